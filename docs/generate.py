@@ -102,8 +102,10 @@ A metric has the same unit in charts, tables, alerts, exports and JSON. It is th
 number, else the one that the user's file gives, else the one in the name, else that of the concept.
 `max_memory_allocated_gb` is shown in GB, `gpu_mem_mb` in MB and `memory/max_active(GiB)` in GiB, with the logged
 number. Many frameworks divide the bytes of PyTorch by 1024**3 and write "gb"; tuimon repeats what they write. Amounts
-whose units differ are therefore neither converted nor subtracted, and are not drawn on one axis. The GiB of the table
-below is the unit of memory whose name contains no unit, such as ROLL's, whose source divides by 1024**3.
+whose units differ are therefore neither converted nor subtracted, and are not drawn on one axis. A unit of time
+(`time/rollout_ms`, `timing_ms/gen`, `rollout_time (ms)`; us, ms, s, sec, seconds, minutes, hours) is one of the values,
+but no part of the phase: `time/rollout_ms` is the phase `rollout`, and `time/step_ms` the timer of the step. The GiB of
+the table below is the unit of memory whose name contains no unit, such as ROLL's, whose source divides by 1024**3.
 
 """
 

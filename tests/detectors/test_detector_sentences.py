@@ -473,6 +473,8 @@ def test_slower_steps_are_as_much_slower_as_the_typical_step(noise: float) -> No
         f"timing_s/step is {100 * (now / usual - 1):.0f} % longer since step 3010: {now:.4g} s, at first {usual:.4g} s;"
         f" gen takes {np.median(gen[300:]):.4g} s"
     )
+    in_ms = only(run_of(timing_ms__gen=gen, timing_ms__update_actor=other, timing_ms__step=times), "step_drift")
+    assert in_ms.message == re.sub(r" s\b", " ms", alert.message.replace("timing_s", "timing_ms"))
 
 
 def medians_of_nine(values: np.ndarray) -> np.ndarray:

@@ -135,6 +135,19 @@ a   0 12 25 38 56▲69 81 94
     )
 
 
+def test_long_names_of_rows_are_cut_before_columns_are_left_out() -> None:
+    view = HeatView("m", (), ("compute_log_probs",), tuple("01234567"), ((0.5,) * 8,))
+    assert (
+        picture(view, 39, 4)
+        == """
+m
+                0  1  2  3  4  5  6  7
+…ute_log_probs  50 50 50 50 50 50 50 50
+
+"""
+    )
+
+
 def test_a_path_longer_than_a_row_is_wrapped_after_its_parts() -> None:
     rows = wrap_row((("the log logs/grpo-1.5b/swanlab/run-20261121_015410 grows a/b", Role.TEXT),), 24, 9)
     assert ["".join(text for text, _ in row) for row in rows] == [

@@ -197,11 +197,24 @@ def test_the_peak_is_a_line_for_the_fullest_device_of_each_phase() -> None:
     }
     view = view_of(run_of(series), "gpu_peak")
     assert isinstance(view, ChartView)
-    assert [line.label for line in view.lines] == ["actor train 7", "rollout 7"]
+    assert [line.label for line in view.lines] == ["actor_train.train_step 7", "actor_infer.generate 7"]
     assert [np.nanmax(line.envelope.high) for line in view.lines] == pytest.approx([0.67, 0.37])
     verl = view_of(run_of({"perf/max_memory_reserved_gb": (range(30), [70.0] * 30)}), "gpu_peak")
     assert isinstance(verl, ChartView)
     assert [line.label for line in verl.lines] == ["whole step"]
+
+
+@pytest.mark.parametrize("width", [39, 120])
+def test_phases_have_their_logged_names_at_every_width(width: int) -> None:
+    phases = ("actor_infer/generate", "actor_train/train_step")
+    kinds = ("max_reserved_frac", "reserved")
+    series = {f"memory/{p}/end/onload/{k}/{d}": (range(30), [0.5] * 30) for p in phases for k in kinds for d in (0, 1)}
+    series |= {name.replace("/end/", "/start/"): values for name, values in series.items()}
+    for panel in ("gpu_memory", "gpu_moments"):
+        view = view_of(run_of(series), panel, width)
+        assert isinstance(view, HeatView)
+        assert view.rows == ("actor_infer.generate", "actor_train.train_step")
+    assert "in actor_infer.generate" in said(view_of(run_of(series), "gpu_memory", width))
 
 
 @pytest.mark.parametrize("names", [["memory(GiB)"], ["perf/max_memory_allocated_gb", "perf/max_memory_reserved_gb"]])

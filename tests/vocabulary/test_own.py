@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tuimon.analysis.printed_units import meaning_of, seconds_of
 from tuimon.errors import UsageError
 from tuimon.monitor.local import open_run
 from tuimon.vocabulary import classify, own
@@ -57,6 +58,17 @@ def test_entries_come_before_what_is_known(vocabulary: Path) -> None:
         0.5,
     )
     assert classify("critic/score/mean").concept == "reward.train"
+
+
+def test_timers_have_the_unit_of_the_file_else_that_of_the_name(vocabulary: Path, tmp_path: Path) -> None:
+    text = '[[metric]]\nnames = ["{unit}_ms", "{minutes}"]\nconcept = "time.phase"\n'
+    vocabulary.write_text(text.format(unit="named", minutes="unnamed") + text.format(unit="us", minutes="m"))
+    with vocabulary.open("a") as file:
+        file.write('unit = "min"\n[[metric]]\nnames = ["scaled_ms"]\nconcept = "time.phase"\nscale = 0.5\n')
+    (tmp_path / "log.jsonl").write_text('{"named_ms": 1, "unnamed": 1, "us_ms": 1, "scaled_ms": 1}\n')
+    [run] = open_run(tmp_path / "log.jsonl").runs
+    known = {name: (meaning_of(run, name).unit, seconds_of(run, name)) for name in run.metrics}
+    assert known == {"named_ms": ("ms", 1e-3), "unnamed": ("s", 1.0), "us_ms": ("min", 60.0), "scaled_ms": ("s", 0.5)}
 
 
 def test_without_a_file_names_mean_what_they_meant(vocabulary: Path) -> None:

@@ -91,6 +91,17 @@ def roll_names(devices: int, infix: str = "{}") -> Iterator[str]:
         ("memory_gb/max", "other", "GB", 1.0),
         ("loss_mb", "loss.part", "1", 1.0),
         ("bleu_en_gb", "other", "1", 1.0),
+        ("time/step_ms", "time.step", "ms", 1.0),
+        ("time/step_time_ms", "time.step", "ms", 1.0),
+        ("timing_ms/step", "time.step", "ms", 1.0),
+        ("timing/step_usec", "time.step", "us", 1.0),
+        ("train/step_time [ms]", "time.step", "ms", 1.0),
+        ("timers/training_iteration_time_ms", "time.step", "ms", 1.0),
+        ("time_this_iter_s", "time.step", "s", 1.0),
+        ("time/epoch_minutes", "time.phase", "min", 1.0),
+        ("elapsed_time_ms", "other", "1", 1.0),
+        ("tokens_per_s", "throughput.tokens", "tokens/s", 1.0),
+        ("timing_per_token_ms/gen", "time.per_token", "ms", 1.0),
     ],
 )
 def test_units_of_names(name: str, concept: str, unit: str, scale: float) -> None:
@@ -108,6 +119,29 @@ def test_phase_of_name(name: str, phase: str) -> None:
     result = phase_of(name)
     assert result is not None
     assert result.id == phase
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "phase"),
+    [
+        ("time/rollout_ms", "ms", "rollout"),
+        ("time/rollout(ms)", "ms", "rollout"),
+        ("time/rolloutMs", "ms", "rollout"),
+        ("timing_ms/gen", "ms", "gen"),
+        ("timing_ms/RefPolicy", "ms", "RefPolicy"),
+        ("timing_s/gen", "s", "gen"),
+        ("timing/rollout_msec", "ms", "rollout"),
+        ("rollout_time_ms", "ms", "rollout"),
+        ("rollout_time [ms]", "ms", "rollout"),
+        ("perf/actor_train_time_us", "us", "actor_train"),
+        ("timers/learn_time_seconds", "s", "learn"),
+        ("time_metrics/data_loading(s)", "s", "data_loading"),
+    ],
+)
+def test_a_unit_of_time_is_no_part_of_the_phase(name: str, unit: str, phase: str) -> None:
+    result = phase_of(name)
+    assert result is not None
+    assert (result.name, classify(name).unit) == (phase, unit)
 
 
 def test_all_1128_documented_roll_names_are_known() -> None:

@@ -17,11 +17,10 @@ from tuimon.analysis.run_cache import cached_per_run
 from tuimon.model.points import Topic
 from tuimon.store import Run
 from tuimon.text import clean
-from tuimon.vocabulary import Meaning, meaning_in
+from tuimon.vocabulary import SECONDS, Meaning, meaning_in
 
 _IN_VOCABULARY = {"%": "pct"}
 _MAX_UNIT = 16
-_SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 
 Printed = Mapping[str, Any]
 """Value of a metric in a fact of Topic.UNITS."""
@@ -66,6 +65,7 @@ def meaning_of(run: Run, metric: str) -> Meaning:
 
 
 def seconds_of(run: Run, metric: str) -> float:
-    """Return the factor from the values of a timer to seconds, by the unit that its log prints or its name contains."""
-    unit = printed_unit(run, metric)
-    return _SECONDS[unit] if unit in _SECONDS else meaning_in(run.metrics, metric).scale
+    """Return the factor from the values of a timer to seconds, by the unit that its log prints, the one that the user's
+    vocabulary gives, or the one that its name contains."""
+    meaning = meaning_of(run, metric)
+    return SECONDS.get(meaning.unit, 1.0) * meaning.scale

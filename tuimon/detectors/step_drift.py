@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from tuimon.analysis.concepts import curves, metrics_of
 from tuimon.analysis.incidents import Incident
-from tuimon.analysis.printed_units import seconds_of
+from tuimon.analysis.printed_units import meaning_of, seconds_of
 from tuimon.analysis.rules import AgainstStart
 from tuimon.analysis.timers import timer_tree
 from tuimon.analysis.windows import NINE
@@ -50,7 +50,7 @@ class StepDrift(Struct, frozen=True):
         low = 1 + 0.6 * (self.ratio - 1)
         rule = AgainstStart(self.ratio, low, _BASELINE, _SKIP, raise_after=self.points, clear_after=self.points)
         for curve in curves(run, "time.step"):
-            scale = seconds_of(run, curve.metric)
+            seconds = seconds_of(run, curve.metric)
             for incident, usual in changes_from_start(curve, rule):
                 raised = raised_level(curve, incident)
                 slow = from_change(curve, incident, usual, raised)
@@ -58,10 +58,11 @@ class StepDrift(Struct, frozen=True):
                 now = median_of_rows(curve, *rows)
                 growth = _response_growth(run, curve, incident)
                 longer = f", with responses {percent(growth - 1)} longer" if growth >= raised / usual * 0.9 else ""
-                phase = _slower_phase(run, curve, rows, scale * (now - usual))
+                phase = _slower_phase(run, curve, rows, seconds * (now - usual))
                 message = (
                     f"{curve.metric} {verb(incident, 'is', 'was')} {percent(now / usual - 1)} longer"
-                    f" {when(curve, slow)}{longer}: {number(scale * now)} s, at first {number(scale * usual)} s{phase}"
+                    f" {when(curve, slow)}{longer}: {_duration(run, curve, now)},"
+                    f" at first {_duration(run, curve, usual)}{phase}"
                 )
                 severity = "info" if longer else "warning"
                 yield alert_as_worded(run, curve, slow, self.id, severity, message, _HINT)
@@ -75,13 +76,21 @@ def _slower_phase(run: Run, curve: Curve, rows: tuple[int, int], seconds: float)
     most, text = 0.5 * seconds, ""
     for timer in timer_tree(tuple(metrics_of(run, "time.phase", all_names=True))):
         if not timer.parent:
-            scale = seconds_of(run, timer.metric)
-            before, now = (scale * level for level in _levels(run.curve(timer.metric), curve, *rows))
-            if now - before > most:
-                most = now - before
+            phase = run.curve(timer.metric)
+            before, now = _levels(phase, curve, *rows)
+            longer = seconds_of(run, timer.metric) * (now - before)
+            if longer > most:
+                most = longer
                 relative = f" (+{percent(now / before - 1)})" if before > 0 else ""
-                text = f"; {timer.phase.name} takes {number(now)} s, at first {number(before)} s{relative}"
+                text = f"; {timer.phase.name} takes {_duration(run, phase, now)}"
+                text += f", at first {_duration(run, phase, before)}{relative}"
     return text
+
+
+def _duration(run: Run, timer: Curve, value: float) -> str:
+    """Return a value of a timer in the unit in which the timer is shown everywhere."""
+    meaning = meaning_of(run, timer.metric)
+    return f"{number(value * meaning.scale)} {meaning.unit}"
 
 
 def _response_growth(run: Run, curve: Curve, incident: Incident) -> float:

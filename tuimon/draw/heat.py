@@ -15,6 +15,8 @@ from tuimon.text import cell_width, clean, fit
 
 THRESHOLDS = (0.3, 0.5, 0.7, 0.85, 0.95)
 """Lower bounds of the levels above the lowest."""
+_SHORTEST_NAME = 12
+"""Names of rows are cut down to this width if all columns fit beside them then."""
 _WIDEST = 9
 _LEVELS = {False: " ▂▃▅▆█", True: " .:=*#"}
 """Glyphs by level for cells too narrow for their number; True: ASCII."""
@@ -66,8 +68,6 @@ def _grid(view: HeatView, rows: list[int], width: int, symbols: Symbols, with_he
     heads = [clean(head) for head in view.columns]
     count = len(heads)
     name = min(max(cell_width(labels[r]) for r in rows), max(width * 2 // 5, width - count * 5 - 1)) if width > 8 else 0
-    gap = 1 if name else 0
-    space = max(width - name - gap, 1)
     digits = max(
         (
             len(_percent(v))
@@ -79,6 +79,10 @@ def _grid(view: HeatView, rows: list[int], width: int, symbols: Symbols, with_he
         default=1,
     )
     narrowest = digits + 1  # plus a blank or the mark of the peak
+    if _SHORTEST_NAME <= (beside_all := width - 1 - count * narrowest) < name:
+        name = beside_all
+    gap = 1 if name else 0
+    space = max(width - name - gap, 1)
     elided = space // narrowest < count
     if elided and space >= 4 * narrowest:
         space -= 4  # for the number of columns that are left out

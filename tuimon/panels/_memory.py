@@ -96,17 +96,8 @@ def in_one_unit(series: Sequence[tuple[str, Meaning, Curve]]) -> list[tuple[str,
 
 
 def phase_title(phase: str) -> str:
-    """Return the display name of a phase of memory tags."""
+    """Return the name of a phase of memory tags, which is the logged one in all panels and at all widths."""
     return phase.replace("/", ".") or "whole step"
-
-
-def short_titles(phases: Sequence[str]) -> tuple[str, ...]:
-    """Return the short names of the phases ("actor train") if these are distinct, else their full names."""
-    known = [phase_of(f"time/{phase}/total") for phase in phases]
-    labels = [phase.label if phase is not None and phase.id != "other" else "" for phase in known]
-    if not all(labels) or len(set(labels)) < len(labels):
-        return tuple(map(phase_title, phases))
-    return tuple(labels)
 
 
 def phase_order(phase: str) -> tuple[int, str]:

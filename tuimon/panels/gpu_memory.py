@@ -20,7 +20,6 @@ from tuimon.panels._memory import (
     forecast_words,
     gpu_table,
     phase_title,
-    short_titles,
     soonest_full,
 )
 from tuimon.panels._metrics import by_concept, curve_or_none
@@ -78,7 +77,7 @@ class GpuMemory(Struct, frozen=True):
             hint: Row = (("ROLL writes memory only with ROLL_DEBUG=1", Role.TEXT),) if is_roll(run) else ()
             return HeatView(TITLE, (), (), (), (), sentence=hint, note="" if hint else "no points yet")
         if table.has(*FRACTIONS):
-            return _fractions(run, table, size)
+            return _fractions(run, table)
         return _amounts(run, table, size)
 
 
@@ -88,7 +87,7 @@ def is_roll(run: Run) -> bool:
     return any(phase is not None and phase.op and phase.cluster for phase in phases)
 
 
-def _fractions(run: Run, table: MemoryTable, size: Size) -> HeatView:
+def _fractions(run: Run, table: MemoryTable) -> HeatView:
     first = next(kind for kind in FRACTIONS if table.has(kind))
     phases = [
         phase
@@ -108,8 +107,6 @@ def _fractions(run: Run, table: MemoryTable, size: Size) -> HeatView:
         peak = (int(row), int(column))
         headline = ((format_fraction(float(values[peak])), Role.VALUE), (" peak", Role.MUTED))
     names = tuple(map(phase_title, phases))
-    if max(map(len, names)) > size.width * 2 // 5:
-        names = short_titles(phases)
     forecast = soonest_full(run, table, cells, phases, columns, first, steps_left(run))
     notes = [f"% of the device {_FRACTION_WORDS[first]}" + (" / allocated" if second else "")]
     if any(phases):

@@ -11,7 +11,7 @@ from tuimon.model.views import ChartView, Size, Symbols
 from tuimon.panels._charts.chart import chart_of
 from tuimon.panels._charts.curve_panel import MAX_LINES
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
-from tuimon.panels._memory import gpu_table, in_one_unit, short_titles
+from tuimon.panels._memory import gpu_table, in_one_unit, phase_title
 from tuimon.panels._metrics import curve_or_none
 from tuimon.store import Curve, Run
 
@@ -47,8 +47,8 @@ class GpuPeak(Struct, frozen=True):
         """Yield (last value, label, curve) of the fullest device of each phase."""
         table = gpu_table(run.metrics)
         several = len(table.columns) > 1
-        for phase, title in zip(table.phases, short_titles(table.phases), strict=True):
-            known = []
+        for phase in table.phases:
+            title, known = phase_title(phase), []
             for column in table.columns:
                 metric = table.metric_of.get((phase, column, kind))
                 curve = curve_or_none(run, metric) if metric else None

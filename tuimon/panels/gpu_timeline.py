@@ -14,7 +14,7 @@ from msgspec import Struct
 from tuimon.draw.numbers import format_fraction, format_value
 from tuimon.model.views import HeatView, Role, Row, Size, Span, Symbols
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
-from tuimon.panels._memory import STAGES, gpu_table, phase_order, phase_title, short_titles, stage_metrics
+from tuimon.panels._memory import STAGES, gpu_table, phase_order, phase_title, stage_metrics
 from tuimon.panels._metrics import curve_or_none
 from tuimon.store import Run
 
@@ -74,8 +74,6 @@ class GpuTimeline(Struct, frozen=True):
             return HeatView(TITLE, (), (), (), (), note="no points yet")
         phases = [timeline.phase for timeline in timelines]
         names = tuple(map(phase_title, phases))
-        if max(map(len, names)) > size.width * 2 // 5:
-            names = short_titles(phases)
         cells = tuple(_fractions(timeline.reserved, whole) for timeline in timelines)
         heads = COLUMNS if size.width > max(map(len, names)) + len(COLUMNS) * (len(COLUMNS[0]) + 1) else _SHORT
         of = f"the device ({format_value(total, 'GiB')})" if total else f"the most ({format_value(most, 'GiB')})"

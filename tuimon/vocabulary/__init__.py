@@ -16,12 +16,13 @@ from tuimon.vocabulary.meaning import Concept, Meaning, classify, concepts
 from tuimon.vocabulary.memory import MemoryTag, memory_of
 from tuimon.vocabulary.names import merge_key, without_reducer
 from tuimon.vocabulary.phases import Phase, is_nested, phase_of
-from tuimon.vocabulary.units import BYTES, DATE, named_unit, unit_text
+from tuimon.vocabulary.units import BYTES, DATE, SECONDS, named_unit, unit_text
 from tuimon.vocabulary.words import pair_key
 
 __all__ = [
     "BYTES",
     "DATE",
+    "SECONDS",
     "Concept",
     "Meaning",
     "MemoryTag",

@@ -15,7 +15,15 @@ from msgspec.structs import replace
 from tuimon.vocabulary import own
 from tuimon.vocabulary._document import MAX_NAME, compiled
 from tuimon.vocabulary.names import section_of, without_reducer
-from tuimon.vocabulary.units import BYTES, named_unit, spelled_unit, unit_as_logged
+from tuimon.vocabulary.units import (
+    BYTES,
+    named_unit,
+    spelled_unit,
+    time_unit,
+    unit_as_logged,
+    with_time_unit,
+    without_time_unit,
+)
 from tuimon.vocabulary.words import Words, canonical, words_of
 
 _NO_FACETS: Mapping[str, str] = MappingProxyType({})
@@ -33,6 +41,7 @@ _SPREAD_CONCEPTS = {
     for spread in ("std", "min", "max")
 }
 """Concepts of the statistics of rewards."""
+_TIMERS = frozenset({"time.step", "time.phase"})
 _VALIDATION_NAMES = ("eval/", "eval_", "val/score", "val_", "validation/")
 _VALIDATION_MARKS = ("val", "eval", "test")
 """Beginnings of names that say no more than that they are of the validation, if nothing else is known of them."""
@@ -174,7 +183,7 @@ def _first_pattern(name: str) -> tuple[int, Mapping[str, str | None]] | None:
 def classify(name: str) -> Meaning:
     """Return the meaning of a metric name as it was logged. Never raises; an unknown name has the concept "other".
 
-    A unit of memory in the name is the unit of the values.
+    A unit of memory or time in the name is the unit of the values.
     """
     if len(name) > MAX_NAME:
         return _OTHER
@@ -186,10 +195,12 @@ def classify(name: str) -> Meaning:
 
 
 def _named(name: str, known: str) -> str:
-    """Return the unit in the name of a metric that has no unit otherwise, or that of memory in the name of a metric of
-    memory; or ""."""
+    """Return the unit in the name of a metric that has no unit otherwise, or that of memory or time in the name of a
+    metric of memory or time; or ""."""
     if known == "1":
         return named_unit(name) or spelled_unit(name)
+    if known == "s":
+        return time_unit(name)
     return named_unit(name) if known in BYTES else ""
 
 
@@ -200,6 +211,8 @@ def _known(name: str) -> Meaning:
     (val_history/…), as the validation counterpart of a training series (eval_kl), or as one of a sub-run (explorer/…);
     at last its words are read ("Avg Val Loss").
     """
+    if (timer := _timer_with_unit(name)) is not None:
+        return timer
     best = _OTHER
     spelled = canonical(name)
     for reading, split in _readings(name) if spelled == name else _spellings(name, spelled):
@@ -209,6 +222,20 @@ def _known(name: str) -> Meaning:
         if meaning.rank < best.rank:
             best = meaning
     return _by_words(name, best)
+
+
+def _timer_with_unit(name: str) -> Meaning | None:
+    """Return the meaning of a timer whose name contains a unit of time, or None.
+
+    It is that of the name without the unit, else that of the name with "_s", so that a template for "_s" matches the
+    names with all units.
+    """
+    if name in compiled()["exact"] or not time_unit(name):
+        return None
+    names = (without_time_unit(name), with_time_unit(name, "s"))
+    spellings = dict.fromkeys((*names, *map(canonical, names)))
+    readings = (_match(reading, split) for timer in spellings for reading, split in _readings(timer))
+    return next((known for known in readings if known.concept in _TIMERS and known.split == "train"), None)
 
 
 def _of_user(name: str) -> Meaning | None:

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 from tuimon.config import vocabulary_path
 from tuimon.errors import UsageError
-from tuimon.vocabulary.units import BYTES
+from tuimon.vocabulary.units import BYTES, SECONDS
 
 DIRECTIONS = ("up", "down", "neutral", "band")
 SPLITS = ("train", "val")
@@ -128,7 +128,7 @@ def _known() -> tuple[Mapping[str, Any], frozenset[str]]:
     concepts = compiled()["concepts"]
     overrides = (override.get("unit", "1") for _, _, override in compiled()["patterns"])
     return {concept["id"]: concept for concept in concepts}, frozenset(
-        (*overrides, *(concept["unit"] for concept in concepts), *BYTES)
+        (*overrides, *(concept["unit"] for concept in concepts), *BYTES, *SECONDS)
     )
 
 

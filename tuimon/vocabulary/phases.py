@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from tuimon.vocabulary._document import compiled
 from tuimon.vocabulary.meaning import classify
+from tuimon.vocabulary.units import without_time_unit
 
 TOTAL = "total"
 
@@ -48,6 +49,7 @@ def phase_of(name: str) -> Phase | None:
     facets = meaning.facets
     cluster, op, part = facets.get("role", ""), facets.get("op", ""), facets.get("part", "")
     text = facets.get("phase") or "/".join(filter(None, (cluster, op))) or name
+    text = without_time_unit(text)
     if not op:
         outer, _, last = text.rpartition("/")
         if outer and last == TOTAL:

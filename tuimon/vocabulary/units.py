@@ -4,6 +4,8 @@ named_unit("perf/max_memory_allocated_gb")     "GB"
 named_unit("memory/max_active(GiB)")           "GiB"
 named_unit("memory (MB)/allocated/0")          "MB"
 spelled_unit("system/gpu_0_power_usage_watts") "W"
+time_unit("time/rollout_ms")                   "ms"
+without_time_unit("time/rollout_ms")           "time/rollout"
 unit_as_logged("s", 0.001)                     "ms"
 unit_text("pct")                               "%"
 
@@ -22,6 +24,8 @@ BYTES: Mapping[str, int] = {
     "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "TiB": 1024**4,
 }  # fmt: skip
 """Unit of memory -> bytes."""
+SECONDS: Mapping[str, float] = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+"""Unit of time -> seconds."""
 DATE = "date"
 """Unit of values in seconds since the epoch."""
 _TEXTS = {"1": "", "frac": "", "pct": "%", "count": "", DATE: ""}
@@ -42,6 +46,24 @@ _SPELLED = re.compile(
 )
 """Names of MLflow's system metrics. A "percentage" of other quantities may be a fraction."""
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_TIME_UNITS = {
+    "us": "us|usecs?|microsecs?|microseconds?",
+    "ms": "ms|msecs?|millis|millisecs?|milliseconds?",
+    "s": "s|secs?|seconds?",
+    "min": "mins|minutes?",  # "min" is the minimum
+    "h": "hrs|hours?",
+}
+_TIME_UNIT = "|".join(f"(?P<{unit}>{spellings})" for unit, spellings in _TIME_UNITS.items())
+_TIMED = re.compile(
+    r"(?P<head>.*[^\W_])(?<!per)(?:[_\s.-]+|[_\s]*[(\[]\s*|(?-i:(?<=[a-z])(?=[A-Z])))"
+    rf"(?:{_TIME_UNIT})(?:\s*[)\]])?(?P<tail>(?:[_/](?:mean|avg|max|min|std|p\d+))?)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A name with a unit of time at its end, before a statistic."""
+_TIMED_PREFIX = re.compile(
+    rf"(?P<head>tim(?:e|ing|ings|ers?))_(?:{_TIME_UNIT})(?P<tail>/.+)", re.IGNORECASE | re.DOTALL
+)
+"""A name whose first part contains a unit of time: "timing_ms/gen"."""
 
 
 @lru_cache(maxsize=65536)
@@ -61,6 +83,29 @@ def spelled_unit(name: str) -> str:
     """Return the unit of the vocabulary that is spelled out at the end of the name of a metric; "" if there is none."""
     match = _SPELLED.fullmatch(name)
     return match.lastgroup or "" if match else ""
+
+
+def time_unit(name: str) -> str:
+    """Return the unit of time in the name of a metric; "" if there is none."""
+    match = _timed(name)
+    return next(unit for unit in SECONDS if match[unit]) if match else ""
+
+
+def without_time_unit(name: str) -> str:
+    """Return the name of a metric without its unit of time."""
+    match = _timed(name)
+    return match["head"] + match["tail"] if match else name
+
+
+def with_time_unit(name: str, unit: str) -> str:
+    """Return the name of a metric that contains a unit of time, spelled with "_" and another unit."""
+    match = _timed(name)
+    return f"{match['head']}_{unit}{match['tail']}" if match else name
+
+
+@lru_cache(maxsize=65536)
+def _timed(name: str) -> re.Match[str] | None:
+    return _TIMED.fullmatch(name) or _TIMED_PREFIX.fullmatch(name)
 
 
 def unit_as_logged(unit: str, scale: float) -> str:
