@@ -14,6 +14,7 @@ from tuimon.analysis.compared_metric import ComparedMetric, compared_metric
 from tuimon.analysis.comparing import aligned, common_step, compared_settings, first_name, flat
 from tuimon.analysis.level import Level
 from tuimon.analysis.setting_effects import SettingEffects, effects_on
+from tuimon.analysis.speed import speed_difference
 from tuimon.analysis.verdict import deciding_metric, limits, verdict
 from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_value
@@ -121,6 +122,11 @@ class Comparison(Struct, frozen=True):
         """One sentence: which run is ahead, and what else differs most; "" if nothing decides it."""
         compared = [metric.compared for metric in self.metrics]
         return verdict(self.labels, compared, self.differences, common_step_name(self.runs))
+
+    @property
+    def speed(self) -> str:
+        """One sentence: which run takes less time for a step, and in which phase; "" if noise explains it."""
+        return speed_difference(self.labels, self.runs)
 
     @property
     def deciding(self) -> ComparedMetric | None:
