@@ -29,7 +29,9 @@ class EngineMismatch(Struct, frozen=True):
     id: str = "engine_mismatch"
     title: str = "Rollout and training engine disagree"
     ratio: float = 4.0
+    """Level of a mismatch without a published limit, relative to its start."""
     floor: float = 0.005
+    """Level that such a mismatch has at least."""
 
     def check(self, run: Run) -> Iterator[Alert]:
         for concept in ("kl.mismatch", "ratio"):

@@ -30,8 +30,11 @@ class PolicyRatio(Struct, frozen=True):
     id: str = "policy_ratio"
     title: str = "Policy ratio far from 1"
     high: float = 2.0
+    """Mean ratio that is too high."""
     low: float = 0.1
+    """Mean ratio that is too low."""
     points: int = 3
+    """Points in a row."""
 
     def check(self, run: Run) -> Iterator[Alert]:
         limits = (
