@@ -6,11 +6,15 @@ python docs/generate.py --check   exit with 1 if a page is not up to date
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
+
+from msgspec.structs import fields
 
 from tuimon.detectors import all_detectors
 from tuimon.formats import all_formats
@@ -62,13 +66,25 @@ DETECTORS_PAGE = """\
 
 An alert is shown above the key bar and on the chart at its step, in `tuimon check` and in `tuimon line`. It can also
 ring a bell, start a program or call a webhook; see [settings](settings.md). There is one message per incident, and one
-when it becomes more severe. Every threshold can be set, and every detector can be turned off.
+when it becomes more severe. Every threshold can be set, and every detector can be turned off; see
+[below](#thresholds).
 
 The figures come from simulated learners (`python -m tests.bench detectors`): ten runs per fault, each with other
 settings, and {healthy} healthy runs, {quiet} of which raise no alert. They give the recall, the precision, and the
 median delay in steps between the fault and the alert.
 
-{detectors}"""
+{detectors}
+## Thresholds
+
+`config.toml` sets them by these names, or turns a detector off (`plateau = false`); see [settings](settings.md). An
+alert for steps that take twice as long as at the start is
+
+    [detectors]
+    step_drift = {{ ratio = 2.0 }}
+
+Detectors that are not listed have no thresholds.
+
+{thresholds}"""
 KEYS_PAGE = """\
 # Keys
 
@@ -125,6 +141,26 @@ def panels_page() -> str:
     return PANELS_PAGE.format(panels=table(("panel", "title"), rows))
 
 
+def attribute_docs(plugin: object) -> dict[str, str]:
+    """Return the docstring of each attribute in the class of `plugin`."""
+    (parsed,) = ast.parse(inspect.getsource(type(plugin))).body
+    docs: dict[str, str] = {}
+    for attribute, text in pairwise(parsed.body):
+        if isinstance(attribute, ast.AnnAssign) and isinstance(text, ast.Expr):
+            docs[ast.unparse(attribute.target)] = ast.literal_eval(text.value)
+    return docs
+
+
+def thresholds_table() -> str:
+    """Return the table of the thresholds of all detectors: name, default, meaning."""
+    rows = []
+    for detector in sorted(all_detectors(), key=lambda detector: detector.id):
+        docs = attribute_docs(detector)
+        thresholds = [field for field in fields(detector) if field.name not in ("id", "title")]
+        rows += [(f"`{detector.id}`", f"`{own.name}`", own.default, docs[own.name]) for own in thresholds]
+    return table(("detector", "threshold", "default", "meaning"), rows)
+
+
 def detectors_page() -> str:
     unknown = dict.fromkeys(("recall", "precision", "delay"), "-")
     rows = []
@@ -135,6 +171,7 @@ def detectors_page() -> str:
     return DETECTORS_PAGE.format(
         healthy=MEASURED["healthy"],
         quiet=MEASURED["quiet"],
+        thresholds=thresholds_table(),
         detectors=table(("detector", "condition", "recall", "precision", "delay (steps)"), rows),
     )
 

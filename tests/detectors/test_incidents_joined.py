@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from support.programs import run
+from support.stores import store_of
+
+from tuimon.detectors import Checker
 
 
 def _check(
@@ -166,3 +171,73 @@ def test_different_metrics_have_their_own_alerts(tmp_path: Path) -> None:
     (tmp_path / "metrics.jsonl").write_text(text)
     alerts = json.loads(run("check", str(tmp_path), "--json", expect=4).stdout)["alerts"]
     assert {alert["metric"] for alert in alerts} == {"a_reward", "b_reward"}
+
+
+def _drifting(*, lost: float = 0.68, drift: int = 150) -> dict[str, list[float]]:
+    """Return metrics whose KL grows from row `drift` on; reward, entropy, clip fraction and ratio break at row 180."""
+    rows = np.arange(300)
+    random = np.random.default_rng(1)
+    after = np.maximum(rows - 180, 0)
+    reward = np.where(rows < 180, 0.7 * (1 - np.exp(-rows / 50)), 0.68 - lost * (1 - np.exp(-after / 6)))
+    series = {
+        "critic/rewards/mean": reward + 0.015 * random.standard_normal(300),
+        "actor/ppo_kl": np.minimum(0.02 * np.exp(np.maximum(rows - drift, 0) / 12), 3) + 0.002 * random.random(300),
+        "actor/entropy": 1.2 - rows / 1000 - np.minimum(0.9, 0.04 * after) + 0.01 * random.standard_normal(300),
+        "actor/pg_clipfrac": 0.05 + np.minimum(0.6, 0.03 * after) + 0.005 * random.standard_normal(300),
+        "actor/ratio_mean": 1 + np.minimum(2, 0.05 * after) + 0.003 * random.standard_normal(300),
+    }
+    return {name: values.tolist() for name, values in series.items()}
+
+
+def test_a_policy_that_moved_too_far_is_one_incident_in_the_order_of_the_onsets() -> None:
+    series = _drifting()
+    early, late = (
+        Checker().check(store_of({name: values[:end] for name, values in series.items()}).snapshot().runs[0])
+        for end in (200, 300)
+    )
+    whole, *parts = late
+    assert (whole.rule, whole.severity, whole.metric) == ("policy_collapse", "critical", "actor/ppo_kl")
+    assert early[0].key == whole.key, "the same incident when entropy and ratio follow"
+    chain = re.findall(r"(KL|reward|entropy|clip fraction|policy ratio) \w+ (?:1 )?from step (\d+)", whole.message)
+    assert chain[0][0] == "KL"
+    assert {name for name, _ in chain} == {"KL", "reward", "entropy", "clip fraction", "policy ratio"}
+    onsets = [int(step) // 10 - 1 for _, step in chain]
+    assert onsets == sorted(onsets)
+    assert abs(onsets[0] - 150) <= 5
+    assert all(abs(onset - 180) <= 5 for onset in onsets[1:])
+    assert "(alert at " in whole.message
+    assert "fewer updates per batch" in whole.hint
+    assert [alert.severity for alert in parts if alert.active] == ["info"] * 5
+
+
+def test_a_fall_of_the_reward_that_is_not_lost_is_no_collapse() -> None:
+    series = _drifting(lost=0.0)
+    alerts = Checker().check(store_of(series).snapshot().runs[0])
+    assert "policy_collapse" not in {alert.rule for alert in alerts}
+    assert {alert.severity for alert in alerts if alert.active} == {"warning"}
+
+
+def test_an_estimate_of_the_entropy_may_scatter_around_0_but_a_continuous_one_falls_below() -> None:
+    noise = 0.01 * np.random.default_rng(2).standard_normal(300)
+    entropy = np.maximum(1.2 - np.arange(300) / 150, 0) + noise
+    assert entropy.min() < 0
+    rules = {alert.rule for alert in Checker().check(store_of({"entropy": entropy.tolist()}).snapshot().runs[0])}
+    assert "entropy_collapse" in rules
+    continuous = (1.2 - np.arange(300) / 150 + noise).tolist()
+    assert Checker().check(store_of({"entropy": continuous}).snapshot().runs[0]) == ()
+
+
+@pytest.mark.parametrize(
+    ("metric", "rule", "words"),
+    [
+        ("actor/ratio_mean", "policy_ratio", "fewer updates per batch"),
+        ("val/ratio", "policy_ratio", "fewer updates per batch"),
+        ("train/importance_ratio", "policy_ratio", "fewer updates per batch"),
+        ("rollout_corr/rollout_is_mean", "engine_mismatch", "the two engines"),
+    ],
+)
+def test_a_ratio_of_policies_is_no_mismatch_of_engines(metric: str, rule: str, words: str) -> None:
+    ratio = [1.0] * 60 + [3.0] * 40
+    (alert,) = Checker().check(store_of({metric: ratio}).snapshot().runs[0])
+    assert alert.rule == rule
+    assert words in alert.hint

@@ -72,6 +72,7 @@ def test_number_of_detectors_in_the_readme() -> None:
         30: "Thirty",
         31: "Thirty-one",
         32: "Thirty-two",
+        33: "Thirty-three",
     }
     assert f"{names[len(all_detectors())]} detectors" in README
 

@@ -174,7 +174,7 @@ async def test_marked_runs_are_compared_by_a_key(tmp_path: Path) -> None:
     async with opened(tmp_path / "many", size=(120, 30)) as (app, pilot):
         await until(app, pilot, lambda s: "of 3" in s and app.snapshot.progress.caught_up)
         await pilot.press("d")
-        await until(app, pilot, lambda s: "Nothing to compare with" in s)
+        await until(app, pilot, lambda s: "Nothing to compare with: in the run list (r)" in s)
         await pilot.press("r", "g", "down", "B", "down", "space", "d")
         shown = await until(app, pilot, lambda s: "Settings that differ" in s and "optim.lr" in s)
         [settings] = [line for line in shown.splitlines() if line.strip().startswith("optim.lr")]

@@ -1,9 +1,9 @@
 """Join the alerts of one failure: one incident with the cause in its message, ordered by onset.
 
 A policy that has collapsed gets an alert of its own, be it one that the detector of sudden collapses has found
-(policy_collapse.py) or one of several alerts. Weights that are NaN make everything NaN that is computed later,
-so that the first alert names what follows. The alerts that belong to an incident remain as information, so that their
-metrics keep their marks.
+(policy_collapse.py), one of a policy that moved too far (_collapse.py), or one of several alerts. Weights that are NaN
+make everything NaN that is computed later, so that the first alert names what follows. The alerts that belong to an
+incident remain as information, so that their metrics keep their marks.
 
 An alert of a metric that a second source logs under another name (charts/episodic_return and a line of the console) is
 raised once, for the name of the better source.
@@ -17,6 +17,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from tuimon.detectors._checkpoints import checkpoint_before
+from tuimon.detectors._collapse import with_drift_first
 from tuimon.model.alerts import Alert
 from tuimon.store import Run
 
@@ -39,7 +40,7 @@ _MOST_COMPARED, _COMPARED_POINTS = 50, 1000
 """Maximum number of alerts that are compared, and of points, the last ones that both series have."""
 _FOLLOWING = frozenset({"nonfinite", "reward_drop", "entropy_collapse", "zero_variance", "divergence", "spikes"})
 """Rules whose alerts follow from weights that are NaN, if they begin later."""
-_OF_COLLAPSE = _FOLLOWING | {"kl_runaway", "approx_kl", "clip_fraction", "vanishing_gradient"}
+_OF_COLLAPSE = _FOLLOWING | {"kl_runaway", "approx_kl", "clip_fraction", "policy_ratio", "vanishing_gradient"}
 """Rules whose alerts are a part of a collapse of the policy, or follow from it, if they do not begin before it."""
 
 
@@ -49,6 +50,7 @@ def joined(run: Run, alerts: Sequence[Alert]) -> tuple[Alert, ...]:
     return (
         _with_sudden_collapse(run, alerts)
         or _with_one_nan(run, alerts)
+        or with_drift_first(run, RULE, alerts)
         or _with_collapse(run, alerts)
         or _with_drift(run, alerts)
     )

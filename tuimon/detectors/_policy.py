@@ -8,11 +8,20 @@ from tuimon.analysis.concepts import curves
 from tuimon.store import Curve, Run
 from tuimon.vocabulary import classify
 
+_SCATTER = 0.05
+"""Part of the highest entropy by which an estimate may be negative."""
+
 
 def discrete_entropies(run: Run) -> Iterator[Curve]:
-    """Yield the entropies of discrete actions; those of continuous actions may be negative."""
+    """Yield the entropies of discrete actions; those of continuous actions may be negative.
+
+    Estimates of an entropy that is lost scatter around 0, so that slightly negative values say nothing.
+    """
     for curve in curves(run, "entropy"):
-        if curve.min is not None and curve.min.value >= 0 and not classify(curve.metric).sign_auto:
+        lowest, highest = curve.min, curve.max
+        if lowest is None or highest is None or classify(curve.metric).sign_auto:
+            continue
+        if lowest.value >= min(0.0, -_SCATTER * highest.value):
             yield curve
 
 

@@ -17,7 +17,9 @@ class ApproxKl(LimitDetector, frozen=True):
     id: str = "approx_kl"
     title: str = "Updates too large"
     limit: float = 0.075
+    """KL to the old policy (nats), as a median of nine points."""
     points: int = 10
+    """Points in a row."""
 
     def threshold(self, metric: str) -> Threshold:
         return beyond(self.limit, self.limit * 0.7, self.points, smooth=True)

@@ -17,7 +17,9 @@ class ClipFraction(LimitDetector, frozen=True):
     id: str = "clip_fraction"
     title: str = "Clip fraction"
     limit: float = 0.4
+    """Share of the tokens that are clipped."""
     points: int = 10
+    """Points in a row."""
 
     def threshold(self, metric: str) -> Threshold | None:
         if metric.endswith("/clipped_ratio"):

@@ -16,7 +16,9 @@ class DegenerateText(LimitDetector, frozen=True):
     id: str = "degenerate_text"
     title: str = "Repeating text"
     limit: float = 0.2
+    """Share of repetition."""
     points: int = 3
+    """Points in a row."""
 
     def threshold(self, metric: str) -> Threshold:
         return beyond(self.limit, self.limit * 0.75, self.points)

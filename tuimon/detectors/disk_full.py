@@ -20,7 +20,9 @@ class DiskFull(Struct, frozen=True):
     id: str = "disk_full"
     title: str = "Disk nearly full"
     part: float = LEAST_PART
+    """Free part of the file system."""
     gibibytes: float = LEAST_GIB
+    """Free space (GiB); both limits have to be passed."""
 
     def check(self, run: Run) -> Iterator[Alert]:
         return iter(())

@@ -41,8 +41,11 @@ class Divergence(Struct, frozen=True):
     id: str = "divergence"
     title: str = "Divergence"
     ratio: float = 5.0
+    """Level of a loss or gradient norm, relative to the usual one."""
     part: float = 0.5
+    """Part of its decrease since the start that a supervised loss has lost."""
     least: float = 0.01
+    """Level, relative to the start of a supervised loss, below which no rise counts."""
 
     def check(self, run: Run) -> Iterator[Alert]:
         for curve in curves(run, "grad_norm", all_names=True):

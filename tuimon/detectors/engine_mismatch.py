@@ -1,11 +1,11 @@
 """The inference engine and the training engine disagree on the probabilities of the same tokens.
 
 Rules: published limits for some metrics of the concepts kl.mismatch and ratio (see _published_limits); for any other
-metric of kl.mismatch, its median of nine is `ratio` times its start and above `floor`.
+metric of kl.mismatch, its median of nine is `ratio` times its start and above `floor`. Ratios of the new to the old
+policy, which compare no engines, are those of policy_ratio.
 Source: NeMo-RL's GRPO docs (KL errors are acceptable below 1e-3, token_mult_prob_error above 1.05 is suspicious),
-verl's rollout correction docs (|KL| above 0.1 is a severe mismatch), TRL's PPO docs (val/ratio should stay near 1; 0.1
-or 2 point to updates that are too large; verl uses 0.5 to 2 for the mean weight); `ratio`, `floor` and the numbers of
-points are ours.
+verl's rollout correction docs (|KL| above 0.1 is a severe mismatch; 0.5 to 2 is usual for the mean weight); the limits
+of the weight, `ratio`, `floor` and the numbers of points are ours.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ class EngineMismatch(Struct, frozen=True):
     id: str = "engine_mismatch"
     title: str = "Rollout and training engine disagree"
     ratio: float = 4.0
+    """Level of a mismatch without a published limit, relative to its start."""
     floor: float = 0.005
+    """Level that such a mismatch has at least."""
 
     def check(self, run: Run) -> Iterator[Alert]:
         for concept in ("kl.mismatch", "ratio"):
@@ -54,7 +56,7 @@ class EngineMismatch(Struct, frozen=True):
 def _published_limits(concept: str, metric: str) -> tuple[str, tuple[Threshold, ...]]:
     """Return (severity, limits) that are published for a metric; no limits for any other metric."""
     if concept == "ratio":
-        if metric.endswith(("val/ratio", "ratio_mean", "rollout_is_mean")):
+        if metric.endswith("rollout_is_mean"):
             return "warning", (beyond(2.0, 1.8, 3), beyond(0.1, 0.11, 3, below=True))
     elif metric == "rollout_corr/kl":
         return "warning", (beyond(0.1, 0.09, 5), beyond(-0.1, -0.09, 5, below=True))

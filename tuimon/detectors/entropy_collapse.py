@@ -44,9 +44,13 @@ class EntropyCollapse(Struct, frozen=True):
     id: str = "entropy_collapse"
     title: str = "Entropy collapse"
     part: float = 0.1
+    """Level of the entropy, relative to its start."""
     points: int = 20
+    """Points in a row."""
     zero_points: int = 5
+    """Points in a row at which the entropy is 0."""
     settled_part: float = 0.3
+    """Level of the entropy, relative to the level on which it had settled."""
 
     def check(self, run: Run) -> Iterator[Alert]:
         high = 1 / self.part

@@ -18,7 +18,9 @@ class ExplainedVariance(LimitDetector, frozen=True):
     id: str = "explained_variance"
     title: str = "Critic worse than a constant"
     limit: float = -0.05
+    """Explained variance, as a median of nine points."""
     points: int = 20
+    """Points in a row."""
 
     def threshold(self, metric: str) -> Threshold:
         return beyond(self.limit, self.limit + 0.02, self.points, below=True, smooth=True, skip=20)

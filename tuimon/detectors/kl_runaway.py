@@ -42,11 +42,17 @@ class KlRunaway(Struct, frozen=True):
     id: str = "kl_runaway"
     title: str = "KL runaway"
     ratio: float = 4.0
+    """Level of the KL, relative to the usual one."""
     sudden: float = 2.2
+    """Level of the KL, relative to that of the last 16 to 31 points."""
     floor: float = 0.1
+    """Level of the KL (nats) below which no rise counts."""
     limit: float = 10.0
+    """KL (nats) that is always an alert."""
     growth: float = 10.0
+    """Level of the KL, relative to the level on which it had settled."""
     critical: float = 100.0
+    """Level of the KL, relative to the usual one, from which on the alert is critical."""
 
     def check(self, run: Run) -> Iterator[Alert]:
         threshold = Threshold(self.limit, self.limit * 0.8, 5, 10)

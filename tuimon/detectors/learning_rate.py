@@ -31,9 +31,13 @@ class LearningRate(Struct, frozen=True):
     id: str = "learning_rate"
     title: str = "Learning rate"
     points: int = 20
+    """Points in a row at which the learning rate is 0."""
     part: float = 0.5
+    """Part of the total steps after which a warm-up has to be over."""
     limit: float = 10.0
+    """Learning rate that is absurdly high."""
     policy_limit: float = 1.0
+    """Learning rate that is absurdly high in a run that trains a policy."""
 
     def check(self, run: Run) -> Iterator[Alert]:
         is_policy = any(metrics_of(run, concept) for concept in _POLICY)

@@ -28,7 +28,9 @@ class Length(Struct, frozen=True):
     id: str = "length"
     title: str = "Response length"
     ratio: float = 2.0
+    """Length of the responses, relative to the start, that is much longer."""
     shrinks: float = 0.3
+    """Length of the responses, relative to the start, that is much shorter."""
 
     def check(self, run: Run) -> Iterator[Alert]:
         for curve in response_lengths(run):

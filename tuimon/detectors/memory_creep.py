@@ -71,7 +71,9 @@ class MemoryCreep(Struct, frozen=True):
     id: str = "memory_creep"
     title: str = "Memory creep"
     part: float = 0.1
+    """Relative growth in a window of points."""
     jumps: float = 0.6
+    """Largest part of the growth that a quarter of the window may have."""
 
     def check(self, run: Run) -> Iterator[Alert]:
         kinds = {"GPU": _gpu(run), "CPU": _cpu(run)}

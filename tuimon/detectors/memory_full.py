@@ -31,6 +31,7 @@ class MemoryFull(Struct, frozen=True):
     id: str = "memory_full"
     title: str = "GPU memory fills up"
     part: float = 1.0
+    """Growth in a window of points, relative to the memory that is left."""
 
     def check(self, run: Run) -> Iterator[Alert]:
         filling: list[tuple[Curve, Incident, float, float, float]] = []

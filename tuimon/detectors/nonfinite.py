@@ -37,6 +37,7 @@ class NonFinite(Struct, frozen=True):
     id: str = "nonfinite"
     title: str = "NaN or Inf"
     clear_after: int = 10
+    """Finite values in a row after which the alert is over."""
 
     def check(self, run: Run) -> Iterator[Alert]:
         for metric in run.metrics:

@@ -32,7 +32,9 @@ class Overfitting(Struct, frozen=True):
     id: str = "overfitting"
     title: str = "Overfitting"
     part: float = 0.1
+    """Rise of the validation loss, relative to its lowest value."""
     points: int = 3
+    """Validations in a row."""
 
     def check(self, run: Run) -> Iterator[Alert]:
         for validation in metrics_of(run, "loss.val", "val"):

@@ -36,7 +36,9 @@ class Plateau(Struct, frozen=True):
     id: str = "plateau"
     title: str = "Reward plateau"
     points: int = 150
+    """Points without a better level."""
     part: float = 0.02
+    """Part of the whole gain by which a level has to be better."""
 
     def check(self, run: Run) -> Iterator[Alert]:
         """Yield an alert for the plateau that the reward is on now; earlier ones are not reported."""

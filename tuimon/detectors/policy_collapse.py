@@ -56,9 +56,13 @@ class PolicyCollapse(Struct, frozen=True):
     id: str = "policy_collapse"
     title: str = "Policy collapse"
     part: float = 0.1
+    """Level of the entropy, relative to that of four points before."""
     points: int = 3
+    """Points in a row."""
     ratio: float = 5.0
+    """KL, relative to its usual value."""
     floor: float = 0.1
+    """KL (nats) below which no rise counts."""
 
     def check(self, run: Run) -> Iterator[Alert]:
         for curve in discrete_entropies(run):

@@ -40,6 +40,7 @@ class RewardDrop(Struct, frozen=True):
     id: str = "reward_drop"
     title: str = "Reward drop or collapse"
     part: float = 0.5
+    """Part of the gain since the start that is lost."""
 
     def check(self, run: Run) -> Iterator[Alert]:
         for concept in ("reward.train", "success.train"):

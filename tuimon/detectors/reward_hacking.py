@@ -29,7 +29,9 @@ class RewardHacking(Struct, frozen=True):
     id: str = "reward_hacking"
     title: str = "Reward up, validation down"
     part: float = 0.25
+    """Part of its gain that the validation has lost."""
     points: int = 3
+    """Validations in a row."""
 
     def check(self, run: Run) -> Iterator[Alert]:
         train = next(curves(run, "reward.train"), None)

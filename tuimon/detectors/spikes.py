@@ -33,11 +33,17 @@ class Spikes(Struct, frozen=True):
     id: str = "spikes"
     title: str = "Spike of loss or gradient"
     deviations: float = 12.0
+    """Robust deviations above the usual or the local level."""
     ratio: float = 3.0
+    """Value of a loss, relative to the usual level."""
     gradient_ratio: float = 8.0
+    """Value of a gradient norm, relative to the usual level."""
     local_ratio: float = 1.5
+    """Value of a loss, relative to the level of the nine points before."""
     extremes: float = 5.0
+    """Distance of a loss from the local level, relative to the usual extremes."""
     clear_after: int = 8
+    """Usual points in a row after which the alert is over."""
 
     def check(self, run: Run) -> Iterator[Alert]:
         for concept in _CONCEPTS:

@@ -44,7 +44,9 @@ class StepDrift(Struct, frozen=True):
     id: str = "step_drift"
     title: str = "Steps get slower"
     ratio: float = 1.4
+    """Step time, as a median of nine steps, relative to that of the steps 10 to 59."""
     points: int = 20
+    """Steps in a row."""
 
     def check(self, run: Run) -> Iterator[Alert]:
         low = 1 + 0.6 * (self.ratio - 1)

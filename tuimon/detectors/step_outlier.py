@@ -43,7 +43,9 @@ class StepOutlier(Struct, frozen=True):
     id: str = "step_outlier"
     title: str = "Slow step"
     deviations: float = 10.0
+    """Robust deviations above the usual step time."""
     ratio: float = 4.0
+    """Time of the step, relative to the usual one."""
 
     def check(self, run: Run) -> Iterator[Alert]:
         rule = _UnprecedentedSpike(self.deviations, self.ratio, clear_after=1)

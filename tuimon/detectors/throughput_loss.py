@@ -39,7 +39,9 @@ class ThroughputLoss(Struct, frozen=True):
     id: str = "throughput_loss"
     title: str = "Throughput loss"
     part: float = 0.65
+    """Throughput, as a median of nine points, relative to that of the points 10 to 59."""
     points: int = 20
+    """Points in a row."""
 
     def check(self, run: Run) -> Iterator[Alert]:
         """Yield an alert for each loss, for the first of the concepts that is logged."""

@@ -21,7 +21,9 @@ class Truncation(LimitDetector, frozen=True):
     id: str = "truncation"
     title: str = "Truncated responses"
     limit: float = 0.5
+    """Share of the responses that are truncated."""
     points: int = 10
+    """Points in a row."""
 
     def threshold(self, metric: str) -> Threshold | None:
         if metric.endswith(_NOT_SHARES):

@@ -17,7 +17,9 @@ class VanishingGradient(LimitDetector, frozen=True):
     id: str = "vanishing_gradient"
     title: str = "No gradient"
     limit: float = 1e-7
+    """Gradient norm."""
     points: int = 10
+    """Points in a row."""
 
     def threshold(self, metric: str) -> Threshold:
         return beyond(self.limit, self.limit, self.points, below=True)

@@ -26,7 +26,9 @@ class ZeroVariance(Struct, frozen=True):
     id: str = "zero_variance"
     title: str = "Zero-variance groups"
     limit: float = 0.5
+    """Share of the groups without variance."""
     points: int = 10
+    """Points in a row."""
 
     def check(self, run: Run) -> Iterator[Alert]:
         severity = "info" if near_ceiling(run) else "warning"

@@ -36,9 +36,11 @@ def as_text(comparison: Comparison, now: float, width: int | None = None, full: 
     names = [clean(label) for label in comparison.labels]
     if verdict := comparison.verdict:
         yield from wrapped(verdict, width)
+    if speed := comparison.speed:
+        yield from wrapped(speed, width)
     if limits := comparison.limits:
         yield from wrapped(limits, width)
-    if verdict or limits:
+    if verdict or speed or limits:
         yield ""
     if effects := comparison.effects:
         yield from wrapped(effects.title, width)

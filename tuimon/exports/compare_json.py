@@ -1,8 +1,8 @@
 """A comparison of runs as one JSON object with "schema": 1.
 
-"verdict" is one sentence, or "". "effects" has the settings of a sweep, see analysis.setting_effects. "runs" has the
-runs in order. Every list in "config", "about" (host, program, arguments, commit and versions) and "metrics" has one
-item per run, null if the run has no such setting or metric.
+"verdict" and "speed" are one sentence each, or "". "effects" has the settings of a sweep, see analysis.setting_effects.
+"runs" has the runs in order. Every list in "config", "about" (host, program, arguments, commit and versions) and
+"metrics" has one item per run, null if the run has no such setting or metric.
 Numbers are written as in summary_json. A rank of 1 is the best level, null if the noise of the level is unknown, as of
 one point. "joint_rank" is the rank of the best run from which noise can explain the difference of this run, or its own
 rank; "tied" is true if it is not its own rank. For level, error and noise see analysis.level. Fields are only added
@@ -44,6 +44,7 @@ def as_json(comparison: Comparison, now: float) -> str:
         {
             "schema": SCHEMA,
             "verdict": comparison.verdict,
+            "speed": comparison.speed,
             "effects": [_effect(effect, effects) for effect in effects.effects] if effects is not None else [],
             "runs": runs,
             "config": config,

@@ -14,6 +14,7 @@ from tuimon.analysis.compared_metric import ComparedMetric, compared_metric
 from tuimon.analysis.comparing import common_step, compared_settings, first_name, flat, project_of
 from tuimon.analysis.level import Level
 from tuimon.analysis.setting_effects import SettingEffects, effects_on
+from tuimon.analysis.speed import speed_difference
 from tuimon.analysis.verdict import deciding_metric, limits, verdict
 from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_value
@@ -123,6 +124,11 @@ class Comparison(Struct, frozen=True):
         compared = [metric.compared for metric in self.metrics]
         projects = [project_of(run.path) for run in self.runs]
         return verdict(self.labels, compared, self.differences, common_step_name(self.runs), projects)
+
+    @property
+    def speed(self) -> str:
+        """One sentence: which run takes less time for a step, and in which phase; "" if noise explains it."""
+        return speed_difference(self.labels, self.runs)
 
     @property
     def deciding(self) -> ComparedMetric | None:

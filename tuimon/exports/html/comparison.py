@@ -50,6 +50,7 @@ def as_html(comparison: Comparison, now: float) -> str:
         now,
         title=f"Comparison of {len(names)} runs",
         verdict=comparison.verdict,
+        speed=comparison.speed,
         limits=comparison.limits,
         effects=comparison.effects,
         runs=runs,

@@ -28,6 +28,7 @@ from tuimon.analysis.comparing import (
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_cache import cached_per_run
 from tuimon.analysis.setting_effects import effects_on
+from tuimon.analysis.speed import speed_difference
 from tuimon.analysis.verdict import deciding_metric, limits, verdict
 from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_value
@@ -90,9 +91,11 @@ def comparison_table(
     counted_in = common_step_name(runs)
     projects = [project_of(run.path) for run in runs]
     said = verdict(names, compared, differences, counted_in, projects).replace("±", _plus_minus(symbols))
+    sentences = [sentence for sentence in (said, speed_difference(names, runs)) if sentence]
     tilde = "~" if symbols is Symbols.ASCII else "≈"
     return [
-        *([*_wrapped(said, width), ()] if said else []),
+        *(row for sentence in sentences for row in _wrapped(sentence, width)),
+        *([()] if sentences else []),
         *_effects(compared, differences, symbols, width),
         *_left_out(len(runs), len(shown), keys, width),
         join(("", Role.MUTED), heads),

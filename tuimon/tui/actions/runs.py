@@ -11,10 +11,11 @@ from tuimon.analysis.comparing import seed_groups
 from tuimon.panels import plural, seed_group_key
 from tuimon.panels.lists.comparison import ahead
 from tuimon.panels.lists.run_groups import seed_titles
+from tuimon.store import Run, Snapshot
 from tuimon.text import clean
 from tuimon.tui import screens
 from tuimon.tui.action import Action, Dashboard
-from tuimon.tui.run_choice import base_of, listing_of
+from tuimon.tui.run_choice import RunChoice, base_of, listing_of
 
 _action = partial(Action, section="Runs")
 _both = partial(_action, where=("dashboard", "runs"))
@@ -91,17 +92,26 @@ def _titles(app: Dashboard) -> tuple[str, ...]:
     return tuple(dict.fromkeys(seed_titles(app.runs_listed(), listing).values()))
 
 
+def runs_to_compare(snapshot: Snapshot, choice: RunChoice, selected: Run | None) -> list[Run]:
+    """Return the base and the marked runs, in this order; the selected run, too, if only one is marked.
+
+    Two runs without a mark are compared in the order of the list. Fewer than two runs if there is nothing to compare.
+    """
+    marked = [run for run in snapshot.runs if run.path in choice.marked]
+    more = [selected] if len(marked) < 2 else []
+    runs = list(dict.fromkeys(run for run in (base_of(snapshot, choice), *more, *marked) if run is not None))
+    return list(snapshot.runs) if len(runs) < 2 and len(snapshot.runs) == 2 else runs
+
+
 def _compare(app: Dashboard) -> None:
-    """Compare the base and the marked runs, in this order; the selected run, too, if only one is marked."""
-    choice = app.state.runs
-    base = base_of(app.snapshot, choice)
-    marked = [run for run in app.snapshot.runs if run.path in choice.marked]
-    selected = app.run_selected if len(marked) < 2 else None
-    runs = list(dict.fromkeys(run for run in (base, selected, *marked) if run is not None))
-    if len(runs) < 2:
-        app.say("Nothing to compare with: in the run list, space marks a run and B makes it the base")
-    else:
+    """Compare the `runs_to_compare`."""
+    runs = runs_to_compare(app.snapshot, app.state.runs, app.run_selected)
+    if len(runs) >= 2:
         app.push_screen(screens.ComparisonScreen(runs, app.state.symbols, app.state.theme, app.screen.size.width))
+    elif len(app.snapshot.runs) < 2:
+        app.say("Nothing to compare with: there is no other run")
+    else:
+        app.say("Nothing to compare with: in the run list (r), space marks a run and B makes it the base")
 
 
 ACTIONS = (

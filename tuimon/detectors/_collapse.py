@@ -1,0 +1,126 @@
+"""Join the alerts of a policy that has collapsed: one incident that names what changed, in the order of the onsets.
+
+An alert gives the step from which a limit was exceeded or a level lost, which depends on the limit: a KL that grows
+from step 150 may pass its limit at 170, after a reward that fell within a few steps. The order of cause and
+consequence is therefore that of the steps at which the metrics left their level (`onset_row`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import attrgetter, itemgetter
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from tuimon.analysis.onset import bend
+from tuimon.analysis.windows import NINE, median_of_nine
+from tuimon.detectors._checkpoints import checkpoint_before
+from tuimon.model.alerts import Alert
+from tuimon.store import Curve, Run
+
+_WORDS = {
+    "kl_runaway": "KL rose",
+    "approx_kl": "KL rose",
+    "clip_fraction": "clip fraction rose",
+    "policy_ratio": "policy ratio left 1",
+    "reward_drop": "reward fell",
+    "entropy_collapse": "entropy fell",
+    "zero_variance": "groups lost their variance",
+}
+_FALLING = frozenset({"reward_drop", "entropy_collapse"})
+_DRIFT = frozenset({"kl_runaway", "approx_kl", "clip_fraction", "policy_ratio"})
+"""Rules whose alerts say that the policy moves too far."""
+_HINT = (
+    "go back to {checkpoint}; the policy moves too far: make fewer updates per batch, lower the learning rate, check"
+    " the clip range and the KL coefficient"
+)
+_WINDOW = 256
+"""Maximum number of points before an alert among which its onset is searched."""
+_FEWEST = 2 * NINE
+_LEAD, _LAG = 128, 16
+"""Points by which the onset of a drift may precede that of the collapse, or come after it."""
+_LOWEST = 0.1
+"""Part of the level below which values are equal in the fit of a relative rise."""
+
+
+class _Part(Struct, frozen=True):
+    """An alert, and the row and step of its metric's onset."""
+
+    alert: Alert
+    row: int
+    step: int
+
+
+def with_drift_first(run: Run, rule: str, alerts: Sequence[Alert]) -> tuple[Alert, ...] | None:
+    """Return the alerts after one alert of `rule` about the collapse of a policy that moved too far; else None.
+
+    A policy has collapsed in this way if the reward has fallen, nearly all of its gain is lost or the entropy has
+    collapsed, too, and the KL, the clip fraction or the ratio to the old policy left its level before this or soon
+    after. The other alerts of the collapse become information and follow in the order of their onsets.
+    """
+    active = [alert for alert in alerts if alert.active and alert.rule in _WORDS and alert.step is not None]
+    losses = [alert for alert in active if alert.rule in _FALLING]
+    rewards = [alert for alert in losses if alert.rule == "reward_drop"]
+    is_lost = any(alert.severity == "critical" for alert in rewards) or len(losses) > len(rewards) > 0
+    if not is_lost or not any(alert.rule in _DRIFT for alert in active):
+        return None
+    core = min((_part(run, alert) for alert in losses), key=attrgetter("step"))
+    parts = [part for alert in active if _belongs(part := _part(run, alert), core)]
+    drifts = [part for part in parts if part.alert.rule in _DRIFT]
+    if not drifts or min(part.row for part in drifts) > core.row + _LAG:
+        return None
+    parts.sort(key=lambda part: (part.step, part.alert.rule not in _DRIFT, part.alert.step))
+    first = parts[0]
+    chain: dict[str, str] = {}
+    for part in parts:
+        chain.setdefault(_WORDS[part.alert.rule], _described(part, with_alert=part is first))
+    message = f"policy collapsed: {', '.join(chain.values())}"
+    hint = _HINT.format(checkpoint=checkpoint_before(run, first.step))
+    whole = Alert(rule, "critical", run.id, first.alert.metric, first.step, message, hint)
+    inside = [part.alert for part in parts]
+    rest = [alert for alert in alerts if not any(alert is own for own in inside)]
+    return whole, *(replace(alert, severity="info") for alert in inside), *rest
+
+
+def _belongs(part: _Part, core: _Part) -> bool:
+    return part.row >= core.row - _LEAD if part.alert.rule in _DRIFT else part.step >= core.step
+
+
+def _described(part: _Part, *, with_alert: bool) -> str:
+    words = f"{_WORDS[part.alert.rule]} from step {part.step}"
+    late = with_alert and part.alert.step != part.step
+    return f"{words} (alert at {part.alert.step})" if late else words
+
+
+def _part(run: Run, alert: Alert) -> _Part:
+    curve = run.curve(alert.metric)
+    assert alert.step is not None
+    row = onset_row(curve, curve.row_after(alert.step - 1), falls=alert.rule in _FALLING)
+    return _Part(alert, row, min(int(curve.steps[row]), alert.step))
+
+
+def onset_row(curve: Curve, row: int, *, falls: bool = False) -> int:
+    """Return the row at which the values began to leave their level, at most `row`, from which an alert counts.
+
+    It is the bend (`analysis.onset.bend`) of the medians of nine in the second half of the rows so far; a rise may be
+    linear or exponential, and the better fit decides. Points more than eight rows after `row` are not read.
+    """
+    rows = np.flatnonzero(np.isfinite(curve.values[: row + NINE]))
+    values = curve.values[rows]
+    last = int(np.searchsorted(rows, row))
+    begin = max(last // 2, last - _WINDOW, NINE - 1)
+    if last - begin < _FEWEST:
+        return row
+    now = median_of_nine(values, begin)
+    positions = np.arange(len(now), dtype=np.float64)
+    level = float(np.median(now[: max(1, len(now) // 2)]))
+    if falls:
+        onset, _ = bend(positions, level - now)
+    elif level > 0:
+        rise = np.maximum(now / level, _LOWEST)
+        onset, _ = min(bend(positions, np.log(rise)), bend(positions, rise, 1 / rise), key=itemgetter(1))
+    else:
+        onset, _ = bend(positions, now - level)
+    return min(int(rows[max(begin + onset - NINE // 2, 0)]), row)  # the median of nine lies four rows behind the values
