@@ -132,8 +132,9 @@ def _facts(run: Run, report: ProgressReport, now: float) -> Iterator[Row]:
     if math.isfinite(epoch):
         yield (("epoch ", Role.MUTED), (format_value(epoch), Role.TEXT))
     yield ((f"{plural(run.point_count, 'point')}{_superseded(run)}", Role.MUTED),)
-    if run.first_wall_time < report.last_wall_time:
-        when, lasted = run.first_wall_time, report.last_wall_time - run.first_wall_time
+    lasted = run.duration + report.last_wall_time - run.last_wall_time
+    if lasted > 0:
+        when = run.first_wall_time
         yield (
             ("first point ", Role.MUTED),
             (f"{day(when)} " if abs(now - when) > _DAY / 2 else "", Role.TEXT),
