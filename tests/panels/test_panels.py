@@ -711,6 +711,11 @@ def test_the_header_has_name_progress_speed_and_end() -> None:
     assert "12.3k tokens/s" in second
     assert "10 s a step" in second
     assert "epoch 0.2500" in second
+    silent = header_panel().view(store.snapshot().runs[0], Size(160, 2), START + 565, Symbols.BRAILLE)
+    assert text(silent.rows[0]) == "run  ● running  last point 1 m ago, usually one every 10 s"
+    assert "last point" not in text(silent.rows[1])
+    narrow = header_panel().view(store.snapshot().runs[0], Size(120, 1), START + 565, Symbols.BRAILLE)
+    assert "last point 1 m ago" in text(narrow.rows[0])
 
 
 def test_the_range_of_the_end_is_given_as_clock_times_and_does_not_drift() -> None:
