@@ -14,7 +14,7 @@ from tuimon.analysis.compared_metric import level_until
 from tuimon.analysis.comparing import MISSING, compared_settings, flat
 from tuimon.analysis.hidden_values import hidden_conflict
 from tuimon.analysis.log_files import damage_of, unread_parts
-from tuimon.analysis.log_remarks import clock_remark
+from tuimon.analysis.log_remarks import clock_remark, reading_remark
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
@@ -207,6 +207,8 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
     yield "logged", _logged(run)
     if jumps := clock_remark(run):
         yield "clock", jumps
+    if remark := reading_remark(run):
+        yield "remark", remark
     if unread := unread_parts(run):
         yield "not read", unread
     if count_entries and (conflict := hidden_conflict(run)):
