@@ -159,6 +159,32 @@ def test_never_stalled_within_two_minutes(age):
     assert report(KNOWN, LAST + age).state == "running"
 
 
+def test_age_of_the_last_point_is_said_after_four_intervals_and_five_seconds():
+    assert report(KNOWN, LAST + 7.9).evidence.startswith("last point at ")
+    result = report(KNOWN, LAST + 14.9)
+    assert (result.state, result.evidence) == ("running", "last point 10 s ago, usually one every 2.0 s")
+    assert report(KNOWN, LAST + 119).evidence.startswith("last point 1 m ago, ")
+    quick = replace(KNOWN, cadence=cadence(*paced(0.2, count=101)))
+    assert report(quick, LAST + 4.9).evidence.startswith("last point at ")
+    assert report(quick, LAST + 5.1).evidence == "last point 5.0 s ago, usually one every 200 ms"
+
+
+def test_log_that_was_watched_while_it_grew_is_stalled_after_ten_of_its_gaps():
+    watched = replace(KNOWN, watched_since=LAST - 100, growths=10, longest_gap=2.0)
+    assert report(watched, LAST + 19.9).state == "running", "at least 20 s"
+    assert report(watched, LAST + 20.1).state == "stalled"
+    assert report(replace(watched, longest_gap=5.0), LAST + 49.9).state == "running"
+    assert report(replace(watched, longest_gap=5.0), LAST + 50.1).state == "stalled"
+    assert report(replace(watched, longest_gap=60.0), LAST + 119.9).state == "running", "its writer buffers"
+    assert report(replace(watched, longest_gap=60.0), LAST + 120.1).state == "stalled", "as a log not watched"
+    assert report(replace(watched, growths=9), LAST + 119.9).state == "running"
+    paused = replace(watched, cadence=replace(watched.cadence, longest_pause=60.0))
+    assert report(paused, LAST + 89.9).state == "running"
+    assert report(replace(watched, cadence=None), LAST + 500).state == "running"
+    ended = replace(watched, logged_state="finished", state_time=LAST - 60)
+    assert report(ended, LAST + 30).state == "finished", "a last evaluation is no resumption"
+
+
 def test_never_stalled_within_four_usual_intervals_or_its_pauses():
     slow = replace(KNOWN, cadence=cadence(*paced(300.0, count=101)))
     assert report(slow, LAST + 1199).state == "running"
@@ -237,7 +263,7 @@ def test_log_that_no_process_holds_open_is_judged_after_ten_intervals_if_it_was_
     assert report(silent, LAST + 19.9).state == "running", "10 intervals of 2 s"
     result = report(silent, LAST + 21)
     assert result.state == "quiet", "it may open its log for each line"
-    assert result.evidence == "no new point for 21 s, usually one every 2.0 s; no process has its log open"
+    assert result.evidence == "no new point for 20 s, usually one every 2.0 s; no process has its log open"
     assert report(silent, LAST + 121).state == "ended"
     assert report(replace(silent, watched_since=LAST - 10), LAST + 21).state == "running"
     assert report(replace(silent, in_place=False), LAST + 21).state == "running", "a copy; its writer may be elsewhere"

@@ -15,6 +15,7 @@ from tuimon import draw
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import state_sign
 from tuimon.analysis.words import time_of_day
+from tuimon.detectors.source_disagreement import DETECTOR
 from tuimon.model.events import Columns, FactFound, MetricsFound, RunFound, SegmentStarted, StreamFound
 from tuimon.model.points import Fact
 from tuimon.model.views import BarView, ChartView, HeatView, Role, Size, Symbols, TextView
@@ -324,6 +325,11 @@ def test_a_disagreement_between_sources_is_in_the_note() -> None:
     add_source(store, 7, "logs/metrics.jsonl", 30, {"loss": (steps, [0.53 if s >= 40 else 0.51 for s in steps])})
     note = chart(store.snapshot().runs[0], "loss").note
     assert note == "2 sources disagree from step 40: 0.51 here, 0.53 in metrics.jsonl"
+    add_source(store, 8, "logs/other.csv", 20, {"loss": (steps, [0.54 if s >= 60 else 0.51 for s in steps])})
+    note = chart(store.snapshot().runs[0], "loss").note
+    assert note == "3 sources disagree from step 40: 0.51 here, 0.53 in metrics.jsonl"
+    [alert] = DETECTOR.check(store.snapshot().runs[0])
+    assert alert.message == "3 sources disagree on loss from step 40 on: 0.51 drawn, 0.53 in logs/metrics.jsonl"
     once = store_of({"clipfrac": (steps, [s / 7 for s in steps])})
     add_source(once, 7, "other.csv", 20, {"clipfrac": (steps, [s / 7 + (s == 9) * 1e-5 for s in steps])})
     view = metric_panel("clipfrac").view(once.snapshot().runs[0], Size(80, 12), START, Symbols.BRAILLE)
@@ -711,6 +717,11 @@ def test_the_header_has_name_progress_speed_and_end() -> None:
     assert "12.3k tokens/s" in second
     assert "10 s a step" in second
     assert "epoch 0.2500" in second
+    silent = header_panel().view(store.snapshot().runs[0], Size(160, 2), START + 565, Symbols.BRAILLE)
+    assert text(silent.rows[0]) == "run  ● running  last point 1 m ago, usually one every 10 s"
+    assert "last point" not in text(silent.rows[1])
+    narrow = header_panel().view(store.snapshot().runs[0], Size(120, 1), START + 565, Symbols.BRAILLE)
+    assert "last point 1 m ago" in text(narrow.rows[0])
 
 
 def test_the_range_of_the_end_is_given_as_clock_times_and_does_not_drift() -> None:

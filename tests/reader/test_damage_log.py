@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from tuimon.analysis.log_files import damage_of
+from tuimon.analysis.log_remarks import reading_remark
+from tuimon.exports.summary import facts_of
 from tuimon.model.points import Damage
 from tuimon.monitor.local import open_run
 from tuimon.reader.damage_log import MAX_DAMAGE, DamageLog
@@ -66,6 +68,36 @@ def test_steps_with_a_fraction_are_named(tmp_path: Path) -> None:
     assert run.curve("loss").steps.tolist() == [1, 1, 3, 3]
     assert run.streams[0].status is not None
     assert run.streams[0].status.message.startswith("2 rows have a step that is not a whole number")
+
+
+_FIRST = '{"step": 0, "loss": 3}\n{"step": 1, "loss": 2}\n'
+_TRAIN = '{"mode": "train", "epoch": 1, "iter": 50, "lr": 1, "loss": 1}\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "steps", "remark"),
+    [
+        (
+            "a.jsonl",
+            _FIRST + '{"loss": 2}\n{"loss": 3}\n{"step": 4, "loss": 4}\n',
+            [0, 1, 1, 1, 4],
+            "2 rows without a step take",
+        ),
+        ("a.csv", "step,loss\n0,1\n1,1\n,2\n4,3\n5,4\n", [0, 1, 1, 4, 5], "1 row without a step takes"),
+        ("a.csv", "loss,reward\n1,1\n2,2\n3,3\n4,4\n5,5\n", [0, 1, 2, 3, 4], ""),
+        ("a.jsonl", '{"loss": 1, "lr": 1}\n' * 3, [0, 1, 2], ""),
+        ("a.jsonl", _FIRST + '{"note": "saved"}\n{"step": 2, "loss": 4}\n', [0, 1, 2], ""),
+        ("a.log.json", _TRAIN + '{"mode": "val", "epoch": 1, "iter": 9, "acc": 2}\n', [50], ""),
+    ],
+)
+def test_rows_without_a_step_are_counted(tmp_path: Path, name: str, text: str, steps: list[int], remark: str) -> None:
+    (tmp_path / name).write_text(text)
+    (run,) = open_run(tmp_path).runs
+    assert run.curve("loss").steps.tolist() == steps
+    expected = remark and f"{remark} the step of the row before"
+    assert run.streams[0].status is not None
+    assert run.streams[0].status.message == expected
+    assert reading_remark(run) == dict(facts_of(run, 0.0)).get("remark", "") == expected
 
 
 def test_whole_steps_and_fractional_epochs_are_nothing_special(tmp_path: Path) -> None:

@@ -161,3 +161,26 @@ def test_log_that_cannot_be_opened_any_more_is_a_notice(log: Path) -> None:
     assert [notice.message for notice in watched.monitor.snapshot().notices] == [
         f"{log}: no longer a directory, not a file"
     ]
+
+
+@pytest.mark.parametrize(("every", "stalled_after"), [(1, 20), (4, 40), (15, 120)])
+def test_writer_that_was_seen_to_write_often_is_stalled_early(tmp_path: Path, every: int, stalled_after: int) -> None:
+    """The log grows every `every` seconds, by the rows of these seconds."""
+    path = tmp_path / "metrics.jsonl"
+    path.write_text('{"step": 0, "loss": 1.0, "time": 1795000000}\n')
+    os.utime(path, (1_795_000_000, 1_795_000_000))
+    with path.open("a") as file:  # held open
+        watched = Watched(path)
+        watched.after(6)
+        begin = watched.clock.now
+        for step in range(1, 12 * every + 1):
+            watched.clock.now = begin + step
+            file.write(json.dumps({"step": step, "loss": 1.0, "time": watched.clock.now}) + "\n")
+            if step % every == 0:
+                file.flush()
+                os.utime(path, (watched.clock.now, watched.clock.now))
+            watched.monitor.update()
+        assert watched.after(stalled_after - 1)[0] == "running"
+        state, evidence = watched.after(2)
+    silence = "2 m" if stalled_after == 120 else f"{stalled_after} s"
+    assert (state, evidence.partition("; ")[0]) == ("stalled", f"no step for {silence}")

@@ -10,7 +10,9 @@ rules.py            scores of points by which incidents are found
 incidents.py        incidents from scores, computed incrementally
 cadence.py          time per step, pauses
 progress.py         state and ETA of a run
+tolerated_silence.py  time without a point that is normal
 progress_inputs.py  the facts that these are computed from
+log_remarks.py      what is remarkable about logs whose points are all read
 training_steps.py   training steps, if a tracker counts rows or a run counts updates
 forecast.py         when a growing share reaches 1
 concepts.py         metrics of a run that belong to a concept

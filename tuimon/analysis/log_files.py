@@ -52,10 +52,14 @@ def writer_of(run: Run) -> dict[str, Any]:
     }
 
 
-def last_growth_seen(run: Run) -> float:
-    """Return when a file of a run was last seen to grow; NaN if none was."""
-    times = [view.status.grown for view in run.streams if view.status]
-    return max((time for time in times if math.isfinite(time)), default=math.nan)
+def growth_of(run: Run) -> dict[str, Any]:
+    """Return ProgressInputs' growth_seen, growths and longest_gap: the latter two of the file with points that was last
+    seen to grow."""
+    known = [view for view in run.streams if view.status and math.isfinite(view.status.grown)]
+    seen = {"growth_seen": max((view.status.grown for view in known if view.status), default=math.nan)}
+    with_points = [view.status for view in known if view.status and view.point_count]
+    newest = max(with_points, key=lambda status: status.grown, default=None)
+    return seen | {"growths": newest.growths, "longest_gap": newest.longest_gap} if newest else seen
 
 
 def damage_of(run: Run) -> str:

@@ -14,6 +14,9 @@ without any of this evidence.
 
 A file that a copy wrote at once, or that was touched, does not show that the run is active. The time at which the
 reader saw a file grow does. A run whose files are gone is "deleted".
+
+A writer may buffer points, so that 2 minutes of silence are tolerated at any pace. If the reader saw the log grow at
+least 10 times, 10 times the longest time between two growths is enough, at least 20 s.
 """
 
 from __future__ import annotations
@@ -24,21 +27,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tuimon.analysis.cadence import Cadence
+from tuimon.analysis.tolerated_silence import (
+    PAUSES,
+    SHORTEST_SILENCE,
+    TOLERATED_INTERVALS,
+    UNKNOWN_SILENCE,
+    buffered_for,
+    silence_after_end,
+    tolerated_silence,
+)
 from tuimon.analysis.words import duration, last_activity, silence, time_of_day
 
-_TOLERATED_INTERVALS = 4.0
-"""Usual intervals without a point that are tolerated."""
-_INTERVALS_AFTER_END = 10.0
-_SILENCE_AFTER_END = 10.0
-"""Shortest tolerated silence (s) after the process that held the log open has closed it."""
-_PAUSES = 1.5
-"""Factor of the longest pause so far for a pause that is tolerated."""
-_SHORTEST_SILENCE = 120.0
-"""Shortest tolerated silence (s): what a writer may buffer (SummaryWriter flushes every 120 s)."""
-_UNKNOWN_SILENCE = 600.0
-"""Tolerated silence (s) if the usual interval is unknown, and the shortest one while the log grows."""
-_GROWING = 2.0
-"""Factor for the tolerated silence while the log grows."""
+_SILENT = 5.0
+"""Shortest time (s) without a point, besides the tolerated intervals, that is reported as such."""
 _FRESH = 20.0
 """An unobserved run counts as stalled up to this multiple of the tolerated silence (minimum 1 h); after that it is
 "quiet"."""
@@ -118,6 +119,10 @@ class ProgressInputs(Struct, frozen=True):
     """Whether the newest log was last changed by a write, and not by a copy from elsewhere, whose writer is unknown."""
     growth_seen: float = math.nan
     """Time at which a file was last seen to grow; NaN if the files were only seen as they are."""
+    growths: int = 0
+    """Number of times the log that has grown last was seen to grow."""
+    longest_gap: float = math.nan
+    """Longest time (s) between two of them."""
     deleted: bool = False
     """Whether all files with its points were deleted."""
     truncated: float = math.nan
@@ -163,6 +168,8 @@ class ProgressReport(Struct, frozen=True):
     """Time of the last change of a file that grows with the steps."""
     last_age: float
     """Time since the later of the two."""
+    silent_for: float
+    """Time since the newest point if it is longer than usual in a running run, else NaN."""
     state: str
     """reading (its history has not been read yet) | running | stalled | finished | crashed | stopped (its writer is
     gone before the end) | ended (its writer is gone, the outcome is unknown) | waiting (no point yet, or none
@@ -203,7 +210,7 @@ def report(known: ProgressInputs, now: float) -> ProgressReport:
         pauses = cadence.pause * cadence.pauses_ahead(known.step, end)
         expected = left * cadence.seconds_per_step + pauses
         # A step that takes much longer than usual may never end: until it does, the time left is not known to shrink.
-        longest = max(_TOLERATED_INTERVALS * cadence.interval, cadence.longest_pause)
+        longest = max(TOLERATED_INTERVALS * cadence.interval, cadence.longest_pause)
         elapsed = min(age, expected, longest)
         eta = expected - elapsed
         eta_range = (
@@ -222,6 +229,7 @@ def report(known: ProgressInputs, now: float) -> ProgressReport:
         known.last_wall_time,
         known.last_change,
         age,
+        since if state == "running" and _is_silent(known, since) else math.nan,
         state,
         evidence,
         known.step_name,
@@ -230,34 +238,24 @@ def report(known: ProgressInputs, now: float) -> ProgressReport:
     )
 
 
-def tolerated_silence(cadence: Cadence | None, growing: bool = False) -> float:
-    """Return the time (s) without a point that is normal.
-
-    It is 4 usual intervals, 1.5 times the longest pause or 2 minutes, whichever is longest; while the log grows twice
-    that, at least 10 minutes; and 10 minutes if the pace is unknown.
-    """
-    if cadence is None:
-        return _UNKNOWN_SILENCE
-    usual = max(_TOLERATED_INTERVALS * cadence.interval, _PAUSES * cadence.longest_pause, _SHORTEST_SILENCE)
-    return max(_GROWING * usual, _UNKNOWN_SILENCE) if growing else usual
-
-
-def silence_after_end(cadence: Cadence | None) -> float:
-    """Return the time (s) without a point after which a run whose log was closed has ended: 10 intervals, 10 s."""
-    return max(_INTERVALS_AFTER_END * cadence.interval if cadence else 0.0, _SILENCE_AFTER_END)
+def _is_silent(known: ProgressInputs, since: float) -> bool:
+    """Return whether it is longer since the newest point than usual. since: that time (s)."""
+    usual = TOLERATED_INTERVALS * known.cadence.interval if known.cadence else math.inf
+    return math.isfinite(known.last_wall_time) and since > max(usual, _SILENT)
 
 
 def _state(known: ProgressInputs, age: float, since: float) -> tuple[str, str]:
     """Return (state, evidence). age: seconds since the last activity; since: seconds since the last point."""
     name = known.step_name
     growing = _grows(known, age)
-    tolerated = tolerated_silence(known.cadence, growing)
+    buffered = buffered_for(known.growths, known.longest_gap)
+    tolerated = tolerated_silence(known.cadence, growing, buffered)
     unheld = math.inf
     """Silence after which a log that no process holds open is taken for one whose writer has closed it."""
     if math.isfinite(known.closed):
         tolerated = min(tolerated, silence_after_end(known.cadence))
     elif known.writer == "closed" and known.in_place and known.cadence:
-        unheld = max(silence_after_end(known.cadence), _PAUSES * known.cadence.longest_pause)
+        unheld = max(silence_after_end(known.cadence), PAUSES * known.cadence.longest_pause)
         if not known.reopens:
             tolerated = min(tolerated, unheld)
     if known.deleted:
@@ -267,7 +265,7 @@ def _state(known: ProgressInputs, age: float, since: float) -> tuple[str, str]:
     logged = known.logged_state
     if known.points == 0 and logged != "crashed":
         return _state_without_points(known, age)
-    if logged in ("finished", "pruned", "crashed") and not _resumed(known, tolerated):
+    if logged in ("finished", "pruned", "crashed") and not _resumed(known, tolerated + SHORTEST_SILENCE - buffered):
         return logged, known.logged_evidence or f"its log says that it {logged}"
     total = total_steps(known) if known.total is not None else None
     step, unit = known.position, known.position_name
@@ -298,8 +296,10 @@ def _state(known: ProgressInputs, age: float, since: float) -> tuple[str, str]:
     if unheld < age <= tolerated and not seen_active:
         return "quiet", f"no new point for {silence(since)}, {usual}; {_GONE}{of_total}"
     if age <= tolerated:
-        # The time instead of the age, so that a screen that shows it is not redrawn every second.
+        # Usually the time instead of the age, so that a screen that shows it is not redrawn every few seconds.
         last = last_activity(known.last_wall_time, known.last_change)
+        if _is_silent(known, since):
+            last = f"last point {silence(since)} ago"
         return "running", f"{last}, {usual}" if known.cadence else last
     recent = seen_active or max(age, since) <= max(_FRESH * tolerated, _STALL)
     if known.writer == "closed":
@@ -327,8 +327,8 @@ def _state(known: ProgressInputs, age: float, since: float) -> tuple[str, str]:
 
 def _state_without_points(known: ProgressInputs, age: float) -> tuple[str, str]:
     """A log that is complete and gives no point is not understood; one that is empty or still written may give one."""
-    gone = known.writer == "closed" and age > _SHORTEST_SILENCE
-    ended = known.input_ended or known.logged_state in ("finished", "pruned") or gone or age > _UNKNOWN_SILENCE
+    gone = known.writer == "closed" and age > SHORTEST_SILENCE
+    ended = known.input_ended or known.logged_state in ("finished", "pruned") or gone or age > UNKNOWN_SILENCE
     whole = ended or known.unread_whole or known.copied
     if known.unread and whole and known.writer != "open":
         return "not understood", known.unread
@@ -353,7 +353,7 @@ def _resumed(known: ProgressInputs, tolerated: float) -> bool:
 def _grows(known: ProgressInputs, age: float) -> bool:
     """Return whether the log still grows without new steps."""
     later = known.last_growth - _last_activity_time(known)
-    return later > 0 and age - later <= _SHORTEST_SILENCE
+    return later > 0 and age - later <= SHORTEST_SILENCE
 
 
 def _usual(cadence: Cadence) -> str:

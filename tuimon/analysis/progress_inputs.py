@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from tuimon.analysis.cadence import Cadence, cadence
 from tuimon.analysis.log_files import (
+    growth_of,
     is_copied,
     is_deleted,
-    last_growth_seen,
     tracker_end,
     truncated_at,
     unread_reason,
@@ -125,7 +125,7 @@ def progress_inputs(run: Run) -> ProgressInputs:
         last_wall_time=_last_wall_time(run),
         last_change=_last_change(run),
         last_growth=run.last_change,
-        growth_seen=last_growth_seen(run),
+        **growth_of(run),
         last_phase=_last_phase(run),
         last_line=_last_line(run),
         logged_state=logged_state,
@@ -207,7 +207,10 @@ def _last_wall_time(run: Run) -> float:
     busiest = _busiest(run)
     if len(busiest) == len(_main(run)):
         return run.last_wall_time
-    times = [run.curve(metric).wall_times[-1] for metric in busiest]
+    curves = [run.curve(metric) for metric in busiest]
+    if run.clock_jumps:  # the highest wall time may be that of an early point
+        curves = [curve for curve in curves if curve.steps[-1] == max(other.steps[-1] for other in curves)]
+    times = [curve.wall_times[-1] for curve in curves]
     return float(np.fmax.reduce(times, initial=np.nan))
 
 

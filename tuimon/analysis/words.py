@@ -23,8 +23,10 @@ def duration(seconds: float) -> str:
 
 
 def silence(seconds: float) -> str:
-    """Format a duration, rounded down to whole minutes from one minute on, so that it does not change every second."""
-    return duration(seconds if seconds < 60 else seconds // 60 * 60)
+    """Format a duration, rounded down to 5 s, and to whole minutes from one minute on: a screen that shows it is not
+    drawn anew every second."""
+    grain = 60 if seconds >= 60 else 5
+    return duration(seconds // grain * grain if seconds >= grain else seconds)
 
 
 def damage_text(parts: int, size: int, cut_short: bool = False) -> str:

@@ -26,11 +26,13 @@ class SourceDisagreement(Struct, frozen=True):
         for metric in run.metrics:
             if classify(metric).panel not in CHECKED_PANELS:
                 continue
-            found = run.curve(metric).disagreement
+            curve = run.curve(metric)
+            found = curve.disagreement
             if found is not None:
                 here, there = distinct_digits(found.here, found.there)
                 where = f"from step {found.step} on" if found.steps > 1 else f"at step {found.step}"
-                message = f"2 sources disagree on {metric} {where}: {here} drawn, {there} in {found.source}"
+                sources = f"{curve.disagreeing_sources} sources disagree on {metric}"
+                message = f"{sources} {where}: {here} drawn, {there} in {found.source}"
                 hint = f"`tuimon doctor --metric {metric}` lists the sources; remove the one that does not belong here"
                 yield Alert(self.id, "info", run.id, metric, found.step, message, hint)
 

@@ -14,6 +14,7 @@ from tuimon.analysis.compared_metric import level_until
 from tuimon.analysis.comparing import MISSING, compared_settings, flat
 from tuimon.analysis.hidden_values import hidden_conflict
 from tuimon.analysis.log_files import damage_of, unread_parts
+from tuimon.analysis.log_remarks import clock_remark, reading_remark
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
@@ -195,15 +196,19 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
         finish = local_time(progress.finish_time, "%Y-%m-%d %H:%M") or "a time out of range"
         yield "ETA", f"{duration(progress.eta_seconds)}, at {finish}"
     if math.isfinite(run.last_wall_time):
-        first = local_time(run.first_wall_time, "%Y-%m-%d %H:%M:%S") if run.first_wall_time < run.last_wall_time else ""
+        first = local_time(run.first_wall_time, "%Y-%m-%d %H:%M:%S") if run.duration > 0 else ""
         if first:
-            yield "first point", f"{first}, {duration(run.last_wall_time - run.first_wall_time)} before the last"
+            yield "first point", f"{first}, {duration(run.duration)} before the last"
         yield "last point", local_time(run.last_wall_time, "%Y-%m-%d %H:%M:%S") or "a time out of range"
     for name, split in (("training", "train"), ("validation", "val")):
         if count_entries and (logged := entries(run, split)):
             count = "1 entry" if logged.count == 1 else f"{logged.count} entries"
             yield name, f"{count}, the last at {step_name(run)} {logged.last_step}"
     yield "logged", _logged(run)
+    if jumps := clock_remark(run):
+        yield "clock", jumps
+    if remark := reading_remark(run):
+        yield "remark", remark
     if unread := unread_parts(run):
         yield "not read", unread
     if count_entries and (conflict := hidden_conflict(run)):

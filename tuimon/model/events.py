@@ -154,6 +154,10 @@ class StreamStatus(Struct, frozen=True):
     """Examples of numbers that gave no point in at least half of the first lines of metrics; "" for none."""
     cut_short: bool = False
     """Whether the last of the damaged parts is a record whose end is missing, and nobody writes the file any more."""
+    growths: int = 0
+    """Number of times the reader saw the file grow."""
+    longest_gap: float = math.nan
+    """Longest time (s) between two of them; NaN before the second."""
 
     @property
     def changed(self) -> float:

@@ -14,7 +14,7 @@ from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import state_sign, state_words
-from tuimon.analysis.words import day, last_activity, time_of_day
+from tuimon.analysis.words import day, last_activity, silence, time_of_day
 from tuimon.draw.numbers import format_duration, format_fraction, format_value, thousands
 from tuimon.draw.rows import row_width
 from tuimon.model.views import Role, Row, Size, Span, Symbols, TextView
@@ -85,7 +85,7 @@ class Header(Struct, frozen=True):
             evidence = ((fit(evidence[0][0], left), Role.MUTED),)
         first = _fill([named, state, evidence], size.width)
         if evidence and evidence[0] in first:
-            facts = [fact for fact in facts if not fact[0][0].endswith(" at ") or fact[0][0] == "ETA "]
+            facts = [fact for fact in facts if not fact[0][0].endswith((" at ", "last point "))]
         return TextView("", (first, _fill(facts, size.width)))
 
 
@@ -114,7 +114,9 @@ def _facts(run: Run, report: ProgressReport, now: float) -> Iterator[Row]:
             yield ((f"({soon} to {late})", Role.MUTED),)
     if report.updates > 1:
         yield ((f"{report.updates} updates a step", Role.MUTED),)
-    if last := last_activity(report.last_wall_time, report.last_change):
+    if math.isfinite(report.silent_for):
+        yield (("last point ", Role.MUTED), (f"{silence(report.silent_for)} ago", Role.TEXT))
+    elif last := last_activity(report.last_wall_time, report.last_change):
         when = report.last_wall_time if math.isfinite(report.last_wall_time) else report.last_change
         yield (
             (last.removesuffix(time_of_day(when)), Role.MUTED),
@@ -132,8 +134,9 @@ def _facts(run: Run, report: ProgressReport, now: float) -> Iterator[Row]:
     if math.isfinite(epoch):
         yield (("epoch ", Role.MUTED), (format_value(epoch), Role.TEXT))
     yield ((f"{plural(run.point_count, 'point')}{_superseded(run)}", Role.MUTED),)
-    if run.first_wall_time < report.last_wall_time:
-        when, lasted = run.first_wall_time, report.last_wall_time - run.first_wall_time
+    lasted = run.duration + report.last_wall_time - run.last_wall_time
+    if lasted > 0:
+        when = run.first_wall_time
         yield (
             ("first point ", Role.MUTED),
             (f"{day(when)} " if abs(now - when) > _DAY / 2 else "", Role.TEXT),

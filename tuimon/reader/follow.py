@@ -106,6 +106,8 @@ class Followed:
         self._checked_at = 0.0
         self._content = 0
         self._grown = math.nan
+        self._growths = 0
+        self._longest_gap = math.nan
         self._reported: StreamStatus | None = None
         self._database = database
         self._name = metric_name(found.path, log_format, names)
@@ -311,6 +313,8 @@ class Followed:
             check.in_place,
             self.unread(_UNREAD_PART),
             source.cut_short in last_damage,
+            self._growths,
+            self._longest_gap,
         )
 
     @property
@@ -337,7 +341,11 @@ class Followed:
         if self._found_at is None:
             self._found_at = now
         elif content != self._content and now - self._found_at >= _COPIED_WITHIN:
-            self._grown = self.modified if self._checked_at <= self.modified <= now else now
+            grown = self.modified if self._checked_at <= self.modified <= now else now
+            if self._growths and not grown - self._grown <= self._longest_gap:
+                self._longest_gap = grown - self._grown
+            self._growths += 1
+            self._grown = grown
         self._content, self._checked_at = content, now
 
     def changed_status(self) -> StreamStatus | None:

@@ -78,3 +78,5 @@ class StreamData(Struct, eq=False, weakref=True):
     point_count: int = 0
     first_wall_time: float = float("nan")
     last_wall_time: float = float("nan")
+    falls: bool = False
+    """Whether a wall time lies far below that of an earlier point (see clock_jumps)."""

@@ -31,6 +31,7 @@ from tuimon.model.events import (
 from tuimon.model.links import RemotePath
 from tuimon.model.points import Fact, Floats, Topic
 from tuimon.redact import redacted_text
+from tuimon.store.clock_jumps import LEAST_FALL, falls_within
 from tuimon.store.columns import PointColumns, extend_all
 from tuimon.store.equal_runs import RunJoiner
 from tuimon.store.index import MergeKey
@@ -226,6 +227,9 @@ class Store:
                 start = end
         rows = np.array([item.id for item in series], np.int64)
         first, last = _range(event.wall_times)
+        falls = first < data.last_wall_time - LEAST_FALL or (
+            last - first > LEAST_FALL and falls_within(event.wall_times, np.cumsum(event.counts) - event.counts)
+        )
         with self._lock:
             self._make_room()
             if not self._lengths[rows].all():
@@ -233,6 +237,7 @@ class Store:
             self._lengths[rows] = [item.columns.length for item in series]
             self._last_steps[rows] = [item.columns.last_step for item in series]
             data.point_count += len(steps)
+            data.falls |= falls
             data.first_wall_time = float(np.fmin(data.first_wall_time, first))
             data.last_wall_time = float(np.fmax(data.last_wall_time, last))
             self._touch(stream)

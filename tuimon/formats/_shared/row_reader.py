@@ -105,6 +105,20 @@ class MissingSteps:
     def __init__(self, step_before: int | None = None) -> None:
         self.last_step = step_before
         self._count = 0  # rows with points
+        self._without_step = 0
+        """Number of rows with points that have the step of the row before them."""
+
+    @property
+    def remark(self) -> str:
+        """Note for the user about these rows; "" if there are none."""
+        if not self._without_step:
+            return ""
+        rows = (
+            "1 row without a step takes"
+            if self._without_step == 1
+            else f"{self._without_step} rows without a step take"
+        )
+        return f"{rows} the step of the row before"
 
     def fill(self, steps: Steps, has_step: _Mask, has_points: _Mask) -> Steps:
         """Return the steps of all rows of a batch; all arrays have one element per row."""
@@ -112,6 +126,8 @@ class MissingSteps:
             latest = np.maximum.accumulate(np.where(has_step, np.arange(len(steps)), -1))
             before: Any = self._count + np.cumsum(has_points) - 1 if self.last_step is None else self.last_step
             steps = np.where(latest >= 0, steps[latest], before)
+            follows = has_points & ~has_step & ((latest >= 0) | (self.last_step is not None))
+            self._without_step += int(follows.sum())
         if has_step.any():
             self.last_step = int(steps[-1])
         self._count += int(has_points.sum())
@@ -174,7 +190,7 @@ class RowReader:
     def remark(self) -> str:
         """Note for the user about the rows; "" without one."""
         if not self._fractions:
-            return ""
+            return self._missing_steps.remark
         rows = "1 row has" if self._fractions == 1 else f"{self._fractions} rows have"
         return f"{rows} a step that is not a whole number, and the step of the row before instead"
 

@@ -68,10 +68,15 @@ class MetricLines(JSONLines):
     """StreamDecoder of lines of metrics; what becomes of rows with texts is described in `_texts`."""
 
     def __init__(self) -> None:
-        super().__init__(self._points, lambda: self._reader.remark)
+        super().__init__(self._points, self._note)
         self._reader = RowReader(Names(), lists=True, unit=StepUnit())
         self._texts = TextRows()
         self._read_events = clearml.reader()
+        self._validated = False
+        """Whether there are rows of MMDetection's validation, which belong to the step of the row before."""
+
+    def _note(self) -> str:
+        return "" if self._validated else self._reader.remark
 
     def flush(self) -> list[Item]:
         items = super().flush()
@@ -84,6 +89,7 @@ class MetricLines(JSONLines):
 
     def _points(self, values: list[Any]) -> list[Item]:
         rows = [_metrics_of(value) for value in values if type(value) is dict]
+        self._validated = self._validated or any(_is_validation(value) for value in values)
         items = self._reader.read(self._texts.read(rows))
         if len(rows) == len(values):
             return items
@@ -110,6 +116,10 @@ def tail(head: bytes, data: bytes) -> list[Item]:
 def _metrics_of(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row with the metrics under their names."""
     return _validation(row) if row.get("mode") in _VALIDATION else _named(row)
+
+
+def _is_validation(value: Any) -> bool:
+    return type(value) is dict and value.get("mode") in _VALIDATION
 
 
 def _validation(row: dict[str, Any]) -> dict[str, Any]:

@@ -83,6 +83,10 @@ class TableDecoder(RestartableDecoder):
     def end(self) -> list[Item]:
         return [*self.feed(b"\n"), *self.flush()] if self._lines.can_end() else []
 
+    @property
+    def remark(self) -> str:
+        return self._table.missing_steps.remark if self._table is not None else ""
+
     def skip_ahead(self) -> bool:
         """Prepare for whole lines from further down: rows before the next step get UNKNOWN_STEP. Returns False if no
         header has been read."""

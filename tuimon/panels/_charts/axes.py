@@ -71,9 +71,9 @@ def end_of_data(run: Run, scale: Scale, metric: str, last: float) -> float:
     if scale.is_counter:
         return float(scale.counts[-1])
     if scale.name == "time":
-        return run.last_wall_time
+        return run.wall_time_range[1]
     if scale.name == "duration":
-        return run.last_wall_time - run.first_wall_time
+        return run.wall_time_range[1] - run.wall_time_range[0]
     return last if run.last_step is None else float(run.last_step - scale.zero)
 
 

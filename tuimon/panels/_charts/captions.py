@@ -233,7 +233,8 @@ def _disagreement(run: Run, curves: Sequence[Curve], factors: Sequence[float]) -
         if disagreement is not None:
             here, there = distinct_digits(disagreement.here * factor, disagreement.there * factor)
             step = f"{'from' if disagreement.steps > 1 else 'at'} {step_name(run)} {disagreement.step}"
-            yield f"2 sources disagree {step}: {here} here, {there} in {_short(disagreement.source)}"
+            sources = f"{curve.disagreeing_sources} sources disagree"
+            yield f"{sources} {step}: {here} here, {there} in {_short(disagreement.source)}"
             return
 
 

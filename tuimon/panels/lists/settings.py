@@ -58,9 +58,9 @@ def _about(run: Run) -> dict[str, Any]:
     known = {"directory": run.path, **facts_about(run)}
     if isinstance(known.get("started"), float):
         known["started"] = f"{day(known['started'])} {time_of_day(known['started'])}"
-    first, last = run.first_wall_time, run.last_wall_time
-    if first < last:
-        known["first point"] = f"{day(first)} {time_of_day(first)}, {format_duration(last - first)} before the last"
+    first, lasted = run.first_wall_time, run.duration
+    if lasted > 0:
+        known["first point"] = f"{day(first)} {time_of_day(first)}, {format_duration(lasted)} before the last"
     return known if len(known) > 1 else {}
 
 

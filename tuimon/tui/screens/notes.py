@@ -8,6 +8,7 @@ from tuimon.analysis.aligned_steps import step_name
 from tuimon.analysis.attempts import attempts_of
 from tuimon.analysis.hidden_values import hidden_conflict
 from tuimon.analysis.log_files import unread_parts
+from tuimon.analysis.log_remarks import clock_remark
 from tuimon.analysis.words import damage_text
 from tuimon.draw.numbers import format_bytes, format_count
 from tuimon.model.alerts import SEVERITIES, Alert
@@ -48,8 +49,8 @@ class NotesScreen(LinesScreen[Alert]):
     def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
         run = self.dashboard.run_shown
         restarts = tuple(run.ranks.restart for run in snapshot.runs if run.ranks is not None)
-        unread = unread_parts(run) if run is not None else ""
-        run_facts = (len(snapshot.runs), run and run.id, restarts, unread)
+        remarks = (unread_parts(run), clock_remark(run)) if run is not None else ()
+        run_facts = (len(snapshot.runs), run and run.id, restarts, remarks)
         width, height = self.app.size
         brief = width < _HINT_WIDTH and height < _HINT_HEIGHT
         source = (snapshot.alerts, snapshot.resolved, snapshot.notices, brief, *run_facts)
@@ -101,9 +102,12 @@ def note_entries(snapshot: Snapshot, shown: Run | None, brief: bool = False) -> 
         yield Entry(((f"  {clean(notice.message)}", Role.WARNING if notice.level != "info" else Role.TEXT),))
         if notice.hint:
             yield Entry(((f"    {clean(notice.hint)}", Role.MUTED),))
-    if shown is not None and (unread := unread_parts(shown)):
+    if shown is not None:
         name = f"{names[shown.id]}: " if shown.id in names else ""
-        yield Entry(((f"  {name}not read: {unread}", Role.TEXT),))
+        if jumps := clock_remark(shown):
+            yield Entry(((f"  {name}{jumps}", Role.WARNING),))
+        if unread := unread_parts(shown):
+            yield Entry(((f"  {name}not read: {unread}", Role.TEXT),))
     for run in snapshot.runs:
         if run.ranks is not None and run.ranks.restart:
             name = f"{names[run.id]}: " if run.id in names else ""

@@ -1,0 +1,75 @@
+"""Wall times of runs whose clock was set back while they were logged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tuimon.analysis.progress_inputs import progress_of
+from tuimon.exports.summary import facts_of
+from tuimon.monitor.local import open_run
+from tuimon.store import Run
+
+BEGIN = 1764086400.0
+
+
+def run_of(path: Path, rows: Iterable[tuple[int, float]], name: str = "metrics.jsonl") -> Run:
+    path.mkdir(exist_ok=True)
+    lines = (json.dumps({"step": step, "time": BEGIN + time, "loss": 2 - step / 200}) for step, time in rows)
+    (path / name).write_text("\n".join(lines) + "\n")
+    return open_run(path).runs[0]
+
+
+def set_back(count: int = 200, at: int = 100, by: float = 1800.0) -> list[tuple[int, float]]:
+    return [(step, 5.0 * step - (by if step >= at else 0)) for step in range(count)]
+
+
+@pytest.mark.parametrize("count", [120, 200, 2000])  # 2000: the last point has the highest wall time again
+def test_a_clock_that_is_set_back(tmp_path: Path, count: int) -> None:
+    run = run_of(tmp_path / "run", set_back(count))
+    assert [(jump.step, jump.seconds) for jump in run.clock_jumps] == [(100, 1800.0)]
+    last = BEGIN + 5.0 * (count - 1) - 1800
+    assert (run.first_wall_time, run.last_wall_time, run.duration) == (BEGIN, last, 5.0 * (count - 1))
+    assert run.wall_time_range == (BEGIN + min(0, 500 - 1800), max(BEGIN + 495, last))
+    progress = progress_of(run, last + 20)
+    assert (progress.last_wall_time, progress.seconds_per_step) == (last, 5.0)
+    facts = dict(facts_of(run, last + 20))
+    assert facts["clock"] == "wall time goes back by 30 m at step 100"
+
+
+def test_the_times_are_those_of_the_first_and_the_last_step_of_any_metric(tmp_path: Path) -> None:
+    rows = [json.dumps({"step": step, "time": BEGIN + time, "loss": 1.0}) for step, time in set_back()]
+    rows.insert(1, json.dumps({"step": 0, "time": BEGIN + 1, "eval/loss": 1.0}))
+    rows.append(json.dumps({"step": 199, "time": BEGIN + 995 - 1800 + 3, "eval/loss": 1.0}))
+    (tmp_path / "metrics.jsonl").write_text("\n".join(rows) + "\n")
+    run = open_run(tmp_path).runs[0]
+    assert (run.first_wall_time, run.last_wall_time) == (BEGIN, BEGIN + 995 - 1800 + 3)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        pytest.param([(s, 5.0 * s - 30 * (s >= 100)) for s in range(200)], id="threads of a writer"),
+        pytest.param([*set_back()[100:], *set_back()[:100]], id="older rows last"),
+        pytest.param([*set_back(100), *((s, 5.0 * s - 3600) for s in range(50, 200))], id="attempt of another host"),
+        pytest.param([row for s in range(50) for row in ((s, 5.0 * s), (s, 9000 + 5.0 * s))], id="two writers"),
+        pytest.param([(s, 5.0 * s + 9000 * (s % 2)) for s in range(50)], id="workers with clocks of their own"),
+        pytest.param([*set_back(100), (100, -9000.0), *((s, 5.0 * s) for s in range(101, 200))], id="one wrong time"),
+    ],
+)
+def test_other_disorder_is_no_jump(tmp_path: Path, rows: list[tuple[int, float]]) -> None:
+    run = run_of(tmp_path / "run", rows)
+    times = [time for _, time in rows]
+    assert run.clock_jumps == ()
+    assert (run.first_wall_time, run.last_wall_time) == (BEGIN + min(times), BEGIN + max(times))
+
+
+def test_an_attempt_in_another_file_is_no_jump(tmp_path: Path) -> None:
+    run_of(tmp_path / "run", [(s, 9000 + 5.0 * s) for s in range(100)], "metrics.jsonl")
+    run = run_of(tmp_path / "run", [(s, 5.0 * s) for s in range(100, 200)], "metrics-2.jsonl")
+    assert len(np.unique(run.curve("loss").steps)) in (100, 200)
+    assert run.clock_jumps == ()
