@@ -210,6 +210,13 @@ def test_a_policy_that_moved_too_far_is_one_incident_in_the_order_of_the_onsets(
     assert [alert.severity for alert in parts if alert.active] == ["info"] * 5
 
 
+def test_a_reward_that_falls_before_the_policy_moves_keeps_its_advice() -> None:
+    whole = Checker().check(store_of(_drifting(drift=186)).snapshot().runs[0])[0]
+    assert whole.rule == "policy_collapse"
+    assert re.match(r"policy collapsed: (entropy|reward) fell from step ", whole.message), whole.message
+    assert "fewer updates" not in whole.hint
+
+
 def test_a_fall_of_the_reward_that_is_not_lost_is_no_collapse() -> None:
     series = _drifting(lost=0.0)
     alerts = Checker().check(store_of(series).snapshot().runs[0])

@@ -77,7 +77,8 @@ def with_drift_first(run: Run, rule: str, alerts: Sequence[Alert]) -> tuple[Aler
     for part in parts:
         chain.setdefault(_WORDS[part.alert.rule], _described(part, with_alert=part is first))
     message = f"policy collapsed: {', '.join(chain.values())}"
-    hint = _HINT.format(checkpoint=checkpoint_before(run, first.step))
+    is_drift = first.alert.rule in _DRIFT
+    hint = _HINT.format(checkpoint=checkpoint_before(run, first.step)) if is_drift else first.alert.hint
     whole = Alert(rule, "critical", run.id, first.alert.metric, first.step, message, hint)
     inside = [part.alert for part in parts]
     rest = [alert for alert in alerts if not any(alert is own for own in inside)]

@@ -30,7 +30,7 @@ class Fault:
 _UNSTABLE = (
     "reward_drop", "kl_runaway", "entropy_collapse", "divergence", "spikes", "approx_kl", "clip_fraction", "length",
     "truncation", "zero_variance", "vanishing_gradient", "plateau", "explained_variance", "reward_hacking",
-    "step_drift", "throughput_loss", "engine_mismatch", "degenerate_text",
+    "step_drift", "throughput_loss", "engine_mismatch", "degenerate_text", "policy_collapse", "policy_ratio",
 )  # fmt: skip
 """Effects of an unstable policy."""
 _STILL = ("plateau", "zero_variance", "vanishing_gradient")
