@@ -102,6 +102,9 @@ QUERIES = {
     "threshold": "add a threshold",
     "horizontal line": "add a threshold",
     "notification": "notifications",
+    "interval": "poll interval: --interval S",
+    "refresh interval": "poll interval: --interval S",
+    "fps": "frame rate: in config.toml",
     "hide chart": "filter",
     "chart size": "closer",
     "size": "closer",
@@ -225,7 +228,9 @@ async def test_help_is_wrapped_at_any_width_and_shows_the_position(run: Path) ->
         essential = [a for a in app.actions if 0 < a.footer < 10 and "dashboard" in a.where and a.id != "next_run"]
         assert all(word in words for action in essential for word in action.help.split())
         await pilot.resize_terminal(120, 20)
-        await until(app, pilot, lambda s: "Every metric as a row: values, also at the cursor, recent change, curve, source" in s)
+        await until(
+            app, pilot, lambda s: "Every metric as a row: values, also at the cursor, recent change, curve, source" in s
+        )
         await pilot.press("G")
         await until(app, pilot, lambda s: "min to max of a mean" in s)
 

@@ -127,7 +127,7 @@ def ids(*sections: str) -> set[str]:
 
 def test_every_section_has_a_tour() -> None:
     toured = {"General", "Panels", "Charts", "Runs", "Run list", "Metric list", "Log", "Texts", "Media", "Config"}
-    toured |= {"Scatter", "Hyperparameters", "Ranks", "Small multiples", "Help and alerts"}
+    toured |= {"Scatter", "Hyperparameters", "Ranks", "Small multiples", "Help and alerts", "Settings"}
     assert {action.section for action in all_actions()} == toured
 
 
@@ -150,7 +150,7 @@ async def tour(
 
 async def test_general(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    async with tour(tmp_path, (100, 30), 1, "General") as t:
+    async with tour(tmp_path, (100, 30), 1, "General", "Settings") as t:
         await t.press("help")
         await t.on(HelpScreen)
         await t.press("back")
@@ -182,6 +182,14 @@ async def test_general(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         await until(t.app, t.pilot, lambda s: "No link is lost" in s)
         said_by = {
             "notifications": "[notify]",
+            "where_interval": "--interval S, or interval in ",
+            "where_poll": "--poll, or poll = true in ",
+            "where_frame_rate": "frame_rate in ",
+            "where_mouse": "--no-mouse, or mouse = false in ",
+            "where_samples": "--samples DIR, or samples in ",
+            "where_console_patterns": "console_patterns in ",
+            "where_detectors": "[detectors] in ",
+            "where_keys": "[keys] in ",
             "remove_rule": "no rule of your own",
             "remove_threshold": "no threshold",
         }

@@ -25,6 +25,7 @@ SECTIONS = (
         "Panels",
         "Charts",
         "Runs",
+        "Settings",
         "Run list",
         "Small multiples",
         "Metric list",
