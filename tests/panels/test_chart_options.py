@@ -185,6 +185,10 @@ def test_a_smoothed_chart_has_the_logged_value_and_the_average_at_the_cursor() -
             102,
             "loss  ● train 0.069447 logged, 0.069447 smoothed  ● val 0.872386 logged, 0.872386 smoothed        @ 37",
         ),
+        (76, "loss  ● train 0.069447, 0.069447  ● val 0.872386, 0.872386  logged, smoothed"),
+        (75, "loss  ● train 0.0694, 0.0694  ● val 0.8724, 0.8724    logged, smoothed @ 37"),
+        (68, "loss  ● train 0.0694, 0.0694  ● val 0.8724, 0.8724  logged, smoothed"),
+        (67, "loss  ● train 0.069447  ● val 0.872386                         @ 37"),
         (36, "loss  ● train 0.0694  ● val 0.8724  "),
     ],
 )

@@ -12,6 +12,7 @@ import numpy as np
 from tuimon.analysis.aligned_steps import step_name
 from tuimon.analysis.trend import change, change_noise
 from tuimon.draw.numbers import distinct_digits, format_exact, nonfinite, thousands
+from tuimon.draw.rows import row_width
 from tuimon.model.points import Steps
 from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._charts.marks import restart_steps
@@ -35,6 +36,10 @@ _SHORT, _SHORTEST = 10, 6
 full-screen chart shows more digits."""
 _ENTRY = 4
 """Cells of a legend entry besides its label: a gap, the marker and a blank."""
+_BOTH = "logged, smoothed"
+"""What the two numbers of each line of a legend are."""
+_GAP = 2
+"""Cells between legend and headline."""
 _CUT_NAME = 20
 """Cells to which a metric's name may be cut in a legend with values at the cursor."""
 _MOST_RESTARTS = 3
@@ -133,33 +138,45 @@ def cursor_legend(
 ) -> tuple[list[str], Row] | None:
     """Return (labels with the values at the cursor, the cursor's step as a headline if there is room for it).
 
-    room: cells of the title row without the title. smooths: averages at the cursor, as far as they are drawn; left out
-    if there is no room for them. None if the labels do not fit even with few digits.
+    room: cells of the title row without the title. smooths: averages at the cursor, as far as they are drawn. If there
+    is no room to name each of them, the headline does; they are left out if there is no room for them. None if the
+    labels do not fit even with few digits.
     """
     # A legend that does not fit is drawn with cut names of metrics.
     names = [cell_width(clean(label)) for label, curve in zip(labels, curves, strict=True) if label == curve.metric]
     cuttable = sum(max(width - _CUT_NAME, 0) for width in names)
     digits = (*((None,) if fullscreen else ()), _SHORT, _SHORTEST)
-    for averages in (smooths, [None] * len(labels)) if any(smooth is not None for smooth in smooths) else (smooths,):
+    forms: tuple[tuple[Sequence[float | None], bool], ...] = (([None] * len(labels), True),)
+    if any(smooth is not None for smooth in smooths):
+        forms = (smooths, True), (smooths, False), *forms
+    place = f"@ {step}"
+    for averages, are_named in forms:
         for most in digits:
             values = [
-                with_average("".join(cursor_value(curve, factor, step, most)), smooth, most)
+                with_average("".join(cursor_value(curve, factor, step, most)), smooth, most, are_named)
                 for curve, factor, smooth in zip(curves, factors, averages, strict=True)
             ]
             legend = [f"{label} {value}" for label, value in zip(labels, values, strict=True)]
             left = room - sum(cell_width(clean(entry)) + _ENTRY for entry in legend)
-            if left + cuttable >= 0:
-                place = f"@ {step}"
-                return legend, ((place, Role.ACCENT),) if left >= len(place) + 2 else ()
+            words: Row = () if are_named else ((_BOTH, Role.MUTED),)
+            with_step: Row = (*words, (place if are_named else f" {place}", Role.ACCENT))
+            if left >= row_width(with_step) + _GAP:
+                return legend, with_step
+            if left + cuttable >= 0 if are_named else left >= row_width(words) + _GAP:
+                return legend, words
     return None
 
 
-def with_average(value: str, smooth: float | None, most: int | None = _SHORT) -> str:
+def with_average(value: str, smooth: float | None, most: int | None = _SHORT, are_named: bool = True) -> str:
     """Return a value at the cursor with the average there, each named; the value alone without an average.
 
-    most: maximum characters of the value, and of the average if it is less than those of a small chart.
+    most: maximum characters of the value, and of the average if it is less than those of a small chart. are_named:
+    False for the numbers alone, see `_BOTH`.
     """
-    return value if smooth is None else f"{value} logged, {format_exact(smooth, min(most or _SHORT, _SHORT))} smoothed"
+    if smooth is None:
+        return value
+    average = format_exact(smooth, min(most or _SHORT, _SHORT))
+    return f"{value} logged, {average} smoothed" if are_named else f"{value}, {average}"
 
 
 # ---------------------------------------------------------------------- line labels
