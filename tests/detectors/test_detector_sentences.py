@@ -499,6 +499,24 @@ def test_throughput_loss() -> None:
     assert check(run_of(time__fps=rates)) == (), "a mean since the start falls after a quick beginning"
 
 
+@pytest.mark.parametrize(
+    ("leaking", "words"),
+    [
+        ({"a/0": 1}, r"%$"),
+        ({"a/0": 1, "b/0": 2}, r"% \(device 0, in all phases\)$"),
+        ({"a/1": 1, "c/1": 2}, r"% \(device 1, in 2 of 3 phases\)$"),
+        ({"a/0": 1, "b/1": 2}, r"% \(and 1 more GPU series\)$"),
+    ],
+)
+def test_a_leak_of_a_device_is_named_with_its_device(leaking: dict[str, float], words: str) -> None:
+    levels = dict.fromkeys(("a/0", "a/1", "b/0", "b/1", "c/1"), 0.0) | leaking
+    ramp = np.linspace(0.0, 5.0, 300)
+    series = {
+        f"memory/{name.replace('/', '/allocated/')}": (20.0 + rate * ramp).tolist() for name, rate in levels.items()
+    }
+    assert re.search(words, only(store_of(series).snapshot().runs[0], "memory_creep").message)
+
+
 def test_memory_creep() -> None:
     name = "memory/actor_train/train_step/start/offload/allocated/{}"
     flat, leak = noisy(30, 400, 0.001), 30 + np.arange(400) * 0.03

@@ -305,12 +305,18 @@ def test_timer_statistics_are_not_parts_of_the_step() -> None:
         ("peak_memory_reserved", "max_reserved", False, 1),
         ("ray/node.1.gpu.3.mem_gb", "used", False, 1),
         ("perf/cpu_memory_used_gb", "rss", False, 1),
+        ("memory/train_step/allocated_gb", "allocated", False, 1),
+        ("memory/train_step/end/allocated/0", "allocated", False, 1),
+        ("memory/train_step/peak_reserved_mb", "max_reserved", False, 1),
+        ("memory/gpu0_used_gb", "used", False, 1),
+        ("gpu_3_memory_allocated_gib", "used", False, 1),
     ],
 )
 def test_memory_tags_of_other_frameworks(name: str, kind: str, fraction: bool, scale: float) -> None:
     tag = memory_of(name)
     assert tag is not None
     assert (tag.kind, tag.fraction, tag.scale) == (kind, fraction, scale)
+    assert memory_of("memory/cpu/allocated_gb") is None
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ class MemoryCreep(Struct, frozen=True):
         for kind, metrics in (kinds if any(kinds.values()) else {"memory": _with_unit(run)}).items():
             growing = [own for curve in map(run.curve, metrics) if (own := self._growing(curve))]
             if growing:
-                yield self._alert(run, kind, growing)
+                yield self._alert(run, kind, growing, metrics)
 
     def _growing(self, curve: Curve) -> _Growing | None:
         """Return the growth in the shortest window in which the series grows now, else in which it grew; else None."""
@@ -96,7 +96,7 @@ class MemoryCreep(Struct, frozen=True):
                 last = last or own
         return last
 
-    def _alert(self, run: Run, kind: str, growing: list[_Growing]) -> Alert:
+    def _alert(self, run: Run, kind: str, growing: list[_Growing], watched: list[str]) -> Alert:
         sizes = {own.curve.metric: size for own in growing if (size := _size(run, own.curve.metric))}
         own = max(growing, key=lambda own: (own.incident.cleared is None, own.curve.metric in sizes, own.factor))
         incident, unit = own.incident, _unit(run, own.curve.metric)
@@ -108,7 +108,7 @@ class MemoryCreep(Struct, frozen=True):
                 full = f", full in {forecast_text(forecast)}"
         responses = 0.0 if kind != "GPU" else _response_growth(run, own)
         longer = f", with responses {percent(responses - 1)} longer" if responses >= own.factor else ""
-        others = f" (and {len(growing) - 1} more {kind} series)" if len(growing) > 1 else ""
+        others = _others(kind, [other.curve.metric for other in growing], watched)
         message = (
             f"{own.curve.metric} {verb(incident, 'grows', 'grew')} by {own.rate(unit)}"
             f" {when(own.curve, own.from_onset)}{full}: from {number(own.before)} to"
@@ -152,6 +152,24 @@ class _Growing(Struct, frozen=True):
         while count < steps and count * (self.now - self.before) < 0.1 * steps:
             count *= 10
         return f"{(self.now - self.before) / steps * count:.3g}{unit} per {count} steps"
+
+
+def _others(kind: str, growing: list[str], watched: list[str]) -> str:
+    """Return words about the other series that grow: their number, or the device if only one of several is affected."""
+    if len(growing) < 2:
+        return ""
+    devices = {_device(name) for name in growing}
+    device = next(iter(devices))
+    if len(devices) > 1 or device is None or {_device(name) for name in watched} == devices:
+        return f" (and {len(growing) - 1} more {kind} series)"
+    phases = sum(_device(name) == device for name in watched)
+    return f" (device {device[1]}, in {f'{len(growing)} of {phases}' if len(growing) < phases else 'all'} phases)"
+
+
+def _device(metric: str) -> tuple[int | None, int] | None:
+    """Return (node, device) of a series of GPU memory; None if its name does not say."""
+    tag = memory_of(metric)
+    return None if tag is None or tag.device is None else (tag.node, tag.device)
 
 
 def _gpu(run: Run) -> list[str]:

@@ -9,7 +9,9 @@ from msgspec import Struct
 from tuimon.vocabulary.meaning import classify
 
 _GPU = frozenset({"gpu.frac", "gpu.reserved", "gpu.allocated", "gpu.peak", "gpu.used"})
-_SPELLINGS = {"max_active": "max_allocated", "active": "max_allocated", "alloc": "max_allocated"}
+_SPELLINGS = {"max_active": "max_allocated", "active": "max_allocated", "alloc": "max_allocated"} | {
+    f"peak_{kind}": f"max_{kind}" for kind in ("allocated", "reserved")
+}
 
 
 class MemoryTag(Struct, frozen=True):
