@@ -23,6 +23,7 @@ from tuimon.model.events import (
     RanksSeen,
     RunFound,
     SegmentStarted,
+    StepsFell,
     StreamFound,
     StreamReplaced,
     StreamStatus,
@@ -141,6 +142,12 @@ class Store:
                 stream = self._stream(event.stream)
                 with self._lock:
                     stream.data.cuts.append(event.step if event.purge else None)
+                    self._touch(stream)
+            case StepsFell():
+                stream = self._stream(event.stream)
+                lengths = {series.id: series.columns.length for series in stream.data.series.values()}
+                with self._lock:
+                    stream.data.falls.append(lengths)
                     self._touch(stream)
             case StreamReplaced():
                 self._replace(self._stream(event.stream))
