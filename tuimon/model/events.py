@@ -167,6 +167,8 @@ class StreamStatus(Struct, frozen=True):
     """Examples of numbers that gave no point in at least half of the first lines of metrics; "" for none."""
     cut_short: bool = False
     """Whether the last of the damaged parts is a record whose end is missing, and nobody writes the file any more."""
+    reopened: bool = False
+    """Whether the file was seen to grow after no process held it open: its writer may open it for each line."""
 
     @property
     def changed(self) -> float:

@@ -106,6 +106,7 @@ class Followed:
         self._checked_at = 0.0
         self._content = 0
         self._grown = math.nan
+        self._reopened = False
         self._reported: StreamStatus | None = None
         self._database = database
         self._name = metric_name(found.path, log_format, names)
@@ -311,6 +312,7 @@ class Followed:
             check.in_place,
             self.unread(_UNREAD_PART),
             source.cut_short in last_damage,
+            self._reopened,
         )
 
     @property
@@ -338,6 +340,7 @@ class Followed:
             self._found_at = now
         elif content != self._content and now - self._found_at >= _COPIED_WITHIN:
             self._grown = self.modified if self._checked_at <= self.modified <= now else now
+            self._reopened |= self._check.writer.state == CLOSED
         self._content, self._checked_at = content, now
 
     def changed_status(self) -> StreamStatus | None:
