@@ -275,6 +275,20 @@ def test_log_that_no_process_holds_open_is_judged_after_ten_intervals_if_it_was_
     assert report(paused, LAST + 46).state == "quiet"
 
 
+def test_log_without_times_that_no_process_holds_open_has_ended_after_20_s():
+    silent = replace(KNOWN, cadence=None, writer="closed", in_place=True, watched_since=LAST - 10)
+    assert report(silent, LAST + 19.9).state == "running"
+    result = report(silent, LAST + 21)
+    assert (result.state, result.evidence) == (
+        "stopped",
+        "no step for 21 s; no process has its log open (step 100 of 1000)",
+    )
+    assert report(replace(silent, total=None), LAST + 21).state == "ended"
+    assert report(replace(silent, watched_since=LAST + 20), LAST + 21).state == "stopped", "as a command reports it"
+    for unsure in ({"reopens": True}, {"in_place": False}, {"writer": "unknown"}, {"writer": "open"}):
+        assert report(replace(silent, **unsure), LAST + 599).state == "running"
+
+
 def test_log_that_its_process_has_closed_has_stopped_after_ten_intervals():
     lost = replace(KNOWN, writer="closed", closed=LAST + 3, watched_since=LAST - 10)
     assert report(lost, LAST + 19.9).state == "running", "10 intervals of 2 s"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,24 @@ def _row(node: str = "n02", evidence: tuple[str, ...] = ()) -> RankRow:
 def test_advice_about_a_failure(rule: str, text: str, wanted: str) -> None:
     cause = RootCause(5, "n01", text, text, Place("logs/5.err", 9), rule)
     assert wanted in advice.of_failure(cause, _row())
+
+
+@pytest.mark.parametrize(
+    ("evidence", "wanted"),
+    [
+        ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB", "smaller micro-batch"),
+        ("RuntimeError: CUDA error: out of memory", "smaller micro-batch"),
+        ("slurmstepd: error: Detected 1 oom-kill event(s)", "fewer data loader workers"),
+        ("out of host memory: Out of memory: Killed process 7 (python)", "fewer data loader workers"),
+    ],
+)
+def test_a_crash_for_lack_of_memory_has_the_advice_of_a_rank(tmp_path: Path, evidence: str, wanted: str) -> None:
+    steps = "".join(f"step {step}/500 loss={1 / step:.5f}\n" for step in range(1, 20))
+    (tmp_path / "train.log").write_text(f"{steps}{evidence}\n")
+    (run,) = open_run(tmp_path).runs
+    (alert,) = (alert for alert in Checker().check(run, time.time()) if alert.rule == "liveness")
+    assert wanted in alert.hint
+    assert alert.hint.endswith("see the end of its console log")
 
 
 def test_advice_about_a_slow_rank_is_certain_only_if_its_gpu_is_slowed_down() -> None:

@@ -110,6 +110,21 @@ def test_log_that_is_found_silent_and_closed_is_quiet_if_it_was_written_here(log
     assert progress_of(run, end + 60).state == "running"
 
 
+def test_console_text_without_times_that_no_process_holds_open_has_stopped(tmp_path: Path) -> None:
+    texts = [tmp_path / name for name in ("train.log", "log.txt")]
+    for text in texts:
+        text.write_text("".join(f"step {step}/500 loss={1 / step:.5f}\n" for step in range(1, 5)))
+    for text, state in zip(texts, ("stopped", "running"), strict=True):
+        (run,) = open_run(text).runs
+        assert progress_of(run, text.stat().st_mtime + 25).state == state, "as a command reports it"
+    watched = Watched(texts[0])
+    assert watched.after(15)[0] == "running"
+    assert watched.after(10)[0] == "stopped"
+    with texts[0].open("a") as file:
+        file.write("step 5/500 loss=0.1\n")
+    assert watched.after(40)[0] == "running", "its writer opens it for each line"
+
+
 def test_silent_writer_that_holds_its_log_is_not_gone(log: Path, holder: subprocess.Popen[str]) -> None:
     watched = Watched(log)
     assert watched.after(100)[0] == "running"

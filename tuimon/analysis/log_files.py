@@ -42,14 +42,24 @@ def writer_of(run: Run) -> dict[str, Any]:
     writer = holding.writer if holding else newest.writer if newest else "unknown"
     if not held and writer == "closed" and any(status.writer == "unknown" for status in statuses):
         writer = "unknown"
+    kept = any(view.status is newest and _is_kept_open(view) for view in known)
     closed = [status.closed for status in statuses if math.isfinite(status.closed)] if writer == "closed" else []
     return {
         "writer": writer,
         "process": holding.process if holding else "",
-        "reopens": not held and not closed,
+        "reopens": not held and not closed and not kept,
         "closed": max(closed, default=math.nan),
         "in_place": newest is not None and newest.in_place,
     }
+
+
+def _is_kept_open(view: StreamView) -> bool:
+    """Return whether a log with points is console text that a shell or a logger keeps open until the program ends.
+
+    Programs that open a text of their own for each line usually name it log.txt.
+    """
+    is_text = view.info.format == "console" and not view.info.path.endswith(".txt")
+    return is_text and view.point_count > 0 and view.status is not None and not view.status.reopened
 
 
 def growth_of(run: Run) -> dict[str, Any]:

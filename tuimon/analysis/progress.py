@@ -8,9 +8,9 @@ a stall: the first step may take any time.
 If it is known that no process holds the log open any more, the run has "ended": whether it was complete cannot be
 known without a total. With a total that was not reached it has "stopped", as a killed job has. If a process was seen to
 hold the log open and has closed it, 10 usual intervals without a point are enough, at least 10 s. They are, too, if the
-log is of a kind that is held open, and was written on this machine. Otherwise the writer may open its log for each
-line: a run that was not watched before, as by a command, is "quiet" then. So is a log that has been silent for long
-without any of this evidence.
+log is of a kind that is held open, and was written on this machine; if its pace is unknown, 20 s are. Otherwise the
+writer may open its log for each line: a run that was not watched before, as by a command, is "quiet" then. So is a log
+that has been silent for long without any of this evidence.
 
 A file that a copy wrote at once, or that was touched, does not show that the run is active. The time at which the
 reader saw a file grow does. A run whose files are gone is "deleted".
@@ -40,6 +40,8 @@ from tuimon.analysis.words import duration, last_activity, silence, time_of_day
 
 _SILENT = 5.0
 """Shortest time (s) without a point, besides the tolerated intervals, that is reported as such."""
+_SILENCE_WITHOUT_PACE = 20.0
+"""Tolerated silence (s) if the usual interval is unknown and no process holds a log open that its writer keeps open."""
 _FRESH = 20.0
 """An unobserved run counts as stalled up to this multiple of the tolerated silence (minimum 1 h); after that it is
 "quiet"."""
@@ -258,6 +260,8 @@ def _state(known: ProgressInputs, age: float, since: float) -> tuple[str, str]:
         unheld = max(silence_after_end(known.cadence), PAUSES * known.cadence.longest_pause)
         if not known.reopens:
             tolerated = min(tolerated, unheld)
+    elif known.writer == "closed" and known.in_place and not known.reopens:
+        tolerated = min(tolerated, _SILENCE_WITHOUT_PACE)
     if known.deleted:
         return "deleted", "its log was deleted"
     if math.isfinite(known.truncated):

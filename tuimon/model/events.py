@@ -105,6 +105,19 @@ class SegmentStarted(Struct, frozen=True):
     purge: bool
 
 
+MOST_FALLS = 64
+"""Maximum number of places at which steps go back in a stream of attempts. A stream with more of them has rows out of
+order or several writers."""
+
+
+class StepsFell(Struct, frozen=True):
+    """The next points of the stream begin with a step below the last one of the same metric.
+
+    At most MOST_FALLS + 1 of them are sent of a stream."""
+
+    stream: int
+
+
 class StreamReplaced(Struct, frozen=True):
     """All points of the stream so far are void, as in model.points.Replaced."""
 
@@ -158,6 +171,8 @@ class StreamStatus(Struct, frozen=True):
     """Number of times the reader saw the file grow."""
     longest_gap: float = math.nan
     """Longest time (s) between two of them; NaN before the second."""
+    reopened: bool = False
+    """Whether the file was seen to grow after no process held it open: its writer may open it for each line."""
 
     @property
     def changed(self) -> float:
@@ -212,6 +227,7 @@ Event: TypeAlias = (
     | Columns
     | Preview
     | SegmentStarted
+    | StepsFell
     | StreamReplaced
     | FactFound
     | StreamStatus

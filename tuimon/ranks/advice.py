@@ -10,10 +10,13 @@ import re
 from tuimon.model.ranks import RankRow, RootCause
 from tuimon.text import clean
 
-_GPU_MEMORY = re.compile(r"CUDA out of memory|torch\.(?:cuda\.)?OutOfMemoryError|HIP out of memory")
+_GPU_MEMORY = re.compile(r"(?:CUDA|GPU|CUDA error:) out of memory|torch\.(?:cuda\.)?OutOfMemoryError|HIP out of memory")
 _HOST_MEMORY = re.compile(
+    r"out of host memory|[Oo]ut of memory: Killed|"
     r"Out Of Memory|oom[-_]kill|OOMKilled|Killed process|low on memory|Memory on the node|Memory cgroup|\bOOM Killed\b"
 )
+_LESS_GPU_MEMORY = "try a smaller micro-batch, shorter sequences or more sharding"
+_LESS_HOST_MEMORY = "try fewer data loader workers, or ask for more memory"
 _SEGMENT = re.compile(r"Segmentation fault|Fatal Python error|Bus error|SIGSEGV|SIGBUS|Signal (?:7|11)\b")
 _SLOWED = re.compile(r"MHz \(others|slowdown|power brake")
 _HANGS = ("NCCL's counters", "desync report", "stuck watchdog", "steps")
@@ -41,14 +44,21 @@ def of_failure(cause: RootCause, row: RankRow | None) -> str:
         waits = f"while it runs, py-spy dump{node} shows where it waits"
         return f"see what it did last{log}; {waits}; if it repeats there, drain {where}"
     if _GPU_MEMORY.search(text):
-        return f"try a smaller micro-batch, shorter sequences or more sharding{log}; R compares the memory of the ranks"
+        return f"{_LESS_GPU_MEMORY}{log}; R compares the memory of the ranks"
     if _HOST_MEMORY.search(text):
-        return f"the memory of {where} was used up: try fewer data loader workers, or ask for more memory{log}"
+        return f"the memory of {where} was used up: {_LESS_HOST_MEMORY}{log}"
     if _SEGMENT.search(text):
         return f"PYTHONFAULTHANDLER=1 prints the Python stack of such a crash; if it repeats there, drain {where}{log}"
     if cause.rule in ("process killed", "signal"):
         return f"if dmesg on {where} names the out-of-memory killer, give the job more memory, else see the log{log}"
     return f"see the traceback{log}" if log and cause.rule == "exception" else ""
+
+
+def of_used_memory(evidence: str) -> str:
+    """Return the advice about the end of a single process that had no memory left, or "" for another end."""
+    if _GPU_MEMORY.search(evidence):
+        return _LESS_GPU_MEMORY
+    return _LESS_HOST_MEMORY if _HOST_MEMORY.search(evidence) else ""
 
 
 def of_slow_rank(row: RankRow | None) -> str:

@@ -6,7 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from tuimon.model.events import Columns, Event, FactFound, MetricsFound, Preview, SegmentStarted, StreamReplaced
+from tuimon.model.events import (
+    MOST_FALLS,
+    Columns,
+    Event,
+    FactFound,
+    MetricsFound,
+    Preview,
+    SegmentStarted,
+    StepsFell,
+    StreamReplaced,
+)
 from tuimon.model.points import Fact, Ids, Item, Points, Replaced, SegmentStart, Steps
 
 MAX_POINTS = 1 << 18
@@ -39,6 +49,7 @@ class EventEncoder:
         """The lowest two steps among the first points, ascending; fewer as long as there are fewer."""
         self.last_step: int | None = None
         """Highest step, or None without points."""
+        self._falls = StepFalls()
 
     def events(self, items: Iterable[Item]) -> Iterator[Event]:
         """Yield the events of the items. Damage has none: it is counted in the status of the stream."""
@@ -52,11 +63,18 @@ class EventEncoder:
                     self._note_steps(item.steps)
                     self.point_count += len(item)
                     ids = item.metric if self._id_array is None else self._id_array[item.metric]
-                    yield group_by_metric(self.stream, item, ids)
+                    begin = 0
+                    for row in self._falls.rows(ids, item.steps):
+                        if row > begin:
+                            yield group_by_metric(self.stream, item.select(slice(begin, row)), ids[begin:row])
+                        yield StepsFell(self.stream)
+                        begin = row
+                    yield group_by_metric(self.stream, item.select(slice(begin, None)) if begin else item, ids[begin:])
                 case SegmentStart():
                     yield SegmentStarted(self.stream, item.step, item.purge)
                 case Replaced():
                     self.point_count, self.first_steps, self.last_step = 0, [], None
+                    self._falls = StepFalls()
                     yield StreamReplaced(self.stream)
                 case Fact():
                     yield FactFound(self.stream, item)
@@ -85,6 +103,43 @@ class EventEncoder:
             self._id_array = np.array(self._ids, np.uint32)
         if new:
             yield MetricsFound(self.stream, first, new)
+
+
+class StepFalls:
+    """Finds the rows of a log at which the steps of a metric go back, up to a maximum number."""
+
+    def __init__(self) -> None:
+        self._last = np.empty(0, np.int64)
+        """Last step of each metric, by id."""
+        self._newest = np.iinfo(np.int64).min
+        """Step of the last point of all."""
+        self._left = MOST_FALLS + 1
+
+    def rows(self, ids: Ids, steps: Steps) -> list[int]:
+        """Return the first points of these rows among the next points, ascending. A row is of neighbours of one step.
+
+        ids: uint32 (n,), metric of each point."""
+        if not self._left:
+            return []
+        lowest = np.iinfo(np.int64).min
+        highest_id = int(ids.max())
+        if highest_id >= len(self._last):
+            more = np.full(highest_id + 1 - len(self._last), lowest)
+            self._last = np.concatenate((self._last, more))
+        rows: list[int] = []
+        if steps[0] < self._newest or (steps[1:] < steps[:-1]).any():
+            order = np.argsort(ids, kind="stable")
+            of_metric, metric_steps = ids[order], steps[order]
+            before = np.concatenate(([lowest], metric_steps[:-1]))
+            first = np.concatenate(([True], of_metric[1:] != of_metric[:-1]))
+            before[first] = self._last[of_metric[first]]
+            falls = order[metric_steps < before]
+            begins = np.concatenate(([0], np.where(steps[1:] != steps[:-1], np.arange(1, len(steps)), 0)))
+            rows = np.unique(np.maximum.accumulate(begins)[falls])[: self._left].tolist()
+            self._left -= len(rows)
+        self._last[ids] = steps
+        self._newest = int(steps[-1])
+        return rows
 
 
 def join_batches(items: Iterable[Item]) -> Iterator[Item]:

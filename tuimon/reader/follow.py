@@ -108,6 +108,7 @@ class Followed:
         self._grown = math.nan
         self._growths = 0
         self._longest_gap = math.nan
+        self._reopened = False
         self._reported: StreamStatus | None = None
         self._database = database
         self._name = metric_name(found.path, log_format, names)
@@ -315,6 +316,7 @@ class Followed:
             source.cut_short in last_damage,
             self._growths,
             self._longest_gap,
+            self._reopened,
         )
 
     @property
@@ -346,6 +348,7 @@ class Followed:
                 self._longest_gap = grown - self._grown
             self._growths += 1
             self._grown = grown
+            self._reopened |= self._check.writer.state == CLOSED
         self._content, self._checked_at = content, now
 
     def changed_status(self) -> StreamStatus | None:

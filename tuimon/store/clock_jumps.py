@@ -55,7 +55,7 @@ def falls_within(wall_times: Floats, starts: Indices) -> bool:
 def wall_times_of(view: StreamView, table: SeriesLengths) -> WallTimes:
     """Return the wall times of a stream. The longest metric is searched for jumps, if any wall time has fallen."""
     usual = WallTimes(view.first_wall_time, view.last_wall_time)
-    if not view.data.falls or view.preview:
+    if not view.data.clock_falls or view.preview:
         return usual
     lengths = [(series, table.length(series.id)) for series in list(view.data.series.values())]
     known = [(series, length) for series, length in lengths if length]

@@ -13,6 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from tuimon.model.points import Floats, Indices, Steps
+from tuimon.store.attempt_starts import attempt_starts
 from tuimon.store.cache import CachedCurve, CachedFill, CachedSlices, ViewCache
 from tuimon.store.columns import PointColumns
 from tuimon.store.compare import TEXT, Comparison, Disagreement
@@ -155,7 +156,8 @@ class CurveBuilder:
         order = self.sources[source.source]
         place = order.place[position]
         length, stream = self._table.length(series.id), self._streams[position]
-        return slice_series(series, length, stream, order.writers[place], order.purge_after[place])
+        starts = attempt_starts(stream, self._table.length) if stream.fall_count else ()
+        return slice_series(series, length, stream, order.writers[place], order.purge_after[place], starts)
 
     def _lengths(self, rows: Indices) -> Indices:
         lengths = self._table.lengths

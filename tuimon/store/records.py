@@ -72,6 +72,7 @@ class StreamRecord(Struct, eq=False):
                 self.status,
                 data,
                 len(data.cuts),
+                len(data.falls),
                 data.point_count,
                 data.first_wall_time,
                 float(np.fmax.reduce([data.last_wall_time, *preview_ends])),

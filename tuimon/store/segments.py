@@ -17,7 +17,7 @@ import numpy as np
 from msgspec import Struct
 
 from tuimon.model.points import Indices, Steps
-from tuimon.store.series import SegmentLayout, Series
+from tuimon.store.series import AttemptStart, SegmentLayout, Series
 from tuimon.store.streams import StreamView
 
 _FEW = 4
@@ -45,33 +45,56 @@ class SeriesSlice(Struct, frozen=True):
         return self.series.columns.steps[: self.length]
 
 
-def slice_series(series: Series, length: int, stream: StreamView, writer: int, purge_after: int | None) -> SeriesSlice:
+def slice_series(
+    series: Series,
+    length: int,
+    stream: StreamView,
+    writer: int,
+    purge_after: int | None,
+    starts: tuple[AttemptStart, ...] = (),
+) -> SeriesSlice:
     """Return the first `length` points of a series with the segments that the log announces.
 
-    purge_after: lowest step that the start of a later stream voids, or None.
+    purge_after: lowest step that the start of a later stream voids, or None. starts: of attempts in the stream.
     """
-    if not stream.cut_count and purge_after is None:
+    if not stream.cut_count and purge_after is None and not starts:
         return SeriesSlice(series, length, (), (), writer)
     layout = series.layout
-    if layout is None or layout[:2] != (stream.cut_count, purge_after) or length < layout.min_length:
-        layout = series.layout = _segment_layout(series, length, stream, purge_after)
+    if layout is None or layout[:3] != (stream.cut_count, purge_after, starts) or length < layout.min_length:
+        layout = series.layout = _segment_layout(series, length, stream, purge_after, starts)
     return SeriesSlice(series, length, layout.borders, layout.purges, writer)
 
 
-def _segment_layout(series: Series, length: int, stream: StreamView, purge_after: int | None) -> SegmentLayout:
-    borders: list[int] = []
+def _segment_layout(
+    series: Series, length: int, stream: StreamView, purge_after: int | None, starts: tuple[AttemptStart, ...]
+) -> SegmentLayout:
+    borders: set[int] = set()
     purges: dict[int, int] = {} if purge_after is None else {-1: purge_after}
-    position, min_length = 0, 0
+    position, min_length, is_open = 0, 0, False
     for number, step in enumerate(stream.cuts):
         position = series.position(number, length)
         if position and step is not None:
             purges[position] = min(step, purges.get(position, step))
-        if 0 < position < length and borders[-1:] != [position]:
-            borders.append(position)
+        borders.add(position)
         min_length = max(min_length, position + 1)
+        is_open = position >= length
+    for start in starts:
+        position = start.positions.get(series.id, 0)
+        is_open |= position >= length
+        min_length = max(min_length, position + 1)
+        if 0 < position <= length and _counts_alike(series.columns.steps[:length], position, start):
+            purges[position] = min(start.step, purges.get(position, start.step))
+            borders.add(position)
     # The position of a start without a later point changes once there is one: then the layout holds for no length.
-    min_length = min_length if position < length else _ANY_LENGTH
-    return SegmentLayout(stream.cut_count, purge_after, min_length, tuple(borders), tuple(purges.items()))
+    min_length = _ANY_LENGTH if is_open else min_length
+    inside = tuple(sorted(position for position in borders if 0 < position < length))
+    return SegmentLayout(stream.cut_count, purge_after, starts, min_length, inside, tuple(purges.items()))
+
+
+def _counts_alike(steps: Steps, position: int, start: AttemptStart) -> bool:
+    """Return whether the steps around the start of an attempt fit those of the series that shows it."""
+    after = steps[position : position + 1]
+    return int(steps[:position].max()) <= start.highest + start.stride and all(after >= start.step - start.stride)
 
 
 class Arrangement(Struct, frozen=True, eq=False):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -15,11 +16,25 @@ PREVIEW_ID = 1 << 62
 """Series.id of a preview, which has no row in the table of lengths."""
 
 
+class AttemptStart(NamedTuple):
+    """The place in a stream at which a later attempt of the training begins, with steps that were logged before."""
+
+    step: int
+    """First step of the attempt."""
+    highest: int
+    """Highest step before."""
+    stride: int
+    """Usual distance of steps before."""
+    positions: Mapping[int, int]
+    """Number of points before that place by id of the series; series without any are missing."""
+
+
 class SegmentLayout(NamedTuple):
     """Places where the log starts segments of a metric; see segments.SeriesSlice for `borders` and `purges`."""
 
     cut_count: int
     purge_after: int | None
+    starts: tuple[AttemptStart, ...]
     min_length: int
     """The layout holds while the series has at least this many points."""
     borders: tuple[int, ...]
@@ -73,10 +88,14 @@ class StreamData(Struct, eq=False, weakref=True):
     shared: SharedColumns = field(default_factory=SharedColumns)
     cuts: list[int | None] = field(default_factory=list)
     """For each segment start the step from which on earlier points are void, or None if none are."""
+    falls: list[dict[int, int]] = field(default_factory=list)
+    """For each place at which the steps of a metric go back the number of points before it by id of the series."""
+    starts: object = None
+    """Attempts found last, by any reader (attempt_starts.KnownStarts)."""
     facts: dict[str, list[tuple[int, Fact]]] = field(default_factory=dict)
     """(sequence number over the whole store, fact) by topic."""
     point_count: int = 0
     first_wall_time: float = float("nan")
     last_wall_time: float = float("nan")
-    falls: bool = False
+    clock_falls: bool = False
     """Whether a wall time lies far below that of an earlier point (see clock_jumps)."""

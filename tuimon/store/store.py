@@ -23,6 +23,7 @@ from tuimon.model.events import (
     RanksSeen,
     RunFound,
     SegmentStarted,
+    StepsFell,
     StreamFound,
     StreamReplaced,
     StreamStatus,
@@ -144,6 +145,12 @@ class Store:
                 with self._lock:
                     stream.data.cuts.append(event.step if event.purge else None)
                     self._touch(stream)
+            case StepsFell():
+                stream = self._stream(event.stream)
+                lengths = {series.id: series.columns.length for series in stream.data.series.values()}
+                with self._lock:
+                    stream.data.falls.append(lengths)
+                    self._touch(stream)
             case StreamReplaced():
                 self._replace(self._stream(event.stream))
             case RunFound() | StreamFound() | CheckpointsFound() | RanksSeen():
@@ -227,8 +234,9 @@ class Store:
                 start = end
         rows = np.array([item.id for item in series], np.int64)
         first, last = _range(event.wall_times)
-        falls = first < data.last_wall_time - LEAST_FALL or (
-            last - first > LEAST_FALL and falls_within(event.wall_times, np.cumsum(event.counts) - event.counts)
+        clock_falls = first < data.last_wall_time - LEAST_FALL or (
+            last - first > LEAST_FALL
+            and falls_within(event.wall_times, (np.cumsum(event.counts) - event.counts).astype(np.int64))
         )
         with self._lock:
             self._make_room()
@@ -237,7 +245,7 @@ class Store:
             self._lengths[rows] = [item.columns.length for item in series]
             self._last_steps[rows] = [item.columns.last_step for item in series]
             data.point_count += len(steps)
-            data.falls |= falls
+            data.clock_falls |= clock_falls
             data.first_wall_time = float(np.fmin(data.first_wall_time, first))
             data.last_wall_time = float(np.fmax(data.last_wall_time, last))
             self._touch(stream)

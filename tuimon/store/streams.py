@@ -23,6 +23,8 @@ class StreamView(Struct, frozen=True, eq=False):
     data: StreamData
     cut_count: int
     """Number of segment starts."""
+    fall_count: int
+    """Number of places at which the steps of a metric go back."""
     point_count: int
     """Points as logged, including superseded ones."""
     first_wall_time: float
