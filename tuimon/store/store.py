@@ -226,7 +226,8 @@ class Store:
         rows = np.array([item.id for item in series], np.int64)
         first, last = _range(event.wall_times)
         falls = first < data.last_wall_time - LEAST_FALL or (
-            last - first > LEAST_FALL and falls_within(event.wall_times, np.cumsum(event.counts) - event.counts)
+            last - first > LEAST_FALL
+            and falls_within(event.wall_times, np.cumsum(event.counts, dtype=np.int64) - event.counts.astype(np.int64))
         )
         with self._lock:
             self._make_room()
