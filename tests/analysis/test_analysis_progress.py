@@ -171,10 +171,10 @@ def test_age_of_the_last_point_is_said_after_four_intervals_and_five_seconds():
 
 def test_log_that_was_watched_while_it_grew_is_stalled_after_ten_of_its_gaps():
     watched = replace(KNOWN, watched_since=LAST - 100, growths=10, longest_gap=2.0)
-    assert report(watched, LAST + 19.9).state == "running", "at least 20 s"
-    assert report(watched, LAST + 20.1).state == "stalled"
-    assert report(replace(watched, longest_gap=5.0), LAST + 49.9).state == "running"
-    assert report(replace(watched, longest_gap=5.0), LAST + 50.1).state == "stalled"
+    assert report(watched, LAST + 59.9).state == "running", "at least a minute, as for a first evaluation"
+    assert report(watched, LAST + 60.1).state == "stalled"
+    assert report(replace(watched, longest_gap=8.0), LAST + 79.9).state == "running"
+    assert report(replace(watched, longest_gap=8.0), LAST + 80.1).state == "stalled"
     assert report(replace(watched, longest_gap=60.0), LAST + 119.9).state == "running", "its writer buffers"
     assert report(replace(watched, longest_gap=60.0), LAST + 120.1).state == "stalled", "as a log not watched"
     assert report(replace(watched, growths=9), LAST + 119.9).state == "running"

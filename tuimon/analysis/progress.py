@@ -16,7 +16,7 @@ A file that a copy wrote at once, or that was touched, does not show that the ru
 reader saw a file grow does. A run whose files are gone is "deleted".
 
 A writer may buffer points, so that 2 minutes of silence are tolerated at any pace. If the reader saw the log grow at
-least 10 times, 10 times the longest time between two growths is enough, at least 20 s.
+least 10 times, 10 times the longest time between two growths is enough, at least a minute.
 """
 
 from __future__ import annotations
