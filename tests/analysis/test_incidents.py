@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tuimon.analysis.creep import Creep
 from tuimon.analysis.incidents import Incident, Incidents, Rule
 from tuimon.analysis.rules import (
     AgainstSettled,
     AgainstStart,
-    Creep,
     FromBest,
     LocalSpike,
     Rising,
@@ -39,6 +39,7 @@ RULES: tuple[Rule, ...] = (
     Stuck(30, rises=True),
     Rising(4),
     Creep(0.02, 0.01),
+    Creep(0.02, 0.01, 256, lowest_of=4),
 )
 
 

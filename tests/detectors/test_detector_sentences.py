@@ -517,6 +517,14 @@ def test_a_leak_of_a_device_is_named_with_its_device(leaking: dict[str, float], 
     assert re.search(words, only(store_of(series).snapshot().runs[0], "memory_creep").message)
 
 
+def test_the_lowest_values_of_a_saw_tooth_show_a_leak() -> None:
+    steps = np.arange(300)
+    cache = 30 + 0.4 * (steps % 20) + noisy(0.0, 300)
+    assert [alert for alert in check(run_of(gpu_memory_allocated_gb=cache)) if alert.rule == "memory_creep"] == []
+    alert = only(run_of(gpu_memory_allocated_gb=cache + 0.02 * steps), "memory_creep")
+    assert alert.message.startswith("gpu_memory_allocated_gb grows at its lowest by 0.2 GB per 100 steps")
+
+
 def test_memory_creep() -> None:
     name = "memory/actor_train/train_step/start/offload/allocated/{}"
     flat, leak = noisy(30, 400, 0.001), 30 + np.arange(400) * 0.03

@@ -3,6 +3,7 @@
 Rule: in a window of up to 512 points (for slow growth also 4096 and 32768) the mean of the last eighth is `part` above
 that of the first; at least four of the seven steps from eighth to eighth contribute, the last three among them; the
 quarter of the blocks of a window that grow most has at most `jumps` of the growth; and this holds for 16 points.
+The same holds if the lowest value of four blocks grows, where the values rise and fall (a cache that is emptied).
 So a peak that is set now and then, or an allocator that reserves more in a few jumps and then stays, is no creep.
 
 Watched of GPUs: what is allocated or in use, and its peak, as the trainer or a tracker logs it (gpu_memory_gb,
@@ -19,16 +20,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import product
 from math import inf, isfinite
 
+import numpy as np
 from msgspec import Struct
 
 from tuimon.analysis.concepts import metrics_of
+from tuimon.analysis.creep import Creep
 from tuimon.analysis.forecast import forecast_text, growth
 from tuimon.analysis.incidents import Incident
 from tuimon.analysis.printed_units import meaning_of, printed_unit, printed_whole
 from tuimon.analysis.progress_inputs import steps_left
-from tuimon.analysis.rules import Creep
 from tuimon.analysis.windows import BLOCK
 from tuimon.detectors._curves import (
     alert_as_worded,
@@ -63,6 +66,8 @@ _NAMED = re.compile(r"(?:(?:max|peak)[_ ])?mem(?:ory)?(?:[_ ](?:used|usage|alloc
 _MEMORY_UNIT = re.compile(r"[kMGT]i?B", re.IGNORECASE)
 _WINDOWS = ((512, BLOCK, 8), (4096, 2 * BLOCK, 32), (32768, 16 * BLOCK, 32))
 """Points of a window and of its blocks, and the fewest blocks; slow growth is found in a long window only."""
+_LOWEST_OF = 4
+"""Blocks whose lowest value is watched, too: more than a period of a cache that is filled and emptied."""
 _LENGTH_POINTS = 50
 """Points of the response length that are compared."""
 
@@ -85,12 +90,20 @@ class MemoryCreep(Struct, frozen=True):
     def _growing(self, curve: Curve) -> _Growing | None:
         """Return the growth in the shortest window in which the series grows now, else in which it grew; else None."""
         last: _Growing | None = None
-        for window, block, fewest in _WINDOWS:
+        for lowest_of, (window, block, fewest) in product((0, _LOWEST_OF), _WINDOWS):
             rule = Creep(
-                self.part, 0.5 * self.part, window, block, latest=3, jumps=self.jumps, block=block, fewest_blocks=fewest
+                self.part,
+                0.5 * self.part,
+                window,
+                block,
+                latest=3,
+                jumps=self.jumps,
+                block=block,
+                fewest_blocks=fewest,
+                lowest_of=lowest_of,
             )
             if creeps := incidents(curve, rule):
-                own = _Growing(curve, creeps[-1], growth_onset(curve, creeps[-1], rule.window))
+                own = _Growing(curve, creeps[-1], growth_onset(curve, creeps[-1], rule.window), lowest_of * block)
                 if own.incident.cleared is None:
                     return own
                 last = last or own
@@ -110,7 +123,7 @@ class MemoryCreep(Struct, frozen=True):
         longer = f", with responses {percent(responses - 1)} longer" if responses >= own.factor else ""
         others = _others(kind, [other.curve.metric for other in growing], watched)
         message = (
-            f"{own.curve.metric} {verb(incident, 'grows', 'grew')} by {own.rate(unit)}"
+            f"{own.curve.metric} {verb(incident, 'grows', 'grew')} {own.edge}by {own.rate(unit)}"
             f" {when(own.curve, own.from_onset)}{full}: from {number(own.before)} to"
             f" {number(own.now)}{unit}{f', {percent(own.factor - 1)}' if isfinite(own.factor) else ''}{longer}{others}"
         )
@@ -125,20 +138,36 @@ class _Growing(Struct, frozen=True):
     incident: Incident
     onset: int
     """Row at which the growth began."""
+    period: int = 0
+    """Number of points whose lowest value grows, where the values rise and fall; 0 if the values themselves grow."""
 
     @property
     def from_onset(self) -> Incident:
         return self.incident._replace(first=self.onset)
 
     @property
+    def rows(self) -> tuple[int, int]:
+        """Rows between which the growth is measured."""
+        first, last = self.onset, self.incident.last
+        if not self.period:
+            return first, last
+        begin, values = max(first, last - self.period + 1), self.curve.values
+        early, late = values[first : first + self.period], values[begin : last + 1]
+        return first + int(np.nanargmin(early)), begin + int(np.nanargmin(late))
+
+    @property
+    def edge(self) -> str:
+        return "at its lowest " if self.period else ""
+
+    @property
     def before(self) -> float:
-        """Value at the onset, as logged."""
-        return last_finite(self.curve, self.onset)
+        """Value at the beginning of the growth, as logged."""
+        return last_finite(self.curve, self.rows[0])
 
     @property
     def now(self) -> float:
-        """Last value of the incident, as logged."""
-        return last_finite(self.curve, self.incident.last)
+        """Value at the end of the growth, as logged."""
+        return last_finite(self.curve, self.rows[1])
 
     @property
     def factor(self) -> float:
@@ -147,7 +176,8 @@ class _Growing(Struct, frozen=True):
 
     def rate(self, unit: str) -> str:
         """Return the growth in the first power of ten of steps (from 100 on) in which it is at least 0.1."""
-        steps = int(self.curve.steps[self.incident.last]) - int(self.curve.steps[self.onset])
+        first, last = self.rows
+        steps = int(self.curve.steps[last]) - int(self.curve.steps[first])
         count = 100
         while count < steps and count * (self.now - self.before) < 0.1 * steps:
             count *= 10

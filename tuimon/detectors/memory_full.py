@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from tuimon.analysis.concepts import metrics_of
+from tuimon.analysis.creep import FillsUp
 from tuimon.analysis.forecast import forecast_text, growth
 from tuimon.analysis.incidents import Incident
 from tuimon.analysis.progress_inputs import steps_left
-from tuimon.analysis.rules import FillsUp
 from tuimon.detectors._curves import alert, first_and_last_level, incidents, share_percent, verb
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
