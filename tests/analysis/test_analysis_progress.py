@@ -281,7 +281,7 @@ def test_log_without_times_that_no_process_holds_open_has_ended_after_20_s():
     result = report(silent, LAST + 21)
     assert (result.state, result.evidence) == (
         "stopped",
-        "no step for 21 s; no process has its log open (step 100 of 1000)",
+        "no step for 20 s; no process has its log open (step 100 of 1000)",
     )
     assert report(replace(silent, total=None), LAST + 21).state == "ended"
     assert report(replace(silent, watched_since=LAST + 20), LAST + 21).state == "stopped", "as a command reports it"

@@ -171,7 +171,7 @@ def test_nothing_found_lists_the_formats(tmp_path: Path) -> None:
     with pytest.raises(NothingFound) as caught:
         collector.require_something()
     assert "notes.json: not a metric log" in caught.value.message
-    assert "TensorBoard event file" in caught.value.hint
+    assert "TensorBoard, W&B" in caught.value.hint
 
 
 def test_nothing_below_a_run_is_changed(tmp_path: Path) -> None:

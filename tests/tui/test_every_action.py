@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
 import pytest
 from support import event_points
 from support.dashboard import copied, opened, text, until
@@ -20,6 +21,7 @@ from support.written_texts import write_step
 from textual.pilot import Pilot
 from textual.screen import Screen
 
+from tuimon.analysis.level import level
 from tuimon.model.views import ChartView, Symbols
 from tuimon.panels import ChartOptions
 from tuimon.panels.lists.metric_rows import metric_sorts
@@ -830,7 +832,7 @@ async def test_small_multiples(tmp_path: Path) -> None:
         shown = await until(t.app, t.pilot, lambda s: "12 runs  same limits  page 1/2" in s)
         assert shown.splitlines()[0].startswith(" reward")
         assert [f"seed{number:02}" in shown for number in range(RUNS)] == [number < 9 for number in range(RUNS)]
-        assert f"{reward(LAST):.3f}" in shown
+        assert f"{level(np.array([reward(step) for step in range(LAST + 1)])).value:.3f}" in shown
         assert f"{reward(20):.4f}"[:5] in shown
 
         def selected() -> str:
