@@ -78,7 +78,7 @@ def test_the_examples_of_a_command_run(
     name: str, words: list[str], logs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(logs.parent)
-    for place in ("RUN", "logs/grpo-1.5b", "outputs/a", "outputs/b", "sweep/a", "sweep/b"):
+    for place in ("RUN", "RUN1", "RUN2", "logs/grpo-1.5b", "outputs/a", "outputs/b", "sweep/a", "sweep/b"):
         shutil.copytree(logs, place)
         (Path(place) / "rollouts").mkdir()
         for step in (40, 50):

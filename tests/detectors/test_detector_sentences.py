@@ -572,7 +572,8 @@ def test_memory_leak_that_begins_late(name: str, factor: int, unit: str) -> None
 
 @pytest.mark.parametrize(("rate", "onset", "count"), [(0.001, 0, 4000), (0.002, 6000, 10000), (0.0003, 0, 12000)])
 def test_slow_memory_leak_in_a_long_run(rate: float, onset: int, count: int) -> None:
-    held = 18 + rate * np.maximum(0, np.arange(count) - onset) + 0.05 * RNG.standard_normal(count)
+    noise = 0.05 * np.random.default_rng(count).standard_normal(count)
+    held = 18 + rate * np.maximum(0, np.arange(count) - onset) + noise
     alert = only(run_of(gpu_memory_allocated_gb=held), "memory_creep")
     assert alert.active
     assert abs(alert.step / 10 - 1 - onset) <= 200

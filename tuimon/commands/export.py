@@ -76,7 +76,7 @@ _EXAMPLES = """\
   tuimon export RUN -o points.parquet            every point as Parquet
   tuimon export RUN -o exports/                  tables, points and pictures
   tuimon export RUN -o reward.png --metric reward
-  tuimon export RUN1 RUN2 -o fig.pdf --metric eval_loss
+  tuimon export RUN1 RUN2 -o fig.pdf --metric '*loss'
                                                  one chart with a curve for each run
   tuimon export RUN1 RUN2 -o table.csv --format wide --metric '*loss'
                                                  one table: step, then a column per run and metric
