@@ -140,7 +140,7 @@ def test_settings_that_vary_together_are_named(errors: tuple[float, ...]) -> Non
     settings = [("optim.lr", rates), ("algo.beta", others), ("seed", range(8))]
     first, second = setting_effects(settings, results, errors=errors)
     assert first.line.startswith("optim.lr: 1.100 ± ")
-    assert first.line.endswith(" at 1 (4 runs); cannot be told apart from algo.beta")
+    assert first.line.endswith(" at 1 (4 runs); cannot be separated from algo.beta")
     assert second.varies_with == ("optim.lr",)
     both = [("a", (1, 1, 2, 2, 1, 1, 2, 2)), ("b", (1, 1, 2, 2, 2, 2, 1, 1)), ("c", (1, 1, 1, 1, 2, 2, 2, 2))]
     effects = setting_effects([*both, ("noise", (1, 2) * 4)], results, errors=errors)
@@ -150,7 +150,7 @@ def test_settings_that_vary_together_are_named(errors: tuple[float, ...]) -> Non
         "c": {"a", "b"},
         "noise": set(),
     }, "half of a grid: each setting is the combination of the two others"
-    assert effects[0].name == "noise", "settings that cannot be told apart are the last"
+    assert effects[0].name == "noise", "settings that vary together are the last"
 
 
 def test_a_search_at_random_separates_settings_by_chance_only() -> None:
@@ -165,7 +165,7 @@ def test_a_search_at_random_separates_settings_by_chance_only() -> None:
     assert lines["algo"].endswith("; no clear effect"), "the other settings vary, too, so that this is not noise alone"
     twins = [("lr", rates), ("warmup", [2 * rate for rate in rates]), ("clip", clips)]
     lines = {effect.name: effect.line for effect in setting_effects(twins, results)}
-    assert lines["lr"].endswith("(40 runs); cannot be told apart from warmup")
+    assert lines["lr"].endswith("(40 runs); cannot be separated from warmup")
 
 
 def test_values_that_no_runs_connect_are_left_out() -> None:

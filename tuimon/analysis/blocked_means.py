@@ -46,7 +46,7 @@ def matched_levels(rows: Steps, codes: Steps, blocks: Steps, results: Floats) ->
         return None
     occurs = occurs[:, occurs.sum(axis=0) > 1]
     linked = occurs @ occurs.T > 0
-    for _ in range(len(linked)):  # values that a chain of blocks connects
+    for _ in range(len(linked).bit_length()):  # values that a chain of blocks connects
         linked = linked @ linked
     connected = max(linked, key=lambda group: int((group[codes] & used).sum()))
     used &= connected[codes]

@@ -78,7 +78,7 @@ class RankCorrelation(Struct, frozen=True):
     count: int
     """Number of runs."""
     bound: float
-    """Magnitude that independent values exceed in 5 % of the cases; 1 or more if there are too few runs to tell."""
+    """Magnitude that independent values exceed in 5 % of the cases; 1 or more if there are too few runs."""
 
     @property
     def is_beyond_chance(self) -> bool:

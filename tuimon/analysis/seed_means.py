@@ -55,8 +55,8 @@ def best_of_seeds(
     step = metric.comparable_step
     levels = metric.levels_until(step)
     known = [index for index, level in enumerate(levels) if level is not None and level.is_known]
-    found = [level for level in levels if level is not None and level.is_known]
-    if len(found) < 2:
+    measured = [level for level in levels if level is not None and level.is_known]
+    if len(measured) < 2:
         return None
     cells = matched_runs([(name, [values[index] for index in known]) for name, values in settings]).cells
     if projects:
@@ -65,7 +65,7 @@ def best_of_seeds(
     sizes = np.bincount(cells)
     if not 1 < len(sizes) < len(cells):
         return None
-    results, errors = np.array([level.value for level in found]), np.array([level.error for level in found])
+    results, errors = np.array([level.value for level in measured]), np.array([level.error for level in measured])
     scale = float(np.abs(results).max()) or 1.0  # so that no square overflows
     noise = run_noise(results / scale, cells, errors / scale)
     means = np.bincount(cells, results / scale) / sizes

@@ -14,8 +14,8 @@ least squares leave. The difference of the best and the worst value is beyond no
 by the number of pairs of values).
 
 Where no two runs differ in this setting only, the levels are means of the runs with each value, and the settings that
-vary with it are named: no number tells them apart. A number with many values has a rank correlation, within blocks if
-they have enough runs. An effect does not show a cause.
+vary with it are named: their effects cannot be separated. A number with many values has a rank correlation, within
+blocks if they have enough runs. An effect does not show a cause.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class SettingEffect(Struct, frozen=True):
     """Measure of the noise: "seeds", "levels" (their standard errors), "rest" (what the effects leave), "settings"
     (other settings vary between the runs, too), or "" if it is unknown."""
     varies_with: tuple[str, ...] = ()
-    """Settings that this one cannot be told apart from, because no two runs differ in this one only."""
+    """Settings that this one cannot be separated from, because no two runs differ in this one only."""
 
     @property
     def is_explained_by_noise(self) -> bool:
@@ -103,7 +103,7 @@ class SettingEffect(Struct, frozen=True):
     @property
     def _remark(self) -> str:
         if self.varies_with:
-            return f"; cannot be told apart from {some_of(self.varies_with)}"
+            return f"; cannot be separated from {some_of(self.varies_with)}"
         if self.is_explained_by_noise:
             return "; noise explains this"
         return "; no clear effect" if self.noise == "settings" and not self.is_beyond_noise else ""
@@ -170,7 +170,7 @@ def setting_effects(
     errors: Sequence[float] = (),
 ) -> tuple[SettingEffect, ...]:
     """Return the effects of the settings that differ, the largest share of the variance first, and those last that
-    cannot be told apart from others.
+    cannot be separated from others.
 
     settings: (name, value in each run; MISSING or None if it has none). results: result of each run; None or not finite
     if it has none. higher: whether higher results are better. errors: standard error of each result, NaN if unknown.
@@ -184,8 +184,8 @@ def setting_effects(
     scaled = every[kept] / scale
     own_errors = np.array(errors, np.float64)[kept] / scale if len(errors) else np.full(len(kept), math.nan)
     noise = run_noise(scaled, runs.cells, own_errors)
-    found = (_effect(name, runs, scaled, noise, higher, scale) for name in runs.codes)
-    effects = [effect for effect in found if effect is not None]
+    estimates = (_effect(name, runs, scaled, noise, higher, scale) for name in runs.codes)
+    effects = [effect for effect in estimates if effect is not None]
     return tuple(sorted(effects, key=lambda effect: (bool(effect.varies_with), -effect.share)))
 
 

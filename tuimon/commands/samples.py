@@ -99,13 +99,13 @@ def _print_prompts(samples: Iterable[Sample], options: argparse.Namespace) -> in
     from tuimon.commands._prompt_table import prompt_line, prompts_head
     from tuimon.rollouts.prompt_changes import change_json, prompt_changes
 
-    found = prompt_changes(samples, options.step)
+    changes = prompt_changes(samples, options.step)
     if options.json:
-        sys.stdout.writelines(map(change_json, found))
-    elif found:
+        sys.stdout.writelines(map(change_json, changes))
+    elif changes:
         print(prompts_head())
-        sys.stdout.writelines(map(prompt_line, found))
-    return len(found)
+        sys.stdout.writelines(map(prompt_line, changes))
+    return len(changes)
 
 
 class _Extreme(NamedTuple):

@@ -6,7 +6,7 @@ total is not known and whose log no process holds open any more, is no alert: it
 one.
 Source: SageMaker Debugger StalledTrainingRule, 1800 s; here 4 usual intervals, 1.5 times the longest pause, or 2
 minutes, whichever is longest, so that slow starts and long evaluations are not stalls (instead of 2 minutes 10 times
-the longest time between two growths, at least 20 s, if the log was watched while it grew); and 10 intervals, at least
+the longest time between two growths, at least 60 s, if the log was watched while it grew); and 10 intervals, at least
 10 s, if a process has closed the log that it held open. A run that is silent for more than 20 times as long, and for
 more than an hour, has not stalled, even if its files are new (they may have been copied). A stop before the last step
 is a warning for a day, so that it is seen on the next morning; later it is for information, as directories of old runs

@@ -35,7 +35,7 @@ from tuimon.reader.naming import SwanLabNames
 from tuimon.reader.recognition import as_grouped
 from tuimon.reader.trainings import Trainings
 from tuimon.sources import filesystem
-from tuimon.sources.files import open_regular
+from tuimon.sources.files import first_bytes
 from tuimon.sources.grouped_files import GroupedFile, Member, RunGroup, natural_order
 from tuimon.sources.runs import group_runs
 from tuimon.sources.scan import FoundFile
@@ -70,11 +70,7 @@ class UnassignedFile(Struct):
         """Return whether the beginning of the text has the name of a directory as a component of a path."""
         if len(self.beginning) < _BEGINNING:
             with suppress(OSError):
-                descriptor, _ = open_regular(self.file.path)
-                try:
-                    self.beginning = os.pread(descriptor, _BEGINNING, 0)
-                finally:
-                    os.close(descriptor)
+                self.beginning = first_bytes(self.file.path, _BEGINNING)
         return re.search(rb"/%b(?![\w.-])" % re.escape(os.fsencode(directory)), self.beginning) is not None
 
 

@@ -78,8 +78,8 @@ class LogProblems:
         """
         index = bisect_left(self._offsets, offset) - backwards
         if 0 <= index < len(self._offsets) and (self.complete or not backwards):
-            found = self._log.lines(self._offsets[index], 1)
-            return SearchResult(found[0] if found else None, offset, True)
+            first = self._log.lines(self._offsets[index], 1)
+            return SearchResult(first[0] if first else None, offset, True)
         if self.complete:
             return SearchResult(None, offset, True)
         self.extend()

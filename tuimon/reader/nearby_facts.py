@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tuimon.formats import Format
-from tuimon.sources.files import open_regular
+from tuimon.sources.files import first_bytes
 
 _LIMIT = 16 << 10
 """Bytes that are read of a file in the directory above."""
@@ -25,10 +25,6 @@ def nearby_facts(path: str, log_format: Format) -> Mapping[str, Any]:
 def _beginning(path: str) -> bytes:
     """Return the first bytes of a file; b"" if it cannot be read."""
     try:
-        descriptor, _ = open_regular(path)
-        try:
-            return os.pread(descriptor, _LIMIT, 0)
-        finally:
-            os.close(descriptor)
+        return first_bytes(path, _LIMIT)
     except OSError:
         return b""

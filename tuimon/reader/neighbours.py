@@ -12,7 +12,7 @@ from tuimon.reader.encoding import utf8
 from tuimon.reader.recognition import HEAD
 from tuimon.reader.training_relations import training_key
 from tuimon.sources import layout
-from tuimon.sources.files import open_regular
+from tuimon.sources.files import first_bytes
 
 _MOST_ENTRIES, _MOST_READ = 1000, 20
 """Maximum numbers of entries of the directory that are looked at, and of files whose beginnings are read."""
@@ -52,11 +52,6 @@ def _is_of_one_run(stem: str) -> bool:
 
 def _format_of(path: str) -> Format | None:
     try:
-        descriptor, _ = open_regular(path)
-        try:
-            head = os.pread(descriptor, HEAD, 0)
-        finally:
-            os.close(descriptor)
+        return recognise(path, utf8(first_bytes(path, HEAD)))
     except OSError:
         return None
-    return recognise(path, utf8(head))

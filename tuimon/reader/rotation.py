@@ -6,7 +6,7 @@ import os
 
 from tuimon.model.log_names import log_name
 from tuimon.reader.compression import decompressed_head
-from tuimon.sources.files import open_regular
+from tuimon.sources.files import first_bytes
 
 _LEAST = 16
 """Bytes. Fewer equal ones at the beginning of two files say nothing."""
@@ -30,11 +30,7 @@ def was_rotated(path: str, head: bytes) -> bool:
 
 def _begins_with(path: str, head: bytes) -> bool:
     try:
-        descriptor, _ = open_regular(path)
-        try:
-            data = os.pread(descriptor, _READ, 0)
-        finally:
-            os.close(descriptor)
+        data = first_bytes(path, _READ)
     except OSError:
         return False
     if log_name(path).compressed:

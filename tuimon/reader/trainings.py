@@ -49,7 +49,7 @@ from tuimon.sources.grouped_files import GroupedFile, SplitFiles
 BEGINNING = 64 << 10
 """Bytes of the beginning of a file that are compared; of a document, its largest size."""
 MOST_FILES = 200
-"""Maximum number of files of a directory that are compared; more are not told apart."""
+"""Maximum number of files of a directory that are compared; more are not separated."""
 _SEARCHED = 8 << 20
 """Largest size (bytes) of a file that is searched for the steps at which another one goes on."""
 _LEAST_TIME = 1e8

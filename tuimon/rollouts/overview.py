@@ -120,6 +120,17 @@ def samples_of_all_steps(library: Library, split: str, is_counted: Callable[[Sam
                 yield sample
 
 
+def _numbers_of(library: Library, step: int, split: str, is_wanted: Callable[[], bool]) -> PromptNumbers | None:
+    """Return the numbers of the prompts of a step in a split; None once `is_wanted` returns False."""
+    samples: list[tuple[str, Numbers]] = []
+    for _, sample in library.samples(step):
+        if not is_wanted():
+            return None
+        if sample.split == split:
+            samples.append((digest(sample.prompt or ""), sample.components | {"reward": sample.reward}))
+    return prompt_numbers(step, samples)
+
+
 def earlier_numbers(
     library: Library, step: int | None, split: str, prompts: Set[str], is_wanted: Callable[[], bool]
 ) -> PromptNumbers | None:
@@ -129,13 +140,9 @@ def earlier_numbers(
     """
     earlier = [other for other in library.steps if other is not None and step is not None and other < step]
     for other in earlier[: -_STEPS_SEARCHED - 1 : -1]:
-        samples: list[tuple[str, Numbers]] = []
-        for _, sample in library.samples(other):
-            if not is_wanted():
-                return None
-            if sample.split == split:
-                samples.append((digest(sample.prompt or ""), sample.components | {"reward": sample.reward}))
-        numbers = prompt_numbers(other, samples)
+        numbers = _numbers_of(library, other, split, is_wanted)
+        if numbers is None:
+            return None
         if not prompts.isdisjoint(numbers.rewards) or not prompts.isdisjoint(numbers.passed):
             return numbers
     return None
@@ -150,13 +157,9 @@ def first_numbers(
     for other in library.steps:
         if other is None or step is None or other >= step or not wanted:
             continue
-        samples: list[tuple[str, Numbers]] = []
-        for _, sample in library.samples(other):
-            if not is_wanted():
-                return None
-            if sample.split == split:
-                samples.append((digest(sample.prompt or ""), sample.components | {"reward": sample.reward}))
-        numbers = prompt_numbers(other, samples)
+        numbers = _numbers_of(library, other, split, is_wanted)
+        if numbers is None:
+            return None
         known = wanted & (numbers.rewards.keys() | numbers.passed.keys())
         if known:
             wanted -= known

@@ -99,6 +99,15 @@ def open_regular(path: str) -> tuple[int, os.stat_result]:
         raise
 
 
+def first_bytes(path: str, count: int) -> bytes:
+    """Return at most the first `count` bytes of a regular file. Raises OSError, NotRegular."""
+    descriptor, _ = open_regular(path)
+    try:
+        return os.pread(descriptor, count, 0)
+    finally:
+        os.close(descriptor)
+
+
 def is_gone(error: OSError) -> bool:
     return error.errno in _GONE
 

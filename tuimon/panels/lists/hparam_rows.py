@@ -179,10 +179,10 @@ def rank_correlations(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, .
     settings = [
         (name, [row[column] for _, row in rows]) for column, name in enumerate(table.columns) if column > table.results
     ]
-    found = [_seed(name, values, results) for name, values in settings if is_seed(name)]
+    candidates = [_seed(name, values, results) for name, values in settings if is_seed(name)]
     effects = setting_effects(settings, results, not table.is_falling(result_in))
-    found.extend(map(_correlation, effects))
-    known = [item for item in found if item is not None]
+    candidates.extend(map(_correlation, effects))
+    known = [item for item in candidates if item is not None]
     return sorted(known, key=lambda item: (is_seed(item.name), -abs(item.rho)))
 
 

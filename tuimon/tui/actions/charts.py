@@ -166,8 +166,12 @@ ACTIONS = (
     _action(
         "cursor", "c", "cursor", _CURSOR, explore.toggle_cursor, zoomed=(5, "cursor"), also="read exact value point"
     ),
-    _action("cursor_left", "comma", "cursor left", "Move the cursor to the previous point", _cursor(-1)),
-    _action("cursor_right", "full_stop", "cursor right", "Move the cursor to the next point", _cursor(1)),
+    _action(
+        "cursor_left", "comma", "cursor left", "Move the cursor back, by a cell or to the previous point", _cursor(-1)
+    ),
+    _action(
+        "cursor_right", "full_stop", "cursor right", "Move the cursor on, by a cell or to the next point", _cursor(1)
+    ),
     _action("cursor_far_left", "less_than_sign", "far left", "Move the cursor 10 cells back", _cursor(-explore.FAR)),
     _action("cursor_far_right", "greater_than_sign", "far right", "Move it 10 cells forward", _cursor(explore.FAR)),
 )
