@@ -103,10 +103,14 @@ def level_value(values: Floats) -> float:
     return float(window.mean()) * scale
 
 
+def points_of_level(count: int) -> int:
+    """Return how many of `count` points are the last ones that the level is the mean of."""
+    return max(round(count * _PART), min(_FEWEST, count // _QUARTER), 1)
+
+
 def _last_part(values: Floats) -> tuple[Floats, float]:
     """Return the finite values of the level divided by a scale, so that no square or sum overflows, and the scale."""
-    count = max(round(len(values) * _PART), min(_FEWEST, len(values) // _QUARTER), 1)
-    window = values[-count:]
+    window = values[-points_of_level(len(values)) :]
     window = window[np.isfinite(window)]
     scale = float(np.abs(window).max(initial=0.0)) or 1.0
     return window / scale, scale

@@ -2,9 +2,9 @@
 
     after is faster: in the median 14.25 s a step instead of 18.29 s (-22 %), most of it in gen (-40 %)
 
-The durations are medians of the last tenth of the steps up to the last one that all runs have reached, from the timer
-of the step, or from the wall times if a run has no such timer. Runs whose steps count different things (updates,
-epochs) are not compared.
+The durations are medians of the last steps, as many as the level is the mean of, up to the last one that all runs have
+reached: from the timer of the step, or from the wall times if a run has no such timer. Runs whose steps count different
+things (updates, epochs) are not compared.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from msgspec import Struct
 from tuimon.analysis.aligned_steps import counts_alike, step_name, updates_per_step
 from tuimon.analysis.comparing import common_step
 from tuimon.analysis.concepts import metrics_of
+from tuimon.analysis.level import points_of_level
 from tuimon.analysis.printed_units import seconds_of
 from tuimon.analysis.timers import timer_tree
 from tuimon.draw.numbers import format_value
@@ -25,8 +26,8 @@ from tuimon.model.points import Floats
 from tuimon.store import Curve, Run
 from tuimon.text import clean
 
-_PART, _FEWEST = 0.1, 5
-"""Part of the points that are compared, and the least number of them; of short runs at most a quarter."""
+_FEWEST = 5
+"""Least number of points that are compared."""
 _LEAST = 0.05
 """Least relative difference that is mentioned."""
 _SIGNIFICANT = 2.0
@@ -107,7 +108,7 @@ def _of_wall_times(curve: Curve, until: int) -> _Duration | None:
 
 def _duration(seconds: Floats) -> _Duration | None:
     """Return the duration at the end of these, which are finite; None if there are too few, or it is not positive."""
-    count = max(round(len(seconds) * _PART), min(_FEWEST, len(seconds) // 4))
+    count = points_of_level(len(seconds))
     if count < _FEWEST:
         return None
     last = seconds[-count:]
