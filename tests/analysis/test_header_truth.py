@@ -20,7 +20,8 @@ from tuimon.model.points import Fact
 from tuimon.model.views import Size, Symbols
 from tuimon.monitor.local import open_run
 from tuimon.panels import header_panel
-from tuimon.panels.lists.runs import Listing, totals
+from tuimon.panels.lists.run_selection import totals
+from tuimon.panels.lists.runs import Listing
 from tuimon.store import Run, Store
 
 START = 1.7e9

@@ -18,7 +18,8 @@ from tuimon.model.views import Symbols
 from tuimon.monitor.local import open_run
 from tuimon.panels import ChartOptions, metric_panel, overlay_lines
 from tuimon.panels.lists.run_rows import layout, run_row
-from tuimon.panels.lists.runs import Listing, list_runs, useful_columns
+from tuimon.panels.lists.run_selection import list_runs
+from tuimon.panels.lists.runs import Listing, useful_columns
 from tuimon.store import Run, Snapshot
 
 MANY, FEW = 1000, 50

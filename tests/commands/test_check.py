@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -88,28 +87,15 @@ def test_severity_sets_the_exit_code_and_past_adds_resolved_alerts(tmp_path: Pat
     assert "since step 46" in done.stdout
 
 
-def test_rules_and_detectors_of_the_settings_file_are_used(tmp_path: Path) -> None:
+def test_rules_and_detectors_of_the_settings_file_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = str(growing(tmp_path / "run", [0.05] * 30))
     config = tmp_path / "config.toml"
     config.write_text('[[rules]]\nrule = "reward < 0.1 for 20 steps"\nseverity = "critical"\n')
-    done = subprocess.run(
-        [sys.executable, "-m", "tuimon", "check", path],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "TUIMON_CONFIG": str(config)},
-        timeout=60,
-    )
-    assert done.returncode == 4
+    monkeypatch.setenv("TUIMON_CONFIG", str(config))
+    done = run("check", path, expect=4)
     assert done.stdout.startswith("critical  reward < 0.1 for 20 steps: reward has reached 0.05 since step 1")
     config.write_text("[detectors]\nnothing = false\n")
-    done = subprocess.run(
-        [sys.executable, "-m", "tuimon", "check", path],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "TUIMON_CONFIG": str(config)},
-        timeout=60,
-    )
-    assert done.returncode == 2
+    done = run("check", path, expect=2)
     assert f"{config}: no detector 'nothing'" in done.stderr
 
 

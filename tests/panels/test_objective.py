@@ -13,7 +13,8 @@ from tuimon.model.points import Fact
 from tuimon.model.views import Symbols
 from tuimon.panels.lists.hparam_rows import hparam_table, rank_correlations
 from tuimon.panels.lists.run_rows import head_row, layout
-from tuimon.panels.lists.runs import Listing, columns_of, headed, list_runs, useful_columns
+from tuimon.panels.lists.run_selection import list_runs
+from tuimon.panels.lists.runs import Listing, columns_of, headed, useful_columns
 
 VALUES = (0.5, 0.9375, 0.75)
 CONFIGS = [{"alpha": alpha, "penalty": "l2"} for alpha in (0.1, 0.2, 0.3)]

@@ -15,7 +15,8 @@ from tuimon.exports.summary import runs_columns
 from tuimon.model.views import Role, Row, Symbols
 from tuimon.panels.lists.hparam_rows import hparam_table, sort_rows
 from tuimon.panels.lists.run_levels import RunLevels, level_note, reader_of
-from tuimon.panels.lists.runs import Listing, columns_of, list_runs
+from tuimon.panels.lists.run_selection import list_runs
+from tuimon.panels.lists.runs import Listing, columns_of
 from tuimon.store import Run, Snapshot
 
 

@@ -12,15 +12,8 @@ from tuimon.model.views import Symbols
 from tuimon.monitor.local import open_run
 from tuimon.panels._run_facts import reward_of
 from tuimon.panels.lists.run_metrics import metric_of, metric_with_words, other_names, value_of
-from tuimon.panels.lists.runs import (
-    METRIC,
-    FilterFields,
-    Listing,
-    columns_of,
-    filter_problem,
-    list_runs,
-    repeated_columns,
-)
+from tuimon.panels.lists.run_selection import FilterFields, filter_problem, list_runs
+from tuimon.panels.lists.runs import METRIC, Listing, columns_of, repeated_columns
 
 STEPS = (0, 1, 2)
 RUNS = runs_of(

@@ -21,17 +21,8 @@ from tuimon.model.events import RunFound
 from tuimon.model.views import Role, Symbols
 from tuimon.monitor.local import open_run
 from tuimon.panels.lists.run_rows import column_at, head_row, layout, run_row
-from tuimon.panels.lists.runs import (
-    COLUMNS,
-    SORTS,
-    Listing,
-    age_text,
-    list_runs,
-    shared_directory,
-    shared_words,
-    totals,
-    useful_columns,
-)
+from tuimon.panels.lists.run_selection import SORTS, list_runs, shared_directory, shared_words, totals
+from tuimon.panels.lists.runs import COLUMNS, Listing, age_text, useful_columns
 from tuimon.run_notes import RunNote
 from tuimon.store import Curve, Run, Store
 

@@ -36,7 +36,6 @@ READ: dict[str, Any] = {
     "total": 85_899_345_920,
     "percent": 97,
     "milliwatts": 612_345,
-    "milliwatts_limit": 700_000,
     "celsius": 61,
     "processes": [(4711, 70_000_000_000), (4712, None), (4713, 1_000_000_000)],
 }
@@ -81,11 +80,11 @@ def test_readings_of_nvml_are_converted_to_plain_numbers() -> None:
     gpu = gpu_of(READ, {4711: "python"}.get)
     assert (gpu.index, gpu.name, gpu.memory_total) == (3, "NVIDIA H100 80GB HBM3", 80 * GIB)
     assert gpu.memory_used == 72 * GIB
-    assert (gpu.utilisation, gpu.watts, gpu.watts_limit, gpu.celsius) == pytest.approx((0.97, 612.345, 700.0, 61.0))
+    assert (gpu.utilisation, gpu.watts, gpu.celsius) == pytest.approx((0.97, 612.345, 61.0))
     assert [(process.pid, process.name) for process in gpu.processes] == [(4711, "python"), (4713, None), (4712, None)]
-    silent = {**READ, "percent": None, "milliwatts": None, "milliwatts_limit": None, "celsius": None, "processes": []}
+    silent = {**READ, "percent": None, "milliwatts": None, "celsius": None, "processes": []}
     bare = gpu_of(silent, str)
-    assert (bare.utilisation, bare.watts, bare.watts_limit, bare.celsius, bare.processes) == (None,) * 4 + ((),)
+    assert (bare.utilisation, bare.watts, bare.celsius, bare.processes) == (None, None, None, ())
 
 
 def test_noise_is_not_a_change() -> None:
@@ -110,9 +109,7 @@ def test_noise_is_not_a_change() -> None:
 
 
 def machine(**changes: Any) -> Machine:
-    gpu = Gpu(
-        0, "NVIDIA H100 80GB HBM3", 71 * GIB, 80 * GIB, 0.95, 610.0, 700.0, 62.0, (GpuProcess(7, "python", None),)
-    )
+    gpu = Gpu(0, "NVIDIA H100 80GB HBM3", 71 * GIB, 80 * GIB, 0.95, 610.0, 62.0, (GpuProcess(7, "python", None),))
     seen = Machine(START + 100, 0.35, 64, 212 * GIB, 503 * GIB, (Disk("/logs", 1200 * GIB, 3500 * GIB),), (gpu,))
     return replace(seen, **changes)
 
@@ -258,7 +255,7 @@ def test_a_full_disk_raises_an_alert_while_it_is_full() -> None:
 @pytest.mark.parametrize("gpus", [0, 1, 8, 16])
 @pytest.mark.parametrize("size", [Size(1, 1), Size(20, 4), Size(60, 8), Size(200, 50)])
 def test_at_any_size(gpus: int, size: Size) -> None:
-    odd = Gpu(0, "\x1b[2JX" * 9, 0, 0, None, None, None, None, (GpuProcess(1, "名" * 40, None),))
+    odd = Gpu(0, "\x1b[2JX" * 9, 0, 0, None, None, None, (GpuProcess(1, "名" * 40, None),))
     many = tuple(replace(odd, index=index) for index in range(gpus))
     run = run_on(machine(gpus=many))
     for symbols in Symbols:

@@ -9,12 +9,12 @@ import pytest
 
 from tests.support import rank_jobs as jobs
 from tuimon.ranks.verdict import Verdict
-from tuimon.reader.rank_files import JobReading, read_verdict
+from tuimon.reader.rank_files import JobReading
 from tuimon.reader.rank_paths import job_directory
 
 
 def _verdict(job: Path) -> Verdict:
-    verdict = read_verdict(str(job))
+    verdict = jobs.read_verdict(job)
     assert verdict is not None
     return verdict
 
@@ -228,7 +228,7 @@ def test_damaged_file_costs_only_itself(tmp_path: Path) -> None:
 def test_files_of_a_sweep_are_no_ranks(tmp_path: Path) -> None:
     for number in range(8):
         jobs.write(tmp_path / f"sweep_{number}.log", f"step: 1 loss: {number}.0\n")
-    assert read_verdict(str(tmp_path)) is None
+    assert jobs.read_verdict(tmp_path) is None
 
 
 def test_directory_of_a_job(tmp_path: Path) -> None:

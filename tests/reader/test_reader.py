@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from support.event_points import event as event_message
 from support.event_points import image, records, scalar
+from support.event_reading import read_all
 
 from tuimon.errors import NothingFound
 from tuimon.model.events import (
@@ -34,15 +35,6 @@ from tuimon.wire import FrameDecoder
 
 def lines(*steps: int) -> str:
     return "".join(json.dumps({"step": step, "loss": 1 / (step + 1)}) + "\n" for step in steps)
-
-
-def read_all(collector: Collector) -> list[Event]:
-    events = list(collector.find())
-    while True:
-        events += collector.read()
-        if not collector.behind:
-            break
-    return events + list(collector.flush())
 
 
 def steps(events: list[Event]) -> list[int]:

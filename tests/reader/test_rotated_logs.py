@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 from support.event_reading import read_all
 
+import tuimon
 from tuimon.errors import FormatError
 from tuimon.model.events import StreamFound
 from tuimon.model.log_names import log_name
-from tuimon.monitor.local import LocalMonitor, follow, open_run
+from tuimon.monitor.local import LocalMonitor, open_run
 from tuimon.reader import Collector
 from tuimon.reader.assembly import file_order
 from tuimon.reader.compression import GzipStream, decompressed
@@ -83,13 +84,12 @@ def test_log_without_times_that_is_rotated_while_it_is_followed(
     """The file moved aside is found last, but its points come first, as for a reader that starts now."""
     log, header = tmp_path / name, b"step,loss\n" if name == "metrics.csv" else b""
     log.write_bytes(header + rows_without_time(name, 0, 50))
-    stop = threading.Event()
-    timer = threading.Timer(20, stop.set)
+    follower = tuimon.follow(tmp_path, interval=0.05, poll=poll)
+    timer = threading.Timer(20, follower.close)
     timer.start()
     steps: list[list[int]] = []
-    for snapshot in follow(tmp_path, interval=0.05, poll=poll, stop=stop):
-        [run] = snapshot.runs
-        steps.append(run.curve("loss").steps.tolist())
+    for [run] in follower:
+        steps.append(run["loss"].steps.tolist())
         if steps[-1] == list(range(50)) and not (tmp_path / f"{name}.1").exists():
             if copied:
                 shutil.copy(log, tmp_path / f"{name}.1")
@@ -102,10 +102,10 @@ def test_log_without_times_that_is_rotated_while_it_is_followed(
                 file.write(rows_without_time(name, 80, 90))
         elif steps[-1] == list(range(90)):
             break
-    stop.set()
     timer.cancel()
+    follower.close()
     assert steps[-1] == list(range(90))
-    assert run.curve("loss").superseded == 0
+    assert run["loss"].superseded == 0
     [fresh] = open_run(tmp_path).runs
     assert fresh.curve("loss").steps.tolist() == list(range(90))
 

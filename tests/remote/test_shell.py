@@ -18,7 +18,7 @@ from support.mirrored import until
 from support.sshd import Sshd, descendants, kill
 
 from tuimon.errors import TuimonError
-from tuimon.remote import boot, shell
+from tuimon.remote import boot, shell, shell_requests
 from tuimon.remote.connection import Ended
 from tuimon.remote.link import Keeper
 from tuimon.remote.protocol import Hello, LinkError
@@ -160,7 +160,7 @@ def test_answer_that_was_not_asked_for_ends_the_connection() -> None:
 
 
 def test_long_answer_ends_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shell, "MAX_REPLY", 1000)
+    monkeypatch.setattr(shell_requests, "MAX_REPLY", 1000)
     with pytest.raises(LinkError, match="over the limit"):
         list(_introduced().feed(bytes(1001)))
 

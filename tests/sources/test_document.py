@@ -18,6 +18,15 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "training_log.json"
 
 
+def read(path: Path, content: bytes) -> DocumentFile:
+    """Write a document and read it once."""
+    path.write_bytes(content)
+    document = DocumentFile(str(path))
+    document.poll()
+    document.loaded()
+    return document
+
+
 @pytest.mark.parametrize("remote", [False, True])
 def test_returned_at_the_first_look_and_then_only_when_changed(path: Path, remote: bool) -> None:
     document = DocumentFile(str(path), remote)
@@ -31,10 +40,7 @@ def test_returned_at_the_first_look_and_then_only_when_changed(path: Path, remot
 
 
 def test_a_half_written_document_is_returned_once_complete(path: Path) -> None:
-    path.write_bytes(b"{}")
-    document = DocumentFile(str(path))
-    document.poll()
-    document.loaded()
+    document = read(path, b"{}")
     path.write_bytes(b'{"history": [1, 2')
     assert [document.poll() for _ in range(4)] == [None] * 4
     with path.open("ab") as file:
@@ -44,28 +50,19 @@ def test_a_half_written_document_is_returned_once_complete(path: Path) -> None:
 
 
 def test_a_document_that_is_never_closed_is_returned_eventually(path: Path) -> None:
-    path.write_bytes(b"{}")
-    document = DocumentFile(str(path))
-    document.poll()
-    document.loaded()
+    document = read(path, b"{}")
     path.write_bytes(b'{"broken": ')
     assert b'{"broken": ' in [document.poll() for _ in range(12)]
 
 
 def test_a_hint_returns_the_content_at_once(path: Path) -> None:
-    path.write_bytes(b"{}")
-    document = DocumentFile(str(path))
-    document.poll()
-    document.loaded()
+    document = read(path, b"{}")
     path.write_bytes(b"[1]")
     assert document.poll(hint=True) == b"[1]"
 
 
 def test_a_document_that_changes_at_every_look_is_returned(path: Path) -> None:
-    path.write_bytes(b"{}")
-    document = DocumentFile(str(path))
-    document.poll()
-    document.loaded()
+    document = read(path, b"{}")
     got = []
     for step in range(20):
         path.write_bytes(b"[%s]" % b",".join(b"%d" % i for i in range(step)))
@@ -88,10 +85,7 @@ def test_failed_content_is_returned_at_growing_intervals(path: Path) -> None:
 
 
 def test_valid_again_after_a_failure(path: Path) -> None:
-    path.write_bytes(b"{}")
-    document = DocumentFile(str(path))
-    document.poll()
-    document.loaded()
+    document = read(path, b"{}")
     path.write_bytes(b"[,]")
     assert document.poll(hint=True) == b"[,]"
     document.failed()
@@ -116,10 +110,7 @@ def test_a_change_of_the_same_size_within_a_clock_tick(path: Path, monkeypatch: 
 
 
 def test_replaced_by_rename(path: Path, tmp_path: Path) -> None:
-    path.write_bytes(b"[1]")
-    document = DocumentFile(str(path))
-    document.poll()
-    document.loaded()
+    document = read(path, b"[1]")
     other = tmp_path / "tmp"
     other.write_bytes(b"[2]")
     other.replace(path)

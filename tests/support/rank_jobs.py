@@ -8,12 +8,22 @@ import time
 from datetime import datetime
 from pathlib import Path
 
+from tuimon.ranks.verdict import Verdict
+from tuimon.reader.rank_files import JobReading
+
 RANKS = 16
 MEMORY = (
     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB. GPU 3 has a total capacity of 79.1 GiB"
 )
 PEER = "RuntimeError: [/pytorch/gloo/transport/tcp/pair.cc:553] Connection closed by peer [127.0.0.1]:4545"
 START = datetime(2026, 3, 5, 10, 0, 0).timestamp()
+
+
+def read_verdict(directory: Path) -> Verdict | None:
+    """Return the verdict about the job whose files are below `directory`; None if it has fewer than two ranks."""
+    reading = JobReading(str(directory))
+    reading.read(final=True)
+    return reading.verdict()
 
 
 def stamp(seconds: float, form: str = "%Y-%m-%d %H:%M:%S,000") -> str:

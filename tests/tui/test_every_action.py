@@ -25,7 +25,7 @@ from tuimon.analysis.level import level
 from tuimon.model.views import ChartView, Symbols
 from tuimon.panels import ChartOptions
 from tuimon.panels.lists.metric_rows import metric_sorts
-from tuimon.panels.lists.runs import SORTS
+from tuimon.panels.lists.run_selection import SORTS
 from tuimon.tui import explore
 from tuimon.tui.actions import all_actions
 from tuimon.tui.app import TuimonApp

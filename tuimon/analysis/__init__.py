@@ -12,6 +12,7 @@ cadence.py          time per step, pauses
 progress.py         state and ETA of a run
 tolerated_silence.py  time without a point that is normal
 progress_inputs.py  the facts that these are computed from
+configured_length.py  steps and epochs that the settings of a run ask for
 log_remarks.py      what is remarkable about logs whose points are all read
 training_steps.py   training steps, if a tracker counts rows or a run counts updates
 forecast.py         when a growing share reaches 1

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -13,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tuimon.analysis.cadence import Cadence, cadence
+from tuimon.analysis.configured_length import configured_epochs, configured_steps, number, whole
 from tuimon.analysis.log_files import (
     growth_of,
     is_copied,
@@ -32,25 +32,6 @@ from tuimon.store import Curve, Run, Snapshot
 from tuimon.store.arrays import distinct, usual_stride
 from tuimon.vocabulary import classify, phase_of
 
-_TOTAL_KEYS = (
-    "total_training_steps",
-    "num_training_steps",
-    "num_train_steps",
-    "max_train_steps",
-    "train_iters",
-    "total_timesteps",
-)
-"""Settings that contain the total number of training steps."""
-_AMBIGUOUS_TOTAL_KEYS = ("max_steps", "total_steps", "max_iters", "max_iterations")
-"""Settings that contain the total unless they are part of a section that matches `_OTHER_LIMIT`."""
-_OTHER_LIMIT = re.compile(
-    r"(?<![a-z])(?:rollouts?|sampling|generation|inference|turn|tools?|interaction|workflow|agents?|env(?:ironment)?s?|"
-    r"game|episode|eval(?:uation)?|val(?:idation)?|test)(?![a-z])",
-    re.IGNORECASE,
-)
-_EPOCH_KEYS = ("num_train_epochs", "total_epochs")
-"""Settings that contain the number of epochs of trainers that log their end even if they stop early."""
-_DEPTH = 4
 _FEWEST = 4
 """Points from which a metric has a usual stride."""
 _MAX_EVALUATIONS = 1 << 12
@@ -97,7 +78,7 @@ def progress_inputs(run: Run) -> ProgressInputs:
     state, state_time = _logged_state(run)
     busiest = _busiest(run)
     position = _position(run, busiest, total_source)
-    step = _whole(logged.get("step"))
+    step = whole(logged.get("step"))
     if position.step is not None and (step is None or position.step > step):
         step = position.step
     name, counted = _step_name(run, busiest), str(logged.get("counted", ""))
@@ -111,16 +92,16 @@ def progress_inputs(run: Run) -> ProgressInputs:
         points=run.point_count,
         step=step,
         first_step=position.first_step,
-        total=_whole(logged.get("total")) or _configured_total(run.config),
+        total=whole(logged.get("total")) or configured_steps(run.config),
         step_name="step" if name == counted else name,  # the logged numbers differ from those of the console
         counted=counted,
         updates=position.updates,
         stride=position.stride,
         longest_stride=round(_longest_stride(run, busiest) / max(position.rows_per_step, 1)),
         rows_per_step=position.rows_per_step,
-        epoch=_epoch(run, _whole(logged.get("step")), _number(logged.get("epoch"))),
-        total_epochs=_number(logged.get("total_epochs")),
-        configured_epochs=_number(_first_number(run.config, _EPOCH_KEYS)),
+        epoch=_epoch(run, whole(logged.get("step")), number(logged.get("epoch"))),
+        total_epochs=number(logged.get("total_epochs")),
+        configured_epochs=configured_epochs(run.config),
         cadence=position.pace,
         last_wall_time=_last_wall_time(run),
         last_change=_last_change(run),
@@ -353,7 +334,7 @@ def _logged_progress(run: Run) -> tuple[dict[str, Any], str]:
         items |= known
         total_source = source if "total" in known else total_source
     items["counted"] = by_source.get(total_source, {}).get("counted", "")
-    farthest = max(by_source.values(), key=lambda known: _whole(known.get("step")) or 0, default={})
+    farthest = max(by_source.values(), key=lambda known: whole(known.get("step")) or 0, default={})
     return items | {key: farthest[key] for key in ("step", "epoch") if key in farthest}, total_source
 
 
@@ -363,47 +344,3 @@ def _step_name(run: Run, busiest: Sequence[str]) -> str:
     sources = run.curve(busiest[0]).sources[:1] if units and busiest else ()
     unit = str(units.get(sources[0], "step")) if sources else "step"
     return "step" if unit in run.metrics else unit
-
-
-def _configured_total(config: Mapping[str, Any]) -> int | None:
-    return _whole(_first_number(config, (*_TOTAL_KEYS, *_AMBIGUOUS_TOTAL_KEYS)))
-
-
-def _first_number(config: Mapping[str, Any], keys: Iterable[str]) -> float | None:
-    """Return the first positive number among the settings with these keys, in the order of the keys."""
-    for key in keys:
-        numbers = map(_number, _settings(config, key, _DEPTH))
-        if number := next((number for number in numbers if number >= 1 and math.isfinite(number)), None):
-            return number
-    return None
-
-
-def _settings(config: Mapping[str, Any], key: str, depth: int) -> Iterator[Any]:
-    """Yield the values of a key at any level, the upper ones first; "a/b/key" and "a.b.key" are that key, too."""
-    for name, value in config.items():
-        *sections, last = name.replace(".", "/").split("/")
-        if last == key and not _is_other_limit(key, sections):
-            yield value
-    if depth:
-        for name, value in config.items():
-            if isinstance(value, Mapping) and not _is_other_limit(key, [name]):
-                yield from _settings(value, key, depth - 1)
-
-
-def _is_other_limit(key: str, sections: Iterable[str]) -> bool:
-    """Return whether a setting limits an environment or a rollout, by the names of its sections."""
-    return key in _AMBIGUOUS_TOTAL_KEYS and any(map(_OTHER_LIMIT.search, sections))
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        return math.nan
-    try:
-        return float(value)
-    except ValueError:
-        return math.nan
-
-
-def _whole(value: Any) -> int | None:
-    number = _number(value)
-    return int(number) if math.isfinite(number) else None

@@ -20,7 +20,7 @@ from tuimon.analysis.comparing import common_step
 from tuimon.analysis.concepts import metrics_of
 from tuimon.analysis.level import points_of_level
 from tuimon.analysis.printed_units import seconds_of
-from tuimon.analysis.timers import timer_tree
+from tuimon.analysis.timers import step_timer, timer_tree
 from tuimon.draw.numbers import format_value
 from tuimon.model.points import Floats
 from tuimon.store import Curve, Run
@@ -57,7 +57,7 @@ def speed_difference(labels: Sequence[str], runs: Sequence[Run]) -> str:
     """
     if len(runs) < 2 or len({(updates_per_step(run), step_name(run)) for run in runs}) > 1:
         return ""
-    timers = [_step_timer(run) for run in runs]
+    timers = [step_timer(run) for run in runs]
     is_timed = all(timer is not None for timer in timers)
     curves = [
         timer if timer is not None and is_timed else _longest(run) for timer, run in zip(timers, runs, strict=True)
@@ -81,11 +81,6 @@ def speed_difference(labels: Sequence[str], runs: Sequence[Run]) -> str:
     article = "an" if word[:1] in "aeiou" else "a"
     took = f"in the median {_seconds(own.seconds)} {article} {word} instead of {_seconds(base.seconds)}{of} ({change})"
     return f"{head}: {took}{_main_phase(runs[fast], runs[slow], until, base.seconds - own.seconds)}"
-
-
-def _step_timer(run: Run) -> Curve | None:
-    names = [name for name in metrics_of(run, "time.step") if counts_alike(run, name)]
-    return run.curve(names[0]) if names else None
 
 
 def _longest(run: Run) -> Curve | None:

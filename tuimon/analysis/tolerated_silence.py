@@ -16,8 +16,8 @@ PAUSES = 1.5
 SHORTEST_SILENCE = 120.0
 """Shortest tolerated silence (s): what a writer may buffer (SummaryWriter flushes every 120 s)."""
 _SHORTEST_WATCHED = 60.0
-"""The same if the log was watched while it grew regularly, which shows how much its writer buffers. Not less, as the
-first evaluation and the first checkpoint of a run are pauses of unknown length."""
+"""Shortest tolerated silence (s) of a log that was watched while it grew regularly, which shows how much its writer
+buffers. Not less, as the first evaluation and the first checkpoint of a run are pauses of unknown length."""
 _GAPS = 10.0
 """Longest times between two growths of a watched log that are tolerated."""
 _FEWEST_GROWTHS = 10

@@ -20,7 +20,6 @@ from tuimon.text import cell_width, clean
 Bits = npt.NDArray[np.uint8]
 PLAIN_FILLS = "#=+-%~:o"
 """Fill characters of the layers in ASCII."""
-_BLANK = ord(" ")
 _FAINT_FROM = 0.5
 """Part of the chart from which on a background area is drawn with fewer dots, which would hide the lines."""
 _DOTS_LIT = np.array([bin(mask).count("1") for mask in range(256)], np.int8)

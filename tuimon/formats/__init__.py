@@ -275,10 +275,10 @@ def recognise(path: str, head: bytes, formats: Sequence[Format] | None = None) -
     known = all_formats() if formats is None else formats
     candidates = [f for f in known if (f.wants_path(path) if f.wants_path else f.id in ids)]
     candidates.sort(key=lambda f: -f.rank)
-    found = next((f for f in candidates if f.matches(name, head)), None)
-    if found is None and (text := plain_text(head)):
-        found = next((f for f in candidates if f.matches(name, text)), None)
-    return found
+    match = next((f for f in candidates if f.matches(name, head)), None)
+    if match is None and (text := plain_text(head)):
+        match = next((f for f in candidates if f.matches(name, text)), None)
+    return match
 
 
 def plain_text(head: bytes) -> bytes:

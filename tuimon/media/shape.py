@@ -6,9 +6,6 @@ from itertools import accumulate, pairwise
 
 from tuimon.media import Distribution
 
-BANDS = (0.0, 0.07, 0.16, 0.31, 0.5, 0.69, 0.84, 0.93, 1.0)
-"""Quantiles that TensorBoard draws as bands."""
-
 
 def total(shown: Distribution) -> float:
     """Return the number of values."""

@@ -31,7 +31,6 @@ class Gpu(Struct, frozen=True):
     utilisation: float | None
     """0..1: fraction of about the last second in which it was busy."""
     watts: float | None
-    watts_limit: float | None
     celsius: float | None
     processes: tuple[GpuProcess, ...]
     """Processes with the most memory first."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from tuimon import config
 from tuimon.detectors import Checker
@@ -14,7 +13,6 @@ from tuimon.monitor.remote_names import remote_among
 from tuimon.monitor.settings import load as load_settings
 from tuimon.reader import Collector
 from tuimon.reader.rank_watch import RankWatch
-from tuimon.sources.watch import Watcher
 from tuimon.store import Snapshot, Spool, Store
 from tuimon.vocabulary import merge_key
 
@@ -103,26 +101,3 @@ def open_run(*paths: str | os.PathLike[str]) -> Snapshot:
     monitor.update()
     monitor.collector.require_something()
     return monitor.snapshot()
-
-
-def follow(
-    *paths: str | os.PathLike[str], interval: float = 1.0, poll: bool = False, stop: threading.Event | None = None
-) -> Iterator[Snapshot]:
-    """Yield a snapshot now and after each change until `stop` is set. Wait for paths that do not exist yet.
-
-    interval: seconds between two polls. poll: do not use file system events.
-    """
-    monitor = LocalMonitor(paths)
-    stop = stop or threading.Event()
-    watcher = Watcher(poll=poll, interval=interval)
-    try:
-        monitor.update()
-        yield monitor.snapshot()
-        while not stop.is_set():
-            watcher.set_directories(monitor.collector.directories)
-            hints = watcher.wait(interval)
-            monitor.collector.hint(hints.closed)
-            if monitor.update():
-                yield monitor.snapshot()
-    finally:
-        watcher.close()

@@ -41,7 +41,7 @@ class Channels(Struct, frozen=True):
     channels: tuple[Channel, ...]
 
 
-def channels_of(options: Mapping[str, Any], write: Callable[[str], None], where: str = "config.toml") -> Channels:
+def channels_of(options: Mapping[str, Any], write: Callable[[str], None]) -> Channels:
     """Build the channels of the table [notify]. write: writes to the terminal, from any thread.
 
     UsageError for an unknown channel or an invalid value.
@@ -60,17 +60,17 @@ def channels_of(options: Mapping[str, Any], write: Callable[[str], None], where:
     }
     severity = options.get("severity", "warning")
     if severity not in SEVERITIES:
-        raise UsageError(f"{where}: [notify] severity must be one of {', '.join(SEVERITIES)}, not {severity!r}")
+        raise UsageError(f"config.toml: [notify] severity must be one of {', '.join(SEVERITIES)}, not {severity!r}")
     channels = []
     for name, value in options.items():
         if name == "severity":
             continue
         if name not in factories:
-            raise UsageError(f"{where}: [notify] has no key {name!r}", f"keys: severity, {', '.join(factories)}")
+            raise UsageError(f"config.toml: [notify] has no key {name!r}", f"keys: severity, {', '.join(factories)}")
         try:
             channel = factories[name](value)
         except ValueError as error:
-            raise UsageError(f"{where}: [notify] {name} {error}") from error
+            raise UsageError(f"config.toml: [notify] {name} {error}") from error
         if channel is not None:
             channels.append(channel)
     return Channels(severity, tuple(channels))

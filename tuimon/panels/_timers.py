@@ -1,8 +1,9 @@
-"""Timers of a run as a tree: phases of the step, nested timers, and the parts of an operation."""
+"""Timers of a run: phases of the step, nested timers, the parts of an operation, and the timer of the whole step."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import nan
 from types import MappingProxyType
 
 import numpy as np
@@ -10,13 +11,17 @@ from msgspec import Struct
 
 from tuimon.analysis.onset import sudden_change
 from tuimon.analysis.printed_units import seconds_of
+from tuimon.analysis.progress_inputs import progress_inputs
 from tuimon.analysis.shift import Shift, shift
-from tuimon.analysis.timers import Timer, timer_tree
+from tuimon.analysis.statistics import median
+from tuimon.analysis.timers import Timer, step_timer, timer_tree
 from tuimon.panels._metrics import by_concept, curve_or_none
 from tuimon.store import Curve, Run
 
 RECENT = 100
 """Number of points for the median, the 95th percentile and the recent drift of a timer."""
+_SAME_PACE = 1.15
+"""Ratio up to which the median of a timer and the pace in the header agree."""
 SLOWER = 0.2
 """Relative drift at which a phase counts as slower."""
 _SPARSE = 1.5
@@ -26,6 +31,16 @@ _SPARSE = 1.5
 def timers_of(metrics: tuple[str, ...]) -> tuple[Timer, ...]:
     """Return the timers among the metrics in the order of the step, each child directly after its parent."""
     return timer_tree(by_concept(metrics).get("time.phase", ()))
+
+
+def differing_timer(run: Run) -> float:
+    """Return the median seconds of a step by its timer if the pace in the header, which is by the wall times of the
+    points, is another; else NaN."""
+    cadence, timer = progress_inputs(run).cadence, step_timer(run)
+    if cadence is None or timer is None or timer.finite_count < len(timer):
+        return nan
+    usual = median(timer.values[-RECENT:]) * seconds_of(run, timer.metric)
+    return usual if usual > 0 and not 1 / _SAME_PACE <= cadence.mean_seconds / usual <= _SAME_PACE else nan
 
 
 class Drift(Struct, frozen=True):

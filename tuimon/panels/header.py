@@ -22,8 +22,8 @@ from tuimon.panels._charts.options import DEFAULTS, ChartOptions
 from tuimon.panels._link import link_row
 from tuimon.panels._metrics import by_concept, curve_or_none, reading_of
 from tuimon.panels._own_dashboard import named
-from tuimon.panels._pace import differing_timer
 from tuimon.panels._text import plural
+from tuimon.panels._timers import differing_timer
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit
 from tuimon.vocabulary import unit_text

@@ -17,9 +17,8 @@ from tuimon.panels._bottleneck import bottleneck, phase_name, spent
 from tuimon.panels._charts.axes import axis_word
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
 from tuimon.panels._metrics import by_concept, curve_or_none
-from tuimon.panels._pace import differing_timer
 from tuimon.panels._text import signed_percent
-from tuimon.panels._timers import SLOWER, Drift, TimerReading, read_timers, timers_of
+from tuimon.panels._timers import SLOWER, Drift, TimerReading, differing_timer, read_timers, timers_of
 from tuimon.store import Run
 
 TITLE = "phase latency"

@@ -78,7 +78,6 @@ def read(nvml: Any) -> Iterator[Mapping[str, Any]]:
             "total": int(memory.total),
             "percent": None if rates is None else rates.gpu,
             "milliwatts": value_or_none(nvml.nvmlDeviceGetPowerUsage, handle),
-            "milliwatts_limit": value_or_none(nvml.nvmlDeviceGetEnforcedPowerLimit, handle),
             "celsius": value_or_none(nvml.nvmlDeviceGetTemperature, handle, nvml.NVML_TEMPERATURE_GPU),
             "processes": [(process.pid, process.usedGpuMemory) for process in processes],
         }
@@ -95,7 +94,6 @@ def gpu_of(values: Mapping[str, Any], name_of: Callable[[int], str]) -> Gpu:
         values["total"],
         _scaled(values["percent"], 0.01),
         _scaled(values["milliwatts"], 0.001),
-        _scaled(values["milliwatts_limit"], 0.001),
         _scaled(values["celsius"], 1.0),
         tuple(GpuProcess(pid, name_of(pid), memory) for pid, memory in processes[:_MAX_PROCESSES]),
     )

@@ -47,7 +47,7 @@ _PREFIXES = (
     re.compile(r"\[rank: (?P<rank>\d+)\] (?!Child process)"),  # Lightning
 )
 _NUMBERED_PREFIXES = tuple(pattern for pattern in _PREFIXES if pattern.match("[1,2]<stdout>: "))
-"""Those that begin with a digit: most lines that begin with a bracket go on with a time stamp."""
+"""Prefixes that begin with a digit: most lines that begin with a bracket go on with a time stamp."""
 _CONTAINER = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)) std(?:out|err) [FP] ")
 """Head of a line in the log of a container (CRI): its time, the stream, and whether the line is whole."""
 HOST = re.compile(r"(?P<node>(?=[a-z.-]*\d)[A-Za-z][\w.-]{0,62}|\d{1,3}(?:\.\d{1,3}){3}): (?=\S)")

@@ -330,9 +330,3 @@ def _odd(gpu: Gpu, usual: tuple[float | None, float | None]) -> str:
         words.append(f"Xid {gpu.xid}")
     words += [name for bit, name in _THROTTLE.items() if gpu.throttled & bit]
     return ", ".join(words)
-
-
-def states(rows: tuple[RankRow, ...]) -> str:
-    """Return how many ranks are in which state, the strangest first: "1 failed, 15 timeout"."""
-    counts = Counter(row.state for row in rows)
-    return ", ".join(f"{count} {state}" for state, count in counts.items())

@@ -95,7 +95,7 @@ class RunAssembly:
         """Paths of files that are recognised and need not be examined again."""
         self._groups: tuple[RunGroup, ...] = ()
         self._group_at: dict[str, RunGroup] = {}
-        """The same by path."""
+        """Group by the path of a run."""
         self._paths: dict[int, str] = {}
         """Path by run id."""
         self._with_metrics: set[str] = set()

@@ -46,7 +46,8 @@ _CLOSED_FOR = 600.0
 """Time (s) without a change after which a record without its end is damage if no process holds the file open. It may be
 a copy that is renewed every few minutes."""
 _SILENT_FOR = 86400.0
-"""The same if the writer is unknown: W&B before 0.31 writes 32 KiB at once, for which a slow run may take hours."""
+"""Time (s) without a change after which a record without its end is damage if the writer is unknown: W&B before 0.31
+writes 32 KiB at once, for which a slow run may take hours."""
 _UNREAD_PART = 0.5
 """Part of the first lines of metrics from which on numbers that are not read are part of the status."""
 
@@ -60,9 +61,9 @@ class WriterCheck(Struct, frozen=True):
     copied: bool = False
     """Whether the file was written at once, as by a copy."""
     closed: float = math.nan
-    """As in StreamStatus."""
+    """When the process that held the file open was found to have closed it (s since the epoch); NaN if none was."""
     in_place: bool = False
-    """As in StreamStatus."""
+    """Whether the last change was a write, as far as its times show, and not that of a copy."""
 
 
 class Followed:

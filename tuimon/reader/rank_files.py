@@ -309,13 +309,6 @@ class JobReading:
             self.evidence.failures.append(Failure(kind, line, place, stamp, stamp is not None, key, node))
 
 
-def read_verdict(directory: str) -> Verdict | None:
-    """Return the verdict about the job whose files are below `directory`; None if it has fewer than two ranks."""
-    reading = JobReading(directory)
-    reading.read(final=True)
-    return reading.verdict()
-
-
 def _lines(block: bytes) -> Iterator[bytes]:
     """Yield the lines of a block with their ends; a carriage return does not end a line."""
     parts = block.split(b"\n")

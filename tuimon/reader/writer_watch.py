@@ -29,7 +29,7 @@ _AGAIN = 3.0, EVERY
 """Times (s) after which the writer of a growing log is searched for again. A writer that opens its log for each line
 is seldom seen."""
 _REOPENED = 10.0
-"""The same for a log that was held open before, and that grows after it was closed."""
+"""Times (s) after which the writer of a log is searched for again if it grows after its writer has closed it."""
 
 
 class _Search(Struct):

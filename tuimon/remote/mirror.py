@@ -50,7 +50,6 @@ _LATEST = 2**63 // 10**9 - 1
 _CONTROL = "[\x01-\x1f\x7f]"
 _CODE = "(?:[01][0-9A-F]|7F)"
 _UNSAFE = re.compile(f"{_CONTROL}|%(?=(?:25)*{_CODE})")
-_CODED = re.compile(f"%(?:({_CODE})|25(?=(?:25)*{_CODE}))")
 
 
 class MirrorError(TuimonError):
@@ -76,11 +75,6 @@ def component(name: str) -> str:
     if safe in ("", ".", "..") or "/" in safe or "\0" in safe or len(os.fsencode(safe)) > MAX_NAME:
         raise MirrorError(f"a name that cannot be mirrored: {clean(name, 60)!r}")
     return safe
-
-
-def original(name: str) -> str:
-    """Return the name on the host of a name in the mirror: the inverse of `component`."""
-    return _CODED.sub(lambda match: chr(int(match[1], 16)) if match[1] else "%", name)
 
 
 class Stored(msgspec.Struct):

@@ -132,26 +132,26 @@ class Objects:
         kept: set[str] = set()
         objects: list[_Object] = []
         texts: list[_Object] = []
-        for found in self._wanted(listed, kept):
-            (texts if found.key in self._text_ids else objects).append(found)
-        received.total = sum(found.size for found in objects)
+        for entry in self._wanted(listed, kept):
+            (texts if entry.key in self._text_ids else objects).append(entry)
+        received.total = sum(entry.size for entry in objects)
         received.here = 0
         databases = {name: facts for name, facts in listed.items() if name.endswith(_PARTS[1:])}
         changed = False
-        for found in objects:
+        for entry in objects:
             if self._closing:
                 return changed, len(listed)
-            changed |= self._read(found, databases)
-            self._count(found)
+            changed |= self._read(entry, databases)
+            self._count(entry)
             on_progress()
         for _ in self._texts.take_wanted(self._wanted_texts):
             pass  # `asked` has them now
-        for found in [*texts, *(found for found in objects if found.key in self._text_ids)]:
+        for entry in [*texts, *(entry for entry in objects if entry.key in self._text_ids)]:
             if self._closing:
                 return changed, len(listed)
-            if self._text_ids[found.key] in self._texts.asked:
-                changed |= self._read(found, databases, is_wanted_text=True)
-                self._count(found)
+            if self._text_ids[entry.key] in self._texts.asked:
+                changed |= self._read(entry, databases, is_wanted_text=True)
+                self._count(entry)
                 on_progress()
         gone = set(self._known) - set(listed)
         for key in gone:
@@ -166,8 +166,8 @@ class Objects:
         received.complete = True
         return changed, len(listed)
 
-    def _count(self, found: _Object) -> None:
-        self.received.here += self._mirror.size(found.path) or 0
+    def _count(self, entry: _Object) -> None:
+        self.received.here += self._mirror.size(entry.path) or 0
         if self.received.here > self._max_bytes:
             raise TooLarge(f"more than {self._max_bytes >> 20} MiB", "--max-bytes allows more.")
 
@@ -195,10 +195,10 @@ class Objects:
             except MirrorError as error:
                 self.received.problem = error.message
                 continue
-            found = _Object(key, path, int(facts.get("size") or 0), *_version(facts))
-            if self._is_text_name(found, searched):
+            entry = _Object(key, path, int(facts.get("size") or 0), *_version(facts))
+            if self._is_text_name(entry, searched):
                 kept.add(path)
-                yield found
+                yield entry
                 continue
             if searched is None or searched is Place.CLOSED:
                 continue
@@ -213,105 +213,105 @@ class Objects:
                 continue
             kept.add(path)
             if searched is Place.CHECKPOINT:
-                dated[path] = found
+                dated[path] = entry
             else:
-                yield found
+                yield entry
         root = self._mirror.root
-        files = [FoundFile(path, root, found.size, found.modified, (0, 0)) for path, found in dated.items()]
+        files = [FoundFile(path, root, entry.size, entry.modified, (0, 0)) for path, entry in dated.items()]
         for file in newest(files, Supersession()):
             yield dated[file.path]
 
-    def _is_text_name(self, found: _Object, searched: Place | None) -> bool:
+    def _is_text_name(self, entry: _Object, searched: Place | None) -> bool:
         """Return whether an object contains generated texts by its name alone, and note it."""
-        if found.key in self._text_ids:
+        if entry.key in self._text_ids:
             return True
         if searched is None:
-            is_text_name = found.path.endswith(SUFFIXES)
+            is_text_name = entry.path.endswith(SUFFIXES)
         else:
-            is_text_name = searched not in (Place.CLOSED, Place.CHECKPOINT) and found.path.endswith(NO_LOGS)
+            is_text_name = searched not in (Place.CLOSED, Place.CHECKPOINT) and entry.path.endswith(NO_LOGS)
         if is_text_name:
-            self._text_ids[found.key] = len(self._text_ids)
-            self._texts.add_name(self._text_ids[found.key], found.path)
+            self._text_ids[entry.key] = len(self._text_ids)
+            self._texts.add_name(self._text_ids[entry.key], entry.path)
         return is_text_name
 
     # ------------------------------------------------------------------ an object
 
-    def _read(self, found: _Object, databases: dict[str, dict[str, Any]], is_wanted_text: bool = False) -> bool:
+    def _read(self, entry: _Object, databases: dict[str, dict[str, Any]], is_wanted_text: bool = False) -> bool:
         """Read what is new of an object; return whether anything was."""
-        version, mode = self._known.get(found.key, ("", ""))
+        version, mode = self._known.get(entry.key, ("", ""))
         if is_wanted_text and mode in _UNREAD:
             version = mode = ""
-        names = [found.key + part for part in _PARTS[1:]]
+        names = [entry.key + part for part in _PARTS[1:]]
         beside = [(name, databases[name]) for name in names if name in databases]
-        facts_of_parts = [(found.version, found.size), *((_version(f)[1], int(f.get("size") or 0)) for _, f in beside)]
+        facts_of_parts = [(entry.version, entry.size), *((_version(f)[1], int(f.get("size") or 0)) for _, f in beside)]
         now = "|".join(f"{tag}:{size}" for tag, size in facts_of_parts)
-        here = self._mirror.size(found.path)
-        if version == now and found.version and (mode in _UNREAD or here is not None):
+        here = self._mirror.size(entry.path)
+        if version == now and entry.version and (mode in _UNREAD or here is not None):
             if mode == "text":
-                self._note_text(found)
+                self._note_text(entry)
             return False
         first = b""
         if mode in ("", *_UNREAD) or here is None:
-            first = self._fetch(found.key, 0, min(found.size, _FIRST))
-            mode = mode_of_text(found.path) if is_wanted_text else mode_of(found.path, first[:HEAD]) or "none"
-        if mode == "none" and is_text(found.path, first[:HEAD]):
+            first = self._fetch(entry.key, 0, min(entry.size, _FIRST))
+            mode = mode_of_text(entry.path) if is_wanted_text else mode_of(entry.path, first[:HEAD]) or "none"
+        if mode == "none" and is_text(entry.path, first[:HEAD]):
             mode = "text"
-            self._note_text(found)
+            self._note_text(entry)
         if mode == "grow":
-            self._grow(found, here, first)
+            self._grow(entry, here, first)
         elif mode in ("whole", "unit"):
-            self._whole(found, first, beside if mode == "unit" else [])
+            self._whole(entry, first, beside if mode == "unit" else [])
         elif mode == "stored":
-            self._mirror.append(found.path, 0, first[:HEAD], found.modified, truncate=True, new=True)
+            self._mirror.append(entry.path, 0, first[:HEAD], entry.modified, truncate=True, new=True)
         elif here is not None:
-            self._mirror.remove(found.path)
-        self._known[found.key] = now, mode
+            self._mirror.remove(entry.path)
+        self._known[entry.key] = now, mode
         if mode in ("none", "text") and here is None:
             return True
-        self.received.changed.add(found.path)
+        self.received.changed.add(entry.path)
         self.received.names_changed = self.received.names_changed or here is None or mode != "grow"
         return True
 
-    def _note_text(self, found: _Object) -> None:
+    def _note_text(self, entry: _Object) -> None:
         """Note an object with generated texts, which is read when its step is wanted."""
-        self._texts.add(self._text_ids.setdefault(found.key, len(self._text_ids)), found.path)
+        self._texts.add(self._text_ids.setdefault(entry.key, len(self._text_ids)), entry.path)
 
-    def _grow(self, found: _Object, here: int | None, first: bytes) -> None:
+    def _grow(self, entry: _Object, here: int | None, first: bytes) -> None:
         """Append what a log has more than here, or read it as a whole if it is another one."""
         position = 0
-        if here and found.size > here and not first:
+        if here and entry.size > here and not first:
             position = max(0, here - SAMPLE)
-            end = min(found.size, position + _PIECE)
-            data = self._fetch(found.key, position, end)
-            if data[: here - position] == self._mirror.read(found.path, here - position, position):
-                self._mirror.append(found.path, here, data[here - position :], found.modified)
+            end = min(entry.size, position + _PIECE)
+            data = self._fetch(entry.key, position, end)
+            if data[: here - position] == self._mirror.read(entry.path, here - position, position):
+                self._mirror.append(entry.path, here, data[here - position :], entry.modified)
                 position += len(data)
             else:
                 position = 0
         if position == 0:
-            first = first or self._fetch(found.key, 0, min(found.size, _PIECE))
-            self._mirror.append(found.path, 0, first, found.modified, truncate=True, new=True)
+            first = first or self._fetch(entry.key, 0, min(entry.size, _PIECE))
+            self._mirror.append(entry.path, 0, first, entry.modified, truncate=True, new=True)
             position = len(first)
-        while position < found.size and not self._closing:
-            data = self._fetch(found.key, position, min(found.size, position + _PIECE))
+        while position < entry.size and not self._closing:
+            data = self._fetch(entry.key, position, min(entry.size, position + _PIECE))
             if not data:
                 break
-            self._mirror.append(found.path, position, data, found.modified)
+            self._mirror.append(entry.path, position, data, entry.modified)
             position += len(data)
 
-    def _whole(self, found: _Object, first: bytes, beside: list[tuple[str, dict[str, Any]]]) -> None:
+    def _whole(self, entry: _Object, first: bytes, beside: list[tuple[str, dict[str, Any]]]) -> None:
         """Read a document, or a database with its -wal, and put it in the place of the one here."""
         drafts = []
-        names = {key[len(found.key) :] for key, _ in beside}
+        names = {key[len(entry.key) :] for key, _ in beside}
         try:
-            for key, size in [(found.key, found.size), *((key, int(facts.get("size") or 0)) for key, facts in beside)]:
+            for key, size in [(entry.key, entry.size), *((key, int(facts.get("size") or 0)) for key, facts in beside)]:
                 if size > MAX_DOCUMENT:
                     raise TooLarge(f"a document of more than {MAX_DOCUMENT >> 30} GiB: {clean(key)}")
-                draft = self._mirror.draft(found.path + key[len(found.key) :])
+                draft = self._mirror.draft(entry.path + key[len(entry.key) :])
                 drafts.append(draft)
                 position = 0
                 while position < size:
-                    data = first if first and key == found.key and not position else b""
+                    data = first if first and key == entry.key and not position else b""
                     data = data or self._fetch(key, position, min(size, position + _PIECE))
                     if not data:
                         break
@@ -323,9 +323,9 @@ class Objects:
             raise
         for part in _PARTS[1:]:  # a -wal beside another database than its own would damage it
             if part not in names:
-                self._mirror.remove(found.path + part)
+                self._mirror.remove(entry.path + part)
         for draft in reversed(drafts):
-            draft.commit(found.modified)
+            draft.commit(entry.modified)
 
     def _fetch(self, key: str, start: int, end: int) -> bytes:
         """Return the bytes of an object from `start` to `end`."""

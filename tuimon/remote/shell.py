@@ -1,7 +1,6 @@
 """The other side of agent.sh, for hosts without Python: turn commands into requests, and replies into frames.
 
-A request is a line, perhaps followed by paths; agent.sh answers each in turn with "\\n<nonce> <status>\\n" after its
-output. The nonce is random, so no log contains it. Requests are sent ahead of the replies, up to a limit of bytes.
+Requests (see shell_requests):
 
 expand, PATH                      the status of what the path of the user leads to
 list SUM, PATH                    names below a directory, unless their checksum is SUM
@@ -18,7 +17,6 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from importlib.resources import files
@@ -30,6 +28,7 @@ from tuimon.remote.connection import MAX_DOCUMENT, Ended
 from tuimon.remote.following import HEAD
 from tuimon.remote.protocol import BLOCK, Blocks, Data, Done, Frame, Hello, LinkError, Lost, Pong, Synced
 from tuimon.remote.shell_names import Entry, Names, Reply, entries
+from tuimon.remote.shell_requests import Requests
 from tuimon.remote.texts import DIRECTORIES
 from tuimon.sources import listing
 
@@ -37,10 +36,6 @@ UNIT = 4096
 """Bytes of a block of `piece`."""
 PIECE = 1 << 20
 """Bytes that are asked for at a time."""
-AHEAD = 4 << 20
-"""Bytes that may be on their way."""
-MAX_REQUESTS = 256
-MAX_REPLY = 64 << 20
 EXAMINED = 100
 """Files whose status is asked for at a time."""
 FRESH = 2.0
@@ -97,16 +92,8 @@ class ShellPeer:
     def __init__(self, nonce: str, root: str, interval: float) -> None:
         """root: the path on the host, in Latin-1. interval: seconds between two status requests for 100 files."""
         self._nonce = nonce.encode()
-        self._mark = b"\n" + self._nonce + b" "
         self._interval = interval
-        self._buffer = bytearray()
-        self._searched = 0
         self._frames: list[tuple[Frame, bytes]] = []
-        self._waiting: deque[tuple[bytes, Reply, int]] = deque()
-        self._sent: deque[tuple[Reply, int]] = deque()
-        self._ahead = 0
-        self._out = bytearray()
-        self._packs = False
         self._shift = 0.0
         """Seconds that the clock of the host is ahead of the monotonic one here."""
         self._files: dict[int, _File] = {}
@@ -115,12 +102,10 @@ class ShellPeer:
         self._sums: dict[int, tuple[tuple[int, ...], str]] = {}
         """(files, checksum of their status) of each group of files."""
         self._syncs: list[int] = []
-        self._walked = False
-        self._names = Names(self._nonce, root, self._ask_names, lambda frame: self._frames.append((frame, b"")))
-        self._out += script() + self._nonce + b"\n"
+        self._names = Names(self._nonce, root, self._ask_names, self._emit)
         closed = sorted((listing.CLOSED_NAMES - set(DIRECTORIES)) | listing.CLOSED_PATHS)
-        self._out += "".join(f"{name}\n" for name in closed).encode() + b"\n"
-        self._sent.append((self._introduced, 0))
+        start = script() + self._nonce + b"\n" + "".join(f"{name}\n" for name in closed).encode() + b"\n"
+        self._requests = Requests(self._nonce, start, self._introduced)
 
     # ------------------------------------------------------------------ the two directions
 
@@ -137,102 +122,49 @@ class ShellPeer:
             self._files.pop(id, None)
         if "sync" in command:
             self._syncs.append(command["sync"])
-            self._ask("ping", [], lambda text, status: None)
+            self._requests.ask("ping", [], lambda text, status: None)
         if "ping" in command:
             number = command["ping"]
-            self._ask("ping", [], lambda text, status: self._emit(Pong(number)))
-        return self._take_out()
+            self._requests.ask("ping", [], lambda text, status: self._emit(Pong(number)))
+        return self._requests.take_out()
 
     def due(self, now: float) -> bytes:
         """Return the requests that it is time for. now: monotonic time."""
-        if self._sent and self._sent[0][0] == self._introduced:
-            return self._take_out()
+        if not self._requests.is_introduced:
+            return self._requests.take_out()
         self._names.walk(now)
         groups = -(-len(self._files) // EXAMINED)
         if groups and not self._examining and now - self._looked >= self._interval * groups:
             self._looked = now
             self._examine()
-        return self._take_out()
+        return self._requests.take_out()
 
     def feed(self, data: bytes) -> Iterator[tuple[Frame, bytes]]:
         """Yield the frames that the bytes complete. Raise LinkError or Ended."""
-        self._buffer += data
-        while (end := self._buffer.find(self._mark, self._searched)) >= 0:
-            stop = self._buffer.find(b"\n", end + 1)
-            if stop < 0:
-                self._searched = end
-                break
-            body = bytes(self._buffer[:end])
-            words = bytes(self._buffer[end + len(self._mark) : stop])
-            del self._buffer[: stop + 1]
-            self._searched = 0
-            if not self._sent:
-                raise LinkError("the host answered what was not asked for")
-            reply, size = self._sent.popleft()
-            self._ahead -= size
-            if reply == self._introduced:
-                self._introduced(words, 0)
-            else:
-                reply(body, int(words) if words.isdigit() else 1)
-            if (
-                self._syncs
-                and not self._sent
-                and not self._waiting
-                and not any(map(_is_unsettled, self._files.values()))
-            ):
+        for _ in self._requests.answered(data):
+            if self._syncs and self._requests.is_idle and not any(map(_is_unsettled, self._files.values())):
                 for number in self._syncs:
                     self._emit(Synced(number))
                 self._syncs.clear()
             yield from self._frames
             self._frames.clear()
-        else:
-            self._searched = max(0, len(self._buffer) - len(self._mark))
-        if len(self._buffer) > MAX_REPLY:
-            raise LinkError("the host sent an answer over the limit")
-
-    def _take_out(self) -> bytes:
-        while self._waiting and len(self._sent) < MAX_REQUESTS and self._ahead < AHEAD:
-            request, reply, size = self._waiting.popleft()
-            self._out += request
-            self._sent.append((reply, size))
-            self._ahead += size
-        data = bytes(self._out)
-        self._out.clear()
-        return data
-
-    def _ask(self, request: str, paths: Sequence[str], reply: Reply, size: int = 0) -> None:
-        lines = b"".join(path.encode("latin-1") + b"\n" for path in paths)
-        self._waiting.append((f"{request}\n".encode() + lines, reply, size))
 
     def _ask_names(self, request: str, paths: Sequence[str], reply: Reply) -> None:
         if request.startswith("list"):
-            self._ask(request, paths, lambda text, status: reply(self._listed(text), status))
+            self._requests.ask(request, paths, lambda text, status: reply(self._requests.listed(text), status))
         else:
-            self._ask(request, paths, reply)
+            self._requests.ask(request, paths, reply)
 
     def _emit(self, frame: Frame, payload: bytes = b"") -> None:
         self._frames.append((frame, payload))
 
-    def _introduced(self, text: bytes, status: int) -> None:
-        works, clock, packer, *host = text.split(b" ", 3)
+    def _introduced(self, words: bytes) -> None:
+        works, clock, packer, *host = words.split(b" ", 3)
         if works != b"0" or not clock.isdigit():
             raise Ended("no Python 3.6 or newer there, and no find, stat, dd and cksum", final=True)
-        self._packs = packer == b"gzip"
+        self._requests.packs = packer == b"gzip"
         self._shift = int(clock) - time.monotonic()
         self._emit(Hello(float(clock), b"".join(host).decode("latin-1"), ""))
-
-    def _listed(self, text: bytes) -> bytes:
-        """Return the output of a command and its checksum in the last line."""
-        packed, _, checksum = text.rpartition(b"\n")
-        return (self._unpacked(packed, MAX_REPLY) if packed else b"") + b"\n" + checksum
-
-    def _unpacked(self, data: bytes, limit: int) -> bytes:
-        if not self._packs:
-            return data
-        try:
-            return zlib.decompressobj(31).decompress(data, limit)
-        except zlib.error as error:
-            raise LinkError(f"the host sent damaged bytes: {error}") from error
 
     # ------------------------------------------------------------------ changes
 
@@ -246,12 +178,12 @@ class ShellPeer:
             known = self._sums.get(start)
             checksum = known[1] if known and known[0] == ids else "0"
             self._examining += 1
-            self._ask(f"examine {checksum} {len(paths)}", paths, partial(self._examined, start, ids))
+            self._requests.ask(f"examine {checksum} {len(paths)}", paths, partial(self._examined, start, ids))
 
     def _examined(self, start: int, ids: tuple[int, ...], text: bytes, status: int) -> None:
         self._examining -= 1
         if status != 3:
-            listed, _, checksum = self._listed(text).rpartition(b"\n")
+            listed, _, checksum = self._requests.listed(text).rpartition(b"\n")
             self._sums[start] = ids, checksum.decode("latin-1")
             by_path = {entry.path: entry for entry in entries(self._nonce, listed)}
             for id in ids:
@@ -358,9 +290,10 @@ class ShellPeer:
             if entry is None or status:
                 self._lose(file, status not in _REASONS, _REASONS.get(status, "No such file or directory"))
                 return
-            reply(self._unpacked(data, count * UNIT) if count > 4 else data[: count * UNIT], start * UNIT, entry)
+            blocks = self._requests.unpacked(data, count * UNIT) if count > 4 else data[: count * UNIT]
+            reply(blocks, start * UNIT, entry)
 
-        self._ask(f"piece {start} {count}", [file.path + part], received, count * UNIT)
+        self._requests.ask(f"piece {start} {count}", [file.path + part], received, count * UNIT)
 
     # ------------------------------------------------------------------ documents
 
@@ -368,10 +301,10 @@ class ShellPeer:
         """Ask for the status of the parts of a document, then for its bytes, then for its status again."""
         paths = [file.path + part for part in _parts(file)]
         file.busy = True
-        self._ask(f"examine 0 {len(paths)}", paths, lambda text, status: self._document(file, text))
+        self._requests.ask(f"examine 0 {len(paths)}", paths, lambda text, status: self._document(file, text))
 
     def _statuses(self, file: _File, text: bytes) -> dict[str, Entry]:
-        by_path = {entry.path: entry for entry in entries(self._nonce, self._listed(text))}
+        by_path = {entry.path: entry for entry in entries(self._nonce, self._requests.listed(text))}
         return {part: by_path[file.path + part] for part in _parts(file) if file.path + part in by_path}
 
     def _document(self, file: _File, text: bytes) -> None:
@@ -404,7 +337,7 @@ class ShellPeer:
 
                 self._pieces(file, part, start // UNIT, PIECE // UNIT, piece)
         paths = [file.path + part for part in _parts(file)]
-        self._ask(
+        self._requests.ask(
             f"examine 0 {len(paths)}", paths, lambda text, status: self._document_read(file, before, text, any(changes))
         )
 

@@ -23,7 +23,6 @@ from tuimon.sources.listing import Place
 NAMES = 4000
 """Names in one frame."""
 MAX_ENTRIES = 1_000_000
-MAX_FILES = 1 << 23
 DEPTH = 16
 LINKS = 6
 """Levels of links that are followed below each other."""

@@ -133,8 +133,8 @@ class RunJoiner:
         candidates = [record for record in runs if counts[record.info.run] >= _LEAST_POINTS]
         if len({formats[record.info.run] for record in candidates}) < 2:
             return []
-        found = [self._candidate(record, counts[record.info.run], formats) for record in candidates]
-        return sorted(self._nominated(found), key=lambda pair: (pair[0].record.info.run, pair[1].record.info.run))
+        compared = [self._candidate(record, counts[record.info.run], formats) for record in candidates]
+        return sorted(self._nominated(compared), key=lambda pair: (pair[0].record.info.run, pair[1].record.info.run))
 
     def _candidate(self, record: RunRecord, points: int, formats: dict[int, frozenset[str]]) -> _Candidate:
         streams = [stream for stream in record.streams if stream.data.point_count]
@@ -157,7 +157,7 @@ class RunJoiner:
 
     def _nominated(self, candidates: Sequence[_Candidate]) -> Iterator[tuple[_Candidate, _Candidate]]:
         """Yield the pairs that have several sampled points in common and were not found different before."""
-        at: dict[tuple[str, int, str], list[int]] = defaultdict(list)
+        by_point: dict[tuple[str, int, str], list[int]] = defaultdict(list)
         sampled: list[int] = []
         for index, candidate in enumerate(candidates):
             sampled.append(0)
@@ -165,17 +165,17 @@ class RunJoiner:
                 steps, values = candidate.series[key].first(_SAMPLED_POINTS)
                 sampled[index] += len(steps)
                 for step, value in zip(steps.tolist(), values.tolist(), strict=True):
-                    at[key, step, f"{value:.2e}"].append(index)
+                    by_point[key, step, f"{value:.2e}"].append(index)
         votes: Counter[tuple[int, int]] = Counter()
-        for indices in at.values():
+        for indices in by_point.values():
             if 1 < len(indices) <= 16:  # a value of many runs says nothing
                 votes.update(combinations(dict.fromkeys(indices), 2))
-        for (one, other), count in votes.most_common():
-            first, second = candidates[one], candidates[other]
+        for (left, right), count in votes.most_common():
+            first, second = candidates[left], candidates[right]
             ids = first.record.info.run, second.record.info.run
             known = self._rejected.get(ids, 0)
             if (
-                count >= max(_NOMINATIONS, _NOMINATED_SHARE * min(sampled[one], sampled[other]))
+                count >= max(_NOMINATIONS, _NOMINATED_SHARE * min(sampled[left], sampled[right]))
                 and not first.formats & second.formats
                 and _overlap(first, second)
                 and first.points + second.points >= 2 * known
@@ -239,16 +239,16 @@ def _common_points(first: _Points, second: _Points) -> tuple[Steps, Floats] | No
     """Return steps and values at the common steps of two series; None if they differ at one of them."""
     first_steps, first_values = first.first(_COMPARED_POINTS)
     second_steps, second_values = second.first(_COMPARED_POINTS)
-    steps, here, there = np.intersect1d(first_steps, second_steps, return_indices=True)
-    one, other = first_values[here], second_values[there]
-    tolerance = _FLOAT32 * np.maximum(np.abs(one), np.abs(other))
-    for points, values in ((first, one), (second, other)):
+    steps, first_rows, second_rows = np.intersect1d(first_steps, second_steps, return_indices=True)
+    left, right = first_values[first_rows], second_values[second_rows]
+    tolerance = _FLOAT32 * np.maximum(np.abs(left), np.abs(right))
+    for points, values in ((first, left), (second, right)):
         if points.is_text and len(values):
             tolerance = np.maximum(tolerance, 0.51 * 10.0 ** -decimals(values))
     with np.errstate(invalid="ignore"):  # inf - inf
-        difference = np.abs(one - other)
-    same = (difference <= tolerance) | (one == other) | (np.isnan(one) & np.isnan(other))
-    return (steps, one) if same.all() else None
+        difference = np.abs(left - right)
+    same = (difference <= tolerance) | (left == right) | (np.isnan(left) & np.isnan(right))
+    return (steps, left) if same.all() else None
 
 
 def _is_predictable(values: Floats) -> bool:

@@ -127,9 +127,9 @@ def go_to(app: Dashboard, text: str) -> None:
         app.redraw()
         return
     matches = [form.fullmatch(typed) for form in (_STEP, _RANGE, _PART, _LAST)]
-    one, several, part, newest = matches
-    parts = [float(found[found.re.groups]) for found in (part, newest) if found is not None and found[found.re.groups]]
-    if not any(matches) or (several is not None and not (several[1] or several[2])) or max(parts, default=0.0) > 100:
+    exact, span, part, newest = matches
+    parts = [float(match[match.re.groups]) for match in (part, newest) if match is not None and match[match.re.groups]]
+    if not any(matches) or (span is not None and not (span[1] or span[2])) or max(parts, default=0.0) > 100:
         app.say(f"{clean(text)} is no step and no range of steps; examples are {GO_TO_FORMS}")
         return
     panel = app.board.panel
@@ -138,8 +138,8 @@ def go_to(app: Dashboard, text: str) -> None:
         return
     curve = run.curve(run.busiest_metric or "")
     begin, end = int(curve.steps[0]), run.last_step or 0
-    if one is not None:
-        step, word = int(one[1]), axis_word(run, "step")
+    if exact is not None:
+        step, word = int(exact[1]), axis_word(run, "step")
         if step > end or curve.sample_at(step) is None:
             app.say(f"The run has no {word} {step}: it has {word}s {begin} to {end}")
         else:
@@ -147,8 +147,8 @@ def go_to(app: Dashboard, text: str) -> None:
     elif part is not None:
         sample = curve.sample_at(begin + int((end - begin) * parts[0] / 100))
         _show(app, cursor=begin if sample is None else sample.step)
-    elif several is not None:
-        first, last = int(several[1] or begin), int(several[2] or end)
+    elif span is not None:
+        first, last = int(span[1] or begin), int(span[2] or end)
         _show_steps(app, run, curve, min(first, last), max(first, last))
     elif newest is not None:
         steps = int(newest[1]) if newest[1] else int((end - begin) * parts[0] / 100)

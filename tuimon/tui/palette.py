@@ -66,20 +66,20 @@ class ActionProvider(Provider):
         run = self._dashboard.run_shown
         if run is None or not query.strip():
             return []
-        found: list[tuple[float, str, str, partial[None]]] = []
+        charts: list[tuple[float, str, str, partial[None]]] = []
         for panel in arrange(run):
             names = " ".join(getattr(panel, "metrics", ()))
             if score := relevance(query, ((panel.title, _CHART), (panel.id.replace("_", " "), _CHART / 2))):
                 show = partial(show_panel, self._dashboard, panel)
-                found.append((score + 0.5, clean(panel.title), clean(names) or "A panel of the dashboard", show))
-        titles = {title.lower() for _, title, _, _ in found}
+                charts.append((score + 0.5, clean(panel.title), clean(names) or "A panel of the dashboard", show))
+        titles = {title.lower() for _, title, _, _ in charts}
         for name in run.metrics[:_MOST_METRICS]:
             label = classify(name).label
             if name.lower() not in titles and (score := relevance(query, ((_words(name), _CHART), (label, _CHART)))):
                 do = partial(self._dashboard.show_metrics, (name,), name)
-                found.append((score, clean(name), label or "A metric of the run", do))
-        found.sort(key=lambda item: -item[0])
-        return [Hit(score, f"show {title}", do, help=text) for score, title, text, do in found[:_MOST_CHARTS]]
+                charts.append((score, clean(name), label or "A metric of the run", do))
+        charts.sort(key=lambda item: -item[0])
+        return [Hit(score, f"show {title}", do, help=text) for score, title, text, do in charts[:_MOST_CHARTS]]
 
     def _lacking(self, query: str) -> Iterator[Hit]:
         """Yield the panels that have the words of the query and that the run has no data for, with the reason."""

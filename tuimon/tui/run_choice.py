@@ -13,7 +13,8 @@ from tuimon.analysis.run_filter import RunFilter, parse
 from tuimon.model.views import Symbols
 from tuimon.panels import OverlayLine, distinct_markers, overlay_lines, transient
 from tuimon.panels.lists.run_groups import SEEDS
-from tuimon.panels.lists.runs import Listing, count_alerts, list_runs, shared_directory, shared_words
+from tuimon.panels.lists.run_selection import count_alerts, list_runs, shared_directory, shared_words
+from tuimon.panels.lists.runs import Listing
 from tuimon.run_notes import notes
 from tuimon.store import Run, Snapshot
 
@@ -34,7 +35,7 @@ class RunChoice:
     grouped: bool = False
     """Whether runs that differ only in their seed are merged."""
     sort: str = "found"
-    """Id of the sort order, from panels.lists.runs.SORTS."""
+    """Id of the sort order, from panels.lists.run_selection.SORTS."""
     reverse: bool = False
     metric: str = ""
     """Metric that is shown as a column of its own, or ""."""

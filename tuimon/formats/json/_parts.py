@@ -213,13 +213,13 @@ def _list(data: bytes, start: int, check: Callable[[bytes], Any]) -> tuple[RowPa
     position, size = start + 1, PART
     while True:
         text = data[position : position + size]
-        found = _Structure.of(text)
-        ends = np.flatnonzero(found.depths < 0)
-        commas = np.flatnonzero((found.tokens == _COMMA) & (found.depths == 0))
+        structure = _Structure.of(text)
+        ends = np.flatnonzero(structure.depths < 0)
+        commas = np.flatnonzero((structure.tokens == _COMMA) & (structure.depths == 0))
         if len(ends):
-            text = text[: found.offsets[ends[0]]]
+            text = text[: structure.offsets[ends[0]]]
         elif len(commas):
-            text = text[: found.offsets[commas[-1]]]
+            text = text[: structure.offsets[commas[-1]]]
         elif position + size >= len(data):
             raise Damaged(Place(position, b"[", bool(spans)))
         elif size >= _MAX_PART:
@@ -294,10 +294,10 @@ def _value_end(data: bytes, start: int) -> int:
     """Return the offset after a value of an object; that of the end of a document that ends early."""
     size = 1 << 12
     while True:
-        found = _Structure.of(data[start : start + size])
-        ends = np.flatnonzero((found.depths < 0) | ((found.tokens == _COMMA) & (found.depths == 0)))
+        structure = _Structure.of(data[start : start + size])
+        ends = np.flatnonzero((structure.depths < 0) | ((structure.tokens == _COMMA) & (structure.depths == 0)))
         if len(ends):
-            return start + int(found.offsets[ends[0]])
+            return start + int(structure.offsets[ends[0]])
         if start + size >= len(data):
             return len(data)
         if size >= _SMALL:
@@ -312,8 +312,8 @@ def _sequence(data: bytes, start: int) -> RowParts | None:
     position, size = start, PART
     while position < len(data):
         text = data[position : position + size]
-        found = _Structure.of(text)
-        closed = np.flatnonzero((found.tokens == b"}"[0]) & (found.depths == 0))
+        structure = _Structure.of(text)
+        closed = np.flatnonzero((structure.tokens == b"}"[0]) & (structure.depths == 0))
         if not len(closed):
             if not data[position:].strip():
                 break
@@ -321,7 +321,7 @@ def _sequence(data: bytes, start: int) -> RowParts | None:
                 return None
             size *= 2
             continue
-        end = position + int(found.offsets[closed[-1]]) + 1
+        end = position + int(structure.offsets[closed[-1]]) + 1
         text = data[position:end]
         try:
             rows = _checked(b"[%b]" % _JOINT.sub(b"},{", text), parse)

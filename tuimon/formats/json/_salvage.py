@@ -31,7 +31,6 @@ _ONE_LIST = re.compile(rb'"log_history"\s*:\s*\[')
 """The list of a trainer_state.json, which has no other."""
 _HIDES = 8
 """NUL bytes that may hide the end of one list and the beginning of another."""
-_STEPS = ("step", "global_step", "epoch", "iteration")
 _MAX_MENDED = 32
 _MAX_TRIED = 64
 """Places tried after one damage."""

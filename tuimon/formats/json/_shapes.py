@@ -40,7 +40,6 @@ _METRIC = re.compile(
     r"mae|mse|rmse|entropy|\bkl\b|learning_rate|\blr\b|grad",
     re.IGNORECASE,
 )
-_LOCAL_TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+")
 _EPOCHS = re.compile(r"(?:n_|num_|max_|total_|train_|num_train_)?epochs", re.IGNORECASE)
 """Settings with a number of epochs."""
 _WORD = re.compile(r"[a-z0-9]+")

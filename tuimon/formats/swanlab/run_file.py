@@ -37,8 +37,6 @@ from tuimon.formats.swanlab._values import number, seconds, step
 from tuimon.model.points import Damage, Fact, Item, PointsBuilder, Topic
 
 MAGIC = b":SWL\xd6\xe1"
-SYSTEM = "__swanlab__."
-"""Prefix of the names of machine measurements."""
 
 _MANY = 16  # records from which it pays to decode them all together
 _VERSION = re.compile(r"swanlab version (\d[\w.]*)")

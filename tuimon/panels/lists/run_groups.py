@@ -22,7 +22,8 @@ from tuimon.panels._text import plural
 from tuimon.panels.lists.hparam_rows import sort_key
 from tuimon.panels.lists.run_levels import Reader, reader_of
 from tuimon.panels.lists.run_metrics import is_falling
-from tuimon.panels.lists.runs import Listing, shared_directory
+from tuimon.panels.lists.run_selection import shared_directory
+from tuimon.panels.lists.runs import Listing
 from tuimon.sources.layout import array_of_task
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit

@@ -1,4 +1,4 @@
-"""The list of runs: its columns, filter and sort order.
+"""Columns of the list of runs. Which runs it has, and in which order: run_selection.
 
 A column is an entry of COLUMNS with its sort key and its cell.
 """
@@ -6,7 +6,6 @@ A column is an entry of COLUMNS with its sort key and its cell.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -15,22 +14,19 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.analysis.run_filter import SYNONYMS, RunFilter, unknown
 from tuimon.analysis.run_states import SIGNS, state_sign
-from tuimon.draw.numbers import format_value, thousands
+from tuimon.draw.numbers import format_value
 from tuimon.draw.spark import spark_columns, sparkline
-from tuimon.model.alerts import Alert
 from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._charts.overlay_lines import marker_of
 from tuimon.panels._charts.traces import scaled
 from tuimon.panels._metrics import label_of
-from tuimon.panels._run_facts import heading_of, loss_of, main_of, objective_of, reward_of, settings_of
+from tuimon.panels._run_facts import heading_of, loss_of, main_of, objective_of, reward_of
 from tuimon.panels._text import signed
 from tuimon.panels.lists.run_levels import Reader, RunLevels, level_cell, level_difference, reader_of
 from tuimon.panels.lists.run_metrics import (
     is_name_of_falling,
     is_renamed,
-    metric_names,
     metric_of,
     split_statistic,
 )
@@ -98,31 +94,6 @@ class Listing(Struct, frozen=True):
     def note(self, run: Run) -> RunNote:
         """Return the note about a run, which may be empty."""
         return note_in(self.notes, run.path)
-
-
-def shared_directory(names: Sequence[str]) -> int:
-    """Return the length of the directory prefix that all these names share."""
-    return _shared(names).rfind("/") + 1
-
-
-def shared_words(names: Sequence[str]) -> int:
-    """Return the length of the words, with the separator after the last of them, that all these names begin with."""
-    prefix = _shared(names)
-    return max(prefix.rfind(separator) for separator in "/-_ ") + 1
-
-
-def _shared(names: Sequence[str]) -> str:
-    """Return the prefix that all names share; "" for fewer than two names."""
-    if len(names) < 2:
-        return ""
-    first, last = min(names), max(names)  # all names share the prefix of these two
-    shared = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
-    return first[:shared]
-
-
-def count_alerts(alerts: Iterable[Alert]) -> Mapping[int, int]:
-    """Return run id -> number of alerts that are not mere informations."""
-    return Counter(alert.run for alert in alerts if alert.severity != "info")
 
 
 class Column(Struct, frozen=True):
@@ -259,44 +230,8 @@ METRIC = "metric"
 """Id of the column of the chosen metric."""
 LAST_DROP = max(column.drop for column in COLUMNS)
 """`drop` of the columns that are left out first."""
-SORTS = ("found", *(column.id for column in COLUMNS), METRIC, "urgent")
-"""Sort orders: the order in which runs were found, a column, or what needs attention first (`urgency`)."""
 _METRIC_WIDTH = 8, 18
 """Minimum and maximum width of the column of the chosen metric."""
-_RECENT = 3600.0
-"""Age (s) up to which a run can be running, in the order of urgency and in the totals."""
-
-
-def urgency(run: Run, listing: Listing) -> tuple[int, float]:
-    """Return the sort key of the order "urgent": critical alerts, other alerts, running, then the newest first.
-
-    The newest is the one that began last, so that runs that grow do not change places.
-    """
-    began = run.first_wall_time if math.isfinite(run.first_wall_time) else run.last_change
-    newest = -began if math.isfinite(began) else math.inf
-    if run.id in listing.critical:
-        return 0, newest
-    if run.id in listing.alerts:
-        return 1, newest
-    return 2 if _is_running(run, listing) else 3, newest
-
-
-def _is_running(run: Run, listing: Listing) -> bool:
-    """Return whether a run is running; only recent ones are examined, because the states of thousands take too long."""
-    newest = max(run.last_wall_time, run.last_change, key=lambda time: time if math.isfinite(time) else -math.inf)
-    return listing.now - newest < _RECENT and progress_of(run, listing.now).state == "running"
-
-
-def totals(runs: Sequence[Run], listing: Listing) -> str:
-    """Return "4 running, 1 with alerts, 50 not running", as far as there are such; while the detectors go through the
-    runs for the first time "1 with alerts so far, 93 to check"."""
-    if any(run.is_reading for run in runs):
-        return f"{thousands(len(runs))} being read"
-    running = sum(_is_running(run, listing) for run in runs)
-    alarmed = sum(run.id in listing.alerts for run in runs)
-    word = f"with alerts so far, {thousands(listing.unchecked)} to check" if listing.unchecked else "with alerts"
-    parts = (running, "running"), (alarmed, word), (len(runs) - running, "not running")
-    return ", ".join(f"{thousands(count)} {word}" for count, word in parts if count or "so far" in word)
 
 
 def columns_of(listing: Listing) -> tuple[Column, ...]:
@@ -336,74 +271,6 @@ def headed(columns: Iterable[Column], runs: Sequence[Run]) -> tuple[Column, ...]
         full = heading_of((run, reading.metric) for run, reading in readings) if len(labels) == 1 else ""
         result.append(replace(column, full=clean(full)) if full != column.full else column)
     return tuple(result)
-
-
-class FilterFields(Struct, frozen=True):
-    """The fields of a run that a filter can use."""
-
-    run: Run
-    listing: Listing
-
-    def field(self, name: str) -> object:
-        """Return the value of one of run_filter.FIELDS, or a tuple of several."""
-        if name == "name":
-            return self.run.name, self.run.path[self.listing.shared_path :]
-        if name == "note":
-            return self.listing.note(self.run).name, self.listing.note(self.run).text
-        if name == "tag":
-            return self.listing.note(self.run).tags
-        if name == "state":
-            state = progress_of(self.run, self.listing.now).state
-            states = (state, *SYNONYMS.get(state, ()))
-            return (*states, "alerts") if self.run.id in self.listing.alerts else states
-        return next(column.by(self.run, self.listing) for column in COLUMNS if column.id == name)
-
-    def metric(self, name: str) -> float | None:
-        """Return the level of a metric, or its last or best value, see RunLevels.value."""
-        return self.listing.levels.value(self.run, name)
-
-    @property
-    def config(self) -> Mapping[str, Any]:
-        return settings_of(self.run)
-
-
-def filter_problem(runs: Sequence[Run], listing: Listing, wanted: RunFilter, listed: int) -> str:
-    """Return which word of a filter is unknown, see run_filter.unknown. listed: number of runs that match."""
-    if not wanted.alternatives or not runs:
-        return ""
-    return unknown(wanted, [FilterFields(run, listing) for run in runs], metric_names(runs), listed)
-
-
-def list_runs(
-    runs: Sequence[Run],
-    listing: Listing,
-    wanted: RunFilter | None = None,
-    sort: str = "found",
-    reverse: bool = False,
-    show_hidden: bool = False,
-) -> tuple[Run, ...]:
-    """Return the runs that match the filter, sorted, pinned ones first, without hidden ones."""
-    if not show_hidden and listing.hidden:
-        runs = [run for run in runs if run.path not in listing.hidden]
-    if wanted is not None and wanted.alternatives:
-        runs = [run for run in runs if wanted.matches(FilterFields(run, listing))]
-    column = next((column for column in columns_of(listing) if column.id == sort), None)
-    if column is not None:
-        keys = {run.id: column.by(run, listing) for run in runs}
-        known = [run for run in runs if _known(keys[run.id])]
-        known.sort(key=lambda run: keys[run.id], reverse=column.down != reverse)
-        runs = [*known, *(run for run in runs if not _known(keys[run.id]))]
-    elif sort == "urgent":
-        runs = sorted(runs, key=lambda run: urgency(run, listing), reverse=reverse)
-    elif reverse:
-        runs = runs[::-1]
-    if listing.pinned:
-        runs = sorted(runs, key=lambda run: run.path not in listing.pinned)
-    return tuple(runs)
-
-
-def _known(key: object) -> bool:
-    return key is not None and key == key
 
 
 def useful_columns(runs: Iterable[Run], listing: Listing) -> frozenset[str]:

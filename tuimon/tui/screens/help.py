@@ -55,21 +55,21 @@ class HelpScreen(LinesScreen[Action]):
 
 def help_entries(actions: tuple[Action, ...], where: str, query: str) -> Iterator[Entry[Action]]:
     """Yield the lines of the help. where: the screen whose keys come first. query: words that a line must contain."""
-    found = list(actions)
+    matching = list(actions)
     if query.strip():
         fitness = {action.id: action.relevance(query) for action in actions}
-        found = sorted((action for action in actions if fitness[action.id]), key=lambda action: -fitness[action.id])
-    here = [action for action in found if where in action.where]
+        matching = sorted((action for action in actions if fitness[action.id]), key=lambda action: -fitness[action.id])
+    here = [action for action in matching if where in action.where]
     if query.strip():
-        if not found:
+        if not matching:
             yield Entry(((f"No key is described by {query}; Esc shows all keys", Role.MUTED),))
         yield from _section("", here)
-        yield from _section("On other screens", (action for action in found if action not in here))
+        yield from _section("On other screens", (action for action in matching if action not in here))
         return
     essential = _essential(here)
     yield from _section(f"The most important keys of {_NAMES.get(where, f'the {where} screen')}", essential)
     rest = [action for action in here if action not in essential]
-    for members in (rest, [action for action in found if action not in here]):
+    for members in (rest, [action for action in matching if action not in here]):
         for section, group in groupby(members, key=lambda action: action.section):
             yield from _section(section, group)
     yield Entry(

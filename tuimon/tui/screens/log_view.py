@@ -238,14 +238,14 @@ class LogScreen(WorkScreen):
         """Return the numbers of error lines and of warnings, which are those so far while a long log is read."""
         if self.pager is None:
             return []
-        found, spans = self.pager.problems, list[Span]()
-        if found.errors:
-            spans.append((f"  {plural(found.errors, 'error line')}", Role.CRITICAL))
-        if found.warnings > found.kinds:
-            spans.append((f"  {plural(found.kinds, 'kind')} of warning", Role.WARNING))
-        elif found.kinds:
-            spans.append((f"  {plural(found.kinds, 'warning')}", Role.WARNING))
-        if spans and not found.complete:
+        problems, spans = self.pager.problems, list[Span]()
+        if problems.errors:
+            spans.append((f"  {plural(problems.errors, 'error line')}", Role.CRITICAL))
+        if problems.warnings > problems.kinds:
+            spans.append((f"  {plural(problems.kinds, 'kind')} of warning", Role.WARNING))
+        elif problems.kinds:
+            spans.append((f"  {plural(problems.kinds, 'warning')}", Role.WARNING))
+        if spans and not problems.complete:
             spans.append((" so far", Role.MUTED))
         return spans
 

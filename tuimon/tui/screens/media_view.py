@@ -92,7 +92,7 @@ class MediaScreen(TableScreen):
         self.table = MediaTable()
         super().__init__(actions, self.table)
         self._directory, self._run_name = run.directory, run.name or ""
-        self._found: Found | None = None
+        self._media: Found | None = None
         self._left = False
         self.table.view, self.table.step = VIEWS[0], step
 
@@ -112,33 +112,33 @@ class MediaScreen(TableScreen):
             files = await asyncio.to_thread(signature, self._directory)
             if files != known:
                 known = files
-                self._found = await asyncio.to_thread(read_media, self._directory, (), lambda: self._left)
+                self._media = await asyncio.to_thread(read_media, self._directory, (), lambda: self._left)
                 if not self._left:
                     self.dashboard.redraw()
             await asyncio.sleep(max(_EVERY, (time.monotonic() - began) / _SHARE))
 
     def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
         words = self.query_text.lower().split()
-        tags = self._found.tags if self._found is not None else []
+        tags = self._media.tags if self._media is not None else []
         tags = [tag for tag in tags if all(word in f"{tag.kind} {tag.name}".lower() for word in words)]
         self.table.show(tags, self._empty(), state)
         self.draw_lines(self._head(), state.theme)
 
     def _empty(self) -> str:
-        if self._found is None:
+        if self._media is None:
             return "reading the log files"
-        if self._found.tags:
+        if self._media.tags:
             return "no tag matches"
         return "Only scalars: no histogram, image or text in the event files, .wandb and .swanlab files of this run"
 
     def _head(self) -> Row:
-        found, tag = self._found, self.table.tag
+        media, tag = self._media, self.table.tag
         head: Row = (
             (f" {clean(self._run_name)} ", Role.TITLE),
             (f" {plural(len(self.table.tags), 'tag')}", Role.MUTED),
         )
-        if found is not None and found.problems:
-            head += ((f"  {len(found.problems)} not readable", Role.WARNING),)
+        if media is not None and media.problems:
+            head += ((f"  {len(media.problems)} not readable", Role.WARNING),)
         if tag is not None:
             step = self._item_step(tag)
             head += ((f"  step {step}", Role.VALUE),)

@@ -234,16 +234,16 @@ class MultiplesScreen(WorkScreen):
 
     def filter_edited(self, text: str) -> None:
         """Show the first metric that matches."""
-        found = self._found(text)
-        if found:
-            self.grid.metric = found[0]
+        metrics = self._matches(text)
+        if metrics:
+            self.grid.metric = metrics[0]
             self.dashboard.redraw()
 
     def filter_submitted(self, text: str) -> None:
         """Show the metric, or say that there is none."""
         self.filter_edited(text)
-        if text.strip() and not self._found(text):
+        if text.strip() and not self._matches(text):
             self.dashboard.say(f"No metric matches {clean(text)}")
 
-    def _found(self, text: str) -> list[str]:
+    def _matches(self, text: str) -> list[str]:
         return matching(tuple(common_metrics(self._listed)), text) if text.strip() else []

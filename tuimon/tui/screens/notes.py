@@ -14,7 +14,7 @@ from tuimon.draw.numbers import format_bytes, format_count
 from tuimon.model.alerts import SEVERITIES, Alert
 from tuimon.model.views import Role, Row
 from tuimon.panels import plural
-from tuimon.panels.lists.runs import count_alerts
+from tuimon.panels.lists.run_selection import count_alerts
 from tuimon.store import Run, Snapshot, StreamView
 from tuimon.text import clean, fit, local_time, shown_path
 from tuimon.tui.action import Action
@@ -76,8 +76,8 @@ def _filtered(entries: list[Entry[Alert]], query: str) -> list[Entry[Alert]]:
     words = query.lower().split()
     if not words:
         return entries
-    found = [e for e in entries if all(word in "".join(text for text, _ in e.row).lower() for word in words)]
-    return found or [Entry(((f"No line contains {clean(query)}; Esc shows all lines", Role.MUTED),))]
+    matching = [e for e in entries if all(word in "".join(text for text, _ in e.row).lower() for word in words)]
+    return matching or [Entry(((f"No line contains {clean(query)}; Esc shows all lines", Role.MUTED),))]
 
 
 def note_entries(snapshot: Snapshot, shown: Run | None, brief: bool = False) -> Iterator[Entry[Alert]]:

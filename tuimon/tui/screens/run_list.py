@@ -18,16 +18,15 @@ from tuimon.panels.lists.run_groups import SEEDS, Entry, RunGroup, entries, grou
 from tuimon.panels.lists.run_levels import level_note
 from tuimon.panels.lists.run_metrics import other_names, split_statistic
 from tuimon.panels.lists.run_rows import SIGNS, Widths, column_at, head_row, layout, run_row
+from tuimon.panels.lists.run_selection import filter_problem, totals
 from tuimon.panels.lists.runs import (
     METRIC,
     NOTE_GAP,
     RESULTS,
     Listing,
     columns_of,
-    filter_problem,
     headed,
     repeated_columns,
-    totals,
     useful_columns,
 )
 from tuimon.store import Run, Snapshot

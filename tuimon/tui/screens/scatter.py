@@ -83,19 +83,19 @@ class ScatterTable(Table):
 def _plot(run: Run, x: str, y: str, options: ChartOptions, size: Size, symbols: Symbols) -> list[Row]:
     """Return the plot of y against x, coloured by age: the pairs of the steps in the window."""
     across, up = aligned(run, x), aligned(run, y)
-    found, is_part = _in_window(run, up, pairs(across, up), options)
+    drawn, is_part = _in_window(run, up, pairs(across, up), options)
     y_name, x_name = clean(y), clean(x)
-    if not len(found.steps):
+    if not len(drawn.steps):
         ordinal = across.ordinal or up.ordinal
         why = "without steps values cannot be paired" if ordinal else "they have no finite values at equal steps"
         return [((f" {y_name}{_AGAINST}{x_name}: {why}{' in the window' if is_part else ''}", Role.MUTED),)]
-    parts = [part for part in np.array_split(np.arange(len(found.steps)), _AGES) if len(part)]
+    parts = [part for part in np.array_split(np.arange(len(drawn.steps)), _AGES) if len(part)]
     roles = SERIES_ROLES[: len(parts)]
     groups = [
-        Points(f"{step_name(run)} {_steps(found, part)}", role, found.x[part], found.y[part])
+        Points(f"{step_name(run)} {_steps(drawn, part)}", role, drawn.x[part], drawn.y[part])
         for part, role in zip(parts[::-1], roles[::-1], strict=True)
     ]
-    words = correlation_words(found.x, found.y) + ("  in the window" if is_part else "")
+    words = correlation_words(drawn.x, drawn.y) + ("  in the window" if is_part else "")
     title, headline = plot_head(y_name, x_name, words, size.width)
     return list(render_scatter(title, headline, (x_name, ""), groups, size, symbols))
 
@@ -111,19 +111,19 @@ def plot_head(y: str, x: str, words: str, width: int) -> tuple[str, Row]:
     return _AGAINST.join(fit_side_by_side((y, x), room, _LEAST_NAME)), ((words, Role.VALUE),)
 
 
-def _steps(found: Pairs, part: npt.NDArray[np.int64]) -> str:
-    first, last = int(found.steps[part[0]]), int(found.steps[part[-1]])
+def _steps(drawn: Pairs, part: npt.NDArray[np.int64]) -> str:
+    first, last = int(drawn.steps[part[0]]), int(drawn.steps[part[-1]])
     return thousands(first) + (f"–{thousands(last)}" if last > first else "")
 
 
-def _in_window(run: Run, up: Curve, found: Pairs, options: ChartOptions) -> tuple[Pairs, bool]:
+def _in_window(run: Run, up: Curve, common: Pairs, options: ChartOptions) -> tuple[Pairs, bool]:
     """Return the pairs whose steps are in the window of the charts, and whether there is a window."""
     limits = window_limits(run, up, options)
     if limits is None:
-        return found, False
-    at = up.x_of_steps(found.steps, run.scale(options.axis_of(run)))
-    inside = (limits[0] <= at) & (at <= limits[1])
-    return Pairs(found.steps[inside], found.x[inside], found.y[inside]), True
+        return common, False
+    positions = up.x_of_steps(common.steps, run.scale(options.axis_of(run)))
+    inside = (limits[0] <= positions) & (positions <= limits[1])
+    return Pairs(common.steps[inside], common.x[inside], common.y[inside]), True
 
 
 class ScatterScreen(TableScreen):

@@ -1,0 +1,81 @@
+"""Length of a training that its settings ask for: configured_steps(), configured_epochs()."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+_TOTAL_KEYS = (
+    "total_training_steps",
+    "num_training_steps",
+    "num_train_steps",
+    "max_train_steps",
+    "train_iters",
+    "total_timesteps",
+)
+"""Settings that contain the total number of training steps."""
+_AMBIGUOUS_TOTAL_KEYS = ("max_steps", "total_steps", "max_iters", "max_iterations")
+"""Settings that contain the total unless they are part of a section that matches `_OTHER_LIMIT`."""
+_OTHER_LIMIT = re.compile(
+    r"(?<![a-z])(?:rollouts?|sampling|generation|inference|turn|tools?|interaction|workflow|agents?|env(?:ironment)?s?|"
+    r"game|episode|eval(?:uation)?|val(?:idation)?|test)(?![a-z])",
+    re.IGNORECASE,
+)
+_EPOCH_KEYS = ("num_train_epochs", "total_epochs")
+"""Settings that contain the number of epochs of trainers that log their end even if they stop early."""
+_DEPTH = 4
+"""Levels of sections below the settings that are searched."""
+
+
+def configured_steps(config: Mapping[str, Any]) -> int | None:
+    """Return the number of training steps that the settings ask for, or None."""
+    return whole(_first_number(config, (*_TOTAL_KEYS, *_AMBIGUOUS_TOTAL_KEYS)))
+
+
+def configured_epochs(config: Mapping[str, Any]) -> float:
+    """Return the number of epochs that the settings ask for; NaN if there is none."""
+    return number(_first_number(config, _EPOCH_KEYS))
+
+
+def _first_number(config: Mapping[str, Any], keys: Iterable[str]) -> float | None:
+    """Return the first positive number among the settings with these keys, in the order of the keys."""
+    for key in keys:
+        numbers = map(number, _settings(config, key, _DEPTH))
+        if positive := next((value for value in numbers if value >= 1 and math.isfinite(value)), None):
+            return positive
+    return None
+
+
+def _settings(config: Mapping[str, Any], key: str, depth: int) -> Iterator[Any]:
+    """Yield the values of a key at any level, the upper ones first; "a/b/key" and "a.b.key" are that key, too."""
+    for name, value in config.items():
+        *sections, last = name.replace(".", "/").split("/")
+        if last == key and not _is_other_limit(key, sections):
+            yield value
+    if depth:
+        for name, value in config.items():
+            if isinstance(value, Mapping) and not _is_other_limit(key, [name]):
+                yield from _settings(value, key, depth - 1)
+
+
+def _is_other_limit(key: str, sections: Iterable[str]) -> bool:
+    """Return whether a setting limits an environment or a rollout, by the names of its sections."""
+    return key in _AMBIGUOUS_TOTAL_KEYS and any(map(_OTHER_LIMIT.search, sections))
+
+
+def number(value: Any) -> float:
+    """Return a number that was logged or set, perhaps as text; NaN for what is not a number."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return math.nan
+    try:
+        return float(value)
+    except ValueError:
+        return math.nan
+
+
+def whole(value: Any) -> int | None:
+    """Return a number that was logged or set, without its fraction; None for what is not a finite number."""
+    result = number(value)
+    return int(result) if math.isfinite(result) else None
