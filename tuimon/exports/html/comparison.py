@@ -31,13 +31,14 @@ def as_html(comparison: Comparison, now: float) -> str:
     """Return the page. now: wall time (s since epoch)."""
     names = [clean(label) for label in comparison.labels]
     runs = []
-    for run, name in zip(comparison.runs, names, strict=True):
+    for run, name, failure in zip(comparison.runs, names, comparison.failures, strict=True):
         progress = progress_of(run, now)
         step = "" if progress.step is None else progress.step
         runs.append(
             {
                 "name": name,
                 "state": progress.state,
+                "failure": failure,
                 "step": step,
                 "path": shown_path(run.path),
                 "note": note_of(run.path).line,
@@ -55,6 +56,7 @@ def as_html(comparison: Comparison, now: float) -> str:
         effects=comparison.effects,
         runs=runs,
         steps=common_step_name(comparison.runs),
+        failed=any(comparison.failures),
         noted=any(run["note"] for run in runs),
         differences=_texts(comparison.differences),
         about=_texts(comparison.about),
