@@ -166,20 +166,14 @@ def _progress(runs: Sequence[Run], now: float, failures: Sequence[str]) -> list[
     steps = [
         f"{r.position}{total}" if r.position is not None else "-" for r, total in zip(reports, totals, strict=True)
     ]
-    return [
+    rows: list[_TableRow] = [
         (("state", Role.MUTED), [((report.state, Role.TEXT),) for report in reports]),
         ((common_step_name(runs), Role.MUTED), [((step, Role.TEXT),) for step in steps]),
-        *(
-            [
-                (
-                    ("remark", Role.MUTED),
-                    [((fit(text, min(len(text), _VALUE), "start"), Role.WARNING),) for text in failures],
-                )
-            ]
-            if any(failures)
-            else []
-        ),
     ]
+    if any(failures):
+        texts = (fit(text, min(len(text), _VALUE)) for text in failures)
+        rows.append((("remark", Role.MUTED), [((text, Role.WARNING),) for text in texts]))
+    return rows
 
 
 def _title(text: str, note: str) -> Row:
