@@ -61,6 +61,16 @@ def test_the_sentence(metrics: list[ComparedMetric], settings: list[tuple[str, t
     assert verdict(NAMES[: len(metrics[0].levels) if metrics else 2], metrics, settings) == said
 
 
+def test_failures_of_the_runs_that_are_compared_end_the_sentence() -> None:
+    metrics = [_metric("train/reward", 0.2, 1.0, 0.5)]
+    said = verdict(NAMES, metrics, [], failures=("crashed", "", "loss is NaN since step 3"))
+    assert said == f"{verdict(NAMES, metrics, [])}; lr1e-5 is not healthy: loss is NaN since step 3"
+    seeds: list[tuple[str, tuple[object, ...]]] = [("lr", (1, 1, 1, 1, 1, 2)), ("seed", (1, 2, 3, 4, 5, 1))]
+    rewards = _metric("train/reward", 1.0, 1.01, 1.02, 1.01, 1.0, 0.5)
+    many = verdict([f"run{number}" for number in range(6)], [rewards], seeds, failures=["stalled"] * 6)
+    assert many.endswith("; run2 is not healthy: stalled; 3 more of these runs are not healthy")
+
+
 def test_the_command_and_its_json_say_it(tmp_path: Path) -> None:
     for name, factor in (("slow", 1), ("fast", 2)):
         (tmp_path / name).mkdir()

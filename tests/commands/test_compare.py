@@ -99,6 +99,39 @@ def test_the_whole_text() -> None:
     assert all(len(line) <= 100 for line in lines if not line.startswith("level:"))
 
 
+def test_a_run_with_a_failure_has_a_remark(tmp_path: Path) -> None:
+    for number in range(4):
+        (tmp_path / f"run{number}").mkdir()
+        rows = (
+            {
+                "step": step,
+                "reward": step * (1 + number) + step % 3,
+                "loss": math.nan if number == 2 and step > 50 else 1.0,
+            }
+            for step in range(60)
+        )
+        (tmp_path / f"run{number}" / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        (tmp_path / f"run{number}" / "config.json").write_text(json.dumps({"lr": number % 2, "beta": number // 2}))
+    failure = "loss is NaN since step 51 (9 NaN of 60 points)"
+    snapshot = open_run(tmp_path)
+    comparison = compare(snapshot.runs, alerts=snapshot.alerts)
+    lines = list(as_text(comparison, LONG_AFTER))
+    assert lines[0].endswith(f"run2 is not healthy: {failure}")
+    assert [line.split()[0][-4:] for line in lines[1:] if failure in line] == ["run2"]
+    assert any(line.startswith("Settings and reward, including 1 run that is not healthy: level") for line in lines)
+    assert [run["failure"] for run in json.loads(as_json(comparison, LONG_AFTER))["runs"]] == [
+        None,
+        None,
+        failure,
+        None,
+    ]
+    assert f"<td>{failure}</td>" in as_html(comparison, LONG_AFTER)
+    table = comparison_table(snapshot.runs, LONG_AFTER, Symbols.BRAILLE, 0, 0, "", comparison.failures)
+    shown = ["".join(text for text, _ in row) for row in table]
+    assert failure in shown[0]
+    assert any(row.split()[:4] == ["remark", "loss", "is", "NaN"] for row in shown)
+
+
 def test_units_of_metrics(tmp_path: Path) -> None:
     for name, unit in (("a", "GB"), ("b", "MB")):
         lines = (f"step {step} loss: 0.5, step_time: 160ms, gpu_mem: 2.5{unit}\n" for step in range(1, 30))

@@ -63,7 +63,9 @@ def test_only_the_given_rules_are_checked(tmp_path: Path) -> None:
     (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     run("check", str(tmp_path), expect=4)
     rule = ("--only-rules", "--rule")
-    assert "no active alerts" in run("check", str(tmp_path), *rule, "reward < 0.1").stdout
+    done = run("check", str(tmp_path), *rule, "rewar < 0.1")
+    assert "no active alerts" in done.stdout
+    assert "--rule rewar < 0.1 checks reward" in done.stderr
     done = run("check", str(tmp_path), *rule, "reward < 0.9", expect=4)
     assert "1 active alert in 1 run" in done.stdout
     assert "--only-rules without a rule" in run("check", str(tmp_path), "--only-rules", expect=2).stderr

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.made_run import run_of
 from support.stores import store_of
 
 from tuimon.detectors import Checker
+from tuimon.detectors._user_rules import detector_of
 from tuimon.errors import UsageError
 from tuimon.model.alerts import Alert
 
@@ -59,6 +61,12 @@ def test_concept_means_its_best_series() -> None:
     series = {"critic/score/mean": LOW, "critic/rewards/mean": [0.0] * 10, "val/score/mean": [0.0] * 10}
     assert {alert.metric for alert in alerts("reward < 0.1 for 2 points", series)} == {"critic/score/mean"}
     assert {alert.metric for alert in alerts("reward (val) < 0.1", series)} == {"val/score/mean"}
+
+
+def test_metrics_that_match_by_a_pattern_are_known() -> None:
+    run = run_of({name: (range(3), [0.1, 0.2, 0.3]) for name in ("train/loss", "val/loss", "GPU/mem")})
+    names = {"los": ["train/loss", "val/loss"], "train/loss": [], "gpu/*": ["GPU/mem"], "loss": [], "rewrd": []}
+    assert {name: detector_of(f"{name} > 2", "rule").matched_by_pattern([run]) for name in names} == names
 
 
 def test_incidents_of_several_metrics_at_the_same_time_are_one_alert() -> None:

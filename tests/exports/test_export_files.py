@@ -129,7 +129,7 @@ def test_a_picture_of_several_runs_has_a_chart_per_metric_and_a_curve_per_run(tm
     runs = open_run(tmp_path).runs
     (chart,) = pictures_across(runs, lambda name: name == "eval_loss")
     assert (chart.title, chart.y_label, chart.x_label) == ("eval_loss", "eval_loss", "step")
-    assert [line.label for line in chart.series] == ["lr0", "lr1", "lr2"]
+    assert [line.label for line in chart.series] == ["sft-lr0", "sft-lr1", "sft-lr2"], "names are not cut"
     for run, line in zip(runs, chart.series, strict=True):
         assert line.curve.values.tolist() == run.curve("eval_loss").values.tolist()
     both = list(pictures_across(runs, lambda name: True))

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from conftest import DATA
 from msgspec.structs import replace
+from support.made_run import snapshot_of
 from support.pages import HOSTILE, NOW, pages, write_hostile
 
 from tuimon.commands import main
@@ -309,3 +310,14 @@ def test_the_commands_write_a_file_once(tmp_path: Path, capsys: pytest.CaptureFi
     assert sorted(path.name for path in tmp_path.iterdir()) == ["compare.html", "report.html"]
     assert main(["report", runs[0]]) == 0
     parse(capsys.readouterr().out)
+
+
+def test_a_report_begins_with_all_runs_and_draws_each_point_of_short_curves() -> None:
+    runs = snapshot_of(*({"reward": (range(200), [number + step % 2 for step in range(200)])} for number in range(10)))
+    document = report(runs, NOW)
+    chart = document[document.index(">All runs<") : document.index('id="run-1"')]
+    paths = re.findall(r'<path class="(curve [^"]+)" data-label="(\w+)" d="([^"]+)"', chart)
+    assert [name for _, name, _ in paths[::-1]] == [f"run{number}" for number in range(10)]
+    assert len({classes for classes, *_ in paths}) == 10, "lines of one colour have different widths"
+    assert all(path.count("l") == 199 and "v" not in path for *_, path in paths)
+    assert ">All runs<" not in report(snapshot_of({"reward": (range(9), [0.5] * 9)}), NOW)

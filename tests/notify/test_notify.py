@@ -29,6 +29,7 @@ from tuimon.notify.terminal import sequence, wrapped
 from tuimon.notify.webhook import Webhook
 from tuimon.store import Store
 from tuimon.tui.bars import AlertBar
+from tuimon.tui.launch import _report_unsent
 
 MESSAGE = Message("grpo-1.5b", "/logs/a", "nonfinite", "critical", "loss", 30, "loss is NaN; since step 30", "go back")
 
@@ -297,6 +298,35 @@ def test_the_newest_alerts_are_kept_while_a_channel_is_down() -> None:
     outbox.close()
     outbox.join(60)
     assert sent == list(range(30, 130))
+
+
+def test_alerts_that_could_not_be_delivered_are_printed_at_the_end(capsys: pytest.CaptureFixture[str]) -> None:
+    class Gate:
+        name = "gate"
+
+        def send(self, message: Message) -> None:
+            if message.step == 0:
+                raise TuimonError("refused")
+            if message.step == 2:
+                raise Unreachable("closed")
+
+    notices = Queue[Notice]()
+    outbox = Outbox(Gate(), notices.put, lambda key: None, pauses=(1e6,))
+    outbox.put(replace(MESSAGE, step=2, message="held up"), AlertKey(0, "nonfinite", "loss", 2))
+    notices.get(timeout=60)  # the first attempt has failed
+    outbox.put(replace(MESSAGE, step=3, message="behind"), AlertKey(0, "nonfinite", "loss", 3))
+    outbox.close()
+    unsent = outbox.join(60)
+    assert unsent == ["grpo-1.5b: held up", "grpo-1.5b: behind"]
+    _report_unsent({"gate": unsent})
+    assert capsys.readouterr().err.splitlines() == [f"tuimon: gate did not get: {text}" for text in unsent]
+    refusing, delivered = (Outbox(Gate(), notices.put, lambda key: None) for _ in range(2))
+    refusing.close()
+    refusing.put(replace(MESSAGE, step=0), AlertKey(0, "nonfinite", "loss", 0))
+    delivered.put(replace(MESSAGE, step=1), AlertKey(0, "nonfinite", "loss", 1))
+    delivered.close()
+    assert delivered.join(60) == []
+    assert refusing.join(60) == [replace(MESSAGE, step=0).text]
 
 
 def test_many_alerts_at_once_are_one_message() -> None:

@@ -116,7 +116,12 @@ def test_the_loss_is_not_shown_twice_and_a_setting_may_have_its_name() -> None:
     table = hparam_table(sweep(), metric="loss")
     assert [table.head(column) for column in range(len(table.columns))] == ["run", "loss", "lr", "beta", "loss", "seed"]
     assert [table.is_result(column) for column in range(len(table.columns))] == [False, True] + [False] * 4
-    assert "kind3" in text(table_row(table.rows[3][1], column_widths(table, 120, 0), False, table))
+    widths = column_widths(table, 120, 0)
+    row = text(table_row(table.rows[3][1], widths, False, table))
+    assert "kind3" in row
+    assert text(table_row(table.rows[3][1], widths, True, table, "✗ ")) == f"▌✗ {row[1:]}"
+    head = text(head_row(table, widths, 0, False, Symbols.BRAILLE))
+    assert text(head_row(table, widths, 0, False, Symbols.BRAILLE, "  ")) == f"   {head[1:]}"
 
 
 def noisy_sweep() -> tuple[Run, ...]:

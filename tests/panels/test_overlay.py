@@ -18,7 +18,9 @@ from tuimon.draw.numbers import format_exact
 from tuimon.model.views import ChartView, Role, Size, Symbols
 from tuimon.monitor.local import open_run
 from tuimon.panels import DEFAULTS, ChartOptions, CurvePanel, distinct_markers, metric_panel, overlay_lines
+from tuimon.panels._charts.overlay_legend import wrapped_legend
 from tuimon.store import Run
+from tuimon.text import cell_width
 
 PANEL = metric_panel("reward")
 WIDE = Size(120, 24)
@@ -215,19 +217,34 @@ def test_nonfinite_and_missing_values_are_in_the_note(tmp_path: Path) -> None:
                 assert len(output) == size.height
 
 
-def test_a_legend_has_all_runs_with_truncated_names_if_necessary(tmp_path: Path) -> None:
-    for name in ("grpo_lr1e-3", "grpo_lr1e-4", "hf_resume"):
+def test_a_legend_has_all_runs_in_as_many_rows_as_it_needs(tmp_path: Path) -> None:
+    names = ("grpo_lr1e-3", "grpo_lr1e-4", "hf_resume")
+    for name in names:
         logged(tmp_path, name, {0: 1.0, 1: 2.0})
     runs = runs_below(tmp_path)
     options = overlay_options(*runs.values())
-    shown = {
-        width: text_chart(chart(next(iter(runs.values())), options, Size(width, 12)), Size(width, 12))
+    narrow, wide = (
+        text_chart(chart(runs["hf_resume"], options, Size(width, 12)), Size(width, 12)).splitlines()
         for width in (40, 120)
-    }
-    for glyph in (line.glyph for line in chart(next(iter(runs.values())), options).lines):
-        assert all(glyph in text.splitlines()[0] for text in shown.values())
-    assert "grpo_lr1e-4 2" in shown[120]
-    assert "…" in shown[40].splitlines()[0]
+    )
+    assert all(f"{name} 2" in wide[0] for name in names)
+    assert all(name in "".join(narrow[:2]) for name in names)
+    assert not any(name in narrow[2] for name in names)
+    assert len(narrow) == len(wide) == 12
+
+
+@pytest.mark.parametrize("height", [4, 8, 14])
+def test_names_that_do_not_fit_stay_distinct_or_are_counted(height: int) -> None:
+    names = [f"lr{rate}_beta{beta}_s{seed}" for rate in ("0.0001", "1e-05") for beta in (0, 0.1) for seed in (0, 1)]
+    signs = [(marker, Role.SERIES_1) for marker in "●▲■◆○△□◇"]
+    count, labels, rows = wrapped_legend(names, signs, 30, 38, height)
+    lines = ["  ".join(labels[:count]), *("".join(text for text, _ in row) for row in rows)]
+    assert len(rows) <= height // 6
+    assert len(set(labels)) == len(names)
+    if rows:
+        assert all(cell_width(line.rstrip()) <= 38 for line in lines)
+        hidden = [label for label in labels if not any(label in line for line in lines)]
+        assert lines[-1].endswith(f"+{len(hidden)} more") == bool(hidden)
 
 
 def test_runs_above_the_maximum_are_counted_in_the_note(tmp_path: Path) -> None:

@@ -69,6 +69,7 @@ def test_there_is_no_chart_for_one_run_or_in_little_room(tmp_path: Path) -> None
     assert drawn(runs, Size(120, LEAST.height - 1)) == ()
     legend = drawn(runs, Size(300, 20))[0]
     assert sum("run0" in part for part, _ in legend) == MOST_RUNS
+    assert text(drawn(runs, Size(300, 20))[-1:]).strip() == "+2 more runs, not drawn"
 
 
 def test_runs_that_differ_in_their_seed_are_one_line_if_they_are_merged(tmp_path: Path) -> None:

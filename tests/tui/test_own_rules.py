@@ -60,7 +60,7 @@ async def test_a_rule_is_checked_at_once_and_saved_until_it_is_removed(run: Path
     ("line", "said"),
     [
         ("reward <", "invalid rule: reward <; example: reward < 0.1 for 20 steps"),
-        ("rewrd < 1", "Rule added, but rewrd < 1: no metric"),
+        ("rewrd < 1", "Not saved: no metric matches rewrd; did you mean reward?"),
     ],
 )
 async def test_a_rule_that_means_nothing_is_named(run: Path, file: Path, line: str, said: str) -> None:
@@ -68,7 +68,14 @@ async def test_a_rule_that_means_nothing_is_named(run: Path, file: Path, line: s
         await until(app, pilot, lambda s: "reward" in s)
         await answer(app, pilot, "add_rule", line)
         await until(app, pilot, lambda s: said in s)
-        assert file.exists() == (line == "rewrd < 1")
+        assert not file.exists()
+        if line == "rewrd < 1":
+            assert app.settings.rules == ()
+            await pilot.press("enter")
+            await until(app, pilot, lambda s: "Rule added, saved in" in s)
+            assert tomllib.loads(file.read_text())["rules"] == [{"rule": line}]
+            await answer(app, pilot, "add_rule", "rewar < 1")
+            await until(app, pilot, lambda s: "Rule added for reward, saved in" in s)
 
 
 async def test_a_rule_that_cannot_be_saved_is_checked_until_the_end(run: Path, file: Path) -> None:

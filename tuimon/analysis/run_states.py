@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from tuimon.model.alerts import Alert
+from tuimon.model.alerts import SEVERITIES, Alert
+from tuimon.text import clean
 
 SIGNS = {
     "running": ("●", "*"),
@@ -23,6 +24,8 @@ SIGNS = {
 }
 """State -> (sign, sign in ASCII), in sort order. "ended" has no tick: whether the run was complete is not known."""
 _FAILED = "crashed"
+_FAILURES = frozenset({"divergence", "liveness"})
+"""Detectors whose warnings, too, cast doubt on the result of a run; of the others only critical alerts do."""
 
 
 def state_sign(state: str, ascii_only: bool, critical: int = 0) -> str:
@@ -38,3 +41,22 @@ def state_words(state: str, critical: int) -> str:
 def critical_count(alerts: Iterable[Alert], run: int) -> int:
     """Return the number of active critical alerts of a run. run: its id."""
     return sum(alert.run == run and alert.severity == "critical" and alert.active for alert in alerts)
+
+
+def failures_of(runs: Sequence[int], alerts: Iterable[Alert]) -> tuple[str, ...]:
+    """Return for each run what casts doubt on its results: its first critical alert, or that it diverged, stalled or
+    stopped, and how many more there are; "" for a healthy run. runs: ids.
+    """
+    failures: dict[int, list[Alert]] = {run: [] for run in runs}
+    for alert in alerts:
+        if alert.run in failures and alert.active and (alert.severity == "critical" or alert.rule in _FAILURES):
+            failures[alert.run].append(alert)
+    return tuple(_first_of(failures[run]) for run in runs)
+
+
+def _first_of(alerts: Sequence[Alert]) -> str:
+    if not alerts:
+        return ""
+    first = max(alerts, key=lambda alert: SEVERITIES.index(alert.severity))
+    more = sum(alert.severity != "info" for alert in alerts if alert is not first)
+    return f"{clean(first.message)}{f' and {more} more' if more else ''}"

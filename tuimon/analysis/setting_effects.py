@@ -137,10 +137,13 @@ class SettingEffects(Struct, frozen=True):
     """Number of runs that ended too early to be compared."""
 
 
-def effects_on(metric: ComparedMetric | None, settings: Sequence[tuple[str, Sequence[Any]]]) -> SettingEffects | None:
+def effects_on(
+    metric: ComparedMetric | None, settings: Sequence[tuple[str, Sequence[Any]]], failures: Sequence[str] = ()
+) -> SettingEffects | None:
     """Return the largest effects of settings on the level of a metric, at most MOST_EFFECTS; None without any.
 
-    All levels are taken up to the same step (`ComparedMetric.comparable_step`).
+    All levels are taken up to the same step (`ComparedMetric.comparable_step`). failures: what casts doubt on each run
+    (`failures_of`); the title counts such runs.
     """
     if metric is None:
         return None
@@ -157,6 +160,8 @@ def effects_on(metric: ComparedMetric | None, settings: Sequence[tuple[str, Sequ
         title += f" up to step {step}"
     if left_out:
         title += f", without {left_out} run{'s' * (left_out != 1)} that ended early"
+    if doubtful := sum(level is not None and bool(text) for level, text in zip(levels, failures, strict=False)):
+        title += f", including {doubtful} run{'s that are' if doubtful != 1 else ' that is'} not healthy"
     title += ": level ± error of otherwise equal runs"
     if any(effect.noise == "levels" for effect in effects):
         title += " (no seeds: the error is that of the curves)"

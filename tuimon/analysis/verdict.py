@@ -41,18 +41,38 @@ def verdict(
     settings: Sequence[tuple[str, tuple[Any, ...]]],
     word: str = "step",
     projects: Sequence[str] = (),
+    failures: Sequence[str] = (),
 ) -> str:
     """Return the sentence; "" if no metric with a better direction is known of two runs.
 
     labels: names of the runs. metrics: the most important first. settings: (name, value in each run) that differ.
     word: what the steps of the runs count. projects: project of each run, see `best_of_seeds`.
+    failures: what casts doubt on each run (`failures_of`); that of the runs that are compared ends the sentence.
     """
+    said, compared = _comparison(labels, metrics, settings, word, projects)
+    doubts = (
+        [f"{clean(labels[index])} is not healthy: {failures[index]}" for index in compared if failures[index]]
+        if failures
+        else []
+    )
+    more = [f"{len(doubts) - _MOST_NAMED} more of these runs are not healthy"] if len(doubts) > _MOST_NAMED else []
+    return "; ".join([said, *doubts[:_MOST_NAMED], *more])
+
+
+def _comparison(
+    labels: Sequence[str],
+    metrics: Sequence[ComparedMetric],
+    settings: Sequence[tuple[str, tuple[Any, ...]]],
+    word: str,
+    projects: Sequence[str],
+) -> tuple[str, tuple[int, ...]]:
+    """Return the sentence without failures, and the positions of the runs that it compares."""
     deciding = deciding_metric(metrics)
     if deciding is None:
-        return ""
+        return "", ()
     what = clean(deciding.meaning.label or deciding.name)
     if (means := best_of_seeds(deciding, settings, projects)) is not None:
-        return _verdict_of_seeds(labels, means, what, settings, word)
+        return _verdict_of_seeds(labels, means, what, settings, word), (*means.best, *means.next)
     higher = _BETTER[deciding.meaning.direction]
     known = [(index, level) for index, level in enumerate(deciding.levels) if level and level.is_known]
     known.sort(key=lambda pair: pair[1].value, reverse=higher)
@@ -60,6 +80,7 @@ def verdict(
     first, second, step = deciding.pair(best, next_best)
     if (second.value > first.value) is higher and first.value != second.value:
         (best, first), (next_best, second) = (next_best, second), (best, first)
+    compared = best, next_best
     error = math.hypot(first.error, second.error)
     noise = f" ± {format_value(error)} ({_counts(first, second)})"
     apart = format_value(abs(first.value - second.value))
@@ -68,20 +89,20 @@ def verdict(
     names = clean(labels[best]), clean(labels[next_best])
     both = " and ".join(names)
     if first.value == second.value:
-        return f"No run is ahead{until}: {what} of {both} is {format_value(first.value)}"
+        return f"No run is ahead{until}: {what} of {both} is {format_value(first.value)}", compared
     if not (first.is_known and second.is_known):
-        return f"No run is ahead{until}: {what} of {both} has too few points ({_counts(first, second)})"
+        return f"No run is ahead{until}: {what} of {both} has too few points ({_counts(first, second)})", compared
     rest = [index for index, _ in known if index not in (best, next_best)]
     early = _early_leader(labels, deciding, best, rest, word)
     if not first.differs_from(second):
         tie = f"No run is ahead{until}: {what} of {both} differs by {apart}{noise}, which noise explains"
-        return "; ".join([tie, *early])
+        return "; ".join([tie, *early]), compared
     others = [metric for metric in metrics if metric is not deciding]
     if any(name.rpartition(".")[2].lower() in _LEARNING_RATES for name, _ in settings):
         others = [metric for metric in others if metric.meaning.concept != "lr"]
     more = [*early, *_metrics(others, best, next_best), *_settings(settings, best, next_best)]
     of = f" of {names[1]}, the next of {len(known)} runs" if len(known) > 2 else ""
-    return "; ".join([f"{names[0]} is ahead{of}{until}: {what} {sign}{apart}{noise}", *more])
+    return "; ".join([f"{names[0]} is ahead{of}{until}: {what} {sign}{apart}{noise}", *more]), compared
 
 
 def _verdict_of_seeds(

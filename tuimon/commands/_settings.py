@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from tuimon.store import Run
 
 
-def setting_warnings(paths: Sequence[str], runs: Sequence[Run], unlike_rules: bool) -> Iterator[str]:
+def setting_warnings(paths: Sequence[str], runs: Sequence[Run], rules: bool) -> Iterator[str]:
     """Yield a sentence for each setting that is probably wrong; for invalid settings their error message.
 
-    unlike_rules: also name rules that check no metric and whose name resembles none.
+    rules: also name rules that check no metric.
     """
     from tuimon.monitor.settings import load
     from tuimon.tui.dashboard_file import load_dashboard
@@ -27,6 +27,6 @@ def setting_warnings(paths: Sequence[str], runs: Sequence[Run], unlike_rules: bo
         if settings.keys or settings.rules or own.entries or own.values or own.thresholds:
             from tuimon.tui.settings_check import warnings_of
 
-            yield from warnings_of(settings, own, runs, unlike_rules)
+            yield from warnings_of(settings, own, runs, rules)
     except UsageError as error:
         yield f"{error.message}. {error.hint}".rstrip(". ") if error.hint else error.message

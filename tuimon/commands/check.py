@@ -13,6 +13,9 @@ from tuimon.commands._stderr import print_status
 from tuimon.errors import ExitCode, NothingFound, UsageError
 from tuimon.text import clean
 
+_MOST_NAMED = 8
+"""Maximum number of metrics of a rule that are named."""
+
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     from tuimon.model.alerts import SEVERITIES
@@ -53,9 +56,12 @@ def _run(options: argparse.Namespace) -> int:
     snapshot = monitor.snapshot()
     if any(run.point_count for run in snapshot.runs):
         require_metrics(rules, snapshot.runs, "--rule")
+        for rule in rules:
+            if matched := rule.matched_by_pattern(snapshot.runs):
+                print_status(f"--rule {clean(rule.id)} checks {_listed(matched)}")
     if not options.only_rules:
         none_checked = not rules and not is_any_checked(settings.rules, snapshot.runs)
-        for message in setting_warnings(paths, snapshot.runs, unlike_rules=none_checked):
+        for message in setting_warnings(paths, snapshot.runs, rules=none_checked):
             print_status(message)
     for problem in monitor.collector.problems:
         if problem.hint:
@@ -73,6 +79,11 @@ def _run(options: argparse.Namespace) -> int:
         raise NothingFound(f"nothing to check: {clean(reason)}", "tuimon doctor names every file and the reason")
     partly_read = monitor.collector.partly_unreadable or not_understood(snapshot, now)
     return ExitCode.PARTLY_READ if options.strict and partly_read else ExitCode.OK
+
+
+def _listed(metrics: list[str]) -> str:
+    more = f" and {len(metrics) - _MOST_NAMED} more" if len(metrics) > _MOST_NAMED else ""
+    return ", ".join(map(clean, metrics[:_MOST_NAMED])) + more
 
 
 _EXAMPLES = """\

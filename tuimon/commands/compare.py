@@ -48,14 +48,15 @@ def _run(options: argparse.Namespace) -> int:
     from tuimon.exports.comparison import compare
 
     paths = checked_paths(options.paths, options=options)
-    runs = in_order(read_logs(paths).snapshot().runs, paths)
+    snapshot = read_logs(paths).snapshot()
+    runs = in_order(snapshot.runs, paths)
     if len(runs) < 2:
         names = ", ".join(clean(run.name) for run in runs)
         raise UsageError(
             f"need at least two runs to compare; found one: {names}", "Name two runs, or a directory of several."
         )
     selected = chosen_metrics(options.metric, runs) if options.metric else None
-    comparison = compare(runs, selected, options.show_secrets)
+    comparison = compare(runs, selected, options.show_secrets, snapshot.alerts)
     if options.pictures:
         _write_pictures(comparison, options)
     if options.html:

@@ -119,7 +119,7 @@ def _print_settings(paths: list[str], monitor: LocalMonitor) -> None:
     """Print warnings about the settings."""
     from tuimon.commands._settings import setting_warnings
 
-    for message in setting_warnings(paths, monitor.snapshot().runs, unlike_rules=True):
+    for message in setting_warnings(paths, monitor.snapshot().runs, rules=True):
         print(f"settings: {clean(message)}")
 
 

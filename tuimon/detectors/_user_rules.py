@@ -2,11 +2,11 @@
 
     NAME  <  |  <=  |  >  |  >=   NUMBER  [for N points | steps | s | min | h]
 
-NAME is a metric as it is logged, in which * and ? match any part; or the id or the label of a concept of the vocabulary
-(reward.train, reward, grad norm), which means its best series; or else a pattern as the screen's filter takes it, which
-means every metric that matches (analysis/metric_filter.py). Without `for`, one point is enough. An incident is over
-at the first point that does not meet the condition; without `for` at the third in a row, because a curve that crosses a
-limit often does so several times.
+NAME is a metric as it is logged; or the id or the label of a concept of the vocabulary (reward.train, reward, grad
+norm), which means its best series; or else a pattern as the screen's filter and --metric take it, which means every
+metric that matches, also in a part of its name (analysis/metric_filter.py). Without `for`, one point is enough. An
+incident is over at the first point that does not meet the condition; without `for` at the third in a row, because a
+curve that crosses a limit often does so several times.
 
 Incidents of several metrics of a run that overlap are one alert: that of the first metric, which names them all. The
 others remain as information, so that their metrics keep their marks.
@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
 from typing import Any
 
 from msgspec import Struct
@@ -25,7 +24,7 @@ from msgspec.structs import replace
 
 from tuimon.analysis.concepts import metrics_of
 from tuimon.analysis.incidents import Incident
-from tuimon.analysis.metric_filter import chosen, either_word, nearest, no_match
+from tuimon.analysis.metric_filter import chosen, no_match
 from tuimon.analysis.rules import Threshold, inclusive
 from tuimon.detectors._curves import alert, extreme, incidents, number, verb
 from tuimon.errors import UsageError
@@ -94,12 +93,12 @@ class UserRule(Struct, frozen=True):
             if others:
                 until = max(math.inf if own.until is None else own.until for own, _ in group)
                 last = None if until == math.inf else int(until)
-                yield replace(first, message=f"{self.id}: {self._named(group)} {_when(first, last)}", until=last)
+                yield replace(first, message=f"{self.id}: {self._with_values(group)} {_when(first, last)}", until=last)
             else:
                 yield first
             yield from (replace(own, severity="info") for own, _ in others)
 
-    def _named(self, group: Sequence[tuple[Alert, float]]) -> str:
+    def _with_values(self, group: Sequence[tuple[Alert, float]]) -> str:
         """Return the metrics of a group with their worst values, the worst first."""
         values: dict[str, float] = {}
         for own, value in sorted(group, key=lambda entry: entry[1], reverse=not self.below):
@@ -112,14 +111,18 @@ class UserRule(Struct, frozen=True):
 
     def metrics(self, run: Run) -> list[str]:
         """Return the metrics that the rule checks; without any, it can never raise an alert."""
+        return self._named_in(run) or sorted(chosen(run.metrics, [self.name])[0])
+
+    def _named_in(self, run: Run) -> list[str]:
+        """Return the metric with this name, or those of the concept."""
         if self.name in run.metrics:
             return [self.name]
-        if "*" in self.name or "?" in self.name:
-            names = [metric for metric in run.metrics if fnmatchcase(metric, self.name)]
-        else:
-            ids = [concept.id for concept in concepts() if self.name in (concept.id, concept.label)]
-            names = [m for id in ids for m in metrics_of(run, id, "val" if id.endswith(".val") else "train")]
-        return names or sorted(chosen(run.metrics, [self.name])[0])
+        ids = [concept.id for concept in concepts() if self.name in (concept.id, concept.label)]
+        return [m for id in ids for m in metrics_of(run, id, "val" if id.endswith(".val") else "train")]
+
+    def matched_by_pattern(self, runs: Sequence[Run]) -> list[str]:
+        """Return the metrics that the rule checks because they match a pattern, not by their name or concept."""
+        return sorted({metric for run in runs if not self._named_in(run) for metric in self.metrics(run)})
 
 
 def _overlapping(separate: Sequence[tuple[Alert, float]]) -> list[list[tuple[Alert, float]]]:
@@ -153,17 +156,13 @@ def _span(curve: Curve, incident: Incident, unit: str) -> float:
 
 def require_metrics(rules: Sequence[UserRule], runs: Sequence[Run], where: str) -> None:
     """Raise UsageError for the first rule whose name matches no metric of any run."""
-    for message, _ in _unmatched(rules, runs):
+    for message in _unmatched(rules, runs):
         raise UsageError(f"{where} {message}", "`tuimon summary` lists all metrics.")
 
 
-def unmatched_rules(tables: Sequence[str | Mapping[str, Any]], runs: Sequence[Run], unlike: bool = True) -> list[str]:
-    """Return a message for each valid rule of the user whose name matches no metric of any run.
-
-    unlike: also those whose name resembles no metric: they may belong to another kind of run.
-    """
-    rules = [detector_of(table, "[[rules]]") for table in tables]
-    return [message for message, is_alike in _unmatched(rules, runs) if is_alike or unlike]
+def unmatched_rules(tables: Sequence[str | Mapping[str, Any]], runs: Sequence[Run]) -> list[str]:
+    """Return a message for each valid rule of the user whose name matches no metric of any run."""
+    return list(_unmatched([detector_of(table, "[[rules]]") for table in tables], runs))
 
 
 def is_any_checked(tables: Sequence[str | Mapping[str, Any]], runs: Sequence[Run]) -> bool:
@@ -171,15 +170,13 @@ def is_any_checked(tables: Sequence[str | Mapping[str, Any]], runs: Sequence[Run
     return any(detector_of(table, "[[rules]]").metrics(run) for table in tables for run in runs)
 
 
-def _unmatched(rules: Sequence[UserRule], runs: Sequence[Run]) -> Iterator[tuple[str, bool]]:
-    """Yield (message, whether it resembles the name of a metric) for each rule that checks no metric."""
+def _unmatched(rules: Sequence[UserRule], runs: Sequence[Run]) -> Iterator[str]:
+    """Yield a message for each rule that checks no metric."""
     for rule in rules:
         if not any(rule.metrics(run) for run in runs):
             metrics = dict.fromkeys(name for run in runs for name in run.metrics)
             labels = (concept.label for concept in concepts() if any(metrics_of(run, concept.id) for run in runs))
-            names = [*labels, *metrics]
-            is_alike = bool(nearest(rule.name, names) or either_word(rule.name, names))
-            yield f"{clean(rule.id)}: {no_match(rule.name, names)}", is_alike
+            yield f"{clean(rule.id)}: {no_match(rule.name, [*labels, *metrics])}"
 
 
 def detector_of(rule: str | Mapping[str, Any], where: str) -> UserRule:

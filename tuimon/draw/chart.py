@@ -40,10 +40,11 @@ def plot_columns(width: int, symbols: Symbols = Symbols.BRAILLE) -> int:
     return max(_canvas_width(width) * glyphs(symbols).columns, 1)
 
 
-def plot_cells(size: Size, note: bool = False, table: int = 0) -> tuple[int, int]:
-    """Return (cells, rows) of the canvas, the part of a chart with the curves. note, table: rows below it."""
+def plot_cells(size: Size, note: bool = False, table: int = 0, legend: int = 0) -> tuple[int, int]:
+    """Return (cells, rows) of the canvas, the part of a chart with the curves. note, table: rows below it. legend: rows
+    above it, besides the title."""
     rows = size.height - (size.height >= 2) - 2 * (size.height >= _X_AXIS_FROM and size.width >= _GUTTER_FROM)
-    rows -= note and size.height >= _NOTE_FROM
+    rows -= legend + (note and size.height >= _NOTE_FROM)
     return _canvas_width(size.width), max(rows - _table_rows(size, table), 0)
 
 
@@ -66,7 +67,7 @@ def _canvas_width(width: int) -> int:
 def render_chart(view: ChartView, size: Size, symbols: Symbols, frames: FrameCache) -> Rows:
     """Return the rows of a chart."""
     note_below = bool(view.note) and size.height >= _NOTE_FROM
-    cells, rows = plot_cells(size, note_below, len(view.table))
+    cells, rows = plot_cells(size, note_below, len(view.table), len(view.legend))
     if cells <= 0 or rows <= 0:
         return fit_rows((), size.width, size.height)
     if size.height == 1 and size.width >= _GUTTER_FROM:
@@ -82,6 +83,7 @@ def render_chart(view: ChartView, size: Size, symbols: Symbols, frames: FrameCac
 
     body, labels = frames.row_cache.body(view, (size.width, framed), draw)
     head = [_head(view, size.width, symbols, "" if note_below else view.note, labels)] if size.height >= 2 else []
+    head += [fit_row(clean_row(row), size.width) for row in view.legend]
     note = fit(" " * (size.width - cells) + _whole_parts(clean(view.note), cells), size.width)
     foot: list[Row] = [((note, Role.MUTED),)] if note_below else []
     foot += [clean_row(row) for row in view.table[: _table_rows(size, len(view.table))]]

@@ -56,6 +56,7 @@ def as_text(comparison: Comparison, now: float, width: int | None = None, full: 
         [
             Column("state", [progress.state for progress in states], left=True),
             Column(steps, ["" if progress.step is None else str(progress.step) for progress in states]),
+            *([Column("remark", list(comparison.failures), left=True)] if any(comparison.failures) else []),
             Column("path", [shown_path(run.path) for run in comparison.runs], need=1, left=True),
             *([Column("note", notes, need=2, left=True)] if any(notes) else []),
         ],

@@ -1,8 +1,9 @@
 """A comparison of runs as one JSON object with "schema": 1.
 
 "verdict" and "speed" are one sentence each, or "". "effects" has the settings of a sweep, see analysis.setting_effects.
-"runs" has the runs in order. Every list in "config", "about" (host, program, arguments, commit and versions) and
-"metrics" has one item per run, null if the run has no such setting or metric.
+"runs" has the runs in order; "failure" is what casts doubt on the results of a run, such as a critical alert, or null.
+Every list in "config", "about" (host, program, arguments, commit and versions) and "metrics" has one item per run, null
+if the run has no such setting or metric.
 Numbers are written as in summary_json. A rank of 1 is the best level, null if the noise of the level is unknown, as of
 one point. "joint_rank" is the rank of the best run from which noise can explain the difference of this run, or its own
 rank; "tied" is true if it is not its own rank. For level, error and noise see analysis.level. Fields are only added
@@ -32,11 +33,12 @@ def as_json(comparison: Comparison, now: float) -> str:
             "path": run.path,
             "note": note_fields(run.path),
             "state": progress_of(run, now).state,
+            "failure": failure or None,
             "step": run.last_step,
             "best_checkpoint": without_secrets(run.best_checkpoint) if run.best_checkpoint else None,
             "final_metrics": without_secrets(run.final_metrics),
         }
-        for run, label in zip(comparison.runs, comparison.labels, strict=True)
+        for run, label, failure in zip(comparison.runs, comparison.labels, comparison.failures, strict=True)
     ]
     effects = comparison.effects
     config = {"differences": _differences(comparison.differences, "setting"), "same": dict(comparison.same)}

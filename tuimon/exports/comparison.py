@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from tuimon.analysis.aligned_steps import common_step_name, counts_alike
 from tuimon.analysis.compared_metric import ComparedMetric, compared_metric
 from tuimon.analysis.comparing import common_step, compared_settings, first_name, flat, project_of
 from tuimon.analysis.level import Level
+from tuimon.analysis.run_states import failures_of
 from tuimon.analysis.setting_effects import SettingEffects, effects_on
 from tuimon.analysis.speed import speed_difference
 from tuimon.analysis.verdict import deciding_metric, limits, verdict
@@ -21,6 +22,7 @@ from tuimon.draw.numbers import format_value
 from tuimon.exports._across_runs import metrics_across, run_labels
 from tuimon.exports._shared import without_secrets
 from tuimon.exports.metrics import BETTER, MetricSummary, summarise
+from tuimon.model.alerts import Alert
 from tuimon.panels import comparable_facts
 from tuimon.store import Curve, Run
 from tuimon.text import clean
@@ -117,13 +119,16 @@ class Comparison(Struct, frozen=True):
     """What else differs between the runs: host, program, arguments, git commit, versions, as the settings."""
     metrics: tuple[MetricComparison, ...]
     """The most important first."""
+    failures: tuple[str, ...]
+    """What casts doubt on the results of each run, see `failures_of`; "" for a healthy run."""
 
     @property
     def verdict(self) -> str:
         """One sentence: which run is ahead, and what else differs most; "" if nothing decides it."""
         compared = [metric.compared for metric in self.metrics]
         projects = [project_of(run.path) for run in self.runs]
-        return verdict(self.labels, compared, self.differences, common_step_name(self.runs), projects)
+        steps = common_step_name(self.runs)
+        return verdict(self.labels, compared, self.differences, steps, projects, self.failures)
 
     @property
     def speed(self) -> str:
@@ -138,7 +143,7 @@ class Comparison(Struct, frozen=True):
     @property
     def effects(self) -> SettingEffects | None:
         """Effects of the settings that differ between at least four runs on the metric of the verdict."""
-        return effects_on(self.deciding, self.differences)
+        return effects_on(self.deciding, self.differences, self.failures)
 
     @property
     def limits(self) -> str:
@@ -147,8 +152,13 @@ class Comparison(Struct, frozen=True):
         return limits(self.labels, compared, word=common_step_name(self.runs))
 
 
-def compare(runs: Sequence[Run], selected: Collection[str] | None = None, show_secrets: bool = False) -> Comparison:
-    """Compare runs. selected: names of the metrics to compare; None: all metrics."""
+def compare(
+    runs: Sequence[Run],
+    selected: Collection[str] | None = None,
+    show_secrets: bool = False,
+    alerts: Iterable[Alert] = (),
+) -> Comparison:
+    """Compare runs. selected: names of the metrics to compare; None: all metrics. alerts: those of the runs."""
 
     def wanted(names: Sequence[str | None]) -> bool:
         return selected is None or any(name in selected for name in names)
@@ -156,7 +166,8 @@ def compare(runs: Sequence[Run], selected: Collection[str] | None = None, show_s
     differences, same = compared_settings([without_secrets(run.config, show_secrets) for run in runs])
     about, _ = compared_settings([without_secrets(comparable_facts(run), show_secrets) for run in runs])
     metrics = tuple(_metric(runs, names) for names in metrics_across(runs) if wanted(names))
-    return Comparison(tuple(runs), run_labels(runs), differences, same, about, metrics)
+    failures = failures_of([run.id for run in runs], alerts)
+    return Comparison(tuple(runs), run_labels(runs), differences, same, about, metrics, failures)
 
 
 def checkpoint_rows(comparison: Comparison, limit: int) -> list[tuple[str, list[str]]]:

@@ -32,6 +32,8 @@ _FEW = 60
 """Number of points up to which those of a curve are marked."""
 _LEGEND_INSIDE = 10
 """Maximum number of entries of a legend within the axes; a longer one is right of them."""
+_LONG_LABEL = 48
+"""Maximum characters of an entry of a legend within or beside the axes; with a longer one it is below them."""
 _LEGEND_ROWS = 24
 _DECADES = 100.0
 """Ratio of the highest to the lowest value from which the axis of a loss is logarithmic."""
@@ -107,7 +109,9 @@ def draw_chart(axes: Any, chart: Picture, weight: float) -> None:
     axes.grid(alpha=0.25)
     if len(handles) > 1:
         beside = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "ncols": -(-len(handles) // _LEGEND_ROWS)}
-        place = beside if len(handles) > _LEGEND_INSIDE else {}
+        below = {"loc": "upper left", "bbox_to_anchor": (0.0, -0.12)}
+        is_long = max(len(label) for _, label in handles) > _LONG_LABEL
+        place = below if is_long else beside if len(handles) > _LEGEND_INSIDE else {}
         legend = axes.legend([line for line, _ in handles], [label for _, label in handles], fontsize=9, **place)
         for text in legend.get_texts():
             text.set_parse_math(False)

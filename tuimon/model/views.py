@@ -156,6 +156,8 @@ class ChartView(Struct, frozen=True, eq=False):
     """x position of the vertical cursor line, or None."""
     extent: tuple[float, float] | None = None
     """x of the first and last point, which may lie outside the limits; None without points."""
+    legend: Rows = ()
+    """Rows below the title with names of lines that do not fit into it; these lines have no label."""
     table: Rows = ()
     """Rows below the chart, shown if there is room."""
     unit: str = ""

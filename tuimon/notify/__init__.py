@@ -113,13 +113,16 @@ class Notifier:
                         outbox.put(message, key)
             self._caught_up = self._caught_up or snapshot.progress.caught_up
 
-    def close(self, timeout: float = 2.0) -> None:
-        """Stop after an attempt to send each queued message; wait at most `timeout` seconds for that."""
+    def close(self, timeout: float = 2.0) -> dict[str, list[str]]:
+        """Stop after an attempt to send each queued message; wait at most `timeout` seconds for that.
+
+        Returns the texts of the messages that were not sent, by the name of the channel.
+        """
         for outbox in self._outboxes:
             outbox.close()
         until = time.monotonic() + timeout
-        for outbox in self._outboxes:
-            outbox.join(max(0.0, until - time.monotonic()))
+        unsent = {outbox.name: outbox.join(max(0.0, until - time.monotonic())) for outbox in self._outboxes}
+        return {name: texts for name, texts in unsent.items() if texts}
 
     def _resolved_at(self, key: AlertKey) -> int | None:
         """Return the last step of an incident; None while it is active."""

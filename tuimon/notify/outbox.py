@@ -68,6 +68,8 @@ class Outbox:
         """Number of failed attempts since a message was sent."""
         self._lost = 0
         """Number of messages that were dropped since a message was sent."""
+        self._refused: list[Message] = []
+        """Messages that the channel refused after `close`."""
         self._thread = threading.Thread(target=self._work, name=f"notify {channel.name}", daemon=True)
         self._thread.start()
 
@@ -84,9 +86,17 @@ class Outbox:
             self._closing = True
             self._changed.notify()
 
-    def join(self, timeout: float) -> None:
-        """Wait until the thread has ended, at most `timeout` seconds."""
+    def join(self, timeout: float) -> list[str]:
+        """Wait until the thread has ended, at most `timeout` seconds. Return the texts of the messages not sent."""
         self._thread.join(timeout)
+        with self._changed:
+            older = [f"{_count(self._lost)} before these"] if self._lost and self._queue else []
+            return [*(message.text for message in (*self._refused, *(own.message for own in self._queue))), *older]
+
+    @property
+    def name(self) -> str:
+        """Name of the channel."""
+        return self._channel.name
 
     def _work(self) -> None:
         while (queued := self._next()) is not None:
@@ -98,6 +108,8 @@ class Outbox:
                 self._wait(error)
             except TuimonError as error:
                 self._remove(queued)
+                if self._closing:
+                    self._refused.append(queued.message)
                 self._attempts, self._lost = self._attempts + 1, self._lost + 1
                 self._notify("failed", f"{error.message}; {_count(self._lost)} not sent", error.hint)
             else:

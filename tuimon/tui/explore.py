@@ -279,7 +279,7 @@ def drag(app: Dashboard, cells: int, rows: int) -> None:
     view = chart(app)
     if view is None:
         return
-    width, height = plot_cells(app.board.panel_size, bool(view.note), len(view.table))
+    width, height = plot_cells(app.board.panel_size, bool(view.note), len(view.table), len(view.legend))
     window = panned(view, -cells / max(width, 1)) if cells else app.state.options.window
     panel = app.board.panel
     if rows and panel is not None and app.state.options.fixed_limits(panel.id) is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from tuimon.config import Settings, config_path
@@ -42,9 +43,17 @@ def run(
     finally:
         app.exit_signals.cancel_timer()
         monitor.on_change = lambda: None
-        notifier.close()
+        _report_unsent(notifier.close())
         _save_view(app, monitor)
     return app.return_code or 0
+
+
+def _report_unsent(unsent: Mapping[str, Sequence[str]]) -> None:
+    """Print the alerts that a channel did not get, by its name, on standard error."""
+    with suppress(OSError):  # the terminal may be gone
+        for channel, texts in unsent.items():
+            for text in texts:
+                print(f"tuimon: {channel} did not get: {text}", file=sys.stderr)
 
 
 def _save_view(app: TuimonApp, monitor: ReaderProcess) -> None:

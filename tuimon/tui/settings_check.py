@@ -11,13 +11,11 @@ from tuimon.store import Run
 from tuimon.text import clean
 
 
-def warnings_of(
-    settings: Settings, own: OwnDashboard, runs: Sequence[Run], unlike_rules: bool = False
-) -> Iterator[str]:
+def warnings_of(settings: Settings, own: OwnDashboard, runs: Sequence[Run], rules: bool = False) -> Iterator[str]:
     """Yield a sentence for each name in the settings that is probably misspelled. own: the dashboard that applies.
 
-    Names of metrics are judged by the metrics of the runs, and only if these have points. unlike_rules: also name rules
-    that check no metric and whose name resembles none.
+    Names of metrics are judged by the metrics of the runs, and only if these have points. rules: also name rules
+    that check no metric. The dashboard does not: the rules apply to all runs, also to those of other kinds.
     """
     yield from duplicate_keys(settings.keys)
     if not any(run.point_count for run in runs):
@@ -33,10 +31,10 @@ def warnings_of(
         if nearest(pattern, (*ids, *names)):
             yield f"[dashboard] {where}: {no_match(pattern, (*ids, *names), 'panel or metric')}"
     yield from _undrawn_thresholds(own, runs, (*ids, *names))
-    if settings.rules:
+    if rules:
         from tuimon.detectors._user_rules import unmatched_rules
 
-        yield from (f"[[rules]] {message}" for message in unmatched_rules(settings.rules, runs, unlike_rules))
+        yield from (f"[[rules]] {message}" for message in unmatched_rules(settings.rules, runs))
 
 
 def _undrawn_thresholds(own: OwnDashboard, runs: Sequence[Run], names: Sequence[str]) -> Iterator[str]:

@@ -115,11 +115,10 @@ def pictures_across(runs: Sequence[Run], wanted: Callable[[str], bool]) -> Itera
 def picture_across(title: str, runs: Sequence[Run], curves: Sequence[Curve | None]) -> Picture:
     """Return a chart with the curve of each run; None where a run has none."""
     from tuimon.analysis.aligned_steps import common_step_name
-    from tuimon.analysis.comparing import distinct_names
     from tuimon.exports._across_runs import run_labels
     from tuimon.exports.pictures import Picture, Series
 
-    labels = distinct_names(run_labels(runs))
+    labels = run_labels(runs)
     series = [
         Series(label, curve, position=position)
         for position, (label, curve) in enumerate(zip(labels, curves, strict=True))

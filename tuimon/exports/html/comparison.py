@@ -5,39 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from msgspec.structs import replace
-
 from tuimon.analysis.aligned_steps import common_step_name
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.words import setting_text
 from tuimon.exports.comparison import Comparison, MetricComparison, checkpoint_rows, last_values
 from tuimon.exports.html import page
-from tuimon.exports.html.figures import ChartFigure, chart_figure, chart_size
-from tuimon.model.views import SERIES_ROLES, Symbols
-from tuimon.panels import chart_of
+from tuimon.exports.html.across import MOST_LINES, chart_across
+from tuimon.exports.html.figures import ChartFigure
 from tuimon.run_notes import note_of
 from tuimon.text import clean, shown_path
 
 _MAX_CHARTS = 60
-_COLUMNS = 320
-"""Columns of a chart."""
 _LONGEST = 300
 """Maximum characters of a setting."""
-_FEW = 12
-"""Number of points up to which the points of a curve are marked."""
 
 
 def as_html(comparison: Comparison, now: float) -> str:
     """Return the page. now: wall time (s since epoch)."""
     names = [clean(label) for label in comparison.labels]
     runs = []
-    for run, name in zip(comparison.runs, names, strict=True):
+    for run, name, failure in zip(comparison.runs, names, comparison.failures, strict=True):
         progress = progress_of(run, now)
         step = "" if progress.step is None else progress.step
         runs.append(
             {
                 "name": name,
                 "state": progress.state,
+                "failure": failure,
                 "step": step,
                 "path": shown_path(run.path),
                 "note": note_of(run.path).line,
@@ -55,6 +49,7 @@ def as_html(comparison: Comparison, now: float) -> str:
         effects=comparison.effects,
         runs=runs,
         steps=common_step_name(comparison.runs),
+        failed=any(comparison.failures),
         noted=any(run["note"] for run in runs),
         differences=_texts(comparison.differences),
         about=_texts(comparison.about),
@@ -71,16 +66,9 @@ def _texts(rows: Iterable[tuple[str, Iterable[Any]]]) -> list[tuple[str, list[st
 
 
 def _chart(comparison: Comparison, metric: MetricComparison, names: list[str], first: bool) -> ChartFigure:
-    """Return the chart of a metric. If there are more runs than colours, it shows the best ones."""
+    """Return the chart of a metric. If there are more runs than lines, it shows the best ones."""
     pairs = [(name, entry) for name, entry in zip(names, metric.entries, strict=True) if entry is not None]
-    left = max(len(pairs) - len(SERIES_ROLES), 0)
-    if left:
+    if len(pairs) > MOST_LINES:
         pairs.sort(key=lambda pair: pair[1].rank or len(pairs))
-    curves = [(name, entry.summary.meaning, entry.summary.curve) for name, entry in pairs[: len(SERIES_ROLES)]]
-    size = chart_size(_COLUMNS)
-    view = chart_of(comparison.runs[0], metric.name, curves, size, Symbols.BRAILLE, left=left, label=lambda name: name)
-    # The headline would describe only the first run. Points are marked only in curves that have few.
-    few = [curve.finite_count <= _FEW for *_, curve in curves if len(curve)]
-    marks = iter(few)
-    lines = tuple(line if line.behind else replace(line, markers=next(marks, False)) for line in view.lines)
-    return chart_figure(replace(view, headline=(), lines=lines), first, common_step_name(comparison.runs))
+    lines = [(name, entry.summary.meaning, entry.summary.curve) for name, entry in pairs]
+    return chart_across(comparison.runs, metric.name, lines, first)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
@@ -12,14 +12,25 @@ from tuimon.draw.numbers import format_duration, format_value, nonfinite
 from tuimon.draw.ticks import power_label
 from tuimon.exports.html.plot import Plot, plot_of
 from tuimon.model.views import Axis, BarView, ChartView, HeatView, Row, Size
+from tuimon.store import Run
 from tuimon.text import clean
 
 _ROWS = 16
 """Height in rows that chart panels are asked for: enough for all curves that a panel can draw."""
+_FINE = 1000
+"""Columns of a chart: about the pixels of a wide one."""
+_FEW_POINTS = 300_000
+"""Number of points of all runs of a page up to which charts have that many columns: about 3 MB."""
 _WIDTH = 1000.0
 """Width of a stacked bar in SVG units."""
 TABLE_SIZE = Size(200, 60)
 """Size that panels with a table are asked for: enough for the whole table."""
+
+
+def columns_for(runs: Iterable[Run], columns: int) -> int:
+    """Return the columns of the charts of a page: about as many as pixels, so that each point of a curve with fewer
+    points has a column of its own, or `columns` if the runs have so many points that the page would be large."""
+    return _FINE if sum(run.point_count for run in runs) <= _FEW_POINTS else columns
 
 
 def chart_size(columns: int) -> Size:

@@ -13,7 +13,8 @@ from tuimon.analysis.words import setting_text
 from tuimon.exports import ranks, texts
 from tuimon.exports._shared import without_secrets
 from tuimon.exports.html import page
-from tuimon.exports.html.figures import TABLE_SIZE, ChartFigure, bar_figure, chart_figure, chart_size
+from tuimon.exports.html.across import main_chart
+from tuimon.exports.html.figures import TABLE_SIZE, ChartFigure, bar_figure, chart_figure, chart_size, columns_for
 from tuimon.exports.metrics import metric_summaries
 from tuimon.exports.summary import facts_of, runs_columns
 from tuimon.model.views import BarView, ChartView, HeatView, Symbols, TextView
@@ -22,10 +23,10 @@ from tuimon.store import Run, Snapshot
 from tuimon.text import clean, shown_path
 
 COLUMNS = 360
-"""Columns of a chart: about one per pixel."""
+"""Columns of a chart of long curves."""
 _COLUMNS_OF_MANY = 160
 _MANY = 4
-"""Number of runs above which charts are coarser, so that the page stays small."""
+"""Number of runs above which charts of long curves are coarser, so that the page stays small."""
 _LONGEST = 1000
 """Maximum characters of a setting."""
 
@@ -35,12 +36,12 @@ def as_html(snapshot: Snapshot, now: float, show_secrets: bool = False, samples:
     texts."""
     # The texts of a directory are shown once, with the first of its runs.
     with_texts = {texts.paths_of(run, samples): run.id for run in reversed(snapshot.runs)}
-    coarse = len(snapshot.runs) > _MANY
+    columns = columns_for(snapshot.runs, _COLUMNS_OF_MANY if len(snapshot.runs) > _MANY else COLUMNS)
     runs = [
         {
             "href": f"#run-{number}",
             "current": False,
-            **_run(run, snapshot, now, show_secrets, coarse),
+            **_run(run, snapshot, now, show_secrets, columns),
             "texts": texts.for_page(
                 texts.of_run(run, samples=samples) if with_texts[texts.paths_of(run, samples)] == run.id else None
             ),
@@ -49,11 +50,12 @@ def as_html(snapshot: Snapshot, now: float, show_secrets: bool = False, samples:
     ]
     title = runs[0]["name"] if len(runs) == 1 else f"{len(runs)} runs"
     table = runs_columns(snapshot, now) if len(runs) > 1 else []
-    return page("report.html", now, title=title, runs=runs, table=table)
+    chart = main_chart(snapshot.runs) if len(runs) > 1 else None
+    return page("report.html", now, title=title, runs=runs, table=table, chart=chart)
 
 
-def _run(run: Run, snapshot: Snapshot, now: float, show_secrets: bool, coarse: bool) -> dict[str, Any]:
-    charts, tables, others = _panels(run, now, _COLUMNS_OF_MANY if coarse else COLUMNS)
+def _run(run: Run, snapshot: Snapshot, now: float, show_secrets: bool, columns: int) -> dict[str, Any]:
+    charts, tables, others = _panels(run, now, columns)
     return {
         "charts": charts,
         "tables": tables,

@@ -222,7 +222,8 @@ def _lines(
 ) -> list[Line]:
     """Return the foreground lines."""
     lines = []
-    for index, (series, role) in enumerate(zip(drawn, SERIES_ROLES, strict=False)):
+    for index, series in enumerate(drawn):
+        role = SERIES_ROLES[index % len(SERIES_ROLES)]
         dotted = not options.weight and _is_sparse(counts[index], counts, columns, options)
         glyph = markers[index : index + 1]
         lines.append(Line(labels[index], role, envelopes[index], dotted, metric=series.metric, glyph=glyph))

@@ -20,19 +20,19 @@ from tuimon.panels._charts.captions import cursor_value, nonfinite_counts, thinn
 from tuimon.panels._charts.chart import scale_note, smoothing_note, title_of
 from tuimon.panels._charts.marks import marks_of, milestone_legend, milestones, restart_marks
 from tuimon.panels._charts.options import ChartOptions
+from tuimon.panels._charts.overlay_legend import wrapped_legend
 from tuimon.panels._charts.overlay_lines import OverlayLine
 from tuimon.panels._charts.table import TableLine, line_table
 from tuimon.panels._charts.traces import Smoothed, interpolated, scaled, smoothed
 from tuimon.panels._metrics import MetricReading, difference
 from tuimon.panels._text import plural, signed
 from tuimon.store import Run, Scale
-from tuimon.text import cell_width, clean, fit_distinct
+from tuimon.text import cell_width, clean
 
 MAX_OVERLAY = 32
 """Maximum number of lines on a chart; the note has the number of the others."""
 _LEGEND_GAP = 4
 """Cells of a legend entry besides its label: the marker and blanks."""
-_LEAST_LABEL = 4
 _NEARLY = 0.01
 """Fraction of the steps by which a seed may end before the longest one and count at its end: about a column."""
 
@@ -123,8 +123,13 @@ def overlay_of(
     )
     averages = {id(trace): _average(trace, low, high, columns, options) for trace in all_traces}
     smooths = {key: average.at_cursor for key, average in averages.items()}
-    labels = _labels(groups, size.width - cell_width(clean(title)) - row_width(headline), options, base, smooths)
-    for group, label in zip(groups, labels, strict=True):
+    room = size.width - cell_width(clean(title)) - row_width(headline)
+    labels = _labels(groups, room, options, base, smooths)
+    in_title, names_below = len(groups), Rows()
+    if not labels:
+        names, signs = zip(*((group.line.label, (group.line.marker, group.line.role)) for group in groups), strict=True)
+        in_title, labels, names_below = wrapped_legend(names, signs, room - 2, size.width, size.height)
+    for index, (group, label) in enumerate(zip(groups, labels, strict=True)):
         envelopes, blocks, _ = zip(*(averages[id(trace)] for trace in group.traces), strict=True)
         block = max(block, *blocks)
         drawn_points += sum(t.reading.curve.count_drawn(low, high, columns, t.scale) for t in group.traces)
@@ -133,6 +138,7 @@ def overlay_of(
         if len(envelopes) > 1:
             mean, band = mean_and_band(envelopes)
             bands.append(Line("", Role.FAINT, band, filled=True, behind=True))
+        label = label if index < in_title else ""
         means.append(Line(label, group.line.role, mean, metric=group.traces[0].reading.metric, glyph=group.line.marker))
     thinning = thinned(drawn_points, inside) if options.fullscreen and not options.weight else []
     note = _note(groups, left, without, thinning)
@@ -160,6 +166,7 @@ def overlay_of(
         columns=columns,
         cursor=cursor_x(shown, lead.scale, lead.reading.curve, options),
         extent=(first, last),
+        legend=names_below,
         table=(*line_table(rows, symbols, options.cursor, size.width, window is not None), *legend) if rows else (),
     )
 
@@ -253,10 +260,10 @@ def _labels(
     base: MetricReading | None,
     smooths: Mapping[int, float | None],
 ) -> list[str]:
-    """Return the legend: names, values at the cursor or last values, and differences from the base run.
+    """Return the entries of the title row: names, values (at the cursor or last), and differences from the base run.
 
     At the cursor of a smoothed chart it has the averages, too. Averages, then differences, then values are left out if
-    they do not fit for all lines; names are cut if they do not fit. smooths: average of each trace, by its id().
+    they do not fit for all lines; [] if not even the names fit. smooths: average of each trace, by its id().
     """
     names = [group.line.label for group in groups]
     logged = [_value(group, options) for group in groups]
@@ -269,10 +276,7 @@ def _labels(
     for labels in (both, full, values, names):
         if sum(cell_width(clean(label)) + _LEGEND_GAP for label in labels) <= room:
             return labels
-    each = room // len(names) - _LEGEND_GAP
-    if each < _LEAST_LABEL:
-        return names
-    return fit_distinct([clean(name) for name in names], each)
+    return []
 
 
 def _value(group: _Group, options: ChartOptions) -> str:

@@ -53,13 +53,19 @@ _TableRow = tuple[Span, list[Row]]
 
 
 def comparison_table(
-    runs: Sequence[Run], now: float, symbols: Symbols, width: int = 0, skipped: int = 0, keys: str = ""
+    runs: Sequence[Run],
+    now: float,
+    symbols: Symbols,
+    width: int = 0,
+    skipped: int = 0,
+    keys: str = "",
+    failures: Sequence[str] = (),
 ) -> list[Row]:
     """Return the table; the first run is the one that the others are compared with.
 
     width: preferred width in cells, which may cost the numbers of points, long names, and the runs that do not fit
     beside the first one and one other; 0 for any width. skipped: number of runs after the first one that are left out.
-    keys: shown where runs are left out, for choosing others.
+    keys: shown where runs are left out, for choosing others. failures: what casts doubt on each run (`failures_of`).
     """
     names = distinct_names([clean(run.name) for run in runs])
     markers = distinct_markers([run.id for run in runs], symbols)
@@ -73,7 +79,7 @@ def comparison_table(
     settings, missing = _settings(full), _settings(partial)
     about, _ = compared_settings([_facts_about(run) for run in runs])
     facts = _settings((name, differing_words(values, _VALUE)) for name, values in about)
-    progress = _progress(runs, now)
+    progress = _progress(runs, now, failures)
     compared = _compared(runs)
     metrics, counted = _metrics(compared, symbols, True), True
     widths = _widths(heads, [*progress, *settings, *missing, *facts, *metrics])
@@ -90,13 +96,13 @@ def comparison_table(
     columns = f"level {_plus_minus(symbols)} standard error{', points' * counted}; difference to the first run"
     counted_in = common_step_name(runs)
     projects = [project_of(run.path) for run in runs]
-    said = verdict(names, compared, differences, counted_in, projects).replace("±", _plus_minus(symbols))
+    said = verdict(names, compared, differences, counted_in, projects, failures).replace("±", _plus_minus(symbols))
     sentences = [sentence for sentence in (said, speed_difference(names, runs)) if sentence]
     tilde = "~" if symbols is Symbols.ASCII else "≈"
     return [
         *(row for sentence in sentences for row in _wrapped(sentence, width)),
         *([()] if sentences else []),
-        *_effects(compared, differences, symbols, width),
+        *_effects(compared, differences, failures, symbols, width),
         *_left_out(len(runs), len(shown), keys, width),
         join(("", Role.MUTED), heads),
         *(join(*row) for row in progress),
@@ -122,7 +128,7 @@ def comparison_table(
     ]
 
 
-def ahead(runs: Sequence[Run], symbols: Symbols, metric: str = "") -> str:
+def ahead(runs: Sequence[Run], symbols: Symbols, metric: str = "", failures: Sequence[str] = ()) -> str:
     """Return the sentence of `verdict` about these runs on one metric, without what else differs; "" if unknown.
 
     metric: metric that the user has chosen, see `metric_of`; "" for the most important one.
@@ -133,18 +139,19 @@ def ahead(runs: Sequence[Run], symbols: Symbols, metric: str = "") -> str:
         deciding = deciding_metric([] if compared is None else [compared])
     else:
         deciding = deciding_metric(_compared(runs))
-    said = verdict(names, [] if deciding is None else [deciding], (), common_step_name(runs))
+    said = verdict(names, [] if deciding is None else [deciding], (), common_step_name(runs), (), failures)
     return said.replace("±", _plus_minus(symbols))
 
 
 def _effects(
     compared: Sequence[ComparedMetric],
     differences: Sequence[tuple[str, tuple[Any, ...]]],
+    failures: Sequence[str],
     symbols: Symbols,
     width: int,
 ) -> list[Row]:
     """Return a heading and a row for the effect of each setting on the metric of the verdict; [] if none is known."""
-    effects = effects_on(deciding_metric(compared), differences)
+    effects = effects_on(deciding_metric(compared), differences, failures)
     if effects is None:
         return []
     plus_minus = _plus_minus(symbols)
@@ -153,16 +160,20 @@ def _effects(
     return [*_wrapped(effects.title.replace("±", plus_minus), width, Role.MUTED), *rows, ()]
 
 
-def _progress(runs: Sequence[Run], now: float) -> list[_TableRow]:
+def _progress(runs: Sequence[Run], now: float, failures: Sequence[str]) -> list[_TableRow]:
     reports = [progress_of(run, now) for run in runs]
     totals = [f" of {report.total}" if report.total else "" for report in reports]
     steps = [
         f"{r.position}{total}" if r.position is not None else "-" for r, total in zip(reports, totals, strict=True)
     ]
-    return [
+    rows: list[_TableRow] = [
         (("state", Role.MUTED), [((report.state, Role.TEXT),) for report in reports]),
         ((common_step_name(runs), Role.MUTED), [((step, Role.TEXT),) for step in steps]),
     ]
+    if any(failures):
+        texts = (fit(text, min(len(text), _VALUE)) for text in failures)
+        rows.append((("remark", Role.MUTED), [((text, Role.WARNING),) for text in texts]))
+    return rows
 
 
 def _title(text: str, note: str) -> Row:

@@ -298,29 +298,33 @@ def column_widths(table: HparamTable, width: int, sort: int) -> dict[int, int]:
         first += 1
 
 
-def head_row(table: HparamTable, widths: dict[int, int], sort: int, reverse: bool, symbols: Symbols) -> Row:
-    """Return the heads of the columns; a sign marks the one that is sorted by."""
+def head_row(
+    table: HparamTable, widths: dict[int, int], sort: int, reverse: bool, symbols: Symbols, mark: str = ""
+) -> Row:
+    """Return the heads of the columns; a sign marks the one that is sorted by. mark: blanks before the first one."""
     down, up = ("v", "^") if symbols is Symbols.ASCII else ("▾", "▴")
     spans: list[Span] = []
     for index, width in widths.items():
         name = table.head(index) + (f" {down if reverse else up}" if index == sort else "")
         text = fit(name, width, keep="start") if index == 0 else fit(name, width, keep="end").strip().rjust(width)
         spans.append((_GAP + text, Role.ACCENT if index == sort else Role.MUTED))
-    return _joined((" ", Role.MUTED), spans)
+    return _joined((" ", Role.MUTED), (mark, Role.MUTED), spans)
 
 
-def table_row(values: tuple[Any, ...], widths: dict[int, int], selected: bool, table: HparamTable) -> Row:
-    """Return the row of a run."""
+def table_row(
+    values: tuple[Any, ...], widths: dict[int, int], selected: bool, table: HparamTable, mark: str = ""
+) -> Row:
+    """Return the row of a run. mark: sign of a run with a failure, or blanks, before its name."""
     spans: list[Span] = []
     for index, width in widths.items():
         text = fit(cell_text(values[index], table.is_result(index)), width, keep="ends")
         role = Role.TEXT if index == 0 else Role.VALUE if table.is_result(index) else Role.MUTED
         text = text if index == 0 else text.strip().rjust(width)
         spans.append((_GAP + text, Role.ACCENT if selected else role))
-    return _joined(("▌" if selected else " ", Role.ACCENT), spans)
+    return _joined(("▌" if selected else " ", Role.ACCENT), (mark, Role.CRITICAL), spans)
 
 
-def _joined(sign: Span, spans: list[Span]) -> Row:
+def _joined(sign: Span, mark: Span, spans: list[Span]) -> Row:
     """Return the cells of a row with blanks between them, but not before the first one."""
     (first, role), *others = spans
-    return sign, (first.removeprefix(_GAP), role), *others
+    return sign, *([mark] if mark[0] else []), (first.removeprefix(_GAP), role), *others

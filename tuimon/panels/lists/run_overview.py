@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from tuimon.draw import FrameCache, render
-from tuimon.model.views import Rows, Size
+from tuimon.model.views import ChartView, Rows, Size
 from tuimon.panels._charts.curve_panel import metric_panel
 from tuimon.panels._charts.options import ChartOptions
 from tuimon.panels._charts.overlay_lines import overlay_lines
 from tuimon.panels._run_facts import loss_of, main_of, reward_of
+from tuimon.panels._text import plural
 from tuimon.panels.curves import LOSS, REWARD
 from tuimon.panels.lists.runs import Listing
 from tuimon.store import Run
@@ -27,7 +30,8 @@ def overview(runs: Sequence[Run], listing: Listing, grouped: bool, size: Size, f
     grouped: draw runs that differ only in their seed as one line.
     """
     marked = [run for run in runs if run.path in listing.marked]
-    known = [run for run in (runs if len(marked) < 2 else marked) if main_of(run) is not None][:MOST_RUNS]
+    every = [run for run in (runs if len(marked) < 2 else marked) if main_of(run) is not None]
+    known = every[:MOST_RUNS]
     lines = overlay_lines(known, known if grouped else (), grouped, listing.symbols, listing.markers)
     if len(known) < 2 or not lines or size.width < LEAST.width or size.height < LEAST.height:
         return ()
@@ -37,4 +41,8 @@ def overview(runs: Sequence[Run], listing: Listing, grouped: bool, size: Size, f
     else:
         panel = REWARD if rewards >= losses or rewards * 2 >= len(known) else LOSS
     options = ChartOptions(overlay=lines, y_range="robust")
-    return render(panel.view(known[0], size, listing.now, listing.symbols, options), size, listing.symbols, frames)
+    view = panel.view(known[0], size, listing.now, listing.symbols, options)
+    if isinstance(view, ChartView) and len(every) > len(known):
+        more = f"+{plural(len(every) - len(known), 'more run')}, not drawn"
+        view = replace(view, note=", ".join(filter(None, [more, view.note])))
+    return render(view, size, listing.symbols, frames)

@@ -29,29 +29,34 @@ def _rules(app: Dashboard) -> list[str]:
     return [rule_text(table) for table in app.settings.rules]
 
 
-def _add(app: Dashboard, text: str) -> None:
+def _add(app: Dashboard, text: str, unmatched: str = "") -> None:
+    """Add a rule. unmatched: the rule that was not added because it matches no metric; the same one again is added."""
     from tuimon.detectors._user_rules import detector_of, unmatched_rules
 
     text = " ".join(text.split())
     if not text:
         return
     try:
-        detector_of(text, "rule")
+        rule = detector_of(text, "rule")
     except UsageError as error:
         app.say(f"{str(error).removeprefix('rule: ')}; example: {_EXAMPLE}")
         return
     if text in _rules(app):
         app.say(f"{clean(text)} is a rule already")
         return
+    if text != unmatched and (messages := unmatched_rules([text], app.snapshot.runs)):
+        app.ask("save anyway", "", partial(_add, app, unmatched=text), text)
+        reason = messages[0].removeprefix(f"{clean(text)}: ")
+        app.say(f"Not saved: {reason}{'' if reason.endswith('?') else ';'} Enter again saves it")
+        return
     app.use_rules((*app.settings.rules, {"rule": text}))
     try:
         kept = f"saved in {home_relative(add_rule(text))}"
     except (UsageError, OSError) as error:
         kept = f"until tuimon ends only: {clean(str(error))}"
-    if unmatched := unmatched_rules([text], app.snapshot.runs):
-        app.say(f"Rule added, but {unmatched[0]}; {kept}")
-    else:
-        app.say(f"Rule added, {kept}; a lists its alerts")
+    matched = rule.matched_by_pattern(app.snapshot.runs)
+    checks = f" for {clean(matched[0])}{f' and {len(matched) - 1} more' if len(matched) > 1 else ''}" if matched else ""
+    app.say(f"Rule added{checks}, {kept}; a lists its alerts")
 
 
 def _remove(app: Dashboard, text: str) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from tuimon.analysis.comparing import seed_groups
+from tuimon.analysis.run_states import failures_of
 from tuimon.panels import plural, seed_group_key
 from tuimon.panels.lists.comparison import ahead
 from tuimon.panels.lists.run_groups import seed_titles
@@ -66,7 +67,9 @@ def _over(app: Dashboard) -> None:
         app.show_run(next((run for run in marked if run is app.run_shown), marked[0]))
     count = len(choice.marked)
     runs = "1 marked run is" if count == 1 else f"{count} marked runs are"
-    best = ahead(marked, app.state.symbols, choice.metric) if app.state.runs.over and len(marked) > 1 else ""
+    failures = failures_of([run.id for run in marked], app.snapshot.alerts)
+    is_compared = app.state.runs.over and len(marked) > 1
+    best = ahead(marked, app.state.symbols, choice.metric, failures) if is_compared else ""
     app.say(f"{runs} {'' if app.state.runs.over else 'no longer '}overlaid{f': {best}' if best else ''}")
 
 
@@ -107,7 +110,9 @@ def _compare(app: Dashboard) -> None:
     """Compare the `runs_to_compare`."""
     runs = runs_to_compare(app.snapshot, app.state.runs, app.run_selected)
     if len(runs) >= 2:
-        app.push_screen(screens.ComparisonScreen(runs, app.state.symbols, app.state.theme, app.screen.size.width))
+        state, width = app.state, app.screen.size.width
+        failures = failures_of([run.id for run in runs], app.snapshot.alerts)
+        app.push_screen(screens.ComparisonScreen(runs, failures, state.symbols, state.theme, width))
     elif len(app.snapshot.runs) < 2:
         app.say("Nothing to compare with: there is no other run")
     else:

@@ -27,14 +27,16 @@ class ComparisonScreen(RowsScreen):
         ("left_square_bracket", "skip_runs(-1)"),
     ]
 
-    def __init__(self, runs: Sequence[Run], symbols: Symbols, theme: str, width: int) -> None:
-        self._runs, self._symbols, self._skipped, self._now = runs, symbols, 0, time.time()
+    def __init__(self, runs: Sequence[Run], failures: Sequence[str], symbols: Symbols, theme: str, width: int) -> None:
+        self._runs, self._failures, self._symbols = runs, failures, symbols
+        self._skipped, self._now = 0, time.time()
         super().__init__(self._table(width), theme, [("] [", "runs")] if len(runs) > 2 else [])
 
     def _table(self, width: int) -> list[Row]:
         runs, more = self._runs[:MOST], len(self._runs) - MOST
         keys = "] shows the next, [ the one before"
-        rows = comparison_table(runs, self._now, self._symbols, width - PADDING, self._skipped, keys)
+        failures = self._failures[:MOST]
+        rows = comparison_table(runs, self._now, self._symbols, width - PADDING, self._skipped, keys, failures)
         text = f"{more} more runs are marked; at most {MOST} can be compared"
         return [*rows, *([(), ((text, Role.WARNING),)] if more > 0 else [])]
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tuimon.analysis.aligned_steps import common_step_name
+from tuimon.analysis.run_states import failures_of, state_sign
 from tuimon.draw.rows import fit_row, row_width
-from tuimon.model.views import Role, Row
+from tuimon.model.views import Role, Row, Symbols
 from tuimon.panels import plural
 from tuimon.panels.lists.hparam_rows import (
     Correlation,
@@ -42,6 +43,8 @@ class RunTable(Table):
         super().__init__()
         self.runs: list[tuple[Run, tuple[Any, ...]]] = []
         self.source: HparamTable | None = None
+        self.failed: frozenset[int] = frozenset()
+        """Ids of the runs with a failure, see `failures_of`."""
         self.sort, self.reverse = 0, False
         self.parallel: bool | None = None
         """Whether parallel coordinates are above the table; None: if the screen is wide."""
@@ -54,11 +57,17 @@ class RunTable(Table):
     def count(self) -> int:
         return len(self.runs)
 
-    def show(self, source: HparamTable, runs: list[tuple[Run, tuple[Any, ...]]], state: ViewState) -> None:
-        """Display the runs."""
+    def show(
+        self,
+        source: HparamTable,
+        runs: list[tuple[Run, tuple[Any, ...]]],
+        failed: frozenset[int],
+        state: ViewState,
+    ) -> None:
+        """Display the runs. failed: ids of those with a failure."""
         if source is not self.source or runs != self.runs:
             self._correlations = rank_correlations(source, runs)
-        self.source, self.runs, self._state = source, runs, state
+        self.source, self.runs, self.failed, self._state = source, runs, failed, state
         self.cursor = max(0, min(self.cursor, len(runs) - 1))
         self.draw()
 
@@ -74,11 +83,14 @@ class RunTable(Table):
         if correlations := correlation_row(source, self._correlations, width):
             picture.append(correlations)
         self.HEADS = 1 + len(picture)
-        widths = column_widths(source, width, self.sort)
-        rows = [*picture, head_row(source, widths, self.sort, self.reverse, state.symbols)]
-        rows += [
-            table_row(self.runs[index][1], widths, index == self.cursor, source) for index in self.scroll_to_cursor()
-        ]
+        sign = f"{state_sign('crashed', state.symbols is Symbols.ASCII)} "
+        blanks = " " * len(sign) if self.failed else ""
+        widths = column_widths(source, width - len(blanks), self.sort)
+        rows = [*picture, head_row(source, widths, self.sort, self.reverse, state.symbols, blanks)]
+        for index in self.scroll_to_cursor():
+            run, values = self.runs[index]
+            mark = sign if run.id in self.failed else blanks
+            rows.append(table_row(values, widths, index == self.cursor, source, mark))
         if not self.runs:
             rows.append(((" no run matches", Role.MUTED),))
         self.paint_filled([fit_row(row, width) for row in rows], state.theme)
@@ -119,7 +131,9 @@ class HparamsScreen(MetricTableScreen):
         words = self.query_text.lower().split()
         rows = sort_rows(self._source, table.sort, table.reverse) if self._source.columns else []
         rows = [row for row in rows if all(word in " ".join(map(cell_text, row[1])).lower() for word in words)]
-        table.show(self._source, rows, state)
+        failures = failures_of([run.id for run in runs], snapshot.alerts)
+        failed = frozenset(run.id for run, failure in zip(runs, failures, strict=True) if failure)
+        table.show(self._source, rows, failed, state)
         self.draw_lines(self._head(), state.theme)
 
     def _head(self) -> Row:
@@ -133,6 +147,10 @@ class HparamsScreen(MetricTableScreen):
         if not settings and not source.equal:
             whose = "this run" if len(source.rows) == 1 else "these runs"
             what = f"no settings in the logs of {whose}; a tracker, Hydra or config.yaml adds them"
+        failed = sum(run.id in self.table.failed for run, _ in self.table.runs)
+        if failed:
+            sign = state_sign("crashed", self.dashboard.state.symbols is Symbols.ASCII)
+            what += f"; {sign} {failed} {'is' if failed == 1 else 'are'} not healthy"
         head: Row = ((" Hyperparameters ", Role.TITLE), (f" {plural(self.table.count, 'run')}  {what}", Role.MUTED))
         if source.columns:
             head += (("  by ", Role.MUTED), (source.head(self.table.sort), Role.ACCENT))
