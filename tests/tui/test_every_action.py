@@ -256,6 +256,12 @@ async def test_enter_on_an_alert_opens_its_run_at_its_step(tmp_path: Path) -> No
             await pilot.press(key)
             await until(app, pilot, lambda s: "Alert 1 of 1: " in s and "step 30" in s)
             assert (app.board.panel.title, app.state.options.cursor) == ("loss", 30)
+        for keys in (("w",), ("M", "u"), ("a", "w")):
+            await pilot.press(*keys)
+            shown = await until(app, pilot, lambda s: "1 listed, unusual at 30  by distance" in s)
+            assert isinstance(app.screen, MetricBrowser)
+            assert app.screen.table.names == ("loss",), "the metrics that `at --unusual` prints"
+            await pilot.press("escape")
         await pilot.press("escape", "escape")
         await until(app, pilot, lambda s: "reward" in s and not app.board.zoomed)
 
@@ -433,6 +439,9 @@ async def test_charts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         t.done.add("copy_report")
         assert copied("".join(written)) == f"tuimon report {run.path} -o report.html"
         await t.press("next_alert", "previous_alert")
+        await t.press("changed")
+        assert (await t.on(MetricBrowser)).table.names == ()
+        assert "No metric differs clearly at" in text(t.app)
 
 
 async def test_runs(tmp_path: Path) -> None:
@@ -573,6 +582,8 @@ async def test_the_list_of_metrics(tmp_path: Path) -> None:
         assert table.selected == names[table.room]
         await t.press("metric_last")
         assert table.selected == names[-1]
+        await t.press("metric_unusual")
+        assert "No cursor: put it on a step" in text(t.app)
         await t.press("metric_sort_back")
         assert screen.sort == metric_sorts()[-1]
         await t.press("metric_sort", "metric_sort", "metric_sort")
