@@ -801,7 +801,8 @@ async def test_scatter(tmp_path: Path) -> None:
         assert len(t.app.screen_stack) == 1
 
 
-async def test_media(tmp_path: Path) -> None:
+async def test_media(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     async with tour(tmp_path, (80, 24), 1, "Media") as t:
         write_run(tmp_path / "sweep" / "seed00")
         await t.press("media")
@@ -823,7 +824,11 @@ async def test_media(tmp_path: Path) -> None:
         assert screen.table.cursor == 6
         await t.press("media_page_up", "media_last")
         assert screen.table.cursor == 6
-        await t.press("media_first", "media_filter")
+        await t.press("media_first", "media_save")
+        shown = await until(t.app, t.pilot, lambda s: "Saved tuimon-" in s)
+        (saved,) = tmp_path.glob("tuimon-*-grads-step-4.csv")
+        assert saved.name in shown
+        await t.press("media_filter")
         await t.type("note")
         await until(t.app, t.pilot, lambda s: "it is step 4" in s and "1 tag " in s)
         newer = tmp_path / "sweep" / "seed00" / "events.out.tfevents.2.host.1.0"
