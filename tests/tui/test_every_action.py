@@ -475,6 +475,14 @@ async def test_runs(tmp_path: Path) -> None:
         t.done.add("run_own_name")
         await t.type("mine")
         await until(t.app, t.pilot, lambda s: "mine: good #x" in s)
+        t.app.state.options = ChartOptions(cursor=10)
+        await t.press("run_note")
+        await t.type("lr lowered")
+        await until(t.app, t.pilot, lambda s: "step 10: lr lowered" in s and "╎" in s)
+        await t.pilot.press("C")
+        await until(t.app, t.pilot, lambda s: "notes at steps" in s and "1  step 10" in s and "lr lowered" in s)
+        await t.pilot.press("C", "e", *["backspace"] * 20, "enter")
+        await until(t.app, t.pilot, lambda s: "step 10: no note" in s and "╎" not in s)
         await t.press("over", "base")
         shown = t.app.run_shown
         assert shown is not None
