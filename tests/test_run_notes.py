@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from tuimon.commands import main
 from tuimon.errors import TuimonError
-from tuimon.run_notes import RunNote, note_of, notes, notes_file, save_note
+from tuimon.run_notes import RunNote, StepNote, note_of, notes, notes_file, save_note
 
 
 def test_words_and_tags_of_a_line() -> None:
@@ -21,6 +22,19 @@ def test_words_and_tags_of_a_line() -> None:
     assert RunNote(text="a").with_changes(name="n" * 99, tags=["t" * 99, ""]) == RunNote("n" * 40, "a", ("t" * 40,))
     assert "\x1b" not in RunNote("\x1b[31m", "\x1b]8;;", ("\u202e",)).line
     assert RunNote().line == ""
+
+
+def test_notes_at_steps_are_sorted_and_signed() -> None:
+    note = RunNote("own").with_step(20, " b  c ").with_step(10, "a").with_step(20, "d")
+    assert note == RunNote("own", steps=(StepNote(10, "a"), StepNote(20, "d")))
+    assert note.with_words("text #t").steps == note.steps, "the note about the run leaves them"
+    assert (note.at_step(20), note.at_step(5)) == ("d", "")
+    assert note.with_step(10, "").with_step(20, " ") == RunNote("own")
+    many = RunNote(steps=tuple(StepNote(step, "\x1b[31m") for step in range(500)))
+    assert [many.signed_steps[place][0] for place in (0, 8, 9, 34, 35, 499)] == ["1", "9", "a", "z", "+", "+"]
+    assert "\x1b" not in many.signed_steps[0][2]
+    with pytest.raises(TuimonError, match="at most 500"):
+        many.with_step(500, "x")
 
 
 def test_the_file_keeps_what_it_does_not_know() -> None:
@@ -63,10 +77,22 @@ def test_the_command_and_the_outputs(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert [line.split("  ")[1] for line in printed("note", runs).splitlines()] == ["mine: too high #base", "(no note)"]
     assert "has 2" in printed("note", runs, "x", expect=2)
     assert "one word" in printed("note", a, "--tag", "x y", expect=2)
-    note = {"name": "mine", "text": "too high", "tags": ["base"]}
+    assert printed("note", a, "lr lowered", "--step", "5").endswith("#base\n  1 step 5: lr lowered\n")
+    assert "  1 step 2: x\n  2 step 5: lr lowered" in printed("note", a, "x", "--step", "2")
+    assert "step 2" not in printed("note", a, "", "--step", "2")
+    assert "needs the text" in printed("note", a, "--step", "2", expect=2)
+    assert "needs the text" in printed("note", a, "x", "--step", "2", "--tag", "t", expect=2)
+    steps = [{"step": 5, "text": "lr lowered"}]
+    note = {"name": "mine", "text": "too high", "tags": ["base"], "steps": steps}
     assert [run["note"] for run in json.loads(printed("summary", runs, "--json"))["runs"]] == [note, None]
     assert [run["note"] for run in json.loads(printed("compare", runs, "--json"))["runs"]] == [note, None]
     assert "mine: too high #base" in printed("summary", a)
+    assert re.search(r"note 1 +step 5: lr lowered", printed("summary", a))
+    printed("report", a, "-o", str(tmp_path / "page.html"))
+    report = (tmp_path / "page.html").read_text()
+    assert "step 5: lr lowered" in report
+    assert 'class="mark mark-note"' in report
+    (tmp_path / "page.html").unlink()
     assert "mine: too high #base" in printed("compare", runs)
     for command in (["report", runs, "-o"], ["compare", runs, "--html"]):
         page = tmp_path / "page.html"
@@ -74,5 +100,6 @@ def test_the_command_and_the_outputs(tmp_path: Path, capsys: pytest.CaptureFixtu
         assert "mine: too high #base" in page.read_text()
         page.unlink()
     assert sorted(tmp_path.rglob("*")) == before, "nothing is written beside the logs"
-    assert "(no note)" in printed("note", a, "", "--untag", "base", "--name", "")
+    assert "notes at steps:" in printed("note", a, "", "--untag", "base", "--name", "")
+    assert "(no note)" in printed("note", a, "", "--step", "5")
     assert note_of(a) == RunNote()

@@ -1,4 +1,4 @@
-"""The user's notes about runs: a name of one's own, a line of text and tags for each run.
+"""The user's notes about runs: a name of one's own, a line of text, tags, and notes at steps for each run.
 
 `$XDG_STATE_HOME/tuimon/notes.json` holds them by the path of the run, as saved views hold their choices of runs;
 nothing is written next to the logs. An invalid entry, written by another version or edited by hand, is ignored.
@@ -20,6 +20,16 @@ from tuimon.text import clean
 _LONGEST, _LONGEST_WORD = 300, 40
 """Maximum characters of a text, and of a name or a tag."""
 _MOST_BYTES = 16 << 20
+_MOST_STEPS = 500
+_SIGNS = "123456789abcdefghijklmnopqrstuvwxyz"
+"""Signs of the notes at steps in charts and lists, in the order of their steps; further ones have "+"."""
+
+
+class StepNote(Struct, frozen=True, order=True):
+    """A note at a step of a run."""
+
+    step: int
+    text: str
 
 
 class RunNote(Struct, frozen=True, omit_defaults=True):
@@ -29,6 +39,14 @@ class RunNote(Struct, frozen=True, omit_defaults=True):
     """Name of one's own for the run."""
     text: str = ""
     tags: tuple[str, ...] = ()
+    steps: tuple[StepNote, ...] = ()
+    """Notes at steps, ascending; at most one at a step."""
+
+    @property
+    def signed_steps(self) -> list[tuple[str, int, str]]:
+        """(sign, step, cleaned text) of the notes at steps."""
+        signs = _SIGNS + "+" * max(len(self.steps) - len(_SIGNS), 0)
+        return [(sign, note.step, clean(note.text, _LONGEST)) for sign, note in zip(signs, self.steps, strict=False)]
 
     @property
     def line(self) -> str:
@@ -53,10 +71,23 @@ class RunNote(Struct, frozen=True, omit_defaults=True):
         new = (self.name if name is None else name, self.text if text is None else text)
         short = [" ".join(_encodable(part).split()) for part in new]
         known = dict.fromkeys(_encodable(tag).strip()[:_LONGEST_WORD] for tag in (self.tags if tags is None else tags))
-        return RunNote(short[0][:_LONGEST_WORD], short[1][:_LONGEST], tuple(filter(None, known)))
+        return RunNote(short[0][:_LONGEST_WORD], short[1][:_LONGEST], tuple(filter(None, known)), self.steps)
+
+    def at_step(self, step: int) -> str:
+        """Return the text of the note at a step; "" if there is none."""
+        return next((note.text for note in self.steps if note.step == step), "")
+
+    def with_step(self, step: int, text: str) -> RunNote:
+        """Return the note with this text at a step; "" removes it. Raises TuimonError if there are too many."""
+        text = " ".join(_encodable(text).split())[:_LONGEST]
+        others = [note for note in self.steps if note.step != step]
+        if text and len(others) >= _MOST_STEPS:
+            raise TuimonError(f"a run has at most {_MOST_STEPS} notes at steps", "Remove one with an empty text.")
+        steps = sorted([*others, *([StepNote(step, text)] if text else [])])
+        return RunNote(self.name, self.text, self.tags, tuple(steps))
 
 
-_NONE = RunNote()
+NO_NOTE = RunNote()
 
 
 def _encodable(text: str) -> str:
@@ -81,14 +112,14 @@ def note_of(path: str) -> RunNote:
 
 def note_in(known: Mapping[str, RunNote], path: str) -> RunNote:
     """Return the note about the run with a path among these notes; an empty note if there is none."""
-    return known.get(_encodable(path), _NONE)
+    return known.get(_encodable(path), NO_NOTE)
 
 
 def save_note(path: str, note: RunNote) -> None:
     """Save the note about a run; an empty note removes it. Raises OSError, and TuimonError if the file is damaged."""
     file = notes_file()
     path, saved = _encodable(path), _content(file)
-    if note == _NONE:
+    if note == NO_NOTE:
         saved.pop(path, None)
     else:
         saved[path] = _encoded(note)

@@ -10,7 +10,7 @@ import pytest
 from conftest import DATA
 
 from tuimon.commands import main
-from tuimon.exports.around import around, as_text
+from tuimon.exports.around import around, as_text, first_unusual
 from tuimon.monitor.local import open_run
 
 
@@ -78,6 +78,12 @@ def test_values_near_the_largest_float_have_deviations(tmp_path: Path) -> None:
     [entry] = around(run, 39)
     # The median is the one of both values that occurs 20 times, and the other one is as far as 19 of 39 values.
     assert (entry.deviations, entry.as_far) == (pytest.approx(-1.96), 19)
+
+
+def test_the_first_unusual_step_is_at_most_eight_points_after_an_onset(tmp_path: Path) -> None:
+    write_metrics(tmp_path, [1.0 + 0.01 * (step % 3) for step in range(60)] + [9.0] * 20)
+    (run,) = open_run(str(tmp_path)).runs
+    assert [first_unusual(run, "loss", step) for step in (60, 57, 52, 51, 200)] == [60, 60, 60, 51, 200]
 
 
 def write_metrics(directory: Path, values: Sequence[float], name: str = "loss") -> None:

@@ -285,6 +285,13 @@ def test_reward_that_drops_and_recovers() -> None:
     assert 1000 < alert.step < 1080
 
 
+def test_reward_that_never_rose_before_it_fell_has_lost_no_gain() -> None:
+    reward = np.concatenate((noisy(0.6, 100, 0.05), noisy(0.02, 40, 0.05)))
+    alert = only(run_of(reward=reward), "reward_drop")
+    assert "gain" not in alert.message
+    assert f"(it began at {np.median(reward[:9]):.4g})" in alert.message
+
+
 def test_plateau_is_information_and_not_reported_near_the_maximum() -> None:
     reward = np.concatenate((np.linspace(0.1, 0.5, 60), np.full(200, 0.5))) + noisy(0.002, 260, 1.0)
     alert = only(run_of(reward=reward), "plateau")

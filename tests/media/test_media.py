@@ -14,11 +14,12 @@ from support.written_media import write_run
 
 from tuimon.commands import main
 from tuimon.exports.schemas import schema_text
-from tuimon.media import Distribution, Kind, PrecisionRecall
+from tuimon.media import Distribution, Item, Kind, Part, PrecisionRecall
 from tuimon.media.library import MAX_KEPT, Tag, read_media
 from tuimon.media.limits import MAX_BUCKETS, distribution
 from tuimon.media.readers._numbers import tensor as read_tensor
 from tuimon.media.rows import HEAT, detail_rows
+from tuimon.media.saving import can_save, save
 from tuimon.media.shape import area_under, mean, quantile, rebucket, total
 
 DATA = Path(__file__).parent.parent / "data"
@@ -51,6 +52,38 @@ def test_every_kind_of_an_event_file(tmp_path: Path) -> None:
     assert [(item.size, item.detail) for item in tags["img"].items] == [(100 + step, "1×1") for step in range(5)]
     assert tags["sound"].items[0].detail == "2.5 s"
     assert list(by_tag(tmp_path, Kind.TEXT)) == ["note"]
+
+
+def test_content_is_saved_as_it_was_logged_and_never_over_a_file(tmp_path: Path) -> None:
+    tags = by_tag(write_run(tmp_path / "run"))
+
+    def name_file(end: str) -> Path:
+        return tmp_path / f"saved{end}"
+
+    (picture,) = save(tags["img"].items[3], name_file)
+    assert (picture.name, picture.read_bytes()) == ("saved-img-step-3.bin", b"\x15" * 103)
+    with pytest.raises(FileExistsError):
+        save(tags["img"].items[3], name_file)
+    (table,) = save(tags["weights"].items[0], name_file)
+    shape = tags["weights"].items[0].content
+    assert isinstance(shape, Distribution)
+    head, *rows = table.read_text().splitlines()
+    assert head == "low,high,count"
+    assert [tuple(map(float, row.split(","))) for row in rows] == [
+        *zip(shape.edges, shape.edges[1:], shape.counts, strict=False)
+    ]
+    assert save(tags["pr"].items[0], name_file)[0].read_text() == "precision,recall\n0.75,1.0\n1.0,0.5\n"
+    assert can_save(tags["sound"].items[0])
+    assert not can_save(tags["note"].items[0])
+    (tmp_path / "a").write_bytes(b"\x89PNG\r\n")
+    (tmp_path / "b.wav").write_bytes(b"not known")
+    both = Item(Kind.IMAGE, "../x y/\x1b", 7, 4, parts=tuple(Part(str(tmp_path / name)) for name in ("a", "b.wav")))
+    assert [path.name for path in save(both, name_file)] == ["saved-x-y-step-7-1.png", "saved-x-y-step-7-2.wav"]
+    (log,) = (tmp_path / "run").iterdir()
+    log.write_bytes(log.read_bytes()[:200])
+    with pytest.raises(OSError, match="the log file has changed"):
+        save(tags["img"].items[4], name_file)
+    assert not (tmp_path / "saved-img-step-4.bin").exists()
 
 
 def test_a_damaged_file_loses_only_the_damaged_record(tmp_path: Path) -> None:

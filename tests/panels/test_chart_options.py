@@ -21,10 +21,11 @@ from tuimon.draw.window import Window, panned, zoomed
 from tuimon.model.alerts import Alert
 from tuimon.model.events import Columns, SegmentStarted
 from tuimon.model.views import Axis, ChartView, Line, Role, Size, Symbols
-from tuimon.panels import ChartOptions, metric_panel, with_alert_marks
+from tuimon.panels import ChartOptions, metric_panel, with_alert_marks, with_note_marks
 from tuimon.panels._charts.overlay_lines import OverlayLine
 from tuimon.panels._text import change_span
 from tuimon.panels.curves import PANELS
+from tuimon.run_notes import RunNote, StepNote
 from tuimon.store import Run, Store
 from tuimon.store.aggregates import MeanVariance
 from tuimon.text import cell_width
@@ -311,6 +312,15 @@ def test_an_alert_is_marked_at_its_start_on_the_chart_of_its_metric() -> None:
     assert with_alert_marks(other, run, alerts, ChartOptions()) is other
     late = chart(run, ChartOptions(window=Window(3.0, 9.0)))
     assert with_alert_marks(late, run, alerts, ChartOptions()).marks == (), "it began before the window"
+
+
+def test_notes_at_steps_are_marked_in_every_chart_of_the_run() -> None:
+    run = run_of({"m": (list(range(10)), [1.0] * 10), "other": (list(range(10)), [1.0] * 10)})
+    note = RunNote(text="run", steps=(StepNote(4, "a"), StepNote(7, "b"), StepNote(99, "later")))
+    for view in (chart(run, ChartOptions()), chart(run, ChartOptions(), "other")):
+        marks = with_note_marks(view, run, note, ChartOptions()).marks
+        assert [(mark.kind, mark.x, mark.label) for mark in marks] == [("note", 4.0, "1"), ("note", 7.0, "2")]
+        assert with_note_marks(view, run, RunNote(text="run"), ChartOptions()) is view
 
 
 def test_a_full_screen_chart_marks_evaluations() -> None:

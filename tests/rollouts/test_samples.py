@@ -152,8 +152,14 @@ def test_the_worst_are_those_of_training_unless_another_split_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = _verl(tmp_path)
-    assert [sample["reward"] for sample in _samples(path, capsys, "--worst", "3")] == [0.5, 0.5, 0.6]
-    assert {sample["split"] for sample in _samples(path, capsys, "--worst", "3", "--split", "all")} == {"validation"}
+    assert [(sample["step"], sample["reward"]) for sample in _samples(path, capsys, "--worst", "3")] == [
+        (10, 0.5),
+        (10, 0.6),
+    ]
+    assert [sample["reward"] for sample in _samples(path, capsys, "--worst", "3", "--steps", "9-")] == [0.5, 0.5, 0.6]
+    assert {sample["split"] for sample in _samples(path, capsys, "--worst", "2", "--split", "all")} == {"validation"}
+    assert main(["samples", str(path), "--steps", "-8"]) == 3
+    assert "of these steps at or below" in capsys.readouterr().err
     assert len(_samples(path, capsys, "--split", "validation")) == 4
     assert [sample["reward"] for sample in _samples(path / "validation", capsys, "--best", "1")] == [0.1]
 
@@ -161,11 +167,25 @@ def test_the_worst_are_those_of_training_unless_another_split_is_named(
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        (["--best", "1"], "searched 6 texts (train, steps 1 to 3): the first 1 of 4 texts with reward 1"),
-        (["--best", "3"], "searched 6 texts (train, steps 1 to 3): the first 3 of 4 texts with reward 1"),
-        (["--best", "4"], "searched 6 texts (train, steps 1 to 3)"),
-        (["--worst", "1"], "searched 6 texts (train, steps 1 to 3)"),
-        (["--worst", "4"], "searched 6 texts (train, steps 1 to 3): the first 2 of 4 texts with reward 1"),
+        (
+            ["--steps", "0-", "--best", "1"],
+            "searched 6 texts (train, steps 1 to 3): the first 1 of 4 texts with reward 1",
+        ),
+        (
+            ["--steps", "0-", "--best", "3"],
+            "searched 6 texts (train, steps 1 to 3): the first 3 of 4 texts with reward 1",
+        ),
+        (["--steps", "0-", "--best", "4"], "searched 6 texts (train, steps 1 to 3)"),
+        (["--steps", "0-", "--worst", "1"], "searched 6 texts (train, steps 1 to 3)"),
+        (
+            ["--steps", "0-", "--worst", "4"],
+            "searched 6 texts (train, steps 1 to 3): the first 2 of 4 texts with reward 1",
+        ),
+        (["--steps", "1-2", "--worst", "1"], "searched 4 texts (train, steps 1 to 2)"),
+        (
+            ["--best", "1"],
+            "searched 2 texts (train, step 3; --steps 1-3 searches all): the first 1 of 2 texts with reward 1",
+        ),
         (["--best", "1", "--step", "2"], "searched 2 texts (train, step 2)"),
     ],
 )
@@ -214,7 +234,8 @@ def test_groups_have_the_label_of_the_screen_and_searches_are_over_all_steps(
     assert responses("--group", "3") == ["Wait 1", "Wait 2"]
     assert responses("--search", "wait") == ["Wait 1", "Wait 2"]
     assert responses("--search", "4?") == ["no 410", "no 411", "no 420", "no 421"]  # in the prompt
-    assert responses("--search", "re:no 3.1", "--worst", "2") == ["no 311", "no 321"]
+    assert responses("--search", "re:no 3.1", "--worst", "2") == ["no 321"]
+    assert responses("--search", "re:no 3.1", "--worst", "2", "--steps", "1-") == ["no 311", "no 321"]
     assert responses("--search", "length<7", "--group", "q3", "--step", "1") == ["no 310", "no 311"]
     assert main(["samples", str(tmp_path), "--search", "Wait", "--markdown"]) == 0
     assert capsys.readouterr().out.count("###") == 2

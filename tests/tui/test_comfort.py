@@ -125,6 +125,10 @@ QUERIES = {
     "spike": "alerts",
     "jump": "alerts",
     "outlier": "alerts",
+    "changed together": "changed",
+    "moved together": "changed",
+    "what else changed": "changed",
+    "correlated": "changed",
     "smooth": "smoother",
     "zoom in": "closer",
     "learning rate": "show learning rate",
@@ -307,7 +311,7 @@ def test_numbers_that_are_not_read_are_a_notice_of_the_run_that_is_shown(tmp_pat
     assert "  not read: `tokens 1,000` (in all of the first 10 lines) of train.log" in notices
     assert not any("not read" in line for entry in note_entries(snapshot, None) for line, _ in entry.row)
     heads = ["".join(text for text, _ in next(note_entries(snapshot, None, brief)).row) for brief in (False, True)]
-    assert heads == ["Alerts   Enter opens the run at the step, L its log", "Alerts"]
+    assert heads == ["Alerts   Enter opens the run at the step, L its log, w what changed with it", "Alerts"]
 
 
 @pytest.mark.parametrize(

@@ -256,6 +256,12 @@ async def test_enter_on_an_alert_opens_its_run_at_its_step(tmp_path: Path) -> No
             await pilot.press(key)
             await until(app, pilot, lambda s: "Alert 1 of 1: " in s and "step 30" in s)
             assert (app.board.panel.title, app.state.options.cursor) == ("loss", 30)
+        for keys in (("w",), ("M", "u"), ("a", "w")):
+            await pilot.press(*keys)
+            shown = await until(app, pilot, lambda s: "1 listed, unusual at 30  by distance" in s)
+            assert isinstance(app.screen, MetricBrowser)
+            assert app.screen.table.names == ("loss",), "the metrics that `at --unusual` prints"
+            await pilot.press("escape")
         await pilot.press("escape", "escape")
         await until(app, pilot, lambda s: "reward" in s and not app.board.zoomed)
 
@@ -433,6 +439,9 @@ async def test_charts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         t.done.add("copy_report")
         assert copied("".join(written)) == f"tuimon report {run.path} -o report.html"
         await t.press("next_alert", "previous_alert")
+        await t.press("changed")
+        assert (await t.on(MetricBrowser)).table.names == ()
+        assert "No metric differs clearly at" in text(t.app)
 
 
 async def test_runs(tmp_path: Path) -> None:
@@ -466,6 +475,14 @@ async def test_runs(tmp_path: Path) -> None:
         t.done.add("run_own_name")
         await t.type("mine")
         await until(t.app, t.pilot, lambda s: "mine: good #x" in s)
+        t.app.state.options = ChartOptions(cursor=10)
+        await t.press("run_note")
+        await t.type("lr lowered")
+        await until(t.app, t.pilot, lambda s: "step 10: lr lowered" in s and "╎" in s)
+        await t.pilot.press("C")
+        await until(t.app, t.pilot, lambda s: "notes at steps" in s and "1  step 10" in s and "lr lowered" in s)
+        await t.pilot.press("C", "e", *["backspace"] * 20, "enter")
+        await until(t.app, t.pilot, lambda s: "step 10: no note" in s and "╎" not in s)
         await t.press("over", "base")
         shown = t.app.run_shown
         assert shown is not None
@@ -573,6 +590,8 @@ async def test_the_list_of_metrics(tmp_path: Path) -> None:
         assert table.selected == names[table.room]
         await t.press("metric_last")
         assert table.selected == names[-1]
+        await t.press("metric_unusual")
+        assert "No cursor: put it on a step" in text(t.app)
         await t.press("metric_sort_back")
         assert screen.sort == metric_sorts()[-1]
         await t.press("metric_sort", "metric_sort", "metric_sort")
@@ -790,7 +809,8 @@ async def test_scatter(tmp_path: Path) -> None:
         assert len(t.app.screen_stack) == 1
 
 
-async def test_media(tmp_path: Path) -> None:
+async def test_media(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     async with tour(tmp_path, (80, 24), 1, "Media") as t:
         write_run(tmp_path / "sweep" / "seed00")
         await t.press("media")
@@ -812,7 +832,11 @@ async def test_media(tmp_path: Path) -> None:
         assert screen.table.cursor == 6
         await t.press("media_page_up", "media_last")
         assert screen.table.cursor == 6
-        await t.press("media_first", "media_filter")
+        await t.press("media_first", "media_save")
+        shown = await until(t.app, t.pilot, lambda s: "Saved tuimon-" in s)
+        (saved,) = tmp_path.glob("tuimon-*-grads-step-4.csv")
+        assert saved.name in shown
+        await t.press("media_filter")
         await t.type("note")
         await until(t.app, t.pilot, lambda s: "it is step 4" in s and "1 tag " in s)
         newer = tmp_path / "sweep" / "seed00" / "events.out.tfevents.2.host.1.0"

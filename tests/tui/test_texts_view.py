@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import os
 import threading
 from collections.abc import Sequence
@@ -15,14 +16,15 @@ from support.dashboard import PatientPilot, copied, opened, text, until
 from support.written_texts import ATTEMPTS, PROMPTS, mean_reward, row, write_run, write_step
 
 from tuimon.config import Settings
-from tuimon.model.views import Row
+from tuimon.model.views import Row, Symbols
 from tuimon.monitor.local import open_run
 from tuimon.monitor.process import ReaderProcess
 from tuimon.rollouts import Sample
 from tuimon.rollouts.library import Entry, Library
+from tuimon.rollouts.overview import StepNumbers
 from tuimon.tui.app import TuimonApp
 from tuimon.tui.opening import expects_metrics
-from tuimon.tui.screens.text_list import component_head
+from tuimon.tui.screens.text_list import component_head, step_row
 from tuimon.tui.screens.text_pane import sample_rows
 from tuimon.tui.screens.texts_view import TextsScreen
 
@@ -437,6 +439,22 @@ async def test_a_run_without_texts_names_the_option(tmp_path: Path) -> None:
 )
 def test_heads_of_parts_of_the_reward_begin_with_their_own_words(name: str, head: str) -> None:
     assert component_head(name) == head
+
+
+def test_a_step_without_a_counted_text_has_no_numbers() -> None:
+    numbers = StepNumbers(20, 0, 24, math.nan, math.nan, 0, 0, "reward")
+    shown = "".join(part for part, _ in step_row(numbers, "reward", 0.0, 1.0, False, Symbols.ASCII, 80))
+    assert shown.split() == ["20", "0/24"]
+
+
+@pytest.mark.parametrize(
+    ("group", "label", "shown"),
+    [("q", "3", "group 3"), ("problem-of-2024", "3", "group 3 (problem-of-2024)"), ("p7", "p7", "group p7")],
+)
+def test_a_group_has_the_label_of_the_list_beside_its_text(group: str, label: str, shown: str) -> None:
+    sample = Sample("rollouts/1.jsonl", 1, "train", group, 1.0, "a", "q")
+    rows = sample_rows(sample, 100, 0, False, None, label)
+    assert "".join(part for part, _ in rows[1]).endswith(f"  {shown}")
 
 
 async def test_the_footer_offers_texts_only_if_the_run_has_some(tmp_path: Path) -> None:

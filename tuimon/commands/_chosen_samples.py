@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
@@ -32,7 +33,9 @@ class ChosenSamples:
         self._groups: dict[str, None] = {}
         """Identifiers of the groups of the chosen steps and splits, if one group is asked for."""
         self._number = int(options.group) if (options.group or "").isdecimal() else None
-        self._step = None if options.prompts else options.step
+        self._range = options.steps or (-math.inf, math.inf)
+        if options.step is not None and not options.prompts:
+            self._range = options.step, options.step
         self._has_labels = options.group is not None or not (options.json or options.markdown)
         try:
             self._test = query_test(options.search) if options.search else None
@@ -56,7 +59,7 @@ class ChosenSamples:
             self._splits.add(sample.split)
             if sample.step is not None:
                 self._steps.add(sample.step)
-            if self._step not in (None, sample.step) or options.split not in (None, "all", sample.split):
+            if not self._is_in_range(sample.step) or options.split not in (None, "all", sample.split):
                 continue
             self._in_step += 1
             group = group_of(sample) if self._has_labels else ""
@@ -77,6 +80,11 @@ class ChosenSamples:
                 by_number.append(sample)
         if options.group is not None and options.group not in self._groups:
             yield from by_number
+
+    def _is_in_range(self, step: int | None) -> bool:
+        """Return whether the samples of a step are chosen; those without a step are if no step is named."""
+        first, last = self._range
+        return first <= step <= last if step is not None else first == -math.inf
 
     def label(self, sample: Sample) -> str:
         """Return the label of the group of a sample that was yielded, as the texts view shows it."""
@@ -105,6 +113,10 @@ class ChosenSamples:
             known = f"{len(self._steps)} steps have texts" if len(self._steps) > 1 else "One step has texts"
             hint = f"{known}; nearest: {', '.join(map(str, nearest))}." if nearest else "The texts have no step."
             return NothingFound(f"No generated texts of step {options.step} at or below {path}.", hint)
+        if options.steps is not None and not any(map(self._is_in_range, self._steps)):
+            known = f"{min(self._steps)} to {max(self._steps)}" if self._steps else ""
+            hint = f"The texts are of the steps {known}." if known else "The texts have no step."
+            return NothingFound(f"No generated texts of these steps at or below {path}.", hint)
         if not self._in_step:
             return NothingFound(
                 f"No generated texts of this split at or below {path}: {options.split}.",

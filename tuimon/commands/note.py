@@ -8,6 +8,7 @@ from tuimon.commands import Command
 from tuimon.commands._remote import add_remote
 from tuimon.commands._shared import checked_paths
 from tuimon.errors import ExitCode, UsageError
+from tuimon.run_notes import RunNote
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,37 +17,56 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", metavar="N", help='a name of your own for the run; "" removes it')
     parser.add_argument("--tag", action="append", default=[], metavar="T", help="add a tag; may be repeated")
     parser.add_argument("--untag", action="append", default=[], metavar="T", help="remove a tag; may be repeated")
+    parser.add_argument(
+        "--step", type=int, metavar="N", help='write TEXT at step N, where charts show it; "" removes it'
+    )
     add_remote(parser)
 
 
 def _run(options: argparse.Namespace) -> int:
     from tuimon.commands._reading import read_logs
     from tuimon.run_notes import note_of, save_note
-    from tuimon.text import clean, shown_path
+    from tuimon.text import clean
 
     runs = read_logs(checked_paths([options.path], options=options)).snapshot().runs
     tags = [*options.tag, *options.untag]
     if any(not tag or any(character.isspace() for character in tag) for tag in tags):
         raise UsageError("a tag is one word", "Name several with --tag A --tag B.")
+    if options.step is not None and (options.text is None or options.name is not None or tags):
+        raise UsageError("--step needs the text of the note, and neither a name nor tags")
     if options.text is None and options.name is None and not tags:
         for run in runs:
-            print(f"{shown_path(run.path)}  {note_of(run.path).line or '(no note)'}")
+            _print(run.path, note_of(run.path))
         return ExitCode.OK
     if len(runs) != 1:
         raise UsageError(
             f"a note is about one run; {clean(options.path)} has {len(runs)}", "Name the directory or the log of one."
         )
     note = note_of(runs[0].path)
+    if options.step is not None:
+        note = note.with_step(options.step, options.text)
+        save_note(runs[0].path, note)
+        _print(runs[0].path, note)
+        return ExitCode.OK
     kept = [tag for tag in (*note.tags, *options.tag) if tag not in options.untag]
     note = note.with_changes(options.name, options.text, kept)
     save_note(runs[0].path, note)
-    print(f"{shown_path(runs[0].path)}  {note.line or '(no note)'}")
+    _print(runs[0].path, note)
     return ExitCode.OK
+
+
+def _print(path: str, note: RunNote) -> None:
+    from tuimon.text import shown_path
+
+    print(f"{shown_path(path)}  {note.line or ('notes at steps:' if note.steps else '(no note)')}")
+    for sign, step, text in note.signed_steps:
+        print(f"  {sign} step {step}: {text}")
 
 
 _EXAMPLES = """\
   tuimon note RUN                                print the notes of the runs below RUN
   tuimon note RUN "lr too high" --tag todo       write a line about the run, and add a tag
+  tuimon note RUN "lr lowered here" --step 120   write a line at a step, which charts show
   tuimon note RUN --name baseline                give the run a name of your own
 """
 COMMAND = Command("note", "write a note, tags and a name of your own for a run", _arguments, _run, _EXAMPLES)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tuimon.commands import Command
 from tuimon.commands._remote import add_remote, copy_texts, hide_mirrors
-from tuimon.commands._shared import checked_paths
+from tuimon.commands._shared import checked_paths, step_range
 from tuimon.commands._stderr import Progress, interruptible
 from tuimon.errors import ExitCode, UsageError
 
@@ -24,10 +24,14 @@ _SOURCES = 3
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", help="a directory, or a file with samples")
-    parser.add_argument("--step", type=int, metavar="N", help="only the samples of step N")
+    steps = parser.add_mutually_exclusive_group()
+    steps.add_argument("--step", type=int, metavar="N", help="only the samples of step N")
+    within = "only the samples of these steps, both included; either may be left out"
+    steps.add_argument("--steps", type=step_range, metavar="FIRST-LAST", help=within)
     order = parser.add_mutually_exclusive_group()
-    order.add_argument("--worst", type=int, metavar="K", help="only the K samples with the lowest reward")
-    order.add_argument("--best", type=int, metavar="K", help="only the K samples with the highest reward")
+    of_last = "reward: of the last step, unless --step or --steps is given"
+    order.add_argument("--worst", type=int, metavar="K", help=f"only the K samples with the lowest {of_last}")
+    order.add_argument("--best", type=int, metavar="K", help=f"only the K samples with the highest {of_last}")
     prompts = "one row per prompt: its change from the first to the last step (to --step N) with it, losses first"
     order.add_argument("--prompts", action="store_true", help=prompts)
     parser.add_argument(
@@ -64,8 +68,10 @@ def _run(options: argparse.Namespace) -> int:
     count = options.worst if options.worst is not None else options.best
     of_all: dict[tuple[int | None, str], _Rewards] = {}
     extreme = None
+    of_last = options.step is None and options.steps is None
     if count is not None:
-        extreme = _extreme(_counted(samples, of_all), max(0, count), options.worst is None, options.split is None)
+        counted = _counted(samples, of_all)
+        extreme = _extreme(counted, max(0, count), options.worst is None, options.split is None, of_last)
         samples = iter(extreme.samples)
     printed = 0
     if options.prompts:
@@ -84,7 +90,7 @@ def _run(options: argparse.Namespace) -> int:
         for step, split in sorted(parts, key=lambda key: (key[0] is None, key[0] or 0, key[1])):
             sys.stdout.writelines(parts[step, split].lines(step, split, path, of_all.get((step, split))))
         if extreme is not None and extreme.samples:
-            print(_searched(extreme, of_all))
+            print(_searched(extreme, of_all, of_last))
     progress.close()
     for problem in problems:
         print(f"tuimon: cannot read {clean(problem)}", file=sys.stderr)
@@ -118,17 +124,25 @@ class _Extreme(NamedTuple):
     """Number of further samples with the reward of the last one."""
 
 
-def _extreme(samples: Iterable[Sample], count: int, best: bool, one_split: bool) -> _Extreme:
+def _extreme(samples: Iterable[Sample], count: int, best: bool, one_split: bool, of_last: bool) -> _Extreme:
     """Return the first of the samples with the lowest or highest rewards. one_split: only those of training, if it has
-    any."""
+    any; of_last: only those of the last step that has rewards."""
     import heapq
 
+    newest: dict[str, float] = {}  # split → last step so far, if only that counts
     kept: dict[str, list[tuple[float, int, Sample]]] = {}
     omitted: dict[str, tuple[float, int]] = {}  # split → (reward of the last one kept, number of those left out)
     for number, sample in enumerate(samples):
         if sample.reward is None or math.isnan(sample.reward) or not count:
             continue
         split = sample.split if one_split else ""
+        step = sample.step if of_last and sample.step is not None else -1
+        if step < newest.get(split, step):
+            continue
+        if step > newest.get(split, step):
+            kept.pop(split, None)
+            omitted.pop(split, None)
+        newest[split] = step
         heap = kept.setdefault(split, [])
         entry = (sample.reward if best else -sample.reward, -number, sample)
         if len(heap) < count:
@@ -145,16 +159,22 @@ def _extreme(samples: Iterable[Sample], count: int, best: bool, one_split: bool)
     return _Extreme(ordered, split, equal if heap and reward == heap[0][0] else 0)
 
 
-def _searched(extreme: _Extreme, of_all: dict[tuple[int | None, str], _Rewards]) -> str:
-    """Return which samples were searched, and how many have the reward of the last one that is printed."""
+def _searched(extreme: _Extreme, of_all: dict[tuple[int | None, str], _Rewards], of_last: bool) -> str:
+    """Return which samples were searched, and how many have the reward of the last one that is printed. of_last: only
+    those of its step were searched."""
     searched = {key: rewards for key, rewards in of_all.items() if extreme.split in ("", key[1])}
+    known = [step for step, _ in searched if step is not None]
+    last_step = extreme.samples[-1].step
+    if of_last:
+        searched = {key: rewards for key, rewards in searched.items() if key[0] == last_step}
     steps = [step for step, _ in searched if step is not None]
     words = sorted({split for _, split in searched})
     if steps:
         first, last = min(steps), max(steps)
         words.append(f"step {first}" if first == last else f"steps {first} to {last}")
+    more = f"; --steps {min(known)}-{max(known)} searches all" if of_last and len(set(known)) > 1 else ""
     count = sum(rewards.count for rewards in searched.values())
-    line = f"searched {count} text{'s' if count != 1 else ''} ({', '.join(words)})"
+    line = f"searched {count} text{'s' if count != 1 else ''} ({', '.join(words)}{more})"
     if extreme.omitted:
         reward = extreme.samples[-1].reward
         printed = sum(sample.reward == reward for sample in extreme.samples)
@@ -233,10 +253,11 @@ def _line(sample: Sample, label: str) -> str:
 
 _EXAMPLES = """\
   tuimon samples RUN                       step, reward, length, group and first words of each text
-  tuimon samples RUN --step 40 --worst 5   the five texts of step 40 with the lowest reward
+  tuimon samples RUN --worst 5             the five texts of the last step with the lowest reward
+  tuimon samples RUN --steps 1-40 --best 5 the five texts of steps 1 to 40 with the highest reward
   tuimon samples RUN --search 're:\\d'      the texts of all steps that match an expression
   tuimon samples RUN --prompts             which prompts got worse over the run
   tuimon samples RUN --json                one JSON object per text
-  tuimon samples RUN --best 3 --markdown   the three best texts as Markdown
+  tuimon samples RUN --best 3 --markdown   the three best texts of the last step as Markdown
 """
 COMMAND = Command("samples", "print the texts that the model has generated", _arguments, _run, _EXAMPLES)

@@ -22,6 +22,7 @@ _REPLACED = {
     "~": "…±≈",
     "0": "∅",
     "'": "°",
+    ";": "╎",
 }
 """ASCII character: the characters that it replaces."""
 _GLYPHS = str.maketrans({glyph: char for char, glyphs in _REPLACED.items() for glyph in glyphs})

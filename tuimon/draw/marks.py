@@ -17,6 +17,7 @@ _BLANK = ord(" ")
 _GLYPHS: dict[str, tuple[str, str, Role]] = {
     "checkpoint": ("◇", "c", Role.MUTED),
     "restart": ("┊", ":", Role.FAINT),
+    "note": ("╎", ";", Role.ACCENT),
     "evaluation": ("△", "e", Role.MUTED),
     "alert": ("⚑", "!", Role.WARNING),
     "best": ("★", "*", Role.GOOD),
@@ -91,8 +92,9 @@ def glyph_of(kind: str, symbols: Symbols) -> str:
 def draw_marks(canvas: Canvas, view: ChartView, symbols: Symbols) -> None:
     """Draw the marks of a view that are within its x limits.
 
-    NaN is at the bottom of its column, infinity and alerts at the top, a restart is a vertical line in the background,
-    the best checkpoint is on its curve; checkpoints are at the top and evaluations at the bottom if the cell is blank.
+    NaN is at the bottom of its column, infinity and alerts at the top, restarts and notes are vertical lines in the
+    background, a note with its sign near the top, the best checkpoint is on its curve; checkpoints are at the top and
+    evaluations at the bottom if the cell is blank.
     Labels are written in blank cells only.
     """
     height, width = canvas.codes.shape
@@ -103,10 +105,13 @@ def draw_marks(canvas: Canvas, view: ChartView, symbols: Symbols) -> None:
             continue
         shown = plain if symbols is Symbols.ASCII else glyph
         for cell, label in _label_by_cell([mark for mark in view.marks if mark.kind == kind], view, width).items():
-            if kind == "restart":
+            if kind in ("restart", "note"):
                 for row in np.flatnonzero(canvas.codes[:, cell] == _BLANK).tolist():
                     canvas.put(row, cell, shown, role)
                 row = 0
+                if kind == "note":
+                    canvas.put(min(1, height - 1), cell, label, role)  # the first row is for alerts, the last for NaN
+                    continue
             else:
                 row = 0 if kind in ("alert", "infinity", "checkpoint") else height - 1
                 if kind == "best":

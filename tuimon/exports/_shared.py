@@ -23,7 +23,10 @@ NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 def note_fields(path: str) -> dict[str, Any] | None:
     """Return the user's note about the run with a path for JSON, or None."""
     note = note_of(path)
-    return {"name": note.name, "text": note.text, "tags": list(note.tags)} if note.line else None
+    if not note.line and not note.steps:
+        return None
+    steps = [{"step": at.step, "text": at.text} for at in note.steps]
+    return {"name": note.name, "text": note.text, "tags": list(note.tags), "steps": steps}
 
 
 def dumps(document: Mapping[str, Any], compact: bool = False) -> str:

@@ -12,6 +12,7 @@ from msgspec import Struct, structs
 from tuimon.analysis.aligned_steps import step_name
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.statistics import MAD_TO_DEVIATION, median, quantiles
+from tuimon.analysis.windows import NINE
 from tuimon.draw.numbers import format_exact
 from tuimon.exports import texts
 from tuimon.exports._shared import dumps
@@ -74,6 +75,19 @@ def around(run: Run, step: int) -> tuple[Around, ...]:
 def has_point(run: Run, step: int) -> bool:
     """Return whether a metric has a point at or before the step."""
     return any(int(run.curve(name).steps[0]) <= step for name in run.metrics)
+
+
+def first_unusual(run: Run, name: str, step: int) -> int:
+    """Return the step of the first of the nine points of a metric from `step` on at which it is unusual; else `step`.
+
+    The onset of an alert is known to a few points only: detectors take medians of nine."""
+    curve = run.curve(name)
+    begin = int(np.searchsorted(curve.steps, step))
+    for near in curve.steps[begin : begin + NINE].tolist():
+        entry = _around(name, curve, near)
+        if entry is not None and entry.unusual:
+            return int(near)
+    return step
 
 
 def _around(name: str, curve: Curve, step: int) -> Around | None:

@@ -176,8 +176,11 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
     """
     progress = progress_of(run, now)
     yield "state", f"{state_words(progress.state, critical)}: {clean(progress.evidence)}"
-    if note := note_of(run.path).line:
-        yield "note", note
+    note = note_of(run.path)
+    if note.line:
+        yield "note", note.line
+    for sign, step, text in note.signed_steps:
+        yield f"note {sign}", f"step {step}: {text}"
     about = facts_about(run)
     for name in ("experiment", "project"):
         if about.get(name):

@@ -44,6 +44,15 @@ Setting: TypeAlias = float | str | bool | None
 Content: TypeAlias = Distribution | PrecisionRecall | str | dict[str, Setting] | None
 
 
+class Part(NamedTuple):
+    """A place in a file with encoded bytes, such as an image."""
+
+    file: str
+    start: int = 0
+    size: int = -1
+    """-1: up to the end of the file."""
+
+
 @dataclass(slots=True, frozen=True)
 class Item:
     """A value that was logged in one step."""
@@ -61,6 +70,8 @@ class Item:
     """Path of the file with the content of a table, which is read when it is shown; "" if there is none."""
     log: str = ""
     """Name of the log file."""
+    parts: tuple[Part, ...] = ()
+    """Places of the images, the audio or the video, which are read only to be saved."""
 
 
 class Reader(NamedTuple):

@@ -35,6 +35,13 @@ def table_file(log: str, path: object) -> str:
     """Return the absolute path of a table that a W&B log names, "" if it is not one that may be opened."""
     if not isinstance(path, str) or not path.startswith("media/table/") or not path.endswith(".table.json"):
         return ""
+    return media_file(log, path)
+
+
+def media_file(log: str, path: object) -> str:
+    """Return the absolute path of a file that a W&B log names, "" if it is not one that may be opened."""
+    if not isinstance(path, str) or not path.startswith("media/"):
+        return ""
     root = Path(log).parent / "files"
     try:
         file, real_root = (root / path).resolve(), root.resolve()

@@ -134,7 +134,7 @@ class Mark(Struct, frozen=True):
 
     x: float
     kind: str
-    """nan | infinity | best | restart | alert | evaluation | checkpoint."""
+    """nan | infinity | best | restart | alert | evaluation | checkpoint | note."""
     label: str = ""
 
 

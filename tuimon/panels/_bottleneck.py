@@ -13,6 +13,7 @@ from msgspec import Struct
 from tuimon.analysis.shift import correlation_of_changes, shift
 from tuimon.analysis.trend import SIGNIFICANT
 from tuimon.draw.numbers import format_duration, format_fraction
+from tuimon.draw.rows import wrap_row
 from tuimon.model.views import Role, Row, Span
 from tuimon.panels._metrics import by_concept, curve_or_none
 from tuimon.panels._text import signed_percent, with_article
@@ -24,6 +25,8 @@ _NOTABLE = 0.05
 """Smallest relative change that is named."""
 _CAUSES = ("length.response", "length.prompt", "turns")
 """Concepts that the work of a step depends on."""
+_LINES = 2
+"""Lines of the sentence that the panel has room for beside its table."""
 _COMPARED = 500
 """Number of newest points for the correlation."""
 
@@ -39,13 +42,29 @@ class Mover(Struct, frozen=True):
 
 
 def bottleneck(
-    run: Run, readings: Sequence[TimerReading], step: int, whole: float, timed: bool, by_timer: bool = False
+    run: Run,
+    readings: Sequence[TimerReading],
+    step: int,
+    whole: float,
+    timed: bool,
+    by_timer: bool = False,
+    width: int | None = None,
 ) -> Row:
     """Return "actor_train.train_step takes 61 % of a 96.6 s step, +38 % since step 200, with response length +41 %".
 
     whole: seconds of the step; timed: measured by a timer of the step, not summed over its phases; by_timer: say so,
-    because the header has another time of a step.
+    because the header has another time of a step; width: cells of a line. If the sentence needs more than two lines,
+    the seconds, which the heading has as well, and the part of the phase are left out.
     """
+    sentence = _sentence(run, readings, step, whole, timed, by_timer, brief=False)
+    if width is not None and len(wrap_row(sentence, width, _LINES + 1)) > _LINES:
+        return _sentence(run, readings, step, whole, timed, by_timer, brief=True)
+    return sentence
+
+
+def _sentence(
+    run: Run, readings: Sequence[TimerReading], step: int, whole: float, timed: bool, by_timer: bool, *, brief: bool
+) -> Row:
     top = [reading for reading in readings if not reading.timer.parent]
     most = max(top, key=spent, default=None)
     if most is None or not spent(most) or whole <= 0:
@@ -53,13 +72,15 @@ def bottleneck(
     taken = spent(most)
     of = f"{with_article(format_duration(whole))} step" if timed else f"{format_duration(whole)} of timed phases"
     of += " by its timer" if by_timer else ""
+    if brief:
+        of = "the step" if timed else "the timed phases"
     spans: list[Span] = [
         (phase_name(most), Role.ACCENT),
         (f" takes {format_fraction(taken / whole)} of {of}", Role.TEXT),
     ]
     inner = [reading for reading in readings if reading.timer.parent == most.timer.metric and reading.present]
     biggest = max(inner, key=spent, default=None)
-    if biggest is not None and taken / 2 <= spent(biggest) <= taken:
+    if not brief and biggest is not None and taken / 2 <= spent(biggest) <= taken:
         spans.append((f", {format_fraction(spent(biggest) / taken)} of it in {phase_name(biggest)}", Role.TEXT))
     drift = notable_drift(most)
     if drift is not None:

@@ -65,7 +65,7 @@ class PhaseLatency(Struct, frozen=True):
             bars.append(Bar("unattributed", whole - timed, Role.MUTED, rest, (timed, whole)))
         headline: Row = ((format_duration(whole), Role.VALUE), (f" at {axis_word(run, 'step')} {step}", Role.MUTED))
         timer = differing_timer(run) if step_time > 0 else nan
-        sentence = bottleneck(run, readings, step, whole, step_time > 0, isfinite(timer))
+        sentence = bottleneck(run, readings, step, whole, step_time > 0, isfinite(timer), size.width)
         columns = ("phase", "now", "share", "drift", *(("last 100",) if hundred else ()), "p50", "p95", "")
         note = "; ".join(filter(None, (_note(whole, timed, step_time > 0), _other_pace(run, timer))))
         return BarView(TITLE, headline, tuple(bars), max(whole, timed), columns, sentence, note)

@@ -25,6 +25,7 @@ from tuimon.model.links import Link
 from tuimon.model.views import Size
 from tuimon.monitor.process import ReaderProcess
 from tuimon.panels import MOST_TOGETHER, ChartOptions, axis_word, header_panel
+from tuimon.run_notes import NO_NOTE, note_of
 from tuimon.store import Run, Snapshot
 from tuimon.tui import actions, explore, opening, saved_view
 from tuimon.tui.action import Action
@@ -237,7 +238,8 @@ class TuimonApp(App[None], inherit_bindings=False):
         if header:
             self._draw_header(run, now)
         options = self.options
-        self.board.update(run, now, self.state.symbols, theme, options, snapshot.alerts)
+        note = note_of(run.path) if run is not None else NO_NOTE
+        self.board.update(run, now, self.state.symbols, theme, options, snapshot.alerts, note)
         typing, axis = self.filter_bar.display, axis_word(run, options.axis_of(run))
         number, texts = self._run_number(run), run is None or self._text_watch.has_texts(run)
         steps = axis_word(run, "step")

@@ -19,6 +19,7 @@ from tuimon.draw.layout import Box, Page, PanelRequest, grid_shape, neighbour, p
 from tuimon.model.alerts import Alert
 from tuimon.model.views import Size, Symbols
 from tuimon.panels import DEFAULTS, ChartOptions, Panel
+from tuimon.run_notes import NO_NOTE, RunNote
 from tuimon.store import Run
 from tuimon.tui.box import PanelBox
 from tuimon.tui.frame_limiter import FrameLimiter
@@ -85,7 +86,7 @@ class Board(Container):
         self._pause_writes = pause_writes
         self.room = Size(0, 0)
         """Size for which the boxes are placed."""
-        self._inputs: tuple[Run | None, float, Symbols, str, ChartOptions, tuple[Alert, ...]] | None = None
+        self._inputs: tuple[Run | None, float, Symbols, str, ChartOptions, tuple[Alert, ...], RunNote] | None = None
         """Arguments of the last `update`."""
         self._due = asyncio.Event()
         self._batch = ExitStack()
@@ -174,10 +175,11 @@ class Board(Container):
         theme: str,
         options: ChartOptions = DEFAULTS,
         alerts: tuple[Alert, ...] = (),
+        note: RunNote = NO_NOTE,
     ) -> None:
         """Draw the current page for a run, soon. Boxes are drawn a few at a time, one at a time on a slow link, and the
         event loop runs in between, so that a key never waits for a page. Panels on other pages compute nothing."""
-        self._inputs = run, now, symbols, theme, options, alerts
+        self._inputs = run, now, symbols, theme, options, alerts, note
         for box, place in zip(self.boxes, self.places, strict=False):
             box.select(self._is_selected(place), theme)
         if not self.drawing:  # a paint that Textual has scheduled may come before the first box is drawn
@@ -236,10 +238,10 @@ class Board(Container):
     def _draw_box(self, number: int) -> None:
         if self._inputs is None:
             return
-        run, now, symbols, theme, options, alerts = self._inputs
+        run, now, symbols, theme, options, alerts, note = self._inputs
         selected = self._is_selected(self.places[number])
         with self._limiter.piece():
-            self.boxes[number].update(run, now, symbols, theme, selected, options, alerts)
+            self.boxes[number].update(run, now, symbols, theme, selected, options, alerts, note)
 
     def _is_selected(self, place: Box) -> bool:
         return place.index == self.selected and len(self.places) > 1

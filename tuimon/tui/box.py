@@ -17,7 +17,8 @@ from tuimon.draw.ascii import ascii_rows
 from tuimon.draw.diff import changed_spans
 from tuimon.model.alerts import Alert
 from tuimon.model.views import ChartView, Role, Row, Rows, Size, Span, Symbols
-from tuimon.panels import DEFAULTS, ChartOptions, Panel, with_alert_marks
+from tuimon.panels import DEFAULTS, ChartOptions, Panel, with_alert_marks, with_note_marks
+from tuimon.run_notes import NO_NOTE, RunNote
 from tuimon.store import Run
 from tuimon.tui import themes
 from tuimon.tui.ascii_mode import ascii_only
@@ -163,17 +164,18 @@ class PanelBox(CellGrid):
         selected: bool,
         options: ChartOptions = DEFAULTS,
         alerts: tuple[Alert, ...] = (),
+        note: RunNote = NO_NOTE,
     ) -> None:
         """Draw the panel for a run. Costs almost nothing if nothing that the panel depends on has changed."""
         size = self.room
         if run is None or self.panel is None or size.width < 1 or size.height < 1:
             return
         machine = run.machine if getattr(self.panel, "live", False) else None
-        inputs = (self.panel, size, symbols, options, alerts, machine, now // _CLOCK if self._clock else 0)
+        inputs = (self.panel, size, symbols, options, alerts, note, machine, now // _CLOCK if self._clock else 0)
         if inputs != self._drawn_from or self._run() is not run:
             view = self.panel.view(run, size, now, symbols, options)
             if isinstance(view, ChartView):
-                view = with_alert_marks(view, run, alerts, options)
+                view = with_note_marks(with_alert_marks(view, run, alerts, options), run, note, options)
             self._drawn = render(view, size, symbols, self._frames)
             self._drawn_from, self._run = inputs, ref(run)
         self.select(selected, theme)

@@ -18,7 +18,8 @@ from tuimon.exports.html.figures import TABLE_SIZE, ChartFigure, bar_figure, cha
 from tuimon.exports.metrics import metric_summaries
 from tuimon.exports.summary import facts_of, runs_columns
 from tuimon.model.views import BarView, ChartView, HeatView, Symbols, TextView
-from tuimon.panels import SINGLE_METRIC, Panel, arrange
+from tuimon.panels import DEFAULTS, SINGLE_METRIC, Panel, arrange, with_note_marks
+from tuimon.run_notes import note_of
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean, shown_path
 
@@ -121,6 +122,7 @@ def panel_figure(panel: Panel, run: Run, now: float, columns: int, first: bool) 
     size = chart_size(columns) if panel.kind == "chart" else TABLE_SIZE
     match panel.view(run, size, now, Symbols.BRAILLE):
         case ChartView() as view:
+            view = with_note_marks(view, run, note_of(run.path), DEFAULTS)
             return "chart", chart_figure(view, first and panel.order < SINGLE_METRIC, step_name(run))
         case BarView() as view:
             return "bars", bar_figure(view)

@@ -52,13 +52,9 @@ def tensor(data: bytes, start: int, end: int) -> Numbers | None:
     return values.reshape(shape) if shape else values
 
 
-def strings(data: bytes, start: int, end: int, limit: int) -> list[tuple[int, bytes]]:
-    """Return (size, first `limit` bytes) of each string of a string tensor."""
-    return [
-        (stop - first, data[first : min(stop, first + limit)])
-        for number, wire, first, stop in fields(data, start, end)
-        if number == 8 and wire == BYTES
-    ]
+def strings(data: bytes, start: int, end: int) -> list[tuple[int, int]]:
+    """Return (start, end) of each string of a string tensor."""
+    return [(first, stop) for number, wire, first, stop in fields(data, start, end) if number == 8 and wire == BYTES]
 
 
 def _sizes(data: bytes, start: int, end: int) -> list[int]:

@@ -15,10 +15,11 @@ _CHECKED = 1 << 20
 """The checksum of longer records is not verified: they are images, of which only sizes are shown."""
 
 
-def event_records(path: str) -> Iterator[bytes]:
-    """Yield the intact records of an event file. Damaged ones, and the incomplete one at the end, are skipped."""
+def event_records(path: str) -> Iterator[tuple[int, bytes]]:
+    """Yield (offset in the file, data) of the intact records of an event file. Damaged ones, and the incomplete one at
+    the end, are skipped."""
     with open(path, "rb") as file:
-        buffer, start = b"", 0
+        buffer, start, base = b"", 0, 0  # base: offset of the buffer in the file
         while True:
             while len(buffer) - start >= HEADER:
                 length = record_length(buffer[start : start + HEADER])
@@ -28,18 +29,18 @@ def event_records(path: str) -> Iterator[bytes]:
                     continue
                 end = start + HEADER + length
                 if length > _MAX_RECORD:
-                    file.seek(end + FOOTER - len(buffer), 1)
+                    base = file.seek(end + FOOTER - len(buffer), 1)
                     buffer, start = b"", 0
                     break
                 if end + FOOTER > len(buffer):
                     break
                 if length > _CHECKED or is_intact(buffer, start + HEADER, end):
-                    yield buffer[start + HEADER : end]
+                    yield base + start + HEADER, buffer[start + HEADER : end]
                 start = end + FOOTER
             more = file.read(CHUNK)
             if not more:
                 return
-            buffer, start = buffer[start:] + more, 0
+            buffer, start, base = buffer[start:] + more, 0, base + start
 
 
 def block_records(path: str, magic: bytes) -> Iterator[bytes]:

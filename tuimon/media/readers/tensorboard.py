@@ -13,12 +13,13 @@ strings. A writer may name the plug-in in the first event of a tag only.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from tuimon.errors import FormatError
 from tuimon.formats._shared.protobuf import BYTES, FIXED32, FIXED64, VARINT, fields, signed, varint
 from tuimon.formats.tensorboard._event_message import read_hparams
-from tuimon.media import Item, Kind, PrecisionRecall, Reader
+from tuimon.media import Item, Kind, Part, PrecisionRecall, Reader
 from tuimon.media.limits import MAX_TEXT, distribution, without_infinite_ends
 from tuimon.media.readers._numbers import doubles, strings, tensor
 from tuimon.media.readers._records import event_records
@@ -31,9 +32,11 @@ _Span = tuple[int, int]
 
 def _items(path: str) -> Iterator[Item]:
     plugins: dict[bytes, str] = {}
-    for data in event_records(path):
+    for offset, data in event_records(path):
         try:
-            yield from list(_event(data, plugins))
+            for item in list(_event(data, plugins)):
+                parts = tuple(Part(path, offset + start, size) for _, start, size in item.parts)
+                yield replace(item, parts=parts) if parts else item
         except (FormatError, struct.error, ValueError):
             continue
 
@@ -89,30 +92,30 @@ def _plugin(data: bytes, span: _Span) -> tuple[str, _Span | None]:
 
 
 def _image(data: bytes, span: _Span, tag: str, step: int) -> Item:
-    height = width = size = 0
+    height = width = size = begin = 0
     for number, wire, start, end in fields(data, *span):
         if number == 1 and wire == VARINT:
             height = varint(data, start, end)[0]
         elif number == 2 and wire == VARINT:
             width = varint(data, start, end)[0]
         elif number == 4 and wire == BYTES:
-            size = end - start
-    return Item(Kind.IMAGE, tag, step, size, f"{width}×{height}")
+            begin, size = start, end - start
+    return Item(Kind.IMAGE, tag, step, size, f"{width}×{height}", parts=(Part("", begin, size),))
 
 
 def _audio(data: bytes, span: _Span, tag: str, step: int) -> Item:
-    size, rate, frames, name = 0, 0.0, 0, ""
+    begin, size, rate, frames, name = 0, 0, 0.0, 0, ""
     for number, wire, start, end in fields(data, *span):
         if number == 1 and wire == FIXED32:
             rate = struct.unpack_from("<f", data, start)[0]
         elif number == 3 and wire == VARINT:
             frames = varint(data, start, end)[0]
         elif number == 4 and wire == BYTES:
-            size = end - start
+            begin, size = start, end - start
         elif number == 5 and wire == BYTES:
             name = data[start : min(end, start + 64)].decode("utf-8", "replace")
     seconds = f"{frames / rate:.3g} s " if 0 < rate < 1e9 else ""
-    return Item(Kind.AUDIO, tag, step, size, f"{seconds}{name}".strip())
+    return Item(Kind.AUDIO, tag, step, size, f"{seconds}{name}".strip(), parts=(Part("", begin, size),))
 
 
 def _histogram(data: bytes, span: _Span, tag: str, step: int) -> Iterator[Item]:
@@ -153,27 +156,35 @@ def _curve_tensor(data: bytes, span: _Span, tag: str, step: int) -> Iterator[Ite
 
 
 def _image_tensor(data: bytes, span: _Span, tag: str, step: int) -> Iterator[Item]:
-    texts = strings(data, *span, 16)
+    texts = strings(data, *span)
     if len(texts) < 3:
         return
-    width, height = (text.decode("utf-8", "replace") for _, text in texts[:2])
-    images = texts[2:]
+    width, height = (data[start : min(stop, start + 16)].decode("utf-8", "replace") for start, stop in texts[:2])
+    images = _parts(texts[2:])
     count = f", {len(images)} images" if len(images) > 1 else ""
-    yield Item(Kind.IMAGE, tag, step, sum(size for size, _ in images), f"{width}×{height}{count}")
+    size = sum(image.size for image in images)
+    yield Item(Kind.IMAGE, tag, step, size, f"{width}×{height}{count}", parts=images)
 
 
 def _audio_tensor(data: bytes, span: _Span, tag: str, step: int) -> Iterator[Item]:
-    texts = strings(data, *span, 4)
+    texts = strings(data, *span)
     if texts:
-        form = "wav" if texts[0][1] == b"RIFF" else ""
-        yield Item(Kind.AUDIO, tag, step, sum(size for size, _ in texts), form)
+        form = "wav" if data[texts[0][0] : texts[0][1]].startswith(b"RIFF") else ""
+        size = sum(stop - start for start, stop in texts)
+        yield Item(Kind.AUDIO, tag, step, size, form, parts=_parts(texts[:1]))  # the next string is a label
+
+
+def _parts(spans: Iterable[_Span]) -> tuple[Part, ...]:
+    """Return spans of a record as parts; `_items` adds the file and the offset of the record."""
+    return tuple(Part("", start, stop - start) for start, stop in spans)
 
 
 def _text_tensor(data: bytes, span: _Span, tag: str, step: int) -> Iterator[Item]:
-    texts = strings(data, *span, MAX_TEXT)
-    text = "\n".join(part.decode("utf-8", "replace") for _, part in texts)[:MAX_TEXT]
+    texts = strings(data, *span)
+    shown = (data[start : min(stop, start + MAX_TEXT)].decode("utf-8", "replace") for start, stop in texts)
+    text = "\n".join(shown)[:MAX_TEXT]
     if texts:
-        yield Item(Kind.TEXT, tag, step, sum(size for size, _ in texts), "", text)
+        yield Item(Kind.TEXT, tag, step, sum(stop - start for start, stop in texts), "", text)
 
 
 _TENSORS = {

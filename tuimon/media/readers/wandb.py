@@ -15,10 +15,10 @@ from tuimon.errors import FormatError
 from tuimon.formats._shared.protobuf import Message
 from tuimon.formats.wandb._history import item_path, item_value, store_item
 from tuimon.formats.wandb.run_file import MAGIC
-from tuimon.media import Item, Kind, Reader
+from tuimon.media import Item, Kind, Part, Reader
 from tuimon.media.limits import distribution
 from tuimon.media.readers._records import block_records
-from tuimon.media.tables import table_file
+from tuimon.media.tables import media_file, table_file
 
 _MAX_BINS = 1 << 16
 _KINDS = {"image": Kind.IMAGE, "images": Kind.IMAGE, "audio": Kind.AUDIO, "video": Kind.VIDEO, "videos": Kind.VIDEO}
@@ -69,7 +69,9 @@ def _item(tag: str, value: dict[str, Any], step: int, encoded: int, log: str) ->
     base = form.removesuffix("-file").partition("/")[0]
     kind = Kind.TABLE if base in _TABLES else _KINDS.get(base, Kind.OTHER)
     file = table_file(log, value.get("path")) if kind is Kind.TABLE else ""
-    return Item(kind, tag, step, _whole(value.get("size")), _detail(kind, form, value), file=file)
+    names = [value.get("path"), *_list(value.get("filenames"))]
+    parts = tuple(Part(found) for name in names if (found := media_file(log, name)))
+    return Item(kind, tag, step, _whole(value.get("size")), _detail(kind, form, value), file=file, parts=parts)
 
 
 def _detail(kind: Kind, form: str, value: dict[str, Any]) -> str:

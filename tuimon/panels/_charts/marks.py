@@ -19,6 +19,7 @@ from tuimon.model.views import ChartView, Mark, Role, Row, Symbols
 from tuimon.panels._charts.options import ChartOptions
 from tuimon.panels._metrics import by_concept, curve_or_none
 from tuimon.panels._text import plural
+from tuimon.run_notes import RunNote
 from tuimon.store import Curve, Run, Scale
 from tuimon.store.arrays import distinct
 from tuimon.vocabulary import classify
@@ -71,6 +72,17 @@ def with_alert_marks(view: ChartView, run: Run, alerts: Sequence[Alert], options
             x = drawn.x_of_step(step, run.scale(axis))
             if view.x.low <= x <= view.x.high:
                 marks.append(Mark(x, "alert", alert.rule))
+    return replace(view, marks=(*view.marks, *marks)) if marks else view
+
+
+def with_note_marks(view: ChartView, run: Run, note: RunNote, options: ChartOptions) -> ChartView:
+    """Return the chart with a mark at each step at which the user has written a note about the run."""
+    own = next((line.metric for line in view.lines if not line.behind and line.metric in run.metrics), None)
+    if own is None or not note.steps:
+        return view
+    curve, scale = aligned(run, own), run.scale(options.axis_of(run))
+    placed = ((curve.x_of_step(step, scale), sign) for sign, step, _ in note.signed_steps)
+    marks = [Mark(x, "note", sign) for x, sign in placed if view.x.low <= x <= view.x.high]
     return replace(view, marks=(*view.marks, *marks)) if marks else view
 
 

@@ -13,6 +13,7 @@ from tuimon.analysis.words import day, setting_text, time_of_day
 from tuimon.draw.numbers import format_duration
 from tuimon.panels._run_facts import facts_about
 from tuimon.redact import redacted
+from tuimon.run_notes import NO_NOTE, RunNote
 from tuimon.store import Run
 from tuimon.text import clean
 
@@ -41,14 +42,16 @@ class Setting(Struct, frozen=True):
         return clean(self.path[-1])
 
 
-def settings_tree(run: Run) -> tuple[Setting, ...]:
-    """Return all rows, unfolded."""
+def settings_tree(run: Run, note: RunNote = NO_NOTE) -> tuple[Setting, ...]:
+    """Return all rows, unfolded. note: the user's note, whose notes at steps come first."""
     parts = {
         "run": _about(run),
         f"best {best.word}" if (best := best_step(run)) else "best checkpoint": run.best_checkpoint,
         "final metrics": run.final_metrics,
         "config": run.config,
     }
+    if note.steps:
+        parts = {"notes at steps": {f"{sign}  step {at}": text for sign, at, text in note.signed_steps}, **parts}
     rows = _rows({name: dict(redacted(part)) for name, part in parts.items() if part}, ())
     return tuple(islice(rows, _MOST))
 

@@ -7,7 +7,7 @@ from functools import partial
 
 from tuimon.panels import CurvePanel
 from tuimon.panels.lists.metric_rows import metric_sorts
-from tuimon.tui import screens
+from tuimon.tui import explore, screens
 from tuimon.tui.action import Action, Dashboard
 from tuimon.tui.actions._screens import END, begin_filter, closed, move, topmost
 
@@ -23,6 +23,26 @@ def _toggle(app: Dashboard) -> None:
         return
     leading = panel.leading(run) if isinstance(panel, CurvePanel) else None
     app.push_screen(screens.MetricBrowser(app.actions, leading.metric if leading is not None else ""))
+
+
+def _changed(app: Dashboard) -> None:
+    """List the metrics that are unusual at the cursor, or at the step of the selected alert."""
+    if isinstance(app.screen, screens.NotesScreen):
+        alert = app.screen.table.target
+        if alert is None or alert.step is None:
+            app.say("Select an alert that has a step")
+            return
+        app.show_alert(alert)
+        run = app.run_shown
+        if run is not None and alert.metric in run.metrics:
+            from tuimon.exports.around import first_unusual
+
+            step = first_unusual(run, alert.metric, alert.step)
+            app.state.options = explore.with_cursor(app.state.options, run, step)
+    if app.state.options.cursor is None or app.run_shown is None:
+        app.say("Put the cursor on a step first: c or :, or Enter on an alert in a")
+    else:
+        app.push_screen(screens.MetricBrowser(app.actions, unusual=True))
 
 
 def _open(app: Dashboard) -> None:
@@ -60,6 +80,26 @@ ACTIONS = (
         where=("dashboard", "metrics"),
         opens="metrics",
         also="values table statistics",
+    ),
+    Action(
+        "changed",
+        "w",
+        "changed",
+        "Metrics that differ clearly at the cursor, or at the step of the selected alert, from their points before",
+        _changed,
+        section="Charts",
+        where=("dashboard", "alerts"),
+        zoomed=(11, "changed"),
+        also="what else changed moved together with jumped at the same time correlated unusual outliers cause",
+    ),
+    _action(
+        "metric_unusual",
+        "u",
+        "unusual",
+        "Only metrics that differ clearly at the cursor from their points before; again: all",
+        lambda app: topmost(app, screens.MetricBrowser).toggle_unusual(),
+        8,
+        also="changed together moved jumped correlated",
     ),
     _action(
         "metric_open", "enter", "chart", "Show the chart of the metric zoomed, or the marked ones in one", _open, 3

@@ -22,7 +22,11 @@ def _ask(app: Dashboard, is_name: bool) -> None:
     if run.path == "-":
         app.say("Standard input has no path by which a note could be kept")
         return
-    note = note_of(run.path)
+    note, step = note_of(run.path), app.state.options.cursor
+    if not is_name and step is not None and not isinstance(app.screen, screens.RunListScreen):
+        hint = "a line about this step, which charts show; an empty line removes it; without a cursor: about the run"
+        app.ask(f"note at {step}", hint, partial(_save_step, app, run, note, step), note.at_step(step))
+        return
     prompt = "name of the run" if is_name else "note"
     hint = f"{'a name of your own' if is_name else 'a line about the run, with #tags'}; an empty line removes it"
 
@@ -34,14 +38,23 @@ def _ask(app: Dashboard, is_name: bool) -> None:
     ask(prompt, hint, answer, note.name if is_name else note.editable)
 
 
-def _save(app: Dashboard, run: Run, note: RunNote) -> None:
+def _save_step(app: Dashboard, run: Run, note: RunNote, step: int, text: str) -> None:
+    try:
+        note = note.with_step(step, text)
+    except TuimonError as error:
+        app.say(clean(f"The note cannot be saved: {error}"))
+    else:
+        _save(app, run, note, f"step {step}: {text or 'no note'}")
+
+
+def _save(app: Dashboard, run: Run, note: RunNote, saved: str = "") -> None:
     try:
         save_note(run.path, note)
     except (OSError, TuimonError) as error:
         app.say(clean(f"The note cannot be saved: {error}"))
         return
     app.redraw()
-    app.say(f"{clean(run.name)}: {note.line or 'no note'}")
+    app.say(f"{clean(run.name)}: {clean(saved) or note.line or 'no note'}")
 
 
 ACTIONS = (
@@ -49,9 +62,9 @@ ACTIONS = (
         "run_note",
         "e",
         "note",
-        "Write a line about the run, with #tags; the run list shows it, and its filter finds it: tag:baseline",
+        "A line about the run, with #tags, for the run list and its filter (tag:baseline); with a cursor: at its step",
         partial(_ask, is_name=False),
-        also="tag comment annotate label describe",
+        also="tag comment annotate label describe mark bookmark step",
     ),
     _action(
         "run_own_name",

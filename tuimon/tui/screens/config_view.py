@@ -8,6 +8,7 @@ from textual.events import Click
 
 from tuimon.model.views import Role, Row, Span
 from tuimon.panels.lists.settings import Setting, settings_tree, visible_rows
+from tuimon.run_notes import NO_NOTE, note_of
 from tuimon.store import Run, Snapshot
 from tuimon.text import cell_width, clean, fit
 from tuimon.tui.action import Action
@@ -62,6 +63,7 @@ class ConfigScreen(TableScreen):
         super().__init__(actions, self.table)
         self._run_id = run.id
         self._run: Run | None = None
+        self._note = NO_NOTE
         self._tree: tuple[Setting, ...] = ()
         self._folded: frozenset[tuple[str, ...]] = frozenset()
 
@@ -77,8 +79,9 @@ class ConfigScreen(TableScreen):
 
     def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
         run = next((run for run in snapshot.runs if run.id == self._run_id), None)
-        if run is not self._run and run is not None:
-            self._run, self._tree = run, settings_tree(run)
+        note = note_of(run.path) if run is not None else NO_NOTE
+        if run is not None and (run is not self._run or note is not self._note):
+            self._run, self._note, self._tree = run, note, settings_tree(run, note)
         settings = visible_rows(self._tree, self._folded, self.query_text)
         folded = frozenset() if self.query_text else self._folded
         empty = f"no setting matches {clean(self.query_text)}: Esc shows all" if self.query_text else _NO_SETTINGS

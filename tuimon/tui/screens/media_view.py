@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tuimon.model.views import Role, Row, Symbols
 from tuimon.panels import plural
 from tuimon.store import Run, Snapshot
-from tuimon.text import clean, fit
+from tuimon.text import clean, fit, home_relative
 from tuimon.tui.action import Action
 from tuimon.tui.screens.table import Table, TableScreen
 from tuimon.tui.state import ViewState
@@ -172,6 +174,35 @@ class MediaScreen(TableScreen):
             self.dashboard.redraw()
         else:
             self.say(f"No step {'after' if by > 0 else 'before'} this one")
+
+    def save(self, name_file: Callable[[str, str], Path]) -> None:
+        """Write what is selected to a file. name_file: returns the path of a new file from the end of its name and the
+        directory of the run."""
+        from tuimon.media.rows import nearest
+        from tuimon.media.saving import can_save, save
+
+        tag = self.table.tag
+        if tag is None:
+            self.say("No tag is selected")
+            return
+        item = nearest(tag.items, self._item_step(tag))
+        if not can_save(item):
+            self.say(f"Nothing to save of {item.kind}: only histograms, PR curves, images, audio, video and tables")
+            return
+
+        async def work() -> None:
+            try:
+                paths = await asyncio.to_thread(save, item, lambda end: name_file(end, self._directory))
+            except OSError as error:
+                message = f"Cannot be saved: {error}"
+            else:
+                more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+                folder = home_relative(paths[0].absolute().parent)
+                message = f"Saved {paths[0].name}{more} in {folder}"
+            if self.is_attached:
+                self.say(clean(message))
+
+        self.run_worker(work())
 
     def mark(self) -> None:
         """Compare other steps with the selected one; again: with the first."""

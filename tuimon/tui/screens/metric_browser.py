@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from textual.events import Click
 from textual.message import Message
 
@@ -117,6 +119,15 @@ class MetricTable(Table):
                 self.post_message(self.Clicked("", True))
 
 
+def unusual_metrics(run: Run, step: int) -> tuple[str, ...]:
+    """Return the metrics that `tuimon at --unusual` lists for a step, those that differ most first."""
+    from tuimon.exports.around import around
+
+    entries = [entry for entry in around(run, step) if entry.unusual]
+    distances = {entry.name: abs(entry.deviations) if math.isfinite(entry.value) else math.inf for entry in entries}
+    return tuple(sorted(distances, key=lambda name: -distances[name]))
+
+
 class MetricBrowser(TableScreen):
     """The metric list of the run that is shown."""
 
@@ -124,11 +135,12 @@ class MetricBrowser(TableScreen):
     PROMPT = "metrics"
     PLACEHOLDER = "part of a name; * and ?; re:expression"
 
-    def __init__(self, actions: tuple[Action, ...], selected: str = "") -> None:
-        """selected: metric that is selected at first."""
+    def __init__(self, actions: tuple[Action, ...], selected: str = "", unusual: bool = False) -> None:
+        """selected: metric that is selected at first; unusual: list only metrics that are unusual at the cursor."""
         self.table = MetricTable()
         super().__init__(actions, self.table)
         self.sort, self.reverse = "relevance", False
+        self._is_unusual = unusual
         self._first = selected
         self._listed: tuple[object, ...] = ()
         """Everything that the order of the rows was computed from."""
@@ -144,14 +156,20 @@ class MetricBrowser(TableScreen):
         cursor = state.options.cursor
         if self.sort == "at" and cursor is None:
             self.sort = "relevance"
-        listed = (run.id, run.metrics, self.sort, self.reverse, self.query_text, self.sort == "at" and cursor)
+        at = cursor if self.sort == "at" or self._is_unusual else None
+        listed = (run.id, run.metrics, self.sort, self.reverse, self.query_text, self._is_unusual, at)
         if listed != self._listed:
             self._listed = listed
-            names = matching(ordered(run.metrics, "relevance"), self.query_text)
+            known = ordered(run.metrics, "relevance")
+            if self._is_unusual and cursor is not None:
+                known = unusual_metrics(run, cursor)
+            names = matching(known, self.query_text)
             selected, self._first = self._first or self.table.selected, ""
             query, why = self.query_text, why_no_match(self.query_text, run) if not names else []
             reason = expression_error(query) or f"No metric matches {clean(query)}"
             empty = " ".join([f"{reason}. Esc shows all." if query else "No points yet.", *why])
+            if self._is_unusual and not known:
+                empty = f"No metric differs clearly at {cursor} from its points before. u lists all metrics."
             self.table.list(sort_metrics(run, names, self.sort, self.reverse, cursor), selected, empty)
         self.table.show(run, self.sort, self.reverse, state.symbols, state.theme, cursor)
         self.draw_lines(self._head(run), state.theme)
@@ -163,10 +181,22 @@ class MetricBrowser(TableScreen):
             spans.append((f", {count} listed", Role.TEXT))
         if self.table.marked:
             spans.append((f", {len(self.table.marked)} marked", Role.TEXT))
+        if self._is_unusual:
+            spans.append((f", unusual at {self.dashboard.state.options.cursor}", Role.WARNING))
         if self.query_text:
             spans.append((f"  /{clean(self.query_text)}", Role.ACCENT))
-        spans.append((f"  by {self.sort}{', reversed' if self.reverse else ''}", Role.MUTED))
+        order = "distance" if self._is_unusual and self.sort == "relevance" else self.sort
+        spans.append((f"  by {order}{', reversed' if self.reverse else ''}", Role.MUTED))
         return tuple(spans)
+
+    def toggle_unusual(self) -> None:
+        """List only the metrics that are unusual at the cursor, those that differ most first; again: all."""
+        if self.dashboard.state.options.cursor is None:
+            self.say("No cursor: put it on a step of a chart with c or :")
+            return
+        self._is_unusual = not self._is_unusual
+        self.sort, self.reverse = "relevance", False
+        self.dashboard.redraw()
 
     def sort_by(self, column: str) -> None:
         """Sort by a column; reverse the order if the list is sorted by it already."""

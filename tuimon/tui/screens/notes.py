@@ -87,7 +87,7 @@ def note_entries(snapshot: Snapshot, shown: Run | None, brief: bool = False) -> 
     work on an alert.
     """
     names = {run.id: clean(run.name) for run in snapshot.runs} if len(snapshot.runs) > 1 else {}
-    keys = () if brief else (("   Enter opens the run at the step, L its log", Role.MUTED),)
+    keys = () if brief else (("   Enter opens the run at the step, L its log, w what changed with it", Role.MUTED),)
     yield Entry((("Alerts", Role.TITLE), *keys))
     for alert in sorted(snapshot.alerts, key=lambda alert: _urgency(alert, shown)):
         yield from _alert(alert, names)

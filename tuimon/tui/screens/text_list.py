@@ -211,12 +211,14 @@ def step_row(
     """Return the row of a step, with a bar for a value. field: number that the column of passed samples is of; most:
     the largest value."""
     step = "-" if numbers.step is None else str(numbers.step)
+    mean, std = (_number(numbers.mean), _number(numbers.std)) if numbers.count else ("", "")
+    passed = _passed(numbers.passed, numbers.judged if numbers.pass_field == field else 0) if numbers.count else " " * 8
     return fit_row(
         (
             ("▌" if selected else " ", Role.ACCENT),
             (f"{step:>9} {f'{numbers.count}/{numbers.total}':>11}", Role.VALUE if selected else Role.TEXT),
-            (f" {_number(numbers.mean):>8} {_number(numbers.std):>8}", Role.VALUE),
-            (f" {_passed(numbers.passed, numbers.judged if numbers.pass_field == field else 0)}  ", Role.TEXT),
+            (f" {mean:>8} {std:>8}", Role.VALUE),
+            (f" {passed}  ", Role.TEXT),
             (_length(value, most, width - 52, symbols), Role.ACCENT),
         ),
         width,

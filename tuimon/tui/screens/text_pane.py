@@ -31,12 +31,13 @@ _ROLES = {"assistant": Role.GOOD, "user": Role.TITLE, "system": Role.MUTED, "thi
 _SPECIAL = re.compile(r"<\|[^|<>\n]{1,40}\|>|</?s>|<(?:pad|eos|bos)>")
 
 
-def sample_rows(sample: Sample, width: int, fold: int, raw: bool, search: Search | None) -> list[Row]:
-    """Return the rows of a sample. fold: index in FOLDS; raw: the texts without any reading aid, and no folding.
+def sample_rows(sample: Sample, width: int, fold: int, raw: bool, search: Search | None, label: str = "") -> list[Row]:
+    """Return the rows of a sample. fold: index in FOLDS; raw: the texts without any reading aid, and no folding; label:
+    label of its group in the list.
 
     Raises TooSlow.
     """
-    rows = [(("─" * width, Role.AXIS),), *_numbers(sample, width), *_answer(sample)]
+    rows = [(("─" * width, Role.AXIS),), *_numbers(sample, width, label), *_answer(sample)]
     if raw:
         sections = [Turn("prompt", sample.prompt or ""), Turn("response", sample.response)]
     else:
@@ -130,7 +131,7 @@ def _sections(sample: Sample) -> Iterator[Turn]:
         yield Turn(role, text[end:].strip("\n"))
 
 
-def _numbers(sample: Sample, width: int) -> Iterator[Row]:
+def _numbers(sample: Sample, width: int, label: str) -> Iterator[Row]:
     spans: list[Span] = [(" reward ", Role.MUTED), (_number(sample.reward), Role.VALUE)]
     for name, value in sample.components.items():
         spans.append((f"  {clean(name, 40)} {format_value(value)}", Role.TEXT))
@@ -142,7 +143,10 @@ def _numbers(sample: Sample, width: int) -> Iterator[Row]:
     if sample.truncated is not None:
         spans.append(truncated[sample.truncated])
     if sample.group:
-        spans.append((f"  group {clean(group_of(sample), 40)}", Role.MUTED))
+        name = clean(group_of(sample), 40)
+        # A group without a name has only its number, as in the list. A name too long for the list is added.
+        named = f" ({name})" if label and label != name and sample.group != sample.prompt else ""
+        spans.append((f"  group {label or name}{named}", Role.MUTED))
     flags = flags_of(sample.response, sample.prompt)
     spans += [(f"  {name}", Role.WARNING) for bit, name in NAMES.items() if flags & bit]
     yield from _wrapped(spans, width)

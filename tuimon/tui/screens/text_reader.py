@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from textual.containers import Container
 
 from tuimon.model.views import Role, Row
+from tuimon.rollouts.export import group_of
+from tuimon.rollouts.group_labels import GroupLabels
 from tuimon.rollouts.searching import TooSlow
 from tuimon.store import Snapshot
 from tuimon.text import clean
@@ -260,14 +262,15 @@ class TextReader(WorkScreen):
             self.pane.show([], self._theme)
             return
         other, fold, raw, search = self.other, self.fold, self.raw, self.choice.search
+        label = GroupLabels(entry.group for entry in self.choice.entries).label(group_of(sample))
 
         def lay_out() -> list[Row]:
             if other is not None:
                 return difference_rows(other, sample, width)
             try:
-                return sample_rows(sample, width, fold, raw, search)
+                return sample_rows(sample, width, fold, raw, search, label)
             except TooSlow:  # the search of the step says so
-                return sample_rows(sample, width, fold, raw, None)
+                return sample_rows(sample, width, fold, raw, None, label)
 
         async def work() -> None:
             rows = await asyncio.to_thread(lay_out)

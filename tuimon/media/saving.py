@@ -1,0 +1,103 @@
+"""Saving the content of an item: images, audio and video as they were logged, numbers as CSV."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+
+from tuimon.media import Distribution, Item, Part, PrecisionRecall
+from tuimon.media.limits import CHUNK
+from tuimon.sources.files import open_regular
+
+_LONGEST_NAME = 60
+_SIGNATURES = (
+    (re.compile(rb"\x89PNG"), ".png"),
+    (re.compile(rb"\xff\xd8\xff"), ".jpg"),
+    (re.compile(rb"GIF8"), ".gif"),
+    (re.compile(rb"BM"), ".bmp"),
+    (re.compile(rb"RIFF....WEBP", re.DOTALL), ".webp"),
+    (re.compile(rb"RIFF....WAVE", re.DOTALL), ".wav"),
+    (re.compile(rb"OggS"), ".ogg"),
+    (re.compile(rb"fLaC"), ".flac"),
+    (re.compile(rb"ID3|\xff[\xe2\xe3\xf2\xf3\xfb]"), ".mp3"),
+    (re.compile(rb"....ftyp", re.DOTALL), ".mp4"),
+    (re.compile(rb"\x1a\x45\xdf\xa3"), ".webm"),
+)
+"""First bytes and file name extension of each format."""
+
+
+def can_save(item: Item) -> bool:
+    """Return whether `save` can write the content of an item."""
+    return bool(item.parts) or isinstance(item.content, Distribution | PrecisionRecall)
+
+
+def save(item: Item, name_file: Callable[[str], Path]) -> list[Path]:
+    """Write the content of an item to new files and return their paths. name_file: returns the path of a file from the
+    end of its name. Raises OSError, and leaves no file of which a part is missing."""
+    name = f"-{_plain(item.tag)}-step-{item.step}"
+    if isinstance(item.content, Distribution | PrecisionRecall):
+        return [_write(name_file(f"{name}.csv"), (line.encode() for line in _lines(item.content)))]
+    paths = []
+    for number, part in enumerate(item.parts, 1):
+        which = f"-{number}" if len(item.parts) > 1 else ""
+        pieces = _pieces(part)
+        first = next(pieces, b"")
+        end = _extension(first, part.file if part.size < 0 else "")
+        paths.append(_write(name_file(f"{name}{which}{end}"), chain((first,), pieces)))
+    return paths
+
+
+def _lines(content: Distribution | PrecisionRecall) -> Iterator[str]:
+    """Yield the lines of a CSV file, with every digit."""
+    if isinstance(content, PrecisionRecall):
+        yield "precision,recall\n"
+        yield from (f"{precision!r},{recall!r}\n" for precision, recall in zip(*content, strict=True))
+        return
+    yield "low,high,count\n"
+    edges = content.edges
+    yield from (f"{edges[i]!r},{edges[i + 1]!r},{count!r}\n" for i, count in enumerate(content.counts))
+
+
+def _pieces(part: Part) -> Iterator[bytes]:
+    """Yield the bytes of a part. Raises OSError if the file is shorter now."""
+    descriptor, _ = open_regular(part.file)
+    with os.fdopen(descriptor, "rb") as file:
+        file.seek(part.start)
+        left = part.size
+        while left:
+            piece = file.read(CHUNK if left < 0 else min(CHUNK, left))
+            if not piece:
+                break
+            left -= len(piece) if left > 0 else 0
+            yield piece
+        if left > 0:
+            raise OSError("the log file has changed")
+
+
+def _write(path: Path, pieces: Iterable[bytes]) -> Path:
+    """Write a file that does not exist yet, whole or not at all."""
+    with path.open("xb") as file:
+        try:
+            file.writelines(pieces)
+            file.flush()
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+    return path
+
+
+def _extension(first: bytes, source: str) -> str:
+    """Return the file name extension by the first bytes, or else that of the file `source` if it is a plain word."""
+    for signature, extension in _SIGNATURES:
+        if signature.match(first):
+            return extension
+    own = Path(source).suffix.lower()
+    return own if re.fullmatch(r"\.[a-z0-9]{1,8}", own) else ".bin"
+
+
+def _plain(tag: str) -> str:
+    """Return a tag as a part of a file name."""
+    return re.sub(r"[^A-Za-z0-9._]+", "-", tag)[-_LONGEST_NAME:].strip("-.") or "value"
