@@ -81,6 +81,14 @@ def points(curve):
         ([0, 1, 2, 3, 0, 1, 2, 3, 0, 1], [4, 8]),
         ([100, 80, 70, 90], []),
         ([0, 9, 1, 2, 5, 3, 4], []),
+        ([*range(0, 90, 10), 70, 80, 90], [9]),
+        ([*range(8), 6, 7], [8]),
+        ([*range(8), 6], []),
+        ([*range(8), 6, 6, 7], []),
+        ([*range(8), 6, 8], []),
+        ([*range(5), *range(4, 8), 6, 7, 8], []),
+        ([0, 0, 1, 1, 2, 1, 2, 3, 2, 3, 4, 3, 4], []),
+        ([*range(9), 7, 8, 9, 8, 9, 10], [9]),
         ([], []),
         ([7], []),
         ([7, 7, 7], []),
@@ -91,8 +99,9 @@ def test_restarts_inside_a_stream(steps, expected):
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.lists(st.integers(0, 9), max_size=25))
-def test_restarts_inside_a_stream_equal_the_definition(steps):
+@given(st.integers(0, 10), st.lists(st.integers(0, 12), max_size=25))
+def test_restarts_inside_a_stream_equal_the_definition(rising, others):
+    steps = [*range(rising), *others]
     expected, highest, begin = [], None, 0
     for row, step in enumerate(steps):
         if row and step < steps[row - 1]:
@@ -104,11 +113,24 @@ def test_restarts_inside_a_stream_equal_the_definition(steps):
             below = {later for later in climb if later < highest}
             between = {before for before in steps[begin:row] if min(below) < before < max(below)}
             again = not below.isdisjoint(steps[:row])
-            if len(below) >= 2 and (again or (len(below) >= 4 and len(between) >= 2)):
+            before = steps[max(begin, row - 8) : row]
+            ordered = len(before) == 8 and before == sorted(set(before))
+            repeats_two = ordered and climb[:2] == steps[row : row + 2] == before[-2:]
+            if repeats_two or (len(below) >= 2 and (again or (len(below) >= 4 and len(between) >= 2))):
                 expected.append(row)
                 highest, begin = step, row
         highest = step if highest is None else max(highest, step)
     assert restarts_within(np.array(steps, np.int64)) == expected
+
+
+def test_two_steps_logged_again_are_superseded_while_they_are_logged():
+    log = Log()
+    for row, step in enumerate([*range(10), 8, 9, 10]):
+        log.add(0, [step], [float(row)])
+        curve = log.curve()
+    expected = [*((step, float(step)) for step in range(8)), (8, 10.0), (9, 11.0), (10, 12.0)]
+    assert points(curve) == expected
+    assert curve.superseded == 2
 
 
 def test_the_points_of_an_ordinary_log_are_not_copied():

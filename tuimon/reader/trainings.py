@@ -17,7 +17,8 @@ A file does not go on where another one has been if this one was still written w
 several ones, the numbers of jobs and of the tasks of an array in their names decide.
 
 Files of different trainings become runs of their own, and with them the other files that have points. A file without
-enough points is decided again when it has more.
+enough points is decided again when it has more. Console texts are also compared with the metric files beside them,
+whose steps can be counted differently (texts_beside).
 
 Files that go on where another one has been are attempts of one training: together they are one source, in which the
 values of the later attempt supersede those that the earlier one has from this step on.
@@ -40,6 +41,7 @@ from tuimon.reader.encoding import utf8
 from tuimon.reader.neighbours import other_logs
 from tuimon.reader.rank_paths import task_numbers
 from tuimon.reader.recognition import COMPANION
+from tuimon.reader.texts_beside import TextsBeside
 from tuimon.reader.training_relations import PROCESS, STEPS, Comparison, training_key
 from tuimon.reader.training_values import Beginning, Values
 from tuimon.sources import layout
@@ -76,6 +78,7 @@ class Trainings:
         """By path; kept, so that a run keeps its name when other logs appear."""
         self._searched: dict[str, tuple[int, frozenset[int], Values]] = {}
         """(size, steps, values at these steps) of files that were searched, by path: a search can take 0.2 s."""
+        self._texts_beside = TextsBeside(self._read)
 
     def of(self, files: Sequence[GroupedFile]) -> SplitFiles:
         """Return the name of the training of each file, if there are several, and the attempts of each training.
@@ -98,6 +101,31 @@ class Trainings:
             {path: names[live] for live, paths in logs.items() if live in names for path in paths},
             {path: attempts[live] for live, paths in logs.items() if live in attempts for path in paths},
         )
+
+    def beside_metrics(self, texts: Sequence[GroupedFile], logs: Sequence[tuple[GroupedFile, str]]) -> SplitFiles:
+        """Return the trainings of those texts of one format in one directory that are not of the training of the metric
+        files beside them, and their attempts. logs: the metric files, and the prefixes of their metrics."""
+        by_path = {file.path: file for file in texts}
+        lives = {live: [by_path[path] for path in paths] for live, paths in _logs(texts).items()}
+        if len(lives) > MOST_FILES or _are_processes(list(lives)):
+            return SplitFiles()
+        split = self.of(texts)
+        names, undecided = self._texts_beside.others(
+            lives,
+            {live: split.names[files[0].path] for live, files in lives.items() if files[0].path in split.names},
+            logs,
+        )
+        for live, files in lives.items():
+            paths = [file.path for file in files]
+            if live in undecided:
+                self.undecided.update(paths)
+            elif len(lives) == 1:
+                self.undecided.difference_update(paths)
+        for live in lives.keys() - names.keys() if names else ():
+            if live not in split.names and self._beginning(live) is None:
+                names.update({live: name} if (name := _training_beside(live, names)) else {})
+        moved = {file.path: name for live, name in names.items() for file in lives[live]}
+        return SplitFiles(moved, {path: attempt for path, attempt in split.attempts.items() if path in moved})
 
     def each(self, files: Sequence[GroupedFile]) -> dict[str, str]:
         """Return a name for each file, so that it is a run of its own; the same one for the parts of a rotated log.
@@ -137,6 +165,14 @@ class Trainings:
             known = _first_points(_items(self.formats[path], data, whole), whole)
             self._beginnings[path] = len(data), known
         return known
+
+    def _read(self, path: str, limit: int) -> tuple[Sequence[Item], bool]:
+        """Return the items in the first bytes of a file, and whether these are all bytes."""
+        if path not in self.formats:
+            return (), False
+        log_format = self.formats[path]
+        data, whole = _first_bytes(path, limit)
+        return _items(log_format, data, whole), whole
 
     def _values_at(self, live: str, steps: Iterable[int]) -> Values | None:
         """Return the values of a file at some steps; None if it is too long to be searched."""

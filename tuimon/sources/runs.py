@@ -17,6 +17,7 @@ A file belongs to the run directory that remains when the facets at the end of i
    runs are below, files that are named by jobs (slurm-4711.out) join a run each, and others stay separate. Text of one
    process (rank_0/, node1/) joins the nearest run above. Other text below a run stays separate, because it may be that
    of another training (sweeps/job_0/train.log below a directory with a CSV). A config joins the run of its directory.
+   Text leaves its run again if its values are those of another training than the metrics beside it.
 5. Ranks. The logs of a job's processes are one run: torchrun's attempt directories, and Ray's sessions of several nodes
    (see job_files). Those of hosts whose logs were copied from them count as if they lay in one directory (job_hosts).
 6. Files of one directory are one run, except metric files named as separate runs (ppo_seed0.jsonl next to
@@ -57,12 +58,19 @@ from tuimon.sources.run_parts import find_parts, without_facets
 SAME_TIME = 5.0
 """Difference (s) of time stamps up to which they do not decide which of two files was finished first."""
 
+MOST_COMPARED = 20
+"""Maximum number of runs with a text whose single text is compared with their metrics, which takes 20 ms each."""
+
 
 class Trainings(Protocol):
     """Knows which files of one directory and one format are of different trainings."""
 
     def of(self, files: Sequence[GroupedFile]) -> SplitFiles:
         """Return the trainings of the files and their attempts."""
+        ...
+
+    def beside_metrics(self, texts: Sequence[GroupedFile], logs: Sequence[tuple[GroupedFile, str]]) -> SplitFiles:
+        """Return the trainings of texts that are not that of the metric files (file, prefix) of their run."""
         ...
 
     def each(self, files: Sequence[GroupedFile]) -> Mapping[str, str]:
@@ -100,6 +108,7 @@ def group_runs(
     _join_companions(groups)
     if trainings is not None:
         _split_texts(groups, trainings)
+        _split_texts_beside_metrics(groups, trainings)
     for home, holder in homes_of_jobs({home: has_metrics(items) for home, items in groups.items()}).items():
         groups[holder] += groups.pop(home)
     return with_known(groups, known)
@@ -157,10 +166,14 @@ def _split_trainings(located: Iterable[Located], trainings: Trainings) -> None:
         if len(items) > 1:
             split = trainings.of([item.file for item in items])
             _set_homes([item for item in items if not _has_own_run(item)], split.names)
-            sources = {item.file.path: item.joined or item.source for item in items}
-            for item in items:
-                if attempt := split.attempts.get(item.file.path):
-                    item.joined, item.attempt = sources[attempt.first], attempt.number
+            _set_attempts(items, split)
+
+
+def _set_attempts(items: Sequence[Located], split: SplitFiles) -> None:
+    sources = {item.file.path: item.joined or item.source for item in items}
+    for item in items:
+        if attempt := split.attempts.get(item.file.path):
+            item.joined, item.attempt = sources[attempt.first], attempt.number
 
 
 def _has_own_run(item: Located) -> bool:
@@ -177,6 +190,32 @@ def _split_texts(groups: dict[Home, list[Located]], trainings: Trainings) -> Non
         _split_trainings((item for item in items if not item.file.beside), trainings)
         for item in items:
             groups[item.home].append(item)
+
+
+def _split_texts_beside_metrics(groups: dict[Home, list[Located]], trainings: Trainings) -> None:
+    """Make console texts runs of their own that are of other trainings than the metric files of their run."""
+    texts: dict[Home, list[Located]] = {}
+    for home, items in groups.items():
+        of_run = [item for item in items if item.file.companion and not item.file.beside and not _is_of_process(item)]
+        if of_run and has_metrics(items):
+            texts[home] = of_run
+    for home, of_run in texts.items():
+        if len(of_run) == 1 and len(texts) > MOST_COMPARED:
+            continue
+        logs = [(item.file, item.prefix) for item in groups[home] if not item.file.companion]
+        for items in _by_directory(of_run).values():
+            split = trainings.beside_metrics([item.file for item in items], logs)
+            _set_homes(items, split.names)
+            _set_attempts(items, split)
+            for item in items:
+                if item.file.path in split.names:
+                    groups[home].remove(item)
+                    groups[item.home].append(item)
+
+
+def _is_of_process(item: Located) -> bool:
+    """Return whether a file is in a directory of one process of a job."""
+    return any(map(layout.is_rank, item.directory[1]))
 
 
 def _is_part(item: Located) -> bool:

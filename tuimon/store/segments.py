@@ -22,6 +22,8 @@ from tuimon.store.streams import StreamView
 
 _FEW = 4
 """Fewer steps than this, none of which was logged before, may be out of order."""
+_ORDERED = 8
+"""Rising steps before two repeated ones from which on these are a restart. 5,789 series of samples had no others."""
 _MANY = 4096
 """Points before a place where the steps go back that are compared with those after it."""
 _ANY_LENGTH = 1 << 62
@@ -131,7 +133,7 @@ def restarts_within(steps: Steps) -> list[int]:
     Steps that go back and then climb through at least two values below the highest step before are a restart if one of
     these was logged before: 0 1 2 3 1 2. If none was, rows are merely out of order, which hides no point: 0 5 2 6 and
     0 5 2 3 6. But _FEW values that lie between steps logged before are a restart that logs other steps:
-    0 10 20 30 40 14 19 24 29 34.
+    0 10 20 30 40 14 19 24 29 34. So are the last two steps, logged again after _ORDERED steps that only rose.
     """
     back = np.flatnonzero(steps[1:] < steps[:-1]) + 1
     if len(back) == 0:
@@ -150,6 +152,10 @@ def restarts_within(steps: Steps) -> list[int]:
     for position, end, climbing, value, last in zip(
         back.tolist(), ends.tolist(), climbs.tolist(), second.tolist(), steps[ends - 1].tolist(), strict=True
     ):
+        if climbing and value == highest and _repeats_two(steps[begin : position + 2]):
+            restarts.append(position)
+            highest, begin = last, position
+            continue
         if climbing and value < highest:
             below = slice(position, position + int(np.searchsorted(steps[position:end], highest)))
             again = bool((first_logged[below] < position).any())
@@ -159,6 +165,14 @@ def restarts_within(steps: Steps) -> list[int]:
                 continue
         highest = max(highest, last)
     return restarts
+
+
+def _repeats_two(steps: Steps) -> bool:
+    """Return whether the last two steps are those before them, and the steps before rose only: processes that log to
+    one file in turns repeat steps everywhere."""
+    before = steps[-2 - _ORDERED : -2]
+    rising = len(before) == _ORDERED and bool((before[1:] > before[:-1]).all())
+    return rising and bool((steps[-2:] == before[-2:]).all())
 
 
 def _lies_between(new: Steps, before: Steps) -> bool:
