@@ -27,7 +27,7 @@ from tuimon.detectors._curves import (
     merged,
     reached_level,
     risen_message,
-    usual_level,
+    runaways,
 )
 from tuimon.detectors._limits import limit_message
 from tuimon.model.alerts import Alert
@@ -60,7 +60,7 @@ class KlRunaway(Struct, frozen=True):
         growth = AgainstSettled(self.growth, self.growth / 2, _SPREAD, least=self.floor / 100, floor=self.floor)
         for curve in curves(run, "kl.ref"):
             changes: list[tuple[Incident, float | None]] = [(i, None) for i in incidents(curve, threshold)]
-            changes += [(i, usual_level(curve, i.first)[0]) for i in incidents(curve, runaway)]
+            changes += runaways(curve, runaway)
             changes += changes_from_settled(curve, growth)
             for incident, usual in merged(changes):
                 if usual is None:
