@@ -85,7 +85,8 @@ def _alerts_at(run: Run, step: int, alerts: Sequence[Alert]) -> Iterator[Alert]:
     """Yield the alerts of a run, without information, that are active at a step."""
     for alert in alerts:
         first, last = alert.step, math.inf if alert.until is None else alert.until
-        if alert.run == run.id and alert.severity != "info" and first is not None and first <= step <= last:
+        counts = alert.run == run.id and alert.severity != "info" and not alert.is_superseded
+        if counts and first is not None and first <= step <= last:
             yield alert
 
 
