@@ -161,6 +161,14 @@ def test_growth_of_the_kl_from_0_or_with_the_steps_or_to_a_low_value_is_normal()
         assert not [alert for alert in check(run_of(kl=kl)) if alert.rule == "kl_runaway"]
 
 
+def test_kl_that_jumps_in_a_short_run() -> None:
+    jump = only(run_of(kl=np.concatenate((noisy(0.01, 34), noisy(0.3, 20)))), "kl_runaway")
+    assert (jump.step, jump.active) == (350, True)
+    rows = np.arange(1, 61) / 50
+    for kl in (rows * noisy(1.0, 60, 0.2), rows**2 * noisy(1.0, 60, 0.2), noisy(0.3, 60, 0.5)):
+        assert not [alert for alert in check(run_of(kl=kl)) if alert.rule == "kl_runaway"]
+
+
 def test_kl_that_jumps_grows_and_passes_the_limit_is_one_incident() -> None:
     kl = settled_then(np.concatenate((np.full(60, 12.0), np.geomspace(12, 2000, 300))))
     messages = {only(run_of(kl=kl[:end]), "kl_runaway").key for end in range(620, len(kl) + 1, 20)}
