@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -72,6 +73,23 @@ def test_jumps_of_a_metric_that_often_jumps_are_usual(tmp_path: Path) -> None:
     assert (jump.compared, jump.as_far, spike.as_far) == (64, 5, 0)
 
 
+def test_values_in_an_incident_are_compared_with_those_before_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The points before step 140 are those of the collapse, among which its values are usual."""
+    values = [(0.6 if step < 100 else 0.02) * (1 + 0.05 * (-1) ** step) for step in range(160)]
+    write_metrics(tmp_path, values, "reward")
+    for step, onset in ((100, None), (140, 100)):
+        assert main(["at", str(tmp_path), "--step", str(step), "--json"]) == 0
+        [reward] = json.loads(capsys.readouterr().out)["runs"][0]["metrics"]
+        assert (reward["unusual"], reward["onset"], reward["as_far"]) == (True, onset, 0)
+    assert main(["at", str(tmp_path), "--step", "140"]) == 0
+    text = capsys.readouterr().out
+    assert "critical: reward has fallen" in text
+    assert re.search(r"-\d+(\.\d)? robust deviations from before step 100, farthest of 65", text)
+    assert "a robust deviation is how far these points usually are from it" in " ".join(text.split())
+
+
 def test_values_near_the_largest_float_have_deviations(tmp_path: Path) -> None:
     write_metrics(tmp_path, [1.7e308 * (-1) ** step for step in range(40)], "activation")
     (run,) = open_run(tmp_path).runs
@@ -106,6 +124,7 @@ def test_at_prints_json_and_text(log: Path, capsys: pytest.CaptureFixture[str]) 
         "deviations": None,
         "compared": 40,
         "as_far": 0,
+        "onset": None,
         "unusual": True,
     }
     assert main(["at", str(DATA / "exports"), "--step", "20"]) == 0

@@ -210,6 +210,22 @@ def test_a_policy_that_moved_too_far_is_one_incident_in_the_order_of_the_onsets(
     assert [alert.severity for alert in parts if alert.active] == ["info"] * 5
 
 
+def test_metrics_that_change_at_once_in_the_same_step_have_the_same_onset() -> None:
+    random = np.random.default_rng(3)
+    after = np.arange(160) >= 100
+    series = {
+        "reward": np.where(after, 0.02, 0.6) * (1 + 0.05 * random.standard_normal(160)),
+        "kl": np.where(after, 0.3, 0.01) * (1 + 0.05 * random.standard_normal(160)),
+        "entropy": np.where(after, 0.05, 1.2) * (1 + 0.05 * random.standard_normal(160)),
+        "actor/ppo_kl": np.where(after, 0.2, 0.01) * (1 + 0.05 * random.standard_normal(160)),
+    }
+    for names in (*([name] for name in series), ["reward", "kl"], list(series)):
+        run = store_of({name: series[name].tolist() for name in names}).snapshot().runs[0]
+        alerts = Checker().check(run)
+        assert {alert.step for alert in alerts if alert.metric in series} == {1010}
+        assert set(re.findall(r"(?:from|since) step (\d+)", " ".join(alert.message for alert in alerts))) == {"1010"}
+
+
 def test_a_reward_that_falls_before_the_policy_moves_keeps_its_advice() -> None:
     whole = Checker().check(store_of(_drifting(drift=186)).snapshot().runs[0])[0]
     assert whole.rule == "policy_collapse"

@@ -30,7 +30,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     over = "print number of points, mean, standard deviation, minimum and maximum over these steps, both included"
     steps.add_argument("--steps", type=step_range, metavar="FIRST-LAST", help=f"{over}; either may be left out")
     unusual = (
-        "print only metrics whose value is not finite or 5 robust deviations from the median of the 64 points before"
+        "print only metrics whose value is not finite or 5 robust deviations from the median of the 64 points before it"
+        " (or before the begin of an alert that is active)"
     )
     parser.add_argument("--unusual", action="store_true", help=unusual)
     add_samples(parser)
@@ -46,9 +47,10 @@ def _run(options: argparse.Namespace) -> int:
     if options.steps:
         return _over_steps(options)
     samples = samples_of(options)
-    runs = open_run(*checked_paths(options.paths, options=options)).runs
+    snapshot = open_run(*checked_paths(options.paths, options=options))
+    alerts = (*snapshot.alerts, *snapshot.resolved)
     reaching = []
-    for run in runs:
+    for run in snapshot.runs:
         word = step_name(run)
         if run.last_step is not None and options.step > run.last_step:
             print_status(f"{clean(run.name)} has no {word} {options.step}: it ends at {word} {run.last_step}")
@@ -59,12 +61,12 @@ def _run(options: argparse.Namespace) -> int:
     if not reaching:
         return ExitCode.NOTHING_FOUND
     if options.json:
-        sys.stdout.write(as_json(tuple(reaching), options.step, samples) + "\n")
+        sys.stdout.write(as_json(tuple(reaching), options.step, samples, alerts) + "\n")
         return ExitCode.OK
     for number, run in enumerate(reaching):
         if number:
             print()
-        print("\n".join(as_text(run, options.step, terminal_width(), options.unusual, samples)))
+        print("\n".join(as_text(run, options.step, terminal_width(), options.unusual, samples, alerts)))
     return ExitCode.OK
 
 

@@ -26,6 +26,7 @@ from weakref import WeakKeyDictionary
 from msgspec.structs import fields, replace
 
 from tuimon.analysis.progress_inputs import progress_inputs
+from tuimon.detectors._attempts import alerts_before, restart_of
 from tuimon.detectors._incidents import joined
 from tuimon.errors import UsageError
 from tuimon.model.alerts import SEVERITIES, Alert
@@ -111,6 +112,8 @@ class Checker:
         self._checked: WeakKeyDictionary[Run, tuple[Alert, ...]] = WeakKeyDictionary()
         self._last_results: dict[str, tuple[Alert, ...]] = {}
         """Results of `check_within` by the path of the run, the run that was checked last at the end."""
+        self._before_restart: dict[str, tuple[tuple[int, int], tuple[Alert, ...]]] = {}
+        """(result of `restart_of`, alerts of the attempt before) by the path of the run."""
         self._clock = -math.inf
 
     def check(self, run: Run, now: float = math.nan) -> tuple[Alert, ...]:
@@ -120,12 +123,27 @@ class Checker:
         """
         alerts = self._checked.get(run)
         if alerts is None:
-            alerts = joined(run, [alert for detector in self.detectors for alert in _incidents(detector, run)])
+            alerts = self._joined(run)
+            known = {alert.key for alert in alerts}
+            alerts += tuple(alert for alert in self._alerts_before_restart(run) if alert.key not in known)
             alerts = _with_step_name(alerts, progress_inputs(run).step_name)
             self._checked[run] = alerts
         if math.isfinite(now):
             alerts += tuple(alert for detector in self._time_based for alert in _incidents(detector, run, now))
         return tuple(sorted(alerts, key=_order))
+
+    def _joined(self, run: Run) -> tuple[Alert, ...]:
+        return joined(run, [alert for detector in self.detectors for alert in _incidents(detector, run)])
+
+    def _alerts_before_restart(self, run: Run) -> tuple[Alert, ...]:
+        """Return the alerts of the attempt before the last restart. Its points do not change, so they are cached."""
+        restart = restart_of(run)
+        if restart is None:
+            return ()
+        known = self._before_restart.get(run.path)
+        if known is None or known[0] != restart:
+            known = self._before_restart[run.path] = restart, alerts_before(run, restart[0], self._joined)
+        return known[1]
 
     def check_all(self, snapshot: Snapshot, now: float = math.nan) -> tuple[Alert, ...]:
         """Return the incidents of all runs, in the order of `check`."""

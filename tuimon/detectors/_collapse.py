@@ -8,17 +8,15 @@ consequence is therefore that of the steps at which the metrics left their level
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tuimon.analysis.onset import bend
-from tuimon.analysis.windows import NINE, median_of_nine
 from tuimon.detectors._checkpoints import checkpoint_before
+from tuimon.detectors._curves import onset_row
 from tuimon.model.alerts import Alert
-from tuimon.store import Curve, Run
+from tuimon.store import Run
 
 _WORDS = {
     "kl_runaway": "KL rose",
@@ -36,13 +34,12 @@ _HINT = (
     "go back to {checkpoint}; the policy moves too far: make fewer updates per batch, lower the learning rate, check"
     " the clip range and the KL coefficient"
 )
-_WINDOW = 256
-"""Maximum number of points before an alert among which its onset is searched."""
-_FEWEST = 2 * NINE
+_OF_LIMIT = frozenset({"approx_kl", "clip_fraction", "policy_ratio"})
+"""Rules whose alerts begin where a limit is exceeded, and not at the onset."""
+_FURTHER = 4
+"""Points after such an alert that are read to find the onset."""
 _LEAD, _LAG = 128, 16
 """Points by which the onset of a drift may precede that of the collapse, or come after it."""
-_LOWEST = 0.1
-"""Part of the level below which values are equal in the fit of a relative rise."""
 
 
 class _Part(Struct, frozen=True):
@@ -98,30 +95,7 @@ def _described(part: _Part, *, with_alert: bool) -> str:
 def _part(run: Run, alert: Alert) -> _Part:
     curve = run.curve(alert.metric)
     assert alert.step is not None
-    row = onset_row(curve, curve.row_after(alert.step - 1), falls=alert.rule in _FALLING)
-    return _Part(alert, row, min(int(curve.steps[row]), alert.step))
-
-
-def onset_row(curve: Curve, row: int, *, falls: bool = False) -> int:
-    """Return the row at which the values began to leave their level, at most `row`, from which an alert counts.
-
-    It is the bend (`analysis.onset.bend`) of the medians of nine in the second half of the rows so far; a rise may be
-    linear or exponential, and the better fit decides. Points more than eight rows after `row` are not read.
-    """
-    rows = np.flatnonzero(np.isfinite(curve.values[: row + NINE]))
-    values = curve.values[rows]
-    last = int(np.searchsorted(rows, row))
-    begin = max(last // 2, last - _WINDOW, NINE - 1)
-    if last - begin < _FEWEST:
-        return row
-    now = median_of_nine(values, begin)
-    positions = np.arange(len(now), dtype=np.float64)
-    level = float(np.median(now[: max(1, len(now) // 2)]))
-    if falls:
-        onset, _ = bend(positions, level - now)
-    elif level > 0:
-        rise = np.maximum(now / level, _LOWEST)
-        onset, _ = min(bend(positions, np.log(rise)), bend(positions, rise, 1 / rise), key=itemgetter(1))
-    else:
-        onset, _ = bend(positions, now - level)
-    return min(int(rows[max(begin + onset - NINE // 2, 0)]), row)  # the median of nine lies four rows behind the values
+    row = curve.row_after(alert.step - 1)
+    if alert.rule in _OF_LIMIT:
+        row = min(onset_row(curve, min(row + _FURTHER, len(curve) - 1)), row)
+    return _Part(alert, row, int(curve.steps[row]))

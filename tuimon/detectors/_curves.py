@@ -7,15 +7,13 @@ check costs the same at the end of a long run as at its beginning.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from functools import partial
-from operator import itemgetter
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from tuimon.analysis.incidents import Incident, Incidents, Rule
-from tuimon.analysis.onset import bend, hinge, split, sudden_change
+from tuimon.analysis.onset import hinge, onset, sudden_change
 from tuimon.analysis.rules import AgainstSettled, AgainstStart, Runaway
 from tuimon.analysis.windows import NINE, median_of_nine, usual_at
 from tuimon.model.alerts import Alert
@@ -27,8 +25,6 @@ CHECKED_PANELS = frozenset({"reward", "success", "loss", "kl", "policy", "length
 """Panels of the metrics that are checked for NaN and for sources that disagree."""
 _LEVEL_POINTS = 16
 """Points of the median that is the level before or after an incident."""
-_ONSET_POINTS = 128
-"""Maximum number of medians of nine in which the onset of a change from a settled level is searched."""
 _GROWTH_POINTS = 640
 """Maximum number of means of neighbouring points in which the onset of growth is searched."""
 _MAX_RESULTS = 1024
@@ -202,37 +198,41 @@ def median_of_rows(curve: Curve, first: int, last: int) -> float:
 
 
 def changes_from_start(curve: Curve, rule: AgainstStart) -> Iterator[tuple[Incident, float]]:
-    """Yield (incident, level of the start)."""
-    for incident in incidents(curve, rule):
+    """Yield (incident from its onset on, level of the start)."""
+    for incident in from_onsets(curve, rule, falls=rule.falls):
         yield incident, median_of_rows(curve, rule.skip, rule.skip + rule.baseline - 1)
 
 
 def changes_from_settled(curve: Curve, rule: AgainstSettled) -> Iterator[tuple[Incident, float]]:
     """Yield (incident from its onset on, settled level before it)."""
+    values, skipped = _without_gaps(curve, _cache_of(curve))
+    found = incidents(curve, rule)
+    for incident, moved in zip(found, from_onsets(curve, rule, falls=rule.falls), strict=True):
+        yield moved, rule.level(values, incident.first - skipped)
+
+
+def from_onsets(curve: Curve, rule: Rule, *, falls: bool = False) -> Iterator[Incident]:
+    """Yield the incidents of a rule, each from its onset on: medians pass a limit some rows after the values change."""
+    end = 0
     for incident in incidents(curve, rule):
-        begin, level = _cached(_cache_of(curve), ("bend", rule, incident.first), partial(_bend, curve, incident, rule))
-        yield incident._replace(first=begin), level
+        yield incident._replace(first=onset_row(curve, incident.first, end, falls=falls))
+        end = incident.last + 1
 
 
-def _bend(curve: Curve, incident: Incident, rule: AgainstSettled) -> tuple[int, float]:
-    """Return (row of the onset of an incident, settled level before it).
+def onset_row(curve: Curve, row: int, begin: int = 0, *, falls: bool = False) -> int:
+    """Return the row, at most `row`, at which the values that have left their level at `row` began to leave it.
 
-    The onset is the bend (`analysis.onset.bend`) of the medians of nine from the row of the level to that which raised
-    the incident. A rise has no end, so that relative errors count; it may be linear or exponential, and the better fit
-    of the two decides.
+    It is searched in the second half of the rows up to `row`, and not before `begin`. Later rows are not read, so that
+    the result stays the same while the curve grows.
     """
     values, skipped = _without_gaps(curve, _cache_of(curve))
-    first, raised = incident.first - skipped, incident.raised - skipped
-    level, begin = rule.level(values, first), first // 2
-    rows = np.unique(np.linspace(begin, raised, _ONSET_POINTS).astype(np.int64))
-    now = median_of_nine(values[: raised + 1], begin)[rows - begin]
-    positions = rows.astype(np.float64)
-    if rule.falls:
-        onset, _ = bend(positions, level - now)
-    else:
-        rise = np.maximum(now / level, 1 / rule.high)
-        onset, _ = min(bend(positions, np.log(rise)), bend(positions, rise, 1 / rise), key=itemgetter(1))
-    return int(rows[onset]) + skipped, level
+    begin = max((row - skipped) // 2, begin - skipped)
+
+    def compute() -> int:
+        index = onset(values[begin : row - skipped + 1], falls=falls)
+        return row if index is None else skipped + begin + index
+
+    return _cached(_cache_of(curve), ("onset", row, begin, falls), compute)
 
 
 def merged(changes: Iterable[tuple[Incident, State]]) -> list[tuple[Incident, State]]:
@@ -255,27 +255,6 @@ def merged(changes: Iterable[tuple[Incident, State]]) -> list[tuple[Incident, St
 def reached_level(curve: Curve, incident: Incident, highest: bool) -> float:
     """Return the highest or lowest median of nine of an incident, beginning with the row at which it was raised."""
     return extreme_level(curve, incident.raised, max(incident.raised, incident.last), highest)[0]
-
-
-def from_change(curve: Curve, incident: Incident, usual: float, now: float) -> Incident:
-    """Return the incident with its first row moved to where the values change from `usual` to `now`.
-
-    A sudden change may lie any number of rows before the ones that raised the incident, which noise delays. Else it is
-    at most eight rows before, because the median of nine changes some rows later than the values.
-    """
-    cache = _cache_of(curve)
-
-    def compute() -> int:
-        values, skipped = _without_gaps(curve, cache)
-        first, end = incident.first - skipped, incident.raised - skipped + 1
-        sudden = sudden_change(values[:end], usual, now)
-        if sudden is not None and sudden.index <= first:
-            return skipped + sudden.index
-        begin = max(0, first - 3 * (NINE - 1))
-        around = np.clip(values[begin:end], min(usual, now), max(usual, now))
-        return skipped + min(max(begin + split(around), first - (NINE - 1)), first)
-
-    return incident._replace(first=_cached(cache, ("change", incident.raised), compute))
 
 
 def rows_of_level(curve: Curve, change: Incident, usual: float, points: int) -> tuple[int, int]:
@@ -320,7 +299,7 @@ def growth_onset(curve: Curve, incident: Incident, points: int) -> int:
         start = end - (end - begin) // width * width
         return skipped + start + width * hinge(values[start:end].reshape(-1, width).mean(axis=1))
 
-    return _cached(_cache_of(curve), ("onset", incident.raised, points), compute)
+    return _cached(_cache_of(curve), ("growth", incident.raised, points), compute)
 
 
 def last_finite(curve: Curve, row: int) -> float:
@@ -338,9 +317,14 @@ def usual_level(curve: Curve, row: int) -> tuple[float, float]:
 
 def runaway_alerts(run: Run, curve: Curve, runaway: Runaway, rule: str, hint: str) -> Iterator[Alert]:
     """Yield a warning for each runaway: "kl has risen to 0.58, 9.4 times the usual 0.062, since step 36"."""
-    for incident in incidents(curve, runaway):
-        message = risen_message(curve, incident, usual_level(curve, incident.first)[0])
-        yield alert(run, curve, incident, rule, "warning", message, hint)
+    for incident, usual in runaways(curve, runaway):
+        yield alert(run, curve, incident, rule, "warning", risen_message(curve, incident, usual), hint)
+
+
+def runaways(curve: Curve, rule: Runaway) -> Iterator[tuple[Incident, float]]:
+    """Yield (incident from its onset on, usual level before it)."""
+    for incident, moved in zip(incidents(curve, rule), from_onsets(curve, rule), strict=True):
+        yield moved, usual_level(curve, incident.first)[0]
 
 
 def risen_message(curve: Curve, incident: Incident, usual: float) -> str:

@@ -11,6 +11,7 @@ from msgspec import Struct
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.incidents import Incident
 from tuimon.analysis.rules import Threshold
+from tuimon.analysis.windows import NINE
 from tuimon.detectors._curves import alert, extreme, fold_rows, incidents, number, share_percent, verb
 from tuimon.draw.numbers import distinct_digits
 from tuimon.model.alerts import Alert
@@ -22,7 +23,14 @@ def limit_alerts(
 ) -> Iterator[Alert]:
     """Yield an alert for each time that the curve is beyond the limit. `note` is added to the message."""
     for incident in incidents(curve, threshold):
+        incident = _from_first_value(curve, incident, threshold) if threshold.smooth else incident
         yield alert(run, curve, incident, rule, severity, limit_message(curve, incident, threshold, note), hint)
+
+
+def _from_first_value(curve: Curve, incident: Incident, threshold: Threshold) -> Incident:
+    """Return the incident from the first value beyond the limit on: the median of nine follows some rows later."""
+    beyond = threshold.is_beyond(curve.values[max(0, incident.first - NINE + 1) : incident.first])
+    return incident._replace(first=incident.first - int((~np.append(False, beyond)[::-1]).argmax()))
 
 
 def limit_message(curve: Curve, incident: Incident, threshold: Threshold, note: str = "") -> str:

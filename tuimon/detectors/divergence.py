@@ -22,7 +22,7 @@ from tuimon.analysis.windows import NINE
 from tuimon.detectors._curves import (
     alert,
     extreme,
-    incidents,
+    from_onsets,
     median_of_rows,
     number,
     reached_level,
@@ -63,7 +63,7 @@ class Divergence(Struct, frozen=True):
         return runaway_alerts(run, curve, runaway, self.id, _HINT)
 
     def _risen(self, run: Run, curve: Curve) -> Iterator[Alert]:
-        for incident in incidents(curve, FromBest(self.part, self.part * 0.6, rises=False)):
+        for incident in from_onsets(curve, FromBest(self.part, self.part * 0.6, rises=False)):
             lowest, step = extreme(curve, incident._replace(first=0, last=incident.first - 1), highest=False)
             now, start = reached_level(curve, incident, highest=True), median_of_rows(curve, 0, 8)
             lost = (now - lowest) / (start - lowest) if start > lowest else math.inf

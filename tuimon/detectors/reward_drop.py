@@ -14,22 +14,19 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
-from tuimon.analysis.incidents import Incident
 from tuimon.analysis.rules import FromBest
-from tuimon.analysis.windows import NINE
 from tuimon.detectors._checkpoints import checkpoint_before
 from tuimon.detectors._curves import (
     alert,
     extreme_level,
     first_level,
-    incidents,
+    from_onsets,
     number,
-    raised_level,
     share_percent,
     verb,
 )
 from tuimon.model.alerts import Alert
-from tuimon.store import Curve, Run
+from tuimon.store import Run
 
 _CRITICAL = 0.9
 """Lost part of the gain from which on an alert is critical."""
@@ -45,9 +42,8 @@ class RewardDrop(Struct, frozen=True):
     def check(self, run: Run) -> Iterator[Alert]:
         for concept in ("reward.train", "success.train"):
             for curve in curves(run, concept):
-                for incident in incidents(curve, FromBest(self.part, 0.6 * self.part, rises=True)):
+                for incident in from_onsets(curve, FromBest(self.part, 0.6 * self.part, rises=True), falls=True):
                     start = first_level(curve)
-                    incident = _from_onset(curve, incident)
                     best, row = extreme_level(curve, 0, max(0, incident.first - 1), True)
                     low, _ = extreme_level(curve, incident.first, incident.last, False)
                     lost = (best - low) / (best - start) if best > start else math.inf
@@ -60,16 +56,6 @@ class RewardDrop(Struct, frozen=True):
                     severity = "critical" if lost >= _CRITICAL else "warning"
                     hint = _HINT.format(checkpoint=checkpoint_before(run, int(curve.steps[incident.first])))
                     yield alert(run, curve, incident, self.id, severity, message, hint)
-
-
-def _from_onset(curve: Curve, incident: Incident) -> Incident:
-    """Return the incident from the first low value on: the median of nine, which raises it, falls later."""
-    best, _ = extreme_level(curve, 0, incident.first, True)
-    limit = (best + raised_level(curve, incident)) / 2
-    first = incident.first
-    while first > max(1, incident.first - NINE) and curve.values[first - 1] < limit:
-        first -= 1
-    return incident._replace(first=first)
 
 
 DETECTOR = RewardDrop()

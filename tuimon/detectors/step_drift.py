@@ -23,7 +23,6 @@ from tuimon.analysis.windows import NINE
 from tuimon.detectors._curves import (
     alert_as_worded,
     changes_from_start,
-    from_change,
     median_of_rows,
     number,
     percent,
@@ -53,16 +52,15 @@ class StepDrift(Struct, frozen=True):
         rule = AgainstStart(self.ratio, low, _BASELINE, _SKIP, raise_after=self.points, clear_after=self.points)
         for curve in curves(run, "time.step"):
             seconds = seconds_of(run, curve.metric)
-            for incident, usual in changes_from_start(curve, rule):
-                raised = raised_level(curve, incident)
-                slow = from_change(curve, incident, usual, raised)
+            for slow, usual in changes_from_start(curve, rule):
+                raised = raised_level(curve, slow)
                 rows = rows_of_level(curve, slow, usual, _BASELINE)
                 now = median_of_rows(curve, *rows)
-                growth = _response_growth(run, curve, incident)
+                growth = _response_growth(run, curve, slow)
                 longer = f", with responses {percent(growth - 1)} longer" if growth >= raised / usual * 0.9 else ""
                 phase = _slower_phase(run, curve, rows, seconds * (now - usual))
                 message = (
-                    f"{curve.metric} {verb(incident, 'is', 'was')} {percent(now / usual - 1)} longer"
+                    f"{curve.metric} {verb(slow, 'is', 'was')} {percent(now / usual - 1)} longer"
                     f" {when(curve, slow)}{longer}: {_duration(run, curve, now)},"
                     f" at first {_duration(run, curve, usual)}{phase}"
                 )

@@ -18,11 +18,9 @@ from tuimon.analysis.rules import AgainstStart
 from tuimon.detectors._curves import (
     alert,
     changes_from_start,
-    from_change,
     median_of_rows,
     number,
     percent,
-    raised_level,
     rows_of_level,
     verb,
 )
@@ -53,11 +51,10 @@ class ThroughputLoss(Struct, frozen=True):
             for curve in rates:
                 unit = meaning_of(run, curve.metric).unit
                 unit = "" if unit == "1" else f" {unit}"
-                for incident, usual in changes_from_start(curve, rule):
-                    slow = from_change(curve, incident, usual, raised_level(curve, incident))
+                for slow, usual in changes_from_start(curve, rule):
                     now = median_of_rows(curve, *rows_of_level(curve, slow, usual, _BASELINE))
                     message = (
-                        f"{curve.metric} {verb(incident, 'has fallen', 'fell')} to {number(now)}{unit},"
+                        f"{curve.metric} {verb(slow, 'has fallen', 'fell')} to {number(now)}{unit},"
                         f" {percent(now / usual)} of the {number(usual)}{unit} of the first steps,"
                     )
                     yield alert(run, curve, slow, self.id, "warning", message, _HINT)

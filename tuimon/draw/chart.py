@@ -198,7 +198,7 @@ def _canvas(view: ChartView, cells: int, rows: int, symbols: Symbols) -> tuple[C
             _draw_points(canvas, view.lines[index], index, view, symbols)
         elif view.lines[index].glyph:
             _draw_glyphs(canvas, index, view, symbols, layers.get(False) if view.lines[index].behind else None)
-        if np.count_nonzero(beyond):
+        if view.lines[index].arrows and np.count_nonzero(beyond):
             canvas.draw_outside(beyond.reshape(cells, shape.columns), index, symbols)
     for index, line in enumerate(view.lines):
         if line.behind and line.label and not line.filled:

@@ -17,7 +17,8 @@ from tuimon.draw.numbers import format_exact
 from tuimon.exports import texts
 from tuimon.exports._shared import dumps
 from tuimon.exports.metrics import unit_columns
-from tuimon.exports.table import Column, no_room, table
+from tuimon.exports.table import Column, no_room, table, wrapped
+from tuimon.model.alerts import Alert
 from tuimon.model.points import Floats
 from tuimon.panels import by_relevance
 from tuimon.store import Curve, Run
@@ -34,6 +35,10 @@ _UNUSUAL = 5.0
 _TAIL, _NORMAL_TAIL = 0.95, 1.96
 """Share of the points, and the distance from the median (standard deviations) that it does not exceed if the values are
 normally distributed."""
+_EXPLAINED = (
+    f"  unusual: at least {_UNUSUAL:g} robust deviations from the median of the {_BEFORE} points before; a robust"
+    " deviation is how far these points usually are from it. farthest of 30: none of the 29 points compared is as far."
+)
 _LARGE = 1e307
 """Values above it are scaled, so that their distances do not overflow."""
 
@@ -59,6 +64,10 @@ class Around(Struct, frozen=True):
     """Number of finite values among the previous 64 points."""
     as_far: int
     """Number of these values that are as far from their median as the value, or farther."""
+    onset: int | None = None
+    """Step at which an alert began that is active at the step, if the value is compared with the 64 points before it.
+
+    The points just before the step are a part of the incident then, so that the value is usual among them."""
 
     @property
     def unusual(self) -> bool:
@@ -66,10 +75,20 @@ class Around(Struct, frozen=True):
         return abs(self.deviations) >= _UNUSUAL or not math.isfinite(self.value)
 
 
-def around(run: Run, step: int) -> tuple[Around, ...]:
-    """Return the metrics with a point at or before the step, the most important first."""
-    entries = (_around(name, run.curve(name), step) for name in by_relevance(run.metrics))
+def around(run: Run, step: int, alerts: Sequence[Alert] = ()) -> tuple[Around, ...]:
+    """Return the metrics with a point at or before the step, the most important first. alerts: those of all runs."""
+    onsets = sorted({alert.step for alert in _alerts_at(run, step, alerts) if alert.step is not None})
+    entries = (_around(name, run.curve(name), step, onsets) for name in by_relevance(run.metrics))
     return tuple(entry for entry in entries if entry is not None)
+
+
+def _alerts_at(run: Run, step: int, alerts: Sequence[Alert]) -> Iterator[Alert]:
+    """Yield the alerts of a run, without information, that are active at a step."""
+    for alert in alerts:
+        first, last = alert.step, math.inf if alert.until is None else alert.until
+        counts = alert.run == run.id and alert.severity != "info" and not alert.is_superseded
+        if counts and first is not None and first <= step <= last:
+            yield alert
 
 
 def has_point(run: Run, step: int) -> bool:
@@ -80,17 +99,17 @@ def has_point(run: Run, step: int) -> bool:
 def first_unusual(run: Run, name: str, step: int) -> int:
     """Return the step of the first of the nine points of a metric from `step` on at which it is unusual; else `step`.
 
-    The onset of an alert is known to a few points only: detectors take medians of nine."""
+    A gradual change is unusual only some points after its onset."""
     curve = run.curve(name)
     begin = int(np.searchsorted(curve.steps, step))
     for near in curve.steps[begin : begin + NINE].tolist():
-        entry = _around(name, curve, near)
+        entry = _around(name, curve, near, (step,))
         if entry is not None and entry.unusual:
             return int(near)
     return step
 
 
-def _around(name: str, curve: Curve, step: int) -> Around | None:
+def _around(name: str, curve: Curve, step: int, onsets: Sequence[int]) -> Around | None:
     index = int(np.searchsorted(curve.steps, step, "right")) - 1
     if index < 0:
         return None
@@ -98,10 +117,20 @@ def _around(name: str, curve: Curve, step: int) -> Around | None:
     value = float(values[index])
     before = float(values[index - 1]) if index else None
     after = float(values[index + 1]) if index + 1 < len(values) else None
-    previous = values[max(0, index - _BEFORE) : index]
-    deviations, as_far = _deviations(previous[np.isfinite(previous)], value)
-    compared = int(np.isfinite(previous).sum())
-    return Around(name, int(curve.steps[index]), value, before, after, deviations, compared, as_far)
+
+    def compared(end: int, onset: int | None = None) -> Around:
+        previous = values[max(0, end - _BEFORE) : end]
+        previous = previous[np.isfinite(previous)]
+        deviations, as_far = _deviations(previous, value)
+        last = int(curve.steps[index])
+        return Around(name, last, value, before, after, deviations, len(previous), as_far, onset)
+
+    entry = compared(index)
+    for onset in () if entry.unusual else onsets:
+        row = curve.row_before(onset) + 1
+        if index - _BEFORE <= row < index and (other := compared(row, onset)).unusual:
+            return other
+    return entry
 
 
 def _deviations(previous: Floats, value: float) -> tuple[float, int]:
@@ -123,15 +152,27 @@ def _deviations(previous: Floats, value: float) -> tuple[float, int]:
 
 
 def as_text(
-    run: Run, step: int, width: int | None = None, unusual: bool = False, samples: Sequence[str] = ()
+    run: Run,
+    step: int,
+    width: int | None = None,
+    unusual: bool = False,
+    samples: Sequence[str] = (),
+    alerts: Sequence[Alert] = (),
 ) -> Iterator[str]:
-    """Yield lines of at most `width` cells (None: unlimited). unusual: only unusual metrics. samples: directories
-    outside of the run with generated texts."""
+    """Yield lines of at most `width` cells (None: unlimited).
+
+    unusual: only unusual metrics. samples: directories outside of the run with generated texts. alerts: those of all
+    runs; the active ones are named.
+    """
     word = step_name(run)
-    entries = [entry for entry in around(run, step) if entry.unusual or not unusual]
+    entries = [entry for entry in around(run, step, alerts) if entry.unusual or not unusual]
     yield f"{clean(run.name)}  around {word} {step}"
+    for alert in _alerts_at(run, step, alerts):
+        yield from wrapped(f"  {alert.severity}: {clean(alert.message)}", width, indent=4)
     if entries:
         yield from _table(run, entries, word, width)
+        if any(math.isfinite(entry.deviations) for entry in entries if entry.unusual):
+            yield from wrapped(_EXPLAINED, width, indent=2)
     else:
         yield "  nothing unusual" if unusual and run.metrics else f"  no metric has a point at or before this {word}"
     if (found := texts.of_run(run, step, samples)) is not None:
@@ -145,7 +186,7 @@ def _table(run: Run, entries: list[Around], word: str, width: int | None) -> Ite
         Column("value", [_value_text(entry.value) for entry in entries]),
         Column("after", [_value_text(entry.after) for entry in entries], need=4),
         *unit_columns(run, [entry.name for entry in entries]),
-        Column("unusual", [_remark(entry) for entry in entries], need=3, left=True),
+        Column("unusual", [_remark(entry, word) for entry in entries], need=3, left=True),
     ]
     left_out: list[str] = []
     yield from table("metric", [clean(entry.name) for entry in entries], columns, width, left_out=left_out.append)
@@ -157,18 +198,19 @@ def _value_text(value: float | None) -> str:
     return "" if value is None else format_exact(value)
 
 
-def _remark(entry: Around) -> str:
+def _remark(entry: Around, word: str) -> str:
     if not entry.unusual:
         return ""
     if not math.isfinite(entry.value):
         return "not finite"
+    base = "" if entry.onset is None else f" {word} {entry.onset}"
     if math.isinf(entry.deviations):
-        return "constant before" if entry.compared < 20 else f"95 % of {entry.compared} before are equal"
+        return f"constant before{base}" if entry.compared < 20 else f"95 % of {entry.compared} before{base} are equal"
     farthest = f"{entry.as_far} of {entry.compared} as far" if entry.as_far else f"farthest of {entry.compared + 1}"
-    return f"{entry.deviations:+.3g} robust deviations, {farthest}"
+    return f"{entry.deviations:+.3g} robust deviations{base and f' from before{base}'}, {farthest}"
 
 
-def as_json(runs: tuple[Run, ...], step: int, samples: Sequence[str] = ()) -> str:
+def as_json(runs: tuple[Run, ...], step: int, samples: Sequence[str] = (), alerts: Sequence[Alert] = ()) -> str:
     """Return {"schema": 1, "step": …, "runs": [{"name", "path", "metrics": […], "texts": {…}}]}.
 
     Each metric has the fields of Around, "unit" and "unusual". Numbers are written as in summary_json.
@@ -179,7 +221,7 @@ def as_json(runs: tuple[Run, ...], step: int, samples: Sequence[str] = ()) -> st
             structs.asdict(entry)
             | {"unit": meaning_of(run, entry.name).logged_unit}
             | {"deviations": None if math.isnan(entry.deviations) else entry.deviations, "unusual": entry.unusual}
-            for entry in around(run, step)
+            for entry in around(run, step, alerts)
         ]
         found = texts.as_fields(texts.of_run(run, step, samples), run.directory)
         documents.append({"name": run.name, "path": run.path, "metrics": metrics, "texts": found})

@@ -37,6 +37,8 @@ class Alert(Struct, frozen=True):
     """Advice: what the user should check."""
     until: int | None = None
     """Last step of a resolved incident; None while it is active."""
+    is_superseded: bool = False
+    """Whether it is an incident of the attempt before a restart, whose points are no longer drawn."""
 
     @property
     def active(self) -> bool:

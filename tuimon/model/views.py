@@ -123,6 +123,9 @@ class Line(Struct, frozen=True, eq=False):
     """Whether the area between the envelope's low and high is filled; several such lines make a stacked area."""
     behind: bool = False
     """Whether other lines are drawn on top: raw values under their average, superseded points."""
+    arrows: bool = True
+    """Whether arrows at the edge mark values outside the limits. Superseded points have none: below the curve that
+    superseded them, they would be read as a part of it."""
     metric: str = ""
     """Name of the metric as logged; "" if unknown."""
     glyph: str = ""

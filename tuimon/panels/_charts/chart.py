@@ -98,7 +98,7 @@ def chart_of(
         hidden = series.curve.superseded_curve
         if hidden is not None:
             envelope = scaled(hidden.envelope(low, high, columns, axis), series.factor)
-            background.append(Line("", Role.FAINT, envelope, behind=True, metric=series.metric))
+            background.append(Line("", Role.FAINT, envelope, behind=True, arrows=False, metric=series.metric))
         if options.weight:
             glyph = markers[index : index + 1]
             role = DIM_ROLES[index % len(DIM_ROLES)] if len(drawn) > 1 else Role.FAINT

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from textual.events import Click
 from textual.message import Message
 
 from tuimon.analysis.metric_filter import expression_error, matching
 from tuimon.draw.rows import wrap_row
+from tuimon.model.alerts import Alert
 from tuimon.model.views import Role, Row, Symbols
 from tuimon.panels import why_no_match
 from tuimon.panels.lists.metric_rows import (
@@ -119,11 +121,14 @@ class MetricTable(Table):
                 self.post_message(self.Clicked("", True))
 
 
-def unusual_metrics(run: Run, step: int) -> tuple[str, ...]:
-    """Return the metrics that `tuimon at --unusual` lists for a step, those that differ most first."""
+def unusual_metrics(run: Run, step: int, alerts: Sequence[Alert]) -> tuple[str, ...]:
+    """Return the metrics that `tuimon at --unusual` lists for a step, those that differ most first.
+
+    alerts: those of all runs.
+    """
     from tuimon.exports.around import around
 
-    entries = [entry for entry in around(run, step) if entry.unusual]
+    entries = [entry for entry in around(run, step, alerts) if entry.unusual]
     distances = {entry.name: abs(entry.deviations) if math.isfinite(entry.value) else math.inf for entry in entries}
     return tuple(sorted(distances, key=lambda name: -distances[name]))
 
@@ -156,13 +161,13 @@ class MetricBrowser(TableScreen):
         cursor = state.options.cursor
         if self.sort == "at" and cursor is None:
             self.sort = "relevance"
-        at = cursor if self.sort == "at" or self._is_unusual else None
-        listed = (run.id, run.metrics, self.sort, self.reverse, self.query_text, self._is_unusual, at)
+        needed = cursor if self.sort == "at" or self._is_unusual else None
+        listed = (run.id, run.metrics, self.sort, self.reverse, self.query_text, self._is_unusual, needed)
         if listed != self._listed:
             self._listed = listed
             known = ordered(run.metrics, "relevance")
             if self._is_unusual and cursor is not None:
-                known = unusual_metrics(run, cursor)
+                known = unusual_metrics(run, cursor, (*snapshot.alerts, *snapshot.resolved))
             names = matching(known, self.query_text)
             selected, self._first = self._first or self.table.selected, ""
             query, why = self.query_text, why_no_match(self.query_text, run) if not names else []

@@ -1,0 +1,72 @@
+"""Alerts about points that a restart has superseded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from tuimon.detectors import Checker
+from tuimon.model.alerts import Alert
+from tuimon.model.events import Columns, MetricsFound, RunFound, SegmentStarted, StreamFound
+from tuimon.store import Run, Store
+
+
+def run_of(*attempts: tuple[int, Sequence[float]]) -> Run:
+    """Build a run from (first step, rewards) of each attempt."""
+    store = Store()
+    store.apply(RunFound(0, "run", "/logs/0"))
+    store.apply(StreamFound(0, 0, "log", "/logs/0/log.jsonl", "jsonl", 30, "", 0))
+    store.apply(MetricsFound(0, 0, ("reward",)))
+    for number, (first, values) in enumerate(attempts):
+        if number:
+            store.apply(SegmentStarted(0, None, False))
+        steps = np.arange(first, first + len(values))
+        counts = np.array([len(values)], np.uint32)
+        times = 1e9 + 1000.0 * number + steps
+        store.apply(Columns(0, np.zeros(1, np.uint32), counts, steps, np.array(values), times))
+    return store.snapshot().runs[0]
+
+
+def rewards(count: int, collapse: int | None = None) -> list[float]:
+    values = 0.6 * (1 + 0.05 * np.random.default_rng(count).standard_normal(count))
+    if collapse is not None:
+        values[collapse:] = 0.02
+    return values.tolist()
+
+
+COLLAPSED = (1, rewards(110, 79))  # from step 80 on
+
+
+@pytest.mark.parametrize(
+    ("later", "restart", "last"),
+    [
+        ([(51, rewards(100))], 51, 110),
+        ([(105, [0.02] * 30), (70, rewards(100))], 70, 134),
+        ([(51, rewards(10)), (40, rewards(100))], 40, None),  # the attempt before the last one was healthy
+        ([(111, rewards(40))], None, None),  # nothing is superseded
+    ],
+)
+def test_an_incident_of_the_attempt_before_the_last_restart_is_a_resolved_alert(
+    later: list[tuple[int, list[float]]], restart: int | None, last: int | None
+) -> None:
+    checker = Checker()
+    [before] = [alert for alert in checker.check(run_of(COLLAPSED)) if alert.rule == "reward_drop"]
+    assert (before.active, before.step) == (True, 80)
+    after = [alert for alert in checker.check(run_of(COLLAPSED, *later)) if alert.is_superseded]
+    fresh = [alert for alert in Checker().check(run_of(COLLAPSED, *later)) if alert.is_superseded]
+    assert after == fresh, "a program that is started after the resume has the same alerts"
+    if last is None:
+        assert not after
+        return
+    [alert] = after
+    assert (alert.key, alert.until, alert.severity) == (before.key, last, "critical")
+    assert alert.message.startswith(
+        f"in the attempt before, superseded since the restart at step {restart}: reward has fallen from"
+    )
+
+
+def test_an_incident_that_both_attempts_share_is_listed_once() -> None:
+    alerts: Sequence[Alert] = Checker().check(run_of(COLLAPSED, (100, [0.02] * 60)))
+    assert [alert.active for alert in alerts if alert.rule == "reward_drop"] == [True]
