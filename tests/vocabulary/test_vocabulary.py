@@ -298,7 +298,7 @@ def test_timer_statistics_are_not_parts_of_the_step() -> None:
     ("name", "kind", "fraction", "scale"),
     [
         ("perf/max_memory_reserved_gb", "max_reserved", False, 1),
-        ("memory(GiB)", "used", False, 1),
+        ("memory(GiB)", "max_reserved", False, 1),
         ("memory/max_reserved(%)", "max_reserved_frac", True, 0.01),
         ("memory/max_active(GiB)", "max_allocated", False, 1),
         ("vram_allocated", "max_allocated", False, 1),

@@ -14,12 +14,16 @@ from msgspec.structs import replace
 
 from tuimon.analysis.concepts import metrics_of
 from tuimon.analysis.printed_units import meaning_of, printed_whole
+from tuimon.analysis.run_cache import cached_per_run
 from tuimon.store import Run
 from tuimon.vocabulary import BYTES
 
 _AMOUNTS = frozenset({"gpu.allocated", "gpu.reserved", "gpu.peak", "gpu.used", "memory.used"})
 _TOLERANCE = 1.05
 """A device is not smaller than what is used of it, but its size may be rounded, or in units of 1024 called 1000."""
+
+_Place = tuple[str | None, str | None]
+"""(node, device) of a metric, None if its name does not say."""
 
 
 class DeviceMemory(Struct, frozen=True):
@@ -51,17 +55,22 @@ def device_memory(run: Run, metric: str) -> DeviceMemory | None:
     return replace(known[0], size=known[0].size / meaning.scale)
 
 
-def _sizes(run: Run, unit: str) -> Iterator[tuple[tuple[str | None, str | None], DeviceMemory]]:
-    """Yield ((node, device), memory) of the logged sizes that can be converted to `unit`."""
+@cached_per_run
+def _logged(run: Run) -> tuple[tuple[_Place, float, str, float], ...]:
+    """Return ((node, device), size, its unit, size as logged) of the devices whose size was logged."""
+    sizes = []
     for metric in metrics_of(run, "gpu.total", all_names=True):
         meaning, last = meaning_of(run, metric), run.curve(metric).last
-        if last is None or not last.value > 0:
-            continue
-        if meaning.unit in BYTES and unit in BYTES:
-            size = last.value * meaning.scale * BYTES[meaning.unit] / BYTES[unit]
-        elif meaning.unit == unit:
-            size = last.value * meaning.scale
-        else:
-            continue
-        place = meaning.facets.get("node"), meaning.facets.get("device")
-        yield place, DeviceMemory(last.value, meaning.unit, size)
+        if last is not None and last.value > 0:
+            place = meaning.facets.get("node"), meaning.facets.get("device")
+            sizes.append((place, last.value * meaning.scale, meaning.unit, last.value))
+    return tuple(sizes)
+
+
+def _sizes(run: Run, unit: str) -> Iterator[tuple[_Place, DeviceMemory]]:
+    """Yield ((node, device), memory) of the logged sizes that can be converted to `unit`."""
+    for place, size, logged_unit, logged in _logged(run):
+        if logged_unit in BYTES and unit in BYTES:
+            yield place, DeviceMemory(logged, logged_unit, size * BYTES[logged_unit] / BYTES[unit])
+        elif logged_unit == unit:
+            yield place, DeviceMemory(logged, logged_unit, size)

@@ -46,7 +46,8 @@ def memory_of(name: str) -> MemoryTag | None:
         return None
     facets = meaning.facets
     fraction = meaning.concept == "gpu.frac"
-    kind = facets.get("kind", "rss" if cpu else "used")
+    unnamed = "rss" if cpu else "max_reserved" if meaning.concept == "gpu.peak" else "used"  # memory(GiB) of ms-swift
+    kind = facets.get("kind", unnamed)
     if meaning.concept == "memory.used":
         kind = "max_memory" if kind in ("max", "peak") else "memory"
     device, node = facets.get("device"), facets.get("node")
