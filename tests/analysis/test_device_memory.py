@@ -31,6 +31,8 @@ STEPS = range(30)
         ("gpu_memory_used_gb", 61.0, {"gpu_mem_total": 80.0}, None),
         ("gpu_memory_used_gb", 61.0, {"gpu_mem_total_gb": 24.0}, None),
         ("gpu_memory_used_gb", 61.0, {"gpu_mem_total_gb": 0.0}, None),
+        ("mem_gb", 61.0, {"mem_total_gb": 80.0}, 80.0),
+        ("mem_gb", 61.0, {"gpu_mem_total_gb": 80.0}, None),
         ("perf/cpu_memory_used_gb", 61.0, {"gpu_mem_total_gb": 80.0}, None),
         ("loss", 0.5, {"gpu_mem_total": 80.0}, None),
     ],

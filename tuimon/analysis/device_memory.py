@@ -7,6 +7,7 @@ MiB 1024**2); without a unit, both must have none.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -16,9 +17,10 @@ from tuimon.analysis.concepts import metrics_of
 from tuimon.analysis.printed_units import meaning_of, printed_whole
 from tuimon.analysis.run_cache import cached_per_run
 from tuimon.store import Run
-from tuimon.vocabulary import BYTES
+from tuimon.vocabulary import BYTES, Meaning
 
 _AMOUNTS = frozenset({"gpu.allocated", "gpu.reserved", "gpu.peak", "gpu.used", "memory.used"})
+_OF_GPU = re.compile(r"gpu|cuda|vram|hbm", re.IGNORECASE)
 _TOLERANCE = 1.05
 """A device is not smaller than what is used of it, but its size may be rounded, or in units of 1024 called 1000."""
 
@@ -47,7 +49,7 @@ def device_memory(run: Run, metric: str) -> DeviceMemory | None:
         return None
     place = meaning.facets.get("node"), meaning.facets.get("device")
     used = highest.value * meaning.scale / _TOLERANCE
-    sizes = [(own, size) for own, size in _sizes(run, meaning.unit) if size.size >= used]
+    sizes = [(own, size) for own, size in _sizes(run, meaning) if size.size >= used]
     same = [size for own, size in sizes if own == place] or [size for own, size in sizes if own == (None, None)]
     known = same or [size for _, size in sizes]
     if len({size.size for size in known}) != 1:
@@ -56,20 +58,26 @@ def device_memory(run: Run, metric: str) -> DeviceMemory | None:
 
 
 @cached_per_run
-def _logged(run: Run) -> tuple[tuple[_Place, float, str, float], ...]:
-    """Return ((node, device), size, its unit, size as logged) of the devices whose size was logged."""
+def _logged(run: Run) -> tuple[tuple[str, _Place, float, str, float], ...]:
+    """Return (metric, (node, device), size, its unit, size as logged) of the devices whose size was logged."""
     sizes = []
     for metric in metrics_of(run, "gpu.total", all_names=True):
         meaning, last = meaning_of(run, metric), run.curve(metric).last
         if last is not None and last.value > 0:
             place = meaning.facets.get("node"), meaning.facets.get("device")
-            sizes.append((place, last.value * meaning.scale, meaning.unit, last.value))
+            sizes.append((metric, place, last.value * meaning.scale, meaning.unit, last.value))
     return tuple(sizes)
 
 
-def _sizes(run: Run, unit: str) -> Iterator[tuple[_Place, DeviceMemory]]:
-    """Yield ((node, device), memory) of the logged sizes that can be converted to `unit`."""
-    for place, size, logged_unit, logged in _logged(run):
+def _sizes(run: Run, meaning: Meaning) -> Iterator[tuple[_Place, DeviceMemory]]:
+    """Yield ((node, device), memory) of the logged sizes that can be converted to the unit of a meaning.
+
+    "mem" may be of the host, so that it is no part of what is named as memory of a GPU.
+    """
+    unit = meaning.unit
+    for metric, place, size, logged_unit, logged in _logged(run):
+        if meaning.concept == "memory.used" and _OF_GPU.search(metric):
+            continue
         if logged_unit in BYTES and unit in BYTES:
             yield place, DeviceMemory(logged, logged_unit, size * BYTES[logged_unit] / BYTES[unit])
         elif logged_unit == unit:
