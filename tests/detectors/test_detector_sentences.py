@@ -631,9 +631,17 @@ def test_memory_leak_with_the_unit_that_a_script_prints(
         assert ("full in 3" in message) == ("/32.0GB" in printed), "32 GB are full 32 steps after 30.45 GB"
 
 
-def test_memory_leak_on_a_device_of_known_size() -> None:
+@pytest.mark.parametrize(
+    ("used", "total", "size"),
+    [
+        ("gpu_memory_used_gb", "gpu_memory_total_gb", 80.0),
+        ("gpu/memory_allocated_gb", "gpu/memory_total_gb", 80.0),
+        ("gpu_memory_used_gb", "gpu_mem_total_mb", 80_000.0),
+    ],
+)
+def test_memory_leak_on_a_device_of_known_size(used: str, total: str, size: float) -> None:
     held = 20 + 0.13 * np.arange(400)
-    sizes = {"gpu_memory_used_gb": held.tolist(), "gpu_memory_total_gb": [80.0] * 400}
+    sizes = {used: held.tolist(), total: [size] * 400}
     alert = only(store_of(sizes).snapshot().runs[0], "memory_creep")
     said = re.search(r"since step 10, full in (\d+) steps: from 20 to 71.87 GB, 259 %$", alert.message)
     assert said is not None, alert.message

@@ -235,3 +235,68 @@ def test_the_panel_of_many_devices_keeps_its_rows() -> None:
     devices = of_devices({device: filling(20, 0.0) for device in range(8)})
     panel = next(panel for panel in arrange(devices) if panel.id == "gpu_memory")
     assert 6 <= panel.rows <= 12
+
+
+# ---------------------------------------------------------------- amounts of a device with a known size
+
+
+def amounts_of(run: Run) -> tuple[str, list[str], str]:
+    """Return headline, rows and note of the panel."""
+    panel = next(panel for panel in arrange(run) if panel.id == "gpu_memory")
+    view = panel.view(run, Size(120, 20), START, Symbols.BRAILLE)
+    assert isinstance(view, TextView)
+    rows = [" ".join("".join(text for text, _ in row).split()) for row in view.rows]
+    return "".join(text for text, _ in view.headline), rows, view.note
+
+
+def test_amounts_beside_the_size_of_the_device() -> None:
+    """The size has no chart of its own, and the step at which the device is full is forecast."""
+    used = [40 + 0.06 * step for step in range(401)]
+    run = run_of({"loss": (range(401), used), "gpu/memory_allocated_gb": (range(401), used),
+                  "gpu/memory_total_gb": ([0], [80])})  # fmt: skip
+    assert amounts_of(run) == (
+        "64 of 80 GB allocated",
+        ["allocated 64 80 %", "full in 270 steps, near step 670"],
+        "values in GB",
+    )
+    panels = arrange(run)
+    assert not any("total" in name for panel in panels for name in getattr(panel, "metrics", ()))
+    assert [panel.title for panel in panels if panel.id in ("gpu_memory", "gpu_peak")] == [
+        "GPU memory", "GPU memory allocated"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("gpu_memory_allocated_gb", "GPU memory allocated"),
+        ("gpu_memory_reserved_gb", "GPU memory reserved"),
+        ("gpu_memory_used_gb", "GPU memory in use"),
+        ("perf/max_memory_reserved_gb", "GPU memory peak"),
+        ("mem_gb", "memory in use"),
+        ("peak_mem", "memory peak"),
+    ],
+)
+def test_the_chart_is_titled_by_what_it_draws(name: str, title: str) -> None:
+    assert view_of(run_of({name: (range(30), [20.0] * 30)}), "gpu_peak").title == title
+
+
+def test_amounts_in_another_unit_than_the_size() -> None:
+    steps = range(30)
+    run = run_of({"loss": (steps, [0.5] * 30), "gpu_memory_used_mib": (steps, [61_440.0] * 30),
+                  "gpu_memory_total_gib": (steps, [80.0] * 30)})  # fmt: skip
+    assert amounts_of(run)[:2] == ("61.4k MiB of 80 GiB in use", ["in use 61.4k 75 %"])
+
+
+def test_a_size_for_several_devices() -> None:
+    steps = range(30)
+    series = {f"gpu{device}_mem_used_gb": (steps, [20.0 + device] * 30) for device in range(4)}
+    run = run_of({"loss": (steps, [0.5] * 30), **series, "gpu_mem_total_gb": (steps, [24.0] * 30)})
+    assert amounts_of(run)[:2] == ("23 of 24 GB in use", ["0 1 2 3", "in use 20 21 22 23"])
+
+
+def test_memory_without_a_unit_or_a_device_is_drawn_but_not_compared_with_a_device() -> None:
+    """It may be that of a replay."""
+    steps = range(30)
+    run = run_of({"loss": (steps, [0.5] * 30), "memory": (steps, [5000.0] * 30)})
+    assert [panel.title for panel in arrange(run) if panel.id in ("gpu_memory", "gpu_peak")] == ["memory in use"]

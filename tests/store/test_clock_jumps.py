@@ -10,8 +10,12 @@ import numpy as np
 import pytest
 
 from tuimon.analysis.progress_inputs import progress_of
+from tuimon.exports.comparison import compare
 from tuimon.exports.summary import facts_of
+from tuimon.model.views import ChartView, Size, Symbols
 from tuimon.monitor.local import open_run
+from tuimon.panels._charts.options import ChartOptions
+from tuimon.panels.curves import LOSS
 from tuimon.store import Run
 
 BEGIN = 1764086400.0
@@ -39,6 +43,13 @@ def test_a_clock_that_is_set_back(tmp_path: Path, count: int) -> None:
     assert (progress.last_wall_time, progress.seconds_per_step) == (last, 5.0)
     facts = dict(facts_of(run, last + 20))
     assert facts["clock"] == "wall time goes back by 30 m at step 100"
+
+
+@pytest.mark.parametrize("at", [1, 2, 3])
+def test_a_clock_that_is_set_when_the_machine_has_started(tmp_path: Path, at: int) -> None:
+    run = run_of(tmp_path / "run", set_back(at=at, by=7200.0))
+    assert [(jump.step, jump.seconds) for jump in run.clock_jumps] == [(at, 7200.0)]
+    assert (run.first_wall_time, run.duration) == (BEGIN, 995.0)
 
 
 def test_the_times_are_those_of_the_first_and_the_last_step_of_any_metric(tmp_path: Path) -> None:
@@ -73,3 +84,39 @@ def test_an_attempt_in_another_file_is_no_jump(tmp_path: Path) -> None:
     run = run_of(tmp_path / "run", [(s, 5.0 * s) for s in range(100, 200)], "metrics-2.jsonl")
     assert len(np.unique(run.curve("loss").steps)) in (100, 200)
     assert run.clock_jumps == ()
+
+
+@pytest.mark.parametrize("by", [1800.0, 200.0])  # 200: the times of both parts overlap
+def test_a_duration_goes_on_where_the_clock_was_set_back(tmp_path: Path, by: float) -> None:
+    """Points are at the times of a clock that was not set back; their wall times are those of the log."""
+    run = run_of(tmp_path / "run", set_back(by=by))
+    curve, scale = run.curve("loss"), run.scale("duration")
+    assert curve.x_of_rows(np.arange(200), scale).tolist() == (5.0 * np.arange(200)).tolist()
+    assert curve.limits(scale) == (0.0, 995.0) == (0.0, run.duration)
+    assert [curve.row_near(x, scale) for x in (0.0, 494.0, 501.0, 2000.0)] == [0, 98, 100, 199]
+    assert curve.x_of_step(150, scale) == 750.0
+    part = curve.within(490.0, 510.0, scale)
+    assert part is not None
+    assert part.steps.tolist() == [98, 99, 100, 101, 102]
+    assert part.wall_times.tolist() == curve.wall_times[98:103].tolist()
+    envelope = curve.envelope(0.0, 1000.0, 10, scale)
+    assert envelope.high.tolist() == [curve.values[20 * bin] for bin in range(10)]
+    times = [BEGIN + time for _, time in set_back(by=by)]
+    assert curve.wall_times.tolist() == times
+    assert curve.x_of_rows(np.arange(200), "time").tolist() == times
+
+
+def test_the_time_axis_says_that_the_clock_was_set_back(tmp_path: Path) -> None:
+    run = run_of(tmp_path / "run", set_back())
+    for axis, note in (("time", "wall time goes back by 30 m at step 100"), ("duration", ""), ("step", "")):
+        view = LOSS.view(run, Size(80, 20), BEGIN, Symbols.BRAILLE, ChartOptions(axis=axis))
+        assert isinstance(view, ChartView)
+        assert view.note == note
+        assert axis != "duration" or (view.x.low, view.extent) == (0.0, (0.0, 995.0))
+
+
+def test_runs_are_compared_by_the_time_that_passed(tmp_path: Path) -> None:
+    runs = [run_of(tmp_path / "back", set_back()), run_of(tmp_path / "usual", set_back(150, by=0.0))]
+    [metric] = compare(runs).metrics
+    assert metric.common_seconds == 745.0
+    assert [entry and entry.at_time for entry in metric.entries] == [2 - 149 / 200] * 2

@@ -88,7 +88,7 @@ def roll_names(devices: int, infix: str = "{}") -> Iterator[str]:
         ("clipped_percentage", "other", "1", 1.0),
         ("spread (mb)/0", "other", "1", 1.0),
         ("system/proc.cpu.threads", "machine", "1", 1.0),
-        ("memory_gb/max", "other", "GB", 1.0),
+        ("memory_gb/max", "memory.used", "GB", 1.0),
         ("loss_mb", "loss.part", "1", 1.0),
         ("bleu_en_gb", "other", "1", 1.0),
         ("time/step_ms", "time.step", "ms", 1.0),
@@ -99,7 +99,7 @@ def roll_names(devices: int, infix: str = "{}") -> Iterator[str]:
         ("timers/training_iteration_time_ms", "time.step", "ms", 1.0),
         ("time_this_iter_s", "time.step", "s", 1.0),
         ("time/epoch_minutes", "time.phase", "min", 1.0),
-        ("elapsed_time_ms", "other", "1", 1.0),
+        ("elapsed_time_ms", "other", "ms", 1.0),
         ("tokens_per_s", "throughput.tokens", "tokens/s", 1.0),
         ("timing_per_token_ms/gen", "time.per_token", "ms", 1.0),
     ],
@@ -298,7 +298,7 @@ def test_timer_statistics_are_not_parts_of_the_step() -> None:
     ("name", "kind", "fraction", "scale"),
     [
         ("perf/max_memory_reserved_gb", "max_reserved", False, 1),
-        ("memory(GiB)", "used", False, 1),
+        ("memory(GiB)", "max_reserved", False, 1),
         ("memory/max_reserved(%)", "max_reserved_frac", True, 0.01),
         ("memory/max_active(GiB)", "max_allocated", False, 1),
         ("vram_allocated", "max_allocated", False, 1),
@@ -309,7 +309,7 @@ def test_timer_statistics_are_not_parts_of_the_step() -> None:
         ("memory/train_step/end/allocated/0", "allocated", False, 1),
         ("memory/train_step/peak_reserved_mb", "max_reserved", False, 1),
         ("memory/gpu0_used_gb", "used", False, 1),
-        ("gpu_3_memory_allocated_gib", "used", False, 1),
+        ("gpu_3_memory_allocated_gib", "allocated", False, 1),
     ],
 )
 def test_memory_tags_of_other_frameworks(name: str, kind: str, fraction: bool, scale: float) -> None:

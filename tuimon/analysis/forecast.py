@@ -69,3 +69,9 @@ def forecast_text(forecast: Growth) -> str:
 def _rounded(steps: float) -> str:
     digits = max(len(str(int(steps))) - 2, 0)
     return thousands(int(round(steps, -digits)))
+
+
+def near_step(last: int, forecast: Growth) -> str:
+    """Return the step at which the share is 1, as exact as the forecast: "670" for 267 steps after step 400."""
+    digits = max(len(str(int(forecast.steps))) - 2, 0)
+    return thousands(int(round(last + forecast.steps, -digits)))

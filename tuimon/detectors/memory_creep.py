@@ -9,8 +9,8 @@ So a peak that is set now and then, or an allocator that reserves more in a few 
 Watched of GPUs: what is allocated or in use, and its peak, as the trainer or a tracker logs it (gpu_memory_gb,
 max_memory_allocated_gb, system/gpu.0.memoryAllocated); what is reserved only if nothing else is logged. If ROLL logs
 what is allocated at the start of a phase while the model is offloaded, only that: it shows what earlier phases left
-allocated. A name without a unit (VRAM, gpu_mem) is enough, and "mem" or "memory" if its log prints a unit of memory
-with the values and no other memory is logged. Of CPUs: the memory of the process. Reported for the series of each kind
+allocated. A name without a unit (VRAM, gpu_mem) is enough, and "mem" or "memory" if its name or its log says a unit of
+memory and no other memory is logged. Of CPUs: the memory of the process. Reported for the series of each kind
 (GPU, CPU) that grows most, with the step at which the growth began, and with the step at which the device is full if
 its size is known. Only information if the responses have grown by as much.
 Source: SageMaker Debugger GPUMemoryIncrease, 10 % in a window of 500; the eighths and the blocks are ours.
@@ -28,9 +28,10 @@ from msgspec import Struct
 
 from tuimon.analysis.concepts import metrics_of
 from tuimon.analysis.creep import Creep
+from tuimon.analysis.device_memory import device_memory
 from tuimon.analysis.forecast import forecast_text, growth
 from tuimon.analysis.incidents import Incident
-from tuimon.analysis.printed_units import meaning_of, printed_unit, printed_whole
+from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress_inputs import steps_left
 from tuimon.analysis.windows import BLOCK
 from tuimon.detectors._curves import (
@@ -47,7 +48,7 @@ from tuimon.detectors._curves import (
 from tuimon.detectors._policy import response_lengths
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
-from tuimon.vocabulary import memory_of, unit_text
+from tuimon.vocabulary import BYTES, memory_of, unit_text
 
 _MAX_SERIES = 64
 """Maximum number of series of a kind that are examined."""
@@ -63,7 +64,6 @@ _NAMED_GPU = re.compile(
 """Last part of the name of GPU memory that does not say its unit."""
 _NAMED = re.compile(r"(?:(?:max|peak)[_ ])?mem(?:ory)?(?:[_ ](?:used|usage|alloc|peak|max))?", re.IGNORECASE)
 """Last part of the name of memory, if a unit of memory is printed with it."""
-_MEMORY_UNIT = re.compile(r"[kMGT]i?B", re.IGNORECASE)
 _WINDOWS = ((512, BLOCK, 8), (4096, 2 * BLOCK, 32), (32768, 16 * BLOCK, 32))
 """Points of a window and of its blocks, and the fewest blocks; slow growth is found in a long window only."""
 _LOWEST_OF = 4
@@ -219,9 +219,9 @@ def _cpu(run: Run) -> list[str]:
 
 
 def _with_unit(run: Run) -> list[str]:
-    """Return the metrics named as memory of an unknown kind with which the log prints a unit of memory."""
-    named = _unclassified(run, _NAMED)
-    return [name for name in named if _MEMORY_UNIT.fullmatch(printed_unit(run, name))][:_MAX_SERIES]
+    """Return the metrics named as memory of an unknown device whose unit is one of memory."""
+    named = metrics_of(run, "memory.used", all_names=True) + _unclassified(run, _NAMED)
+    return [name for name in named if meaning_of(run, name).unit in BYTES][:_MAX_SERIES]
 
 
 def _unclassified(run: Run, pattern: re.Pattern[str]) -> list[str]:
@@ -237,18 +237,11 @@ def _unit(run: Run, metric: str) -> str:
 
 
 def _size(run: Run, metric: str) -> float | None:
-    """Return the memory of the device as the values of the metric; None if it is not known, or in another unit."""
+    """Return the memory of the device as the values of the metric; None if it is not known."""
     if _PERCENT.fullmatch(metric):
         return 100.0
-    if whole := printed_whole(run, metric):
-        return whole
-    totals = metrics_of(run, "gpu.total")
-    last = run.curve(totals[0]).last if totals else None
-    meaning = meaning_of(run, metric)
-    if last is None or meaning.concept not in _GPU:
-        return None
-    total = meaning_of(run, totals[0])
-    return last.value * total.scale / meaning.scale if total.unit == meaning.unit else None
+    device = device_memory(run, metric)
+    return device.size if device is not None else None
 
 
 def _response_growth(run: Run, own: _Growing) -> float:

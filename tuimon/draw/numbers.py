@@ -1,7 +1,7 @@
 """Numbers, bytes, fractions and durations as short text with correct significant digits.
 
 `format_value` keeps 4 significant digits (3 below 0.1 and with a suffix or an exponent); suffixes are the decimal
-ones of the SI (k, M, G, T), bytes are binary (IEC 80000-13: KiB, MiB, GiB, TiB).
+ones of the SI (k, M, G, T); `format_bytes` uses binary units (IEC 80000-13: KiB, MiB, GiB, TiB).
 """
 
 from __future__ import annotations
@@ -18,8 +18,13 @@ def nonfinite(value: float) -> str:
 
 
 def format_value(value: float, unit: str = "", width: int = 8) -> str:
-    """Format a value in at most `width` (>= 8) cells, without the unit: 0.4523, 1.00e-05, 12.3k, NaN."""
+    """Format a value in at most `width` (>= 8) cells, without the unit: 0.4523, 1.00e-05, 12.3k, NaN.
+
+    A suffix and the unit B are a decimal unit: 64.0 GB.
+    """
     text = _plain(value, width) if math.isfinite(value) else nonfinite(value)
+    if unit == "B" and text[-1] in _SUFFIXES[1:]:
+        return f"{text[:-1]} {text[-1]}B"
     return f"{text} {unit}" if unit else text
 
 

@@ -24,7 +24,7 @@ from tuimon.exports._shared import without_secrets
 from tuimon.exports.metrics import BETTER, MetricSummary, summarise
 from tuimon.model.alerts import Alert
 from tuimon.panels import comparable_facts
-from tuimon.store import Curve, Run
+from tuimon.store import Curve, Run, Scale
 from tuimon.text import clean
 from tuimon.vocabulary import Meaning, unit_text
 
@@ -186,7 +186,8 @@ def _metric(runs: Sequence[Run], names: Sequence[str | None]) -> MetricCompariso
     meaning = next((summary.meaning for summary in present if summary.best), present[0].meaning)
     curves = [summary.curve for summary in present]
     step = common_step(curves) if len(curves) > 1 else None
-    seconds = _common_seconds(curves)
+    clocks = [run.scale("duration") if run.has_axis("duration") else Scale("duration") for run in runs]
+    seconds = _common_seconds([(s.curve, clock) for s, clock in zip(summaries, clocks, strict=True) if s is not None])
     in_steps = all(counts_alike(run, name) for run, name in zip(runs, names, strict=True) if name)
     all_curves = [summary.curve if summary else None for summary in summaries]
     compared = compared_metric(first_name(names), meaning, all_curves, in_steps=in_steps)
@@ -197,12 +198,14 @@ def _metric(runs: Sequence[Run], names: Sequence[str | None]) -> MetricCompariso
             run_level,
             end,
             summary.curve.value_at(step) if step is not None else math.nan,
-            _value_after(summary.curve, seconds) if math.isfinite(seconds) else math.nan,
+            _value_after(summary.curve, seconds, clock) if math.isfinite(seconds) else math.nan,
             *rank,
         )
         if summary is not None and run_level is not None
         else None
-        for summary, run_level, end, rank in zip(summaries, compared.levels, compared.ends, ranks, strict=True)
+        for summary, run_level, end, rank, clock in zip(
+            summaries, compared.levels, compared.ends, ranks, clocks, strict=True
+        )
     ]
     return MetricComparison(compared.name, meaning, step, seconds, tuple(entries), compared)
 
@@ -238,16 +241,16 @@ def last_values(metric: MetricComparison) -> list[str]:
     return [format_value(e.summary.last, e.summary.unit) if e is not None else "" for e in metric.entries]
 
 
-def _common_seconds(curves: Sequence[Curve]) -> float:
-    spans = [span for curve in curves if (span := curve.limits("duration")) is not None]
+def _common_seconds(curves: Sequence[tuple[Curve, Scale]]) -> float:
+    spans = [span for curve, clock in curves if (span := curve.limits(clock)) is not None]
     if len(curves) < 2 or len(spans) < len(curves):
         return math.nan
     last = min(high for _, high in spans)
     return last if last >= max(low for low, _ in spans) and last > 0 else math.nan
 
 
-def _value_after(curve: Curve, seconds: float) -> float:
+def _value_after(curve: Curve, seconds: float, clock: Scale) -> float:
     """Return the latest value that was logged within `seconds` of the start of the run, or NaN."""
-    times = curve.wall_times - curve.origin
+    times = curve.x_of_rows(np.arange(len(curve)), clock)
     before = np.flatnonzero(times <= seconds)
     return float(curve.values[before[np.argmax(times[before])]]) if len(before) else math.nan

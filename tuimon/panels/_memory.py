@@ -14,7 +14,8 @@ from tuimon.panels._metrics import by_concept, curve_or_none
 from tuimon.store import Curve, Run
 from tuimon.vocabulary import Meaning, MemoryTag, memory_of, phase_of
 
-_GPU = ("gpu.frac", "gpu.reserved", "gpu.allocated", "gpu.peak", "gpu.used")
+CONCEPTS = ("gpu.frac", "gpu.reserved", "gpu.allocated", "gpu.peak", "gpu.used", "memory.used")
+_WORDS = {"used": "in use", "memory": "in use"}
 
 
 class MemoryTable(Struct, frozen=True):
@@ -75,7 +76,7 @@ def gpu_table(metrics: tuple[str, ...]) -> MemoryTable:
 def _gpu_tags(metrics: tuple[str, ...]) -> tuple[list[tuple[str, MemoryTag]], bool]:
     """Return ((metric, tag) of the GPU memory tags, whether they are of several machines)."""
     known = by_concept(metrics)
-    tags = [(name, tag) for concept in _GPU for name in known.get(concept, ()) if (tag := memory_of(name))]
+    tags = [(name, tag) for concept in CONCEPTS for name in known.get(concept, ()) if (tag := memory_of(name))]
     return tags, len({tag.node for _, tag in tags if tag.node is not None}) > 1
 
 
@@ -93,6 +94,18 @@ def _peak_rank(tag: MemoryTag) -> int:
 def in_one_unit(series: Sequence[tuple[str, Meaning, Curve]]) -> list[tuple[str, Meaning, Curve]]:
     """Return the series in the unit of the first: GB and GiB cannot share an axis."""
     return [item for item in series if item[1].unit == series[0][1].unit]
+
+
+def kind_words(kind: str) -> str:
+    """Return what a kind of memory tag measures: "allocated", "reserved", "in use", or "peak" of any of them."""
+    return "peak" if kind.startswith("max_") else _WORDS.get(kind, kind)
+
+
+def memory_title(table: MemoryTable, kind: str = "") -> str:
+    """Return the title of a panel: "GPU memory", or "memory" if no name says of which device it is; with what the kind
+    measures, if one is given."""
+    of_gpu = not {"memory", "max_memory"}.issuperset([kind] if kind else table.kinds) or not table.kinds
+    return f"{'GPU ' if of_gpu else ''}memory {kind_words(kind)}".rstrip()
 
 
 def phase_title(phase: str) -> str:

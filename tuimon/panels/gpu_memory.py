@@ -8,6 +8,8 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tuimon.analysis.device_memory import device_memory
+from tuimon.analysis.forecast import Growth, forecast_text, growth, near_step
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress_inputs import steps_left
 from tuimon.draw.heat import level
@@ -15,10 +17,13 @@ from tuimon.draw.numbers import format_fraction, format_value
 from tuimon.model.views import HeatView, Role, Row, Size, Span, Symbols, TextView
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
 from tuimon.panels._memory import (
+    CONCEPTS,
     Forecast,
     MemoryTable,
     forecast_words,
     gpu_table,
+    kind_words,
+    memory_title,
     phase_title,
     soonest_full,
 )
@@ -30,7 +35,7 @@ TITLE = "GPU memory"
 FRACTIONS = ("max_reserved_frac", "max_allocated_frac", "used_frac")
 """Kinds that are fractions of the device, the preferred one first."""
 _FRACTION_WORDS = {FRACTIONS[0]: "reserved at most", FRACTIONS[1]: "allocated at most", FRACTIONS[2]: "in use"}
-_AMOUNTS = ("max_reserved", "max_allocated", "reserved", "allocated", "used")
+_AMOUNTS = ("max_reserved", "max_allocated", "reserved", "allocated", "used", "max_memory", "memory")
 _MAD_TO_SIGMA = 1.4826
 _OUTLIER_DEVIATIONS = 3.0
 _OUTLIER_POINTS = 0.05
@@ -39,7 +44,7 @@ _FEWEST_DEVICES = 3
 _ROLL_NOTE = "means over ranks, by each process's own device index"
 
 _AROUND, _AROUND_FRACTIONS = 4, 8
-"""Rows besides those of the phases: title, headings, note; with fractions also the scale, a sentence, longer notes."""
+"""Rows besides those of the phases: title, headings or forecast, note; with fractions the scale and longer texts."""
 
 _UNALARMING = 0.69
 """Fraction of the device whose colour the highest amount of memory has if the size of the device is not known."""
@@ -53,20 +58,26 @@ class GpuMemory(Struct, frozen=True):
     order: int = 50
     kind: str = "heat"
     rows: int = 12
-    concepts: tuple[str, ...] = ("gpu.frac", "gpu.reserved", "gpu.allocated", "gpu.peak", "gpu.used")
+    concepts: tuple[str, ...] = CONCEPTS
 
     def relevant(self, run: Run) -> bool:
-        """Whether the run has memory tags, or is a ROLL run, which could log them."""
+        """Whether the run has memory tags, or is a ROLL run, which could log them.
+
+        "mem" and "memory" are memory of the device only if they have a unit of memory: it may be that of a replay.
+        """
         known = by_concept(run.metrics)
-        return any(concept in known for concept in self.concepts) or is_roll(run)
+        if any(concept in known for concept in self.concepts if concept != "memory.used") or is_roll(run):
+            return True
+        return any(meaning_of(run, name).unit in BYTES for name in known.get("memory.used", ()))
 
     def fitted(self, run: Run) -> GpuMemory:
-        """Return the panel with the rows that its table, its sentence and its notes take."""
+        """Return the panel with its title and the rows that its table, its sentence and its notes take."""
         table = gpu_table(run.metrics)
+        title = memory_title(table)
         if table.has(*FRACTIONS):
-            return replace(self, rows=min(len(table.phases) + _AROUND_FRACTIONS, self.rows))
+            return replace(self, title=title, rows=min(len(table.phases) + _AROUND_FRACTIONS, self.rows))
         lines = {(phase, kind) for phase, _, kind in table.metric_of if kind in _AMOUNTS}
-        return replace(self, rows=min(len(lines) + _AROUND, self.rows))
+        return replace(self, title=title, rows=min(len(lines) + _AROUND, self.rows))
 
     def view(
         self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS
@@ -189,9 +200,20 @@ def outlier_device(values: np.ndarray) -> tuple[int, int, float] | None:
 class _Line(Struct, frozen=True):
     """Amounts of one kind of memory in one phase, by device; they are in one unit."""
 
-    name: str
+    phase: str
+    kind: str
     unit: str
     numbers: tuple[float | None, ...]
+    fractions: tuple[float | None, ...]
+    """The amounts relative to the memory of their device; None if that is not known."""
+
+    @property
+    def name(self) -> str:
+        return f"{phase_title(self.phase)} {self.words}" if self.phase else self.words
+
+    @property
+    def words(self) -> str:
+        return "in use" if self.kind in ("memory", "used") else self.kind.replace("_", " ")
 
     def part(self, number: float, of: float) -> float:
         """Return the part that a number of the line is of an amount in bytes."""
@@ -203,13 +225,22 @@ def _bytes(unit: str) -> int:
 
 
 def _amounts(run: Run, table: MemoryTable, size: Size) -> TextView:
-    """Return a row for each phase and kind, a number for each device, coloured relative to the highest number, but not
-    like a device that is nearly full."""
+    """Return a row for each phase and kind, a number for each device, coloured by the fraction of the device.
+
+    If the size of the device is not known, the colour is relative to the highest number, but not like that of a device
+    that is nearly full.
+    """
     lines = _lines(run, table)
-    known = [(number, line.unit) for line in lines for number in line.numbers if number is not None]
+    known = [
+        (number * _bytes(line.unit), number, line, column)
+        for line in lines
+        for column, number in enumerate(line.numbers)
+        if number is not None
+    ]
+    title = memory_title(table)
     if not known:
-        return TextView(TITLE, (), note="no points yet")
-    highest, unit = max(known, key=lambda amount: amount[0] * _bytes(amount[1]))
+        return TextView(title, (), note="no points yet")
+    most, highest, fullest, column = max(known, key=lambda amount: amount[0])
     units = dict.fromkeys(line.unit for line in lines)
     names = [f"{line.name} {unit_text(line.unit)}".rstrip() if len(units) > 1 else line.name for line in lines]
     width = max(map(len, names))
@@ -218,17 +249,54 @@ def _amounts(run: Run, table: MemoryTable, size: Size) -> TextView:
         rows.append(((" " * width + "".join(f"{column:>9}" for column in table.columns), Role.MUTED),))
     for name, line in zip(names, lines, strict=True):
         cells: list[Span] = [(f"{name:<{width}}", Role.TEXT)]
-        for number in line.numbers:
+        for number, fraction in zip(line.numbers, line.fractions, strict=True):
             text = "-" if number is None else format_value(number)
-            part = None if number is None else line.part(number, highest * _bytes(unit))
-            cells.append((f"{text:>9}", Role.FAINT if part is None else level(part * _UNALARMING)))
+            part = None if number is None else _UNALARMING * line.part(number, most) if fraction is None else fraction
+            cells.append((f"{text:>9}", Role.FAINT if part is None else level(part)))
+            if fraction is not None and len(line.numbers) == 1:
+                cells.append((f"{format_fraction(fraction):>7}", Role.MUTED))
         rows.append(tuple(cells))
-    headline: Row = ((format_value(highest, unit_text(unit)), Role.VALUE), (" peak", Role.MUTED))
+    if forecast := _full(run, table, lines):
+        rows.append((forecast,))
+    unit, words = unit_text(fullest.unit), f" {kind_words(fullest.kind)}"
+    device = device_memory(run, table.metric_of[fullest.phase, table.columns[column], fullest.kind])
+    text = format_value(highest, unit)
+    if device is not None and device.unit == fullest.unit:
+        text = f"{format_value(highest)} of {format_value(device.logged, unit)}"
+    elif device is not None:
+        text += f" of {format_value(device.logged, unit_text(device.unit))}"
     idle = _idle(run, table)
     notes = [f"{format_value(idle[0], unit_text(idle[1]))} reserved but not allocated"] if idle else []
-    values = f"values in {unit_text(unit)}, as " if len(units) == 1 and unit_text(unit) else ""
-    notes.append(f"{values}the log has no fraction of the device")
-    return TextView(TITLE, tuple(rows[: max(size.height, 1)]), headline, ", ".join(notes))
+    if len(units) == 1 and unit:
+        notes.append(f"values in {unit}")
+    if all(fraction is None for line in lines for fraction in line.fractions):
+        missing = "the log has no fraction of the device"
+        notes[-1:] = [f"{notes[-1]}, as {missing}"] if len(units) == 1 and unit else [*notes[-1:], missing]
+    headline: Row = ((text, Role.VALUE), (words, Role.MUTED))
+    return TextView(title, tuple(rows[: max(size.height, 1)]), headline, ", ".join(notes))
+
+
+def _full(run: Run, table: MemoryTable, lines: Sequence[_Line]) -> Span | None:
+    """Return "full in 35 steps (30 to 41), near step 535" for the first device to be full before the run ends, of the
+    fullest of each phase, or None."""
+    fullest: dict[str, tuple[float, str, str]] = {}
+    for line in lines:
+        for column, fraction in zip(table.columns, line.fractions, strict=True):
+            if fraction is not None and fraction > fullest.get(line.phase, (0.0, "", ""))[0]:
+                fullest[line.phase] = fraction, column, line.kind
+    left, last = steps_left(run), run.last_step
+    trends: list[tuple[float, str, Growth]] = []
+    for phase, (_, column, kind) in fullest.items():
+        metric = table.metric_of[phase, column, kind]
+        device, curve = device_memory(run, metric), run.curve(metric)
+        trend = growth(curve.steps, curve.values, 1 / device.size) if device is not None else None
+        if trend is not None and (left is None or trend.soonest <= left):
+            names = [phase_title(phase)] * bool(phase) + [f"device {column}"] * (column != "all")
+            trends.append((trend.steps, "".join(f"{name}, " for name in names), trend))
+    if not trends or last is None:
+        return None
+    _, where, trend = min(trends, key=lambda entry: entry[0])
+    return f"{where}full in {forecast_text(trend)}, near step {near_step(last, trend)}", Role.WARNING
 
 
 def _lines(run: Run, table: MemoryTable) -> list[_Line]:
@@ -238,16 +306,22 @@ def _lines(run: Run, table: MemoryTable) -> list[_Line]:
         for kind in _AMOUNTS:
             amounts = [_amount(run, table, phase, column, kind) for column in table.columns]
             for unit in dict.fromkeys(amount[1] for amount in amounts if amount):
-                name = f"{phase_title(phase)} " if phase else ""
-                numbers = tuple(amount[0] if amount and amount[1] == unit else None for amount in amounts)
-                lines.append(_Line(f"{name}{kind.replace('_', ' ')}", unit, numbers))
+                own = [amount if amount and amount[1] == unit else None for amount in amounts]
+                numbers = tuple(amount[0] if amount else None for amount in own)
+                fractions = tuple(amount[2] if amount else None for amount in own)
+                lines.append(_Line(phase, kind, unit, numbers, fractions))
     return lines
 
 
-def _amount(run: Run, table: MemoryTable, phase: str, column: str, kind: str) -> tuple[float, str] | None:
-    """Return (the newest finite value, its unit), or None."""
+def _amount(run: Run, table: MemoryTable, phase: str, column: str, kind: str) -> tuple[float, str, float | None] | None:
+    """Return (the newest finite value, its unit, the fraction of the device), or None."""
     number = _last(run, table, phase, column, kind)
-    return None if number is None else (number, meaning_of(run, table.metric_of[phase, column, kind]).unit)
+    if number is None:
+        return None
+    metric = table.metric_of[phase, column, kind]
+    device = device_memory(run, metric)
+    fraction = None if device is None else number / table.scale_of[metric] / device.size
+    return number, meaning_of(run, metric).unit, fraction
 
 
 def _idle(run: Run, table: MemoryTable) -> tuple[float, str] | None:

@@ -22,7 +22,7 @@ LEAST_FALL = 60.0
 _MOST_JUMPS = 5
 """Number of falls above which the rows are out of order."""
 _POINTS_AROUND = 3
-"""Points before and after a jump in which the steps rise and the wall times do not fall."""
+"""Points after a jump, and before it if there are as many, in which steps rise and wall times do not fall."""
 _USUAL = 100
 """Number of intervals before a jump from which the usual one is determined."""
 
@@ -80,15 +80,14 @@ def _jumps(series: Series, length: int) -> tuple[ClockJump, ...]:
     jumps = []
     for row in rows.tolist():
         before, after = slice(max(row - _POINTS_AROUND, 0), row), slice(row, row + _POINTS_AROUND)
-        if (
-            row < _POINTS_AROUND
-            or row + _POINTS_AROUND > length
-            or (np.diff(steps[before.start : after.stop]) <= 0).any()
-        ):
+        if row + _POINTS_AROUND > length or (np.diff(steps[before.start : after.stop]) <= 0).any():
             return ()
-        seconds = float(times[row - 1] - times[row] + np.median(np.diff(times[max(row - _USUAL, 0) : row])))
         earlier, later = np.diff(times[before]), np.diff(times[after])
-        if earlier.min() < 0 or later.min() < 0 or later.max() >= seconds:  # the last: a single point has a wrong time
+        usual = np.diff(times[max(row - _USUAL, 0) : row]) if row >= _POINTS_AROUND else later
+        seconds = float(times[row - 1] - times[row] + np.median(usual))
+        if (
+            earlier.min(initial=0.0) < 0 or later.min() < 0 or later.max() >= seconds
+        ):  # the last: a single point has a wrong time
             return ()
         jumps.append(ClockJump(int(steps[row]), seconds))
     return tuple(jumps)

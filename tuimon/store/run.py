@@ -354,7 +354,7 @@ class Run:
         if steps and first > _BEGINS_LATE * max(usual_stride(steps[0]), 1):
             scales["relative step"] = Scale("relative step", first)
         if np.isfinite(self.first_wall_time):
-            scales |= {name: Scale(name) for name in ("time", "duration")}
+            scales |= {"time": Scale("time"), "duration": self._duration_scale()}
         candidates: dict[str, list[str]] = {name: [] for name in COUNTERS}
         for name, metric in counter_candidates(self.metrics):
             candidates[name].append(metric)
@@ -363,6 +363,14 @@ class Run:
             if scale is not None:
                 scales[name] = scale
         return scales
+
+    def _duration_scale(self) -> Scale:
+        jumps = self.clock_jumps
+        if not jumps:
+            return Scale("duration")
+        before = self.wall_time_range[0] - self.first_wall_time
+        shifts = before + np.cumsum([0.0, *(jump.seconds for jump in jumps)])
+        return Scale("duration", steps=np.array([jump.step for jump in jumps], np.int64), shifts=shifts)
 
     def axes(self) -> tuple[str, ...]:
         """Return the names of the axes that its curves can be drawn against, "step" first; see Scale.name."""

@@ -17,6 +17,7 @@ from tuimon.vocabulary._document import MAX_NAME, compiled
 from tuimon.vocabulary.names import section_of, without_reducer
 from tuimon.vocabulary.units import (
     BYTES,
+    duration_unit,
     named_unit,
     spelled_unit,
     time_unit,
@@ -29,6 +30,8 @@ from tuimon.vocabulary.words import Words, canonical, words_of
 _NO_FACETS: Mapping[str, str] = MappingProxyType({})
 _VAGUE = frozenset({"other", "known.other", "reward.val_bare"})
 """Concepts that are used only if no other reading of a name gives a concept."""
+_UNKNOWN = frozenset({"other", "known.other"})
+"""Concepts of names that may be durations: a loss has no unit of time."""
 _AFTER_TRAIN = 100
 """Added to the preference of a validation series that shares a concept with the training series."""
 _WORDS = 10
@@ -191,7 +194,12 @@ def classify(name: str) -> Meaning:
     if own.entries() and (user_meaning := _of_user(name)) is not None:
         return user_meaning
     meaning = _known(name)
-    return replace(meaning, unit=unit) if meaning.scale == 1.0 and (unit := _named(name, meaning.unit)) else meaning
+    if meaning.scale != 1.0:
+        return meaning
+    unit = _named(name, meaning.unit)
+    if not unit and meaning.unit == "1" and meaning.concept in _UNKNOWN:
+        unit = duration_unit(name)
+    return replace(meaning, unit=unit) if unit else meaning
 
 
 def _named(name: str, known: str) -> str:

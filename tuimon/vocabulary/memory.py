@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from tuimon.vocabulary.meaning import classify
 
-_GPU = frozenset({"gpu.frac", "gpu.reserved", "gpu.allocated", "gpu.peak", "gpu.used"})
+_GPU = frozenset({"gpu.frac", "gpu.reserved", "gpu.allocated", "gpu.peak", "gpu.used", "memory.used"})
 _SPELLINGS = {"max_active": "max_allocated", "active": "max_allocated", "alloc": "max_allocated"} | {
     f"peak_{kind}": f"max_{kind}" for kind in ("allocated", "reserved")
 }
@@ -25,7 +25,7 @@ class MemoryTag(Struct, frozen=True):
     """onload (the state is on the device) | offload; "" if unknown."""
     kind: str
     """allocated | reserved | max_allocated | max_reserved | max_allocated_frac | max_reserved_frac | used;
-    rss | vms for a CPU."""
+    memory | max_memory if the name does not say of which device; rss | vms for a CPU."""
     device: int | None
     """Process-local index of the device (ROLL writes the mean over ranks); None if unknown, or for a CPU."""
     node: int | None
@@ -46,11 +46,14 @@ def memory_of(name: str) -> MemoryTag | None:
         return None
     facets = meaning.facets
     fraction = meaning.concept == "gpu.frac"
-    kind = facets.get("kind", "rss" if cpu else "used")
+    unnamed = "rss" if cpu else "max_reserved" if meaning.concept == "gpu.peak" else "used"  # memory(GiB) of ms-swift
+    kind = facets.get("kind", unnamed)
+    if meaning.concept == "memory.used":
+        kind = "max_memory" if kind in ("max", "peak") else "memory"
     device, node = facets.get("device"), facets.get("node")
     if not facets.get("snap") and not cpu:
         kind = _SPELLINGS.get(kind, kind)
-        if kind in ("allocated", "reserved", "peak") and meaning.concept == "gpu.peak":
+        if kind in ("allocated", "reserved", "peak", "max") and meaning.concept == "gpu.peak":
             kind = "max_reserved" if kind == "reserved" else "max_allocated"
         if fraction and not kind.endswith("_frac"):
             kind += "_frac"

@@ -4,7 +4,10 @@ named_unit("perf/max_memory_allocated_gb")     "GB"
 named_unit("memory/max_active(GiB)")           "GiB"
 named_unit("memory (MB)/allocated/0")          "MB"
 spelled_unit("system/gpu_0_power_usage_watts") "W"
+named_unit("mem_mb/peak")                      "MB"
 time_unit("time/rollout_ms")                   "ms"
+duration_unit("latency_us/p50")                "us"
+duration_unit("loss_us")                       ""
 without_time_unit("time/rollout_ms")           "time/rollout"
 unit_as_logged("s", 0.001)                     "ms"
 unit_text("pct")                               "%"
@@ -20,7 +23,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 BYTES: Mapping[str, int] = {
-    "kB": 1000, "KB": 1000, "MB": 1000**2, "GB": 1000**3, "TB": 1000**4,
+    "B": 1, "kB": 1000, "KB": 1000, "MB": 1000**2, "GB": 1000**3, "TB": 1000**4,
     "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "TiB": 1024**4,
 }  # fmt: skip
 """Unit of memory -> bytes."""
@@ -31,13 +34,20 @@ DATE = "date"
 _TEXTS = {"1": "", "frac": "", "pct": "%", "count": "", DATE: ""}
 _LOGGED = {("s", 1e-3): "ms", ("s", 60.0): "min", ("frac", 0.01): "pct"}
 """(unit, factor to it) -> unit of the logged values."""
+_STATISTIC = (
+    r"(?:[_/](?:mean|avg|average|median|max|min|std|sum|total|peak|last|current|p\d+|(?:gpu|rank|device)?_?\d+))?"
+)
+"""What may follow on a unit: a statistic, or the number of a device."""
+_PART = r"(?:/(?!(?:.*[/_])?(?:num|n|count|counts|calls|ratio|frac|fraction|pct|percent|percentage|share)$).+)?"
+"""What may follow on a unit at the end of a segment: a part that is measured in it, but not a count or a fraction."""
 _NAMED = re.compile(
-    r"(?P<head>.*)(?:[_\W](?P<any>[kmgt]i?b)|(?<=[a-z])(?P<camel>[KMGT]i?B))"
-    r"(?:\)/.+|[)\]]?(?:[_/](?:mean|avg|max|min|std|p\d+))?)",
+    r"(?P<head>.*?)(?:[_\W](?P<any>[kmgt]i?b|(?<!per.)bytes)|(?<=[a-z])(?P<camel>[KMGT]i?B))[)\]]?"
+    rf"(?:{_STATISTIC}|{_PART})",
     re.IGNORECASE | re.DOTALL,
 )
 _MEMORY = re.compile(
-    r"(?<![a-z])(?:mem|memory|v?ram|rss|vms|uss|pss|hbm|gpu|cuda|cpu|disk|swap|heap|cache|storage|allocated|reserved)(?![a-z])",
+    r"(?<![a-z])(?:mem|memory|v?ram|(?:max|ave)?rss|vms|uss|pss|hbm|gpu|cuda|cpu|disk|swap|heap|cache|storage"
+    r"|allocated|reserved)(?![a-z])",
     re.IGNORECASE,
 )
 """Words of memory. Without one, "mb" is more likely a minibatch, and "gb" the language en_GB."""
@@ -56,25 +66,38 @@ _TIME_UNITS = {
 _TIME_UNIT = "|".join(f"(?P<{unit}>{spellings})" for unit, spellings in _TIME_UNITS.items())
 _TIMED = re.compile(
     r"(?P<head>.*[^\W_])(?<!per)(?:[_\s.-]+|[_\s]*[(\[]\s*|(?-i:(?<=[a-z])(?=[A-Z])))"
-    rf"(?:{_TIME_UNIT})(?:\s*[)\]])?(?P<tail>(?:[_/](?:mean|avg|max|min|std|p\d+))?)",
+    rf"(?:{_TIME_UNIT})(?:\s*[)\]])?(?P<tail>{_STATISTIC})",
     re.IGNORECASE | re.DOTALL,
 )
 """A name with a unit of time at its end, before a statistic."""
-_TIMED_PREFIX = re.compile(
-    rf"(?P<head>tim(?:e|ing|ings|ers?))_(?:{_TIME_UNIT})(?P<tail>/.+)", re.IGNORECASE | re.DOTALL
+_TIMED_PART = re.compile(
+    rf"(?P<head>(?:.*[^\W_])?(?<!per))[_.-](?:{_TIME_UNIT})(?P<tail>{_PART})", re.IGNORECASE | re.DOTALL
 )
-"""A name whose first part contains a unit of time: "timing_ms/gen"."""
+"""A name with a unit of time at the end of a segment: "timing_ms/gen", "train_step_ms/total"."""
+_TIME_PER = re.compile(rf"(?:.*[/_.])?(?:{_TIME_UNIT})_per_[a-z]+", re.IGNORECASE | re.DOTALL)
+"""A name that begins with a unit of time: "ms_per_step"."""
+_DURATION = re.compile(
+    r"(?<![a-z])(?:tim(?:e|es|ing|ings|ers?)|(?:run|wall|step|iter)time|latency|latencies|durations?|elapsed|delays?"
+    r"|wait(?:ing)?|overhead|ttft|tpot|itl|(?:micro)?step|iter(?:ation)?|epoch|fwd|bwd|forward|backward|allreduce"
+    r"|sync|fetch)(?![a-z])",
+    re.IGNORECASE,
+)
+"""Words of durations. Without one, "us" may be the country, "s" a student, and "ms" multi-scale."""
+_WRITTEN_OUT = re.compile(r"(?:micro|milli)?sec(?:ond)?s|[mu]secs?|minutes", re.IGNORECASE)
+"""Units that have no other meaning; "sec" is also the end of "tokens_sec"."""
 
 
 @lru_cache(maxsize=65536)
 def named_unit(name: str) -> str:
-    """Return the unit of memory at the end of the name of a metric; "" if there is none."""
+    """Return the unit of memory in the name of a metric; "" if there is none."""
     match = _NAMED.fullmatch(name)
-    if match is None or not _MEMORY.search(_CAMEL.sub("_", match["head"])):
-        return ""
-    if match["camel"] and not match["camel"][0].isupper():
+    if match is None:
         return ""
     unit = match["any"] or match["camel"]
+    if unit.lower() == "bytes":
+        return "B"
+    if not _MEMORY.search(_CAMEL.sub("_", match["head"])) or (match["camel"] and not unit[0].isupper()):
+        return ""
     prefix = "k" if unit.lower() == "kb" else unit[0].upper()
     return f"{prefix}{'i' if len(unit) == 3 else ''}B"
 
@@ -86,9 +109,20 @@ def spelled_unit(name: str) -> str:
 
 
 def time_unit(name: str) -> str:
-    """Return the unit of time in the name of a metric; "" if there is none."""
-    match = _timed(name)
+    """Return the unit of time in the name of a metric of time; "" if there is none."""
+    match = _timed(name) or _TIME_PER.fullmatch(name)
     return next(unit for unit in SECONDS if match[unit]) if match else ""
+
+
+def duration_unit(name: str) -> str:
+    """Return the unit of time in the name of any metric; "" if there is none, or if it may mean something else."""
+    if match := _TIME_PER.fullmatch(name):
+        return time_unit(name)
+    if (match := _timed(name)) is None:
+        return ""
+    unit = time_unit(name)
+    certain = _WRITTEN_OUT.fullmatch(match[unit]) or _DURATION.search(_CAMEL.sub("_", match["head"]))
+    return unit if certain else ""
 
 
 def without_time_unit(name: str) -> str:
@@ -105,7 +139,7 @@ def with_time_unit(name: str, unit: str) -> str:
 
 @lru_cache(maxsize=65536)
 def _timed(name: str) -> re.Match[str] | None:
-    return _TIMED.fullmatch(name) or _TIMED_PREFIX.fullmatch(name)
+    return _TIMED.fullmatch(name) or _TIMED_PART.fullmatch(name)
 
 
 def unit_as_logged(unit: str, scale: float) -> str:

@@ -73,7 +73,7 @@ def end_of_data(run: Run, scale: Scale, metric: str, last: float) -> float:
     if scale.name == "time":
         return run.wall_time_range[1]
     if scale.name == "duration":
-        return run.wall_time_range[1] - run.wall_time_range[0]
+        return run.duration
     return last if run.last_step is None else float(run.last_step - scale.zero)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from tuimon.analysis.aligned_steps import counts_alike
+from tuimon.analysis.log_remarks import clock_remark
 from tuimon.draw.chart import plot_columns
 from tuimon.draw.limits import x_limits
 from tuimon.model.views import DIM_ROLES, SERIES_ROLES, Axis, ChartView, Envelope, Line, Role, Row, Size, Symbols
@@ -114,6 +115,7 @@ def chart_of(
         points_drawn = sum(curve.count_drawn(low, high, columns, axis) for curve in drawn_curves)
         thinning = thinned(points_drawn, sum(curve.count_within(low, high, axis) for curve in drawn_curves))
     note = note_of(run, drawn_curves, [series.factor for series in drawn], thinning, left)
+    clock = clock_remark(run) if axis.name == "time" else ""
     if options.window is not None and not sum(counts):
         note = "no point in this window; 0 shows all"
     marks = marks_of(run, drawn_curves, axis, low, high, columns, concepts)
@@ -145,7 +147,7 @@ def chart_of(
         y,
         (*background, *_lines(drawn, legend, fronts, counts, columns, options, markers)),
         marks,
-        ", ".join(filter(None, [scale_note(options, y), smoothing_note(options, block), note])),
+        ", ".join(filter(None, [clock, scale_note(options, y), smoothing_note(options, block), note])),
         columns,
         cursor=cursor_x(run, axis, leading.curve, options),
         extent=(first, last),

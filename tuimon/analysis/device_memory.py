@@ -1,0 +1,84 @@
+"""The memory of the device on which a metric of memory was measured.
+
+It is what the log prints with the values ("61.3/80 GB"), or the last value of a metric such as gpu_memory_total_gb, of
+the same device if several are logged. Amounts are converted by the units that the log names (a MB is 1000**2 bytes, a
+MiB 1024**2); without a unit, both must have none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from tuimon.analysis.concepts import metrics_of
+from tuimon.analysis.printed_units import meaning_of, printed_whole
+from tuimon.analysis.run_cache import cached_per_run
+from tuimon.store import Run
+from tuimon.vocabulary import BYTES, Meaning
+
+_AMOUNTS = frozenset({"gpu.allocated", "gpu.reserved", "gpu.peak", "gpu.used", "memory.used"})
+_OF_GPU = re.compile(r"gpu|cuda|vram|hbm", re.IGNORECASE)
+_TOLERANCE = 1.05
+"""A device is not smaller than what is used of it, but its size may be rounded, or in units of 1024 called 1000."""
+
+_Place = tuple[str | None, str | None]
+"""(node, device) of a metric, None if its name does not say."""
+
+
+class DeviceMemory(Struct, frozen=True):
+    """Size of a device."""
+
+    logged: float
+    """The size as logged."""
+    unit: str
+    """Unit in which it was logged; "1" if unknown."""
+    size: float
+    """The size in the unit of the logged values of the metric."""
+
+
+def device_memory(run: Run, metric: str) -> DeviceMemory | None:
+    """Return the memory of the device of which the metric measures a part; None if it is not known."""
+    meaning = meaning_of(run, metric)
+    if whole := printed_whole(run, metric):
+        return DeviceMemory(whole, meaning.unit, whole)
+    highest = run.curve(metric).max
+    if meaning.concept not in _AMOUNTS or highest is None:
+        return None
+    place = meaning.facets.get("node"), meaning.facets.get("device")
+    used = highest.value * meaning.scale / _TOLERANCE
+    sizes = [(own, size) for own, size in _sizes(run, meaning) if size.size >= used]
+    same = [size for own, size in sizes if own == place] or [size for own, size in sizes if own == (None, None)]
+    known = same or [size for _, size in sizes]
+    if len({size.size for size in known}) != 1:
+        return None
+    return replace(known[0], size=known[0].size / meaning.scale)
+
+
+@cached_per_run
+def _logged(run: Run) -> tuple[tuple[str, _Place, float, str, float], ...]:
+    """Return (metric, (node, device), size, its unit, size as logged) of the devices whose size was logged."""
+    sizes = []
+    for metric in metrics_of(run, "gpu.total", all_names=True):
+        meaning, last = meaning_of(run, metric), run.curve(metric).last
+        if last is not None and last.value > 0:
+            place = meaning.facets.get("node"), meaning.facets.get("device")
+            sizes.append((metric, place, last.value * meaning.scale, meaning.unit, last.value))
+    return tuple(sizes)
+
+
+def _sizes(run: Run, meaning: Meaning) -> Iterator[tuple[_Place, DeviceMemory]]:
+    """Yield ((node, device), memory) of the logged sizes that can be converted to the unit of a meaning.
+
+    "mem" may be of the host, so that it is no part of what is named as memory of a GPU.
+    """
+    unit = meaning.unit
+    for metric, place, size, logged_unit, logged in _logged(run):
+        if meaning.concept == "memory.used" and _OF_GPU.search(metric):
+            continue
+        if logged_unit in BYTES and unit in BYTES:
+            yield place, DeviceMemory(logged, logged_unit, size * BYTES[logged_unit] / BYTES[unit])
+        elif logged_unit == unit:
+            yield place, DeviceMemory(logged, logged_unit, size)
