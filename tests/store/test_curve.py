@@ -79,6 +79,9 @@ def points(curve):
         ([0, 5, 2, 5], []),
         ([5, 4, 3, 2, 1], []),
         ([0, 1, 2, 3, 0, 1, 2, 3, 0, 1], [4, 8]),
+        ([0, 1, 2, 3, 2, 3, 4], [4]),
+        ([0, 1, 2, 3, 2, 4], []),
+        ([0, 1, 2, 3, 3, 4], []),
         ([100, 80, 70, 90], []),
         ([0, 9, 1, 2, 5, 3, 4], []),
         ([], []),
@@ -103,8 +106,11 @@ def test_restarts_inside_a_stream_equal_the_definition(steps):
                 climb.append(following)
             below = {later for later in climb if later < highest}
             between = {before for before in steps[begin:row] if min(below) < before < max(below)}
-            again = not below.isdisjoint(steps[:row])
-            if len(below) >= 2 and (again or (len(below) >= 4 and len(between) >= 2)):
+            again = (
+                not below.isdisjoint(steps[:row])
+                and len({*below, *(later for later in climb if later == highest)}) >= 2
+            )
+            if again or (len(below) >= 4 and len(between) >= 2):
                 expected.append(row)
                 highest, begin = step, row
         highest = step if highest is None else max(highest, step)

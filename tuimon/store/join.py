@@ -130,6 +130,8 @@ def _append(previous: Joined, slices: tuple[SeriesSlice, ...]) -> bool:
     parallel = any(part.writer == slices[-1].writer for part in slices[:-1])
     if lowest < last or (parallel and lowest == last):  # equal steps of parallel writers are in the writers' order
         return False
+    if lowest == last and any(n and part.series.columns.step_at(n - 1) < last for part, n in grown):
+        return False  # perhaps the steps went back before, and this is a restart
     order = np.argsort(steps, kind="stable") if len(pieces) > 1 else slice(None)
     values = np.concatenate([source.values[inside] for source, inside in rows])
     wall_times = np.concatenate([source.wall_times[inside] for source, inside in rows])

@@ -128,10 +128,10 @@ class Arrangement(Struct, frozen=True, eq=False):
 def restarts_within(steps: Steps) -> list[int]:
     """Return the positions at which the steps of one stream start again.
 
-    Steps that go back and then climb through at least two values below the highest step before are a restart if one of
-    these was logged before: 0 1 2 3 1 2. If none was, rows are merely out of order, which hides no point: 0 5 2 6 and
-    0 5 2 3 6. But _FEW values that lie between steps logged before are a restart that logs other steps:
-    0 10 20 30 40 14 19 24 29 34.
+    Steps that go back and then climb through at least two values up to the highest step before are a restart if one of
+    these was logged before: 0 1 2 3 1 2 and 0 1 2 3 2 3. If none was, rows are merely out of order, which hides no
+    point: 0 5 2 6 and 0 5 2 3 6. But _FEW values that lie between steps logged before are a restart that logs other
+    steps: 0 10 20 30 40 14 19 24 29 34.
     """
     back = np.flatnonzero(steps[1:] < steps[:-1]) + 1
     if len(back) == 0:
@@ -150,7 +150,7 @@ def restarts_within(steps: Steps) -> list[int]:
     for position, end, climbing, value, last in zip(
         back.tolist(), ends.tolist(), climbs.tolist(), second.tolist(), steps[ends - 1].tolist(), strict=True
     ):
-        if climbing and value < highest:
+        if climbing and value <= highest:
             below = slice(position, position + int(np.searchsorted(steps[position:end], highest)))
             again = bool((first_logged[below] < position).any())
             if again or _lies_between(steps[below], steps[max(begin, position - _MANY) : position]):
