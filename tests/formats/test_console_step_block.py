@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from support.json_points import feed, series
 
@@ -62,6 +64,7 @@ def test_step_of_a_line_is_read_and_not_counted(line: str) -> None:
 def test_usual_names_need_no_loss_beside_them() -> None:
     assert read("train-error: 0.5, eval-error: 0.6, step: 7\n") == {"train-error": [(7, 0.5)], "eval-error": [(7, 0.6)]}
     assert read("[3]\tloss/train:0.5\tgnorm:1.5\n") == {"loss/train": [(3, 0.5)], "gnorm": [(3, 1.5)]}
+    assert read("[3]\tloss:inf\tgnorm:inf\n") == {"loss": [(3, math.inf)], "gnorm": [(3, math.inf)]}
     assert read("| iter | train-rmse |\n|---|---|\n| 4 | 0.5 |\n") == {"train-rmse": [(4, 0.5)]}
     assert read("step 5  loss=nan  0.499 s/it\n")["s/it"] == [(5, 0.499)]
 

@@ -92,7 +92,7 @@ _WIDE = re.compile(r"\s{2,8}(?=[A-Za-z_|‖])")
 _NORM = re.compile(r"(?:^|[\s,;])([|‖]{1,2}[A-Za-z_]\w{0,20}[|‖]{1,2})$", re.ASCII)
 """A name between bars, as that of a norm: "|g|: 0.1"."""
 _DELIMITER = re.compile(r"[,;|(\[{)\]}\t]|\s-{1,2}\s|\s{2,}|%")
-FRACTION = re.compile(r"\d\.\d|\d[eE]-\d|\bnan\b", re.IGNORECASE)
+FRACTION = re.compile(r"\d\.\d|\d[eE]-\d|\b(?:nan|inf)\b", re.IGNORECASE)
 """Occurs in lines of metrics, but hardly in those that count something."""
 _WORDS = frozenset(
     {"of", "in", "at", "took", "for", "to", "after", "from", "and", "on", "with", "by", "is", "was", "done"}
