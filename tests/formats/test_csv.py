@@ -772,3 +772,27 @@ def test_header_that_becomes_longer_after_a_few_rows(text: str) -> None:
     assert csv_table.matches("log.csv", text.encode())
     items = [*(decoder := TableDecoder()).feed(text.encode()), *decoder.flush()]
     assert {"reward", "loss"} <= {name for item in items if isinstance(item, Points) for name in item.names}
+
+
+@pytest.mark.parametrize(
+    ("last", "wanted"),
+    [
+        ("3,0.25,0.5123", {"loss": "0.25", "acc": "0.5123"}),
+        ("3,0.25,0.51", {"loss": "0.25"}),
+        ("3,0.25,nan", {"loss": "0.25", "acc": "nan"}),
+        ("3,0.25,", {}),  # within a row
+    ],
+)
+def test_number_that_is_cut_at_the_end_of_a_table_is_no_point(last: str, wanted: dict[str, str]) -> None:
+    decoder = TableDecoder()
+    items = [*decoder.feed(f"step,loss,acc\n1,0.5,0.4000\n2,0.4,\n{last}".encode()), *decoder.end()]
+    assert {name: points[-1][1] for name, points in series(items).items() if points[-1][0] == 3} == wanted
+
+
+def test_row_whose_step_is_cut_is_not_read() -> None:
+    decoder = TableDecoder()
+    assert series([*decoder.feed(b"loss,step\n0.5,100\n0.4,11"), *decoder.end()]) == {"loss": [(100, "0.5")]}
+
+
+def test_table_of_an_unnamed_index_and_times_is_a_log() -> None:
+    assert csv_table.matches("history.csv", b",ts,train-error\n0,2026-09-21T14:13:20,0.5\n1,2026-09-21T14:13:21,0.4\n")

@@ -10,7 +10,8 @@ The text itself is emitted as Fact("console", …), the last lines of each piece
 Fact("state", …); a log view reads the file itself (tuimon/reader/log_text.py).
 A line with NUL bytes, which a crash or a truncation leaves, and one of more than 16 MiB are skipped and reported as
 damage: blocks that were open end there, and rows that name no step are left out until a line names it again. Bytes that
-are not UTF-8 are replaced.
+are not UTF-8 are replaced. A last line without a newline is read once the log has not changed for long, but for a word
+at its end that may be cut.
 """
 
 from __future__ import annotations
@@ -55,6 +56,10 @@ _MAX_NOTED = 120
 """Characters of a line that are shown in a remark."""
 _MAX_SEARCHED = 1000
 """Characters of a line that are searched for the name of a metric."""
+_LAST_WORD = re.compile(rb"(?<![\w.+-])[\w.+-]++$")
+"""The part of a number or a name that a line ends with, if the program was killed while it wrote the line."""
+_DIGITS = b"0123456789"
+_NOT_DIGITS = bytes(set(range(256)) - set(_DIGITS))
 _CONTROL = re.compile(rb"[\x01-\x06\x0e-\x1a\x1c-\x1f\x7f]")
 """Bytes that no trainer prints in a line of metrics."""
 
@@ -76,6 +81,8 @@ class ConsoleDecoder(StreamDecoder):
         self._all_marks = searched_marks(self._families)
         self._metric_owners: dict[str, str] = {}
         self._uniform = UniformLines(self._families)
+        self._row_text = b""
+        """The last line that gave a row, or one like it."""
         self._redrawn = False
         """True if the bytes being read contain carriage returns."""
         self._tasks = {"": Task(self._families, self._sink)}
@@ -131,7 +138,14 @@ class ConsoleDecoder(StreamDecoder):
         self._open_blocks = 0
 
     def end(self) -> Sequence[Item]:
-        return [*self.feed(b"\n"), *self.flush()] if self._lines.can_end() else ()
+        if not self._lines.can_end():
+            return ()
+        pending = self._lines.pending()
+        if not self._row_text or _alike(pending, self._row_text):
+            return [*self.feed(b"\n"), *self.flush()]
+        offset = self._lines.take()
+        self._read(offset, [_LAST_WORD.sub(b"", pending)])
+        return [*self.feed(b""), *self.flush()]
 
     def _read(self, offset: int, lines: list[bytes], ended: bool = True) -> None:
         """Read lines, the first of them at `offset`. Lines without any mark, nearly all of a chatty log, are cheap."""
@@ -167,6 +181,8 @@ class ConsoleDecoder(StreamDecoder):
             ):
                 rows = self._sink.row_count
                 self._read_line(raw, start, ended, candidates[first:], outcome_marks)
+                if self._sink.row_count > rows:
+                    self._row_text = raw
                 if self._sink.row_count == rows + 1 and self._nothing_is_open():
                     resume = begin + self._uniform.read(raw, block, offset - begin, self._sink)
 
@@ -287,6 +303,13 @@ def _contains_any(text: bytes, marks: Marks) -> bool:
         if mark in text:
             return True
     return False
+
+
+def _alike(text: bytes, known: bytes) -> bool:
+    """Return whether a line differs from a complete one in its digits only and has as many at its end."""
+    ends = [line.rstrip(_NOT_DIGITS) for line in (text, known)]
+    digits, known_digits = (len(end) - len(end.rstrip(_DIGITS)) for end in ends)
+    return digits >= known_digits and text.translate(None, _DIGITS) == known.translate(None, _DIGITS)
 
 
 class LineSteps:

@@ -7,7 +7,8 @@
 - The header repeated is skipped, as some writers repeat it for every append; a new segment begins if the steps then go
   back. A header that only shares names with the first means that another writer continues: a new segment.
 - A row with more or fewer cells than the header is damage. The last line is not read before its newline, because its
-  last number may be incomplete, unless the file has not changed for long.
+  last number may be incomplete, unless the file has not changed for long. Its last cell is then left out if it is
+  shorter than the one above it, as a program that is killed leaves its last line cut.
 - Of a table that is rewritten with a longer header only the new rows are emitted; see _row_memory. Rows that differ
   from those emitted before open a new segment, unless the file was only read while it was being rewritten.
 """
@@ -34,6 +35,9 @@ from tuimon.formats.tables._row_memory import RowMemory, row_hashes
 from tuimon.formats.tables._rows import Batch, Rows
 from tuimon.model.points import Damage, Fact, Item, Points, SegmentStart
 
+_WHOLE_WORDS = (b"", b"nan", b"inf", b"-inf")
+"""Cells that are shorter than others without being cut, in lower case."""
+
 
 class TableDecoder(RestartableDecoder):
     """A RestartableDecoder of one table."""
@@ -48,6 +52,7 @@ class TableDecoder(RestartableDecoder):
         self._table: Rows | None = None
         self._unit = StepUnit()
         self._start_time = math.nan
+        self._last_row = b""
         self._first = True
         self._first_epoch: float | None = None
         """Epoch of the first row, once `skip_ahead` has been called."""
@@ -81,7 +86,23 @@ class TableDecoder(RestartableDecoder):
         return items + self._release()
 
     def end(self) -> list[Item]:
-        return [*self.feed(b"\n"), *self.flush()] if self._lines.can_end() else []
+        if not self._lines.can_end():
+            return []
+        cut = self._cut_cell(self._lines.pending())
+        if not cut or self._table is None:
+            return [*self.feed(b"\n"), *self.flush()]
+        if (len(self._table.header.names) - 1) in (*self._table.header.steps, *self._table.header.times):
+            return []
+        row, items = self._lines.pending()[: -len(cut)], self._release()
+        self._read_lines(iter([(self._lines.take(), [row])]), items)
+        return items + self.flush()
+
+    def _cut_cell(self, row: bytes) -> bytes:
+        """Return the last cell of a row without a newline if it may be the beginning of a longer number; else b""."""
+        if self._table is None:
+            return b""
+        cell, known = (line.rpartition(self._table.header.separator)[2] for line in (row, self._last_row))
+        return cell if len(cell) < len(known) and cell.strip().lower() not in _WHOLE_WORDS else b""
 
     @property
     def remark(self) -> str:
@@ -156,6 +177,9 @@ class TableDecoder(RestartableDecoder):
         if self._table is None or not rows:
             return
         before = self._table.missing_steps.last_step
+        self._last_row = next(
+            (row for row in reversed(rows) if not row.endswith(self._table.header.separator)), rows[-1]
+        )
         batch = self._table.points(rows)
         if batch is not None:
             if self._repeated and before is not None and batch.points.steps[0] <= before:

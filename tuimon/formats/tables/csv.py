@@ -139,7 +139,8 @@ def _holds_metrics(header: Header, rows: list[list[bytes]]) -> bool:
     if not rows:
         return _has_step(header)
     numbers, texts = _kinds(rows)
-    texts = [text for text, numeric in zip(texts, header.numeric, strict=True) if numeric]
+    times = header.times if header.steps else ()  # an unnamed index beside the time makes it a log
+    texts = [text for i, text in enumerate(texts) if header.numeric[i] and i not in times]
     if _has_step(header):
         return any(numbers[column] for column in header.steps) and sum(numbers) >= max(2, sum(texts))
     return _has_metric(header) and sum(numbers) > 1 and not any(texts)

@@ -71,7 +71,7 @@ _DECIMAL_COMMA = re.compile(r"(?:[=:]\s{0,8}|[A-Za-z_]\s{1,8})-?0,\d{2,20}(?=[eE
 _WITH_COMMA = re.compile(r"(?<![\w.,])([+-]?\d{1,18}),(\d{1,20})(?![\d,.])", re.ASCII)
 _POINT = re.compile(r"\d\.\d")
 _RATE = re.compile(
-    r"(?:^[:\])]?|(?<=[|,;\t])|(?<=\s-)|(?<=[\d%])(?=[\s(])|(?<=/s)(?=[\s(])|"
+    r"(?:^[:\])]?|(?<=[|,;\t])|(?<=\s-)|(?<=[\d%])(?=[\s(])|(?<=/s)(?=[\s(])|(?<=nan|inf|NaN)(?=\s)|"
     r"(?:(?<=/it)|(?<=/gpu|/GPU)|(?<=/step|/iter)|(?<=\d[kKMGs%])|(?<=\d[kKMGT]B|\d[mu]s|\d\ss)|"
     r"(?<=\d[kKMGT]iB|\d\s[kKMGT]B|\d\s[mu]s)|(?<=\d\s[kKMGT]iB))(?=\s))\s{0,8}\(?"
     rf"({NUMBER})([kKMB]?)\s?((?i:{_SPEED}))(?![\w/])\)?",
@@ -92,7 +92,7 @@ _WIDE = re.compile(r"\s{2,8}(?=[A-Za-z_|‖])")
 _NORM = re.compile(r"(?:^|[\s,;])([|‖]{1,2}[A-Za-z_]\w{0,20}[|‖]{1,2})$", re.ASCII)
 """A name between bars, as that of a norm: "|g|: 0.1"."""
 _DELIMITER = re.compile(r"[,;|(\[{)\]}\t]|\s-{1,2}\s|\s{2,}|%")
-FRACTION = re.compile(r"\d\.\d|\d[eE]-\d|\bnan\b", re.IGNORECASE)
+FRACTION = re.compile(r"\d\.\d|\d[eE]-\d|\b(?:nan|inf)\b", re.IGNORECASE)
 """Occurs in lines of metrics, but hardly in those that count something."""
 _WORDS = frozenset(
     {"of", "in", "at", "took", "for", "to", "after", "from", "and", "on", "with", "by", "is", "was", "done"}
@@ -116,11 +116,18 @@ _STAGE_BEFORE = re.compile(r"(train(?:ing)?|val(?:id(?:ation)?)?|eval(?:uation)?
 _METRIC = re.compile(
     r"(?<![a-z])(?:[a-z]{0,12}loss(?:es)?|fitness|[a-z]{0,8}acc(?:uracy)?|accu|top-?\d|ppl|perplexity|rewards?|score|bleu|"
     r"rouge[\w-]{0,5}|wer|cer|f1|auc|auroc|r?mse|mae|mape|rmsle|m?ap\d{0,2}|m?iou|dice|psnr|ssim|fid|lpips|kl|entropy|"
-    r"elbo|nll|bpc|bpb|precision|recall|grad[_ ]?norm|success[_ ]rate|win[_ ]?rate|"
-    r"(?:episod\w{1,3}|mean|avg)[_ ]return)"
-    r"(?![a-z]|[ _-](?:weights?|scale|fn|func\w*|coeff?\w*|type|lambda)(?![a-z]))",
+    r"elbo|nll|bpc|bpb|precision|recall|(?:train|val(?:id)?|eval|test)[_/-]err(?:or)?|grad[_ ]?norm|success[_ ]rate|"
+    r"win[_ ]?rate|(?:episod\w{1,3}|mean|avg)[_ ]return)"
+    r"(?![a-z]|\.(?:c|cc|cpp|cu|cuh|h|o|py|pyc|rs|so)(?![a-z])|"
+    r"[ _-](?:weights?|scale|fn|func\w*|coeff?\w*|type|lambda)(?![a-z]))",
     re.IGNORECASE,
 )
+
+METRIC_MARKS = (
+    *("oss", "acc", "Acc", "ACC", "eward", "core", "mse", "MSE", "mae", "MAE", "auc", "AUC", "ppl", "PPL", "erplexity"),
+    *("ntropy", "kl", "KL", "rad_norm", "PSNR", "psnr", "-err", "_err", "/err", "iou", "IoU", "f1", "F1"),
+)
+"""Parts of the usual names that `names_a_metric` knows, as marks of families."""
 
 
 def metric_pairs(text: str) -> list[Pair]:

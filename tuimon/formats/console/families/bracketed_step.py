@@ -14,7 +14,7 @@ import re
 
 from tuimon.formats.console.families import Family, Line, LineReader
 from tuimon.formats.console.families._line import without_prefix
-from tuimon.formats.console.families._pairs import listed_pairs, metric_pairs, names_a_metric
+from tuimon.formats.console.families._pairs import METRIC_MARKS, listed_pairs, metric_pairs, names_a_metric
 
 _HEAD = re.compile(r"\[ {0,10}(\d{1,18}) ?/ {0,10}(\d{1,18})\]:?(?=[\s|,])", re.ASCII)
 _PLACE = re.compile(
@@ -59,22 +59,7 @@ class BracketedStepReader(LineReader):
 
 FAMILY = Family(
     "bracketed-step",
-    (
-        "oss ",
-        "oss=",
-        "oss:",
-        "acc ",
-        "acc=",
-        "acc:",
-        "Acc",
-        "eward",
-        "PSNR",
-        "psnr",
-        "[batch ",
-        "[Batch ",
-        "[step ",
-        "[iter",
-    ),
+    (*METRIC_MARKS, "[batch ", "[Batch ", "[step ", "[iter"),
     BracketedStepReader,
     order=92,
 )

@@ -14,7 +14,7 @@ import re
 
 from tuimon.formats.console.families import NUMBER, Family, Line, LineReader
 from tuimon.formats.console.families._line import without_prefix
-from tuimon.formats.console.families._pairs import FRACTION, metric_pairs, names_a_metric
+from tuimon.formats.console.families._pairs import FRACTION, METRIC_MARKS, metric_pairs, names_a_metric
 
 _HEAD = re.compile(
     r"\s{0,12}(?P<step>\d{1,15})(?: ?/ ?(?P<total>\d{1,15}))?(?: ?[:|,)-])?\s{1,12}"
@@ -55,7 +55,7 @@ class LeadingNumberReader(LineReader):
 
 FAMILY = Family(
     "leading-number",
-    ("oss:", "oss=", "oss ", "acc:", "acc=", "acc ", "accuracy", "eward", "avg", "score", "Score"),
+    (*METRIC_MARKS, "avg"),
     LeadingNumberReader,
     order=96,
 )

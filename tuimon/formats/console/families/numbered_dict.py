@@ -17,7 +17,7 @@ from tuimon.formats.console.families import Family, Line, LineReader, numbers, p
 
 _OPEN = ": {"
 _NUMBERED = re.compile(
-    r"(?<![\w-])(?:(?:critic-|actor-|global )?step|rollout|perf|eval|passrate|multi_turn|iteration|iter|epoch)"
+    r"(?<![\w-])(?:(?:critic-|actor-|global[ _])?step|rollout|perf|eval|passrate|multi_turn|iteration|iter|epoch)"
     r" (\d{1,18})$",
     re.IGNORECASE | re.ASCII,
 )

@@ -93,7 +93,7 @@ def _is_step(name: str, value: float, text: str) -> bool:
 FAMILY = Family(
     "step-within",
     (
-        *(name + end for name in _COUNTERS for end in ("=", ":", " =", " :", '":')),
+        *(name + end for name in _COUNTERS for end in ("=", ":", " =", " :", '":', "':")),
         *("iter=", "iter:", "Iter:"),
     ),
     StepWithinReader,

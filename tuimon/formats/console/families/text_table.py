@@ -76,7 +76,10 @@ def _cells(text: str) -> list[str]:
 
 FAMILY = Family(
     "text-table",
-    ("poch ", "poch\t", "EPOCH ", "tep ", "tep\t", "teration ", "pisode ", "Iter  ", "iter  ", "Iter\t"),
+    (
+        *("poch ", "poch\t", "EPOCH ", "tep ", "tep\t", "teration ", "pisode ", "Iter  ", "iter  ", "Iter\t"),
+        *("Iter |", "iter |", "Iter │", "iter │"),
+    ),
     TextTableReader,
     order=40,
 )

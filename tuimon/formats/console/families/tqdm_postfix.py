@@ -5,7 +5,8 @@
     Epoch 1, loss: 0.5432: 100%|██████████| 200/200 [00:20<00:00, 10.00it/s]
 
 Of the states drawn with the same count the last is read, as the postfix is set after the count has risen. If a bar
-starts anew, its counts go on from those of the bar before, unless it names its epoch. Bars of a validation or test
+starts anew, its counts go on from those of the bar before, unless it names its epoch. After a bar that was not complete
+one of the same total that does not start at 0 is that of a training that was resumed. Bars of a validation or test
 give val/<name> and test/<name>. In the bar of a training, Lightning repeats the results of the last validation and the
 means of the last epoch (val_loss, train_loss_epoch): they are read only when they change, and a bar that is set to 0
 again with all its values is not read. A bar needs the name of a result of training, as downloads are bars, too.
@@ -38,6 +39,8 @@ class _Bar(Struct):
 
     begin: int = 0
     """Steps of the bars before."""
+    is_new: bool = False
+    """Whether the bar was drawn with the count 0 since the last count."""
     done: int = 0
     total: int = 0
     epoch: int | None = None
@@ -67,6 +70,8 @@ class TqdmPostfixReader(LineReader):
 
     def read(self, line: Line) -> bool:
         match = line.bar
+        if match is not None and match["done"] == "0" and (bar := self._bars.get(_NUMBERS.sub("", match["name"]))):
+            bar.is_new = True
         if match is None or ("=" not in match["inside"] and "oss" not in match["name"]):
             return False
         if not match[0].endswith("]") or line.nested:
@@ -108,8 +113,9 @@ class TqdmPostfixReader(LineReader):
         if epoch is not None:
             bar.first_epoch = min(bar.first_epoch, epoch)
             bar.begin = (epoch - bar.first_epoch) * total
-        elif done < bar.done:
+        elif done < bar.done and (bar.is_new or total != bar.total or bar.done == bar.total):
             bar.begin += bar.done
+        bar.is_new = False
         bar.done, bar.total, bar.epoch, bar.step, bar.given = done, total, epoch, bar.begin + done, []
 
     def _complete(self, bar: _Bar) -> None:
