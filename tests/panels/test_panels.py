@@ -893,7 +893,7 @@ SIZES = [Size(0, 0), Size(1, 1), Size(3, 2), Size(20, 6), Size(39, 11), Size(80,
 @pytest.mark.parametrize("symbols", list(Symbols))
 def test_every_panel_at_every_size(content: str, symbols: Symbols) -> None:
     run = run_of(CONTENTS[content])
-    for size in SIZES:
+    for size in SIZES if symbols is Symbols.BRAILLE else SIZES[2::2]:  # the symbols do not change the layout
         for panel in (*all_panels(), metric_panel("reward")):
             view = panel.view(run, size, START + 100, symbols)
             rows = draw.render(view, size, symbols)

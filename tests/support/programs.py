@@ -27,11 +27,12 @@ def run(*arguments: str, expect: int = 0) -> subprocess.CompletedProcess[str]:
     return subprocess.CompletedProcess(arguments, code, text, err.getvalue())
 
 
-def run_process(*arguments: str, expect: int = 0, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+def run_process(
+    *arguments: str, expect: int = 0, stdin: str | None = None, cwd: Path | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run tuimon in a subprocess whose streams are not terminals."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tuimon", *arguments], capture_output=True, text=True, timeout=120, input=stdin
-    )
+    command = [sys.executable, "-m", "tuimon", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, input=stdin, cwd=cwd)
     assert done.returncode == expect, done.stderr
     assert "Traceback" not in done.stderr
     return done

@@ -20,6 +20,14 @@ from types import TracebackType
 TUIMON = (sys.executable, "-m", "tuimon")
 
 
+def _take_terminal(controlling: bool) -> None:
+    os.setsid()
+    if controlling:
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)  # as a shell does; under nohup some are inherited as ignored
+
+
 class Terminal:
     """Runs a command on a pseudo-terminal of its own."""
 
@@ -50,15 +58,8 @@ class Terminal:
             stdout=slave,
             stderr=slave,
             env=surroundings,
-            preexec_fn=partial(self._prepare_process, controlling),
+            preexec_fn=partial(_take_terminal, controlling),
         )
-
-    def _prepare_process(self, controlling: bool) -> None:
-        os.setsid()
-        if controlling:
-            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-        for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_DFL)  # as a shell does; under nohup some are inherited as ignored
 
     def resize(self, width: int, height: int) -> None:
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))

@@ -52,7 +52,7 @@ def test_an_idle_second_writes_nothing(log: Path) -> None:
 
 def test_the_first_page_is_sent_once(log: Path) -> None:
     """A page sent four times takes seconds on a slow link. An exported COLUMNS and LINES is ignored."""
-    exported = {"COLUMNS": "80", "LINES": "24"}
+    exported = {"COLUMNS": "80", "LINES": "24", "COLD_START": "1"}  # both processes start as slowly
     with Terminal([*TUIMON, str(log.parent)], size=(160, 50), environment=exported) as terminal:
         terminal.until(shown)
         terminal.settle(2.0)

@@ -20,7 +20,10 @@ from tuimon.formats._shared.json import NOT_JSON, parse
 from tuimon.formats.json._parts import MAX_WHOLE, STREAM_FROM, TOO_LARGE, Damaged, Place, error_in, find_parts
 from tuimon.model.points import Damage
 
-_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{},]', re.DOTALL)
+_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?'
+_TOKEN = re.compile(_STRING + rb"|[\[\]{},]", re.DOTALL)
+_TO_BRACKET_OR_COMMA = re.compile(rb'(?:[^"\[\]{},]++|' + _STRING + rb")*+[\[\]{},]", re.DOTALL)
+_TO_BRACKET = re.compile(rb'(?:[^"\[\]{}]++|' + _STRING + rb")*+[\[\]{}]", re.DOTALL)
 _CLOSING = {ord("["): b"]", ord("{"): b"}"}
 _ROWS = re.compile(rb'"((?:[^"\\]|\\.){1,200}+)"\s*:\s*\[\s*\{')
 _AXIS = re.compile(
@@ -69,8 +72,14 @@ def _last_whole(data: bytes, end: int, known: Place | None) -> tuple[int, bytes]
         start, stack = known.offset, bytearray(known.stack)
         outer = len(stack) if stack.endswith(b"[") else 0
         cut, open_at_cut = start - 1, known.stack
-    for match in _TOKEN.finditer(data, start, end):
-        token = match[0]
+    position = start
+    while True:
+        # commas inside of a row are not ends of values that count
+        match = (_TO_BRACKET if outer and len(stack) > outer else _TO_BRACKET_OR_COMMA).match(data, position, end)
+        if match is None:
+            break
+        position = match.end()
+        token = data[position - 1 : position]
         if token in b"[{":
             stack += token
             if token == b"[" and not outer:
@@ -88,11 +97,11 @@ def _last_whole(data: bytes, end: int, known: Place | None) -> tuple[int, bytes]
             elif outer:
                 whole = len(stack) == outer
             if whole:
-                cut, open_at_cut = match.end(), bytes(stack)
+                cut, open_at_cut = position, bytes(stack)
             if not stack:
                 break
         elif token == b"," and whole:
-            cut, open_at_cut = match.start(), bytes(stack)
+            cut, open_at_cut = position - 1, bytes(stack)
     return before_list if numbers and _AXIS.search(data, 0, end) else (cut, open_at_cut)
 
 
