@@ -66,6 +66,14 @@ system/gpu.0.powerWatts                   350        machine                    
 train_step_ms/total                       350        time.step                  ms            350 ms
 time_ms/step                              350        time.step                  ms            350 ms
 step_time_ms_mean                         350        time.step                  ms            350 ms
+# timers of home-grown loops, beside a step_time
+data_time                                 0.25       time.phase                 s             0.2500 s
+train/forward_time                        0.75       time.phase                 s             0.7500 s
+timing/optimizer_step_time                1.5        time.phase                 s             1.500 s
+comm_time_ms                              85.5       time.phase                 ms            85.50 ms
+# what a rank writes about itself
+rank                                      3          drop                       1             3
+world_size                                16         drop                       1             16
 perf/step_ms/avg                          350        time.step                  ms            350 ms
 ms_per_step                               350        time.step                  ms            350 ms
 seconds_per_step                          1.25       time.step                  s             1.250 s
