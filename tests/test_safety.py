@@ -28,9 +28,9 @@ def test_no_module_executes_data(word: str) -> None:
 
 
 def test_files_are_written_only_on_request() -> None:
-    """The exceptions: outputs of -o and similar options, the spool of stdin, files of the screenshot and copy keys, the
-    null device in place of a closed pipe or terminal, private copies of databases, saved views, the user's
-    dashboard (W), and mirrors of other machines.
+    """The exceptions: outputs of -o and similar options, the spool of stdin, files that a key saves or copies, the null
+    device in place of a closed pipe or terminal, private copies of databases, saved views, the user's dashboard (W),
+    and mirrors of other machines.
     """
     writing = re.compile(
         r"O_RDWR|O_WRONLY|O_CREAT|write_text|write_bytes|open\([^)]*[\"'][wax]b?[\"']|NamedTemporaryFile"
@@ -42,6 +42,7 @@ def test_files_are_written_only_on_request() -> None:
         "commands/_output.py",
         "commands/_remote.py",
         "commands/_stdin.py",
+        "media/saving.py",
         "remote/expiry.py",
         "remote/mirror.py",
         "remote/places.py",

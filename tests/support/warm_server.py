@@ -67,6 +67,8 @@ def _become(message: bytes, fds: list[int]) -> str:
         os.setsid()
     if prepare is not None:
         prepare()
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # as Python does at its start
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         old = getattr(sys, name)
         stream = io.TextIOWrapper(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from tuimon.commands import Command
 from tuimon.commands._remote import add_remote
 from tuimon.commands._shared import checked_paths
 from tuimon.errors import ExitCode, UsageError
-from tuimon.run_notes import RunNote
+
+if TYPE_CHECKING:
+    from tuimon.run_notes import RunNote
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:

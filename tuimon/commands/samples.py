@@ -254,7 +254,7 @@ def _line(sample: Sample, label: str) -> str:
 _EXAMPLES = """\
   tuimon samples RUN                       step, reward, length, group and first words of each text
   tuimon samples RUN --worst 5             the five texts of the last step with the lowest reward
-  tuimon samples RUN --steps 1-40 --best 5 the five texts of steps 1 to 40 with the highest reward
+  tuimon samples RUN --steps 1-40 --best 5    the five texts of these steps with the highest reward
   tuimon samples RUN --search 're:\\d'      the texts of all steps that match an expression
   tuimon samples RUN --prompts             which prompts got worse over the run
   tuimon samples RUN --json                one JSON object per text

@@ -213,7 +213,9 @@ def _first_bytes(path: str, limit: int) -> tuple[bytes, bool]:
 
 
 def _items(log_format: Format, data: bytes, whole: bool) -> list[Item]:
-    """Decode the beginning of a file."""
+    """Decode the beginning of a file; return nothing for an unsupported format."""
+    if log_format.unsupported:
+        return []
     decoder = log_format.decoder()
     items: list[Item] = []
     if isinstance(decoder, StreamDecoder):
