@@ -125,6 +125,8 @@ def test_fatal_line_is_the_evidence(line: str) -> None:
         ("[rank3]:[E1121] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1)", "NCCL timeout"),
         ("slurmstepd: error: *** JOB 123 ON node7 CANCELLED AT 01:00:00 DUE TO TIME LIMIT ***", "time limit reached"),
         ("slurmstepd: error: *** JOB 123 ON node7 CANCELLED AT 01:00:00 DUE TO PREEMPTION ***", "preempted"),
+        ("slurmstepd: error: *** JOB 123 ON node7 CANCELLED AT 01:00:00 DUE TO NODE FAILURE ***", "node failure"),
+        ("srun: error: Node failure on node08", "node failure on node08"),
         ("slurmstepd: error: *** JOB 123 ON node7 CANCELLED AT 01:00:00 ***", "cancelled"),
         ("(raylet) A worker died or was killed while executing a task", "a Ray worker died"),
         ("ray: worker was killed due to the node running low on memory", "out of host memory"),

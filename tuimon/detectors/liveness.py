@@ -23,7 +23,7 @@ from tuimon.analysis.progress import report
 from tuimon.analysis.progress_inputs import failed_rank, progress_inputs
 from tuimon.analysis.tolerated_silence import tolerated_silence
 from tuimon.model.alerts import Alert
-from tuimon.ranks.advice import of_used_memory
+from tuimon.ranks.advice import of_scheduler, of_used_memory
 from tuimon.store import Run
 
 _FRESH = 20.0
@@ -57,7 +57,9 @@ class Liveness(Struct, frozen=True):
         if progress.state in _SEVERITY:
             message = f"{run.name} {_VERBS[progress.state]}: {progress.evidence}"
             hint = _HINT[progress.state]
-            if progress.state == "crashed" and (tip := of_used_memory(progress.evidence)):
+            if progress.state == "crashed" and (
+                tip := of_used_memory(progress.evidence) or of_scheduler(progress.evidence)
+            ):
                 hint = f"{tip}; {hint}"
             is_old = progress.state == "stopped" and now - run.last_wall_time > _NEWS
             severity = "info" if is_old else _SEVERITY[progress.state]

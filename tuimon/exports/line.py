@@ -9,6 +9,7 @@ parts that do not fit are left out.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from tuimon.analysis.progress import ProgressReport
@@ -24,6 +25,9 @@ from tuimon.text import cell_width, clean, fit
 _ENDED = ("finished", "pruned", "crashed", "stopped", "ended")
 _NAME_WIDTHS = (32, 20, 14, 9)
 """Widths to which the name is cut until alerts, step, state and reward fit."""
+_IN_PARENTHESES = re.compile(r" \([^()]{0,400}\)")
+_ABOUT_END = ("liveness", "rank_failure")
+"""Detectors whose alert about a crash repeats its cause."""
 _LONGEST_NAME = 24
 """Maximum width of the name of a metric."""
 _LEAST_REASON = 16
@@ -37,9 +41,14 @@ def line(snapshot: Snapshot, now: float, width: int, ascii_only: bool = False) -
         return fit("no run yet", min(width, 10))
     alerts = [alert for alert in snapshot.alerts if alert.run == run.id and alert.severity != "info"]
     progress = progress_of(run, now)
-    heads = [list(_head(run, progress, alerts, name, ascii_only)) for name in _NAME_WIDTHS]
-    head = next((head for head in heads if cell_width("  ".join(head)) <= width), heads[-1])
+    cause = _cause(progress)
+    words = (cause, progress.state) if cause else (progress.state,)
+    shown = [(word, name) for word in words for name in _NAME_WIDTHS]
+    heads = [(word, list(_head(run, progress, alerts, name, word, ascii_only))) for word, name in shown]
+    word, head = next(((word, head) for word, head in heads if cell_width("  ".join(head)) <= width), heads[-1])
     text = _joined("", head, width)
+    if word != progress.state:
+        alerts = [alert for alert in alerts if alert.rule not in _ABOUT_END]
     others = _others(snapshot, run, ascii_only)
     room = width - cell_width(text) - 2
     reason = _reason(alerts, room - cell_width(others) - 2) or _reason(alerts, room)
@@ -74,20 +83,30 @@ def _joined(text: str, parts: Iterable[str], width: int) -> str:
     return text
 
 
-def _head(run: Run, progress: ProgressReport, alerts: list[Alert], width: int, ascii_only: bool) -> Iterator[str]:
-    """Yield the most important parts, with the name cut to `width` cells."""
+def _cause(progress: ProgressReport) -> str:
+    """Return why a run has crashed: the evidence before the step and the line of the log; "" if it is not known."""
+    cause = progress.evidence.partition(" after step ")[0] if progress.state == "crashed" else ""
+    return "" if cause == progress.evidence or cause.startswith("after step ") else clean(cause)
+
+
+def _head(
+    run: Run, progress: ProgressReport, alerts: list[Alert], width: int, state: str, ascii_only: bool
+) -> Iterator[str]:
+    """Yield the most important parts, with the name cut to `width` cells. state: the word or the cause of the state."""
     name = clean(run.name)
     words = [fit(name, min(cell_width(name), width), "ends")] if name else []
     if alerts:
         words.insert(0, _alert_count([alert.severity for alert in alerts], ascii_only))
     if progress.position is not None:
-        words.append(f"{progress.position:,}" + (f"/{progress.total:,}" if progress.total else ""))
+        is_cause_short_of_room = state != progress.state and width == _NAME_WIDTHS[-1]
+        total = progress.total if not is_cause_short_of_room else None
+        words.append(f"{progress.position:,}" + (f"/{total:,}" if total else ""))
         if progress.total and width == _NAME_WIDTHS[0]:
             words.append(f"{100 * progress.position // progress.total}%")
     if words:
         yield " ".join(words)
     sign = state_sign(progress.state, ascii_only, critical_count(alerts, run.id))
-    yield f"{sign} {progress.state}"
+    yield f"{sign} {state}"
     yield _value(run, reward_of(run) or success_of(run))
 
 
@@ -115,7 +134,7 @@ def _reason(alerts: list[Alert], room: int) -> str:
     if not alerts or room < _LEAST_REASON:
         return ""
     worst = min(alerts, key=lambda alert: alert.severity != "critical")
-    message = clean(worst.message).partition(" (")[0]
+    message = _IN_PARENTHESES.sub("", clean(worst.message))
     short = message.partition(" since ")[0]
     return next((text for text in (message, short) if cell_width(text) <= room), fit(short, room))
 

@@ -54,6 +54,15 @@ def of_failure(cause: RootCause, row: RankRow | None) -> str:
     return f"see the traceback{log}" if log and cause.rule == "exception" else ""
 
 
+def of_scheduler(evidence: str) -> str:
+    """Return the advice about a job that the scheduler ended, or "" for another end."""
+    if "DUE TO TIME LIMIT" in evidence:
+        return "resume from the last checkpoint; a longer --time or fewer steps a job prevent it"
+    if "Node failure on " in evidence or "DUE TO NODE FAILURE" in evidence:
+        return "resume from the last checkpoint on other nodes (--exclude)"
+    return "resume from the last checkpoint" if "DUE TO PREEMPTION" in evidence else ""
+
+
 def of_used_memory(evidence: str) -> str:
     """Return the advice about the end of a single process that had no memory left, or "" for another end."""
     if _GPU_MEMORY.search(evidence):

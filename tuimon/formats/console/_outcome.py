@@ -47,7 +47,7 @@ _KILLED = re.compile(
     r"NCCL watchdog thread terminated|[Oo]ut of memory: Killed process|oom-kill|\bPREEMPTED\b|ChildFailedError|"
     r"[wW]orker died|was killed due to the node running low on memory|"
     r"raylet(?!.{0,200}its owner died).{0,200}(?:died|killed|terminated)|"
-    r"slurmstepd: error: .{0,400}CANCELLED|DUE TO (?:TIME LIMIT|PREEMPTION)|"
+    r"slurmstepd: error: .{0,400}CANCELLED|DUE TO (?:TIME LIMIT|PREEMPTION)|srun: error: Node failure on |"
     r"(?:[rR]eceived|[gG]ot|[cC]aught|death) .{0,60}SIGTERM|Signal 15 \(SIGTERM\)|"
     r"Segmentation fault|Bus error|core dumped|exitcode: -\d|(?:^|: line \d+: +\d+ )(?:Killed|Terminated)\b"
 )
@@ -59,6 +59,7 @@ _CAUSES = (
     (re.compile(r"low on memory|[Oo]ut of memory: Killed|oom-kill"), "out of host memory"),
     (re.compile(r"PREEMPT"), "preempted"),
     (re.compile(r"DUE TO TIME LIMIT"), "time limit reached"),
+    (re.compile(r"Node failure on (?P<node>[\w.-]{1,99})|DUE TO NODE FAILURE"), "node failure"),
     (re.compile(r"slurmstepd: .{0,400}CANCELLED"), "cancelled"),
     (re.compile(r"raylet|[wW]orker died"), "a Ray worker died"),
     (re.compile(r"SIGTERM|Terminated|exitcode: -15\b"), "terminated (SIGTERM)"),
@@ -78,7 +79,7 @@ _MARKS = (
     ),
     *("has completed", "Run finished", "out of memory", "OutOfMemory", "atchdog", "ChildFailed", "orker died"),
     *("low on memory", "raylet", "slurmstepd", "DUE TO ", "SIGTERM", "egmentation fault", "Bus error", "core dumped"),
-    *("exitcode: -", "Killed", "Terminated", "oom-kill", "PREEMPTED"),
+    *("exitcode: -", "Killed", "Terminated", "oom-kill", "PREEMPTED", "Node failure on "),
     *("MAX EPOCHS", "nvironment closed", "ptimization Finished", "ptimization finished", "arly stopping"),
     "Signaling Trainer",
     *("epochs completed", "TRAINING COMPLETE", "TRAINING FINISHED", "TRAINING DONE"),
@@ -99,6 +100,15 @@ _MAX_EVIDENCE = 400
 _EVALUATION = re.compile(
     r"eval|test|val|predict|epoch$|total_flos|train_(?:runtime|loss|samples_per|steps_per|tokens_per)"
 )
+
+
+def _cause(text: str) -> str:
+    """Return the cause that a fatal line shows, with the node if the line names one; "" if it is not known."""
+    for pattern, name in _CAUSES:
+        if match := pattern.search(text):
+            node = match.groupdict().get("node")
+            return f"{name} on {node}" if node else name
+    return ""
 
 
 def _is_last(text: str) -> bool:
@@ -154,7 +164,7 @@ class Outcome:
             self.watching, self._lines_after, self._passing = True, 0, _REFUTED
         elif _KILLED.search(text) and (self._state == "running" or self._weak) and not _SOURCE.match(text):
             self._set("crashed", line, step, False, whole)
-            self._cause = next((name for pattern, name in _CAUSES if pattern.search(text)), "")
+            self._cause = _cause(text)
 
     def follow(self, raw: bytes) -> None:
         """Read a line after a traceback, or after words that sound like the last ones."""

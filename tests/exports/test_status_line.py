@@ -1,0 +1,32 @@
+"""The line for a status bar names why a run has crashed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tuimon.exports.line import line
+from tuimon.monitor.local import open_run
+
+
+@pytest.mark.parametrize(
+    ("end", "cause"),
+    [
+        ("slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 01:00:00 DUE TO TIME LIMIT ***", "time limit reached"),
+        ("srun: error: Node failure on n8", "node failure on n8"),
+        ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.64 GiB", "GPU out of memory"),
+    ],
+)
+def test_the_cause_replaces_the_state_of_a_crashed_run(tmp_path: Path, end: str, cause: str) -> None:
+    log = tmp_path / "sft.log"
+    log.write_text(
+        "".join(f"step {step}/600 | loss {1 - step / 1000:.4f}\n" for step in range(10, 360, 10)) + end + "\n"
+    )
+    snapshot = open_run(str(log))
+    wide = line(snapshot, 1.8e9, 100)
+    assert f"350/600 58%  ✗ {cause}" in wide
+    assert wide.count(cause) == 1
+    assert "crashed" not in wide
+    assert line(snapshot, 1.8e9, 40).endswith(f"350  ✗ {cause}")
+    assert line(snapshot, 1.8e9, 32).endswith("✗ crashed"), "no room for the cause"
