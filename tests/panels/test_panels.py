@@ -16,8 +16,9 @@ from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import state_sign
 from tuimon.analysis.words import time_of_day
 from tuimon.detectors.source_disagreement import DETECTOR
-from tuimon.model.events import Columns, FactFound, MetricsFound, RunFound, SegmentStarted, StreamFound
+from tuimon.model.events import Columns, FactFound, MetricsFound, RanksSeen, RunFound, SegmentStarted, StreamFound
 from tuimon.model.points import Fact
+from tuimon.model.ranks import JobRanks
 from tuimon.model.views import BarView, ChartView, HeatView, Role, Size, Symbols, TextView
 from tuimon.panels import (
     ChartOptions,
@@ -772,6 +773,17 @@ def test_the_header_leaves_out_what_does_not_fit(width: int) -> None:
         assert isinstance(view, TextView)
         assert len(view.rows) == height
         assert all(len(text(row)) <= width or "  " not in text(row) for row in view.rows)
+
+
+@pytest.mark.parametrize(("width", "verdict"), [(80, True), (40, False)])
+def test_the_verdict_about_ranks_leaves_the_state_its_room(width: int, verdict: bool) -> None:
+    store = store_of({"loss": constant(1.0)})
+    store.apply(RanksSeen(0, JobRanks("/run", "", "rank 11 computes 52% longer", ())))
+    view = header_panel().view(store.snapshot().runs[0], Size(width, 2), START + 31, Symbols.BRAILLE)
+    assert isinstance(view, TextView)
+    first = text(view.rows[0])
+    assert "● running" in first
+    assert ("rank 11" in first) is verdict
 
 
 def test_reward_loss_and_kl_come_first_and_every_metric_has_a_panel() -> None:

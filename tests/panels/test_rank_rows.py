@@ -59,3 +59,13 @@ def test_the_column_of_lines_can_be_left_out() -> None:
         for cells in (table_head([row], 99, False), table_row(row, [row], False, 99, False))
     )
     assert all("line" not in text for text in texts)
+
+
+def test_a_column_that_does_not_fit_is_left_out() -> None:
+    row = RankRow("", 11, "node02", 3, "slow", 0.0, step=40, own=0.476, wait=0.055, loss="1.9354")
+    head, cells = (
+        "".join(text for text, _ in part)
+        for part in (table_head([row], 40, False), table_row(row, [row], False, 40, False))
+    )
+    assert head.split() == ["rank", "node", "gpu", "state", "step", "own", "s"]
+    assert cells.split() == ["11", "node02", "3", "SLOW", "40", ".476"]

@@ -86,7 +86,7 @@ def _ranks(ranks: JobRanks | None) -> dict[str, Any]:
                 "resolved": cause.resolved,
                 "step": cause.step,
                 "resumed_step": cause.resumed_step,
-                "steps_lost": cause.steps_lost,
+                "steps_lost": cause.steps_lost if cause.resolved else None,
             }
             if cause
             else None,

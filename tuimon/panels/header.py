@@ -43,6 +43,8 @@ _DAY = 86400.0
 _LONGEST_VERDICT = 40
 _MOST_VALUES = 4
 """Maximum number of values of one pattern."""
+_LEAST_NAME = 12
+"""Width of the name that the verdict about the ranks leaves free."""
 _LEAST_EVIDENCE = 24
 """Minimum width of truncated evidence; with less room it is left out."""
 
@@ -62,28 +64,32 @@ class Header(Struct, frozen=True):
         """Return two rows: name, state and evidence; then the facts about progress, as many as fit."""
         report = progress_of(run, now)
         state: Row = (_state(report, symbols, options.alarms),)
+        verdicts: list[Row] = []
         if run.ranks is not None and run.ranks.short:
-            state = (*state, (f"  {clean(run.ranks.short, _LONGEST_VERDICT)}", Role.CRITICAL))
+            verdicts.append(((clean(run.ranks.short, _LONGEST_VERDICT), Role.CRITICAL),))
         said = [report.evidence] if report.evidence else []
         if run.ranks is not None and run.ranks.restart:
             words, _, detail = run.ranks.restart.partition(": ")
-            state = (*state, (f"  {clean(words)}", Role.WARNING))
+            verdicts.append(((clean(words), Role.WARNING),))
             said.insert(0, detail)
         evidence: Row = ((clean("; ".join(said)), Role.MUTED),) if said else ()
         facts = [*([link_row(run.link, now)] if run.link else []), *_facts(run, report, now)]
         if options.values:
             facts[1:1] = _values(run, options.values)
-        room = size.width - row_width(state) - 2
+        parts = [state, *verdicts]
+        while len(parts) > 1 and _LEAST_NAME + sum(row_width(part) + 2 for part in parts) > size.width:
+            parts.pop()
+        room = size.width - sum(row_width(part) + 2 for part in parts)
         if size.height < 2:
             name = clean(run.name)
             named: Row = ((fit(name, min(cell_width(name), max(room // 3, 1)), keep="end"), Role.TITLE),)
-            return TextView("", (_fill([named, state, *facts], size.width),))
+            return TextView("", (_fill([named, *parts, *facts], size.width),))
         name = clean(run.name)
         named = ((fit(name, min(cell_width(name), max(room, size.width // 2, 1)), keep="end"), Role.TITLE),)
-        left = size.width - row_width(named) - row_width(state) - 4
+        left = room - row_width(named) - 2
         if evidence and _LEAST_EVIDENCE <= left < row_width(evidence):
             evidence = ((fit(evidence[0][0], left), Role.MUTED),)
-        first = _fill([named, state, evidence], size.width)
+        first = _fill([named, *parts, evidence], size.width)
         if evidence and evidence[0] in first:
             facts = [fact for fact in facts if not fact[0][0].endswith((" at ", "last point "))]
         return TextView("", (first, _fill(facts, size.width)))

@@ -83,8 +83,8 @@ def table_head(rows: Sequence[RankRow], width: int, with_lines: bool = True) -> 
     """Return the headings of the table of ranks. with_lines: include the column of lines."""
     role, node = _widths(rows)
     text = f"  {'role':{role}} " if role else "  "
-    text += f"{'rank':>4} {'node':{node}} {'gpu':>3} {'state':{_state_width(rows)}} {'step':>8}"
-    text += "".join(f" {_HEADS.get(name, name):>{cells}}" for name, cells in _shown_columns(rows))
+    text += f"{'rank':>4} {'node':{node}} {'gpu':>3} {'state':{_state_width(rows)}} {'step':>{_step_width(rows)}}"
+    text += "".join(f" {_HEADS.get(name, name):>{cells}}" for name, cells in _shown_columns(rows, width))
     return fit_row(((text + ("  error or last line" if with_lines else ""), Role.MUTED),), width)
 
 
@@ -100,7 +100,7 @@ def table_row(row: RankRow, rows: Sequence[RankRow], selected: bool, width: int,
     spans.append((f"{row.rank:4} {fit(row.node, node)} {gpu:>3} ", usual))
     state = row.state.upper() if row.state in _LOUD else row.state
     spans.append((f"{state:{_state_width(rows)}}", _STATE_ROLES.get(row.state, Role.GOOD)))
-    spans.append((f" {'' if row.step is None else row.step:>8}", usual))
+    spans.append((f" {'' if row.step is None else row.step:>{_step_width(rows)}}", usual))
     cells = {
         "own": seconds(row.own),
         "wait": seconds(row.wait),
@@ -108,7 +108,7 @@ def table_row(row: RankRow, rows: Sequence[RankRow], selected: bool, width: int,
         "temp": "" if row.temperature is None else f"{row.temperature:.0f}",
         "loss": loss_text(row.loss),
     }
-    spans += [(f" {cells[name]:>{cells_wide}}", usual) for name, cells_wide in _shown_columns(rows)]
+    spans += [(f" {cells[name]:>{cells_wide}}", usual) for name, cells_wide in _shown_columns(rows, width)]
     if with_lines:
         spans.append((f"  {_LINE_HEAD.sub('', row.line, count=1)}", Role.MUTED))
     return fit_row(spans, width)
@@ -131,8 +131,12 @@ def unreachable_row(host: str, why: str, width: int) -> Row:
     )
 
 
-def _shown_columns(rows: Sequence[RankRow]) -> list[tuple[str, int]]:
-    """Return the columns that any rank has a value of."""
+def _step_width(rows: Sequence[RankRow]) -> int:
+    return max(5, *(len(str(row.step)) for row in rows if row.step is not None), 5)
+
+
+def _shown_columns(rows: Sequence[RankRow], width: int) -> list[tuple[str, int]]:
+    """Return the columns that any rank has a value of and that fit; a number that is cut is of no use."""
     has = {
         "own": any(row.own is not None for row in rows),
         "wait": any(row.wait is not None for row in rows),
@@ -140,7 +144,14 @@ def _shown_columns(rows: Sequence[RankRow]) -> list[tuple[str, int]]:
         "temp": any(row.temperature is not None for row in rows),
         "loss": any(row.loss for row in rows),
     }
-    return [(name, cells) for name, cells in _COLUMNS if has[name]]
+    role, node = _widths(rows)
+    room = width - (role + 1 if role else 0) - node - _state_width(rows) - _step_width(rows) - 13
+    shown = []
+    for name, cells in _COLUMNS:
+        if has[name] and room > cells:
+            shown.append((name, cells))
+            room -= cells + 1
+    return shown
 
 
 def cell(row: RankRow, quantity: Quantity, usual: float | None) -> Span:
