@@ -454,7 +454,13 @@ def test_slower_steps_are_information_if_responses_are_longer() -> None:
     longer = np.concatenate((noisy(100, 100), noisy(180, 60)))
     explained = only(run_of(time__step=times, response_length__mean=longer), "step_drift")
     assert explained.severity == "info"
-    assert "with responses" in explained.message
+    rising = np.concatenate((noisy(100, 100), np.linspace(100, 250, 80), noisy(250, 80)))
+    explained = only(run_of(time__step=rising / 5, response_length__mean=rising), "step_drift")
+    growth = np.median(rising[-50:]) / np.median(rising[10:60]) - 1
+    assert f"/step is {100 * growth:.0f} % longer since step" in explained.message
+    assert f", with responses {100 * growth:.0f} % longer: " in explained.message, "of the same steps"
+    assert "longer responses" in explained.hint
+    assert "hot or shared" in alert.hint
 
 
 def test_slower_steps_name_the_phase_that_has_grown() -> None:
