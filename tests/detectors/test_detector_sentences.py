@@ -72,6 +72,20 @@ def test_spike_early_in_a_falling_loss() -> None:
     )
 
 
+def test_spike_to_a_level_that_stays_is_not_resolved() -> None:
+    norms = np.concatenate((noisy(0.3, 320), noisy(0.3, 80) * np.exp(np.linspace(0, 4, 80)), noisy(16.0, 120)))
+    alert = only(run_of(grad_norm=norms), "spikes")
+    top = int(norms[:450].argmax())
+    assert (alert.severity, alert.active) == ("info", True)
+    assert f"; at a new level, {np.median(norms[-50:]):.4g} in the last 50 points, since step " in alert.message
+    assert "grad_norm jumped to " in alert.message
+    assert 10 * (top + 1) >= alert.step >= 3300
+    back = only(run_of(grad_norm=np.concatenate((norms, noisy(0.3, 8)))), "spikes")
+    assert (back.severity, back.active, back.key) == ("warning", False, alert.key)
+    early = only(run_of(grad_norm=norms[:400]), "spikes")
+    assert (early.severity, early.active, early.key) == ("warning", True, alert.key)
+
+
 def test_gradient_norm_that_stays_high() -> None:
     norms = np.concatenate((noisy(0.4, 160), noisy(6.0, 60)))
     alert = only(run_of(grad_norm=norms), "divergence")

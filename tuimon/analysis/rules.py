@@ -90,8 +90,12 @@ class Spike(Struct, frozen=True):
 
     def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
         level, noise, _ = usual(values, begin)
+        return self.scores_above(values[begin:], level, noise), None
+
+    def scores_above(self, values: Floats, level: Floats, noise: Floats) -> Floats:
+        """Return the scores of values above a usual level with this noise."""
         unsteady = np.where(np.abs(level) < _STEADY * noise, _UNSTEADY, 1.0)
-        return _excess(values[begin:], level, noise * unsteady, self.deviations, self.ratio), None
+        return _excess(values, level, noise * unsteady, self.deviations, self.ratio)
 
 
 class LocalSpike(Spike, frozen=True):
