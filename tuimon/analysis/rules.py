@@ -292,8 +292,9 @@ class FromBest(Struct, frozen=True):
 class Flat(Struct, frozen=True):
     """Score: 1 while the level is about the same as `window` points before; less the further it is from that level.
 
-    The level is the mean of `LEVEL` points. A difference counts if it is above `part` of the gain since the start and
-    above `deviations` of the noise. While an incident is active, the level is compared with that before it.
+    So must be the level half of the window before, or else values that rise and fall again would be flat. The level is
+    the mean of `LEVEL` points. A difference counts if it is above `part` of the gain since the start and above
+    `deviations` of the noise. While an incident is active, the level is compared with that before it.
     """
 
     window: int
@@ -305,19 +306,23 @@ class Flat(Struct, frozen=True):
     low: float = 0.5
 
     def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
-        before = _levels(values, begin - self.window, len(values) - self.window)
-        return self._scores(values, begin, before, usual(values, begin).noise), None
+        before, between, now = (
+            _levels(values, begin - rows, len(values) - rows) for rows in (self.window, self.window // 2, 0)
+        )
+        noise = usual(values, begin).noise
+        return np.minimum(self._scores(values, between, before, noise), self._scores(values, now, before, noise)), None
 
     def active_scores(self, values: Floats, begin: int, first: int) -> Floats:
         row = first - self.window
-        return self._scores(values, begin, _levels(values, row, row + 1), usual_at(values, first)[1])
+        now, before = _levels(values, begin, len(values)), _levels(values, row, row + 1)
+        return self._scores(values, now, before, usual_at(values, first)[1])
 
-    def _scores(self, values: Floats, begin: int, before: Floats, noise: Floats | float) -> Floats:
+    def _scores(self, values: Floats, now: Floats, before: Floats, noise: Floats | float) -> Floats:
         if len(values) < NINE:
-            return np.full(len(values) - begin, np.nan)
+            return np.full(len(now), np.nan)
         gain = np.abs(before - median_of_nine(values[:NINE], NINE - 1))
         equal = np.maximum(self.part * gain, self.deviations * noise)
-        apart = np.abs(_levels(values, begin, len(values)) - before)
+        apart = np.abs(now - before)
         # Equal values are level even where there is no noise and no gain.
         scores: Floats = np.where(apart <= equal, 1.0, equal / np.maximum(apart, _TINY))
         return scores

@@ -1,8 +1,9 @@
 """The reward no longer rises: the run has converged or is stuck.
 
-Rule: the mean of 50 points differs from that `points` points before by no more than `part` of the gain since the start,
-or four tenths of the noise; not if the reward is near its maximum. The alert begins with these `points` points. Over
-when it has left the level before them by twice as much. Only information: a log does not show which of the two it is.
+Rule: the mean of 50 points, and that halfway, differ from the one `points` points before by no more than `part` of the
+gain since the start, or four tenths of the noise; not if the reward is near its maximum. The alert begins with these
+points. Over when the mean has left the level before them by twice as much. Only information: a log does not show which
+of the two it is.
 Source: SageMaker Debugger LossNotDecreasing (any decrease in 10 steps), far too short for a reward; the AgentScope
 Tuner docs call plateaus ambiguous. The numbers are ours: of 60 rewards that approach their end exponentially, in 500
 points of 5.5 time constants with noise of 6 % of the gain, all have the alert.
