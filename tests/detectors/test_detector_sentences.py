@@ -576,6 +576,8 @@ def test_memory_creep() -> None:
     )
     assert alert.metric == name.format(1)
     assert alert.message == (f"{alert.metric} grows by 0.3 GiB per 100 steps since step 10: from 30 to 41.97 GiB, 40 %")
+    alert = only(run_of(gpu__memory_allocated_bytes=leak * 1e9), "memory_creep")
+    assert alert.message.endswith(" grows by 300 MB per 100 steps since step 10: from 30.0 GB to 42.0 GB, 40 %")
 
 
 @pytest.mark.parametrize(
