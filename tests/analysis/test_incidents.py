@@ -12,12 +12,12 @@ from tuimon.analysis.incidents import Incident, Incidents, Rule
 from tuimon.analysis.rules import (
     AgainstSettled,
     AgainstStart,
+    Flat,
     FromBest,
     LocalSpike,
     Rising,
     Runaway,
     Spike,
-    Stuck,
     Threshold,
 )
 from tuimon.analysis.windows import local, median_of_nine, medians, settled, usual
@@ -36,7 +36,7 @@ RULES: tuple[Rule, ...] = (
     AgainstSettled(1.3, 1.1, spread=2.0, blocks=8, falls=True),
     FromBest(0.5, 0.3, rises=True),
     FromBest(0.5, 0.3, rises=False),
-    Stuck(30, rises=True),
+    Flat(30),
     Rising(4),
     Creep(0.02, 0.01),
     Creep(0.02, 0.01, 256, lowest_of=4),

@@ -80,7 +80,7 @@ def test_severity_sets_the_exit_code_and_past_adds_resolved_alerts(tmp_path: Pat
     path = str(growing(tmp_path / "run", [0.9] * 5 + [0.05] * 20 + [0.9] * 20 + [0.05] * 5))
     rule = ("--rule", "reward < 0.1 for 3 points")
     assert run("check", path, *rule, "--severity", "critical").stdout.startswith(
-        "no active alerts in 1 run; 1 below critical; 1 resolved"
+        "no critical alerts in 1 run; 1 warning; 1 resolved"
     )
     done = run("check", path, *rule, "--past", expect=4)
     assert "resolved  reward < 0.1 for 3 points: reward reached 0.05 from step 6 to 25" in done.stdout

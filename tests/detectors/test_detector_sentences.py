@@ -72,6 +72,20 @@ def test_spike_early_in_a_falling_loss() -> None:
     )
 
 
+def test_spike_to_a_level_that_stays_is_not_resolved() -> None:
+    norms = np.concatenate((noisy(0.3, 320), noisy(0.3, 80) * np.exp(np.linspace(0, 4, 80)), noisy(16.0, 120)))
+    alert = only(run_of(grad_norm=norms), "spikes")
+    top = int(norms[:450].argmax())
+    assert (alert.severity, alert.active) == ("info", True)
+    assert f"; at a new level, {np.median(norms[-50:]):.4g} in the last 50 points, since step " in alert.message
+    assert "grad_norm jumped to " in alert.message
+    assert 10 * (top + 1) >= alert.step >= 3300
+    back = only(run_of(grad_norm=np.concatenate((norms, noisy(0.3, 8)))), "spikes")
+    assert (back.severity, back.active, back.key) == ("warning", False, alert.key)
+    early = only(run_of(grad_norm=norms[:400]), "spikes")
+    assert (early.severity, early.active, early.key) == ("warning", True, alert.key)
+
+
 def test_gradient_norm_that_stays_high() -> None:
     norms = np.concatenate((noisy(0.4, 160), noisy(6.0, 60)))
     alert = only(run_of(grad_norm=norms), "divergence")
@@ -303,20 +317,28 @@ def test_reward_that_never_rose_before_it_fell_has_lost_no_gain() -> None:
 def test_plateau_is_information_and_not_reported_near_the_maximum() -> None:
     reward = np.concatenate((np.linspace(0.1, 0.5, 60), np.full(200, 0.5))) + noisy(0.002, 260, 1.0)
     alert = only(run_of(reward=reward), "plateau")
-    assert alert.severity == "info"
+    assert (alert.severity, alert.hint) == ("info", ""), "it has converged after a rise"
     row = alert.step // 10 - 1
-    before, now = np.median(reward[row - 49 : row + 1]), np.median(reward[-50:])
+    assert 60 <= row <= 110
+    before, now = np.mean(reward[row : row + 50]), np.mean(reward[-50:])
     risen = "hardly risen" if now > before else "not risen"
-    assert alert.message == f"reward has {risen} since step {alert.step}: level {before:.4g} then, {now:.4g} now"
-    varied = np.concatenate(
-        (np.linspace(0, 200, 60), np.full(20, 480.0), np.tile((200.0, 300.0), 80), np.full(60, 480))
-    )
-    alert = only(run_of(reward=varied), "plateau")
     assert alert.message == (
-        f"reward has hardly exceeded its best level since step {alert.step}: 480 by then, 480 since"
-    ), "not that it has not risen, from 300 to 480"
+        f"reward has {risen} since step {alert.step}: mean of 50 points from there {before:.4g},"
+        f" of the last 50 {now:.4g}"
+    )
     assert check(run_of(reward=np.clip(reward * 1.9, 0, 1))) == ()
     assert check(run_of(reward=np.linspace(0, 1, 300))) == ()
+    assert "too coarse or too hard" in only(run_of(reward=noisy(0.2, 260, 0.1)), "plateau").hint
+
+
+def test_equal_plateaus_are_all_reported_from_the_begin_of_the_flat_part() -> None:
+    steps = np.arange(1, 501)
+    for seed in range(12):
+        noise = np.random.default_rng(seed).normal(0, 0.03, 500)
+        alert = only(run_of(reward=0.2 + 0.5 * (1 - np.exp(-steps / 90)) + noise), "plateau")
+        assert 2300 <= alert.step <= 3500
+    fallen = np.concatenate((np.linspace(0.2, 0.7, 150), np.linspace(0.7, 0.1, 150))) + 0.01 * noise[:300]
+    assert not [alert for alert in check(run_of(reward=fallen)) if alert.rule == "plateau"], "it is not level"
 
 
 def with_validation(train: np.ndarray, val: np.ndarray, names: tuple[str, str]) -> Run:
@@ -446,7 +468,13 @@ def test_slower_steps_are_information_if_responses_are_longer() -> None:
     longer = np.concatenate((noisy(100, 100), noisy(180, 60)))
     explained = only(run_of(time__step=times, response_length__mean=longer), "step_drift")
     assert explained.severity == "info"
-    assert "with responses" in explained.message
+    rising = np.concatenate((noisy(100, 100), np.linspace(100, 250, 80), noisy(250, 80)))
+    explained = only(run_of(time__step=rising / 5, response_length__mean=rising), "step_drift")
+    growth = np.median(rising[-50:]) / np.median(rising[10:60]) - 1
+    assert f"/step is {100 * growth:.0f} % longer since step" in explained.message
+    assert f", with responses {100 * growth:.0f} % longer: " in explained.message, "of the same steps"
+    assert "longer responses" in explained.hint
+    assert "hot or shared" in alert.hint
 
 
 def test_slower_steps_name_the_phase_that_has_grown() -> None:
@@ -548,6 +576,8 @@ def test_memory_creep() -> None:
     )
     assert alert.metric == name.format(1)
     assert alert.message == (f"{alert.metric} grows by 0.3 GiB per 100 steps since step 10: from 30 to 41.97 GiB, 40 %")
+    alert = only(run_of(gpu__memory_allocated_bytes=leak * 1e9), "memory_creep")
+    assert alert.message.endswith(" grows by 300 MB per 100 steps since step 10: from 30.0 GB to 42.0 GB, 40 %")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -207,6 +208,20 @@ def test_a_sudden_drift_is_named_with_its_step_and_both_levels() -> None:
     run = run_of({name: (range(600), values.tolist()) for name, values in data.items()})
     change = float(np.median(gen[300:]) / np.median(gen[:300]) - 1)
     assert sentence(run).endswith(f", {change:+.0%} since step 300".replace("%", " %"))
+
+
+def test_a_ramp_is_named_with_the_step_of_its_onset_and_one_baseline() -> None:
+    random = np.random.default_rng(9)
+    length = (420 + 0.2 * np.arange(500) + random.normal(0, 12, 500)) * (1 + np.clip((np.arange(500) - 200) / 60, 0, 1))
+    gen = 0.05 * length + random.normal(0, 0.6, 500) + 4
+    data = {"timing_s/gen": gen, "timing_s/step": gen + 9, "response_length/mean": length}
+    run = run_of({name: (range(500), values.tolist()) for name, values in data.items()})
+    words = re.search(r", \+(\d+) % since step (\d+), with response length \+(\d+) %$", sentence(run))
+    assert words is not None, sentence(run)
+    onset = int(words[2])
+    assert 198 <= onset <= 206
+    changes = (np.median(values[onset:]) / np.median(values[:onset]) - 1 for values in (gen, length))
+    assert [words[1], words[3]] == [f"{100 * change:.0f}" for change in changes]
 
 
 def test_a_drift_within_noise_is_not_named() -> None:

@@ -152,8 +152,10 @@ def test_state_step_reward_loss_age_and_alerts_are_visible_at_80_columns(runs: t
 def test_words_find_paths_states_and_alerts(runs: tuple[Run, ...]) -> None:
     root = runs[0].path.rpartition("/")[0]
     alarmed = next(run for run in runs if run.name == "d")
-    listing = Listing(NOW, Symbols.BRAILLE, {alarmed.id: 1}, shared_path=len(root) + 1)
-    for query in ("alert", "alerts", "state:alert", "alerts>0", "d"):
+    listing = Listing(
+        NOW, Symbols.BRAILLE, {alarmed.id: 1}, shared_path=len(root) + 1, critical=frozenset({alarmed.id})
+    )
+    for query in ("alert", "alerts", "state:alert", "alerts>0", "critical", "state:critical", "d"):
         assert names(list_runs(runs, listing, parse(query))) == ["d"], query
     assert len(list_runs(runs, listing, parse("running"))) == 4
     assert names(list_runs(runs, listing, parse("-alerts state=running b"))) == ["b"]
@@ -165,7 +167,9 @@ def test_words_find_paths_states_and_alerts(runs: tuple[Run, ...]) -> None:
 @pytest.mark.parametrize(
     ("seconds", "expected"),
     [
-        (0, "0 s"),
+        (0, "<10 s"),
+        (9.9, "<10 s"),
+        (10, "10 s"),
         (59, "50 s"),
         (60, "1 m"),
         (7199, "119 m"),

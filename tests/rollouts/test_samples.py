@@ -10,6 +10,7 @@ import pytest
 
 from tuimon.commands import main
 from tuimon.rollouts.library import digest
+from tuimon.rollouts.selection import mean_and_std
 
 TEXT = "so\u2028\x1b[31m 4"
 
@@ -146,6 +147,14 @@ def test_the_list_has_a_heading_for_each_step_and_split(tmp_path: Path, capsys: 
     ]
     assert lines[1].endswith("rollout9")
     assert len(lines) == 12
+
+
+def test_the_mean_is_rounded_as_in_the_texts_view(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rewards = [0.2015, 1.2712, 1.1457, 0.3826]
+    _write(tmp_path / "rollouts" / "7.jsonl", *({"input": "q", "output": "a", "score": r, "step": 7} for r in rewards))
+    assert main(["samples", str(tmp_path)]) == 0
+    mean, _ = mean_and_std(rewards)
+    assert f"mean reward {mean:.4g}\n" in capsys.readouterr().out
 
 
 def test_the_worst_are_those_of_training_unless_another_split_is_named(

@@ -8,7 +8,7 @@ AgainstStart       the current level compared with that of the start
 AgainstSettled     the current level compared with a settled level of the first half
 Plunge             a small part of the level a few points before
 FromBest           the part of the gain that is lost
-Stuck              no new best for a number of points
+Flat               the level is that of a number of points before
 Rising             has only risen since the start
 
 Those for growth all along a window are in creep.py.
@@ -28,6 +28,8 @@ from tuimon.model.points import Floats
 
 _TINY = 1e-300
 _STEADY, _UNSTEADY = 4.0, 3.0
+LEVEL = 50
+"""Points of the mean that is the level of a curve that may be flat."""
 
 
 class Threshold(Struct, frozen=True):
@@ -88,8 +90,12 @@ class Spike(Struct, frozen=True):
 
     def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
         level, noise, _ = usual(values, begin)
+        return self.scores_above(values[begin:], level, noise), None
+
+    def scores_above(self, values: Floats, level: Floats, noise: Floats) -> Floats:
+        """Return the scores of values above a usual level with this noise."""
         unsteady = np.where(np.abs(level) < _STEADY * noise, _UNSTEADY, 1.0)
-        return _excess(values[begin:], level, noise * unsteady, self.deviations, self.ratio), None
+        return _excess(values, level, noise * unsteady, self.deviations, self.ratio)
 
 
 class LocalSpike(Spike, frozen=True):
@@ -283,33 +289,53 @@ class FromBest(Struct, frozen=True):
         return lost, (start, float(highest[-1])) if len(highest) and not np.isnan(highest[-1]) else (start, best)
 
 
-class Stuck(Struct, frozen=True):
-    """Score: 1 while the best median of nine is no better than it was `window` points before, else 0.
+class Flat(Struct, frozen=True):
+    """Score: 1 while the level is about the same as `window` points before; less the further it is from that level.
 
-    An improvement up to `part` of the whole gain, or up to half the noise, does not count.
+    So must be the level half of the window before, or else values that rise and fall again would be flat. The level is
+    the mean of `LEVEL` points. A difference counts if it is above `part` of the gain since the start and above
+    `deviations` of the noise. While an incident is active, the level is compared with that before it.
     """
 
     window: int
-    rises: bool
-    part: float = 0.02
+    part: float = 0.05
+    deviations: float = 0.4
     raise_after: int = 1
-    clear_after: int = 1
+    clear_after: int = 10
     high: float = 1.0
-    low: float = 1.0
+    low: float = 0.5
 
     def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
-        sign = 1.0 if self.rises else -1.0
-        now = sign * median_of_nine(values, begin)
-        start, bests = carried if carried is not None else (np.nan, np.full(self.window, np.nan))
-        if np.isnan(start) and len(values) >= NINE:
-            start = float(now[max(0, NINE - 1 - begin)])
-        bests = np.concatenate((bests, np.fmax.accumulate(np.fmax(now, bests[-1]))))
-        before, best = bests[: len(now)], bests[self.window :]
+        before, between, now = (
+            _levels(values, begin - rows, len(values) - rows) for rows in (self.window, self.window // 2, 0)
+        )
         noise = usual(values, begin).noise
-        margin = np.maximum(self.part * (best - start), 0.5 * noise)
-        stuck = np.where(best - before <= margin, 1.0, 0.0)
-        stuck[np.isnan(before)] = np.nan
-        return stuck, (start, bests[-self.window :])
+        return np.minimum(self._scores(values, between, before, noise), self._scores(values, now, before, noise)), None
+
+    def active_scores(self, values: Floats, begin: int, first: int) -> Floats:
+        row = first - self.window
+        now, before = _levels(values, begin, len(values)), _levels(values, row, row + 1)
+        return self._scores(values, now, before, usual_at(values, first)[1])
+
+    def _scores(self, values: Floats, now: Floats, before: Floats, noise: Floats | float) -> Floats:
+        if len(values) < NINE:
+            return np.full(len(now), np.nan)
+        gain = np.abs(before - median_of_nine(values[:NINE], NINE - 1))
+        equal = np.maximum(self.part * gain, self.deviations * noise)
+        apart = np.abs(now - before)
+        # Equal values are level even where there is no noise and no gain.
+        scores: Floats = np.where(apart <= equal, 1.0, equal / np.maximum(apart, _TINY))
+        return scores
+
+
+def _levels(values: Floats, begin: int, end: int) -> Floats:
+    """Return the mean of the last LEVEL values up to each row from `begin` to `end` - 1; NaN if there are fewer."""
+    first = max(begin, LEVEL - 1)
+    levels = np.full(end - begin, np.nan)
+    if first < end:
+        windows = np.lib.stride_tricks.sliding_window_view(values[first - LEVEL + 1 : end], LEVEL)
+        levels[first - begin :] = windows.mean(axis=1)
+    return levels
 
 
 class Rising(Struct, frozen=True):

@@ -1,9 +1,10 @@
 """Filters for runs, as typed by the user: `grpo lr>1e-5 state:running -debug | algo=ppo`.
 
 A filter is a list of alternatives separated by |; an alternative is a list of terms separated by blanks, all of which
-must match. A term is a part of the run's name, path or note (* and ? are wildcards), a state (`running`), `alerts`, or
-a name, a comparison and a value: `=` and `!=` compare values, `:` searches for a part, `< <= > >=` compare numbers. "-"
-or "!" before a term negates it. A value with blanks is written in double quotes.
+must match. A term is a part of the run's name, path or note (* and ? are wildcards), a state (`running`), `alerts` or
+`critical` for runs with such alerts, or a name, a comparison and a value: `=` and `!=` compare values, `:` searches for
+a part, `< <= > >=` compare numbers. "-" or "!" before a term negates it. A value with blanks is written in double
+quotes.
 
 A name is a field that every run has (FIELDS), or a setting: its whole name or its end (`lr` is `optim.lr`), or a metric
 by its name or concept (`val_loss`, `best(reward)`), or else a part of a setting's last word (`algo` is `algorithm`).
@@ -37,8 +38,9 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
 """State -> other words that find runs in it."""
 _NAMED_STATES = (
     *("running", "finished", "pruned", "stalled", "stopped", "crashed", "ended", "quiet", "waiting", "deleted"),
+    *("alerts", "critical"),
 )
-STATES = frozenset({*_NAMED_STATES, "alert", "alerts", *(word for words in SYNONYMS.values() for word in words)})
+STATES = frozenset({*_NAMED_STATES, "alert", *(word for words in SYNONYMS.values() for word in words)})
 """Words that find runs by their state, too."""
 _SPLIT = re.compile(r'\||(?:[^\s"|]|"[^"]*"?)+')
 _TERM = re.compile(r"(?P<key>[^=!<>:\s]+)(?P<sign><=|>=|!=|=|<|>|:)(?P<value>.*)", re.DOTALL)

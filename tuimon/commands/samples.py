@@ -186,19 +186,21 @@ class _Rewards:
     """The number of the samples of a step and a split, their finite rewards and their files."""
 
     def __init__(self) -> None:
-        self.count, self._sum, self._rewards = 0, 0.0, 0
+        self.count = 0
+        self._rewards: list[float] = []
         self.files: dict[str, None] = {}
 
     def add(self, sample: Sample) -> None:
         self.count += 1
         self.files[sample.source] = None
         if sample.reward is not None and math.isfinite(sample.reward):
-            self._sum += sample.reward
-            self._rewards += 1
+            self._rewards.append(sample.reward)
 
     def mean(self, of: str = "") -> str:
         """Return "mean reward 0.5", or "mean reward of all 0.5" with `of`; "" without rewards."""
-        return f"mean reward{of} {self._sum / self._rewards:.4g}" if self._rewards else ""
+        from tuimon.rollouts.selection import mean_and_std
+
+        return f"mean reward{of} {mean_and_std(self._rewards)[0]:.4g}" if self._rewards else ""
 
 
 def _counted(samples: Iterable[Sample], of_all: dict[tuple[int | None, str], _Rewards]) -> Iterator[Sample]:

@@ -197,6 +197,13 @@ def median_of_rows(curve: Curve, first: int, last: int) -> float:
     return _cached(_cache_of(curve), ("median", first, min(last, len(curve) - 1)), compute)
 
 
+def mean_of_rows(curve: Curve, first: int, last: int) -> float:
+    """Return the mean of the finite values of the rows first … last; NaN without any."""
+    values = curve.values[max(0, first) : last + 1]
+    finite = values[np.isfinite(values)]
+    return float(finite.mean()) if len(finite) else float("nan")
+
+
 def changes_from_start(curve: Curve, rule: AgainstStart) -> Iterator[tuple[Incident, float]]:
     """Yield (incident from its onset on, level of the start)."""
     for incident in from_onsets(curve, rule, falls=rule.falls):

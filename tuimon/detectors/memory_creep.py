@@ -46,6 +46,7 @@ from tuimon.detectors._curves import (
     when,
 )
 from tuimon.detectors._policy import response_lengths
+from tuimon.draw.numbers import format_value
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
 from tuimon.vocabulary import BYTES, memory_of, unit_text
@@ -70,6 +71,8 @@ _LOWEST_OF = 4
 """Blocks whose lowest value is watched, too: more than a period of a cache that is filled and emptied."""
 _LENGTH_POINTS = 50
 """Points of the response length that are compared."""
+_BYTES = " B"
+"""Unit of values in bytes, see `_unit`; they are displayed in kB, MB, GB or TB, as on the charts."""
 
 
 class MemoryCreep(Struct, frozen=True):
@@ -124,8 +127,8 @@ class MemoryCreep(Struct, frozen=True):
         others = _others(kind, [other.curve.metric for other in growing], watched)
         message = (
             f"{own.curve.metric} {verb(incident, 'grows', 'grew')} {own.edge}by {own.rate(unit)}"
-            f" {when(own.curve, own.from_onset)}{full}: from {number(own.before)} to"
-            f" {number(own.now)}{unit}{f', {percent(own.factor - 1)}' if isfinite(own.factor) else ''}{longer}{others}"
+            f" {when(own.curve, own.from_onset)}{full}: from {own.sizes(unit)}"
+            f"{f', {percent(own.factor - 1)}' if isfinite(own.factor) else ''}{longer}{others}"
         )
         severity = "info" if longer else "warning"
         return alert_as_worded(run, own.curve, own.from_onset, self.id, severity, message, _HINT)
@@ -181,7 +184,14 @@ class _Growing(Struct, frozen=True):
         count = 100
         while count < steps and count * (self.now - self.before) < 0.1 * steps:
             count *= 10
-        return f"{(self.now - self.before) / steps * count:.3g}{unit} per {count} steps"
+        amount = (self.now - self.before) / steps * count
+        return f"{format_value(amount, 'B') if unit == _BYTES else f'{amount:.3g}{unit}'} per {count} steps"
+
+    def sizes(self, unit: str) -> str:
+        """Return the values at the beginning and the end: "30 to 41.97 GiB"; bytes as "20.0 GB to 73.9 GB"."""
+        if unit == _BYTES:
+            return f"{format_value(self.before, 'B')} to {format_value(self.now, 'B')}"
+        return f"{number(self.before)} to {number(self.now)}{unit}"
 
 
 def _others(kind: str, growing: list[str], watched: list[str]) -> str:

@@ -2,8 +2,8 @@
 
 Rule: the median of nine of the step time is `ratio` times the median of the steps 10 to 59, for `points` steps in a
 row. The alert begins where the step time changes, and names the phase of the step that has most of the increase. The
-durations are medians of the steps 10 to 59 and of those since a sudden change, else of the last 50. Only information if
-the responses have grown by as much.
+durations and lengths are medians of the steps 10 to 59 and of those since a sudden change, else of the last 50. Only
+information if the responses have grown by as much.
 Source: ours (no tool known to us reports this).
 """
 
@@ -15,7 +15,6 @@ from math import nan
 from msgspec import Struct
 
 from tuimon.analysis.concepts import curves, metrics_of
-from tuimon.analysis.incidents import Incident
 from tuimon.analysis.printed_units import meaning_of, seconds_of
 from tuimon.analysis.rules import AgainstStart
 from tuimon.analysis.timers import timer_tree
@@ -37,6 +36,7 @@ from tuimon.store import Curve, Run
 
 _SKIP, _BASELINE = 10, 50
 _HINT = "a device that is hot or shared, a slow node, or responses that wait for the longest one"
+_HINT_OF_LENGTH = "longer responses take longer to generate; read some of them and see whether they need their length"
 
 
 class StepDrift(Struct, frozen=True):
@@ -56,16 +56,17 @@ class StepDrift(Struct, frozen=True):
                 raised = raised_level(curve, slow)
                 rows = rows_of_level(curve, slow, usual, _BASELINE)
                 now = median_of_rows(curve, *rows)
-                growth = _response_growth(run, curve, slow)
-                longer = f", with responses {percent(growth - 1)} longer" if growth >= raised / usual * 0.9 else ""
+                explained = _response_growth(run, curve, slow.raised - NINE + 1, slow.raised) >= raised / usual * 0.9
+                growth = _response_growth(run, curve, *rows)
+                longer = f", with responses {percent(growth - 1)} longer" if explained else ""
                 phase = _slower_phase(run, curve, rows, seconds * (now - usual))
                 message = (
                     f"{curve.metric} {verb(slow, 'is', 'was')} {percent(now / usual - 1)} longer"
                     f" {when(curve, slow)}{longer}: {_duration(run, curve, now)},"
                     f" at first {_duration(run, curve, usual)}{phase}"
                 )
-                severity = "info" if longer else "warning"
-                yield alert_as_worded(run, curve, slow, self.id, severity, message, _HINT)
+                severity, hint = ("info", _HINT_OF_LENGTH) if explained else ("warning", _HINT)
+                yield alert_as_worded(run, curve, slow, self.id, severity, message, hint)
 
 
 def _slower_phase(run: Run, curve: Curve, rows: tuple[int, int], seconds: float) -> str:
@@ -93,11 +94,10 @@ def _duration(run: Run, timer: Curve, value: float) -> str:
     return f"{number(value * meaning.scale)} {meaning.unit}"
 
 
-def _response_growth(run: Run, curve: Curve, incident: Incident) -> float:
-    """Return the response length at the incident relative to that of the first steps; NaN if that is unknown or 0."""
+def _response_growth(run: Run, curve: Curve, first: int, last: int) -> float:
+    """Return the response length in these rows relative to that of the first steps; NaN if that is unknown or 0."""
     lengths = next(response_lengths(run), None)
-    rows = incident.raised - NINE + 1, incident.raised
-    before, now = (nan, nan) if lengths is None else _levels(lengths, curve, *rows)
+    before, now = (nan, nan) if lengths is None else _levels(lengths, curve, first, last)
     return now / before if before > 0 else nan
 
 

@@ -7,6 +7,7 @@ given severity; these decide the exit code. Fields are only added within a schem
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from tuimon.analysis.progress_inputs import progress_of
@@ -26,7 +27,10 @@ def active_alerts(snapshot: Snapshot, severity: str) -> tuple[Alert, ...]:
 
 
 def as_text(snapshot: Snapshot, severity: str, past: bool = False) -> Iterator[str]:
-    """Yield a line per active alert with its hint below, and a line with the counts. past: add resolved alerts."""
+    """Yield a line per active alert with its hint below, and a line with the counts. past: add resolved alerts.
+
+    Information is not counted as an alert, on screens neither.
+    """
     active = active_alerts(snapshot, severity)
     several = len(snapshot.runs) > 1
     for alert in (*active, *(snapshot.resolved if past else ())):
@@ -35,10 +39,12 @@ def as_text(snapshot: Snapshot, severity: str, past: bool = False) -> Iterator[s
         if alert.hint and alert.active:
             yield f"{'':<8}  {clean(alert.hint)}"
     runs = f"{len(snapshot.runs)} runs" if len(snapshot.runs) != 1 else "1 run"
-    milder = len(snapshot.alerts) - len(active)
-    rest = f"; {milder} below {severity}" if milder else ""
+    counts = Counter(alert.severity for alert in snapshot.alerts)
+    kind, milder = ("critical", ("warning", "info")) if severity == "critical" else ("active", ("info",))
+    count = sum(counts.values()) - sum(counts[name] for name in milder)
+    rest = "".join(f"; {counts[name]} {name}" for name in milder if counts[name])
     rest += f"; {len(snapshot.resolved)} resolved (--past)" if snapshot.resolved and not past else ""
-    yield f"{len(active) or 'no'} active alert{'s' * (len(active) != 1)} in {runs}{rest}"
+    yield f"{count or 'no'} {kind} alert{'s' * (count != 1)} in {runs}{rest}"
 
 
 def as_json(snapshot: Snapshot, severity: str, now: float) -> str:

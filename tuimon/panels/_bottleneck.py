@@ -17,7 +17,7 @@ from tuimon.draw.rows import wrap_row
 from tuimon.model.views import Role, Row, Span
 from tuimon.panels._metrics import by_concept, curve_or_none
 from tuimon.panels._text import signed_percent, with_article
-from tuimon.panels._timers import SLOWER, Drift, TimerReading
+from tuimon.panels._timers import SLOWER, Drift, TimerReading, relative_change
 from tuimon.store import Run
 from tuimon.vocabulary import classify
 
@@ -36,7 +36,7 @@ class Mover(Struct, frozen=True):
 
     label: str
     ratio: float
-    """Relative change since the same step; 0.41 is 41 % up."""
+    """Relative change, of the same steps as that of the phase; 0.41 is 41 % up."""
     rho: float
     """Rank correlation of the step-to-step changes."""
 
@@ -126,12 +126,17 @@ def moves_with(run: Run, timer: str, drift: Drift, step: int) -> Mover | None:
                 continue
             first, last = np.searchsorted(other.steps, (drift.since, step + 1)).tolist()
             moved = shift(other.values[:last], first)
-            if moved is None or not moved.significant or moved.ratio * drift.ratio <= 0 or abs(moved.ratio) < _NOTABLE:
+            if moved is None or not moved.significant:
+                continue
+            ratio = moved.ratio
+            if drift.began != drift.since:
+                ratio = relative_change(other, first, int(np.searchsorted(other.steps, drift.began)), last)
+            if not ratio * drift.ratio > 0 or abs(ratio) < _NOTABLE:
                 continue
             near = slice(max(first, last - _COMPARED), last)
             rho, p_value = correlation_of_changes(
                 curve.steps[inside], curve.values[inside], other.steps[near], other.values[near]
             )
             if rho > 0 and p_value < SIGNIFICANT and (best is None or rho > best.rho):
-                best = Mover(classify(metric).label, moved.ratio, rho)
+                best = Mover(classify(metric).label, ratio, rho)
     return best

@@ -119,14 +119,15 @@ class AlertBar(Line):
 
 
 def _alert(alerts: Sequence[Alert], width: int) -> Row:
-    """Return the number of alerts and the text of the most severe one; severity "info" counts only without others.
+    """Return the number of alerts and the text of the most severe one; without alerts, those of severity "info".
 
     The step at which it began comes first where the line would cut it.
     """
     counted = [alert for alert in alerts if alert.severity != "info"] or alerts
     worst = min(counted, key=lambda alert: _ORDER.index(alert.severity))
     mark = _MARK[worst.severity]
-    head = f" {mark} " if len(counted) == 1 else f" {mark} {len(counted)} alerts: "
+    word = "info" if worst.severity == "info" else "alerts"
+    head = f" {mark} " if len(counted) == 1 else f" {mark} {len(counted)} {word}: "
     message, room = clean(worst.message), width - cell_width(head) - len(_KEYS)
     since = re.search(rf" since [a-z]+ {worst.step}(?!\d)", message)
     if since is not None and cell_width(message[: since.end()]) > room:

@@ -45,7 +45,7 @@ def _shared(names: Sequence[str]) -> str:
 
 
 def count_alerts(alerts: Iterable[Alert]) -> Mapping[int, int]:
-    """Return run id -> number of alerts that are not mere informations."""
+    """Return run id -> number of alerts; those of severity info do not count."""
     return Counter(alert.run for alert in alerts if alert.severity != "info")
 
 
@@ -97,8 +97,9 @@ class FilterFields(Struct, frozen=True):
             return self.listing.note(self.run).tags
         if name == "state":
             state = progress_of(self.run, self.listing.now).state
-            states = (state, *SYNONYMS.get(state, ()))
-            return (*states, "alerts") if self.run.id in self.listing.alerts else states
+            alerts = ("alerts",) if self.run.id in self.listing.alerts else ()
+            critical = ("critical",) if self.run.id in self.listing.critical else ()
+            return state, *SYNONYMS.get(state, ()), *alerts, *critical
         return next(column.by(self.run, self.listing) for column in COLUMNS if column.id == name)
 
     def metric(self, name: str) -> float | None:

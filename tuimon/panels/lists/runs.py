@@ -158,13 +158,13 @@ def _age(run: Run, listing: Listing) -> float:
 
 
 def age_text(seconds: float) -> str:
-    """Format an age (s) coarsely, so that a list is not redrawn every second: 20 s, 3 m, 5 h, 12 d; "-" if unknown."""
+    """Format an age (s) coarsely, so that a list is not redrawn every second: <10 s, 20 s, 3 m, 5 h; "-" if unknown."""
     if not math.isfinite(seconds):
         return "-"
     for size, unit, least in ((365 * _DAY, "y", 2), (_DAY, "d", 2), (3600.0, "h", 2), (60.0, "m", 1)):
         if seconds >= least * size:
             return f"{int(seconds // size)} {unit}"
-    return f"{int(seconds // 10 * 10)} s"
+    return f"{int(seconds // 10 * 10)} s" if seconds >= 10 else "<10 s"
 
 
 def _difference(run: Run, listing: Listing) -> float | None:

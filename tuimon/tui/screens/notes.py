@@ -66,7 +66,7 @@ class NotesScreen(LinesScreen[Alert]):
 def _title(snapshot: Snapshot) -> str:
     counts = count_alerts(snapshot.alerts)
     informations = len(snapshot.alerts) - sum(counts.values())
-    more = f", {plural(informations, 'note')}" if informations else ""
+    more = f", {informations} info" if informations else ""
     if not counts:
         return f"No active alerts{more}"
     return f"{plural(sum(counts.values()), 'active alert')} in {plural(len(counts), 'run')}{more}"

@@ -199,7 +199,7 @@ class RunListScreen(MetricTableScreen):
 
     WHERE = "runs"
     PROMPT = "runs"
-    PLACEHOLDER = "name or path  running  alerts  lr>1e-5  algo=ppo  -debug  a | b"
+    PLACEHOLDER = "name or path  running  alerts  critical  lr>1e-5  algo=ppo  -debug  a | b"
 
     def __init__(self, actions: tuple[Action, ...], selected: str = "") -> None:
         """selected: path of the run that is selected at first; "": the first row, whichever run it is, until a key."""
