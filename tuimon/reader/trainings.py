@@ -104,7 +104,7 @@ class Trainings:
 
     def beside_metrics(self, texts: Sequence[GroupedFile], logs: Sequence[tuple[GroupedFile, str]]) -> SplitFiles:
         """Return the trainings of those texts of one format in one directory that are not of the training of the metric
-        files beside them, and their attempts. logs: the metric files, and the prefixes of their metrics."""
+        files beside them, and the attempts of all. logs: the metric files, and the prefixes of their metrics."""
         by_path = {file.path: file for file in texts}
         lives = {live: [by_path[path] for path in paths] for live, paths in _logs(texts).items()}
         if len(lives) > MOST_FILES or _are_processes(list(lives)):
@@ -125,7 +125,7 @@ class Trainings:
             if live not in split.names and self._beginning(live) is None:
                 names.update({live: name} if (name := _training_beside(live, names)) else {})
         moved = {file.path: name for live, name in names.items() for file in lives[live]}
-        return SplitFiles(moved, {path: attempt for path, attempt in split.attempts.items() if path in moved})
+        return SplitFiles(moved, split.attempts)
 
     def each(self, files: Sequence[GroupedFile]) -> dict[str, str]:
         """Return a name for each file, so that it is a run of its own; the same one for the parts of a rotated log.
