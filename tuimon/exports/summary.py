@@ -253,7 +253,7 @@ def _attempts(run: Run, width: int | None) -> Iterator[str]:
     columns = [
         Column(f"first {steps}", [str(attempt.first_step) for attempt in shown]),
         Column(f"last {steps}", [str(attempt.last_step) for attempt in shown]),
-        Column("superseded", [str(attempt.superseded or "") for attempt in shown], need=1),
+        Column("superseded points", [str(attempt.superseded or "") for attempt in shown], need=1),
         *([Column("begins", begins, need=2, left=True)] if any(begins) else []),
         *([Column("end", ends, need=3, left=True)] if any(ends) else []),
     ]

@@ -29,7 +29,7 @@ from tuimon.store.streams import SeriesLengths, StreamView
 _MANY_STREAMS = 8
 """Number of streams of a source from which its slices are cached."""
 
-_RANK = re.compile(r"(?<![a-z])rank[-_.]?\d+", re.IGNORECASE)
+RANK = re.compile(r"(?<![a-z])rank[-_.]?\d+", re.IGNORECASE)
 """The number of a rank in the name of a file or directory."""
 
 
@@ -325,7 +325,7 @@ class CurveBuilder:
                 theirs = self._joined(other)
                 if not ours.length or not theirs.length or (best.rank == other.rank <= TEXT):
                     continue  # two console texts are two attempts, or two workers
-                if _RANK.search(best.source) or _RANK.search(other.source):
+                if RANK.search(best.source) or RANK.search(other.source):
                     continue  # each rank logs the values of its own batch
                 comparison = self._compared(best, other)
                 if comparison.first is not None and not _on_another_axis(ours, theirs, comparison):

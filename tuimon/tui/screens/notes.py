@@ -170,7 +170,7 @@ def _attempts(run: Run) -> Iterator[Row]:
         begin = local_time(attempt.begin, "%m-%d %H:%M")
         facts = (
             f"since {begin}" if begin else "",
-            f"{attempt.superseded} superseded" if attempt.superseded else "",
+            f"{plural(attempt.superseded, 'point')} superseded" if attempt.superseded else "",
             clean(attempt.end),
         )
         yield (
