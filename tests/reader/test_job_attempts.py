@@ -33,7 +33,8 @@ def _write(directory: Path, last_attempt: bool, errors_apart: bool = False) -> N
         if errors_apart:
             (directory / f"slurm-{job}.err").write_text(stop)
     if last_attempt:
-        (directory / "slurm-1003.out").write_text(_lines(0, range(401, 601), 1003))
+        begin = "  Continuing training from global step 400\n"
+        (directory / "slurm-1003.out").write_text(begin + _lines(0, range(401, 601), 1003))
 
 
 def _ranks(monitor: LocalMonitor) -> JobRanks:
@@ -96,13 +97,14 @@ def test_each_attempt_is_listed_with_its_steps_and_its_end(tmp_path: Path) -> No
         ("slurm-1002.out", 201, 415, 15),
         ("slurm-1003.out", 401, 600, 0),
     ]
+    assert [attempt.resumed_from for attempt in attempts] == [None, None, 400]
     assert ["JOB 1001" in attempts[0].end, "JOB 1002" in attempts[1].end, attempts[2].end] == [True, True, ""]
     curve = run.curve("reward")
     names = [file_at(run, "reward", curve, step) for step in (0, 1, 200, 201, 300, 400, 401, 600)]
     assert [name[6:10] for name in names] == ["", "1001", "1001", "1002", "1002", "1002", "1003", "1003"]
     text = [line.split() for line in as_text(open_run(tmp_path), 0.0)]
-    assert ["slurm-1003.out", "401", "600"] in text
-    assert ["3", "attempts", "first", "step", "last", "step", "superseded", "points", "end"] in text
+    assert ["slurm-1003.out", "401", "600", "400"] in text
+    assert ["3", "attempts", "first", "step", "last", "step", "resumed", "from", "superseded", "points", "end"] in text
 
 
 def test_a_training_with_one_file_has_no_list_of_attempts(tmp_path: Path) -> None:
