@@ -291,6 +291,17 @@ def test_doctor_names_the_sources_of_a_metric(tmp_path: Path) -> None:
     assert "no metric matches speed" in run("doctor", str(tmp_path), "--metric", "speed", expect=2).stderr
 
 
+def test_doctor_lists_a_text_in_its_own_run_only(tmp_path: Path) -> None:
+    for number, start in ((1, 1.0), (2, 3.0)):
+        rows = [(step, start + step * number / 7) for step in range(40)]
+        (tmp_path / f"train_{number}.log").write_text("".join(f"step {s}/40 - loss: {v:.4f}\n" for s, v in rows))
+        lines = "".join(json.dumps({"step": s, "loss": v}) + "\n" for s, v in rows)
+        (tmp_path / f"history_{number}.jsonl").write_text(lines)
+    text = run("doctor", str(tmp_path)).stdout
+    assert [text.count(f"  train_{number}.log  [console]") for number in (1, 2)] == [1, 1]
+    assert "superseded" not in text
+
+
 def test_doctor_names_numbers_that_are_not_read(tmp_path: Path) -> None:
     lines = [f"step {step}: loss: 0.5 tokens {1000 * step:,}, done\n" for step in range(1, 11)]
     (tmp_path / "train.log").write_text("".join(lines))

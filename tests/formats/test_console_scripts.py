@@ -170,6 +170,18 @@ def test_last_state_of_each_count_of_a_bar_is_read() -> None:
     assert read(text) == {"loss": [(10, 0.5), (11, 0.5), (20, 0.4)], "val/loss": [(4, 0.6)]}
 
 
+def test_a_bar_of_epochs_has_the_step_of_the_bars_within_them() -> None:
+    text = bars("epochs: ", (0, 3, ""))
+    for epoch in (0, 1, 2):
+        text += bars(f"epoch {epoch}: ", *((done, 50, f", loss={3 - epoch}.{done}") for done in (25, 50)))
+        text += bars("epochs: ", (epoch + 1, 3, f", val_acc=0.{epoch + 1}"))
+    assert read(text)["val_acc"] == [(50, 0.1), (100, 0.2), (150, 0.3)]
+    assert read(bars("epochs: ", (1, 3, ", loss=0.5"), (2, 3, ", loss=0.4"), (3, 3, ", loss=0.3")))["loss"][0] == (
+        1,
+        0.5,
+    )
+
+
 def test_lines_of_a_log_are_preferred_to_its_bars() -> None:
     bar, line = (
         bars("Epoch 1: ", (9, 10, ", loss=0.5, acc=0.1"), (10, 10, ", loss=0.4, acc=0.2")),

@@ -159,3 +159,24 @@ def test_steps_of_any_epochs_do_not_depend_on_the_batches() -> None:
             [(choices.randint(0, 3), choices.randint(0, 4)) for _ in range(choices.randint(1, 12))],
             choices.choice(("iter", "batch")),
         )
+
+
+def test_rows_with_an_epoch_only_have_the_step_of_the_row_before() -> None:
+    rows: list[dict[str, object]] = []
+    for epoch in (1, 2, 3):
+        rows += [{"step": 50 * epoch - step, "loss": 1.0 / epoch} for step in (40, 20, 0)]
+        rows += [{"epoch": epoch, "eval/loss": 2.0 / epoch}, {"epoch": epoch, "eval/acc": 0.5}]
+    items = lines.decoder().feed(_jsonl(rows))
+    table = "".join(
+        f"{r.get('step', '')},{r.get('epoch', '')},{r.get('loss', '')},{r.get('eval/loss', '')}\n" for r in rows
+    )
+    read = csv.TableDecoder().feed(b"step,epoch,loss,eval/loss\n" + table.encode())
+    for points in (items, read):
+        assert _steps(points, "eval/loss") == [50, 100, 150]
+        assert sorted(set(_steps(points, "epoch"))) == [50, 100, 150]
+    assert _steps(items, "eval/acc") == [50, 100, 150]
+
+
+def test_epochs_are_steps_where_no_row_before_them_counts_steps() -> None:
+    rows: list[dict[str, object]] = [{"step": 0, "lr": 0.1}, *({"epoch": e, "loss": 1.0} for e in (1, 2, 3))]
+    assert _steps(lines.decoder().feed(_jsonl(rows)), "loss") == [1, 2, 3]

@@ -282,7 +282,7 @@ def test_a_restart_is_marked_and_superseded_points_are_counted() -> None:
     view = chart(run, "loss")
     assert run.curve("loss").superseded == 40
     facts = header_panel().view(run, Size(160, 2), START, Symbols.BRAILLE).rows[1]  # type: ignore[union-attr]
-    assert f"{run.point_count} points, 40 steps superseded" in "".join(part for part, _ in facts)
+    assert f"{run.point_count} points, 40 logged steps superseded" in "".join(part for part, _ in facts)
     assert "restart at 81 hides 40 points" in view.note
     assert [mark.x for mark in view.marks if mark.kind == "restart"] == [81.0]
 
@@ -317,7 +317,7 @@ def test_the_files_of_the_ranks_of_a_job_do_not_disagree() -> None:
     add_source(store, 2, "torchrun_logs/attempt_0/8/stderr.log", 10, {"loss": (range(9), [2.5] * 9)})
     run = store.snapshot().runs[0]
     assert len(run.curve("loss").sources) == 3
-    assert chart(run, "loss").note == ""
+    assert chart(run, "loss").note == "of rank_000.jsonl"
 
 
 def test_a_disagreement_between_sources_is_in_the_note() -> None:

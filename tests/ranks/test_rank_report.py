@@ -108,6 +108,16 @@ def test_own_time_is_what_was_computed_even_if_the_time_of_the_data_comes_first(
     assert lines.wait_of(line) == 0.2
 
 
+def test_loss_of_a_rank_is_its_own_not_that_of_all_ranks() -> None:
+    text = "".join(
+        f"[{jobs.stamp(step)}][rank{rank}] step {step} loss 0.{rank}5\n" for step in range(9) for rank in range(4)
+    )
+    report = _report(_evidence({"job.log": f"{text}[{jobs.stamp(9)}][rank0] step 8 global_loss 0.9\n"}))
+    assert [row.loss for row in report.rows] == ["0.05", "0.15", "0.25", "0.35"]
+    assert lines.loss_of("step 8 loss 0.25 global_loss 0.9") == lines.loss_of("global_loss 0.9 loss 0.25") == "0.25"
+    assert lines.loss_of("train_loss=0.25") == lines.loss_of("lm loss: 0.25") == "0.25"
+
+
 def test_step_of_an_iteration_whose_line_has_other_words_with_step() -> None:
     assert lines.step_of(" iteration 120/ 500 | lm loss: 3.4 | skipped steps: 0") == (120, True)
     assert lines.step_of("stepwise/train.py STEP 7 begins") == (7, False)

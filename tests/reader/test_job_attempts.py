@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +33,8 @@ def _write(directory: Path, last_attempt: bool, errors_apart: bool = False) -> N
         if errors_apart:
             (directory / f"slurm-{job}.err").write_text(stop)
     if last_attempt:
-        (directory / "slurm-1003.out").write_text(_lines(0, range(401, 601), 1003))
+        begin = "  Continuing training from global step 400\n"
+        (directory / "slurm-1003.out").write_text(begin + _lines(0, range(401, 601), 1003))
 
 
 def _ranks(monitor: LocalMonitor) -> JobRanks:
@@ -95,13 +97,14 @@ def test_each_attempt_is_listed_with_its_steps_and_its_end(tmp_path: Path) -> No
         ("slurm-1002.out", 201, 415, 15),
         ("slurm-1003.out", 401, 600, 0),
     ]
+    assert [attempt.resumed_from for attempt in attempts] == [None, None, 400]
     assert ["JOB 1001" in attempts[0].end, "JOB 1002" in attempts[1].end, attempts[2].end] == [True, True, ""]
     curve = run.curve("reward")
     names = [file_at(run, "reward", curve, step) for step in (0, 1, 200, 201, 300, 400, 401, 600)]
     assert [name[6:10] for name in names] == ["", "1001", "1001", "1002", "1002", "1002", "1003", "1003"]
     text = [line.split() for line in as_text(open_run(tmp_path), 0.0)]
-    assert ["slurm-1003.out", "401", "600"] in text
-    assert ["3", "attempts", "first", "step", "last", "step", "superseded", "end"] in text
+    assert ["slurm-1003.out", "401", "600", "400"] in text
+    assert ["3", "attempts", "first", "step", "last", "step", "resumed", "from", "superseded", "points", "end"] in text
 
 
 def test_a_training_with_one_file_has_no_list_of_attempts(tmp_path: Path) -> None:
@@ -135,3 +138,45 @@ def test_the_files_of_a_rotated_log_are_one_attempt(tmp_path: Path) -> None:
     (run,) = open_run(tmp_path).runs
     assert len(run.files("reward")) == 2
     assert attempts_of(run) == ()
+
+
+def _write_state(directory: Path, kept: range, resumed: range) -> None:
+    """Write a file with the last attempts' exact values of all steps, as the Trainer does at each checkpoint."""
+    rows = []
+    for job, steps in ((1001, kept), (1002, resumed)):
+        values = np.random.default_rng(job).normal(1.0, 0.3, 1000)
+        rows += [{"step": s, "reward": values[s], "kl": values[-s]} for s in steps]
+    (directory / "trainer_state.json").write_text(json.dumps({"global_step": rows[-1]["step"], "log_history": rows}))
+
+
+@pytest.mark.parametrize("logs", ["", "logs"])
+def test_a_file_that_each_attempt_writes_anew_has_the_restarts_of_the_texts(tmp_path: Path, logs: str) -> None:
+    (tmp_path / logs).mkdir(exist_ok=True)
+    _write(tmp_path / logs, False)
+    _write_state(tmp_path, range(1, 201), range(201, 416))
+    (run,) = open_run(tmp_path).runs
+    curve = run.curve("reward")
+    assert (curve.sources[0], len(curve), curve.superseded) == ("trainer_state.json", 415, 20)
+    assert curve.steps[curve.restarts].tolist() == [201]
+    assert curve.superseded_by == {201: 20}
+    assert curve.disagreements == ()
+    assert [(a.name, a.first_step, a.last_step, a.superseded) for a in attempts_of(run)] == [
+        ("slurm-1001.out", 1, 220, 20),
+        ("slurm-1002.out", 201, 415, 0),
+    ]
+
+
+def test_the_attempts_are_known_once_the_second_one_has_points(tmp_path: Path) -> None:
+    _write(tmp_path, False)
+    (second := tmp_path / "slurm-1002.out").rename(text := tmp_path.parent / "second")
+    _write_state(tmp_path, range(1, 201), range(0))
+    monitor = LocalMonitor([tmp_path])
+    counts = []
+    for lines in (0, 1, 30, 100):
+        if lines:
+            second.write_text("".join(text.read_text().splitlines(keepends=True)[:lines]))
+        monitor.update()
+        (run,) = monitor.snapshot().runs
+        counts.append((len(run.curve("reward")), run.curve("reward").superseded, len(attempts_of(run))))
+    assert counts[0] == (220, 0, 0)
+    assert counts[2:] == [(230, 20, 2), (300, 20, 2)]

@@ -77,17 +77,17 @@ def write_table(directory: Path, values: Job) -> None:
     (directory / "results.csv").write_text(f"step,{','.join(Job._fields)}\n{text}")
 
 
-def write_lines(directory: Path, values: Job) -> None:
+def write_lines(directory: Path, values: Job, name: str = "metrics.jsonl") -> None:
     text = "".join(json.dumps({"step": 10 * number, **row}) + "\n" for number, row in rows(values))
-    (directory / "metrics.jsonl").write_text(text)
+    (directory / name).write_text(text)
 
 
-def write_events(directory: Path, values: Job) -> None:
-    (directory / "tb").mkdir()
+def write_events(directory: Path, values: Job, number: int = 0) -> None:
+    (directory / "tb").mkdir(exist_ok=True)
     messages = [version()]
-    for number, row in rows(values):
-        messages.append(event(10 * number, *(scalar(f"train/{n}", v) for n, v in row.items())))
-    (directory / "tb" / "events.out.tfevents.1795224526.host.1.0").write_bytes(b"".join(records(messages)))
+    for entry, row in rows(values):
+        messages.append(event(10 * entry, *(scalar(f"Train/{n}", v) for n, v in row.items())))
+    (directory / "tb" / f"events.out.tfevents.1795224526.host.1.{number}").write_bytes(b"".join(records(messages)))
 
 
 TABLE = write_table, "results.csv"
@@ -180,3 +180,38 @@ def test_a_text_of_another_job_becomes_a_run_with_its_first_values(tmp_path: Pat
     assert counts == [1, 1, 2, 2]
     (run,) = [run for run in store.snapshot().runs if run.name == "console.log"]
     assert loss_of(run) == pytest.approx(B.loss, abs=1e-4)
+
+
+def test_event_files_of_a_directory_are_in_the_runs_whose_values_they_have(tmp_path: Path) -> None:
+    for number, values in enumerate((A, B)):
+        write_events(tmp_path, values, number)
+        write_lines(tmp_path, values, f"history_{number}.jsonl")
+    name = "events.out.tfevents.1795224526.host.1."
+    runs = runs_in(tmp_path)
+    assert runs.keys() == {frozenset({name + "0", "history_0.jsonl"}), frozenset({name + "1", "history_1.jsonl"})}
+    for files, run in runs.items():
+        assert loss_of(run) == pytest.approx((A if "history_0.jsonl" in files else B).loss, rel=1e-6)
+
+
+@pytest.mark.parametrize("other", [A, C])
+def test_event_files_that_one_training_or_none_has_stay_together(tmp_path: Path, other: Job) -> None:
+    for number, values in enumerate((A, other)):
+        write_events(tmp_path, values, number)
+    write_lines(tmp_path, A, "history_0.jsonl")
+    write_lines(tmp_path, B, "history_1.jsonl")
+    assert {len([name for name in files if "tfevents" in name]) for files in runs_in(tmp_path)} == {0, 2}
+
+
+def test_the_event_file_of_a_second_training_moves_to_its_run(tmp_path: Path) -> None:
+    store, collector = Store(), Collector([str(tmp_path)])
+    counts = []
+    for first, second in ((150, 0), (150, 2), (150, 20), (150, 80)):
+        for number, values in enumerate((part_of(A, slice(first)), part_of(B, slice(second)))):
+            if values.loss:
+                write_events(tmp_path, values, number)
+                write_lines(tmp_path, values, f"history_{number}.jsonl")
+        for item in read_all(collector):
+            store.apply(item)
+        counts.append([run.point_count for run in store.snapshot().runs])
+    assert counts[0] == [900]
+    assert sorted(counts[-1]) == [480, 900]

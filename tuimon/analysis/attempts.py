@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from itertools import groupby
 
@@ -13,6 +14,11 @@ from tuimon.model.log_names import log_name
 from tuimon.model.points import Topic
 from tuimon.store import Curve, Run, StreamView
 from tuimon.store.curve_builder import FilePart
+
+_RESUMED = re.compile(
+    r"\b(?:resum\w+|continuing)\b.{0,40}?\bfrom (?:global[_ ])?(?:step|iteration)\W{0,3}(\d{1,12})\b", re.IGNORECASE
+)
+"""The Trainer of transformers ("Continuing training from global step 400"), and scripts ("Resuming from step 400")."""
 
 
 class Attempt(Struct, frozen=True):
@@ -28,6 +34,8 @@ class Attempt(Struct, frozen=True):
     """Time of the first point (s since the epoch); NaN if unknown."""
     end: str
     """How the attempt ended, as its log says; "" if the log does not say it."""
+    resumed_from: int | None = None
+    """Step of the checkpoint from which it went on, as its log says; None if the log does not say it."""
 
 
 @cached_per_run
@@ -52,7 +60,17 @@ def _attempt(run: Run, log: Sequence[tuple[StreamView, FilePart]]) -> Attempt:
         sum(part.superseded for part in parts),
         log[0][0].first_wall_time,
         str(state.value.get("evidence") or state.value.get("state") or "") if state is not None else "",
+        _resumed_from(run, log[0][0]),
     )
+
+
+def _resumed_from(run: Run, view: StreamView) -> int | None:
+    """Return the step from which a log says that the training goes on, if its text is still known."""
+    for fact in run.facts_of_file(view, Topic.CONSOLE):
+        for line in fact.value["lines"]:
+            if match := _RESUMED.search(line):
+                return int(match[1])
+    return None
 
 
 def file_at(run: Run, metric: str, curve: Curve, step: int) -> str:

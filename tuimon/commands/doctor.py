@@ -63,12 +63,16 @@ def _print_runs(monitor: LocalMonitor, metrics: set[str]) -> bool:
     snapshot = monitor.snapshot()
     unread = not_understood(snapshot, time.time())
     partly_read |= bool(unread)
+    streams = [stream for run in snapshot.runs for stream in run.streams]
+    followed = {s.info.path for s in streams if s.status is None or s.status.state != "superseded"}
     for run in snapshot.runs:
         print(f"run  {clean(run.name)}   {shown_path(run.path)}")
         for line in run.join_evidence:
             print(f"  joined: {clean(line)}")
         for stream in run.streams:
             status, info = stream.status, stream.info
+            if status and status.state == "superseded" and info.path in followed:
+                continue  # the file was moved to another run
             size = format_bytes(status.size) if status else ""
             state = status.state if status else "waiting"
             points = format_count(stream.point_count)

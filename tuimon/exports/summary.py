@@ -250,10 +250,12 @@ def _attempts(run: Run, width: int | None) -> Iterator[str]:
     shown, steps = attempts[-_MAX_ATTEMPTS:], step_name(run)
     begins = [local_time(attempt.begin, "%Y-%m-%d %H:%M") or "" for attempt in shown]
     ends = [clean(attempt.end, _LONGEST_END) for attempt in shown]
+    resumed = ["" if attempt.resumed_from is None else str(attempt.resumed_from) for attempt in shown]
     columns = [
         Column(f"first {steps}", [str(attempt.first_step) for attempt in shown]),
         Column(f"last {steps}", [str(attempt.last_step) for attempt in shown]),
-        Column("superseded", [str(attempt.superseded or "") for attempt in shown], need=1),
+        *([Column("resumed from", resumed, need=2)] if any(resumed) else []),
+        Column("superseded points", [str(attempt.superseded or "") for attempt in shown], need=1),
         *([Column("begins", begins, need=2, left=True)] if any(begins) else []),
         *([Column("end", ends, need=3, left=True)] if any(ends) else []),
     ]

@@ -201,9 +201,9 @@ def _speed(run: Run) -> str:
 
 
 def _superseded(run: Run) -> str:
-    """Return ", 35 steps superseded" if restarts hide points of the metric with most points; else ""."""
+    """Return ", 35 logged steps superseded" if restarts hide points of the metric with most points; else ""."""
     curve = curve_or_none(run, run.busiest_metric) if run.busiest_metric is not None else None
-    return f", {plural(curve.superseded, 'step')} superseded" if curve is not None and curve.superseded else ""
+    return f", {plural(curve.superseded, 'logged step')} superseded" if curve is not None and curve.superseded else ""
 
 
 def _newest(run: Run, concept: str) -> float:

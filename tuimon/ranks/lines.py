@@ -177,7 +177,7 @@ def has_nan(text: str) -> bool:
 
 
 _WAIT = re.compile(r'"?\b(?:comm|wait|barrier|sync)(?:_time|_s)?"?[:=]? ?=?(\d+\.\d+)')
-_LOSS = re.compile(r'loss"?[:= ]\s*(-?\d[\d.eE+-]*|nan|NaN)')
+_LOSS = re.compile(r'(?<!global_)(?<!global )loss"?[:= ]\s*(-?\d[\d.eE+-]*|nan|NaN)')
 _MEMORY = re.compile(r"memory: [\d.]+GiB\((\d+(?:\.\d+)?)%\)")
 
 
@@ -191,6 +191,11 @@ def loss_of(text: str) -> str:
     """Return the loss as written, or ""."""
     match = _LOSS.search(text)
     return match[1] if match else ""
+
+
+def is_of_all_ranks(text: str) -> bool:
+    """Does the line report a loss of all processes ("global_loss"), and none of its own?"""
+    return "global" in text and re.search("global[_ ]loss", text) is not None and not loss_of(text)
 
 
 def memory_of(text: str) -> float | None:

@@ -20,7 +20,7 @@ from tuimon.reader.training_sequences import LEAST_VALUES, SURE, Agreement, agre
 from tuimon.reader.training_sequences import Sequence as Curve
 from tuimon.sources.grouped_files import GroupedFile, natural_order
 
-_BEGINNING, _SEARCHED = 64 << 10, 8 << 20
+BEGINNING, _SEARCHED = 64 << 10, 8 << 20
 """Bytes of the beginning of a file that are compared, and size of all files up to which they are read as a whole if
 that does not show one training."""
 _MOST_FILES = 50
@@ -30,6 +30,8 @@ _ENOUGH = 32
 
 Logs = Sequence[tuple[GroupedFile, str]]
 """Metric files, and the prefixes of their metrics."""
+Read = Callable[[str, int], tuple[Sequence[Item], bool]]
+"""Returns the items in the first bytes of a file, and whether these are all bytes."""
 
 
 class Excerpt(Struct, frozen=True):
@@ -51,8 +53,7 @@ class Excerpt(Struct, frozen=True):
 class TextsBeside:
     """Compares console texts with the metric files beside them, and keeps what is certain."""
 
-    def __init__(self, read: Callable[[str, int], tuple[Sequence[Item], bool]]) -> None:
-        """read: returns the items in the first bytes of a file, and whether these are all bytes."""
+    def __init__(self, read: Read) -> None:
         self._read = read
         self._compared: dict[str, tuple[int, Agreement]] = {}
         """(number of values of the text, result) of the last comparison, by path of the text."""
@@ -95,43 +96,44 @@ class TextsBeside:
         count, known = self._compared.get(text, (0, Agreement()))
         if text in self._certain:
             return known
-        for limit in (_BEGINNING, _SEARCHED):
+        for limit in (BEGINNING, _SEARCHED):
             if limit == _SEARCHED and sum(_size(file.path) for file, _ in (*files, *logs)) > limit:
                 break
-            here = self._excerpt(files, limit)
+            here = read_excerpt(self._read, files, limit)
             if here.is_whole and here.length < max(LEAST_VALUES, 2 * count):
                 return known
             concepts = frozenset(compared_concept(name) for name, _ in here.curves) - {""}
-            there = self._excerpt(logs, limit, concepts)
+            there = read_excerpt(self._read, logs, limit, concepts)
             known = agreement(here.curves, there.curves)
             if known.common or (here.is_whole and there.is_whole):
                 break
             known = Agreement()
-            if limit == _BEGINNING and not (there.curves or (concepts and there.has_unread)):
+            if limit == BEGINNING and not (there.curves or (concepts and there.has_unread)):
                 break
         self._compared[text] = here.length, known
         if known.common or known.different or here.length >= _ENOUGH or not here.is_whole:
             self._certain.add(text)
         return known
 
-    def _excerpt(self, logs: Logs, limit: int, concepts: Container[str] | None = None) -> Excerpt:
-        """Read the metrics with these concepts, or all metrics, in the first bytes of some files."""
-        points: dict[tuple[str, str], list[tuple[int, float]]] = defaultdict(list)
-        whole, unread = len(logs) <= _MOST_FILES, False
-        for file, prefix in sorted(logs[:_MOST_FILES], key=lambda log: _order(log[0].path)):
-            source = os.path.dirname(file.path) if file.directory_is_source else log_name(file.path).live
-            items, is_whole = self._read(file.path, limit)
-            batches = [item for item in items if isinstance(item, Points)]
-            whole, unread = whole and is_whole, unread or not (is_whole or batches)
-            for batch in batches:
-                names = [prefix + name for name in batch.names]
-                wanted = [concepts is None or compared_concept(name) in concepts for name in names]
-                columns = batch.metric.tolist(), batch.steps.tolist(), batch.values.tolist()
-                for metric, step, value in zip(*columns, strict=True):
-                    if wanted[metric]:
-                        points[source, names[metric]].append((step, value))
-        curves = [(name, sequence(pairs)) for (_, name), pairs in points.items()]
-        return Excerpt([(name, curve) for name, curve in curves if curve is not None], whole, unread)
+
+def read_excerpt(read: Read, logs: Logs, limit: int, concepts: Container[str] | None = None) -> Excerpt:
+    """Read the metrics with these concepts, or all metrics, in the first bytes of some files."""
+    points: dict[tuple[str, str], list[tuple[int, float]]] = defaultdict(list)
+    whole, unread = len(logs) <= _MOST_FILES, False
+    for file, prefix in sorted(logs[:_MOST_FILES], key=lambda log: _order(log[0].path)):
+        source = os.path.dirname(file.path) if file.directory_is_source else log_name(file.path).live
+        items, is_whole = read(file.path, limit)
+        batches = [item for item in items if isinstance(item, Points)]
+        whole, unread = whole and is_whole, unread or not (is_whole or batches)
+        for batch in batches:
+            names = [prefix + name for name in batch.names]
+            wanted = [concepts is None or compared_concept(name) in concepts for name in names]
+            columns = batch.metric.tolist(), batch.steps.tolist(), batch.values.tolist()
+            for metric, step, value in zip(*columns, strict=True):
+                if wanted[metric]:
+                    points[source, names[metric]].append((step, value))
+    curves = [(name, sequence(pairs)) for (_, name), pairs in points.items()]
+    return Excerpt([(name, curve) for name, curve in curves if curve is not None], whole, unread)
 
 
 def _size(path: str) -> int:

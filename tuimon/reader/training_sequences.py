@@ -44,6 +44,8 @@ _COURSE = 9
 """Number of values whose mean is the course of a metric."""
 _LIKE = 0.1
 """Relative difference up to which curves are alike."""
+_FLOAT32 = 6e-8
+"""Relative rounding error of a float32, which event files hold."""
 _CONCEPTS = ("loss", "reward", "success", "return", "kl", "entropy", "grad_norm", "perplexity", "error", "quality")
 """Concepts, or the first parts of them, whose values differ from training to training."""
 
@@ -178,9 +180,10 @@ def _precision(values: np.ndarray) -> tuple[int, int]:
 
 
 def _tolerance(value: float, decimals: int, digits: int) -> float:
-    """Return the largest error of a value that was rounded to a number of decimals or of significant digits."""
+    """Return the largest error of a value that was rounded to a number of decimals or of significant digits, or to a
+    float32."""
     magnitude = math.floor(math.log10(abs(value))) if value else -300
-    return 0.51 * max(10.0**-decimals, 10.0 ** (magnitude + 1 - digits))
+    return max(0.51 * max(10.0**-decimals, 10.0 ** (magnitude + 1 - digits)), abs(value) * _FLOAT32)
 
 
 def _are_unlike(first: Sequence, second: Sequence) -> bool:

@@ -44,6 +44,7 @@ from tuimon.reader.recognition import COMPANION
 from tuimon.reader.texts_beside import TextsBeside
 from tuimon.reader.training_relations import PROCESS, STEPS, Comparison, training_key
 from tuimon.reader.training_values import Beginning, Values
+from tuimon.reader.trainings_by_values import TrainingsByValues
 from tuimon.sources import layout
 from tuimon.sources.files import open_regular
 from tuimon.sources.grouped_files import GroupedFile, SplitFiles
@@ -79,6 +80,7 @@ class Trainings:
         self._searched: dict[str, tuple[int, frozenset[int], Values]] = {}
         """(size, steps, values at these steps) of files that were searched, by path: a search can take 0.2 s."""
         self._texts_beside = TextsBeside(self._read)
+        self._by_values = TrainingsByValues(self._read)
 
     def of(self, files: Sequence[GroupedFile]) -> SplitFiles:
         """Return the name of the training of each file, if there are several, and the attempts of each training.
@@ -104,7 +106,7 @@ class Trainings:
 
     def beside_metrics(self, texts: Sequence[GroupedFile], logs: Sequence[tuple[GroupedFile, str]]) -> SplitFiles:
         """Return the trainings of those texts of one format in one directory that are not of the training of the metric
-        files beside them, and their attempts. logs: the metric files, and the prefixes of their metrics."""
+        files beside them, and the attempts of all. logs: the metric files, and the prefixes of their metrics."""
         by_path = {file.path: file for file in texts}
         lives = {live: [by_path[path] for path in paths] for live, paths in _logs(texts).items()}
         if len(lives) > MOST_FILES or _are_processes(list(lives)):
@@ -125,7 +127,18 @@ class Trainings:
             if live not in split.names and self._beginning(live) is None:
                 names.update({live: name} if (name := _training_beside(live, names)) else {})
         moved = {file.path: name for live, name in names.items() for file in lives[live]}
-        return SplitFiles(moved, {path: attempt for path, attempt in split.attempts.items() if path in moved})
+        return SplitFiles(moved, split.attempts)
+
+    def by_values(self, files: Sequence[GroupedFile], others: Sequence[Sequence[GroupedFile]]) -> dict[str, int]:
+        """Return the number of the training whose values each file has, by path, as far as that is clear. others: the
+        files of each training; fewer than two are not compared."""
+        paths = {file.path for file in files}
+        numbers, undecided = self._by_values.numbers(files, others) if len(others) > 1 else ({}, set())
+        if len(others) < 2 and not self.undecided.isdisjoint(file.path for training in others for file in training):
+            undecided = paths
+        self.undecided.difference_update(paths - undecided)
+        self.undecided.update(undecided)
+        return numbers
 
     def each(self, files: Sequence[GroupedFile]) -> dict[str, str]:
         """Return a name for each file, so that it is a run of its own; the same one for the parts of a rotated log.

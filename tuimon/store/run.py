@@ -315,14 +315,16 @@ class Run:
         return tuple((source.source, builder.point_count(source)) for source in builder.ranked(self._entry(metric)))
 
     def files(self, metric: str, count_superseded: bool = False) -> tuple[tuple[StreamView, FilePart], ...]:
-        """Return the files of the best source of a metric with its points in them, in the order in which they began.
+        """Return the files of a metric with its points in them, in the order in which they began: those of the best
+        source that has several.
 
-        () if there is one file, or if several were written at the same time. count_superseded: builds the curve anew.
+        () if each has one file, or several that were written at the same time. count_superseded: builds the curve anew.
         Raises KeyError if the run has no such metric.
         """
-        best = next(iter(self._builder.ranked(self._entry(metric))), None)
-        parts = self._builder.files(best, count_superseded) if best is not None else ()
-        return tuple((self.streams[part.position], part) for part in parts)
+        for source in self._builder.ranked(self._entry(metric)):
+            if parts := self._builder.files(source, count_superseded):
+                return tuple((self.streams[part.position], part) for part in parts)
+        return ()
 
     def facts_of_file(self, view: StreamView, topic: str) -> tuple[Fact, ...]:
         """Return the facts of a Topic in one file, in the order of its log."""

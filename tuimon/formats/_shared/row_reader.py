@@ -134,6 +134,28 @@ class MissingSteps:
         return steps
 
 
+class EpochRows:
+    """Finds rows that name an epoch and no step in a log that counts steps, batch by batch."""
+
+    def __init__(self) -> None:
+        self._first_step: int | None = None
+        self._counts_steps = False
+        """Whether two rows had different steps that are not epochs."""
+
+    def without_step(self, steps: Steps, has_step: _Mask, by_epoch: _Mask) -> _Rows:
+        """Clear `has_step` of rows whose step is an epoch, if rows before them have two other steps; return these."""
+        named = has_step & ~by_epoch
+        if self._first_step is None:
+            if not named.any():
+                return np.empty(0, np.intp)
+            self._first_step = int(steps[int(named.argmax())])
+        counts_steps = self._counts_steps | np.logical_or.accumulate(named & (steps != self._first_step))
+        self._counts_steps = bool(counts_steps[-1:].any()) or self._counts_steps
+        rows = np.flatnonzero(has_step & by_epoch & counts_steps)
+        has_step[rows] = False
+        return rows
+
+
 class RowReader:
     """Converts the rows of one log (or of one section of a document) to points, in file order, independently of the
     batches.
@@ -161,6 +183,7 @@ class RowReader:
         self._batch_key: str | None = None
         """The key of BATCH_KEYS that is the counter within an epoch, "" for none, None until the first row with an
         epoch."""
+        self._epoch_rows = EpochRows()
         self._fractions = 0
         """Number of rows whose step has a fraction."""
         self._total: int | None = None
@@ -279,6 +302,10 @@ class RowReader:
 
     def _points(self, batch: _Batch) -> list[Item]:
         batch.has_step &= ~(batch.by_epoch & self.overall_steps.same_epoch(batch.epochs, batch.counted))
+        rows = self._epoch_rows.without_step(batch.steps, batch.has_step, batch.by_epoch)
+        if len(rows):
+            metric = self._names.id(f"{self._prefix}epoch")
+            batch.parts.append((rows, np.full(len(rows), metric, np.int64), batch.epochs[rows]))
         batch.steps = self.overall_steps.convert(batch.steps, batch.epochs, batch.counted)
         has_points = np.zeros(len(batch.steps), np.bool_)
         if not batch.parts:

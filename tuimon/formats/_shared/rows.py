@@ -8,8 +8,8 @@ A row is one call of a logger: {"step": 3, "loss": 0.5, "reward": {"mean": 0.1},
   that happens to be whole, and not a step). A row without a step has the step of the previous row; in a log without any
   step it is the row's number among the rows with points, from 0. The key is not a metric, unless it is a tag of its own
   ("time/total_timesteps").
-  A step that begins again with each epoch is counted over all epochs (overall_steps), and a row that only names this
-  epoch has the step of the row before it.
+  A step that begins again with each epoch is counted over all epochs (overall_steps). A row that only names an epoch
+  has the step of the row before it, if rows before it have two different steps; the epoch is a metric then.
 - The time is the first of TIME_KEYS that holds a time: seconds, ms, µs or ns since the epoch, or ISO 8601.
 - Points are numbers, and strings that are numbers ("0.5", "NaN", "-Infinity": Hugging Face from 5.0, Trackio, SwanLab)
   unless the key denotes a name ("run_id", "version", "date"). Booleans, null, longer lists and other text are not

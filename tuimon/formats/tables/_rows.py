@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from tuimon.formats._shared.cells import Mask, read_cells
 from tuimon.formats._shared.overall_steps import OverallSteps
-from tuimon.formats._shared.row_reader import MissingSteps, Names
+from tuimon.formats._shared.row_reader import EpochRows, MissingSteps, Names
 from tuimon.formats._shared.rows import BATCH_KEYS, COUNTER_KEYS, seconds
 from tuimon.formats._shared.step_unit import StepUnit
 from tuimon.formats.tables._header import Header
@@ -61,6 +61,7 @@ class Rows:
         if [lower[column] for column in header.steps] == ["epoch"]:
             self._batch = next((lower.index(key) for key in BATCH_KEYS if key in lower), None)
         self.overall_steps = OverallSteps()
+        self._epoch_rows = EpochRows()
         self._start_time = start_time
         self._elapsed = header.names.index("t") if "t" in header.names and start_time == start_time else None
 
@@ -174,6 +175,8 @@ class Rows:
         self._unit.examine(has_step, in_epochs)
         if epochs is not None and self._counters:
             has_step &= ~(by_epoch & self.overall_steps.same_epoch(epochs, counted))
+        present[self._epoch_rows.without_step(steps, has_step, by_epoch), self._epoch or 0] = True
+        if epochs is not None and self._counters:
             steps = self.overall_steps.convert(steps, epochs, counted)
         return steps, has_step
 

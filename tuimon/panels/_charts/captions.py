@@ -19,6 +19,7 @@ from tuimon.panels._charts.marks import restart_steps
 from tuimon.panels._text import change_span, plural, value_text
 from tuimon.store import Curve, Run
 from tuimon.store.arrays import distinct
+from tuimon.store.curve_builder import RANK
 from tuimon.text import cell_width, clean
 from tuimon.vocabulary import Meaning, unit_text
 
@@ -225,6 +226,7 @@ def note_of(run: Run, curves: Sequence[Curve], factors: Sequence[float], thinnin
     parts += _restart(run, max(curves, key=lambda curve: curve.superseded))
     if any(run.is_left_behind(curve.metric) for curve in curves):
         parts.append("no point since the restart")
+    parts += _of_rank(curves[0])
     parts += _filled(max(curves, key=lambda curve: curve.filled))
     parts += thinning
     if left:
@@ -276,6 +278,12 @@ def _hiding(curve: Curve, steps: Steps, hidden: str) -> str:
         return f"{len(counts)} restarts hide {hidden}, the last at {max(counts)}"
     (first, count), *others = counts.items()
     return ", ".join([f"restart at {first} hides {plural(count, 'point')}", *(f"at {s} {n}" for s, n in others)])
+
+
+def _of_rank(curve: Curve) -> Iterator[str]:
+    """Yield "of rank_0.log" if each process of the job logs the metric to a file of its own, and one is drawn."""
+    if len(curve.sources) > 1 and RANK.search(curve.sources[0]):
+        yield f"of {_short(curve.sources[0])}"
 
 
 def _filled(curve: Curve) -> Iterator[str]:

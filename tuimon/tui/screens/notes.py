@@ -170,7 +170,8 @@ def _attempts(run: Run) -> Iterator[Row]:
         begin = local_time(attempt.begin, "%m-%d %H:%M")
         facts = (
             f"since {begin}" if begin else "",
-            f"{attempt.superseded} superseded" if attempt.superseded else "",
+            "" if attempt.resumed_from is None else f"resumed from {attempt.resumed_from}",
+            f"{plural(attempt.superseded, 'point')} superseded" if attempt.superseded else "",
             clean(attempt.end),
         )
         yield (

@@ -3,6 +3,7 @@
     steps:  10%|█         | 20/200 [00:10<01:30,  2.00it/s, avr_loss=0.363]            kohya, diffusers
     Epoch 2/10:  50%|████      | 100/200 [00:10<00:10, 10.00it/s, loss=0.375, acc=0.8]      step (2 - 1) * 200 + 100
     Epoch 1, loss: 0.5432: 100%|██████████| 200/200 [00:20<00:00, 10.00it/s]
+    epochs:  10%|█         | 1/10 [00:20<03:00, 20.00s/it, val_acc=0.5]                   step of the bars within it
 
 Of the states drawn with the same count the last is read, as the postfix is set after the count has risen. If a bar
 starts anew, its counts go on from those of the bar before, unless it names its epoch. After a bar that was not complete
@@ -26,6 +27,7 @@ from tuimon.formats.console.families import Family, Line, LineReader, Pair, Sink
 from tuimon.formats.console.families._pairs import metric_pairs, names_a_metric
 
 _EPOCH = re.compile(r"\bepochs?\W{0,4}(\d{1,9})(?:\s?/\s?(\d{1,9}))?", re.IGNORECASE | re.ASCII)
+_EPOCHS = re.compile(r"\W*(?:training )?epochs?\W*", re.IGNORECASE)
 _STAGE = re.compile(r"(?<![a-z])(val(?:id\w{0,6})?|eval\w{0,6}|test(?:ing)?)(?![a-z])", re.IGNORECASE)
 _REPEATED = re.compile(rf"{_STAGE.pattern}|_epoch$", re.IGNORECASE)
 """Names of metrics that are not logged at each step."""
@@ -92,7 +94,7 @@ class TqdmPostfixReader(LineReader):
         epoch = _EPOCH.search(name)
         last = bar.last
         bar.last = row
-        self._move(bar, done, total, int(epoch[1]) if epoch else None)
+        self._move(bar, done, total, int(epoch[1]) if epoch else None, _EPOCHS.fullmatch(name) is not None)
         if not done and _equal(row, last):
             return False
         stage = _STAGE.search(name)
@@ -105,8 +107,9 @@ class TqdmPostfixReader(LineReader):
         bar.row, bar.time = row, line.time
         return False
 
-    def _move(self, bar: _Bar, done: int, total: int, epoch: int | None) -> None:
-        """Complete the current count of the bar, if another one is drawn."""
+    def _move(self, bar: _Bar, done: int, total: int, epoch: int | None, counts_epochs: bool) -> None:
+        """Complete the current count of the bar, if another one is drawn. A bar of epochs has the step of the bars
+        within them."""
         if (done, total, epoch) == (bar.done, bar.total, bar.epoch):
             return
         self._complete(bar)
@@ -117,6 +120,8 @@ class TqdmPostfixReader(LineReader):
             bar.begin += bar.done
         bar.is_new = False
         bar.done, bar.total, bar.epoch, bar.step, bar.given = done, total, epoch, bar.begin + done, []
+        if counts_epochs:
+            bar.step = max([bar.step, *(other.step for other in self._bars.values() if other is not bar)])
 
     def _complete(self, bar: _Bar) -> None:
         if bar.row:
