@@ -22,6 +22,7 @@ from support.pages import HOSTILE, NOW, pages, write_hostile
 
 from tuimon.commands import main
 from tuimon.exports.comparison import compare
+from tuimon.exports.html import live
 from tuimon.exports.html.comparison import as_html as comparison
 from tuimon.exports.html.plot import GRID, plot_of, sparkline
 from tuimon.exports.html.report import as_html as report
@@ -321,3 +322,6 @@ def test_a_report_begins_with_all_runs_and_draws_each_point_of_short_curves() ->
     assert len({classes for classes, *_ in paths}) == 10, "lines of one colour have different widths"
     assert all(path.count("l") == 199 and "v" not in path for *_, path in paths)
     assert ">All runs<" not in report(snapshot_of({"reward": (range(9), [0.5] * 9)}), NOW)
+    run = runs.runs[0]
+    curve = next(slot for slot in live.slots(run, runs) if slot.group == "curves")
+    assert 'd="' + re.findall(r' d="(M[^"]+)"', live.draw(curve, run, runs, NOW))[0] in document, "live, too"
