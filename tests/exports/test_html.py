@@ -26,6 +26,7 @@ from tuimon.exports.html import live
 from tuimon.exports.html.comparison import as_html as comparison
 from tuimon.exports.html.plot import GRID, plot_of, sparkline
 from tuimon.exports.html.report import as_html as report
+from tuimon.model.alerts import Alert
 from tuimon.model.views import Axis, ChartView, Envelope, Line, Mark, Role
 from tuimon.monitor.local import open_run
 from tuimon.store import Curve
@@ -311,6 +312,21 @@ def test_the_commands_write_a_file_once(tmp_path: Path, capsys: pytest.CaptureFi
     assert sorted(path.name for path in tmp_path.iterdir()) == ["compare.html", "report.html"]
     assert main(["report", runs[0]]) == 0
     parse(capsys.readouterr().out)
+
+
+def test_charts_of_several_runs_merge_those_that_differ_only_in_their_seed() -> None:
+    configs = [{"algo": algo, "seed": seed} for algo in ("ppo", "sac") for seed in range(2)]
+    values = ([0.0] * 9, [2.0] * 9, [4.0] * 9, [4.0] * 9)
+    runs = snapshot_of(*({"reward": (range(9), own)} for own in values), configs=configs)
+    collapse = Alert("divergence", "critical", 1, "reward", 3, "collapsed")
+    runs = replace(runs, alerts=(collapse,))
+    in_report = report(runs, NOW)
+    pages = in_report[: in_report.index('id="run-1"')], comparison(compare(runs.runs, alerts=runs.alerts), NOW)
+    for document in pages:
+        labels = re.findall(r'<path class="curve series-\d" data-label="([^"]+)"', document)
+        assert sorted(labels) == ["run0 ×2 ✗ 1", "run2 ×2 4"], "the mean"
+        assert re.findall(r'<path class="behind fill-(dim-\d)"', document)[::-1] == ["dim-0", "dim-1"]
+        assert "run0 ×2 ✗: 1 of 2 not healthy, seeds: mean, area min to max" in document
 
 
 def test_a_report_begins_with_all_runs_and_draws_each_point_of_short_curves() -> None:

@@ -67,8 +67,10 @@ def _texts(rows: Iterable[tuple[str, Iterable[Any]]]) -> list[tuple[str, list[st
 
 def _chart(comparison: Comparison, metric: MetricComparison, names: list[str], first: bool) -> ChartFigure:
     """Return the chart of a metric. If there are more runs than lines, it shows the best ones."""
-    pairs = [(name, entry) for name, entry in zip(names, metric.entries, strict=True) if entry is not None]
+    every = zip(comparison.runs, names, metric.entries, strict=True)
+    pairs = [(run, name, entry) for run, name, entry in every if entry is not None]
     if len(pairs) > MOST_LINES:
-        pairs.sort(key=lambda pair: pair[1].rank or len(pairs))
-    lines = [(name, entry.summary.meaning, entry.summary.curve) for name, entry in pairs]
-    return chart_across(comparison.runs, metric.name, lines, first)
+        pairs.sort(key=lambda pair: pair[2].rank or len(pairs))
+    series = [(run, name, entry.summary.meaning, entry.summary.curve) for run, name, entry in pairs]
+    failed = {run.id for run, failure in zip(comparison.runs, comparison.failures, strict=True) if failure}
+    return chart_across(comparison.runs, metric.name, series, first, failed)

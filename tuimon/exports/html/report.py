@@ -8,7 +8,7 @@ from typing import Any
 from tuimon.analysis.aligned_steps import step_name
 from tuimon.analysis.comparing import flat
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.analysis.run_states import critical_count, state_sign, state_words
+from tuimon.analysis.run_states import critical_count, failed_runs, state_sign, state_words
 from tuimon.analysis.words import setting_text
 from tuimon.exports import ranks, texts
 from tuimon.exports._shared import without_secrets
@@ -51,7 +51,7 @@ def as_html(snapshot: Snapshot, now: float, show_secrets: bool = False, samples:
     ]
     title = runs[0]["name"] if len(runs) == 1 else f"{len(runs)} runs"
     table = runs_columns(snapshot, now) if len(runs) > 1 else []
-    chart = main_chart(snapshot.runs) if len(runs) > 1 else None
+    chart = main_chart(snapshot.runs, failed_runs(snapshot.alerts)) if len(runs) > 1 else None
     return page("report.html", now, title=title, runs=runs, table=table, chart=chart)
 
 
