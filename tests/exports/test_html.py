@@ -337,6 +337,8 @@ def test_a_report_begins_with_all_runs_and_draws_each_point_of_short_curves() ->
     assert [name for _, name, _ in paths[::-1]] == [f"run{number}" for number in range(10)]
     assert len({classes for classes, *_ in paths}) == 10, "lines of one colour have different widths"
     assert all(path.count("l") == 199 and "v" not in path for *_, path in paths)
+    heads = re.findall(r">([^<]*)</th>", document[: document.index("</thead>")])
+    assert heads[:4] == ["run", "state", "step", "points"], "no column without a value, such as the total of steps"
     assert ">All runs<" not in report(snapshot_of({"reward": (range(9), [0.5] * 9)}), NOW)
     run = runs.runs[0]
     curve = next(slot for slot in live.slots(run, runs) if slot.group == "curves")

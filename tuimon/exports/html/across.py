@@ -56,7 +56,7 @@ def chart_across(
 
 def _chart_of_runs(runs: Sequence[Run], title: str, series: Sequence[Series], size: Size) -> ChartView:
     """Return the chart with a line for each run. Points are marked only in curves that have few."""
-    curves = [own for _, *own in series[:MOST_LINES]]
+    curves = [(label, meaning, curve) for _, label, meaning, curve in series[:MOST_LINES]]
     left = len(series) - len(curves)
     view = chart_of(runs[0], title, curves, size, Symbols.BRAILLE, left=left, label=lambda name: name)
     few = [curve.finite_count <= _FEW for *_, curve in curves if len(curve)]
