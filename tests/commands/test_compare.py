@@ -327,7 +327,7 @@ def test_a_sweep_has_the_effect_of_each_setting_but_not_of_seeds(
         (tmp_path / f"run{number}" / "config.json").write_text(json.dumps(settings))
     assert main(["compare", str(tmp_path)]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[2] == "Settings and reward: level ± error of otherwise equal runs"
+    assert lines[2] == "Settings and reward: level ± SE of otherwise equal runs"
     rates, batches, empty = lines[3:6]
     assert re.fullmatch(r"  learning_rate: 0.7260 ± \S+ at 5e-06 \(4 runs\), 0.4760 ± \S+ at 1e-06 \(4 runs\)", rates)
     assert re.fullmatch(r"  batch_size: 0.6260 ± \S+ at 256 \(4 runs\), 0.5760 ± \S+ at 64 \(4 runs\)", batches)
