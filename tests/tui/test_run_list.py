@@ -555,7 +555,9 @@ async def test_merged_seeds_are_seen_in_list_and_grid(tmp_path: Path) -> None:
     async with opened(tmp_path / "many", (100, 24)) as (app, pilot):
         await until(app, pilot, lambda s: "of 3" in s and app.snapshot.progress.caught_up)
         await pilot.press("r", "u")
-        await until(app, pilot, lambda s: "▸ ppo  3 runs  reward 1.700 ± 0.850" in s and "ppo ×3 1.800" in s)
+        await until(
+            app, pilot, lambda s: "▸ ppo  3 runs  reward 1.700 ± 0.4907 SE, SD 0.850" in s and "ppo ×3 1.800" in s
+        )
         await pilot.press("v")
         await until(app, pilot, lambda s: "seeds merged" in s and "ppo ×3 1.800" in s and "ppo_seed1" not in s)
         await pilot.press("u")

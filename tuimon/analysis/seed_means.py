@@ -20,14 +20,17 @@ import numpy as np
 from msgspec import Struct
 
 from tuimon.analysis.compared_metric import ComparedMetric
-from tuimon.analysis.comparing import MISSING, is_seed, seedless_name
+from tuimon.analysis.comparing import is_seed, seedless_name
 from tuimon.analysis.matched_runs import combined, matched_runs
 from tuimon.analysis.run_noise import Noise, chance_of, run_noise
+from tuimon.draw.numbers import format_value
 from tuimon.model.points import Floats, Steps
 from tuimon.text import clean
 
 _UNCERTAIN = 0.05
 """Probability with which noise alone is called a difference."""
+SEED_HEADS = ("n", "mean", "SD", "SE", "min", "max")
+"""Heads of the numbers of `seed_cells`."""
 
 
 class SeedMean(Struct, frozen=True):
@@ -215,7 +218,15 @@ def mean_rows(means: SeedMeans, labels: Sequence[str]) -> Iterator[MeanRow]:
             yield MeanRow(name_of_seeds(labels, group.healthy.runs), group.healthy, group, group.failed, without)
 
 
-def settings_of_group(means: SeedMeans, group: SeedGroup) -> tuple[tuple[str, Any], ...]:
-    """Return (name, value) of the settings that differ between the groups."""
-    pairs = zip(means.settings, group.settings, strict=True)
-    return tuple((name, value) for name, value in pairs if value is not None and value is not MISSING)
+def seed_title(means: SeedMeans, word: str) -> str:
+    """Return the heading of the table. word: what the steps of the runs count."""
+    metric = means.metric
+    until = f" up to {word} {means.step}" if means.step is not None else ""
+    return f"{clean(metric.name)}{until}: mean, SD and SE of the levels of runs that differ only in their seed"
+
+
+def seed_cells(row: MeanRow) -> list[str]:
+    """Return the numbers of a row in the order of SEED_HEADS, rounded."""
+    own = row.result
+    numbers = (own.mean, own.deviation, own.error, own.low, own.high)
+    return [str(len(own.runs)), *("-" if math.isnan(number) else format_value(number) for number in numbers)]
