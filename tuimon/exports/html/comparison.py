@@ -7,6 +7,7 @@ from typing import Any
 
 from tuimon.analysis.aligned_steps import common_step_name
 from tuimon.analysis.progress_inputs import progress_of
+from tuimon.analysis.seed_means import SEED_HEADS, mean_rows, seed_cells, seed_title
 from tuimon.analysis.words import setting_text
 from tuimon.exports.comparison import Comparison, MetricComparison, checkpoint_rows, last_values
 from tuimon.exports.html import page
@@ -47,6 +48,7 @@ def as_html(comparison: Comparison, now: float) -> str:
         speed=comparison.speed,
         limits=comparison.limits,
         effects=comparison.effects,
+        seeds=_seeds(comparison),
         runs=runs,
         steps=common_step_name(comparison.runs),
         failed=any(comparison.failures),
@@ -59,6 +61,19 @@ def as_html(comparison: Comparison, now: float) -> str:
         last=[(clean(m.name), last_values(m)) for m in metrics],
         checkpoints=checkpoint_rows(comparison, _LONGEST),
     )
+
+
+def _seeds(comparison: Comparison) -> dict[str, Any] | None:
+    means = comparison.seeds
+    if means is None:
+        return None
+    names = [clean(name) for name in means.settings]
+    rows = [
+        (row.name, seed_cells(row), [setting_text(value, _LONGEST) for value in row.group.settings], row.remark)
+        for row in mean_rows(means, comparison.labels)
+    ]
+    title = seed_title(means, common_step_name(comparison.runs))
+    return {"title": title, "heads": SEED_HEADS, "names": names, "rows": rows}
 
 
 def _texts(rows: Iterable[tuple[str, Iterable[Any]]]) -> list[tuple[str, list[str]]]:
