@@ -321,8 +321,11 @@ def test_charts_of_several_runs_merge_those_that_differ_only_in_their_seed() -> 
     collapse = Alert("divergence", "critical", 1, "reward", 3, "collapsed")
     runs = replace(runs, alerts=(collapse,))
     in_report = report(runs, NOW)
-    pages = in_report[: in_report.index('id="run-1"')], comparison(compare(runs.runs, alerts=runs.alerts), NOW)
-    for document in pages:
+    compared = compare(runs.runs, alerts=runs.alerts)
+    for document in (in_report[: in_report.index('id="run-1"')], comparison(compared, NOW)):
+        assert "run2 with 1 other seed" in compared.verdict
+        assert f"<strong>{compared.verdict}</strong>" in document, "a report begins with it, too"
+        assert ">Seeds<" in document
         labels = re.findall(r'<path class="curve series-\d" data-label="([^"]+)"', document)
         assert sorted(labels) == ["run0 ×2 ✗ 1", "run2 ×2 4"], "the mean"
         assert re.findall(r'<path class="behind fill-(dim-\d)"', document)[::-1] == ["dim-0", "dim-1"]

@@ -85,7 +85,7 @@ def test_many_runs_are_merged_by_their_seeds_rather_than_left_out(tmp_path: Path
     drawing = text(overview(runs, listing, False, SIZE, FrameCache()))
     assert all(label in drawing for label in ("grpo ×4 1", "dapo ×4 1", "gspo ×4 ✗ 1"))
     legend = [role for label, role in overview(runs, listing, False, SIZE, FrameCache())[0] if "×4" in label]
-    assert len(set(legend)) == 3, "runs 3, 7 and 11 have the same colour in the list"
+    assert len(set(legend)) == 3, "the first runs of two groups have the same colour in the list"
     assert "not drawn" not in drawing
     assert "gspo ×4 ✗: 1 of 4 not healthy" in drawing
 

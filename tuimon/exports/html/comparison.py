@@ -44,11 +44,7 @@ def as_html(comparison: Comparison, now: float) -> str:
         "comparison.html",
         now,
         title=f"Comparison of {len(names)} runs",
-        verdict=comparison.verdict,
-        speed=comparison.speed,
-        limits=comparison.limits,
-        effects=comparison.effects,
-        seeds=_seeds(comparison),
+        **verdict_of(comparison),
         runs=runs,
         steps=common_step_name(comparison.runs),
         failed=any(comparison.failures),
@@ -61,6 +57,17 @@ def as_html(comparison: Comparison, now: float) -> str:
         last=[(clean(m.name), last_values(m)) for m in metrics],
         checkpoints=checkpoint_rows(comparison, _LONGEST),
     )
+
+
+def verdict_of(comparison: Comparison) -> dict[str, Any]:
+    """Return the values of the template verdict.html: the first sentences, and the effects of settings and seeds."""
+    return {
+        "verdict": comparison.verdict,
+        "speed": comparison.speed,
+        "limits": comparison.limits,
+        "effects": comparison.effects,
+        "seeds": _seeds(comparison),
+    }
 
 
 def _seeds(comparison: Comparison) -> dict[str, Any] | None:
