@@ -13,7 +13,8 @@ import pytest
 
 from tuimon.analysis.compared_metric import ComparedMetric, compared_metric
 from tuimon.analysis.level import Level
-from tuimon.analysis.seed_means import best_of_seeds
+from tuimon.analysis.run_noise import chance_of, run_noise
+from tuimon.analysis.seed_means import SeedMeans, mean_rows, seed_means
 from tuimon.analysis.verdict import verdict
 from tuimon.store import Curve
 from tuimon.vocabulary import classify
@@ -31,18 +32,25 @@ def results(gap: float, spread: float = 0.01) -> list[float]:
     return [1.5 + gap * (lr > 2e-6) - 0.2 * (beta > 0.05) + spread * (seed - 2) for lr, beta, seed in CELLS]
 
 
+def best(means: SeedMeans | None) -> tuple[tuple[int, ...], tuple[int, ...], float, float, bool, str]:
+    """Return the runs of the best two groups, and their difference."""
+    assert means is not None
+    first, second = (group.every for group in means.groups[:2])
+    difference = means.difference(first, second)
+    return first.runs, second.runs, difference.value, difference.error, difference.is_beyond_noise, difference.noise
+
+
 def test_the_best_settings_are_named_with_the_error_of_the_means() -> None:
     metric = of_levels("reward", results(0.1))
-    means = best_of_seeds(metric, SETTINGS)
+    means = seed_means(metric, SETTINGS)
+    noise = 0.01 * math.sqrt(2 / 3)
+    assert best(means) == ((6, 7, 8), (0, 1, 2), pytest.approx(0.1), pytest.approx(noise), True, "own")
     assert means is not None
-    assert (means.best, means.next, means.groups, means.step) == ((6, 7, 8), (0, 1, 2), 4, None)
-    assert means.difference == pytest.approx(0.1)
-    noise = math.sqrt(sum(float(np.var((-0.01, 0, 0.01))) * 3 for _ in range(4)) / 8)
-    assert means.error == pytest.approx(noise * math.sqrt(2 / 3))
+    assert (len(means.groups), means.step, means.settings) == (4, None, ("lr", "beta"))
     sentence = verdict(NAMES, [metric], SETTINGS)  # type: ignore[arg-type]
     assert re.sub(r"0\.10+ ", "0.1 ", sentence) == (
         "lr3e-06_b0.01 (3 seeds) is ahead of lr1e-06_b0.01 (3 seeds), the next of 4 combinations of settings:"
-        " mean reward +0.1 ± 0.00816; lr 3 times higher"
+        " mean reward +0.1 ± 0.00816 SE; lr 3 times higher"
     )
     loss = of_levels("eval/loss", [-value for value in results(0.1)])
     assert verdict([f"run{i}" for i in range(12)], [loss], SETTINGS).startswith(  # type: ignore[arg-type]
@@ -55,32 +63,126 @@ def test_seeds_that_differ_as_much_explain_a_difference() -> None:
     sentence = verdict(NAMES, [of_levels("reward", results(0.01))], SETTINGS)  # type: ignore[arg-type]
     assert sentence == (
         "No combination of settings is ahead: mean reward of lr3e-06_b0.01 (3 seeds) and lr1e-06_b0.01 (3 seeds)"
-        " differs by 0.0100 ± 0.00816, which noise explains"
+        " differs by 0.0100 ± 0.00816 SE, which noise explains"
     )
-    noisy = best_of_seeds(of_levels("reward", results(0.1), error=0.1), SETTINGS)
-    assert noisy is not None
-    assert noisy.error == pytest.approx(0.1 * math.sqrt(2 / 3)), "the curves have more noise than the seeds"
-    assert not noisy.is_beyond_noise
+    *_, error, is_beyond, _ = best(seed_means(of_levels("reward", results(0.1), error=0.1), SETTINGS))
+    assert error == pytest.approx(0.1 * math.sqrt(2 / 3)), "the curves have more noise than the seeds"
+    assert not is_beyond
+
+
+METHODS = {
+    "dapo": (0.7372, 0.7714, 0.7248, 0.7551),
+    "gspo": (0.7016, 0.6769, 0.7172, 0.6905),
+    "grpo": (0.6689, 0.7104, 0.0214, 0.7258),
+}
+"""Levels of three methods with four seeds. The third seed of grpo collapses."""
+
+
+def methods(seeds: int, names: Sequence[str] = tuple(METHODS)) -> tuple[list[str], ComparedMetric, Any, list[str]]:
+    """Return labels, levels, settings and failures of the first seeds of each method."""
+    runs = [(name, seed) for name in names for seed in range(seeds)]
+    metric = of_levels("reward", [METHODS[name][seed] for name, seed in runs])
+    settings = [("method", tuple(name for name, _ in runs)), ("seed", tuple(seed for _, seed in runs))]
+    return (
+        [f"{name}_s{seed}" for name, seed in runs],
+        metric,
+        settings,
+        ["collapsed" * (r == ("grpo", 2)) for r in runs],
+    )
+
+
+def test_a_collapsed_seed_of_another_group_is_no_noise_of_two_healthy_ones() -> None:
+    labels, metric, settings, failures = methods(4)
+    dapo, gspo = np.array(METHODS["dapo"]), np.array(METHODS["gspo"])
+    error = math.sqrt(dapo.var(ddof=1) / 4 + gspo.var(ddof=1) / 4)
+    means = seed_means(metric, settings, (), failures)
+    gap = pytest.approx(dapo.mean() - gspo.mean())
+    assert best(means) == ((0, 1, 2, 3), (4, 5, 6, 7), gap, pytest.approx(error), True, "own")
+    alone = methods(4, ("dapo", "gspo"))
+    assert best(seed_means(*alone[1:3]))[2:] == best(means)[2:], "a third method changes nothing"
+    assert verdict(labels, [metric], settings, failures=failures) == (
+        "dapo (4 seeds) is ahead of gspo (4 seeds), the next of 3 combinations of settings: mean reward +0.0506 ±"
+        " 0.0133 SE; method dapo instead of gspo; grpo (4 seeds): mean 0.5316 with grpo_s2 (collapsed), 0.7017 without,"
+        " which is 0.0454 ± 0.0198 SE worse than dapo (4 seeds): noise explains this"
+    )
+    assert means is not None
+    rows = [(r.name, len(r.result.runs), r.result.mean, r.result.error, r.remark) for r in mean_rows(means, labels)][2:]
+    grpo = np.array(METHODS["grpo"])
+    rest = grpo[[0, 1, 3]]
+    error, error_of_rest = (pytest.approx(own.std(ddof=1) / math.sqrt(len(own))) for own in (grpo, rest))
+    assert rows == [
+        ("grpo (4 seeds)", 4, pytest.approx(grpo.mean()), error, "with grpo_s2, not healthy"),
+        ("grpo (3 seeds)", 3, pytest.approx(rest.mean()), error_of_rest, "without grpo_s2"),
+    ]
+
+
+def test_groups_of_two_have_the_noise_of_the_healthy_runs_of_all_groups() -> None:
+    runs = [(name, seed) for name in METHODS for seed in (1, 2)]
+    labels = [f"{name}_s{seed}" for name, seed in runs]
+    metric = of_levels("reward", [METHODS[name][seed] for name, seed in runs])
+    settings: Any = [("method", [name for name, _ in runs]), ("seed", [seed for _, seed in runs])]
+    failures = ["collapsed" * (run == ("grpo", 2)) for run in runs]
+    pooled = math.sqrt((np.var(METHODS["dapo"][1:3]) * 2 + np.var(METHODS["gspo"][1:3]) * 2) / 2)
+    *_, error, is_beyond, noise = best(seed_means(metric, settings, (), failures))
+    assert (error, is_beyond, noise) == (pytest.approx(pooled), False, "pooled")
+    sentence = verdict(labels, [metric], settings, failures=failures)
+    assert "SE (pooled noise, without grpo_s2), which noise explains; grpo (2 seeds): mean 0.3659 with" in sentence
+    without = seed_means(metric, settings)
+    assert best(without)[3] > 5 * error, "a collapse that no alert reports is noise"
+    own = best(seed_means(of_levels("reward", [0.75, 0.76, 0.70, 0.71, 0.69, 0.02]), settings[:2], (), failures))
+    assert own[4] is True
+    last = seed_means(
+        of_levels("reward", [0.75, 0.76, 0.69, 0.02]), [(k, v[2:]) for k, v in settings], (), failures[2:]
+    )
+    assert best(last)[4] is False, "a group of two of which one collapsed has its own deviation"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "deviations"), [((4, 4), (1, 3)), ((3, 3, 3), (1, 3, 1)), ((4, 2), (1, 1)), ((2, 2), (1, 1))]
+)
+def test_noise_is_called_a_difference_in_at_most_about_5_percent(
+    sizes: tuple[int, ...], deviations: tuple[float, ...]
+) -> None:
+    chance, found = np.random.default_rng(1), 0
+    cells = np.repeat(np.arange(len(sizes)), sizes)
+    weights = (cells == 0) / sizes[0] - (cells == 1) / sizes[1]
+    for _ in range(1000):
+        results = chance.normal(size=len(cells)) * np.array(deviations)[cells]
+        error, freedom = run_noise(results, cells, np.full(len(cells), math.nan)).error(weights)
+        found += chance_of(float(weights @ results) / error, freedom) < 0.05
+    assert 20 < found < 70
+
+
+def test_chances_are_those_of_students_distribution() -> None:
+    """Quantiles of tables; with two degrees of freedom the probability is 1 - t / sqrt(2 + t^2)."""
+    for ratio, freedom in ((12.7062, 1), (4.30265, 2), (2.22814, 10), (1.98397, 100), (1.95996, math.inf)):
+        assert chance_of(ratio, min(freedom, 10**6)) == pytest.approx(0.05, rel=1e-4)
+    for ratio in (0.0, 0.1, 1.0, -7.0, 300.0):
+        assert chance_of(ratio, 2) == pytest.approx(1 - abs(ratio) / math.sqrt(2 + ratio**2), rel=1e-6)
+    assert chance_of(math.nan, 5) == 1
 
 
 def test_runs_without_equal_settings_and_seeds_are_compared_one_by_one() -> None:
     metric = of_levels("reward", results(0.1))
-    assert best_of_seeds(metric, SETTINGS[:2]) is None, "without seeds equal settings do not explain themselves"
-    assert best_of_seeds(metric, SETTINGS[2:]) is None, "all runs are one group"
-    assert best_of_seeds(metric, [("lr", [*range(12)]), ("seed", [*range(12)])]) is None
+    assert seed_means(metric, SETTINGS[:2]) is None, "without seeds equal settings do not explain themselves"
+    assert seed_means(metric, [("lr", [*range(12)]), ("seed", [*range(12)])]) is None
+    one_group = seed_means(metric, SETTINGS[2:])
+    assert one_group is not None
+    assert len(one_group.groups) == 1
+    assert not verdict(NAMES, [metric], SETTINGS[2:]).startswith("No combination")  # type: ignore[arg-type]
 
 
 def test_runs_of_different_projects_are_no_seeds_of_each_other() -> None:
     metric = of_levels("eval/loss", (0.675, 0.7, 0.704))
     settings = [("batch_size", (16, 16, 32)), ("seed", (1, 2, 1))]
     names = ("sft/run18", "grpo/run18", "sft/run04")
-    assert best_of_seeds(metric, settings, ("sft", "grpo", "sft")) is None
+    assert seed_means(metric, settings, ("sft", "grpo", "sft")) is None
     assert verdict(names, [metric], settings, "step", ("sft", "grpo", "sft")).startswith(
         "sft/run18 is ahead of grpo/run18, the next of 3 runs: loss (val) -0.02"
     )
-    means = best_of_seeds(of_levels("reward", results(0.1)), SETTINGS, ["a", "b"] * 6)
+    means = seed_means(of_levels("reward", results(0.1)), SETTINGS, ["a", "b"] * 6)
     assert means is not None
-    assert means.groups == 8
+    assert len(means.groups) == 8
 
 
 def test_all_levels_are_taken_up_to_the_step_that_all_runs_have_reached() -> None:
@@ -89,7 +191,8 @@ def test_all_levels_are_taken_up_to_the_step_that_all_runs_have_reached() -> Non
         for rate, end in ((1.0, 200), (1.0, 200), (1.5, 120), (1.5, 200))
     ]
     metric = compared_metric("reward", classify("reward"), curves)
-    means = best_of_seeds(metric, [("lr", (1, 1, 2, 2)), ("seed", (1, 2, 1, 2))])
+    means = seed_means(metric, [("lr", (1, 1, 2, 2)), ("seed", (1, 2, 1, 2))])
     assert means is not None
-    assert (means.best, means.step) == ((2, 3), 119)
-    assert means.difference == pytest.approx(0.5 * np.arange(108, 120).mean())
+    assert means.step == 119
+    first, _, difference, *_ = best(means)
+    assert (first, difference) == ((2, 3), pytest.approx(0.5 * np.arange(108, 120).mean()))

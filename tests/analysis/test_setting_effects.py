@@ -90,7 +90,10 @@ def test_levels_and_errors_are_those_of_least_squares_with_a_column_for_each_blo
     by_name = {effect.name: effect for effect in setting_effects(settings, results.tolist(), errors=errors.tolist())}
     groups = [[i for i, run in enumerate(runs) if run == cell] for cell in sorted(set(runs))]
     squares = sum(float(np.square(results[own] - results[own].mean()).sum()) for own in groups)
-    noise = np.maximum(errors, math.sqrt(squares / (len(runs) - len(groups))))
+    noise = np.full(len(runs), math.sqrt(squares / (len(runs) - len(groups))))
+    for own in (own for own in groups if len(own) >= 3):
+        noise[own] = results[own].std(ddof=1)
+    noise = np.maximum(errors, noise)
     for position, name in enumerate("abc"):
         others = [run[:position] + run[position + 1 :] for run in runs]
         own = [run[position] for run in runs]
@@ -151,6 +154,23 @@ def test_settings_that_vary_together_are_named(errors: tuple[float, ...]) -> Non
         "noise": set(),
     }, "half of a grid: each setting is the combination of the two others"
     assert effects[0].name == "noise", "settings that vary together are the last"
+
+
+def test_a_collapsed_run_does_not_hide_the_difference_of_two_other_values() -> None:
+    """Also if it is the worst value that no difference to is beyond noise."""
+    methods = tuple(name for name in ("dapo", "gspo", "grpo") for _ in range(4))
+    results = [0.7372, 0.7714, 0.7248, 0.7551, 0.7016, 0.6769, 0.7172, 0.6905, 0.6689, 0.7104, 0.0214, 0.7258]
+    failed = [result < 0.1 for result in results]
+    [effect] = setting_effects([("method", methods), ("seed", (0, 1, 2, 3) * 3)], results, failed=failed)
+    assert effect.line == (
+        "method: 0.7471 ± 0.0102 at dapo (4 runs), 0.6965 ± 0.00854 at gspo (4 runs), 0.5316 ± 0.1705 at grpo (4 runs)"
+    )
+    assert effect.lead is not None
+    assert effect.lead.error == pytest.approx(math.hypot(0.0102, 0.00854), rel=1e-2)
+    assert effect.lead.is_beyond_noise
+    both = [("method", methods), ("clip", tuple(0.28 if name == "dapo" else 0.2 for name in methods))]
+    errors = {effect.name: effect.values[0].error for effect in setting_effects(both, results, failed=failed)}
+    assert errors["clip"] == pytest.approx(0.0102, rel=1e-2), "each value has its own noise"
 
 
 def test_a_search_at_random_separates_settings_by_chance_only() -> None:

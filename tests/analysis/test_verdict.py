@@ -29,26 +29,26 @@ def _metric(name: str, *levels: float, error: float = 0.05) -> ComparedMetric:
         (
             [_metric("train/reward", 1.0, 0.5), _metric("train/kl", 1.7, 0.1), _metric("train/learning_rate", 1, 0.1)],
             [("optim.learning_rate", (1e-3, 1e-4)), ("output_dir", ("/a", "/b"))],
-            "lr1e-3 is ahead: reward +0.5000 ± 0.0707 (10 points each); KL to reference 17 times higher;"
+            "lr1e-3 is ahead: reward +0.5000 ± 0.0707 SE (10 points each); KL to reference 17 times higher;"
             " optim.learning_rate 10 times higher",
         ),
-        ([_metric("train/reward", 0.5, 1.0)], [], "lr1e-4 is ahead: reward +0.5000 ± 0.0707 (10 points each)"),
+        ([_metric("train/reward", 0.5, 1.0)], [], "lr1e-4 is ahead: reward +0.5000 ± 0.0707 SE (10 points each)"),
         (
             [_metric("train/reward", 1.0, 0.5)],
             [("train.seed", (1, 2))],
-            "lr1e-3 is ahead: reward +0.5000 ± 0.0707 (10 points each); train.seed 1 instead of 2",
+            "lr1e-3 is ahead: reward +0.5000 ± 0.0707 SE (10 points each); train.seed 1 instead of 2",
         ),
-        ([_metric("eval/loss", 0.5, 1.0)], [], "lr1e-3 is ahead: loss (val) -0.5000 ± 0.0707 (10 points each)"),
+        ([_metric("eval/loss", 0.5, 1.0)], [], "lr1e-3 is ahead: loss (val) -0.5000 ± 0.0707 SE (10 points each)"),
         (
             [_metric("train/reward", 0.5, 0.52)],
             [("seed", (1, 2))],
-            "No run is ahead: reward of lr1e-4 and lr1e-3 differs by 0.0200 ± 0.0707 (10 points each), which noise"
+            "No run is ahead: reward of lr1e-4 and lr1e-3 differs by 0.0200 ± 0.0707 SE (10 points each), which noise"
             " explains",
         ),
         (
             [_metric("train/reward", 0.2, 1.0, 0.5)],
             [("loss_type", ("grpo", "dapo", "grpo"))],
-            "lr1e-4 is ahead of lr1e-5, the next of 3 runs: reward +0.5000 ± 0.0707 (10 points each); loss_type dapo"
+            "lr1e-4 is ahead of lr1e-5, the next of 3 runs: reward +0.5000 ± 0.0707 SE (10 points each); loss_type dapo"
             " instead of grpo",
         ),
         ([_metric("train/reward", 0.5, 0.5)], [], "No run is ahead: reward of lr1e-3 and lr1e-4 is 0.5000"),

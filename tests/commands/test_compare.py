@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import itertools
 import json
 import math
@@ -130,6 +131,57 @@ def test_a_run_with_a_failure_has_a_remark(tmp_path: Path) -> None:
     shown = ["".join(text for text, _ in row) for row in table]
     assert failure in shown[0]
     assert any(row.split()[:4] == ["remark", "loss", "is", "NaN"] for row in shown)
+
+
+def test_the_seeds_of_each_method_are_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Text, JSON, CSV, LaTeX, HTML and the screen have the same rows; the third seed of grpo is NaN after step 30."""
+    levels = {"dapo": (0.70, 0.74, 0.75), "a_b&c": (0.60, 0.62, 0.61), "grpo": (0.50, 0.52, 0.10)}
+    for method, values in levels.items():
+        for seed, value in enumerate(values):
+            run = tmp_path / "runs" / f"{method}_s{seed}"
+            run.mkdir(parents=True)
+            failed = (method, seed) == ("grpo", 2)
+            points = (
+                {"step": step, "reward": value, "loss": math.nan if failed and step > 30 else 1 / (1 + step)}
+                for step in range(60)
+            )
+            (run / "metrics.jsonl").write_text("".join(json.dumps(point) + "\n" for point in points))
+            (run / "config.json").write_text(json.dumps({"method": method, "seed": seed}))
+    snapshot = open_run(tmp_path / "runs")
+    comparison = compare(snapshot.runs, {"reward"}, alerts=snapshot.alerts)
+    document = json.loads(as_json(comparison, LONG_AFTER))
+    jsonschema.validate(document, json.loads(schema_text("compare")))
+    rows = document["seeds"]["rows"]
+    for row, (name, own) in zip(rows, (*levels.items(), ("grpo", (0.50, 0.52))), strict=True):
+        assert (row["name"].split()[0], row["n"], row["settings"]) == (name, len(own), {"method": name})
+        assert (row["min"], row["max"]) == pytest.approx((min(own), max(own)))
+        deviation = statistics.stdev(own)
+        expected = statistics.mean(own), deviation, deviation / math.sqrt(len(own))
+        assert (row["mean"], row["sd"], row["se"]) == pytest.approx(expected)
+    assert ([row["not_healthy"] for row in rows], rows[3]["left_out"]) == ([[], [], ["grpo_s2"], []], ["grpo_s2"])
+    lines = list(as_text(comparison, LONG_AFTER, 100))
+    start = lines.index("reward: mean, SD and SE of the levels of runs that differ only in their seed")
+    assert lines[start + 1].split() == ["runs", "n", "mean", "SD", "SE", "min", "max", "method"]
+    dapo = ["dapo", "(3", "seeds)", "3", "0.7300", "0.0265", "0.0153", "0.7000", "0.7500"]
+    assert lines[start + 2].split() == [*dapo, "dapo"]
+    assert lines[start + 5].split()[-3:] == ["grpo", "without", "grpo_s2"]
+    table = comparison_table(snapshot.runs, LONG_AFTER, Symbols.BRAILLE, 0, 0, "", comparison.failures)
+    shown = ["".join(text for text, _ in row).split() for row in table]
+    assert dapo in shown
+    assert "<td>without grpo_s2</td>" in as_html(comparison, LONG_AFTER)
+    arguments = ["compare", str(tmp_path / "runs"), "--metric", "reward", "--table"]
+    assert main([*arguments, str(tmp_path / "t.csv")]) == 0
+    written = list(csv.DictReader((tmp_path / "t.csv").read_text().splitlines()))
+    assert [float(row["mean"]) for row in written] == [row["mean"] for row in rows], "every digit"
+    assert [(row["name"], row["method"], row["n"], row["left_out"]) for row in written[2:]] == [
+        ("grpo", "grpo", "3", ""),
+        ("grpo", "grpo", "2", "grpo_s2"),
+    ]
+    assert main([*arguments, str(tmp_path / "t.tex")]) == 0
+    latex = (tmp_path / "t.tex").read_text().splitlines()
+    assert r"a\_b\&c & $3$ & $0.6100$ & $0.0100$ & $0.00577$ & $0.6000$ & $0.6200$ \\" in latex
+    assert main([*arguments, str(tmp_path / "t.md")]) == 2
+    assert "Suffixes: .csv, .tex." in capsys.readouterr().err
 
 
 def test_units_of_metrics(tmp_path: Path) -> None:
@@ -327,7 +379,7 @@ def test_a_sweep_has_the_effect_of_each_setting_but_not_of_seeds(
         (tmp_path / f"run{number}" / "config.json").write_text(json.dumps(settings))
     assert main(["compare", str(tmp_path)]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[2] == "Settings and reward: level ± error of otherwise equal runs"
+    assert lines[2] == "Settings and reward: level ± SE of otherwise equal runs"
     rates, batches, empty = lines[3:6]
     assert re.fullmatch(r"  learning_rate: 0.7260 ± \S+ at 5e-06 \(4 runs\), 0.4760 ± \S+ at 1e-06 \(4 runs\)", rates)
     assert re.fullmatch(r"  batch_size: 0.6260 ± \S+ at 256 \(4 runs\), 0.5760 ± \S+ at 64 \(4 runs\)", batches)

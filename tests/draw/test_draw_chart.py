@@ -41,6 +41,24 @@ def picture(view: ChartView, width: int, height: int, symbols: Symbols = Symbols
     return "\n" + draw.text_chart(view, Size(width, height), symbols) + "\n"
 
 
+def test_areas_behind_the_lines_share_the_cells_that_they_both_cover() -> None:
+    low, half, full = (np.full(64, value) for value in (0.0, 0.5, 1.0))
+    bands = [
+        Line("", role, Envelope(low, top, low, top, low), filled=True, behind=True)
+        for role, top in ((Role.DIM_0, full), (Role.DIM_1, half))
+    ]
+    rows = draw.render(chart(*bands), Size(40, 12), Symbols.BRAILLE)[1:9]
+    seen = ["".join(sorted({str(role) for text, role in row if role in (Role.DIM_0, Role.DIM_1)})) for row in rows]
+    assert seen == ["dim-0"] * 4 + ["dim-0", "dim-1"] * 2
+
+
+def test_a_table_that_does_not_fit_says_how_many_rows_are_left_out() -> None:
+    table: Rows = tuple(((f"run{number}", Role.TEXT),) for number in range(12))
+    for height, last in ((30, "  … 3 more rows"), (45, "run11")):
+        view = chart(Line("", RED, envelope([0, 1])), table=table)
+        assert draw.text_chart(view, Size(40, height)).splitlines()[-1].rstrip() == last
+
+
 def test_a_curve_in_braille() -> None:
     wave = envelope(np.cos(np.arange(64) / 64 * 4 * np.pi))
     assert (

@@ -128,17 +128,17 @@ def test_a_picture_of_several_runs_has_a_chart_per_metric_and_a_curve_per_run(tm
     _runs_with_validation(tmp_path)
     runs = open_run(tmp_path).runs
     (chart,) = pictures_across(runs, lambda name: name == "eval_loss")
-    assert (chart.title, chart.y_label, chart.x_label) == ("eval_loss", "eval_loss", "step")
+    assert (chart.title, chart.y_label, chart.x_label) == ("", "eval_loss", "step"), "the metric is named once"
     assert [line.label for line in chart.series] == ["sft-lr0", "sft-lr1", "sft-lr2"], "names are not cut"
     for run, line in zip(runs, chart.series, strict=True):
         assert line.curve.values.tolist() == run.curve("eval_loss").values.tolist()
     both = list(pictures_across(runs, lambda name: True))
-    assert [(chart.title, len(chart.series)) for chart in both] == [("loss", 3), ("eval_loss", 3)]
+    assert [(chart.y_label, len(chart.series)) for chart in both] == [("loss", 3), ("eval_loss", 3)]
     ((name, alone),) = pictures_of(runs[0], lambda name: name == "eval_loss")
     assert (name, len(alone)) == ("eval_loss", 1), "the training loss was not asked for"
     kl = [run for run in open_run(EXPORTS).runs if "grpo" in run.name]
     (chart,) = pictures_across(kl, lambda name: name == "train_history/kl")
-    assert (chart.title, chart.y_label) == ("kl", "kl (nats)")
+    assert chart.y_label == "kl (nats)"
 
 
 def test_a_run_has_its_colour_in_all_charts_and_a_lone_curve_is_named(tmp_path: Path) -> None:
@@ -146,9 +146,39 @@ def test_a_run_has_its_colour_in_all_charts_and_a_lone_curve_is_named(tmp_path: 
         (tmp_path / name).mkdir()
         rows = [{"step": s, **dict.fromkeys(metrics, s / 7)} for s in range(5)]
         (tmp_path / name / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    charts = {chart.title: chart for chart in pictures_across(open_run(tmp_path).runs, lambda name: True)}
-    assert [line.position for line in charts["kl"].series] == [0, 1]
-    assert [line.position for line in charts["reward, b"].series] == [1]
+    charts = {chart.y_label: chart for chart in pictures_across(open_run(tmp_path).runs, lambda name: True)}
+    assert [line.position for line in charts["kl (nats)"].series] == [0, 1]
+    assert [line.position for line in charts["reward"].series] == [1]
+    assert (charts["kl (nats)"].title, charts["reward"].title) == ("", "b")
+
+
+def test_seeds_are_their_mean_in_a_band_and_notes_are_lines_at_their_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    for seed, last in ((0, 1.0), (1, 4.0), (2, 7.0)):
+        (tmp_path / "runs" / f"ppo_seed{seed}").mkdir(parents=True)
+        rows = [{"step": step, "reward": last * step / 10} for step in range(11)]
+        (tmp_path / "runs" / f"ppo_seed{seed}" / "metrics.jsonl").write_text(
+            "".join(json.dumps(r) + "\n" for r in rows)
+        )
+    assert main(["note", str(tmp_path / "runs" / "ppo_seed1"), "lr lowered", "--step", "5"]) == 0
+    (picture,) = pictures_across(open_run(tmp_path / "runs").runs, lambda name: True, seeds=True)
+    axes = figure_class()().add_subplot()
+    draw_chart(axes, picture, 0.0)
+    mean, note = axes.get_lines()
+    x, y = (np.asarray(values, float) for values in mean.get_data())
+    assert y == pytest.approx(np.interp(x, [0, 10], [0, 4]), abs=0.01), "the mean, at each step"
+    assert np.ptp(axes.collections[0].get_paths()[0].vertices[:, 1]) == pytest.approx(7.0), "from lowest to highest"
+    assert (list(note.get_xdata()), axes.texts[0].get_text()) == ([5, 5], "lr lowered")
+    legend = axes.get_legend()
+    assert (legend.get_title().get_text(), legend.get_texts()[0].get_text()) == (
+        "seeds: mean, area min to max",
+        "ppo ×3",
+    )
+    export(tmp_path / "runs", tmp_path / "seeds.svg", "--seeds", "--metric", "reward")
+    export(tmp_path / "runs", tmp_path / "points.csv", "--seeds", expect=2)
+    export(tmp_path / "runs" / "ppo_seed0", tmp_path / "one.png", "--seeds", expect=2)
 
 
 def test_curves_are_smoothed_only_if_asked_for_and_few_points_are_marked(tmp_path: Path) -> None:

@@ -22,9 +22,11 @@ from support.pages import HOSTILE, NOW, pages, write_hostile
 
 from tuimon.commands import main
 from tuimon.exports.comparison import compare
+from tuimon.exports.html import live
 from tuimon.exports.html.comparison import as_html as comparison
 from tuimon.exports.html.plot import GRID, plot_of, sparkline
 from tuimon.exports.html.report import as_html as report
+from tuimon.model.alerts import Alert
 from tuimon.model.views import Axis, ChartView, Envelope, Line, Mark, Role
 from tuimon.monitor.local import open_run
 from tuimon.store import Curve
@@ -312,6 +314,24 @@ def test_the_commands_write_a_file_once(tmp_path: Path, capsys: pytest.CaptureFi
     parse(capsys.readouterr().out)
 
 
+def test_charts_of_several_runs_merge_those_that_differ_only_in_their_seed() -> None:
+    configs = [{"algo": algo, "seed": seed} for algo in ("ppo", "sac") for seed in range(2)]
+    values = ([0.0] * 9, [2.0] * 9, [4.0] * 9, [4.0] * 9)
+    runs = snapshot_of(*({"reward": (range(9), own)} for own in values), configs=configs)
+    collapse = Alert("divergence", "critical", 1, "reward", 3, "collapsed")
+    runs = replace(runs, alerts=(collapse,))
+    in_report = report(runs, NOW)
+    compared = compare(runs.runs, alerts=runs.alerts)
+    for document in (in_report[: in_report.index('id="run-1"')], comparison(compared, NOW)):
+        assert "run2 with 1 other seed" in compared.verdict
+        assert f"<strong>{compared.verdict}</strong>" in document, "a report begins with it, too"
+        assert ">Seeds<" in document
+        labels = re.findall(r'<path class="curve series-\d" data-label="([^"]+)"', document)
+        assert sorted(labels) == ["run0 ×2 ✗ 1", "run2 ×2 4"], "the mean"
+        assert re.findall(r'<path class="behind fill-(dim-\d)"', document)[::-1] == ["dim-0", "dim-1"]
+        assert "run0 ×2 ✗: 1 of 2 not healthy, seeds: mean, area min to max" in document
+
+
 def test_a_report_begins_with_all_runs_and_draws_each_point_of_short_curves() -> None:
     runs = snapshot_of(*({"reward": (range(200), [number + step % 2 for step in range(200)])} for number in range(10)))
     document = report(runs, NOW)
@@ -320,4 +340,9 @@ def test_a_report_begins_with_all_runs_and_draws_each_point_of_short_curves() ->
     assert [name for _, name, _ in paths[::-1]] == [f"run{number}" for number in range(10)]
     assert len({classes for classes, *_ in paths}) == 10, "lines of one colour have different widths"
     assert all(path.count("l") == 199 and "v" not in path for *_, path in paths)
+    heads = re.findall(r">([^<]*)</th>", document[: document.index("</thead>")])
+    assert heads[:4] == ["run", "state", "step", "points"], "no column without a value, such as the total of steps"
     assert ">All runs<" not in report(snapshot_of({"reward": (range(9), [0.5] * 9)}), NOW)
+    run = runs.runs[0]
+    curve = next(slot for slot in live.slots(run, runs) if slot.group == "curves")
+    assert 'd="' + re.findall(r' d="(M[^"]+)"', live.draw(curve, run, runs, NOW))[0] in document, "live, too"

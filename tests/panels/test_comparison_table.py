@@ -175,7 +175,9 @@ async def test_marked_runs_are_compared_by_a_key(tmp_path: Path) -> None:
         await until(app, pilot, lambda s: "of 3" in s and app.snapshot.progress.caught_up)
         await pilot.press("d")
         await until(app, pilot, lambda s: "Nothing to compare with: in the run list (r)" in s)
-        await pilot.press("r", "g", "down", "B", "down", "space", "d")
+        await pilot.press("r", "d")
+        await until(app, pilot, lambda s: "Nothing to compare with: space marks a run, A all of them" in s)
+        await pilot.press("g", "down", "B", "down", "space", "d")
         shown = await until(app, pilot, lambda s: "Settings that differ" in s and "optim.lr" in s)
         [settings] = [line for line in shown.splitlines() if line.strip().startswith("optim.lr")]
         assert settings.split()[1:] == ["0.002", "0.003"], "the base first"

@@ -15,7 +15,7 @@ from support.programs import write
 
 from tuimon.draw import render, text_chart
 from tuimon.draw.numbers import format_exact
-from tuimon.model.views import ChartView, Role, Size, Symbols
+from tuimon.model.views import DIM_ROLES, SERIES_ROLES, ChartView, Role, Size, Symbols
 from tuimon.monitor.local import open_run
 from tuimon.panels import DEFAULTS, ChartOptions, CurvePanel, distinct_markers, metric_panel, overlay_lines
 from tuimon.panels._charts.overlay_legend import wrapped_legend
@@ -149,6 +149,24 @@ def test_seeds_are_one_line_of_their_mean_in_an_area_from_lowest_to_highest(tmp_
     assert "seeds: mean, area min to max" in view.note
     alone = chart(runs["ppo_seed1"], overlay_options(runs["ppo_seed1"], among=among, grouped=True))
     assert len(alone.lines) == 2, "the seeds of the run that is shown, when nothing is marked"
+
+
+def test_merged_seeds_say_which_of_them_are_not_healthy(tmp_path: Path) -> None:
+    for algo in ("ppo", "sac"):
+        for seed in range(2):
+            logged(tmp_path, f"{algo}_seed{seed}", {0: 1.0, 10: seed}, algo=algo, seed=seed)
+    runs = runs_below(tmp_path)
+    every = tuple(runs.values())
+    failed = {runs["ppo_seed1"].id}
+    lines = overlay_lines(every, every, True, Symbols.BRAILLE, failed=failed)
+    view = chart(every[0], replace(DEFAULTS, overlay=lines, fullscreen=True))
+    areas = {line.role for line in view.lines if line.filled}
+    assert areas == {DIM_ROLES[SERIES_ROLES.index(line.role)] for line in lines}, "each in the colour of its line"
+    assert [line.label for line in view.lines if not line.filled] == ["ppo ×2 ✗ 0.5000", "sac ×2 0.5000"]
+    assert view.note.startswith("ppo ×2 ✗: 1 of 2 not healthy, seeds: mean")
+    names = [row[0][0].strip() for row in view.table[1:]]
+    assert names == [f"{lines[0].marker} ppo_seed0", f"{lines[0].marker} ppo_seed1 ✗", *names[2:]]
+    assert not overlay_lines(every, (), False, Symbols.BRAILLE, failed=failed)[1].failed, "its own curve shows it"
 
 
 def test_a_mean_covers_the_seeds_that_have_reached_the_step(tmp_path: Path) -> None:

@@ -27,19 +27,24 @@ def headings(by: str, listing: Listing = LISTING) -> list[str]:
 
 def test_headings_have_the_best_level_with_its_run_and_mean_and_spread() -> None:
     assert headings("lr") == [
-        "▾ lr 0.001  2 runs  reward 0.6000 ± 0.1414  best 0.7000 (run1)",
+        "▾ lr 0.001  2 runs  reward 0.6000 ± 0.100 SE, SD 0.1414  best 0.7000 (run1)",
         "▾ lr 0.0001  1 run  reward best 0.2000",
     ]
 
 
 def test_headings_have_the_chosen_metric() -> None:
     listing = Listing(0.0, Symbols.ASCII, metric="val_loss")
-    assert headings("lr", listing)[0] == "- lr 0.001  2 runs  val_loss 0.4000 +- 0.1414  lowest 0.3000 (run1)"
+    assert (
+        headings("lr", listing)[0] == "- lr 0.001  2 runs  val_loss 0.4000 +- 0.100 SE, SD 0.1414  lowest 0.3000 (run1)"
+    )
 
 
 def test_headings_have_the_chosen_best_value() -> None:
     listing = Listing(0.0, Symbols.ASCII, metric="best(reward)")
-    assert headings("lr", listing)[0] == "- lr 0.001  2 runs  best(reward) 0.8000 +- 0.1414  best 0.9000 (run0)"
+    assert (
+        headings("lr", listing)[0]
+        == "- lr 0.001  2 runs  best(reward) 0.8000 +- 0.1000 SE, SD 0.1414  best 0.9000 (run0)"
+    )
 
 
 def test_groups_by_a_setting_are_in_the_order_of_its_values() -> None:
@@ -101,6 +106,6 @@ def test_runs_that_differ_in_settings_or_metrics_have_no_mean() -> None:
         return text(group_row(RunGroup("g", members, True), LISTING, False, 120)).strip()
 
     assert heading(*runs) == "▸ g  3 runs  reward best 0.7000 (run1)"
-    assert heading(*runs[1:]) == "▸ g  2 runs  reward 0.6000 ± 0.1414  best 0.7000 (run1)"
+    assert heading(*runs[1:]) == "▸ g  2 runs  reward 0.6000 ± 0.100 SE, SD 0.1414  best 0.7000 (run1)"
     dpo, grpo = runs_of({"train/loss": (STEPS, [3, 2, 1])}, {"policy_loss": (STEPS, [0.3, 0.2, 0.1])})
     assert heading(dpo, grpo) == "▸ g  2 runs  policy_loss lowest 0.1000 (run1)"

@@ -10,7 +10,7 @@ from tuimon.draw.rows import row_width
 from tuimon.model.views import Rows, Size, Symbols
 from tuimon.monitor.local import open_run
 from tuimon.panels._charts.overlay_lines import marker_of
-from tuimon.panels.lists.run_overview import LEAST, MOST_RUNS, overview
+from tuimon.panels.lists.run_overview import LEAST, MOST_LINES, overview
 from tuimon.panels.lists.runs import Listing
 from tuimon.store import Run
 
@@ -63,18 +63,31 @@ def test_a_value_far_from_the_others_does_not_set_the_limits(tmp_path: Path) -> 
 
 
 def test_there_is_no_chart_for_one_run_or_in_little_room(tmp_path: Path) -> None:
-    runs = runs_of(tmp_path, **{f"run{i:02}": {"loss": [2.0, 1.0]} for i in range(MOST_RUNS + 2)})
+    runs = runs_of(tmp_path, **{f"run{i:02}": {"loss": [2.0, 1.0]} for i in range(MOST_LINES + 2)})
     assert drawn(runs[:1]) == ()
     assert drawn(runs, Size(LEAST.width - 1, 20)) == ()
     assert drawn(runs, Size(120, LEAST.height - 1)) == ()
     legend = drawn(runs, Size(300, 20))[0]
-    assert sum("run0" in part for part, _ in legend) == MOST_RUNS
+    assert sum("run0" in part for part, _ in legend) == MOST_LINES
     assert text(drawn(runs, Size(300, 20))[-1:]).strip() == "+2 more runs, not drawn"
 
 
 def test_runs_that_differ_in_their_seed_are_one_line_if_they_are_merged(tmp_path: Path) -> None:
     runs = runs_of(tmp_path, ppo_seed0={"reward": [0.0, 1.0]}, ppo_seed1={"reward": [0.0, 3.0]})
     assert "ppo ×2 2" in text(drawn(runs, grouped=True))
+    assert "ppo ×2" not in text(drawn(runs))
+
+
+def test_many_runs_are_merged_by_their_seeds_rather_than_left_out(tmp_path: Path) -> None:
+    names = [f"{algo}_seed{seed}" for algo in ("grpo", "dapo", "gspo") for seed in range(4)]
+    runs = runs_of(tmp_path, **{name: {"reward": [0.0, 1.0]} for name in names})
+    listing = Listing(0.0, Symbols.BRAILLE, critical=frozenset([runs[-1].id]))
+    drawing = text(overview(runs, listing, False, SIZE, FrameCache()))
+    assert all(label in drawing for label in ("grpo ×4 1", "dapo ×4 1", "gspo ×4 ✗ 1"))
+    legend = [role for label, role in overview(runs, listing, False, SIZE, FrameCache())[0] if "×4" in label]
+    assert len(set(legend)) == 3, "the first runs of two groups have the same colour in the list"
+    assert "not drawn" not in drawing
+    assert "gspo ×4 ✗: 1 of 4 not healthy" in drawing
 
 
 def test_marked_runs_are_drawn_alone(tmp_path: Path) -> None:

@@ -189,7 +189,7 @@ async def test_orders_filters_groups_and_search(tmp_path: Path) -> None:
         assert [(group.passed, len(group.entries)) for group in choice.groups] == [(4, 4), (2, 4), (2, 4), (0, 4)]
         await pilot.press("G", "enter")
         shown = await until(app, pilot, lambda s: "4 of 16 texts" in s and "one group" in s)
-        assert "reward 0 ± 0" in shown
+        assert "reward 0 ± 0 SD" in shown
         await pilot.press("escape", "v")
         while choice.filter != "loop":
             await pilot.press("f")

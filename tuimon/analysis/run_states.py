@@ -49,9 +49,18 @@ def failures_of(runs: Sequence[int], alerts: Iterable[Alert]) -> tuple[str, ...]
     """
     failures: dict[int, list[Alert]] = {run: [] for run in runs}
     for alert in alerts:
-        if alert.run in failures and alert.active and (alert.severity == "critical" or alert.rule in _FAILURES):
+        if alert.run in failures and _is_failure(alert):
             failures[alert.run].append(alert)
     return tuple(_first_of(failures[run]) for run in runs)
+
+
+def failed_runs(alerts: Iterable[Alert]) -> frozenset[int]:
+    """Return the ids of the runs that are not healthy, see `failures_of`."""
+    return frozenset(alert.run for alert in alerts if _is_failure(alert))
+
+
+def _is_failure(alert: Alert) -> bool:
+    return alert.active and (alert.severity == "critical" or alert.rule in _FAILURES)
 
 
 def _first_of(alerts: Sequence[Alert]) -> str:

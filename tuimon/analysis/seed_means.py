@@ -1,80 +1,232 @@
-"""best_of_seeds(): which settings are ahead on a metric, where runs differ only in their seed.
+"""seed_means(): the results of runs that differ only in their seed as groups, and which group is ahead.
 
-The result of a group of such runs is the mean of their levels, all up to one step. Two groups differ by
+The result of a group is the mean of the levels of all of its runs, also of those that are not healthy, all up to one
+step. SD is the standard deviation of these levels, SE = SD / sqrt(runs). Two groups differ by
 
     difference ± sqrt(sum of s[i]^2 / n[a]^2 + sum of s[i]^2 / n[b]^2)
 
-where s is the noise of each run (`run_noise`) and n the number of runs; the difference is beyond noise if Student's t
-says so (5 %).
+where s is the noise of each run (`run_noise`: the SD of its own group from 3 runs on) and n the number of runs; the
+difference is beyond noise if Student's t says so (5 %). A group with runs that are not healthy has its result without
+them, too.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
 
 from tuimon.analysis.compared_metric import ComparedMetric
-from tuimon.analysis.comparing import is_seed
+from tuimon.analysis.comparing import is_seed, seedless_name
 from tuimon.analysis.matched_runs import combined, matched_runs
-from tuimon.analysis.run_noise import run_noise, student
+from tuimon.analysis.run_noise import Noise, chance_of, run_noise
+from tuimon.draw.numbers import format_value
+from tuimon.model.points import Floats, Steps
+from tuimon.text import clean
 
-_CERTAIN = 0.975
+_UNCERTAIN = 0.05
+"""Probability with which noise alone is called a difference."""
+SEED_HEADS = ("n", "mean", "SD", "SE", "min", "max")
+"""Heads of the numbers of `seed_cells`."""
 
 
-class SeedMeans(Struct, frozen=True):
-    """The best two groups of runs."""
+class SeedMean(Struct, frozen=True):
+    """Result of runs that differ only in their seed."""
 
-    best: tuple[int, ...]
-    """Positions of the runs of the best group."""
-    next: tuple[int, ...]
-    difference: float
-    """Mean of the best group less that of the next one."""
+    runs: tuple[int, ...]
+    """Positions of the runs."""
+    mean: float
+    deviation: float
+    """Standard deviation of the levels of the runs (SD); NaN for one run."""
+    low: float
+    high: float
+
+    @property
+    def error(self) -> float:
+        """Standard error of the mean (SE); NaN for one run."""
+        return self.deviation / math.sqrt(len(self.runs))
+
+
+class SeedGroup(Struct, frozen=True):
+    """Runs that differ only in their seed."""
+
+    every: SeedMean
+    """Result of all runs that have one."""
+    failed: tuple[int, ...]
+    """Positions of the runs that are not healthy, a part of `every`."""
+    healthy: SeedMean | None
+    """Result without the runs that are not healthy; None if there are none or no others."""
+    missing: tuple[int, ...]
+    """Positions of the runs without a result: they ended too early, or their levels are not finite."""
+    settings: tuple[Any, ...]
+    """Values of the settings of `SeedMeans.settings`."""
+
+
+class Difference(Struct, frozen=True):
+    """Difference of the means of two groups."""
+
+    value: float
     error: float
     """Standard error of the difference."""
     is_beyond_noise: bool
-    groups: int
-    """Number of groups."""
+    noise: str
+    """Measure of the noise: "own" deviations of the groups, "pooled" over all groups, or "levels" of the runs."""
+
+
+class SeedMeans(Struct, frozen=True):
+    """The groups, the best first, or in the order of their runs if the metric has no better direction."""
+
+    metric: ComparedMetric
+    groups: tuple[SeedGroup, ...]
+    settings: tuple[str, ...]
+    """Names of the settings that differ between the groups."""
     step: int | None
     """Step up to which the levels are taken, if some runs go on; else None."""
+    limit: int | None
+    """Step up to which the levels are taken; None if the runs have no steps in common."""
+
+    def difference(self, first: SeedMean, second: SeedMean, without: Iterable[int] = ()) -> Difference:
+        """Return the difference of two groups. without: positions of runs that are not considered at all."""
+        left_out = frozenset(without)
+        levels = self.metric.levels_until(self.limit)
+        cells = {run: cell for cell, group in enumerate(self.groups) for run in group.every.runs if run not in left_out}
+        known = [levels[run] for run in cells]
+        results = np.array([level.value for level in known if level], np.float64)
+        errors = np.array([level.error for level in known if level], np.float64)
+        failed = {run for group in self.groups for run in group.failed}
+        healthy = np.array([run not in failed for run in cells], np.bool_)
+        scale = float(np.abs(results).max()) or 1.0  # so that no square overflows
+        codes: Steps = np.unique(list(cells.values()), return_inverse=True)[1]
+        noise = run_noise(results / scale, codes, errors / scale, healthy)
+        rows = {run: row for row, run in enumerate(cells)}
+        weights = np.zeros(len(cells))
+        for sign, mean in ((1.0, first), (-1.0, second)):
+            weights[[rows[run] for run in mean.runs]] = sign / len(mean.runs)
+        value = float(weights @ (results / scale))
+        error, freedom = noise.error(weights)
+        is_beyond = value != 0 and (error == 0 or chance_of(value / error, freedom) < _UNCERTAIN)
+        return Difference(value * scale, error * scale, is_beyond, _measure(noise, weights))
 
 
-def best_of_seeds(
-    metric: ComparedMetric, settings: Sequence[tuple[str, Sequence[Any]]], projects: Sequence[str] = ()
+def _measure(noise: Noise, weights: Floats) -> str:
+    if noise.source != "seeds":
+        return "levels"
+    return "pooled" if noise.is_pooled(np.flatnonzero(weights)) else "own"
+
+
+def seed_means(
+    metric: ComparedMetric,
+    settings: Sequence[tuple[str, Sequence[Any]]],
+    projects: Sequence[str] = (),
+    failures: Sequence[str] = (),
 ) -> SeedMeans | None:
-    """Return the best two groups; None if no runs differ only in their seed, or there are fewer than two groups.
+    """Return the groups; None if no runs differ only in their seed.
 
     settings: (name, value in each run) that differ. projects: project of each run, see `project_of`; runs of different
-    ones are in different groups. Without it, all are of one project.
+    ones are in different groups. Without it, all are of one project. failures: what casts doubt on each run
+    (`failures_of`).
     """
     if not any(is_seed(name) for name, _ in settings):
         return None
     step = metric.comparable_step
     levels = metric.levels_until(step)
-    known = [index for index, level in enumerate(levels) if level is not None and level.is_known]
-    measured = [level for level in levels if level is not None and level.is_known]
-    if len(measured) < 2:
-        return None
-    cells = matched_runs([(name, [values[index] for index in known]) for name, values in settings]).cells
+    having = [index for index, level in enumerate(metric.levels) if level is not None]
+    runs = matched_runs([(name, [values[index] for index in having]) for name, values in settings])
+    cells = runs.cells
     if projects:
         numbers = {project: number for number, project in enumerate(dict.fromkeys(projects))}
-        cells = combined(cells, np.array([numbers[projects[index]] for index in known], np.int64))
-    sizes = np.bincount(cells)
-    if not 1 < len(sizes) < len(cells):
+        cells = combined(cells, np.array([numbers[projects[index]] for index in having], np.int64))
+    members: dict[int, list[int]] = {}
+    for index, cell in zip(having, cells.tolist(), strict=True):
+        members.setdefault(cell, []).append(index)
+    results = {index: level.value for index, level in enumerate(levels) if level is not None and level.is_known}
+    rows = {index: row for row, index in enumerate(having)}
+    groups = [
+        _group(group, results, failures, tuple(values[rows[group[0]]] for values in runs.values.values()))
+        for group in members.values()
+        if any(index in results for index in group)
+    ]
+    if all(len(group.every.runs) < 2 for group in groups):
         return None
-    results, errors = np.array([level.value for level in measured]), np.array([level.error for level in measured])
-    scale = float(np.abs(results).max()) or 1.0  # so that no square overflows
-    noise = run_noise(results / scale, cells, errors / scale)
-    means = np.bincount(cells, results / scale) / sizes
-    variances = np.bincount(cells, np.square(noise.deviations)) / np.square(sizes)
-    best, other = (int(group) for group in np.argsort(-means if metric.meaning.direction != "down" else means)[:2])
-    error = math.sqrt(float(variances[best] + variances[other]))
-    difference = float(means[best] - means[other])
-    first, second = (tuple(known[row] for row in np.flatnonzero(cells == group)) for group in (best, other))
-    is_beyond = abs(difference) > student(_CERTAIN, noise.freedom) * error
+    if metric.meaning.direction in ("up", "down"):
+        groups.sort(key=lambda group: group.every.mean, reverse=metric.meaning.direction == "up")
     goes_on = len({end for end in metric.ends if end is not None}) > 1
-    limit = step if goes_on else None
-    return SeedMeans(first, second, difference * scale, error * scale, is_beyond, len(sizes), limit)
+    return SeedMeans(metric, tuple(groups), tuple(runs.values), step if goes_on else None, step)
+
+
+def _group(
+    members: Sequence[int], results: dict[int, float], failures: Sequence[str], settings: tuple[Any, ...]
+) -> SeedGroup:
+    known = tuple(index for index in members if index in results)
+    failed = tuple(index for index in known if failures and failures[index])
+    rest = tuple(index for index in known if index not in failed)
+    healthy = _mean(rest, results) if failed and rest else None
+    missing = tuple(index for index in members if index not in results)
+    return SeedGroup(_mean(known, results), failed, healthy, missing, settings)
+
+
+def _mean(runs: tuple[int, ...], results: dict[int, float]) -> SeedMean:
+    values = np.array([results[run] for run in runs], np.float64)
+    scale = float(np.abs(values).max()) or 1.0
+    deviation = float((values / scale).std(ddof=1)) * scale if len(runs) > 1 else math.nan
+    return SeedMean(runs, float((values / scale).mean()) * scale, deviation, float(values.min()), float(values.max()))
+
+
+def name_of_seeds(labels: Sequence[str], runs: Sequence[int]) -> str:
+    """Return "lr3e-6 (3 seeds)", or "run4 with 2 other seeds" if the names have more in them than seeds."""
+    name, count = labels[runs[0]], len(runs)
+    if count == 1:
+        return clean(name)
+    common = {seedless_name(labels[index]) for index in runs}
+    if len(common) == 1:
+        return f"{clean(common.pop())} ({count} seeds)"
+    return f"{clean(name)} with {count - 1} other seed{'s' * (count > 2)}"
+
+
+def names_of(labels: Sequence[str], runs: Sequence[int]) -> str:
+    """Return "a", "a and b" or "a, b and 3 more"."""
+    names = [clean(labels[run]) for run in runs]
+    if len(names) > 2:
+        return f"{', '.join(names[:2])} and {len(names) - 2} more"
+    return " and ".join(names)
+
+
+class MeanRow(Struct, frozen=True):
+    """A row of the table of groups."""
+
+    name: str
+    result: SeedMean
+    group: SeedGroup
+    left_out: tuple[int, ...]
+    """Positions of the runs that are not healthy and not a part of the result."""
+    remark: str
+    """Runs that are left out or have no result."""
+
+
+def mean_rows(means: SeedMeans, labels: Sequence[str]) -> Iterator[MeanRow]:
+    """Yield a row for each group, and one without the runs that are not healthy for a group with such runs."""
+    for group in means.groups:
+        name = name_of_seeds(labels, group.every.runs)
+        missing = f"{names_of(labels, group.missing)} without a result" if group.missing else ""
+        failed = f"with {names_of(labels, group.failed)}, not healthy" if group.failed else ""
+        yield MeanRow(name, group.every, group, (), "; ".join(filter(None, (failed, missing))))
+        if group.healthy is not None:
+            without = f"without {names_of(labels, group.failed)}"
+            yield MeanRow(name_of_seeds(labels, group.healthy.runs), group.healthy, group, group.failed, without)
+
+
+def seed_title(means: SeedMeans, word: str) -> str:
+    """Return the heading of the table. word: what the steps of the runs count."""
+    metric = means.metric
+    until = f" up to {word} {means.step}" if means.step is not None else ""
+    return f"{clean(metric.name)}{until}: mean, SD and SE of the levels of runs that differ only in their seed"
+
+
+def seed_cells(row: MeanRow) -> list[str]:
+    """Return the numbers of a row in the order of SEED_HEADS, rounded."""
+    own = row.result
+    numbers = (own.mean, own.deviation, own.error, own.low, own.high)
+    return [str(len(own.runs)), *("-" if math.isnan(number) else format_value(number) for number in numbers)]

@@ -7,19 +7,18 @@ The effect of a setting is estimated among runs that are otherwise equal, seeds 
 is the result of run i with value v of the setting and the combination h of all others, and b is found by least squares.
 Values that no chain of such runs connects are left out.
 
-Each level is a sum of w[i] y[i], and its standard error is sqrt(sum of (w[i] s[i])^2). The noise s[i] of a run is the
-deviation of runs that differ at most in seeds, sqrt(sum of squares / (runs - groups)), or the standard error of the
-run's level if that is more. Without such runs it is the standard error of the level, and if that is unknown, what the
-least squares leave. The difference of the best and the worst value is beyond noise if Student's t says so (5 %, divided
-by the number of pairs of values).
+Each level is a sum of w[i] y[i], and its standard error (SE) is sqrt(sum of (w[i] s[i])^2). The noise s[i] of a run is
+that of runs that differ at most in seeds (`run_noise`); if it is unknown, what the least squares leave. The effect is
+beyond noise if Student's t says so of the difference of two of its values (5 %, divided by the number of pairs).
 
-Where no two runs differ in this setting only, the levels are means of the runs with each value, and the settings that
-vary with it are named: their effects cannot be separated. A number with many values has a rank correlation, within
-blocks if they have enough runs. An effect does not show a cause.
+Where no two runs differ in this setting only, the levels are means of the runs with each value with their own standard
+errors, and the settings that vary with it are named: their effects cannot be separated. A number with many values has
+a rank correlation, within blocks if they have enough runs. An effect does not show a cause.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -32,7 +31,7 @@ from tuimon.analysis.blocked_means import Levels, levels_of, matched_levels
 from tuimon.analysis.compared_metric import ComparedMetric
 from tuimon.analysis.correlation import RankCorrelation, blocked_spearman
 from tuimon.analysis.matched_runs import MatchedRuns, matched_runs
-from tuimon.analysis.run_noise import LEAST_FREEDOM, Noise, run_noise, student
+from tuimon.analysis.run_noise import LEAST_FREEDOM, Noise, chance_of, run_noise, same_noise
 from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_value
 from tuimon.model.points import Floats
@@ -64,6 +63,16 @@ class ValueLevel(Struct, frozen=True):
     runs: int
 
 
+class Lead(Struct, frozen=True):
+    """Difference of the levels of the best and the next value of a setting."""
+
+    difference: float
+    error: float
+    """Standard error of the difference."""
+    is_beyond_noise: bool
+    """Whether noise does not explain it (5 %, without a correction for the number of values)."""
+
+
 class SettingEffect(Struct, frozen=True):
     """A setting and the results of the runs."""
 
@@ -83,6 +92,8 @@ class SettingEffect(Struct, frozen=True):
     (other settings vary between the runs, too), or "" if it is unknown."""
     varies_with: tuple[str, ...] = ()
     """Settings that this one cannot be separated from, because no two runs differ in this one only."""
+    lead: Lead | None = None
+    """Difference of the best two values; None without levels or if the noise is unknown."""
 
     @property
     def is_explained_by_noise(self) -> bool:
@@ -151,7 +162,8 @@ def effects_on(
     levels = metric.levels_until(step)
     results = [None if level is None else level.value for level in levels]
     errors = [math.nan if level is None else level.error for level in levels]
-    effects = setting_effects(settings, results, metric.meaning.direction != "down", errors)[:MOST_EFFECTS]
+    higher = metric.meaning.direction != "down"
+    effects = setting_effects(settings, results, higher, errors, list(map(bool, failures)))[:MOST_EFFECTS]
     if not effects:
         return None
     left_out = sum(level is not None for level in metric.levels) - sum(level is not None for level in levels)
@@ -162,9 +174,9 @@ def effects_on(
         title += f", without {left_out} run{'s' * (left_out != 1)} that ended early"
     if doubtful := sum(level is not None and bool(text) for level, text in zip(levels, failures, strict=False)):
         title += f", including {doubtful} run{'s that are' if doubtful != 1 else ' that is'} not healthy"
-    title += ": level ± error of otherwise equal runs"
+    title += ": level ± SE of otherwise equal runs"
     if any(effect.noise == "levels" for effect in effects):
-        title += " (no seeds: the error is that of the curves)"
+        title += " (no seeds: the SE is that of the curves)"
     return SettingEffects(metric.name, effects, title, step, left_out)
 
 
@@ -173,12 +185,14 @@ def setting_effects(
     results: Sequence[float | None],
     higher: bool = True,
     errors: Sequence[float] = (),
+    failed: Sequence[bool] = (),
 ) -> tuple[SettingEffect, ...]:
     """Return the effects of the settings that differ, the largest share of the variance first, and those last that
     cannot be separated from others.
 
     settings: (name, value in each run; MISSING or None if it has none). results: result of each run; None or not finite
     if it has none. higher: whether higher results are better. errors: standard error of each result, NaN if unknown.
+    failed: whether each run is not healthy, so that it is not a part of pooled noise; empty if all are healthy.
     """
     every = np.array([math.nan if result is None else result for result in results], np.float64)
     kept = np.flatnonzero(np.isfinite(every)).tolist()
@@ -188,14 +202,15 @@ def setting_effects(
     runs = matched_runs([(name, [values[index] for index in kept]) for name, values in settings])
     scaled = every[kept] / scale
     own_errors = np.array(errors, np.float64)[kept] / scale if len(errors) else np.full(len(kept), math.nan)
-    noise = run_noise(scaled, runs.cells, own_errors)
-    estimates = (_effect(name, runs, scaled, noise, higher, scale) for name in runs.codes)
+    healthy = ~np.array(failed, np.bool_)[kept] if len(failed) else np.ones(len(kept), np.bool_)
+    noise = run_noise(scaled, runs.cells, own_errors, healthy)
+    estimates = (_effect(name, runs, scaled, noise, healthy, higher, scale) for name in runs.codes)
     effects = [effect for effect in estimates if effect is not None]
     return tuple(sorted(effects, key=lambda effect: (bool(effect.varies_with), -effect.share)))
 
 
 def _effect(
-    name: str, runs: MatchedRuns, results: Floats, noise: Noise, higher: bool, scale: float
+    name: str, runs: MatchedRuns, results: Floats, noise: Noise, healthy: np.ndarray, higher: bool, scale: float
 ) -> SettingEffect | None:
     known = np.flatnonzero(runs.has(name))
     codes = np.unique(runs.codes[name][known], return_inverse=True)[1]
@@ -209,32 +224,30 @@ def _effect(
     if count > len(known) // 2 and not is_measured:
         return _effect_of_number(name, runs, results)
     if estimate is not None:
-        return _effect_of_values(name, runs, results, estimate, _noise_of(estimate, noise, "rest"), higher, scale)
+        own = noise.of_runs(estimate.rows) if noise.source else _noise_of_rest(estimate)
+        return _effect_of_values(name, runs, results, estimate, own, higher, scale)
     estimate = levels_of(known, codes, np.zeros(len(known), np.int64), results)
-    effect = _effect_of_values(name, runs, results, estimate, _noise_of(estimate, None, "settings"), higher, scale)
+    own = run_noise(results[known], codes, np.full(len(known), math.nan), healthy[known])
+    own = replace(own, source="settings" if own.source else "")
+    effect = _effect_of_values(name, runs, results, estimate, own, higher, scale)
     return replace(effect, varies_with=runs.varying_with(name))
 
 
-def _noise_of(estimate: Levels, noise: Noise | None, rest: str) -> Noise:
-    """Return the noise of the runs of an estimate; if it is unknown that of the rest, with this word as its source."""
-    if noise is not None and noise.source:
-        return Noise(noise.deviations[estimate.rows], noise.freedom, noise.source)
+def _noise_of_rest(estimate: Levels) -> Noise:
+    """Return what the estimate leaves of the results as noise."""
     if estimate.freedom < LEAST_FREEDOM:
-        return Noise(np.full(len(estimate.rows), math.nan), 0, "")
+        return same_noise(np.full(len(estimate.rows), math.nan), 1, "")
     deviation = math.sqrt(float(estimate.rest @ estimate.rest) / estimate.freedom)
-    return Noise(np.full(len(estimate.rows), deviation), estimate.freedom, rest)
+    return same_noise(np.full(len(estimate.rows), deviation), estimate.freedom, "rest")
 
 
 def _effect_of_values(
     name: str, runs: MatchedRuns, results: Floats, estimate: Levels, noise: Noise, higher: bool, scale: float
 ) -> SettingEffect:
-    weights, variances = estimate.weights, np.square(noise.deviations)
+    weights = estimate.weights
     levels = weights @ results[estimate.rows]
-    errors = np.sqrt(np.square(weights) @ variances)
-    order = np.argsort(-levels if higher else levels, kind="stable")
-    best, worst = int(order[0]), int(order[-1])
-    error = math.sqrt(float(np.square(weights[best] - weights[worst]) @ variances))
-    explained = student(1 - _UNCERTAIN / (len(levels) * (len(levels) - 1)), noise.freedom) * error + _ROUNDING
+    errors = np.sqrt(np.square(weights) @ np.square(noise.deviations))
+    order = np.argsort(-levels if higher else levels, kind="stable").tolist()
     members = [estimate.rows[estimate.codes == code] for code in range(len(levels))]
     values = tuple(
         ValueLevel(
@@ -248,9 +261,20 @@ def _effect_of_values(
     centred = results - results.mean()
     total = float(centred @ centred)
     share = min(float(estimate.effects @ estimate.effects) / total, 1.0) if total else 0.0
-    is_beyond = abs(float(levels[best] - levels[worst])) > explained
+    pairs = list(itertools.combinations(order, 2))
+    differences = [(float(levels[a] - levels[b]), *noise.error(weights[a] - weights[b])) for a, b in pairs]
+    is_beyond = any(_is_beyond(*difference, _UNCERTAIN / len(pairs)) for difference in differences)
+    apart, error, freedom = differences[0]
+    lead = Lead(apart * scale, error * scale, _is_beyond(apart, error, freedom, _UNCERTAIN)) if noise.source else None
     rank, _ = _rank(runs, name, results, bool(noise.source) and noise.source != "settings")
-    return SettingEffect(name, values, rank, len(estimate.rows), share, is_beyond, noise.source)
+    return SettingEffect(name, values, rank, len(estimate.rows), share, is_beyond, noise.source, (), lead)
+
+
+def _is_beyond(difference: float, error: float, freedom: float, uncertain: float) -> bool:
+    """Return whether noise explains a difference with at most this probability; False if the error is unknown."""
+    if not abs(difference) > _ROUNDING or not math.isfinite(error):
+        return False
+    return error == 0 or chance_of(difference / error, freedom) < uncertain
 
 
 def _rank(runs: MatchedRuns, name: str, results: Floats, few: bool = False) -> tuple[RankCorrelation | None, bool]:

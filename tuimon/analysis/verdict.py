@@ -1,10 +1,10 @@
 """verdict(): which of some runs is ahead, and what else is very different between it and the next, in one sentence.
 
-    lr1e-3 is ahead: reward +0.51 ± 0.08 (15 points each); KL to reference 17 times higher; lr 10 times higher
+    lr1e-3 is ahead: reward +0.51 ± 0.08 SE (15 points each); KL to reference 17 times higher; lr 10 times higher
 
 A run is ahead if its level of the most important metric is better than that of the next run by more than the noise
 explains, up to the last step that both have reached. Runs that differ only in their seed are compared by their mean
-(`best_of_seeds`). The rest of the sentence says what is different, not what is the
+(`seed_means`). The rest of the sentence says what is different, not what is the
 cause.
 """
 
@@ -15,9 +15,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tuimon.analysis.compared_metric import ComparedMetric
-from tuimon.analysis.comparing import is_output, is_seed, seedless_name
+from tuimon.analysis.comparing import is_output, is_seed
 from tuimon.analysis.level import Level
-from tuimon.analysis.seed_means import SeedMeans, best_of_seeds
+from tuimon.analysis.seed_means import SeedGroup, SeedMeans, name_of_seeds, names_of, seed_means
 from tuimon.draw.numbers import format_value
 from tuimon.text import clean
 
@@ -46,10 +46,10 @@ def verdict(
     """Return the sentence; "" if no metric with a better direction is known of two runs.
 
     labels: names of the runs. metrics: the most important first. settings: (name, value in each run) that differ.
-    word: what the steps of the runs count. projects: project of each run, see `best_of_seeds`.
+    word: what the steps of the runs count. projects: project of each run, see `seed_means`.
     failures: what casts doubt on each run (`failures_of`); that of the runs that are compared ends the sentence.
     """
-    said, compared = _comparison(labels, metrics, settings, word, projects)
+    said, compared = _comparison(labels, metrics, settings, word, projects, failures)
     doubts = (
         [f"{clean(labels[index])} is not healthy: {failures[index]}" for index in compared if failures[index]]
         if failures
@@ -65,14 +65,18 @@ def _comparison(
     settings: Sequence[tuple[str, tuple[Any, ...]]],
     word: str,
     projects: Sequence[str],
+    failures: Sequence[str],
 ) -> tuple[str, tuple[int, ...]]:
-    """Return the sentence without failures, and the positions of the runs that it compares."""
+    """Return the sentence, and the positions of the runs that it compares and whose failures it does not have."""
     deciding = deciding_metric(metrics)
     if deciding is None:
         return "", ()
     what = clean(deciding.meaning.label or deciding.name)
-    if (means := best_of_seeds(deciding, settings, projects)) is not None:
-        return _verdict_of_seeds(labels, means, what, settings, word), (*means.best, *means.next)
+    means = seed_means(deciding, settings, projects, failures)
+    if means is not None and len(means.groups) > 1:
+        said = _verdict_of_seeds(labels, means, what, settings, word, failures)
+        best, second = means.groups[:2]
+        return said, tuple(run for group in (best, second) if group.healthy is None for run in group.failed)
     higher = _BETTER[deciding.meaning.direction]
     known = [(index, level) for index, level in enumerate(deciding.levels) if level and level.is_known]
     known.sort(key=lambda pair: pair[1].value, reverse=higher)
@@ -82,7 +86,7 @@ def _comparison(
         (best, first), (next_best, second) = (next_best, second), (best, first)
     compared = best, next_best
     error = math.hypot(first.error, second.error)
-    noise = f" ± {format_value(error)} ({_counts(first, second)})"
+    noise = f" ± {format_value(error)} SE ({_counts(first, second)})"
     apart = format_value(abs(first.value - second.value))
     sign = "+" if first.value >= second.value else "-"
     until = f" up to {word} {step}" if step is not None else ""
@@ -111,33 +115,69 @@ def _verdict_of_seeds(
     what: str,
     settings: Sequence[tuple[str, tuple[Any, ...]]],
     word: str,
+    failures: Sequence[str],
 ) -> str:
     """Return the sentence about groups of runs that differ only in their seed.
 
-    lr3e-6 (3 seeds) is ahead of lr1e-6 (3 seeds): mean reward +0.21 ± 0.02; lr 3 times higher
+    lr3e-6 (3 seeds) is ahead of lr1e-6 (3 seeds): mean reward +0.21 ± 0.02 SE; lr 3 times higher
     """
-    first, second = (_name_of_seeds(labels, group) for group in (means.best, means.next))
+    best, second = means.groups[:2]
+    first, next_name = (name_of_seeds(labels, group.every.runs) for group in (best, second))
+    difference = means.difference(best.every, second.every)
     until = f" up to {word} {means.step}" if means.step is not None else ""
-    apart, noise = format_value(abs(means.difference)), f" ± {format_value(means.error)}"
-    if not means.is_beyond_noise:
-        differs = f"mean {what} of {first} and {second} differs by {apart}{noise}, which noise explains"
-        return f"No combination of settings is ahead{until}: {differs}"
-    of = f", the next of {means.groups} combinations of settings" if means.groups > 2 else ""
-    sign = "+" if means.difference >= 0 else "-"
+    apart, noise = format_value(abs(difference.value)), f" ± {format_value(difference.error)} SE"
+    failed = [run for group in means.groups for run in group.failed]
+    if difference.noise == "levels":
+        noise += " (noise of the curves: too few seeds)"
+    elif difference.noise == "pooled":
+        noise += f" (pooled noise{f', without {names_of(labels, failed)}' if failed else ''})"
+    doubts = _doubts_of_seeds(labels, means, failures)
+    if not difference.is_beyond_noise:
+        differs = f"mean {what} of {first} and {next_name} differs by {apart}{noise}, which noise explains"
+        return "; ".join([f"No combination of settings is ahead{until}: {differs}", *doubts])
+    of = f", the next of {len(means.groups)} combinations of settings" if len(means.groups) > 2 else ""
+    sign = "+" if difference.value >= 0 else "-"
     others = [(name, values) for name, values in settings if not is_seed(name)]
-    more = _settings(others, means.best[0], means.next[0])
-    return "; ".join([f"{first} is ahead of {second}{of}{until}: mean {what} {sign}{apart}{noise}", *more])
+    more = _settings(others, best.every.runs[0], second.every.runs[0])
+    return "; ".join([f"{first} is ahead of {next_name}{of}{until}: mean {what} {sign}{apart}{noise}", *more, *doubts])
 
 
-def _name_of_seeds(labels: Sequence[str], group: Sequence[int]) -> str:
-    """Return "lr3e-6 (3 seeds)", or "run4 with 2 other seeds" if the names have more in them than seeds."""
-    name, count = labels[group[0]], len(group)
-    if count == 1:
-        return clean(name)
-    common = {seedless_name(labels[index]) for index in group}
-    if len(common) == 1:
-        return f"{clean(common.pop())} ({count} seeds)"
-    return f"{clean(name)} with {count - 1} other seed{'s' * (count > 2)}"
+def _doubts_of_seeds(labels: Sequence[str], means: SeedMeans, failures: Sequence[str]) -> list[str]:
+    """Return the results with and without the runs that are not healthy, of the first groups that have such runs, and
+    whether they are ahead without them.
+
+    b (4 seeds): mean 0.53 with b_s2 (policy collapsed), 0.70 without, which is 0.05 ± 0.02 SE worse than a (4 seeds):
+    noise explains this
+    """
+    failed = [run for group in means.groups for run in group.failed]
+    higher = means.metric.meaning.direction == "up"
+    best, second = means.groups[:2]
+    doubts: list[str] = []
+    for group in means.groups:
+        if group.healthy is None:
+            continue
+        other = second if group is best else best
+        rival = other.healthy or other.every
+        reason = failures[group.failed[0]]
+        doubt = (
+            f"{name_of_seeds(labels, group.every.runs)}: mean {format_value(group.every.mean)} with"
+            f" {names_of(labels, group.failed)} ({reason}), {format_value(group.healthy.mean)} without"
+        )
+        if group in (best, second) or (group.healthy.mean > second.every.mean) is higher:
+            difference = means.difference(rival, group.healthy, failed if _has_healthy(other) else ())
+            order = "worse" if (difference.value > 0) is higher else "better"
+            doubt += (
+                f", which is {format_value(abs(difference.value))} ± {format_value(difference.error)} SE {order} than"
+                f" {name_of_seeds(labels, rival.runs)}:"
+                f" {'more than noise explains' if difference.is_beyond_noise else 'noise explains this'}"
+            )
+        doubts.append(doubt)
+    more = len(doubts) - _MOST_NAMED
+    return [*doubts[:_MOST_NAMED], *([f"{more} more combinations have runs that are not healthy"] if more > 0 else [])]
+
+
+def _has_healthy(group: SeedGroup) -> bool:
+    return group.healthy is not None or not group.failed
 
 
 def _early_leader(

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 import time
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from tuimon.commands import Command
@@ -26,6 +27,7 @@ from tuimon.errors import ExitCode, UsageError
 from tuimon.text import clean
 
 if TYPE_CHECKING:
+    from tuimon.analysis.seed_means import SeedMeans
     from tuimon.exports.comparison import Comparison, MetricComparison
 
 _MAX_PICTURES = 60
@@ -38,6 +40,11 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
     parser.add_argument("--html", metavar="FILE", help="write one HTML file, with the curves of all runs in each chart")
     parser.add_argument("--pictures", metavar="DIR", help="write DIR/comparison_<metric>.png (needs matplotlib)")
+    parser.add_argument(
+        "--table",
+        metavar="FILE",
+        help="write mean, SD and SE of runs that differ only in their seed (.csv or .tex)",
+    )
     add_smooth(parser)
     add_force(parser)
     add_show_secrets(parser)
@@ -47,6 +54,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     from tuimon.exports.comparison import compare
 
+    table_form = _table_form(options.table)
     paths = checked_paths(options.paths, options=options)
     snapshot = read_logs(paths).snapshot()
     runs = in_order(snapshot.runs, paths)
@@ -65,7 +73,16 @@ def _run(options: argparse.Namespace) -> int:
         with open_output(options.html, options.force) as stream:
             stream.write(as_html(comparison, time.time()).encode("utf-8", "backslashreplace"))
         print_status(f"wrote {clean(options.html)}")
-    if options.pictures or options.html:
+    if table_form is not None:
+        if (seeds := comparison.seeds) is None:
+            raise UsageError(
+                "no table of seeds: no two of the runs differ only in their seed",
+                "The seed must be a setting of the runs, such as `seed: 1` in config.yaml.",
+            )
+        with open_output(options.table, options.force) as stream:
+            stream.write(table_form(seeds, comparison.labels).encode("utf-8", "backslashreplace"))
+        print_status(f"wrote {clean(options.table)}")
+    if options.pictures or options.html or options.table:
         return ExitCode.OK
     if options.json:
         from tuimon.exports.compare_json import as_json
@@ -76,6 +93,18 @@ def _run(options: argparse.Namespace) -> int:
 
         sys.stdout.write("\n".join(as_text(comparison, time.time(), terminal_width(), options.all)) + "\n")
     return ExitCode.OK
+
+
+def _table_form(name: str | None) -> Callable[[SeedMeans, Sequence[str]], str] | None:
+    """Return the function that writes the table of seeds; None without a file. Raise UsageError for another suffix."""
+    if name is None:
+        return None
+    from tuimon.exports.seed_table import as_csv, as_latex
+
+    forms = {".csv": as_csv, ".tex": as_latex}
+    if (form := forms.get(os.path.splitext(name)[1].lower())) is None:
+        raise UsageError(f"cannot write {clean(name)}: the table is CSV or LaTeX", "Suffixes: .csv, .tex.")
+    return form
 
 
 def _write_pictures(comparison: Comparison, options: argparse.Namespace) -> None:
@@ -118,6 +147,7 @@ def _file_name(metric: MetricComparison) -> str:
 _EXAMPLES = """\
   tuimon compare outputs/a outputs/b             which run is better by more than noise, which settings differ
   tuimon compare 'outputs/*/training_log.json' --html comparison_report.html
+  tuimon compare runs/ --table table.tex         mean, SD and SE of the seeds of each method, for a paper
   tuimon compare sweep/ --metric '*reward*' --pictures plots/
 """
 COMMAND = Command("compare", "compare runs: which is better, and which settings differ", _arguments, _run, _EXAMPLES)

@@ -60,6 +60,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     steps = "only points of these steps (csv, jsonl, parquet); either end may be left out"
     parser.add_argument("--steps", type=step_range, metavar="FIRST-LAST", help=steps)
     add_smooth(parser)
+    seeds = "draw runs that differ only in their seed as their mean and its range (a picture of several runs)"
+    parser.add_argument("--seeds", action="store_true", help=seeds)
     size = "columns and rows of the formats text and screen (default: the terminal's)"
     parser.add_argument("--size", type=_cells, metavar="WxH", help=size)
     add_strict(parser)
@@ -78,6 +80,8 @@ _EXAMPLES = """\
   tuimon export RUN -o reward.png --metric reward
   tuimon export RUN1 RUN2 -o fig.pdf --metric '*loss'
                                                  one chart with a curve for each run
+  tuimon export sweep/ -o fig.pdf --metric reward --seeds
+                                                 one line for each setting, with the range of its seeds
   tuimon export RUN1 RUN2 -o table.csv --format wide --metric '*loss'
                                                  one table: step, then a column per run and metric
   tuimon export RUN --metric reward --steps 10-20
@@ -97,9 +101,11 @@ def _run(options: argparse.Namespace) -> int:
     for export in exports:
         if options.steps and not export.points_only:
             raise UsageError(f"--steps does not apply to {export.name}", "It selects points of csv, jsonl and parquet.")
+    files = _single(exports, options.output)
+    if options.seeds and (files is None or exports[0].one_file is None):
+        raise UsageError("--seeds needs a picture of several runs", "Name one: -o NAME.png, NAME.svg or NAME.pdf.")
     reading = _Reading(options, exports)
     job = reading.job()
-    files = _single(exports, options.output)
     if files:
         with _naming_plugin(exports[0]):
             for _, write in files(job):
@@ -165,7 +171,7 @@ def _formats(options: argparse.Namespace) -> list[Export]:
         whole = [export for export in exports.values() if export.suffix == suffix]
         charts = [export for export in exports.values() if export.one_file and suffix == f".{export.name}"]
         if whole or charts:
-            return (whole or charts)[:1]
+            return ((charts or whole) if options.seeds else (whole or charts))[:1]
         if FILE_SUFFIX.fullmatch(suffix):
             known = dict.fromkeys(e.suffix or f".{e.name}" for e in exports.values() if e.suffix or e.one_file)
             raise UsageError(
@@ -240,6 +246,7 @@ class _Reading:
             now=time.time(),
             on_terminal=options.output == "-" and sys.stdout.isatty(),
             print_status=print_status,
+            seeds=options.seeds,
         )
 
     def _read(self) -> LocalMonitor:

@@ -31,18 +31,34 @@ def draw_areas(canvas: Canvas, lines: Sequence[Line], axis: Axis, symbols: Symbo
     rows, cells = canvas.codes.shape
     most = np.zeros((rows, cells), np.int8)
     bits = np.zeros((rows, cells), np.uint8)
+    bands: list[tuple[int, npt.NDArray[np.bool_]]] = []
     for number, (index, line) in enumerate((i, line) for i, line in enumerate(lines) if line.filled):
         filled = _fill(line.envelope, axis, rows, cells, shape)
         lit = _DOTS_LIT[filled]
         bits |= filled & (_background_texture(lit, shape) if line.behind else _texture(number, shape))
         canvas.owner[lit > most] = index
         most = np.maximum(most, lit)
+        if line.behind:
+            bands.append((index, lit > 0))
+    if len(bands) > 1:
+        _alternate(canvas, bands)
     canvas.codes[:] = shape.codes[bits]
     if symbols is Symbols.ASCII:
         for index, line in enumerate(lines):
             if line.filled:
                 fill = "." if line.behind else PLAIN_FILLS[index % len(PLAIN_FILLS)]
                 canvas.codes[canvas.owner == index] = ord(fill)
+
+
+def _alternate(canvas: Canvas, bands: Sequence[tuple[int, npt.NDArray[np.bool_]]]) -> None:
+    """Give cells that several background areas cover to these in turn, row by row, so that the colours of all are seen.
+
+    bands: index of each line with the cells that it covers.
+    """
+    covered = np.stack([cells for _, cells in bands])
+    turn = np.arange(covered.shape[1])[:, None] % np.maximum(covered.sum(axis=0), 1)
+    for (index, own), place in zip(bands, np.cumsum(covered, axis=0) - 1, strict=True):
+        canvas.owner[own & (place == turn)] = index
 
 
 def name_areas(canvas: Canvas, lines: Sequence[Line]) -> frozenset[str]:

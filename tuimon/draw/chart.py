@@ -86,9 +86,16 @@ def render_chart(view: ChartView, size: Size, symbols: Symbols, frames: FrameCac
     head += [fit_row(clean_row(row), size.width) for row in view.legend]
     note = fit(" " * (size.width - cells) + _whole_parts(clean(view.note), cells), size.width)
     foot: list[Row] = [((note, Role.MUTED),)] if note_below else []
-    foot += [clean_row(row) for row in view.table[: _table_rows(size, len(view.table))]]
+    foot += [clean_row(row) for row in _table(view.table, _table_rows(size, len(view.table)))]
     drawn = (*head, *body)
     return (*drawn, *fit_rows(foot, size.width, size.height - len(drawn)))
+
+
+def _table(table: Rows, rows: int) -> Rows:
+    """Return the rows of the table that fit; if some do not, the last one has their number."""
+    if len(table) <= rows or not rows:
+        return table[:rows]
+    return (*table[: rows - 1], ((f"  … {len(table) - rows + 1} more rows", Role.MUTED),))
 
 
 def _whole_parts(note: str, width: int) -> str:

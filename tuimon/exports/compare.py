@@ -12,6 +12,7 @@ from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.words import duration, setting_text
 from tuimon.draw.numbers import format_value
 from tuimon.exports.comparison import Comparison, MetricComparison, checkpoint_rows, last_values
+from tuimon.exports.seed_table import as_text as as_seed_table
 from tuimon.exports.table import Column, no_room, table, wrapped
 from tuimon.panels import label_of
 from tuimon.run_notes import note_of
@@ -26,8 +27,9 @@ _CELL, _FACT = 24, 48
 """Maximum characters of a cell, and of one with a fact about a run, such as its command line."""
 _LEGEND = (
     "level: mean of the last n points, a tenth of those up to the last {step} that two runs have reached (of fewer than"
-    " 50 points: 5, at most a quarter); a run that ends earlier is judged at its own end; ranks are by level, = marks"
-    " runs that share a rank because noise can explain their difference to the best of them, - an unknown noise"
+    " 50 points: 5, at most a quarter), SE: its standard error; a run that ends earlier is judged at its own end; ranks"
+    " are by level, = marks runs that share a rank because noise can explain their difference to the best of them, - an"
+    " unknown noise"
 )
 
 
@@ -48,6 +50,9 @@ def as_text(comparison: Comparison, now: float, width: int | None = None, full: 
             yield from wrapped(f"  {effect.line}", width, 4)
         yield ""
     steps = common_step_name(comparison.runs)
+    if seeds := comparison.seeds:
+        yield from as_seed_table(seeds, comparison.labels, steps, width)
+        yield ""
     states = [progress_of(run, now) for run in comparison.runs]
     notes = [note_of(run.path).line for run in comparison.runs]
     yield from table(
@@ -140,7 +145,7 @@ def _metric(
         columns.append(Column("best", [format_value(top[1]) if top else "" for top in tops]))
         columns.append(Column("at", [str(top[0]) if top else "" for top in tops], need=5))
     columns.append(Column("level", [format_value(e.level.value) for e in entries], need=1))
-    columns.append(Column("± error", [e.error_text for e in entries], need=2))
+    columns.append(Column("± SE", [e.error_text for e in entries], need=2))
     if len({e.level_step for e in entries}) > 1:
         columns.append(Column("until", [str(e.level_step) for e in entries], need=2))
     columns.append(Column("n", [str(e.level.count) for e in entries], need=3))

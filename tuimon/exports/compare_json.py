@@ -1,6 +1,8 @@
 """A comparison of runs as one JSON object with "schema": 1.
 
-"verdict" and "speed" are one sentence each, or "". "effects" has the settings of a sweep, see analysis.setting_effects.
+"verdict" and "speed" are one sentence each, or "". "seeds" has the mean, SD (standard deviation) and SE (standard
+error) of runs that differ only in their seed, see exports.seed_table, or null. "effects" has the settings of a sweep,
+see analysis.setting_effects.
 "runs" has the runs in order; "failure" is what casts doubt on the results of a run, such as a critical alert, or null.
 Every list in "config", "about" (host, program, arguments, commit and versions) and "metrics" has one item per run, null
 if the run has no such setting or metric.
@@ -20,6 +22,7 @@ from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.setting_effects import SettingEffect, SettingEffects
 from tuimon.exports._shared import dumps, known, note_fields, without_secrets
 from tuimon.exports.comparison import Comparison, Entry, MetricComparison
+from tuimon.exports.seed_table import as_fields
 
 SCHEMA = 1
 
@@ -47,6 +50,7 @@ def as_json(comparison: Comparison, now: float) -> str:
             "schema": SCHEMA,
             "verdict": comparison.verdict,
             "speed": comparison.speed,
+            "seeds": as_fields(seeds, comparison.labels) if (seeds := comparison.seeds) is not None else None,
             "effects": [_effect(effect, effects) for effect in effects.effects] if effects is not None else [],
             "runs": runs,
             "config": config,

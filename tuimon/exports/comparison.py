@@ -14,6 +14,7 @@ from tuimon.analysis.compared_metric import ComparedMetric, compared_metric
 from tuimon.analysis.comparing import common_step, compared_settings, first_name, flat, project_of
 from tuimon.analysis.level import Level
 from tuimon.analysis.run_states import failures_of
+from tuimon.analysis.seed_means import SeedMeans, seed_means
 from tuimon.analysis.setting_effects import SettingEffects, effects_on
 from tuimon.analysis.speed import speed_difference
 from tuimon.analysis.verdict import deciding_metric, limits, verdict
@@ -139,6 +140,15 @@ class Comparison(Struct, frozen=True):
     def deciding(self) -> ComparedMetric | None:
         """The metric of the verdict; None if no metric with a better direction is known of two runs."""
         return deciding_metric([metric.compared for metric in self.metrics])
+
+    @property
+    def seeds(self) -> SeedMeans | None:
+        """Results of runs that differ only in their seed, on the metric of the verdict, or else on the first one; None
+        without such runs."""
+        metrics = (metric.compared for metric in self.metrics if metric.shared > 1 and metric.compared.in_steps)
+        metric = self.deciding or next(metrics, None)
+        projects = [project_of(run.path) for run in self.runs]
+        return seed_means(metric, self.differences, projects, self.failures) if metric is not None else None
 
     @property
     def effects(self) -> SettingEffects | None:

@@ -17,7 +17,9 @@ from tuimon.analysis.level import noise
 from tuimon.analysis.smoothing import smooth
 from tuimon.errors import UsageError
 from tuimon.model.points import Floats
-from tuimon.store import Curve
+from tuimon.model.views import Envelope
+from tuimon.panels import SEEDS_NOTE, mean_and_band
+from tuimon.store import Curve, envelope_of_points
 from tuimon.store.envelope import wide_enough
 from tuimon.text import clean
 from tuimon.vocabulary import classify
@@ -30,14 +32,15 @@ _NOISY = 0.01
 """Minimum noise of a curve that is smoothed, as a fraction of its value range."""
 _FEW = 60
 """Number of points up to which those of a curve are marked."""
-_LEGEND_INSIDE = 10
-"""Maximum number of entries of a legend within the axes; a longer one is right of them."""
 _LONG_LABEL = 48
-"""Maximum characters of an entry of a legend within or beside the axes; with a longer one it is below them."""
+"""Maximum characters of an entry of a legend beside the axes; with a longer one it is below them."""
 _LEGEND_ROWS = 24
+_LONGEST_NOTE = 60
+"""Maximum characters of a note at a step."""
 _DECADES = 100.0
 """Ratio of the highest to the lowest value from which the axis of a loss is logarithmic."""
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a7a00", "#3a4fd0", "#56b4e9", "#606060")
+_NEUTRAL = "#606060"
 _MARKERS = "os^Dv<>P"
 _DASHES = ("-", "--", "-.", ":")
 """Styles of lines; the next one follows when the colours are used up."""
@@ -52,6 +55,11 @@ class Series(Struct, frozen=True):
     """True to draw it dashed and never smoothed."""
     position: int | None = None
     """Position of its run, which sets colour and marker in all charts; None: its position in the chart."""
+    others: tuple[Curve, ...] = ()
+    """Curves of runs that differ from that of `curve` only in their seed: the mean of all is drawn, in a band from the
+    lowest to the highest value."""
+    notes: tuple[tuple[int, str], ...] = ()
+    """(step, text) of the user's notes at steps."""
 
 
 def figure_class() -> Any:
@@ -72,6 +80,7 @@ class Picture(Struct, frozen=True):
 
     series: Sequence[Series]
     title: str
+    """What the label of the y axis does not say: the name of the only run; "" for several runs."""
     y_label: str
     x_label: str = "step"
 
@@ -100,18 +109,24 @@ def draw_chart(axes: Any, chart: Picture, weight: float) -> None:
     handles: list[tuple[Any, str]] = []
     several = sum(not item.validation for item in chart.series) > 1
     for index, item in enumerate(chart.series):
-        handles += _curve(axes, item, _style(index if item.position is None else item.position, item), weight, several)
+        style = _style(index if item.position is None else item.position, item)
+        handles += _seeds(axes, item, style, weight) if item.others else _curve(axes, item, style, weight, several)
+        _draw_notes(axes, item, style["color"] if several else _NEUTRAL)
     if _logarithmic(chart.series):
         axes.set_yscale("log")
-    axes.set_title(clean(chart.title), parse_math=False)
+    if chart.title:
+        axes.set_title(clean(chart.title), parse_math=False)
     axes.set_xlabel(clean(chart.x_label), parse_math=False)
     axes.set_ylabel(clean(chart.y_label), parse_math=False)
     axes.grid(alpha=0.25)
-    if len(handles) > 1:
+    has_seeds = any(item.others for item in chart.series)
+    if len(handles) > 1 or has_seeds:
         beside = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "ncols": -(-len(handles) // _LEGEND_ROWS)}
         below = {"loc": "upper left", "bbox_to_anchor": (0.0, -0.12)}
         is_long = max(len(label) for _, label in handles) > _LONG_LABEL
-        place = below if is_long else beside if len(handles) > _LEGEND_INSIDE else {}
+        place: dict[str, Any] = below if is_long else beside
+        if has_seeds:
+            place |= {"title": SEEDS_NOTE, "title_fontsize": 9, "alignment": "left"}
         legend = axes.legend([line for line, _ in handles], [label for _, label in handles], fontsize=9, **place)
         for text in legend.get_texts():
             text.set_parse_math(False)
@@ -137,17 +152,52 @@ def _curve(axes: Any, series: Series, style: dict[str, Any], weight: float, seve
     if smoothed:
         (line,) = axes.plot(x, smooth(curve.values, weight), **{**style, "marker": ""})
         handles.append((line, f"{label} (smoothed {weight:g})"))
-    bad = ~np.isfinite(curve.values)
-    if bad.any():
-        marks = axes.scatter(
-            x[bad],
-            np.full(int(bad.sum()), 0.02),
-            transform=axes.get_xaxis_transform(),
-            marker="x",
-            color=style["color"],
-        )
-        handles.append((marks, f"{label}: not finite"))
-    return handles
+    return handles + _nonfinite(axes, [curve], label, style)
+
+
+def _nonfinite(axes: Any, curves: Sequence[Curve], label: str, style: dict[str, Any]) -> list[tuple[Any, str]]:
+    """Mark non-finite values at the bottom and return the entry of the legend; [] if there are none."""
+    x = np.concatenate([curve.x_of_rows(np.flatnonzero(~np.isfinite(curve.values))) for curve in curves])
+    if not len(x):
+        return []
+    place = axes.get_xaxis_transform()
+    marks = axes.scatter(x, np.full(len(x), 0.02), transform=place, marker="x", color=style["color"])
+    return [(marks, f"{label}: not finite")]
+
+
+def _seeds(axes: Any, series: Series, style: dict[str, Any], weight: float) -> list[tuple[Any, str]]:
+    """Draw the mean of runs that differ only in their seed and its band, as the screen does, and return the legend."""
+    curves, label = [series.curve, *series.others], clean(series.label)
+    limits = [known for curve in curves if (known := curve.limits()) is not None]
+    low, high = min(first for first, _ in limits), max(last for _, last in limits)
+    low, high = wide_enough(*((low - 0.5, high + 0.5) if low == high else (low, high)))
+    weight = weight if any(map(_is_noisy, curves)) else 0
+    mean, band = mean_and_band([_envelope(curve, low, high, weight) for curve in curves])
+    x = low + (np.arange(_COLUMNS) + 0.5) * ((high - low) / _COLUMNS)
+    axes.fill_between(x, band.low, band.high, color=style["color"], alpha=0.18, linewidth=0)
+    (line,) = axes.plot(x, mean.last, **{**style, "marker": ""})
+    text = f"{label} (smoothed {weight:g})" if weight else label
+    return [(line, text), *_nonfinite(axes, curves, label, style)]
+
+
+def _envelope(curve: Curve, low: float, high: float, weight: float) -> Envelope:
+    if not weight:
+        return curve.envelope(low, high, _COLUMNS)
+    return envelope_of_points(curve.x_of_rows(np.arange(len(curve))), smooth(curve.values, weight), low, high, _COLUMNS)
+
+
+def _draw_notes(axes: Any, series: Series, color: str) -> None:
+    """Draw a line with the text of each of the user's notes at the steps of the curves."""
+    limits = [known for curve in (series.curve, *series.others) if (known := curve.limits()) is not None]
+    for step, text in series.notes:
+        x = series.curve.x_of_step(step)
+        if not any(first <= x <= last for first, last in limits):
+            continue
+        axes.axvline(x, color=color, linewidth=0.9, linestyle=":", zorder=1)
+        place = {"transform": axes.get_xaxis_transform(), "rotation": 90, "va": "top", "ha": "right"}
+        ground = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 1}
+        text = clean(text, _LONGEST_NOTE)
+        axes.text(x, 0.98, text, color=color, fontsize=8, parse_math=False, bbox=ground, **place)
 
 
 def _is_noisy(curve: Curve) -> bool:

@@ -25,6 +25,7 @@ from tuimon.panels._charts.chart import chart_of
 from tuimon.panels._charts.curve_panel import SINGLE_METRIC, CurvePanel, metric_panel, metric_panel_by_id
 from tuimon.panels._charts.marks import with_alert_marks, with_note_marks
 from tuimon.panels._charts.options import DEFAULTS, SMOOTHINGS, Y_RANGES, Y_SCALES, ChartOptions, transient
+from tuimon.panels._charts.overlay import SEEDS_NOTE, mean_and_band, overlay_of
 from tuimon.panels._charts.overlay_lines import OverlayLine, distinct_markers, overlay_lines, seed_group_key
 from tuimon.panels._charts.together import MOST_TOGETHER, TogetherPanel
 from tuimon.panels._installed import InstalledPanel
@@ -64,6 +65,7 @@ __all__ = [
     "DEFAULTS",
     "MOST_TOGETHER",
     "SECONDARY_PANELS",
+    "SEEDS_NOTE",
     "SINGLE_METRIC",
     "SMOOTHINGS",
     "Y_RANGES",
@@ -91,11 +93,13 @@ __all__ = [
     "link_row",
     "loss_of",
     "main_of",
+    "mean_and_band",
     "metric_panel",
     "metric_panel_by_id",
     "name_of",
     "objective_of",
     "overlay_lines",
+    "overlay_of",
     "parse_dashboard",
     "plural",
     "preload",

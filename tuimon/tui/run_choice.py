@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from tuimon.analysis.run_filter import RunFilter, parse
+from tuimon.analysis.run_states import failed_runs
 from tuimon.model.views import Symbols
 from tuimon.panels import OverlayLine, distinct_markers, overlay_lines, transient
 from tuimon.panels.lists.run_groups import SEEDS
@@ -121,7 +122,7 @@ def lines_of(snapshot: Snapshot, choice: RunChoice, shown: Run | None, symbols: 
     marked = frozenset(choice.marked if choice.over else ())
     chosen = [shown, *(run for run in snapshot.runs if run.path in marked and run.id != shown.id)]
     among = [run for run in snapshot.runs if run.path not in choice.hidden] if choice.grouped else []
-    return overlay_lines(chosen, among, choice.grouped, symbols)
+    return overlay_lines(chosen, among, choice.grouped, symbols, failed=failed_runs(snapshot.alerts))
 
 
 _PLAIN = RunChoice()

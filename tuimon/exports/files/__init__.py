@@ -48,6 +48,8 @@ class Job(Struct, frozen=True):
     """True if stdout is a terminal, where foreign text must not contain control characters."""
     print_status: Callable[[str], None]
     """Print a message to the user on stderr."""
+    seeds: bool = False
+    """True to draw runs that differ only in their seed as one line in a picture of several runs."""
 
 
 class Export(Struct, frozen=True):

@@ -47,11 +47,15 @@ def _files(job: Job, form: str) -> Iterator[File]:
 
 def _one_file(job: Job, form: str) -> Iterator[File]:
     from tuimon.exports.pictures import draw_charts, figure_class
+    from tuimon.model.views import Symbols
+    from tuimon.panels import overlay_lines
 
     figure_class()  # raise an error before anything is read
     runs = job.runs()
+    if job.seeds and not any(len(line.runs) > 1 for line in overlay_lines(runs, runs, True, Symbols.BRAILLE)):
+        raise UsageError("no two runs differ only in their seed", "It is a setting called seed, or seed3 in the name.")
     if len(runs) > 1:
-        charts = list(pictures_across(runs, job.wanted))
+        charts = list(pictures_across(runs, job.wanted, job.seeds))
     else:
         charts = [_picture(run, name, series) for run in runs for name, series in pictures_of(run, job.wanted)]
     if not charts:
@@ -65,11 +69,14 @@ def _one_file(job: Job, form: str) -> Iterator[File]:
 
 
 def _picture(run: Run, name: str, series: Sequence[Series]) -> Picture:
+    from msgspec.structs import replace
+
     from tuimon.analysis.aligned_steps import step_name
     from tuimon.exports.pictures import Picture
 
-    title = f"{name}, {run.name}" if run.name else name
-    return Picture(series, title, label_with_unit([run] * len(series), name, series), step_name(run))
+    first, *others = series
+    noted = [replace(first, notes=_step_notes([run])), *others]
+    return Picture(noted, run.name, label_with_unit([run] * len(series), name, series), step_name(run))
 
 
 def pictures_of(run: Run, wanted: Callable[[str], bool] = lambda name: True) -> Iterator[tuple[str, list[Series]]]:
@@ -96,8 +103,18 @@ def pictures_of(run: Run, wanted: Callable[[str], bool] = lambda name: True) -> 
             yield base if len(names) > 1 else _short(names[0]), series
 
 
-def pictures_across(runs: Sequence[Run], wanted: Callable[[str], bool]) -> Iterator[Picture]:
-    """Yield a chart of each metric with the curves of all runs, in the order of importance."""
+def _step_notes(runs: Sequence[Run]) -> tuple[tuple[int, str], ...]:
+    """Return (step, text) of the user's notes at steps of these runs."""
+    from tuimon.run_notes import note_of
+
+    return tuple(dict.fromkeys((step, text) for run in runs for _, step, text in note_of(run.path).signed_steps))
+
+
+def pictures_across(runs: Sequence[Run], wanted: Callable[[str], bool], seeds: bool = False) -> Iterator[Picture]:
+    """Yield a chart of each metric with the curves of all runs, in the order of importance.
+
+    seeds: draw runs that differ only in their seed as one line.
+    """
     from tuimon.exports._across_runs import logged_names, metrics_across
     from tuimon.vocabulary import classify
 
@@ -109,24 +126,36 @@ def pictures_across(runs: Sequence[Run], wanted: Callable[[str], bool]) -> Itera
         ]
         curves = [curve if curve is not None and curve.finite_count else None for curve in chosen]
         if any(curve is not None for curve in curves):
-            yield picture_across(title, runs, curves)
+            yield picture_across(title, runs, curves, seeds)
 
 
-def picture_across(title: str, runs: Sequence[Run], curves: Sequence[Curve | None]) -> Picture:
-    """Return a chart with the curve of each run; None where a run has none."""
+def picture_across(name: str, runs: Sequence[Run], curves: Sequence[Curve | None], seeds: bool = False) -> Picture:
+    """Return a chart of the metric `name` with the curve of each run; None where a run has none.
+
+    seeds: draw runs that differ only in their seed as one line.
+    """
     from tuimon.analysis.aligned_steps import common_step_name
     from tuimon.exports._across_runs import run_labels
     from tuimon.exports.pictures import Picture, Series
+    from tuimon.model.views import Symbols
+    from tuimon.panels import overlay_lines
 
-    labels = run_labels(runs)
-    series = [
-        Series(label, curve, position=position)
-        for position, (label, curve) in enumerate(zip(labels, curves, strict=True))
-        if curve is not None
-    ]
-    present = [run for run, curve in zip(runs, curves, strict=True) if curve is not None]
-    heading = title if len(series) > 1 else f"{title}, {series[0].label}"
-    return Picture(series, heading, label_with_unit(present, title, series), common_step_name(runs))
+    logged = {run.id: curve for run, curve in zip(runs, curves, strict=True) if curve is not None}
+    lines = overlay_lines(runs, runs, True, Symbols.BRAILLE) if seeds else ()
+    if lines:
+        named = [(line.label, line.runs) for line in lines]
+    else:
+        named = [(label, (run,)) for label, run in zip(run_labels(runs), runs, strict=True)]
+    series: list[Series] = []
+    leading: list[Run] = []
+    for position, (label, members) in enumerate(named):
+        present = [run for run in members if run.id in logged]
+        if present:
+            leading.append(present[0])
+            first, *others = (logged[run.id] for run in present)
+            series.append(Series(label, first, False, position, tuple(others), _step_notes(present)))
+    title = series[0].label if len(series) == 1 else ""
+    return Picture(series, title, label_with_unit(leading, name, series), common_step_name(runs))
 
 
 def label_with_unit(runs: Sequence[Run], name: str, series: Sequence[Series]) -> str:

@@ -1,8 +1,8 @@
-"""Charts with a curve for each of several runs."""
+"""Charts with a curve for each of several runs, or for each group of runs that differ only in their seed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -10,8 +10,8 @@ from tuimon.analysis.aligned_steps import common_step_name
 from tuimon.exports._across_runs import metrics_across, run_labels
 from tuimon.exports.html.figures import ChartFigure, chart_figure, chart_size, columns_for
 from tuimon.exports.metrics import summarise
-from tuimon.model.views import SERIES_ROLES, Symbols
-from tuimon.panels import chart_of
+from tuimon.model.views import SERIES_ROLES, ChartView, Size, Symbols
+from tuimon.panels import DEFAULTS, OverlayLine, chart_of, metric_panel, overlay_lines, overlay_of, plural
 from tuimon.store import Curve, Run
 from tuimon.text import clean
 from tuimon.vocabulary import Meaning
@@ -25,20 +25,27 @@ _WIDTHS = ("", " thick", " thin")
 MOST_LINES = len(SERIES_ROLES) * len(_WIDTHS)
 
 
+Series = tuple[Run, str, Meaning, Curve]
+"""A run, its name, and a metric of it."""
+
+
 def chart_across(
-    runs: Sequence[Run], title: str, lines: Sequence[tuple[str, Meaning, Curve]], first: bool
+    runs: Sequence[Run], title: str, series: Sequence[Series], first: bool, failed: Container[int] = ()
 ) -> ChartFigure:
-    """Return the chart of one metric of several runs. lines: (name of the run, meaning, curve), at most MOST_LINES of
-    which are drawn. first: draw it larger."""
-    curves = lines[:MOST_LINES]
+    """Return the chart of one metric of several runs, of which at most MOST_LINES are drawn; those that differ only in
+    their seed are one line, the mean in an area from minimum to maximum.
+
+    first: draw it larger. failed: ids of runs that are not healthy.
+    """
     size = chart_size(columns_for(runs, _COLUMNS))
-    left = len(lines) - len(curves)
-    view = chart_of(runs[0], title, curves, size, Symbols.BRAILLE, left=left, label=lambda name: name)
-    # The headline would describe only the first run. Points are marked only in curves that have few.
-    few = [curve.finite_count <= _FEW for *_, curve in curves if len(curve)]
-    marks = iter(few)
-    drawn = tuple(line if line.behind else replace(line, markers=next(marks, False)) for line in view.lines)
-    figure = chart_figure(replace(view, headline=(), lines=drawn), first, common_step_name(runs))
+    present = [run for run, *_ in series]
+    groups = overlay_lines(present, present, True, Symbols.BRAILLE, failed=failed)
+    if any(len(line.runs) > 1 for line in groups):
+        view = _chart_of_seeds(runs, title, groups, {run.id: curve.metric for run, *_, curve in series}, size)
+    else:
+        view = _chart_of_runs(runs, title, series, size)
+    # The headline would describe only the first run.
+    figure = chart_figure(replace(view, headline=()), first, common_step_name(runs))
     number = 0
     plot_lines = []
     for line in figure.plot.lines:
@@ -47,12 +54,45 @@ def chart_across(
     return replace(figure, plot=replace(figure.plot, lines=tuple(plot_lines)))
 
 
-def main_chart(runs: Sequence[Run]) -> ChartFigure | None:
-    """Return the chart of the most important metric that two runs have; None if there is none."""
+def _chart_of_runs(runs: Sequence[Run], title: str, series: Sequence[Series], size: Size) -> ChartView:
+    """Return the chart with a line for each run. Points are marked only in curves that have few."""
+    curves = [(label, meaning, curve) for _, label, meaning, curve in series[:MOST_LINES]]
+    left = len(series) - len(curves)
+    view = chart_of(runs[0], title, curves, size, Symbols.BRAILLE, left=left, label=lambda name: name)
+    few = [curve.finite_count <= _FEW for *_, curve in curves if len(curve)]
+    marks = iter(few)
+    drawn = tuple(line if line.behind else replace(line, markers=next(marks, False)) for line in view.lines)
+    return replace(view, lines=drawn)
+
+
+def _chart_of_seeds(
+    runs: Sequence[Run], title: str, groups: Sequence[OverlayLine], names: Mapping[int, str], size: Size
+) -> ChartView:
+    """Return the chart with a line for each group. names: id of a run -> name of its metric."""
+    lines = [
+        replace(line, role=SERIES_ROLES[position % len(SERIES_ROLES)])
+        for position, line in enumerate(groups[:MOST_LINES])
+    ]
+    readings = [[(run, metric_panel(names[run.id]).reading(run)) for run in line.runs] for line in lines]
+    chosen = list(zip(lines, readings, strict=True))
+    view = overlay_of(runs[0], title, chosen, size, Symbols.BRAILLE, "linear", DEFAULTS, "")
+    labels = iter([line.label for line in lines])  # for lines whose labels would have no room in a terminal
+    named = [(line, "" if line.behind else next(labels, "")) for line in view.lines]
+    drawn = tuple(replace(line, label=line.label or label) for line, label in named)
+    left = len(groups) - len(lines)
+    note = f"{view.note}, +{plural(left, 'line')}" if left else view.note
+    return replace(view, lines=drawn, note=note)
+
+
+def main_chart(runs: Sequence[Run], failed: Container[int] = ()) -> ChartFigure | None:
+    """Return the chart of the most important metric that two runs have; None if there is none.
+
+    failed: ids of runs that are not healthy.
+    """
     for names in metrics_across(runs):
         pairs = [(label, run, name) for label, run, name in zip(run_labels(runs), runs, names, strict=True) if name]
-        summaries = [(clean(label), summarise(run, name)) for label, run, name in pairs]
-        lines = [(label, own.meaning, own.curve) for label, own in summaries if own.curve.finite_count]
-        if len(lines) > 1:
-            return chart_across(runs, clean(pairs[0][2]), lines, first=True)
+        summaries = [(run, clean(label), summarise(run, name)) for label, run, name in pairs]
+        series = [(run, label, own.meaning, own.curve) for run, label, own in summaries if own.curve.finite_count]
+        if len(series) > 1:
+            return chart_across(runs, clean(pairs[0][2]), series, True, failed)
     return None

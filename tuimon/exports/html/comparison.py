@@ -7,6 +7,7 @@ from typing import Any
 
 from tuimon.analysis.aligned_steps import common_step_name
 from tuimon.analysis.progress_inputs import progress_of
+from tuimon.analysis.seed_means import SEED_HEADS, mean_rows, seed_cells, seed_title
 from tuimon.analysis.words import setting_text
 from tuimon.exports.comparison import Comparison, MetricComparison, checkpoint_rows, last_values
 from tuimon.exports.html import page
@@ -43,10 +44,7 @@ def as_html(comparison: Comparison, now: float) -> str:
         "comparison.html",
         now,
         title=f"Comparison of {len(names)} runs",
-        verdict=comparison.verdict,
-        speed=comparison.speed,
-        limits=comparison.limits,
-        effects=comparison.effects,
+        **verdict_of(comparison),
         runs=runs,
         steps=common_step_name(comparison.runs),
         failed=any(comparison.failures),
@@ -61,14 +59,40 @@ def as_html(comparison: Comparison, now: float) -> str:
     )
 
 
+def verdict_of(comparison: Comparison) -> dict[str, Any]:
+    """Return the values of the template verdict.html: the first sentences, and the effects of settings and seeds."""
+    return {
+        "verdict": comparison.verdict,
+        "speed": comparison.speed,
+        "limits": comparison.limits,
+        "effects": comparison.effects,
+        "seeds": _seeds(comparison),
+    }
+
+
+def _seeds(comparison: Comparison) -> dict[str, Any] | None:
+    means = comparison.seeds
+    if means is None:
+        return None
+    names = [clean(name) for name in means.settings]
+    rows = [
+        (row.name, seed_cells(row), [setting_text(value, _LONGEST) for value in row.group.settings], row.remark)
+        for row in mean_rows(means, comparison.labels)
+    ]
+    title = seed_title(means, common_step_name(comparison.runs))
+    return {"title": title, "heads": SEED_HEADS, "names": names, "rows": rows}
+
+
 def _texts(rows: Iterable[tuple[str, Iterable[Any]]]) -> list[tuple[str, list[str]]]:
     return [(clean(name), [setting_text(value, _LONGEST) for value in values]) for name, values in rows]
 
 
 def _chart(comparison: Comparison, metric: MetricComparison, names: list[str], first: bool) -> ChartFigure:
     """Return the chart of a metric. If there are more runs than lines, it shows the best ones."""
-    pairs = [(name, entry) for name, entry in zip(names, metric.entries, strict=True) if entry is not None]
+    every = zip(comparison.runs, names, metric.entries, strict=True)
+    pairs = [(run, name, entry) for run, name, entry in every if entry is not None]
     if len(pairs) > MOST_LINES:
-        pairs.sort(key=lambda pair: pair[1].rank or len(pairs))
-    lines = [(name, entry.summary.meaning, entry.summary.curve) for name, entry in pairs]
-    return chart_across(comparison.runs, metric.name, lines, first)
+        pairs.sort(key=lambda pair: pair[2].rank or len(pairs))
+    series = [(run, name, entry.summary.meaning, entry.summary.curve) for run, name, entry in pairs]
+    failed = {run.id for run, failure in zip(comparison.runs, comparison.failures, strict=True) if failure}
+    return chart_across(comparison.runs, metric.name, series, first, failed)

@@ -16,6 +16,7 @@ import tuimon
 from tuimon.analysis.aligned_steps import step_name
 from tuimon.exports import ranks, texts
 from tuimon.exports.html import asset, environment
+from tuimon.exports.html.figures import columns_for
 from tuimon.exports.html.report import COLUMNS, panel_figure, settings_of, state_of
 from tuimon.exports.metrics import summarise
 from tuimon.exports.summary import runs_columns
@@ -139,7 +140,7 @@ def draw(
         case tuple() as names:
             return "".join(str(macros.metric(summarise(run, name))) for name in names)
         case panel:
-            return str(macros.figure(*panel_figure(panel, run, now, COLUMNS, slot.first)))
+            return str(macros.figure(*panel_figure(panel, run, now, columns_for([run], COLUMNS), slot.first)))
 
 
 def page(run: Run | None, parts: Sequence[Slot], drawn: Mapping[str, str], since: str) -> str:

@@ -21,7 +21,7 @@ from tuimon.panels._charts.chart import scale_note, smoothing_note, title_of
 from tuimon.panels._charts.marks import marks_of, milestone_legend, milestones, restart_marks
 from tuimon.panels._charts.options import ChartOptions
 from tuimon.panels._charts.overlay_legend import wrapped_legend
-from tuimon.panels._charts.overlay_lines import OverlayLine
+from tuimon.panels._charts.overlay_lines import OverlayLine, failure_sign
 from tuimon.panels._charts.table import TableLine, line_table
 from tuimon.panels._charts.traces import Smoothed, interpolated, scaled, smoothed
 from tuimon.panels._metrics import MetricReading, difference
@@ -35,6 +35,10 @@ _LEGEND_GAP = 4
 """Cells of a legend entry besides its label: the marker and blanks."""
 _NEARLY = 0.01
 """Fraction of the steps by which a seed may end before the longest one and count at its end: about a column."""
+
+
+SEEDS_NOTE = "seeds: mean, area min to max"
+"""What the line and the area of runs that differ only in their seed are."""
 
 
 class _Trace(Struct, frozen=True):
@@ -137,7 +141,7 @@ def overlay_of(
         mean = envelopes[0]
         if len(envelopes) > 1:
             mean, band = mean_and_band(envelopes)
-            bands.append(Line("", Role.FAINT, band, filled=True, behind=True))
+            bands.append(Line("", group.line.area, band, filled=True, behind=True))
         label = label if index < in_title else ""
         means.append(Line(label, group.line.role, mean, metric=group.traces[0].reading.metric, glyph=group.line.marker))
     thinning = thinned(drawn_points, inside) if options.fullscreen and not options.weight else []
@@ -145,7 +149,7 @@ def overlay_of(
     marks, legend = _marks(groups, shown, options, (low, high, columns), concepts, symbols)
     lead = groups[0].traces[0]
     window = None if options.window is None else (low, high)
-    rows = list(_table_lines(groups, window, smooths)) if options.fullscreen else []
+    rows = list(_table_lines(groups, window, smooths, symbols)) if options.fullscreen else []
     y = y_axis(
         panel,
         scale,
@@ -237,13 +241,19 @@ def _marks(
 
 
 def _table_lines(
-    groups: Sequence[_Group], window: tuple[float, float] | None, smooths: Mapping[int, float | None]
+    groups: Sequence[_Group],
+    window: tuple[float, float] | None,
+    smooths: Mapping[int, float | None],
+    symbols: Symbols,
 ) -> Iterator[TableLine]:
     """Yield a row for each run, those of one group below each other. window: x values of the points that count."""
+    names = iter(distinct_names([trace.run.name for group in groups for trace in group.traces]))
     for group in groups:
-        line, runs = group.line, [trace.run for trace in group.traces]
-        names = distinct_names([run.name for run in runs]) if len(runs) > 1 else (line.label,)
-        for trace, name in zip(group.traces, names, strict=True):
+        line = group.line
+        for trace in group.traces:
+            name = next(names)
+            if trace.run.id in line.failed:
+                name = f"{name} {failure_sign(symbols)}"
             reading = trace.reading
             within = None if window is None else reading.curve.within(*window, trace.scale)
             curve, factor = reading.curve, reading.factor
@@ -312,7 +322,8 @@ def with_difference(headline: Row, own: MetricReading | None, base: MetricReadin
 
 
 def _note(groups: Sequence[_Group], left: int, without: int, thinned_note: Sequence[str]) -> list[str]:
-    parts = ["seeds: mean, area min to max"] if any(len(group.traces) > 1 for group in groups) else []
+    parts = [f"{group.line.label}: {group.line.remark}" for group in groups if group.line.remark]
+    parts += [SEEDS_NOTE] if any(len(group.traces) > 1 for group in groups) else []
     parts += nonfinite_counts([trace.reading.curve for group in groups for trace in group.traces])
     parts += thinned_note
     if without:

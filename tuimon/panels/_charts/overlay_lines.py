@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from msgspec import Struct
 
 from tuimon.analysis.comparing import distinct_names, seed_groups, seedless, seedless_name
 from tuimon.analysis.run_cache import cached_per_run
-from tuimon.model.views import SERIES_ROLES, Role, Span, Symbols
+from tuimon.analysis.run_states import state_sign
+from tuimon.model.views import DIM_ROLES, SERIES_ROLES, Role, Span, Symbols
 from tuimon.store import Run
 
 SHAPES = {Symbols.BRAILLE: "●▲■◆○△□◇", Symbols.BLOCK: "●▲■◆○△□◇", Symbols.ASCII: "o^#+x*%@"}
@@ -29,6 +30,18 @@ class OverlayLine(Struct, frozen=True):
     label: str
     marker: str
     role: Role
+    failed: frozenset[int] = frozenset()
+    """Ids of those of several runs that are not healthy, see `failures_of`; the label has their sign."""
+
+    @property
+    def area(self) -> Role:
+        """Role of the area around the mean of several runs."""
+        return DIM_ROLES[SERIES_ROLES.index(self.role)] if self.role in SERIES_ROLES else Role.FAINT
+
+    @property
+    def remark(self) -> str:
+        """How many of several runs are not healthy: "1 of 4 not healthy"; "" if all are healthy."""
+        return f"{len(self.failed)} of {len(self.runs)} not healthy" if self.failed else ""
 
 
 def marker_of(run: Run, symbols: Symbols) -> Span:
@@ -76,11 +89,13 @@ def overlay_lines(
     grouped: bool,
     symbols: Symbols,
     markers: Mapping[int, Span] | None = None,
+    failed: Container[int] = (),
 ) -> tuple[OverlayLine, ...]:
     """Return the lines for the chosen runs, in their order; () for a single run.
 
     grouped: draw runs that differ from others of `among` only in their seed with these as one line. markers: id of a
-    run -> its marker and role if these are not those of `marker_of`; None: `distinct_markers` of the lines.
+    run -> its marker and role if these are not those of `marker_of`; None: `distinct_markers` of the lines. failed: ids
+    of runs that are not healthy, which the lines of several runs mention.
     """
     groups: dict[int, tuple[Run, ...]] = {}
     if grouped:
@@ -94,10 +109,18 @@ def overlay_lines(
         markers = distinct_markers([runs[0].id for runs in lines], symbols)
     signs = [markers.get(runs[0].id) or marker_of(runs[0], symbols) for runs in lines]
     names = [runs[0].name if len(runs) == 1 else seedless_name(runs[0].name) for runs in lines]
-    return tuple(
-        OverlayLine(runs, name if len(runs) == 1 else f"{name} ×{len(runs)}", *sign)
-        for name, runs, sign in zip(distinct_names(names), lines, signs, strict=True)
-    )
+    cross = failure_sign(symbols)
+    result = []
+    for name, runs, sign in zip(distinct_names(names), lines, signs, strict=True):
+        bad = frozenset(run.id for run in runs if len(runs) > 1 and run.id in failed)
+        label = name if len(runs) == 1 else f"{name} ×{len(runs)}"
+        result.append(OverlayLine(runs, f"{label} {cross}" if bad else label, *sign, bad))
+    return tuple(result)
+
+
+def failure_sign(symbols: Symbols) -> str:
+    """Return the sign of a run that is not healthy."""
+    return state_sign("", symbols is Symbols.ASCII, critical=1)
 
 
 @cached_per_run

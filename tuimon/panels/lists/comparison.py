@@ -27,6 +27,7 @@ from tuimon.analysis.comparing import (
 )
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_cache import cached_per_run
+from tuimon.analysis.seed_means import SEED_HEADS, mean_rows, seed_cells, seed_means, seed_title
 from tuimon.analysis.setting_effects import effects_on
 from tuimon.analysis.speed import speed_difference
 from tuimon.analysis.verdict import deciding_metric, limits, verdict
@@ -103,6 +104,7 @@ def comparison_table(
         *(row for sentence in sentences for row in _wrapped(sentence, width)),
         *([()] if sentences else []),
         *_effects(compared, differences, failures, symbols, width),
+        *_seeds(names, compared, differences, projects, failures, counted_in),
         *_left_out(len(runs), len(shown), keys, width),
         join(("", Role.MUTED), heads),
         *(join(*row) for row in progress),
@@ -158,6 +160,38 @@ def _effects(
     lines = (f"  {effect.line}".replace("±", plus_minus) for effect in effects.effects)
     rows = [row for line in lines for row in _wrapped(line, width, Role.TEXT)]
     return [*_wrapped(effects.title.replace("±", plus_minus), width, Role.MUTED), *rows, ()]
+
+
+def _seeds(
+    names: Sequence[str],
+    compared: Sequence[ComparedMetric],
+    differences: Sequence[tuple[str, tuple[Any, ...]]],
+    projects: Sequence[str],
+    failures: Sequence[str],
+    word: str,
+) -> list[Row]:
+    """Return a heading and a row for each group of runs that differ only in their seed; [] without such runs."""
+    metric = deciding_metric(compared) or next((metric for metric in compared if metric.in_steps), None)
+    means = seed_means(metric, differences, projects, failures) if metric is not None else None
+    if means is None:
+        return []
+    rows = list(mean_rows(means, names))
+    cells = [seed_cells(row) for row in rows]
+    widths = [max(map(cell_width, column)) for column in zip(SEED_HEADS, *cells, strict=True)]
+    longest = min(max(cell_width(row.name) for row in rows), _NAME)
+
+    def line(name: str, numbers: Sequence[str], role: Role, remark: str) -> Row:
+        spans = [_GAP, (fit(name, longest, "ends"), Role.TEXT)]
+        for cell, width in zip(numbers, widths, strict=True):
+            spans += [_GAP, (" " * (width - cell_width(cell)) + cell, role)]
+        return (*spans, _GAP, (remark, Role.WARNING))
+
+    return [
+        _title("Seeds", seed_title(means, word)),
+        line("", SEED_HEADS, Role.MUTED, ""),
+        *(line(row.name, own, Role.VALUE, row.remark) for row, own in zip(rows, cells, strict=True)),
+        (),
+    ]
 
 
 def _progress(runs: Sequence[Run], now: float, failures: Sequence[str]) -> list[_TableRow]:

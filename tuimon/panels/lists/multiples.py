@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
@@ -127,9 +127,12 @@ def common_limits(runs: Sequence[Run], metric: str) -> Limits:
     return Limits(limits_of(runs, metric), steps_of(runs, metric))
 
 
-def merged(runs: Sequence[Run], symbols: Symbols) -> dict[int, OverlayLine]:
-    """Map the first run of each group of runs that differ only in their seed to the line that all of them share."""
-    lines = overlay_lines(runs, runs, True, symbols, {})
+def merged(runs: Sequence[Run], symbols: Symbols, failed: Container[int] = ()) -> dict[int, OverlayLine]:
+    """Map the first run of each group of runs that differ only in their seed to the line that all of them share.
+
+    failed: ids of runs that are not healthy.
+    """
+    lines = overlay_lines(runs, runs, True, symbols, {}, failed)
     return {line.runs[0].id: line for line in lines if len(line.runs) > 1}
 
 

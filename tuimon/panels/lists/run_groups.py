@@ -135,7 +135,7 @@ def group_row(group: RunGroup, listing: Listing, selected: bool, width: int) -> 
 
 def _values(runs: Sequence[Run], listing: Listing) -> Iterator[Span]:
     """Yield the best of the values that the column of the chosen metric, the reward or else the loss shows, with its
-    run, and their mean and standard deviation."""
+    run, and their mean with its standard error (SE) and their standard deviation (SD)."""
     reader, readings = _readings(runs, listing)
     levels, chosen = listing.levels, listing.metric
     values = [(levels.value(run, chosen) if chosen else levels.level(run, reader), run) for run, _ in readings]
@@ -145,7 +145,11 @@ def _values(runs: Sequence[Run], listing: Listing) -> Iterator[Span]:
     label = clean(chosen) if chosen else _label(readings[0][1])
     alike = _are_alike(runs, readings)
     numbers = [value for value, _ in known]
-    spread = f" ± {format_value(_deviation(numbers))}" if len(known) > 1 else ""
+    spread = ""
+    if len(known) > 1:
+        deviation = _deviation(numbers)
+        error = format_value(deviation / math.sqrt(len(known)))
+        spread = f" ± {error} SE, SD {format_value(deviation)}"
     if len(readings) > 1 and alike:
         sign = spread if listing.symbols is not Symbols.ASCII else spread.replace("±", "+-")
         yield f"  {label} ", Role.MUTED

@@ -19,20 +19,25 @@ from tuimon.store import Run
 
 LEAST = Size(60, 10)
 """Minimum size of the chart."""
-MOST_RUNS = 8
-"""Maximum number of runs: more could not be distinguished."""
+MOST_LINES = 8
+"""Maximum number of lines: more could not be distinguished."""
 
 
 def overview(runs: Sequence[Run], listing: Listing, grouped: bool, size: Size, frames: FrameCache) -> Rows:
     """Return the chart as rows, without values that are far from the others; () for fewer than two runs with a metric.
     If several runs are marked, only these are drawn.
 
-    grouped: draw runs that differ only in their seed as one line.
+    grouped: draw runs that differ only in their seed as one line, as is done anyway if there are more than MOST_LINES
+    runs.
     """
     marked = [run for run in runs if run.path in listing.marked]
     every = [run for run in (runs if len(marked) < 2 else marked) if main_of(run) is not None]
-    known = every[:MOST_RUNS]
-    lines = overlay_lines(known, known if grouped else (), grouped, listing.symbols, listing.markers)
+    grouped = grouped or len(every) > MOST_LINES
+    lines = overlay_lines(every, every, grouped, listing.symbols, listing.markers, listing.critical)
+    if any(len(line.runs) > 1 for line in lines):  # a group has no colour in the list
+        lines = overlay_lines(every, every, grouped, listing.symbols, failed=listing.critical)
+    lines = lines[:MOST_LINES]
+    known = [run for line in lines for run in line.runs]
     if len(known) < 2 or not lines or size.width < LEAST.width or size.height < LEAST.height:
         return ()
     rewards, losses = (sum(fact(run) is not None for run in known) for fact in (reward_of, loss_of))

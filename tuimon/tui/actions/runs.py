@@ -116,7 +116,8 @@ def _compare(app: Dashboard) -> None:
     elif len(app.snapshot.runs) < 2:
         app.say("Nothing to compare with: there is no other run")
     else:
-        app.say("Nothing to compare with: in the run list (r), space marks a run and B makes it the base")
+        where = "" if isinstance(app.screen, screens.RunListScreen) else "in the run list (r), "
+        app.say(f"Nothing to compare with: {where}space marks a run, A all of them, B makes one the base")
 
 
 ACTIONS = (

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from textual.events import Click, MouseScrollDown, MouseScrollUp
 
 from tuimon.analysis.metric_filter import matching
+from tuimon.analysis.run_states import failed_runs
 from tuimon.draw import FrameCache
 from tuimon.draw.rows import fit_row, row_width
 from tuimon.model.views import Role, Row, Rows, Size, Span, Symbols
@@ -192,7 +193,8 @@ class MultiplesScreen(WorkScreen):
             self.grid.metric = multiples.first_metric(runs, selected, state.runs.metric)
         self._listed = runs
         shown = multiples.with_metric(runs, self.grid.metric)
-        lines = multiples.merged(shown, state.symbols) if state.runs.grouped else {}
+        failed = failed_runs(snapshot.alerts)
+        lines = multiples.merged(shown, state.symbols, failed) if state.runs.grouped else {}
         self.grid.show(shown, listing_of(snapshot, state.runs, now, state.symbols), state.theme, lines)
         page, pages = self.grid.page
         head: list[Span] = [

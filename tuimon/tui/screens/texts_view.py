@@ -250,7 +250,7 @@ class TextsScreen(TextSteps):
         spans += self._split()
         mean, std = mean_and_std(rewards_of(choice.listed))
         if mean == mean:
-            spans.append((f"  reward {mean:.4g} ± {std:.3g}", Role.VALUE))
+            spans.append((f"  reward {mean:.4g} ± {std:.3g} SD", Role.VALUE))
         if choice.only or choice.bin is not None:
             spans.append(("  one group" if choice.only else "  one range", Role.ACCENT))
         if self.other is not None:
