@@ -75,8 +75,7 @@ def _comparison(
     means = seed_means(deciding, settings, projects, failures)
     if means is not None and len(means.groups) > 1:
         said = _verdict_of_seeds(labels, means, what, settings, word, failures)
-        best, second = means.groups[:2]
-        return said, tuple(run for group in (best, second) if group.healthy is None for run in group.failed)
+        return said, tuple(run for group in means.groups[:2] if group.healthy is None for run in group.failed)
     higher = _BETTER[deciding.meaning.direction]
     known = [(index, level) for index, level in enumerate(deciding.levels) if level and level.is_known]
     known.sort(key=lambda pair: pair[1].value, reverse=higher)
