@@ -116,6 +116,18 @@ def test_a_collapsed_seed_of_another_group_is_no_noise_of_two_healthy_ones() -> 
     ]
 
 
+def test_a_run_without_a_finite_level_is_named() -> None:
+    labels, _, settings, failures = methods(4)
+    values = [value for levels in METHODS.values() for value in levels]
+    metric = of_levels("reward", [math.nan if value == 0.0214 else value for value in values])
+    sentence = verdict(labels, [metric], settings, failures=failures)
+    assert sentence.startswith("No combination of settings is ahead: mean reward of dapo (4 seeds) and grpo (3 seeds)")
+    assert sentence.endswith("; grpo (3 seeds): grpo_s2 has no result (collapsed)")
+    means = seed_means(metric, settings, (), failures)
+    assert means is not None
+    assert [row.remark for row in mean_rows(means, labels)] == ["", "grpo_s2 without a result", ""]
+
+
 def test_groups_of_two_have_the_noise_of_the_healthy_runs_of_all_groups() -> None:
     runs = [(name, seed) for name in METHODS for seed in (1, 2)]
     labels = [f"{name}_s{seed}" for name, seed in runs]

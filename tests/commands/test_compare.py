@@ -181,6 +181,17 @@ def test_the_seeds_of_each_method_are_a_table(tmp_path: Path, capsys: pytest.Cap
     latex = (tmp_path / "t.tex").read_text().splitlines()
     assert r"a\_b\&c & $3$ & $0.6100$ & $0.0100$ & $0.00577$ & $0.6000$ & $0.6200$ \\" in latex
     assert main([*arguments, str(tmp_path / "t.md")]) == 2
+    asked = compare(snapshot.runs, {"reward"}, reaches=0.6)
+    assert json.loads(as_json(asked, LONG_AFTER))["reaches"] == {
+        "metric": "reward",
+        "value": 0.6,
+        "steps": [8] * 6 + [None] * 3,
+    }
+    lines = list(as_text(asked, LONG_AFTER))
+    start = next(i for i, line in enumerate(lines) if line.startswith("9 runs"))
+    assert "step of reward 0.6" in lines[start]
+    assert [line.split()[3] for line in lines[start + 1 : start + 10]] == ["8"] * 6 + ["never"] * 3
+    assert '<td class="n">never</td>' in as_html(asked, LONG_AFTER)
     assert "Suffixes: .csv, .tex." in capsys.readouterr().err
 
 

@@ -102,9 +102,10 @@ def _pooled(results: Floats, cells: Steps) -> tuple[float, int]:
 
 def _squares(results: Floats, cells: Steps) -> tuple[Steps, Floats]:
     """Return the number of runs of each group, and the sum of the squares of their deviations from their mean."""
-    sizes = np.bincount(cells)
+    sizes: Steps = np.bincount(cells).astype(np.int64)
     rest = results - (np.bincount(cells, results) / np.maximum(sizes, 1))[cells]
-    return sizes, np.bincount(cells, np.square(rest))
+    squares: Floats = np.bincount(cells, np.square(rest)).astype(np.float64)
+    return sizes, squares
 
 
 def chance_of(ratio: float, freedom: float) -> float:

@@ -75,8 +75,7 @@ def _comparison(
     means = seed_means(deciding, settings, projects, failures)
     if means is not None and len(means.groups) > 1:
         said = _verdict_of_seeds(labels, means, what, settings, word, failures)
-        best, second = means.groups[:2]
-        return said, tuple(run for group in (best, second) if group.healthy is None for run in group.failed)
+        return said, tuple(run for group in means.groups[:2] if group.healthy is None for run in group.failed)
     higher = _BETTER[deciding.meaning.direction]
     known = [(index, level) for index, level in enumerate(deciding.levels) if level and level.is_known]
     known.sort(key=lambda pair: pair[1].value, reverse=higher)
@@ -144,7 +143,7 @@ def _verdict_of_seeds(
 
 def _doubts_of_seeds(labels: Sequence[str], means: SeedMeans, failures: Sequence[str]) -> list[str]:
     """Return the results with and without the runs that are not healthy, of the first groups that have such runs, and
-    whether they are ahead without them.
+    whether they are ahead without them; and which runs have no result.
 
     b (4 seeds): mean 0.53 with b_s2 (policy collapsed), 0.70 without, which is 0.05 ± 0.02 SE worse than a (4 seeds):
     noise explains this
@@ -154,6 +153,11 @@ def _doubts_of_seeds(labels: Sequence[str], means: SeedMeans, failures: Sequence
     best, second = means.groups[:2]
     doubts: list[str] = []
     for group in means.groups:
+        if group.missing:
+            reason = next((f" ({failures[run]})" for run in group.missing if failures and failures[run]), "")
+            have = "has" if len(group.missing) == 1 else "have"
+            name = name_of_seeds(labels, group.every.runs)
+            doubts.append(f"{name}: {names_of(labels, group.missing)} {have} no result{reason}")
         if group.healthy is None:
             continue
         other = second if group is best else best

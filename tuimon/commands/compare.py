@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import sys
 import time
@@ -45,6 +46,9 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write mean, SD and SE of runs that differ only in their seed (.csv or .tex)",
     )
+    parser.add_argument(
+        "--reaches", type=_value, metavar="VALUE", help="the first step at which each run reaches this reward (or loss)"
+    )
     add_smooth(parser)
     add_force(parser)
     add_show_secrets(parser)
@@ -64,7 +68,7 @@ def _run(options: argparse.Namespace) -> int:
             f"need at least two runs to compare; found one: {names}", "Name two runs, or a directory of several."
         )
     selected = chosen_metrics(options.metric, runs) if options.metric else None
-    comparison = compare(runs, selected, options.show_secrets, snapshot.alerts)
+    comparison = compare(runs, selected, options.show_secrets, snapshot.alerts, options.reaches)
     if options.pictures:
         _write_pictures(comparison, options)
     if options.html:
@@ -93,6 +97,16 @@ def _run(options: argparse.Namespace) -> int:
 
         sys.stdout.write("\n".join(as_text(comparison, time.time(), terminal_width(), options.all)) + "\n")
     return ExitCode.OK
+
+
+def _value(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"{text!r}: must be a number")
+    return value
 
 
 def _table_form(name: str | None) -> Callable[[SeedMeans, Sequence[str]], str] | None:
@@ -147,6 +161,7 @@ def _file_name(metric: MetricComparison) -> str:
 _EXAMPLES = """\
   tuimon compare outputs/a outputs/b             which run is better by more than noise, which settings differ
   tuimon compare 'outputs/*/training_log.json' --html comparison_report.html
+  tuimon compare runs/ --reaches 0.6             the step at which each run reaches the reward 0.6
   tuimon compare runs/ --table table.tex         mean, SD and SE of the seeds of each method, for a paper
   tuimon compare sweep/ --metric '*reward*' --pictures plots/
 """

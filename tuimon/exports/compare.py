@@ -10,7 +10,7 @@ from tuimon.analysis.aligned_steps import common_step_name
 from tuimon.analysis.comparing import MISSING, differing_words, is_partly_missing
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.words import duration, setting_text
-from tuimon.draw.numbers import format_value
+from tuimon.draw.numbers import format_exact, format_value
 from tuimon.exports.comparison import Comparison, MetricComparison, checkpoint_rows, last_values
 from tuimon.exports.seed_table import as_text as as_seed_table
 from tuimon.exports.table import Column, no_room, table, wrapped
@@ -61,6 +61,7 @@ def as_text(comparison: Comparison, now: float, width: int | None = None, full: 
         [
             Column("state", [progress.state for progress in states], left=True),
             Column(steps, ["" if progress.step is None else str(progress.step) for progress in states]),
+            *_reached(comparison, steps),
             *([Column("remark", list(comparison.failures), left=True)] if any(comparison.failures) else []),
             Column("path", [shown_path(run.path) for run in comparison.runs], need=1, left=True),
             *([Column("note", notes, need=2, left=True)] if any(notes) else []),
@@ -92,6 +93,14 @@ def as_text(comparison: Comparison, now: float, width: int | None = None, full: 
         keys, rows = zip(*checkpoints, strict=True)
         yield from _by_run("Best checkpoint", keys, rows, names, width)
     yield from no_room(left_out, width)
+
+
+def _reached(comparison: Comparison, steps: str) -> Iterator[Column]:
+    """Yield the column with the first step at which each run reaches a value, if it is asked for."""
+    metric, value = comparison.main_metric, comparison.reaches
+    if metric is not None and value is not None:
+        cells = ["never" if step is None else str(step) for step in comparison.reached]
+        yield Column(f"{steps} of {clean(metric.name)} {format_exact(value)}", cells)
 
 
 def _config(comparison: Comparison, names: Sequence[str], width: int | None, full: bool) -> Iterator[str]:

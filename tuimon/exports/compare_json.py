@@ -50,6 +50,7 @@ def as_json(comparison: Comparison, now: float) -> str:
             "schema": SCHEMA,
             "verdict": comparison.verdict,
             "speed": comparison.speed,
+            "reaches": _reaches(comparison),
             "seeds": as_fields(seeds, comparison.labels) if (seeds := comparison.seeds) is not None else None,
             "effects": [_effect(effect, effects) for effect in effects.effects] if effects is not None else [],
             "runs": runs,
@@ -58,6 +59,13 @@ def as_json(comparison: Comparison, now: float) -> str:
             "metrics": [_metric(metric) for metric in comparison.metrics],
         }
     )
+
+
+def _reaches(comparison: Comparison) -> dict[str, Any] | None:
+    metric = comparison.main_metric
+    if metric is None or comparison.reaches is None:
+        return None
+    return {"metric": metric.name, "value": known(comparison.reaches), "steps": list(comparison.reached)}
 
 
 def _differences(rows: Sequence[tuple[str, tuple[Any, ...]]], key: str) -> list[dict[str, Any]]:

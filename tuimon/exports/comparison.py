@@ -13,6 +13,7 @@ from tuimon.analysis.aligned_steps import common_step_name, counts_alike
 from tuimon.analysis.compared_metric import ComparedMetric, compared_metric
 from tuimon.analysis.comparing import common_step, compared_settings, first_name, flat, project_of
 from tuimon.analysis.level import Level
+from tuimon.analysis.reaching import step_reaching
 from tuimon.analysis.run_states import failures_of
 from tuimon.analysis.seed_means import SeedMeans, seed_means
 from tuimon.analysis.setting_effects import SettingEffects, effects_on
@@ -122,6 +123,8 @@ class Comparison(Struct, frozen=True):
     """The most important first."""
     failures: tuple[str, ...]
     """What casts doubt on the results of each run, see `failures_of`; "" for a healthy run."""
+    reaches: float | None = None
+    """Value of the `main_metric` of which the first step is asked for."""
 
     @property
     def verdict(self) -> str:
@@ -142,11 +145,24 @@ class Comparison(Struct, frozen=True):
         return deciding_metric([metric.compared for metric in self.metrics])
 
     @property
-    def seeds(self) -> SeedMeans | None:
-        """Results of runs that differ only in their seed, on the metric of the verdict, or else on the first one; None
-        without such runs."""
+    def main_metric(self) -> ComparedMetric | None:
+        """The metric of the verdict, or else the first one; None without a metric that two runs have."""
         metrics = (metric.compared for metric in self.metrics if metric.shared > 1 and metric.compared.in_steps)
-        metric = self.deciding or next(metrics, None)
+        return self.deciding or next(metrics, None)
+
+    @property
+    def reached(self) -> tuple[int | None, ...]:
+        """First step at which each run reaches the value of `reaches`, see `step_reaching`; () without it."""
+        metric, value = self.main_metric, self.reaches
+        if metric is None or value is None:
+            return ()
+        falls = metric.meaning.direction == "down"
+        return tuple(None if curve is None else step_reaching(curve, value, falls) for curve in metric.curves)
+
+    @property
+    def seeds(self) -> SeedMeans | None:
+        """Results of runs that differ only in their seed, on the `main_metric`; None without such runs."""
+        metric = self.main_metric
         projects = [project_of(run.path) for run in self.runs]
         return seed_means(metric, self.differences, projects, self.failures) if metric is not None else None
 
@@ -167,8 +183,12 @@ def compare(
     selected: Collection[str] | None = None,
     show_secrets: bool = False,
     alerts: Iterable[Alert] = (),
+    reaches: float | None = None,
 ) -> Comparison:
-    """Compare runs. selected: names of the metrics to compare; None: all metrics. alerts: those of the runs."""
+    """Compare runs.
+
+    selected: names of the metrics to compare; None: all metrics. alerts: those of the runs. reaches: see `Comparison`.
+    """
 
     def wanted(names: Sequence[str | None]) -> bool:
         return selected is None or any(name in selected for name in names)
@@ -177,7 +197,7 @@ def compare(
     about, _ = compared_settings([without_secrets(comparable_facts(run), show_secrets) for run in runs])
     metrics = tuple(_metric(runs, names) for names in metrics_across(runs) if wanted(names))
     failures = failures_of([run.id for run in runs], alerts)
-    return Comparison(tuple(runs), run_labels(runs), differences, same, about, metrics, failures)
+    return Comparison(tuple(runs), run_labels(runs), differences, same, about, metrics, failures, reaches)
 
 
 def checkpoint_rows(comparison: Comparison, limit: int) -> list[tuple[str, list[str]]]:

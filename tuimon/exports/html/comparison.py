@@ -25,7 +25,8 @@ def as_html(comparison: Comparison, now: float) -> str:
     """Return the page. now: wall time (s since epoch)."""
     names = [clean(label) for label in comparison.labels]
     runs = []
-    for run, name, failure in zip(comparison.runs, names, comparison.failures, strict=True):
+    all_reached = comparison.reached or (None,) * len(names)
+    for run, name, failure, reached in zip(comparison.runs, names, comparison.failures, all_reached, strict=True):
         progress = progress_of(run, now)
         step = "" if progress.step is None else progress.step
         runs.append(
@@ -34,6 +35,7 @@ def as_html(comparison: Comparison, now: float) -> str:
                 "state": progress.state,
                 "failure": failure,
                 "step": step,
+                "reached": "never" if reached is None else reached,
                 "path": shown_path(run.path),
                 "note": note_of(run.path).line,
             }
@@ -48,6 +50,8 @@ def as_html(comparison: Comparison, now: float) -> str:
         runs=runs,
         steps=common_step_name(comparison.runs),
         failed=any(comparison.failures),
+        reaches=comparison.reaches,
+        main=clean(comparison.main_metric.name) if comparison.main_metric is not None else "",
         noted=any(run["note"] for run in runs),
         differences=_texts(comparison.differences),
         about=_texts(comparison.about),

@@ -168,19 +168,42 @@ class Correlation(Struct, frozen=True):
     """Whether no effect is seen."""
 
 
-def rank_correlations(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, ...]]]) -> list[Correlation]:
-    """Return the correlations of the settings with the result (see `result_column`), the strongest first, seeds last,
-    for at least _FEWEST runs that have both."""
-    result_in = result_column(table)
-    if result_in is None:
-        return []
+def results_of(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, ...]]]) -> list[float | None]:
+    """Return the result of each of these rows that settings are compared by (`HparamTable.comparable`)."""
     by_run = {id(run): result for (run, _), result in zip(table.rows, table.comparable, strict=True)}
-    results = [by_run[id(run)] for run, _ in rows]
-    settings = [
+    return [by_run[id(run)] for run, _ in rows]
+
+
+def settings_of_rows(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, ...]]]) -> list[tuple[str, list[Any]]]:
+    """Return (name, values in these rows) of the settings."""
+    return [
         (name, [row[column] for _, row in rows]) for column, name in enumerate(table.columns) if column > table.results
     ]
+
+
+def effects_in(
+    table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, ...]]], failed: frozenset[int] = frozenset()
+) -> tuple[SettingEffect, ...]:
+    """Return the effects of the settings on the result (see `result_column`). failed: ids of runs with a failure."""
+    result_in = result_column(table)
+    if result_in is None:
+        return ()
+    higher, is_failed = not table.is_falling(result_in), [run.id in failed for run, _ in rows]
+    return setting_effects(settings_of_rows(table, rows), results_of(table, rows), higher, (), is_failed)
+
+
+def rank_correlations(
+    table: HparamTable,
+    rows: Sequence[tuple[Run, tuple[Any, ...]]],
+    effects: Sequence[SettingEffect] | None = None,
+) -> list[Correlation]:
+    """Return the correlations of the settings with the result (see `result_column`), the strongest first, seeds last,
+    for at least _FEWEST runs that have both. effects: those of `effects_in`, if they are known."""
+    if result_column(table) is None:
+        return []
+    results, settings = results_of(table, rows), settings_of_rows(table, rows)
     candidates = [_seed(name, values, results) for name, values in settings if is_seed(name)]
-    effects = setting_effects(settings, results, not table.is_falling(result_in))
+    effects = effects_in(table, rows) if effects is None else effects
     candidates.extend(map(_correlation, effects))
     known = [item for item in candidates if item is not None]
     return sorted(known, key=lambda item: (is_seed(item.name), -abs(item.rho)))
