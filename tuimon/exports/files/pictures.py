@@ -53,7 +53,7 @@ def _one_file(job: Job, form: str) -> Iterator[File]:
     figure_class()  # raise an error before anything is read
     runs = job.runs()
     if job.seeds and not any(len(line.runs) > 1 for line in overlay_lines(runs, runs, True, Symbols.BRAILLE)):
-        raise UsageError("no two runs differ only in their seed", "It is a setting called seed, or seed3 in the name.")
+        job.print_status("no two runs differ only in their seed (a setting called seed, or seed3 in the name)")
     if len(runs) > 1:
         charts = list(pictures_across(runs, job.wanted, job.seeds))
     else:
