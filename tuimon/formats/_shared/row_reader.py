@@ -304,8 +304,8 @@ class RowReader:
         batch.has_step &= ~(batch.by_epoch & self.overall_steps.same_epoch(batch.epochs, batch.counted))
         rows = self._epoch_rows.without_step(batch.steps, batch.has_step, batch.by_epoch)
         if len(rows):
-            metric = self._names.id(f"{self._prefix}epoch")
-            batch.parts.append((rows, np.full(len(rows), metric, np.int64), batch.epochs[rows]))
+            epoch = self._names.id(f"{self._prefix}epoch")
+            batch.parts.append((rows, np.full(len(rows), epoch, np.int64), batch.epochs[rows]))
         batch.steps = self.overall_steps.convert(batch.steps, batch.epochs, batch.counted)
         has_points = np.zeros(len(batch.steps), np.bool_)
         if not batch.parts:
