@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from support.made_run import run_of
+from support.stores import store_of
 
 from tuimon.draw.window import Window
 from tuimon.model.alerts import Alert
 from tuimon.panels import ChartOptions
 from tuimon.tui import explore
 from tuimon.tui.actions.alerts import alert_places, neighbour
+from tuimon.tui.bars import AlertBar
+from tuimon.tui.screens.notes import _title
 
 RUN = run_of({"loss": (range(100), [1.0] * 100), "kl": (range(100), [0.1] * 100)})
 
@@ -48,3 +51,17 @@ def test_the_window_moves_to_a_cursor_outside_of_it() -> None:
     assert explore.with_cursor(options, RUN, 98).window == Window(20.0, 99.0)
     assert explore.with_cursor(options, RUN, 3).window == Window(20.0, 20.0)
     assert explore.with_cursor(ChartOptions(), RUN, 3) == ChartOptions(cursor=3)
+
+
+def test_information_is_not_called_an_alert() -> None:
+    store = store_of({"loss": [1.0] * 30, "kl": [0.1] * 30})
+    run = store.snapshot().runs[0]
+    infos = [alert(5, name, "info", run.id) for name in ("loss", "kl")]
+    for alerts, line, title in (
+        (infos, " i 2 info: ", "No active alerts, 2 info"),
+        ([*infos, alert(9, "kl", "warning", run.id)], " ! ", "1 active alert in 1 run, 2 info"),
+    ):
+        store.set_alerts(alerts)
+        snapshot = store.snapshot()
+        assert AlertBar()._content(snapshot, run)[0][0] == line
+        assert _title(snapshot) == title
