@@ -99,6 +99,8 @@ class Sink:
         """Number of rows that readers have held back to add them later."""
         self.disproved = False
         """True if a guessed step was wrong; passed on as `StreamDecoder.must_reread`."""
+        self.held_fallback: list[tuple[list[Pair], int, float]] = []
+        """(row, step, time) that `release_fallback` passes to `add_fallback` when the log has been read to its end."""
         self.fallback_names: set[str] = set()
         """Names of metrics that were added by `add_fallback`."""
         self.bar_in_epoch: tuple[int, int] = (-1, 0)
@@ -183,6 +185,11 @@ class Sink:
                     name, value = self._in_first_unit(name, value)
                 self.fallback_names.add(name)
                 self.points.add(name, step, value, time)
+
+    def release_fallback(self) -> None:
+        for row, step, time in self.held_fallback:
+            self.add_fallback(row, step, time)
+        self.held_fallback = []
 
     def _in_first_unit(self, name: str, value: Quantity) -> Pair:
         """Return the number in the first unit of the metric. Without an exact factor it is a metric of its own."""
