@@ -315,6 +315,18 @@ def test_time_left_does_not_shrink_while_a_step_takes_longer_than_usual():
     assert report(paused, LAST).eta_seconds - report(paused, LAST + 50).eta_seconds == pytest.approx(50)
 
 
+def test_copy_that_ends_before_its_total_is_unknown():
+    known = ProgressInputs(points=50, step=50, total=1000, copied=True, writer="closed")
+    assert report(known, 2000.0).state == "unknown"
+    assert report(replace(known, total=None), 2000.0).state == "ended"
+    assert report(replace(known, total=50), 2000.0).state == "finished"
+
+
+@pytest.mark.parametrize(("step", "total", "text"), [(430, 600, "72 %"), (599, 600, "99 %"), (600, 600, "100 %")])
+def test_percentage_of_the_header_and_of_the_line(step, total, text):
+    assert report(ProgressInputs(points=step, step=step, total=total), 0.0).percentage == text
+
+
 def test_copied_files_are_not_running_even_if_they_appeared_while_watched():
     copied = ProgressInputs(points=50, step=50, last_change=1000.0, watched_since=999.0, copied=True)
     assert report(copied, 1001.0).state == report(replace(copied, watched_since=1000.5), 1001.0).state == "ended"

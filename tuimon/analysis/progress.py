@@ -37,6 +37,7 @@ from tuimon.analysis.tolerated_silence import (
     tolerated_silence,
 )
 from tuimon.analysis.words import duration, last_activity, silence, time_of_day
+from tuimon.draw.numbers import format_fraction
 
 _SILENT = 5.0
 """Shortest time (s) without a point, besides the tolerated intervals, that is reported as such."""
@@ -176,7 +177,8 @@ class ProgressReport(Struct, frozen=True):
     """reading (its history has not been read yet) | running | stalled | finished | crashed | stopped (its writer is
     gone before the end) | ended (its writer is gone, the outcome is unknown) | waiting (no point yet, or none
     since the log was truncated) | not understood (no point in files that are complete) | deleted (its files are gone) |
-    quiet (silent for long or the input has ended, without evidence of the outcome) | unknown (no usable time)."""
+    quiet (silent for long or the input has ended, without evidence of the outcome) | unknown (no usable time, as of a
+    copy that ends before its total)."""
     evidence: str
     """One sentence with the numbers that the state is based on."""
     step_name: str = "step"
@@ -185,6 +187,14 @@ class ProgressReport(Struct, frozen=True):
     """Last step as the log itself counts it: `step`, or one more (see `ProgressInputs.counted`)."""
     position_name: str = "step"
     """What `position` and `total` count."""
+
+    @property
+    def percentage(self) -> str:
+        """How far the run is, as "72 %", below 100 % until the total is reached; "" if the total is unknown."""
+        if not self.total or self.position is None:
+            return ""
+        fraction = self.position / self.total
+        return format_fraction(min(fraction, 0.99) if fraction < 1 else fraction)
 
 
 def report(known: ProgressInputs, now: float) -> ProgressReport:
@@ -293,7 +303,8 @@ def _state(known: ProgressInputs, age: float, since: float) -> tuple[str, str]:
     if not math.isfinite(age):
         if known.copied:
             last = f"last at {unit} {step}" + (f" of {total}" if total is not None else "")
-            return "ended", "; ".join(filter(None, (last if step is not None else "", _WRITTEN_AT_ONCE)))
+            state = "ended" if total is None else "unknown"  # perhaps the copy of a log that still grows elsewhere
+            return state, "; ".join(filter(None, (last if step is not None else "", _WRITTEN_AT_ONCE)))
         return "unknown", "neither its points nor its files have a usable time"
     usual = f"usually one every {duration(known.cadence.interval)}" if known.cadence else "its usual pace is not known"
     seen_active = known.watched_since <= _last_activity_time(known)

@@ -83,7 +83,7 @@ def _head(run: Run, progress: ProgressReport, alerts: list[Alert], width: int, a
     if progress.position is not None:
         words.append(f"{progress.position:,}" + (f"/{progress.total:,}" if progress.total else ""))
         if progress.total and width == _NAME_WIDTHS[0]:
-            words.append(f"{100 * progress.position // progress.total}%")
+            words.append(progress.percentage.replace(" ", ""))
     if words:
         yield " ".join(words)
     sign = state_sign(progress.state, ascii_only, critical_count(alerts, run.id))

@@ -15,7 +15,7 @@ from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import state_sign, state_words
 from tuimon.analysis.words import day, last_activity, silence, time_of_day
-from tuimon.draw.numbers import format_duration, format_fraction, format_value, thousands
+from tuimon.draw.numbers import format_duration, format_value, thousands
 from tuimon.draw.rows import row_width
 from tuimon.model.views import Role, Row, Size, Span, Symbols, TextView
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
@@ -172,7 +172,7 @@ def _step(report: ProgressReport) -> Iterator[Span]:
     yield thousands(report.position or 0), Role.VALUE
     if report.total:
         yield f" of {thousands(report.total)}", Role.MUTED
-        yield f" {format_fraction((report.position or 0) / report.total)}", Role.TEXT
+        yield f" {report.percentage}", Role.TEXT
 
 
 def _pace(seconds: float, step_name: str, differs: bool) -> Span:
