@@ -37,7 +37,6 @@ from tuimon.analysis.tolerated_silence import (
     tolerated_silence,
 )
 from tuimon.analysis.words import duration, last_activity, silence, time_of_day
-from tuimon.draw.numbers import format_fraction
 
 _SILENT = 5.0
 """Shortest time (s) without a point, besides the tolerated intervals, that is reported as such."""
@@ -89,6 +88,8 @@ class ProgressInputs(Struct, frozen=True):
     configured_epochs: float = math.nan
     """Number of epochs in the settings; not used for an ETA, as the epoch may be a whole number from 0."""
     cadence: Cadence | None = None
+    pace_watched: bool = False
+    """Whether the cadence is that of the arrival of points, as the log has no times."""
     last_wall_time: float = math.nan
     """Time of the newest point of a training metric."""
     last_change: float = math.nan
@@ -187,14 +188,10 @@ class ProgressReport(Struct, frozen=True):
     """Last step as the log itself counts it: `step`, or one more (see `ProgressInputs.counted`)."""
     position_name: str = "step"
     """What `position` and `total` count."""
-
-    @property
-    def percentage(self) -> str:
-        """How far the run is, as "72 %", below 100 % until the total is reached; "" if the total is unknown."""
-        if not self.total or self.position is None:
-            return ""
-        fraction = self.position / self.total
-        return format_fraction(min(fraction, 0.99) if fraction < 1 else fraction)
+    pace_watched: bool = False
+    """Whether the pace is that of the arrival of points, as the log has no times."""
+    lacks_times: bool = False
+    """Whether a running run has no ETA as its log has no times, and too few points were seen to arrive."""
 
 
 def report(known: ProgressInputs, now: float) -> ProgressReport:
@@ -247,6 +244,8 @@ def report(known: ProgressInputs, now: float) -> ProgressReport:
         known.step_name,
         known.position,
         known.position_name,
+        known.pace_watched,
+        lacks_times=state == "running" and bool(total) and math.isnan(eta) and math.isnan(known.last_wall_time),
     )
 
 
@@ -302,9 +301,8 @@ def _state(known: ProgressInputs, age: float, since: float) -> tuple[str, str]:
         return "quiet", f"{_INPUT_ENDED}{of_total}"
     if not math.isfinite(age):
         if known.copied:
-            last = f"last at {unit} {step}" + (f" of {total}" if total is not None else "")
-            state = "ended" if total is None else "unknown"  # perhaps the copy of a log that still grows elsewhere
-            return state, "; ".join(filter(None, (last if step is not None else "", _WRITTEN_AT_ONCE)))
+            last = "" if step is None else f"last at {unit} {step}{'' if total is None else f' of {total}'}; "
+            return ("ended" if total is None else "unknown"), f"{last}{_WRITTEN_AT_ONCE}"
         return "unknown", "neither its points nor its files have a usable time"
     usual = f"usually one every {duration(known.cadence.interval)}" if known.cadence else "its usual pace is not known"
     seen_active = known.watched_since <= _last_activity_time(known)

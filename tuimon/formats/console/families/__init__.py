@@ -120,6 +120,8 @@ class Sink:
         """Whether a number of the last row was printed in another unit than the first of its metric."""
         self._facts: list[Item] = []
         self._total: int | None = None
+        self._bar_step: int | None = None
+        """Steps of the total that the bar showed last, if they have not been emitted."""
         self._step_unit = StepUnit()
 
     def add_row(
@@ -237,9 +239,14 @@ class Sink:
     def report_progress(self, step: int, total: int, counted: str = "") -> None:
         """Emit a Fact("progress", ...) if the total number of steps has changed. counted: see `Topic.PROGRESS`."""
         if total != self._total and total > 0:
-            self._total = total
+            self._total, self._bar_step = total, None
             value = {"step": step, "total": total}
             self._facts.append(Fact(Topic.PROGRESS, {**value, "counted": counted} if counted else value))
+
+    def note_bar(self, done: int, total: int) -> None:
+        """Emit the steps done as a Fact("progress", ...) with the next items, if `total` is the reported one."""
+        if total == self._total:
+            self._bar_step = done
 
     def interrupt(self) -> None:
         """Note that lines are missing here: rows that name no step are left out until one names it."""
@@ -248,6 +255,9 @@ class Sink:
     def take(self) -> list[Item]:
         """Return and forget the collected items: the units of new metrics, at most one Points, then other facts."""
         facts, self._facts = [*self._step_unit.take(), *self._facts], []
+        if self._bar_step is not None:
+            facts.append(Fact(Topic.PROGRESS, {"step": self._bar_step, "total": self._total}))
+            self._bar_step = None
         units, self._new_units = self._new_units, {}
         return [*([Fact(Topic.UNITS, units)] if units else []), *self.points.take(), *facts]
 
