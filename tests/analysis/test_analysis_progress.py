@@ -435,7 +435,7 @@ def test_pace_without_wall_times_is_that_at_which_points_arrive():
     arrive([10, 20, 30], NAN, 1)  # the history, all at once
     store.apply(StreamStatus(0, "current", "", 2, 2, LAST - 24.5, 0, grown=LAST - 24.5))  # a line without a point
     for number in range(6):
-        assert "ETA unknown: no time stamps" in header(LAST - 25 + 5 * number)
+        assert "ETA unknown: no time stamps with a date" in header(LAST - 25 + 5 * number)
         arrive([40 + 10 * number], LAST - 25 + 5 * number, 3 + number)
     known = progress_inputs(store.snapshot().runs[0])
     assert known.pace_watched

@@ -200,7 +200,7 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
         finish = local_time(progress.finish_time, "%Y-%m-%d %H:%M") or "a time out of range"
         yield "ETA", f"{duration(progress.eta_seconds)}, at {finish}"
     elif progress.lacks_times:
-        yield "ETA", "unknown: no time stamps"
+        yield "ETA", "unknown: no time stamps with a date"
     if math.isfinite(run.last_wall_time):
         first = local_time(run.first_wall_time, "%Y-%m-%d %H:%M:%S") if run.duration > 0 else ""
         if first:

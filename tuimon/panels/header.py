@@ -114,7 +114,7 @@ def _facts(run: Run, report: ProgressReport, now: float) -> Iterator[Row]:
         if soon != late:
             yield ((f"({soon} to {late})", Role.MUTED),)
     if report.lacks_times:
-        yield (("ETA unknown: no time stamps", Role.MUTED),)
+        yield (("ETA unknown: no time stamps with a date", Role.MUTED),)
     if report.updates > 1:
         yield ((f"{report.updates} updates a step", Role.MUTED),)
     if math.isfinite(report.silent_for):

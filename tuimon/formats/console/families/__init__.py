@@ -121,7 +121,9 @@ class Sink:
         self._facts: list[Item] = []
         self._total: int | None = None
         self._bar_step: int | None = None
-        """Steps of the total that the bar showed last, if they have not been emitted."""
+        """Steps of the total that the bar showed last."""
+        self._has_moved = False
+        """Whether these have not been emitted yet."""
         self._step_unit = StepUnit()
 
     def add_row(
@@ -239,14 +241,14 @@ class Sink:
     def report_progress(self, step: int, total: int, counted: str = "") -> None:
         """Emit a Fact("progress", ...) if the total number of steps has changed. counted: see `Topic.PROGRESS`."""
         if total != self._total and total > 0:
-            self._total, self._bar_step = total, None
+            self._total, self._bar_step, self._has_moved = total, None, False
             value = {"step": step, "total": total}
             self._facts.append(Fact(Topic.PROGRESS, {**value, "counted": counted} if counted else value))
 
     def note_bar(self, done: int, total: int) -> None:
         """Emit the steps done as a Fact("progress", ...) with the next items, if `total` is the reported one."""
-        if total == self._total:
-            self._bar_step = done
+        if total == self._total and done != self._bar_step:
+            self._bar_step, self._has_moved = done, True
 
     def interrupt(self) -> None:
         """Note that lines are missing here: rows that name no step are left out until one names it."""
@@ -255,9 +257,9 @@ class Sink:
     def take(self) -> list[Item]:
         """Return and forget the collected items: the units of new metrics, at most one Points, then other facts."""
         facts, self._facts = [*self._step_unit.take(), *self._facts], []
-        if self._bar_step is not None:
+        if self._has_moved:
             facts.append(Fact(Topic.PROGRESS, {"step": self._bar_step, "total": self._total}))
-            self._bar_step = None
+            self._has_moved = False
         units, self._new_units = self._new_units, {}
         return [*([Fact(Topic.UNITS, units)] if units else []), *self.points.take(), *facts]
 
