@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from tuimon.analysis.cadence import cadence
 from tuimon.analysis.progress import ProgressInputs, report
 from tuimon.analysis.progress_inputs import progress_inputs
-from tuimon.analysis.words import time_of_day
+from tuimon.analysis.words import percentage, time_of_day
 from tuimon.exports.summary import as_text
 from tuimon.exports.summary_json import as_json
-from tuimon.model.events import Columns, FactFound, MetricsFound, RunFound, StreamFound, StreamStatus
+from tuimon.model.events import Columns, FactFound, MetricsFound, RunFound, StepsFell, StreamFound, StreamStatus
 from tuimon.model.points import Fact
 from tuimon.model.views import Size, Symbols, TextView
 from tuimon.monitor.local import open_run
@@ -315,6 +315,18 @@ def test_time_left_does_not_shrink_while_a_step_takes_longer_than_usual():
     assert report(paused, LAST).eta_seconds - report(paused, LAST + 50).eta_seconds == pytest.approx(50)
 
 
+def test_copy_that_ends_before_its_total_is_unknown():
+    known = ProgressInputs(points=50, step=50, total=1000, copied=True, writer="closed")
+    assert report(known, 2000.0).state == "unknown"
+    assert report(replace(known, total=None), 2000.0).state == "ended"
+    assert report(replace(known, total=50), 2000.0).state == "finished"
+
+
+@pytest.mark.parametrize(("step", "total", "text"), [(430, 600, "72 %"), (599, 600, "99 %"), (600, 600, "100 %")])
+def test_percentage_of_the_header_and_of_the_line(step, total, text):
+    assert percentage(step, total) == text
+
+
 def test_copied_files_are_not_running_even_if_they_appeared_while_watched():
     copied = ProgressInputs(points=50, step=50, last_change=1000.0, watched_since=999.0, copied=True)
     assert report(copied, 1001.0).state == report(replace(copied, watched_since=1000.5), 1001.0).state == "ended"
@@ -401,6 +413,51 @@ def test_inputs_are_gathered_from_a_run():
     known = progress_inputs(store.snapshot().runs[0])
     assert (known.step, known.total, known.epoch) == (130, 500, 1.5)
     assert (known.logged_state, known.logged_evidence, known.state_time) == ("finished", "exit code 0", LAST + 9)
+
+
+def test_pace_without_wall_times_is_that_at_which_points_arrive():
+    store = Store()
+    store.apply(RunFound(0, "run", "/run"))
+    store.apply(StreamFound(0, 0, "log", "/run/log", "console", 10, "", 0))
+    store.apply(MetricsFound(0, 0, ("loss",)))
+    store.apply(FactFound(0, Fact("progress", {"step": 0, "total": 600})))
+
+    def arrive(steps, grown, size):
+        metrics, steps = np.zeros(1, np.uint32), np.array(steps, np.int64)
+        counts = np.array([len(steps)], np.uint32)
+        store.apply(Columns(0, metrics, counts, steps, steps.astype(float), np.full(len(steps), NAN)))
+        store.apply(StreamStatus(0, "current", "", size, size, grown, 0, grown=grown))
+
+    def header(now):
+        view = header_panel().view(store.snapshot().runs[0], Size(160, 2), now, Symbols.BRAILLE)
+        return "".join(part for part, _ in view.rows[1])
+
+    arrive([10, 20, 30], NAN, 1)  # the history, all at once
+    store.apply(StreamStatus(0, "current", "", 2, 2, LAST - 24.5, 0, grown=LAST - 24.5))  # a line without a point
+    for number in range(6):
+        assert "ETA unknown: no time stamps with a date" in header(LAST - 25 + 5 * number)
+        arrive([40 + 10 * number], LAST - 25 + 5 * number, 3 + number)
+    known = progress_inputs(store.snapshot().runs[0])
+    assert known.pace_watched
+    assert (known.cadence.intervals, known.cadence.seconds_per_step) == (5, pytest.approx(0.5))
+    assert report(known, LAST).eta_seconds == pytest.approx((600 - 90) * 0.5)
+    assert ", at the pace watched" in header(LAST)
+    assert "unknown" not in header(LAST)
+    store.apply(StepsFell(0))
+    assert progress_inputs(store.snapshot().runs[0]).cadence is None, "resumed"
+
+
+def test_only_the_newest_of_many_positions_are_kept():
+    store = Store()
+    store.apply(RunFound(0, "run", "/run"))
+    store.apply(StreamFound(0, 0, "log", "/run/log", "console", 10, "", 0))
+    store.apply(FactFound(0, Fact("progress", {"unit": "epoch"})))
+    for step in range(3000):
+        store.apply(FactFound(0, Fact("progress", {"step": step, "total": 5000})))
+    [run] = store.snapshot().runs
+    known = [fact.value for fact in run.facts("progress")]
+    assert len(known) < 1500
+    assert (known[0], known[-1]) == ({"unit": "epoch"}, {"step": 2999, "total": 5000})
 
 
 def test_newest_logged_epoch_wins_over_older_saved_state():

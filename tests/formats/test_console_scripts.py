@@ -161,7 +161,7 @@ def test_last_state_of_each_count_of_a_bar_is_read() -> None:
     text = bars("Epoch 1/2: ", (5, 10, ", loss=0.5")) + bars(
         "Epoch 2/2: ", (5, 10, ", loss=0.4"), (6, 10, ", loss=0.3")
     )
-    assert read(text) == {"loss": [(5, 0.5), (15, 0.4)]}
+    assert read(text) == {"loss": [(5, 0.5), (15, 0.4), (16, 0.3)]}
     text = (
         bars("", (10, 10, ", loss=0.5"))
         + bars("Val ", (4, 4, ", loss=0.6"))
@@ -180,6 +180,35 @@ def test_a_bar_of_epochs_has_the_step_of_the_bars_within_them() -> None:
         1,
         0.5,
     )
+
+
+def last_steps(text: str) -> tuple[list[int], bool]:
+    """Return the steps of `loss` after a flush, and whether two more states of the bar make the log be read again."""
+    decoder = ConsoleDecoder()
+    items = [*decoder.feed(text.encode()), *decoder.flush()]
+    steps = [step for step, _ in series(items).get("loss", [])]
+    decoder.feed(bars("steps: ", (3, 9, ", loss=0.25"), (4, 9, ", loss=0.125")).encode())
+    return steps, decoder.must_reread
+
+
+def test_newest_state_of_a_bar_is_read_on_a_flush() -> None:
+    once = bars("steps: ", (1, 9, ", loss=0.5"), (2, 9, ", loss=0.4"), (3, 9, ", loss=0.25")).rstrip()
+    assert last_steps(once) == ([1, 2, 3], False)
+    assert last_steps(once[:-1]) == ([1, 2], False), "the end of the bar is missing"
+    assert last_steps(once.replace("0.25", "0.3")) == ([1, 2, 3], True), "drawn again with another value"
+    twice = bars("steps: ", *((done, 9, f", loss={loss}") for done in (1, 2, 3) for loss in (0.5, 0.25)))
+    assert last_steps(twice) == ([1, 2, 3], False)
+    assert last_steps(twice[: twice.rindex("\r")]) == ([1, 2], False), "the counts before were drawn twice"
+    assert last_steps(bars("steps: ", (1, 9, ", loss=0.5"))) == ([], False)
+    assert last_steps(bars("steps: ", (1, 9, ", loss=0.5")) + bars("val: ", (1, 9, ", x_loss=1"))) == ([1], False)
+
+
+def test_bars_of_a_growing_log_are_read_without_a_flush() -> None:
+    decoder = ConsoleDecoder()
+    decoder.feed(bars("steps: ", (1, 9, ", loss=0.5"), (2, 9, ", loss=0.4")).encode())
+    assert decoder.held_back
+    assert series(list(decoder.feed(b"")))["loss"] == [(1, "0.5")]
+    assert not decoder.held_back
 
 
 def test_lines_of_a_log_are_preferred_to_its_bars() -> None:

@@ -76,9 +76,9 @@ def bar(done: int, loss: str = "") -> str:
 def test_bar_of_a_resumed_training_goes_on_at_its_count() -> None:
     begun = "".join(bar(done, "0.5") for done in (10, 20, 30))
     resumed = read(f"{begun}\n{bar(25, '0.4')}{bar(35, '0.4')}{bar(45, '0.4')}\n")
-    assert [step for step, _ in resumed["loss"]] == [10, 20, 30, 25, 35]
+    assert [step for step, _ in resumed["loss"]] == [10, 20, 30, 25, 35, 45]
     again = read(f"{begun}\n{bar(0)}{bar(10, '0.4')}{bar(20, '0.4')}\n")
-    assert [step for step, _ in again["loss"]] == [10, 20, 30, 40]
+    assert [step for step, _ in again["loss"]] == [10, 20, 30, 40, 50]
 
 
 @pytest.mark.parametrize(

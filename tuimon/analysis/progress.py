@@ -88,6 +88,8 @@ class ProgressInputs(Struct, frozen=True):
     configured_epochs: float = math.nan
     """Number of epochs in the settings; not used for an ETA, as the epoch may be a whole number from 0."""
     cadence: Cadence | None = None
+    pace_watched: bool = False
+    """Whether the cadence is that of the arrival of points, as the log has no times."""
     last_wall_time: float = math.nan
     """Time of the newest point of a training metric."""
     last_change: float = math.nan
@@ -176,7 +178,8 @@ class ProgressReport(Struct, frozen=True):
     """reading (its history has not been read yet) | running | stalled | finished | crashed | stopped (its writer is
     gone before the end) | ended (its writer is gone, the outcome is unknown) | waiting (no point yet, or none
     since the log was truncated) | not understood (no point in files that are complete) | deleted (its files are gone) |
-    quiet (silent for long or the input has ended, without evidence of the outcome) | unknown (no usable time)."""
+    quiet (silent for long or the input has ended, without evidence of the outcome) | unknown (no usable time, as of a
+    copy that ends before its total)."""
     evidence: str
     """One sentence with the numbers that the state is based on."""
     step_name: str = "step"
@@ -185,6 +188,10 @@ class ProgressReport(Struct, frozen=True):
     """Last step as the log itself counts it: `step`, or one more (see `ProgressInputs.counted`)."""
     position_name: str = "step"
     """What `position` and `total` count."""
+    pace_watched: bool = False
+    """Whether the pace is that of the arrival of points, as the log has no times."""
+    lacks_times: bool = False
+    """Whether a running run has no ETA as its log has no times, and too few points were seen to arrive."""
 
 
 def report(known: ProgressInputs, now: float) -> ProgressReport:
@@ -237,6 +244,8 @@ def report(known: ProgressInputs, now: float) -> ProgressReport:
         known.step_name,
         known.position,
         known.position_name,
+        known.pace_watched,
+        lacks_times=state == "running" and bool(total) and math.isnan(eta) and math.isnan(known.last_wall_time),
     )
 
 
@@ -292,8 +301,8 @@ def _state(known: ProgressInputs, age: float, since: float) -> tuple[str, str]:
         return "quiet", f"{_INPUT_ENDED}{of_total}"
     if not math.isfinite(age):
         if known.copied:
-            last = f"last at {unit} {step}" + (f" of {total}" if total is not None else "")
-            return "ended", "; ".join(filter(None, (last if step is not None else "", _WRITTEN_AT_ONCE)))
+            last = "" if step is None else f"last at {unit} {step}{'' if total is None else f' of {total}'}; "
+            return ("ended" if total is None else "unknown"), f"{last}{_WRITTEN_AT_ONCE}"
         return "unknown", "neither its points nor its files have a usable time"
     usual = f"usually one every {duration(known.cadence.interval)}" if known.cadence else "its usual pace is not known"
     seen_active = known.watched_since <= _last_activity_time(known)

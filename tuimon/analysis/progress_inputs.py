@@ -78,13 +78,15 @@ def progress_inputs(run: Run) -> ProgressInputs:
     state, state_time = _logged_state(run)
     busiest = _busiest(run)
     position = _position(run, busiest, total_source)
+    if position.pace is None and (pace := _watched_pace(run, position.updates)) is not None:
+        position = replace(position, pace=pace, pace_watched=True)
     step = whole(logged.get("step"))
     if position.step is not None and (step is None or position.step > step):
         step = position.step
     name, counted = _step_name(run, busiest), str(logged.get("counted", ""))
     logged_state = str(state.value.get("state", "")) if state else ""
     evidence = _evidence(state) if state else ""
-    if not logged_state and (final := _final_metric(run, step)):
+    if not logged_state and (final := _final_metric(run, position.step)):
         logged_state, evidence, state_time = "finished", f"{final} is logged at the end", _last_wall_time(run)
     if logged_state == "crashed" and (cause := failed_rank(run)):
         evidence = cause
@@ -103,6 +105,7 @@ def progress_inputs(run: Run) -> ProgressInputs:
         total_epochs=number(logged.get("total_epochs")),
         configured_epochs=configured_epochs(run.config),
         cadence=position.pace,
+        pace_watched=position.pace_watched,
         last_wall_time=_last_wall_time(run),
         last_change=_last_change(run),
         last_growth=run.last_change,
@@ -141,6 +144,7 @@ class _Position(Struct, frozen=True):
     stride: int = 1
     updates: int = 1
     rows_per_step: float = 1.0
+    pace_watched: bool = False
 
 
 def _position(run: Run, busiest: Sequence[str], total_source: str) -> _Position:
@@ -299,6 +303,18 @@ def _pace(run: Run, busiest: Sequence[str], updates: Updates) -> tuple[Curve | N
         if pace is not None:
             return curve, pace
     return (run.curve(metrics[0]) if metrics else None), None
+
+
+def _watched_pace(run: Run, updates: int) -> Cadence | None:
+    """Return the pace at which the points of a log without wall times were seen to arrive; None if that is unknown."""
+    timeless = [view for view in run.streams if view.arrivals and not math.isfinite(view.last_wall_time)]
+    view = max(timeless, key=lambda view: view.arrivals[-1], default=None)
+    if view is None or not run.has_main_steps(view.info.source):
+        return None
+    steps, times = zip(*view.arrivals, strict=True)
+    per_step = max(updates, 1)
+    evaluated = _evaluated(run) // per_step
+    return cadence(np.array(steps, np.int64), np.array(times), evaluated=evaluated, logged_per_step=per_step)
 
 
 def _evaluated(run: Run) -> Steps:

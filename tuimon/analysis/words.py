@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from tuimon.draw.numbers import format_bytes, format_duration, format_exact
+from tuimon.draw.numbers import format_bytes, format_duration, format_exact, format_fraction
 from tuimon.text import clean, local_time
 
 
@@ -60,3 +60,9 @@ def last_activity(last_point: float, last_change: float) -> str:
     if math.isfinite(last_point):
         return f"last point at {time_of_day(last_point)}"
     return f"files changed at {time_of_day(last_change)}" if math.isfinite(last_change) else ""
+
+
+def percentage(position: int, total: int) -> str:
+    """Return how far a run is, as "72 %"; below 100 % until the total is reached."""
+    fraction = position / total
+    return format_fraction(min(fraction, 0.99) if fraction < 1 else fraction)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import critical_count, state_sign
-from tuimon.analysis.words import duration
+from tuimon.analysis.words import duration, percentage
 from tuimon.model.alerts import Alert
 from tuimon.panels import MetricReading, loss_of, name_of, reward_of, success_of
 from tuimon.store import Run, Snapshot
@@ -102,7 +102,7 @@ def _head(
         total = progress.total if not is_cause_short_of_room else None
         words.append(f"{progress.position:,}" + (f"/{total:,}" if total else ""))
         if progress.total and width == _NAME_WIDTHS[0]:
-            words.append(f"{100 * progress.position // progress.total}%")
+            words.append(percentage(progress.position, progress.total).replace(" ", ""))
     if words:
         yield " ".join(words)
     sign = state_sign(progress.state, ascii_only, critical_count(alerts, run.id))

@@ -194,10 +194,13 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
     if (best := best_step(run)) is not None:
         yield "best", f"{best.word} {best.step}" + (f": {best.scores_text}" if best.scores else "")
     if math.isfinite(progress.seconds_per_step):
-        yield "pace", f"{duration(progress.seconds_per_step)} per {progress.step_name}"
+        watched = ", as its points were seen to arrive" if progress.pace_watched else ""
+        yield "pace", f"{duration(progress.seconds_per_step)} per {progress.step_name}{watched}"
     if math.isfinite(progress.eta_seconds):
         finish = local_time(progress.finish_time, "%Y-%m-%d %H:%M") or "a time out of range"
         yield "ETA", f"{duration(progress.eta_seconds)}, at {finish}"
+    elif progress.lacks_times:
+        yield "ETA", "unknown: no time stamps with a date"
     if math.isfinite(run.last_wall_time):
         first = local_time(run.first_wall_time, "%Y-%m-%d %H:%M:%S") if run.duration > 0 else ""
         if first:

@@ -70,7 +70,8 @@ class StreamDecoder(Protocol):
 
     @property
     def held_back(self) -> bool:
-        """Whether the last `feed` kept whole records because they decode faster together with the bytes that follow.
+        """Whether the last `feed` kept whole records because they decode faster together with the bytes that follow, or
+        because these may show that they are not needed.
 
         The next `feed()` (possibly `feed(b"")`) or `flush()` returns them.
         """
@@ -95,9 +96,10 @@ class StreamDecoder(Protocol):
 
     @property
     def must_reread(self) -> bool:
-        """Whether an earlier `flush` decoded an incomplete record wrongly, so that all items returned so far are void.
+        """Whether an earlier `flush` or empty `feed` decoded a record wrongly, as later ones show, so that all items
+        returned so far are void.
 
-        The reader then reads the log again from the beginning with a new decoder. Always False if `flush` has not been
+        The reader then reads the log again from the beginning with a new decoder. Always False if neither has been
         called.
         """
         return False

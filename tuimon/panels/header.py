@@ -14,8 +14,8 @@ from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import state_sign, state_words
-from tuimon.analysis.words import day, last_activity, silence, time_of_day
-from tuimon.draw.numbers import format_duration, format_fraction, format_value, thousands
+from tuimon.analysis.words import day, last_activity, percentage, silence, time_of_day
+from tuimon.draw.numbers import format_duration, format_value, thousands
 from tuimon.draw.rows import row_width
 from tuimon.model.views import Role, Row, Size, Span, Symbols, TextView
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
@@ -114,10 +114,13 @@ def _facts(run: Run, report: ProgressReport, now: float) -> Iterator[Row]:
     if math.isfinite(report.eta_seconds):
         end = clock(report.finish_time, now)
         left = format_duration(_rounded(report.eta_seconds))
-        yield (("ETA ", Role.MUTED), (left, Role.VALUE), (f" at {end}", Role.MUTED))
+        watched = ", at the pace watched" if report.pace_watched else ""
+        yield (("ETA ", Role.MUTED), (left, Role.VALUE), (f" at {end}{watched}", Role.MUTED))
         soon, late = (clock(now + seconds, now) for seconds in report.eta_range)
         if soon != late:
             yield ((f"({soon} to {late})", Role.MUTED),)
+    if report.lacks_times:
+        yield (("ETA unknown: no time stamps with a date", Role.MUTED),)
     if report.updates > 1:
         yield ((f"{report.updates} updates a step", Role.MUTED),)
     if math.isfinite(report.silent_for):
@@ -178,7 +181,7 @@ def _step(report: ProgressReport) -> Iterator[Span]:
     yield thousands(report.position or 0), Role.VALUE
     if report.total:
         yield f" of {thousands(report.total)}", Role.MUTED
-        yield f" {format_fraction((report.position or 0) / report.total)}", Role.TEXT
+        yield f" {percentage(report.position or 0, report.total)}", Role.TEXT
 
 
 def _pace(seconds: float, step_name: str, differs: bool) -> Span:

@@ -130,8 +130,8 @@ class _Session:
                 self._find()
                 self._watch()
                 next_find = time.monotonic() + max(2 * self._interval, self._poll_interval(now))
-            if hints.paths:
-                self._send(collector.read(hints.paths))
+            if hints.paths and self._send(collector.read(hints.paths)):
+                self._last_growth, flushes = time.monotonic(), 0
 
     def _with_ranks(self, events: Iterable[Event]) -> Iterator[Event]:
         """Yield the events of logs and, in between, those about ranks: reading hundreds of logs once takes seconds."""

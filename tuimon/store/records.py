@@ -77,5 +77,6 @@ class StreamRecord(Struct, eq=False):
                 data.first_wall_time,
                 float(np.fmax.reduce([data.last_wall_time, *preview_ends])),
                 self.preview,
+                data.arrivals,
             )
         return self._view

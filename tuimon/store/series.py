@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +14,8 @@ from msgspec import Struct, field
 from tuimon.model.points import Fact
 from tuimon.store.columns import PointColumns, SharedColumns
 
+MOST_ARRIVALS = 256
+"""Number of arrivals kept of a stream: more than the intervals that a pace is computed from."""
 PREVIEW_ID = 1 << 62
 """Series.id of a preview, which has no row in the table of lengths."""
 
@@ -97,5 +101,25 @@ class StreamData(Struct, eq=False, weakref=True):
     point_count: int = 0
     first_wall_time: float = float("nan")
     last_wall_time: float = float("nan")
+    newest_step: int | None = None
+    """Highest step of the points that arrived last; None without points."""
+    seen_step: int | None = None
+    """`newest_step` at the last call of `note_arrival`."""
+    arrivals: tuple[tuple[int, float], ...] = ()
+    """(step, time at which the file was seen to grow to it), both ascending; the newest MOST_ARRIVALS. Replaced as a
+    whole, never modified."""
     clock_falls: bool = False
     """Whether a wall time lies far below that of an earlier point (see clock_jumps)."""
+
+    def note_arrival(self, grown: float) -> None:
+        """Note that the file was seen to grow to its newest step. grown: seconds since the epoch; NaN if it was not."""
+        step, before, self.seen_step = self.newest_step, self.seen_step, self.newest_step
+        last_step, last_time = self.arrivals[-1] if self.arrivals else (-math.inf, -math.inf)
+        if step is not None and before is not None and step > max(before, last_step) and grown > last_time:
+            self.arrivals = (*self.arrivals[1 - MOST_ARRIVALS :], (step, grown))
+
+
+def without_replaced(facts: list[tuple[int, Fact]]) -> list[tuple[int, Fact]]:
+    """Return the facts of one topic without those whose next one has a value for each of their keys."""
+    kept = [fact for fact, later in pairwise(facts) if not fact[1].value.keys() <= later[1].value.keys()]
+    return kept + facts[-1:]

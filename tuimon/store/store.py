@@ -40,7 +40,7 @@ from tuimon.store.names import display_names, given_name
 from tuimon.store.preview import preview_series
 from tuimon.store.records import RunRecord, StreamRecord
 from tuimon.store.run import Run
-from tuimon.store.series import Series, StreamData
+from tuimon.store.series import Series, StreamData, without_replaced
 from tuimon.store.snapshot import Snapshot
 from tuimon.store.spool import Spool
 from tuimon.store.streams import Present, SeriesLengths
@@ -129,6 +129,7 @@ class Store:
                 if event != stream.status:
                     with self._lock:
                         stream.status = event
+                        stream.data.note_arrival(event.grown)
                         self._touch(stream)
             case FactFound():
                 stream = self._stream(event.stream)
@@ -139,16 +140,20 @@ class Store:
                     self._note_name(stream, event.fact)
                     if event.fact.topic == Topic.CONSOLE and len(facts) > 2 * CONSOLE_FACTS:
                         stream.data.facts[Topic.CONSOLE] = facts[-CONSOLE_FACTS:]
+                    if event.fact.topic == Topic.PROGRESS and len(facts) > 2 * CONSOLE_FACTS:
+                        stream.data.facts[Topic.PROGRESS] = without_replaced(facts)
                     self._touch(stream)
             case SegmentStarted():
                 stream = self._stream(event.stream)
                 with self._lock:
+                    stream.data.arrivals = ()
                     stream.data.cuts.append(event.step if event.purge else None)
                     self._touch(stream)
             case StepsFell():
                 stream = self._stream(event.stream)
                 lengths = {series.id: series.columns.length for series in stream.data.series.values()}
                 with self._lock:
+                    stream.data.arrivals = ()
                     stream.data.falls.append(lengths)
                     self._touch(stream)
             case StreamReplaced():
@@ -246,6 +251,7 @@ class Store:
             self._last_steps[rows] = [item.columns.last_step for item in series]
             data.point_count += len(steps)
             data.clock_falls |= clock_falls
+            data.newest_step = int(steps.max())
             data.first_wall_time = float(np.fmin(data.first_wall_time, first))
             data.last_wall_time = float(np.fmax(data.last_wall_time, last))
             self._touch(stream)

@@ -33,6 +33,8 @@ class StreamView(Struct, frozen=True, eq=False):
     """Wall time of the newest point, preview included."""
     preview: tuple[Series, ...]
     """Last points of a history that is still being read."""
+    arrivals: tuple[tuple[int, float], ...]
+    """As in StreamData."""
 
     @property
     def cuts(self) -> list[int | None]:

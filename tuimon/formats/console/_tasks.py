@@ -216,6 +216,9 @@ class TaskSink(Sink):
     def report_progress(self, step: int, total: int, counted: str = "") -> None:
         self._log.report_progress(step, total, counted)
 
+    def note_bar(self, done: int, total: int) -> None:
+        self._log.note_bar(done, total)
+
     def report_best(self, step: int, scores: Iterable[Pair]) -> None:
         self._log.report_best(step, scores)
 

@@ -100,6 +100,9 @@ class ConsoleDecoder(StreamDecoder):
 
     def feed(self, data: bytes) -> Sequence[Item]:
         self._read_all(data)
+        if not data:
+            for task in self._tasks.values():
+                task.sink.release_fallback()
         damage, self._damage = self._damage, []
         return [*self._sink.take(), *damage, *self._outcome.take(), *self._tail.feed(data)]
 
@@ -292,6 +295,10 @@ class ConsoleDecoder(StreamDecoder):
 
     def unread(self, least_part: float = 0.0) -> str:
         return self._unread_parts.text(least_part)
+
+    @property
+    def held_back(self) -> bool:
+        return any(task.sink.held_fallback for task in self._tasks.values())
 
     @property
     def must_reread(self) -> bool:

@@ -99,6 +99,8 @@ class Sink:
         """Number of rows that readers have held back to add them later."""
         self.disproved = False
         """True if a guessed step was wrong; passed on as `StreamDecoder.must_reread`."""
+        self.held_fallback: list[tuple[list[Pair], int, float]] = []
+        """(row, step, time) that `release_fallback` passes to `add_fallback` when the log has been read to its end."""
         self.fallback_names: set[str] = set()
         """Names of metrics that were added by `add_fallback`."""
         self.bar_in_epoch: tuple[int, int] = (-1, 0)
@@ -118,6 +120,10 @@ class Sink:
         """Whether a number of the last row was printed in another unit than the first of its metric."""
         self._facts: list[Item] = []
         self._total: int | None = None
+        self._bar_step: int | None = None
+        """Steps of the total that the bar showed last."""
+        self._has_moved = False
+        """Whether these have not been emitted yet."""
         self._step_unit = StepUnit()
 
     def add_row(
@@ -184,6 +190,11 @@ class Sink:
                 self.fallback_names.add(name)
                 self.points.add(name, step, value, time)
 
+    def release_fallback(self) -> None:
+        for row, step, time in self.held_fallback:
+            self.add_fallback(row, step, time)
+        self.held_fallback = []
+
     def _in_first_unit(self, name: str, value: Quantity) -> Pair:
         """Return the number in the first unit of the metric. Without an exact factor it is a metric of its own."""
         first = self._units.get(name)
@@ -230,9 +241,14 @@ class Sink:
     def report_progress(self, step: int, total: int, counted: str = "") -> None:
         """Emit a Fact("progress", ...) if the total number of steps has changed. counted: see `Topic.PROGRESS`."""
         if total != self._total and total > 0:
-            self._total = total
+            self._total, self._bar_step, self._has_moved = total, None, False
             value = {"step": step, "total": total}
             self._facts.append(Fact(Topic.PROGRESS, {**value, "counted": counted} if counted else value))
+
+    def note_bar(self, done: int, total: int) -> None:
+        """Emit the steps done as a Fact("progress", ...) with the next items, if `total` is the reported one."""
+        if total == self._total and done != self._bar_step:
+            self._bar_step, self._has_moved = done, True
 
     def interrupt(self) -> None:
         """Note that lines are missing here: rows that name no step are left out until one names it."""
@@ -241,6 +257,9 @@ class Sink:
     def take(self) -> list[Item]:
         """Return and forget the collected items: the units of new metrics, at most one Points, then other facts."""
         facts, self._facts = [*self._step_unit.take(), *self._facts], []
+        if self._has_moved:
+            facts.append(Fact(Topic.PROGRESS, {"step": self._bar_step, "total": self._total}))
+            self._has_moved = False
         units, self._new_units = self._new_units, {}
         return [*([Fact(Topic.UNITS, units)] if units else []), *self.points.take(), *facts]
 

@@ -140,6 +140,8 @@ class HFRowReader(LineReader):
         done = int(bar["done"])
         if not line.ended:
             self._open_bar = done if done >= self._bar_step else None
+            if done > self._bar_step:
+                self.sink.note_bar(done, int(bar["total"]))
             return
         if done < self._bar_step:  # another training, or the same one resumed, writes into the same log
             if self._held:
@@ -150,6 +152,7 @@ class HFRowReader(LineReader):
             if self._bar_precedes is not None or self._compare(done):
                 self._release(done)
             self.sink.report_progress(done, int(bar["total"]))
+        self.sink.note_bar(done, int(bar["total"]))
 
     def _compare(self, done: int) -> bool:
         """Find out from the first two training rows and the bars around each whether the bar before a row has its step.

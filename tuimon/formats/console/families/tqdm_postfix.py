@@ -13,8 +13,9 @@ means of the last epoch (val_loss, train_loss_epoch): they are read only when th
 again with all its values is not read. A bar needs the name of a result of training, as downloads are bars, too.
 
 All bars are held back until the log has been read to its end, so that the other lines are known by then. If one of
-them gives a metric later, the log is read again. The last count is held back until it is drawn with the next count,
-or is the total.
+them gives a metric later, the log is read again. The last count is held back until the next count is drawn. On a flush
+it is read if it is the total, or has been drawn with as many values as the counts before it; the first count of a bar,
+if another bar has been drawn since. If it is then drawn with other values, the log is read again.
 """
 
 from __future__ import annotations
@@ -55,13 +56,18 @@ class _Bar(Struct):
     given: list[Pair] = []
     """The state of the current count that was given before it was complete."""
     time: float = 0.0
+    states: int = 0
+    """Number of times that the current count was drawn with new values."""
+    most_states: int = 0
+    """Highest number of these among the counts before, except totals; 0 without any."""
 
 
 class TqdmPostfixReader(LineReader):
     def __init__(self, sink: Sink) -> None:
         super().__init__(sink)
         self._bars: dict[str, _Bar] = {}
-        self._held: list[tuple[list[Pair], int, float]] = []
+        self._newest: _Bar | None = None
+        """The bar that was drawn last."""
         self._repeated: dict[str, float] = {}
         """Last value of each metric that bars repeat."""
 
@@ -94,6 +100,7 @@ class TqdmPostfixReader(LineReader):
         epoch = _EPOCH.search(name)
         last = bar.last
         bar.last = row
+        self._newest = bar
         self._move(bar, done, total, int(epoch[1]) if epoch else None, _EPOCHS.fullmatch(name) is not None)
         if not done and _equal(row, last):
             return False
@@ -104,6 +111,7 @@ class TqdmPostfixReader(LineReader):
         elif epoch and done:
             self.sink.bar_in_epoch = int(epoch[1]), bar.step
             self.sink.bar_names = frozenset(name for name, _ in row)
+        bar.states += not _equal(row, bar.row)
         bar.row, bar.time = row, line.time
         return False
 
@@ -129,9 +137,11 @@ class TqdmPostfixReader(LineReader):
                 self.sink.disproved = True
             elif not bar.given:
                 self._hold(bar)
-        bar.row = []
-        if len(self._held) >= _MAX_HELD:
-            self._release()
+            if bar.done < bar.total:
+                bar.most_states = max(bar.most_states, bar.states)
+        bar.row, bar.states = [], 0
+        if len(self.sink.held_fallback) >= _MAX_HELD:
+            self.sink.release_fallback()
 
     def _hold(self, bar: _Bar) -> None:
         row = []
@@ -142,22 +152,23 @@ class TqdmPostfixReader(LineReader):
                 if known is not None and _equal([(name, known)], [(name, value)]):
                     continue
             row.append((name, value))
-        self._held.append((row, bar.step, bar.time))
+        self.sink.held_fallback.append((row, bar.step, bar.time))
 
-    def _release(self) -> None:
-        for row, step, time in self._held:
-            self.sink.add_fallback(row, step, time)
-        self._held = []
+    def _is_final(self, bar: _Bar) -> bool:
+        """Return whether the current count is probably not drawn with other values any more."""
+        if bar.done == bar.total:
+            return True
+        return bar.states >= bar.most_states if bar.most_states else bar is not self._newest
 
     def flush(self) -> None:
         for bar in self._bars.values():
-            if bar.row and bar.done == bar.total:
+            if bar.row and self._is_final(bar):
                 if bar.given and bar.row != bar.given:
                     self.sink.disproved = True
                 elif not bar.given:
                     self._hold(bar)
                     bar.given = bar.row
-        self._release()
+        self.sink.release_fallback()
 
 
 def _equal(row: list[Pair], other: list[Pair]) -> bool:
@@ -165,4 +176,4 @@ def _equal(row: list[Pair], other: list[Pair]) -> bool:
     return repr(row) == repr(other)
 
 
-FAMILY = Family("tqdm-postfix", ("%|",), TqdmPostfixReader, order=8)
+FAMILY = Family("tqdm-postfix", ("%|",), TqdmPostfixReader, order=8, self_closing=True)
