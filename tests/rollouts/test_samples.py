@@ -139,10 +139,10 @@ def test_the_list_has_a_heading_for_each_step_and_split(tmp_path: Path, capsys: 
     assert main(["samples", str(_verl(tmp_path))]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if line.startswith("step")] == [
-        "step 9, train: 2 texts, mean reward 0.55",
-        "step 9, validation: 2 texts, mean reward 0.05",
-        "step 10, train: 2 texts, mean reward 0.55",
-        "step 10, validation: 2 texts, mean reward 0.05",
+        "step 9, train: 2 texts, mean reward 0.55, 2 of 2 identical in group 1",
+        "step 9, validation: 2 texts, mean reward 0.05, 2 of 2 identical in group 1",
+        "step 10, train: 2 texts, mean reward 0.55, 2 of 2 identical in group 1",
+        "step 10, validation: 2 texts, mean reward 0.05, 2 of 2 identical in group 1",
     ]
     assert lines[1].endswith("rollout9")
     assert len(lines) == 12

@@ -214,11 +214,19 @@ class _Part(_Rewards):
     def __init__(self) -> None:
         super().__init__()
         self._lines: list[str] = []
+        self._loops = 0
+        self._groups: dict[str, list[int]] = {}
+        """Hashes of the responses by label of the group."""
 
     def add_line(self, sample: Sample, label: str) -> None:
         """Add a sample, and its line with the label of its group."""
+        from tuimon.rollouts.flags import loops
+        from tuimon.rollouts.parts import parts_of
+
         self.add(sample)
         self._lines.append(_line(sample, label))
+        self._loops += loops(sample.response.strip())
+        self._groups.setdefault(label, []).append(hash(parts_of(sample)[1]))
 
     def lines(self, step: int | None, split: str, path: str, of_all: _Rewards | None) -> Iterator[str]:
         """Yield a heading, then the lines in the order in which the samples came. path: the searched directory; of_all:
@@ -234,9 +242,26 @@ class _Part(_Rewards):
             mean = of_all.mean(" of all")
         folders = dict.fromkeys(source_of("", path_below(file, path)).folder for file in self.files)
         sources = f"{len(folders)} sources: {clean(', '.join([*folders][:_SOURCES]), 80)}" if len(folders) > 1 else ""
-        numbers = ", ".join(filter(None, (count, mean, sources)))
+        degenerate = (self._looping(), self._identical()) if of_all is None else ()
+        numbers = ", ".join(filter(None, (count, mean, *degenerate, sources)))
         yield f"{'no step' if step is None else f'step {step}'}, {split}: {numbers}\n"
         yield from self._lines
+
+    def _looping(self) -> str:
+        """Return how many texts repeat a phrase; "" for none."""
+        return f"{self._loops} repeat{'s' if self._loops == 1 else ''} a phrase" if self._loops else ""
+
+    def _identical(self) -> str:
+        """Return the group with the most identical texts, and how many others have any; "" if no group has."""
+        from tuimon.rollouts.flags import most_identical
+
+        counts = {label: most_identical(texts) for label, texts in self._groups.items()}
+        groups = [label for label, count in counts.items() if count]
+        if not groups:
+            return ""
+        label = max(groups, key=lambda label: counts[label])
+        more = f", and in {len(groups) - 1} more" if len(groups) > 1 else ""
+        return f"{counts[label]} of {len(self._groups[label])} identical in group {label}{more}"
 
 
 def _line(sample: Sample, label: str) -> str:
