@@ -215,6 +215,77 @@ def test_swanlab_of_both_forms(tmp_path: Path) -> None:
     assert (said.kind, said.items[0].content, said.last_step) == (Kind.TEXT, "1+1=2", 4)
 
 
+def test_files_of_wandb_are_saved(tmp_path: Path) -> None:
+    folder = tmp_path / "files" / "media"
+    contents = {
+        "images/a_0.png": b"\x89PNG one",
+        "images/a_1.png": b"\xff\xd8\xff two",
+        "audio/b.wav": b"RIFF1234WAVE three",
+        "videos/c.mp4": b"1234ftyp four",
+    }
+    for name, content in contents.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    (tmp_path / "secret.png").write_bytes(b"\x89PNG secret")
+    (folder / "images" / "link.png").symlink_to(tmp_path / "secret.png")
+    images = [f"media/{name}" for name in contents if name.startswith("images")]
+    values = {
+        "i": {"_type": "images/separated", "filenames": images, "count": 2, "width": 1, "height": 1},
+        "one": {"_type": "image-file", "path": images[0], "size": 7},
+        "s": {"_type": "audio-file", "path": "media/audio/b.wav", "size": 18},
+        "v": {"_type": "video-file", "path": "media/videos/c.mp4", "size": 12},
+        "gone": {"_type": "image-file", "path": "media/images/gone.png", "size": 7},
+        "link": {"_type": "image-file", "path": "media/images/link.png", "size": 7},
+        "up": {"_type": "image-file", "path": "media/../../secret.png", "size": 7},
+    }
+    encoded = {tag: json.dumps(value) for tag, value in values.items()}
+    (tmp_path / "run-x.wandb").write_bytes(framed(WANDB, [history(1, encoded, 3)]))
+    tags = by_tag(tmp_path)
+    target = tmp_path / "saved"
+    target.mkdir()
+    saved = {
+        tag: {path.name: path.read_bytes() for path in save(tags[tag].items[0], lambda end: target / f"x{end}")}
+        for tag in ("i", "one", "s", "v")
+    }
+    one, two, sound, clip = contents.values()
+    assert saved == {
+        "i": {"x-i-step-3-1.png": one, "x-i-step-3-2.jpg": two},
+        "one": {"x-one-step-3.png": one},
+        "s": {"x-s-step-3.wav": sound},
+        "v": {"x-v-step-3.mp4": clip},
+    }
+    assert not can_save(tags["link"].items[0])
+    assert not can_save(tags["up"].items[0])
+    with pytest.raises(OSError, match=r"gone\.png"):
+        save(tags["gone"].items[0], lambda end: target / f"x{end}")
+
+
+def test_files_of_swanlab_are_saved_if_their_directory_is_known(tmp_path: Path) -> None:
+    content = {"2/001-0a1b2c3d.png": b"\x89PNG one", "plots/001-0a1b2c3d.png": b"\x89PNG one"}
+    content |= {"a/same.png": b"\x89PNG a", "b/same.png": b"\x89PNG b", "b/only.wav": b"RIFF1234WAVE"}
+    for name, data in content.items():
+        (tmp_path / "media" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "media" / name).write_bytes(data)
+    (tmp_path / "media" / "2" / "link.png").symlink_to(tmp_path / "media" / "a" / "same.png")
+
+    def record(key: str, *names: str) -> bytes:
+        files = b"".join(field(1, field(1, name) + field(3, 5)) for name in names)
+        return field(1, 9) + field(14, field(1, key) + field(2, 1) + field(5, files))
+
+    records = [record("hashed", "001-0a1b2c3d.png"), record("sound", "only.wav"), record("unknown", "same.png")]
+    records += [
+        record("link", "link.png"),
+        record("gone", "001-ffffffff.png"),
+        record("up", "../a/same.png"),
+        record("two", "only.wav", "x.wav"),
+    ]
+    (tmp_path / "run-a.swanlab").write_bytes(framed(SWANLAB + b"\x02", records))
+    tags = by_tag(tmp_path)
+    assert {name for name, tag in tags.items() if can_save(tag.items[0])} == {"hashed", "sound"}
+    (picture,) = save(tags["hashed"].items[0], lambda end: tmp_path / f"x{end}")
+    assert (picture.name, picture.read_bytes()) == ("x-hashed-step-1.png", b"\x89PNG one")
+
+
 def test_a_long_history_is_thinned_evenly_and_keeps_the_newest() -> None:
     from tuimon.media import Item
 
