@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
@@ -30,8 +31,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     steps.add_argument("--steps", type=step_range, metavar="FIRST-LAST", help=within)
     order = parser.add_mutually_exclusive_group()
     of_last = "reward: of the last step, unless --step or --steps is given"
-    order.add_argument("--worst", type=int, metavar="K", help=f"only the K samples with the lowest {of_last}")
-    order.add_argument("--best", type=int, metavar="K", help=f"only the K samples with the highest {of_last}")
+    order.add_argument("--worst", type=_count, metavar="K", help=f"only the K samples with the lowest {of_last}")
+    order.add_argument("--best", type=_count, metavar="K", help=f"only the K samples with the highest {of_last}")
     prompts = "one row per prompt: its change from the first to the last step (to --step N) with it, losses first"
     order.add_argument("--prompts", action="store_true", help=prompts)
     parser.add_argument(
@@ -49,6 +50,13 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--markdown", action="store_true", help="print a section of Markdown per sample")
     add_remote(parser)
     copy_texts(parser, sys.maxsize)
+
+
+def _count(text: str) -> int:
+    """Return the number of an option. Raises ArgumentTypeError if it is not a positive integer."""
+    if not re.fullmatch(r"\d{1,9}", text) or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r}: must be an integer of at least 1")
+    return int(text)
 
 
 @interruptible("interrupted before all texts were read")
@@ -71,7 +79,7 @@ def _run(options: argparse.Namespace) -> int:
     of_last = options.step is None and options.steps is None
     if count is not None:
         counted = _counted(samples, of_all)
-        extreme = _extreme(counted, max(0, count), options.worst is None, options.split is None, of_last)
+        extreme = _extreme(counted, count, options.worst is None, options.split is None, of_last)
         samples = iter(extreme.samples)
     printed = 0
     if options.prompts:
@@ -133,7 +141,7 @@ def _extreme(samples: Iterable[Sample], count: int, best: bool, one_split: bool,
     kept: dict[str, list[tuple[float, int, Sample]]] = {}
     omitted: dict[str, tuple[float, int]] = {}  # split → (reward of the last one kept, number of those left out)
     for number, sample in enumerate(samples):
-        if sample.reward is None or math.isnan(sample.reward) or not count:
+        if sample.reward is None or math.isnan(sample.reward):
             continue
         split = sample.split if one_split else ""
         step = sample.step if of_last and sample.step is not None else -1
