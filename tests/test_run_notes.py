@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import tuimon
 from tuimon.commands import main
 from tuimon.errors import TuimonError
 from tuimon.run_notes import RunNote, StepNote, note_of, notes, notes_file, save_note
@@ -88,6 +89,14 @@ def test_the_command_and_the_outputs(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert [run["note"] for run in json.loads(printed("compare", runs, "--json"))["runs"]] == [note, None]
     assert "mine: too high #base" in printed("summary", a)
     assert re.search(r"note 1 +step 5: lr lowered", printed("summary", a))
+    assert "\na: note: mine: too high #base\na: note 1: step 5: lr lowered\n" in printed("summary", runs)
+    once = printed(a, "--once", "--width", "60", "--height", "12").splitlines()
+    assert once[2:4] == ["note: mine: too high #base", "note 1: step 5: lr lowered"]
+    assert any("1" in line[12:] for line in once[5:-1]), "the sign of the note in the chart:\n" + "\n".join(once)
+    notebook = tuimon.read(a)[0]._repr_html_()
+    assert "step 5: lr lowered" in notebook
+    assert 'class="mark mark-note"' in notebook
+    assert "mine: too high #base" in tuimon.read(runs)._repr_html_()
     printed("report", a, "-o", str(tmp_path / "page.html"))
     report = (tmp_path / "page.html").read_text()
     assert "step 5: lr lowered" in report

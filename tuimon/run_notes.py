@@ -55,6 +55,12 @@ class RunNote(Struct, frozen=True, omit_defaults=True):
         return " ".join(filter(None, (head, *(f"#{clean(tag, _LONGEST_WORD)}" for tag in self.tags))))
 
     @property
+    def lines(self) -> list[str]:
+        """The note about the run and those at steps, each on a line, cleaned: "note: too high", "note 1: step 5: x"."""
+        about = [f"note: {self.line}"] if self.line else []
+        return [*about, *(f"note {sign}: step {step}: {text}" for sign, step, text in self.signed_steps)]
+
+    @property
     def editable(self) -> str:
         """Text and tags as `with_words` reads them."""
         return " ".join(filter(None, (self.text, *(f"#{tag}" for tag in self.tags))))

@@ -44,6 +44,8 @@ def test_each_metric_has_its_last_point_at_or_before_the_step(log: Path) -> None
     assert (entries["val/loss"].step, entries["val/loss"].value, entries["val/loss"].after) == (30, 3.0, 4.0)
     assert not any(entry.unusual for entry in entries.values())
     assert around(run, -1) == ()
+    seen: list[str] = []
+    assert len(around(run, 34, stop=lambda: len(seen) == 2 or seen.append("") is not None)) == 2
     last = {entry.name: entry for entry in around(run, 10**9)}
     assert (last["loss"].step, last["loss"].after) == (49, None)
 

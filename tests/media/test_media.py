@@ -9,18 +9,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
+from support.event_points import event, file_of
 from support.log_writer import SWANLAB, WANDB, field, framed, history
 from support.written_media import write_run
+from tensorboard.compat.proto.summary_pb2 import HistogramProto, Summary
 
 from tuimon.commands import main
 from tuimon.exports.schemas import schema_text
-from tuimon.media import Distribution, Item, Kind, Part, PrecisionRecall
+from tuimon.media import Distribution, Item, Kind, Moments, Part, PrecisionRecall
 from tuimon.media.library import MAX_KEPT, Tag, read_media
 from tuimon.media.limits import MAX_BUCKETS, distribution
 from tuimon.media.readers._numbers import tensor as read_tensor
 from tuimon.media.rows import HEAT, detail_rows
 from tuimon.media.saving import can_save, save
-from tuimon.media.shape import area_under, mean, quantile, rebucket, total
+from tuimon.media.shape import area_under, is_exact, limited, mean, quantile, rebucket, total
 
 DATA = Path(__file__).parent.parent / "data"
 
@@ -52,6 +54,49 @@ def test_every_kind_of_an_event_file(tmp_path: Path) -> None:
     assert [(item.size, item.detail) for item in tags["img"].items] == [(100 + step, "1×1") for step in range(5)]
     assert tags["sound"].items[0].detail == "2.5 s"
     assert list(by_tag(tmp_path, Kind.TEXT)) == ["note"]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [
+        ({"min": -0.5, "max": 0.25, "num": 3, "sum": -0.75, "sum_squares": 1}, Moments(-0.5, 0.25, -0.75, 3)),
+        ({"min": -0.5, "max": 0.5, "num": 2, "sum_squares": 0.5}, Moments(-0.5, 0.5, 0.0, 2)),  # the sum is 0
+        ({"num": 3}, Moments(0.0, 0.0, 0.0, 3)),  # all values are 0
+        ({"min": -0.5, "max": 0.5, "num": 2}, Moments(-0.5, 0.5, None, 2)),
+        ({"min": 0.5, "max": -0.5, "num": 2, "sum": 1}, None),
+        ({"min": 5, "max": 6, "num": 2, "sum": 11}, None),  # outside of the buckets
+        ({}, None),
+    ],
+)
+def test_numbers_beside_the_buckets_of_an_event_file(
+    numbers: dict[str, float], expected: Moments | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    proto = HistogramProto(bucket_limit=[-1.0, 0.0, 1.0], bucket=[0.0, 2.0, 1.0], **numbers)
+    (tmp_path / "events.out.tfevents.1").write_bytes(
+        file_of(*(event(step, Summary.Value(tag="w", histo=proto)) for step in (1, 2, 2)))
+    )
+    (tag,) = by_tag(tmp_path).values()
+    content = tag.items[0].content
+    assert isinstance(content, Distribution)
+    assert content.moments == expected
+    assert main(["media", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    assert "3 × steps 1-2, 1 logged again" in printed
+    assert ("mean about" in printed) == (expected is None or expected.sum is None)
+    assert ("borders of the buckets" in printed) == (expected is None)
+    if numbers.get("sum") == -0.75:
+        assert printed.split("    ")[1].startswith("-0.5 ")
+        assert "0.25  mean -0.25, 3 values" in printed
+        assert main(["media", str(tmp_path), "--json"]) == 0
+        document = json.loads(capsys.readouterr().out)
+        Draft202012Validator(json.loads(schema_text("media"))).validate(document)
+        assert [document["tags"][0][name] for name in ("min", "max", "sum", "num", "again")] == [
+            -0.5,
+            0.25,
+            -0.75,
+            3,
+            1,
+        ]
 
 
 def test_content_is_saved_as_it_was_logged_and_never_over_a_file(tmp_path: Path) -> None:
@@ -170,6 +215,77 @@ def test_swanlab_of_both_forms(tmp_path: Path) -> None:
     assert (said.kind, said.items[0].content, said.last_step) == (Kind.TEXT, "1+1=2", 4)
 
 
+def test_files_of_wandb_are_saved(tmp_path: Path) -> None:
+    folder = tmp_path / "files" / "media"
+    contents = {
+        "images/a_0.png": b"\x89PNG one",
+        "images/a_1.png": b"\xff\xd8\xff two",
+        "audio/b.wav": b"RIFF1234WAVE three",
+        "videos/c.mp4": b"1234ftyp four",
+    }
+    for name, content in contents.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    (tmp_path / "secret.png").write_bytes(b"\x89PNG secret")
+    (folder / "images" / "link.png").symlink_to(tmp_path / "secret.png")
+    images = [f"media/{name}" for name in contents if name.startswith("images")]
+    values = {
+        "i": {"_type": "images/separated", "filenames": images, "count": 2, "width": 1, "height": 1},
+        "one": {"_type": "image-file", "path": images[0], "size": 7},
+        "s": {"_type": "audio-file", "path": "media/audio/b.wav", "size": 18},
+        "v": {"_type": "video-file", "path": "media/videos/c.mp4", "size": 12},
+        "gone": {"_type": "image-file", "path": "media/images/gone.png", "size": 7},
+        "link": {"_type": "image-file", "path": "media/images/link.png", "size": 7},
+        "up": {"_type": "image-file", "path": "media/../../secret.png", "size": 7},
+    }
+    encoded = {tag: json.dumps(value) for tag, value in values.items()}
+    (tmp_path / "run-x.wandb").write_bytes(framed(WANDB, [history(1, encoded, 3)]))
+    tags = by_tag(tmp_path)
+    target = tmp_path / "saved"
+    target.mkdir()
+    saved = {
+        tag: {path.name: path.read_bytes() for path in save(tags[tag].items[0], lambda end: target / f"x{end}")}
+        for tag in ("i", "one", "s", "v")
+    }
+    one, two, sound, clip = contents.values()
+    assert saved == {
+        "i": {"x-i-step-3-1.png": one, "x-i-step-3-2.jpg": two},
+        "one": {"x-one-step-3.png": one},
+        "s": {"x-s-step-3.wav": sound},
+        "v": {"x-v-step-3.mp4": clip},
+    }
+    assert not can_save(tags["link"].items[0])
+    assert not can_save(tags["up"].items[0])
+    with pytest.raises(OSError, match=r"gone\.png"):
+        save(tags["gone"].items[0], lambda end: target / f"x{end}")
+
+
+def test_files_of_swanlab_are_saved_if_their_directory_is_known(tmp_path: Path) -> None:
+    content = {"2/001-0a1b2c3d.png": b"\x89PNG one", "plots/001-0a1b2c3d.png": b"\x89PNG one"}
+    content |= {"a/same.png": b"\x89PNG a", "b/same.png": b"\x89PNG b", "b/only.wav": b"RIFF1234WAVE"}
+    for name, data in content.items():
+        (tmp_path / "media" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "media" / name).write_bytes(data)
+    (tmp_path / "media" / "2" / "link.png").symlink_to(tmp_path / "media" / "a" / "same.png")
+
+    def record(key: str, *names: str) -> bytes:
+        files = b"".join(field(1, field(1, name) + field(3, 5)) for name in names)
+        return field(1, 9) + field(14, field(1, key) + field(2, 1) + field(5, files))
+
+    records = [record("hashed", "001-0a1b2c3d.png"), record("sound", "only.wav"), record("unknown", "same.png")]
+    records += [
+        record("link", "link.png"),
+        record("gone", "001-ffffffff.png"),
+        record("up", "../a/same.png"),
+        record("two", "only.wav", "x.wav"),
+    ]
+    (tmp_path / "run-a.swanlab").write_bytes(framed(SWANLAB + b"\x02", records))
+    tags = by_tag(tmp_path)
+    assert {name for name, tag in tags.items() if can_save(tag.items[0])} == {"hashed", "sound"}
+    (picture,) = save(tags["hashed"].items[0], lambda end: tmp_path / f"x{end}")
+    assert (picture.name, picture.read_bytes()) == ("x-hashed-step-1.png", b"\x89PNG one")
+
+
 def test_a_long_history_is_thinned_evenly_and_keeps_the_newest() -> None:
     from tuimon.media import Item
 
@@ -189,6 +305,10 @@ def test_numbers_about_distributions() -> None:
     assert quantile(shown, 0.25) == 1.0
     assert quantile(shown, 0.625) == 2.0
     assert mean(shown) == pytest.approx(1.625)
+    exact = shown._replace(moments=Moments(0.5, 2.5, 80.0, 40.0))
+    assert (mean(exact), is_exact(exact), is_exact(shown)) == (2.0, True, False)
+    assert limited(exact).edges == (0.5, 1.0, 2.5)
+    assert limited(shown) == shown
     assert rebucket(shown, 0, 4, 4) == pytest.approx([10, 15, 15, 0])
     assert area_under((1.0, 0.5), (0.0, 1.0)) == 0.75
     assert math.isnan(area_under((1.0,), (0.0,)))

@@ -101,4 +101,6 @@ def test_samples_names_sources_and_the_mean_of_all(tmp_path: Path, capsys: pytes
     board(tmp_path, [("7", 0.0)])
     assert main(["samples", str(tmp_path)]) == 0
     head = capsys.readouterr().out.splitlines()[0]
-    assert head == "step 1, train: 5 texts, mean reward 0.4, 2 sources: board, rollout_dump"
+    assert (
+        head == "step 1, train: 5 texts, mean reward 0.4, 2 of 4 identical in group 2, 2 sources: board, rollout_dump"
+    )

@@ -140,10 +140,10 @@ def test_the_list_has_a_heading_for_each_step_and_split(tmp_path: Path, capsys: 
     assert main(["samples", str(_verl(tmp_path))]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if line.startswith("step")] == [
-        "step 9, train: 2 texts, mean reward 0.55",
-        "step 9, validation: 2 texts, mean reward 0.05",
-        "step 10, train: 2 texts, mean reward 0.55",
-        "step 10, validation: 2 texts, mean reward 0.05",
+        "step 9, train: 2 texts, mean reward 0.55, 2 of 2 identical in group 1",
+        "step 9, validation: 2 texts, mean reward 0.05, 2 of 2 identical in group 1",
+        "step 10, train: 2 texts, mean reward 0.55, 2 of 2 identical in group 1",
+        "step 10, validation: 2 texts, mean reward 0.05, 2 of 2 identical in group 1",
     ]
     assert lines[1].endswith("rollout9")
     assert len(lines) == 12
@@ -165,6 +165,9 @@ def test_the_worst_are_those_of_training_unless_another_split_is_named(
         (10, 0.5),
         (10, 0.6),
     ]
+    for count in ("0", "-3", "x"):
+        assert main(["samples", str(path), f"--worst={count}"]) == 2
+        assert "must be an integer of at least 1" in capsys.readouterr().err
     assert [sample["reward"] for sample in _samples(path, capsys, "--worst", "3", "--steps", "9-")] == [0.5, 0.5, 0.6]
     assert {sample["split"] for sample in _samples(path, capsys, "--worst", "2", "--split", "all")} == {"validation"}
     assert main(["samples", str(path), "--steps", "-8"]) == 3

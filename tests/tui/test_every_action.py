@@ -6,11 +6,12 @@ import asyncio
 import json
 import math
 import re
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -36,7 +37,7 @@ from tuimon.tui.screens.help import HelpScreen
 from tuimon.tui.screens.hparams import HparamsScreen
 from tuimon.tui.screens.log_view import LogScreen
 from tuimon.tui.screens.media_view import MediaScreen
-from tuimon.tui.screens.metric_browser import MetricBrowser
+from tuimon.tui.screens.metric_browser import MetricBrowser, unusual_metrics
 from tuimon.tui.screens.multiples import MultiplesScreen
 from tuimon.tui.screens.notes import NotesScreen
 from tuimon.tui.screens.run_list import RunListScreen
@@ -237,7 +238,7 @@ async def test_help_and_alerts(tmp_path: Path) -> None:
         assert len(t.app.screen_stack) == 1
 
 
-async def test_enter_on_an_alert_opens_its_run_at_its_step(tmp_path: Path) -> None:
+async def test_enter_on_an_alert_opens_its_run_at_its_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = write(tmp_path, 2)
     with (root / "seed01" / "metrics.jsonl").open("a") as file:
         file.write(row(30).replace(str(1 / 31), "NaN") + row(31))
@@ -256,8 +257,18 @@ async def test_enter_on_an_alert_opens_its_run_at_its_step(tmp_path: Path) -> No
             await pilot.press(key)
             await until(app, pilot, lambda s: "Alert 1 of 1: " in s and "step 30" in s)
             assert (app.board.panel.title, app.state.options.cursor) == ("loss", 30)
+        may_compute = threading.Event()
+
+        def unusual_later(*arguments: Any) -> tuple[str, ...]:
+            may_compute.wait(60)
+            return unusual_metrics(*arguments)
+
+        monkeypatch.setattr("tuimon.tui.screens.metric_browser.unusual_metrics", unusual_later)
         for keys in (("w",), ("M", "u"), ("a", "w")):
             await pilot.press(*keys)
+            if not may_compute.is_set():
+                await until(app, pilot, lambda s: "metrics with their points before 30" in s)
+                may_compute.set()
             shown = await until(app, pilot, lambda s: "1 listed, unusual at 30  by distance" in s)
             assert isinstance(app.screen, MetricBrowser)
             assert app.screen.table.names == ("loss",), "the metrics that `at --unusual` prints"

@@ -24,7 +24,8 @@ from tuimon.rollouts.library import Entry, Library
 from tuimon.rollouts.overview import StepNumbers
 from tuimon.tui.app import TuimonApp
 from tuimon.tui.opening import expects_metrics
-from tuimon.tui.screens.text_list import component_head, step_row
+from tuimon.tui.screens.text_choice import GROUPS, Choice
+from tuimon.tui.screens.text_list import Columns, component_head, list_rows, step_row
 from tuimon.tui.screens.text_pane import sample_rows
 from tuimon.tui.screens.texts_view import TextsScreen
 
@@ -250,6 +251,20 @@ async def test_groups_have_the_question_and_the_change_since_an_earlier_step(tmp
         await until(app, pilot, lambda s: "since first" not in s)
 
 
+@pytest.mark.parametrize("texts", [("same", "b", "same"), ("a", "b", "c")])
+def test_the_list_of_groups_counts_identical_texts(texts: tuple[str, ...], tmp_path: Path) -> None:
+    rows = [{"input": "p", "output": text, "score": 1.0, "step": 1} for text in texts]
+    (tmp_path / "1.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    library = Library([str(tmp_path)])
+    library.refresh()
+    choice = Choice()
+    choice.toggle(GROUPS)
+    choice.set_entries(library.entries(1))
+    head, row = list_rows(choice, Columns(choice.entries, 80), range(1), 0, Symbols.ASCII, 80)
+    shown = "identical" in "".join(text for text, _ in head), "2 of 3" in "".join(text for text, _ in row)
+    assert shown == ((True, True) if "same" in texts else (False, False))
+
+
 async def test_a_chosen_prompt_stays_selected_in_other_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     run = write_run(tmp_path / "run", range(1, 2))
@@ -381,7 +396,8 @@ async def test_rewards_are_compared_with_the_curve(tmp_path: Path) -> None:
         shown = await until(app, pilot, lambda s: "= critic/score/mean" in s)
         assert f"mean reward of the texts {mean_reward(2):.4f}" in shown
         assert "1 of 4 groups without variance" not in shown
-        assert "2 of 4 groups without variance, truncation is not logged" in shown
+        assert "2 of 4 groups without variance; mean reward" in shown
+        assert "= critic/score/mean; truncation is not logged" in shown
         await pilot.press("p")
         shown = await until(app, pilot, lambda s: "but critic/score/mean is 0.3750" in s)
         assert "mean reward of 17 texts" in shown

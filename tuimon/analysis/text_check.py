@@ -71,7 +71,8 @@ def changes_sentence(entries: Sequence[Entry], earlier: tuple[int, Mapping[str, 
 
 
 def shares_sentence(entries: Sequence[Entry]) -> str:
-    """Return the shares of truncated, flagged and failed texts, and of groups without variance; "" for no texts."""
+    """Return the shares of truncated, flagged and failed texts, and of groups without variance or with identical texts;
+    "" for no texts."""
     if not entries:
         return ""
     known = [entry for entry in entries if entry.truncated is not None]
@@ -86,6 +87,11 @@ def shares_sentence(entries: Sequence[Entry]) -> str:
     groups = [group for group in groups_of(entries) if len(group.entries) > 1]
     if flat := sum(group.is_flat for group in groups):
         parts.append(f"{flat} of {len(groups)} groups without variance")
-    if not known:
-        parts.append("truncation is not logged")
+    if identical := sum(group.identical > 0 for group in groups):
+        parts.append(f"{identical} of {len(groups)} groups with identical texts")
     return ", ".join(parts)
+
+
+def truncation_sentence(entries: Sequence[Entry]) -> str:
+    """Return that no text says whether it was truncated; "" if any does."""
+    return "" if any(entry.truncated is not None for entry in entries) else "truncation is not logged"

@@ -63,7 +63,8 @@ def _text(tag: Tag) -> str:
 
     last = tag.items[-1]
     steps = f"step {tag.last_step}" if tag.first_step == tag.last_step else f"steps {tag.first_step}-{tag.last_step}"
-    parts = [f"{tag.kind:<9} {clean(tag.name)}", f"{tag.count} × {steps}", f"{tag.bytes} bytes"]
+    again = f", {tag.again} logged again" if tag.again else ""
+    parts = [f"{tag.kind:<9} {clean(tag.name)}", f"{tag.count} × {steps}{again}", f"{tag.bytes} bytes"]
     parts += [clean(last.detail)] if last.detail else []
     lines = ["  ".join(parts)]
     content = last.content
@@ -89,13 +90,20 @@ def _settings(settings: dict[str, Any]) -> str:
 
 def _bar(shown: Distribution) -> str:
     """Return the last distribution as one row of bars between its limits."""
-    from tuimon.media.shape import mean, normalized, rebucket, total
+    from tuimon.media.shape import is_exact, limited, mean, normalized, rebucket, total
 
     levels = _LEVELS if "utf" in (sys.stdout.encoding or "").lower() else _PLAIN_LEVELS
+    shown = limited(shown)
     low, high = shown.edges[0], shown.edges[-1]
     parts = normalized(rebucket(shown, low, high, _BUCKETS))
     bars = "".join(levels[math.ceil(part * (len(levels) - 1))] for part in parts)
-    return f"{low:.4g} {bars} {high:.4g}  mean {mean(shown):.4g}, {total(shown):g} values"
+    about = "" if is_exact(shown) else "about "
+    borders = "" if shown.moments else ", by the borders of the buckets"
+    count = total(shown)
+    return (
+        f"{low:.4g} {bars} {high:.4g}  mean {about}{mean(shown):.4g}, "
+        f"{count:.15g} value{'s' if count != 1 else ''}{borders}"
+    )
 
 
 def _document(path: str, found: Found) -> dict[str, Any]:
@@ -111,6 +119,7 @@ def _document(path: str, found: Found) -> dict[str, Any]:
 
 
 def _tag(tag: Tag) -> dict[str, Any]:
+    from tuimon.media import Distribution
     from tuimon.redact import redacted, redacted_text
 
     last = tag.items[-1]
@@ -120,6 +129,7 @@ def _tag(tag: Tag) -> dict[str, Any]:
         "count": tag.count,
         "first_step": tag.first_step,
         "last_step": tag.last_step,
+        "again": tag.again,
         "bytes": tag.bytes,
         "detail": last.detail,
     }
@@ -128,6 +138,10 @@ def _tag(tag: Tag) -> dict[str, Any]:
         entry["text"] = redacted_text(content)
     elif isinstance(content, dict):
         entry["settings"] = {key: _finite(value) for key, value in redacted(content).items()}
+    elif isinstance(content, Distribution):
+        entry |= {"edges": [*content.edges], "counts": [*content.counts]}
+        if content.moments is not None:
+            entry |= {name: _finite(value) for name, value in content.moments._asdict().items() if value is not None}
     elif content is not None:
         entry |= {name: [_finite(value) for value in values] for name, values in content._asdict().items()}
     return entry

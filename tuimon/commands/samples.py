@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
@@ -30,8 +31,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     steps.add_argument("--steps", type=step_range, metavar="FIRST-LAST", help=within)
     order = parser.add_mutually_exclusive_group()
     of_last = "reward: of the last step, unless --step or --steps is given"
-    order.add_argument("--worst", type=int, metavar="K", help=f"only the K samples with the lowest {of_last}")
-    order.add_argument("--best", type=int, metavar="K", help=f"only the K samples with the highest {of_last}")
+    order.add_argument("--worst", type=_count, metavar="K", help=f"only the K samples with the lowest {of_last}")
+    order.add_argument("--best", type=_count, metavar="K", help=f"only the K samples with the highest {of_last}")
     prompts = "one row per prompt: its change from the first to the last step (to --step N) with it, losses first"
     order.add_argument("--prompts", action="store_true", help=prompts)
     parser.add_argument(
@@ -49,6 +50,13 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--markdown", action="store_true", help="print a section of Markdown per sample")
     add_remote(parser)
     copy_texts(parser, sys.maxsize)
+
+
+def _count(text: str) -> int:
+    """Return the number of an option. Raises ArgumentTypeError if it is not a positive integer."""
+    if not re.fullmatch(r"\d{1,9}", text) or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r}: must be an integer of at least 1")
+    return int(text)
 
 
 @interruptible("interrupted before all texts were read")
@@ -71,7 +79,7 @@ def _run(options: argparse.Namespace) -> int:
     of_last = options.step is None and options.steps is None
     if count is not None:
         counted = _counted(samples, of_all)
-        extreme = _extreme(counted, max(0, count), options.worst is None, options.split is None, of_last)
+        extreme = _extreme(counted, count, options.worst is None, options.split is None, of_last)
         samples = iter(extreme.samples)
     printed = 0
     if options.prompts:
@@ -133,7 +141,7 @@ def _extreme(samples: Iterable[Sample], count: int, best: bool, one_split: bool,
     kept: dict[str, list[tuple[float, int, Sample]]] = {}
     omitted: dict[str, tuple[float, int]] = {}  # split → (reward of the last one kept, number of those left out)
     for number, sample in enumerate(samples):
-        if sample.reward is None or math.isnan(sample.reward) or not count:
+        if sample.reward is None or math.isnan(sample.reward):
             continue
         split = sample.split if one_split else ""
         step = sample.step if of_last and sample.step is not None else -1
@@ -216,11 +224,19 @@ class _Part(_Rewards):
     def __init__(self) -> None:
         super().__init__()
         self._lines: list[str] = []
+        self._loops = 0
+        self._groups: dict[str, list[int]] = {}
+        """Hashes of the responses by label of the group."""
 
     def add_line(self, sample: Sample, label: str) -> None:
         """Add a sample, and its line with the label of its group."""
+        from tuimon.rollouts.flags import loops
+        from tuimon.rollouts.parts import parts_of
+
         self.add(sample)
         self._lines.append(_line(sample, label))
+        self._loops += loops(sample.response.strip())
+        self._groups.setdefault(label, []).append(hash(parts_of(sample)[1]))
 
     def lines(self, step: int | None, split: str, path: str, of_all: _Rewards | None) -> Iterator[str]:
         """Yield a heading, then the lines in the order in which the samples came. path: the searched directory; of_all:
@@ -236,9 +252,26 @@ class _Part(_Rewards):
             mean = of_all.mean(" of all")
         folders = dict.fromkeys(source_of("", path_below(file, path)).folder for file in self.files)
         sources = f"{len(folders)} sources: {clean(', '.join([*folders][:_SOURCES]), 80)}" if len(folders) > 1 else ""
-        numbers = ", ".join(filter(None, (count, mean, sources)))
+        degenerate = (self._looping(), self._identical()) if of_all is None else ()
+        numbers = ", ".join(filter(None, (count, mean, *degenerate, sources)))
         yield f"{'no step' if step is None else f'step {step}'}, {split}: {numbers}\n"
         yield from self._lines
+
+    def _looping(self) -> str:
+        """Return how many texts repeat a phrase; "" for none."""
+        return f"{self._loops} repeat{'s' if self._loops == 1 else ''} a phrase" if self._loops else ""
+
+    def _identical(self) -> str:
+        """Return the group with the most identical texts, and how many others have any; "" if no group has."""
+        from tuimon.rollouts.flags import most_identical
+
+        counts = {label: most_identical(texts) for label, texts in self._groups.items()}
+        groups = [label for label, count in counts.items() if count]
+        if not groups:
+            return ""
+        label = max(groups, key=lambda label: counts[label])
+        more = f", and in {len(groups) - 1} more" if len(groups) > 1 else ""
+        return f"{counts[label]} of {len(self._groups[label])} identical in group {label}{more}"
 
 
 def _line(sample: Sample, label: str) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -75,10 +76,16 @@ class Around(Struct, frozen=True):
         return abs(self.deviations) >= _UNUSUAL or not math.isfinite(self.value)
 
 
-def around(run: Run, step: int, alerts: Sequence[Alert] = ()) -> tuple[Around, ...]:
-    """Return the metrics with a point at or before the step, the most important first. alerts: those of all runs."""
+def around(
+    run: Run, step: int, alerts: Sequence[Alert] = (), stop: Callable[[], bool] = lambda: False
+) -> tuple[Around, ...]:
+    """Return the metrics with a point at or before the step, the most important first.
+
+    alerts: those of all runs; stop: leave out the metrics that follow once it returns True.
+    """
     onsets = sorted({alert.step for alert in _alerts_at(run, step, alerts) if alert.step is not None})
-    entries = (_around(name, run.curve(name), step, onsets) for name in by_relevance(run.metrics))
+    names = takewhile(lambda name: not stop(), by_relevance(run.metrics))
+    entries = (_around(name, run.curve(name), step, onsets) for name in names)
     return tuple(entry for entry in entries if entry is not None)
 
 

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from tuimon.draw import FrameCache, render
 from tuimon.draw.layout import Box, PanelRequest, pages
-from tuimon.model.views import Role, Row, Rows, Size, Symbols
-from tuimon.panels import ChartOptions, OwnDashboard, Panel, arrange, header_panel
+from tuimon.model.views import ChartView, Role, Row, Rows, Size, Symbols
+from tuimon.panels import ChartOptions, OwnDashboard, Panel, arrange, header_panel, with_note_marks
+from tuimon.run_notes import RunNote, note_of
 from tuimon.store import Run, Snapshot
-from tuimon.text import clean
+from tuimon.text import clean, fit
 
 _HEADER = 2
 
@@ -18,7 +19,7 @@ _HEADER = 2
 def dashboard(
     snapshot: Snapshot, width: int, height: int, now: float, symbols: Symbols, own: OwnDashboard | None = None
 ) -> Iterator[str]:
-    """Yield lines of at most `width` cells: for each run its header, active alerts, and panels in `height` rows.
+    """Yield lines of at most `width` cells: for each run its header, active alerts, notes, and panels in `height` rows.
 
     own: the user's choice of panels.
     """
@@ -44,12 +45,16 @@ def dashboard_rows(
         for alert in alerts:
             if alert.severity != "info":
                 yield ((f"! {clean(alert.message)}", Role.CRITICAL if alert.severity == "critical" else Role.WARNING),)
+        note = note_of(run.path)
+        for text in note.lines:
+            yield ((fit(text, width).rstrip(), Role.MUTED),)
         panels = own.arranged(arrange(run), run)
-        yield from _page(run, panels, Size(width, max(1, height - _HEADER)), now, symbols, frames, options)
+        yield from _page(run, note, panels, Size(width, max(1, height - _HEADER)), now, symbols, frames, options)
 
 
 def _page(
     run: Run,
+    note: RunNote,
     panels: Sequence[Panel],
     size: Size,
     now: float,
@@ -61,7 +66,10 @@ def _page(
     drawn = []
     for box in page:
         room = Size(box.width, box.height)
-        drawn.append((box, render(panels[box.index].view(run, room, now, symbols, options), room, symbols, frames)))
+        view = panels[box.index].view(run, room, now, symbols, options)
+        if isinstance(view, ChartView):
+            view = with_note_marks(view, run, note, options)
+        drawn.append((box, render(view, room, symbols, frames)))
     rows = [_row(y, drawn) for y in range(size.height)]
     while rows and not any(text.strip() for text, _ in rows[-1]):
         rows.pop()

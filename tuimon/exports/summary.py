@@ -77,6 +77,8 @@ def _runs_text(snapshot: Snapshot, now: float, width: int | None) -> Iterator[st
         yield from wrapped("level: mean of the last tenth of the points, as in compare", width)
     yield ""
     for run in runs:
+        for text in note_of(run.path).lines:
+            yield from wrapped(f"{clean(run.name)}: {text}", width, indent=2)
         for alert in snapshot.alerts:
             if alert.run == run.id and alert.severity != "info":
                 yield from wrapped(f"{clean(run.name)}: {clean(alert.message)}", width, indent=2)

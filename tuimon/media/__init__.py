@@ -26,11 +26,24 @@ class Kind(StrEnum):
     OTHER = "other"
 
 
+class Moments(NamedTuple):
+    """Numbers of the values of a histogram, which the writer has logged beside the buckets."""
+
+    min: float
+    max: float
+    sum: float | None
+    """None if the record has no sum."""
+    num: float
+    """Number of values."""
+
+
 class Distribution(NamedTuple):
     """A histogram: bucket i reaches from edges[i] to edges[i + 1] and contains counts[i] values (float64)."""
 
     edges: tuple[float, ...]
     counts: tuple[float, ...]
+    moments: Moments | None = None
+    """None if only buckets were logged: limits and mean are then known as far as the edges of buckets."""
 
 
 class PrecisionRecall(NamedTuple):

@@ -26,6 +26,8 @@ class Tag:
         self.kind, self.name = kind, name
         self.count = self.bytes = 0
         self.first_step = self.last_step = 0
+        self.again = 0
+        """Items whose step is not after all steps before, as after a restart."""
         self._kept: list[Item] = []
         self._stride = 1
         self._last: Item | None = None
@@ -38,6 +40,7 @@ class Tag:
 
     def add(self, item: Item) -> None:
         """Add an item in the order of its file."""
+        self.again += self.count > 0 and item.step <= self.last_step
         self.first_step = min(self.first_step, item.step) if self.count else item.step
         self.last_step = max(self.last_step, item.step) if self.count else item.step
         if self.count % self._stride == 0:

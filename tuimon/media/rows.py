@@ -10,7 +10,7 @@ from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import fit_row
 from tuimon.media import Distribution, Item, PrecisionRecall, Setting
 from tuimon.media.library import Tag
-from tuimon.media.shape import area_under, normalized, quantile, rebucket
+from tuimon.media.shape import area_under, is_exact, limited, mean, normalized, quantile, rebucket, total
 from tuimon.media.table_chart import chart_rows
 from tuimon.media.tables import Table, read_table
 from tuimon.model.views import Role, Row, Size, Symbols
@@ -24,6 +24,12 @@ _AXIS = 10
 """Cells of the labels to the left of a picture."""
 _LEVELS = {False: " ░▒▓█", True: " .:*#"}
 """Shades by level; True: ASCII. They can be distinguished without colour."""
+_MEDIAN = {False: "━", True: "-"}
+"""Mark of the median in bands; True: ASCII."""
+_BANDS = ((0, 100), (7, 93), (16, 84), (31, 69))
+"""Quantiles in percent between which each level of a band lies, as in TensorBoard's distributions."""
+_NUMBERS_FROM = 10
+"""Rows from which the numbers of a distribution are shown below it."""
 _WIDEST_STEP = 12
 _TEXT_LINES = 500
 _CHART_FROM = 12
@@ -62,14 +68,17 @@ def _rows(
 
 
 def nearest(items: Sequence[Item], step: int) -> Item:
-    """Return the item whose step is closest to `step`."""
-    return min(items, key=lambda item: abs(item.step - step))
+    """Return the item whose step is closest to `step`, the last one of these: that of the newest attempt."""
+    return min(reversed(items), key=lambda item: abs(item.step - step))
 
 
 def _over_steps(items: list[Item], step: int, width: int, height: int, view: str, plain: bool) -> list[Row]:
-    """Draw distributions over steps: time to the right, values upward."""
-    shapes = [(item.step, item.content) for item in items if isinstance(item.content, Distribution)]
-    room, tall = width - _AXIS, max(height - 2, 1)
+    """Draw distributions over steps: time to the right, values upward; the last one of each step. Below, the numbers of
+    the selected step if there is room."""
+    logged = {item.step: item.content for item in items if isinstance(item.content, Distribution)}
+    numbers = _numbers(step, logged[step], width, view, plain) if height >= _NUMBERS_FROM else []
+    shapes = [(number, limited(shape)) for number, shape in logged.items()]
+    room, tall = width - _AXIS, max(height - 2 - len(numbers), 1)
     count = min(len(shapes), room)
     columns = [shapes[round(index * (len(shapes) - 1) / max(count - 1, 1))] for index in range(count)]
     low = min(shape.edges[0] for _, shape in columns)
@@ -84,7 +93,31 @@ def _over_steps(items: list[Item], step: int, width: int, height: int, view: str
     pointer = " " * (_AXIS + selected * cell + (cell - 1) // 2) + "^"
     first, last = f"step {columns[0][0]}", str(columns[-1][0])
     axis = " " * _AXIS + first + last.rjust(max(cell * count - len(first), len(last) + 1))
-    return [*rows, ((pointer, Role.ACCENT),), ((fit(axis, width), Role.AXIS),)]
+    return [*rows, ((pointer, Role.ACCENT),), ((fit(axis, width), Role.AXIS),), *numbers]
+
+
+def _numbers(step: int, shape: Distribution, width: int, view: str, plain: bool) -> list[Row]:
+    """Return the limits, the mean and the count of a distribution, and for bands their shades and quantiles."""
+    within = limited(shape)
+    low, high = (f"{format_value(edge)}" for edge in (within.edges[0], within.edges[-1]))
+    borders = "" if shape.moments else " (borders of buckets)"
+    about = "" if is_exact(shape) else "about "
+    count = total(shape)
+    texts = [f"step {step}", f"min {low}, max {high}{borders}", f"mean {about}{format_value(mean(shape))}"]
+    texts.append(f"{count:.15g} value{'s' if count != 1 else ''}")
+    if view == BANDS:
+        levels = _LEVELS[plain][2:]
+        texts[1] = f"{_LEVELS[plain][1]} {texts[1]}"
+        for shade, (below, above) in zip(levels, _BANDS[1:], strict=True):
+            left, right = (format_value(quantile(within, part / 100)) for part in (below, above))
+            texts.append(f"{shade} {below}-{above} % about {left} to {right}")
+        texts.append(f"{_MEDIAN[plain]} 50 % about {format_value(quantile(within, 0.5))}")
+    lines = [" " + texts[0]]
+    for text in texts[1:]:
+        if len(lines[-1]) + 2 + len(text) > width:
+            lines.append(" ")
+        lines[-1] += f"{'  ' if lines[-1].strip() else ''}{text}"
+    return [((line, Role.MUTED),) for line in lines]
 
 
 def _with_axis(low: float, high: float, tall: int, row: Callable[[int], Row]) -> list[Row]:
@@ -109,14 +142,14 @@ def _heat_column(shape: Distribution, low: float, high: float, tall: int, plain:
 
 def _band_column(shape: Distribution, low: float, high: float, tall: int, plain: bool) -> Row:
     levels = _LEVELS[plain]
-    bands = [(quantile(shape, (100 - f) / 100), quantile(shape, f / 100)) for f in (100, 93, 84, 69)]
+    bands = [(quantile(shape, below / 100), quantile(shape, above / 100)) for below, above in _BANDS]
     median, height = quantile(shape, 0.5), (high - low) / tall
     spans = []
     for row in range(tall):
         top, bottom = high - row * height, high - (row + 1) * height
         level = sum(left < top and (right > bottom or left == right == bottom) for left, right in bands)
         if bottom <= median < top or (row == 0 and median >= top):
-            spans.append(("-" if plain else "━", Role.ACCENT))
+            spans.append((_MEDIAN[plain], Role.ACCENT))
         else:
             spans.append((levels[level], Role.SERIES_0))
     return tuple(spans)
@@ -124,7 +157,7 @@ def _band_column(shape: Distribution, low: float, high: float, tall: int, plain:
 
 def _two_steps(first: Item, second: Item, width: int, height: int, plain: bool) -> list[Row]:
     """Draw two distributions side by side as horizontal bars over the same buckets, in shares of one scale."""
-    shapes = [item.content for item in (first, second) if isinstance(item.content, Distribution)]
+    shapes = [limited(item.content) for item in (first, second) if isinstance(item.content, Distribution)]
     low, high = min(s.edges[0] for s in shapes), max(s.edges[-1] for s in shapes)
     if not high > low:
         low, high = low - 0.5, high + 0.5

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from itertools import accumulate, pairwise
+from math import nan
 
 from tuimon.media import Distribution
 
 
 def total(shown: Distribution) -> float:
     """Return the number of values."""
-    return sum(shown.counts)
+    return shown.moments.num if shown.moments else sum(shown.counts)
+
+
+def limited(shown: Distribution) -> Distribution:
+    """Return a distribution whose outer edges are the smallest and the largest value, if they were logged."""
+    if shown.moments is None:
+        return shown
+    low, high = shown.moments.min, shown.moments.max
+    inner = (min(max(edge, low), high) for edge in shown.edges[1:-1])
+    return shown._replace(edges=(low, *inner, high))
 
 
 def quantile(shown: Distribution, fraction: float) -> float:
     """Return a quantile, linear within a bucket; the middle of the range if there are no values."""
-    everything = total(shown)
+    everything = sum(shown.counts)
     if not everything:
         return (shown.edges[0] + shown.edges[-1]) / 2
     wanted, below = fraction * everything, 0.0
@@ -31,7 +41,7 @@ def rebucket(shown: Distribution, low: float, high: float, count: int) -> list[f
     parts = [0.0] * count
     width = (high - low) / count
     if not width > 0:
-        parts[0] = total(shown)
+        parts[0] = sum(shown.counts)
         return parts
     for value, (left, right) in zip(shown.counts, pairwise(shown.edges), strict=True):
         if not value:
@@ -48,10 +58,20 @@ def rebucket(shown: Distribution, low: float, high: float, count: int) -> list[f
 
 
 def mean(shown: Distribution) -> float:
-    """Return the mean of the values, each taken as the middle of its bucket; NaN if there are no values."""
-    everything = total(shown)
+    """Return the logged sum divided by the number of values; see `is_exact`.
+
+    Without a logged sum, each value is taken as the middle of its bucket. NaN if there are no values.
+    """
+    if shown.moments is not None and shown.moments.sum is not None:
+        return shown.moments.sum / shown.moments.num
+    everything = sum(shown.counts)
     middles = ((low + high) / 2 for low, high in pairwise(shown.edges))
-    return sum(c * m for c, m in zip(shown.counts, middles, strict=True)) / everything if everything else float("nan")
+    return sum(c * m for c, m in zip(shown.counts, middles, strict=True)) / everything if everything else nan
+
+
+def is_exact(shown: Distribution) -> bool:
+    """Return whether `mean` is that of the logged values and not of the middles of buckets."""
+    return shown.moments is not None and shown.moments.sum is not None
 
 
 def normalized(parts: list[float]) -> list[float]:

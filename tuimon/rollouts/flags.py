@@ -1,8 +1,10 @@
-"""Signs of degenerate text: loops, garbled bytes, mixed scripts, emptiness."""
+"""Signs of degenerate text: loops, garbled bytes, mixed scripts, emptiness, identical texts."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterable
 
 LOOP, GARBLED, SCRIPTS, EMPTY = 1, 2, 4, 8
 NAMES = {LOOP: "loop", GARBLED: "garbled", SCRIPTS: "scripts", EMPTY: "empty"}
@@ -13,6 +15,13 @@ _END = 2400
 _PIECE = 24
 _TIMES = 8
 """A text whose last _PIECE characters occur this often in its last _END characters repeats itself."""
+_REPEATS, _LEAST = 4, 60
+"""A text repeats itself, too, if at least half of it, at its end, is a phrase that is repeated this often without a
+change, and this many characters."""
+_TRIES = 8
+"""Maximum number of lengths of the phrase that are tried."""
+_SPECIAL = re.compile(r"<\|[^<>|]{1,40}\|>|</?s>|<(?:pad|bos|eos|unk|end_of_turn)>")
+"""Special tokens, which may follow the text up to its padded length."""
 _MANY_GARBLED = 0.002
 """Share of replacement characters above which a text is garbled; one is enough in a short text."""
 _LATIN = re.compile(r"[A-Za-z]")
@@ -41,9 +50,42 @@ def flags_of(response: str, prompt: str | None) -> int:
 
 
 def loops(text: str) -> bool:
-    """Return whether the end of the text repeats one piece again and again."""
+    """Return whether the end of the text repeats one piece again and again, or one phrase is most of the text."""
+    text = _without_end_tokens(text)
     end = text[-_END:]
-    return len(end) > _PIECE * _TIMES and _overlapping(end, end[-_PIECE:]) >= _TIMES
+    return (len(end) > _PIECE * _TIMES and _overlapping(end, end[-_PIECE:]) >= _TIMES) or _is_one_phrase(text)
+
+
+def most_identical(texts: Iterable[int]) -> int:
+    """Return how many of some texts (their hashes) are the most frequent one; 0 if all differ."""
+    most = max(Counter(texts).values(), default=0)
+    return most if most > 1 else 0
+
+
+def _is_one_phrase(text: str) -> bool:
+    """Return whether a phrase, repeated at least _REPEATS times, is the second half of the text or more."""
+    half = text[len(text) // 2 :]
+    if len(half) < _LEAST:
+        return False
+    begin, length = half[: len(half) // 2], 0
+    for _ in range(_TRIES):
+        length = half.find(begin, length + 1)
+        if not 0 < length <= (len(text) + 1) // _REPEATS:  # + 1: no space follows the last one
+            return False
+        end = text[-max(len(half), _REPEATS * length) :]
+        if end[length:] == end[:-length]:
+            return True
+    return False
+
+
+def _without_end_tokens(text: str) -> str:
+    """Return the text without special tokens at its end."""
+    end = len(text)
+    while text.endswith(">", 0, end) and _SPECIAL.fullmatch(text, max(text.rfind("<", 0, end), 0), end):
+        end = text.rfind("<", 0, end)
+        while end and text[end - 1].isspace():
+            end -= 1
+    return text[:end]
 
 
 def _overlapping(text: str, piece: str) -> int:

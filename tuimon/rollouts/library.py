@@ -53,6 +53,8 @@ class Entry(Struct, frozen=True, weakref=False, gc=False):
     advantage: float | None
     error: bool
     flags: int
+    text: int
+    """Hash of the response: equal for identical ones."""
     prompt: str
     """Digest of the prompt."""
     head: str
@@ -79,6 +81,7 @@ def entry_of(sample: Sample, location: Location) -> Entry:
         sample.advantage,
         bool(sample.error),
         flags_of(sample.response, sample.prompt),
+        hash(response),
         prompt,
         " ".join(response[: 4 * HEAD].removeprefix("<think>").split())[:HEAD],
         " ".join(question_of(sample, prompt_text)[: 4 * HEAD].split())[:HEAD],

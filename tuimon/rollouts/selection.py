@@ -40,6 +40,11 @@ class Group(Struct, frozen=True):
     """Samples of which it is known whether they passed."""
 
     @property
+    def identical(self) -> int:
+        """Number of samples with the most frequent response; 0 if all differ."""
+        return flags.most_identical(entry.text for entry in self.entries)
+
+    @property
     def is_flat(self) -> bool:
         """Whether the group has several samples, all with the same reward: no advantage follows from it."""
         return len(self.entries) > 1 and self.std <= _SAME

@@ -10,9 +10,11 @@ from tuimon.exports.html import picture
 from tuimon.exports.html.figures import chart_figure, chart_size
 from tuimon.exports.metrics import summarise
 from tuimon.exports.summary import facts_of, runs_columns
+from tuimon.exports.table import Column
 from tuimon.model.alerts import Alert
 from tuimon.model.views import ChartView, Symbols
-from tuimon.panels import arrange, relevant_metrics
+from tuimon.panels import DEFAULTS, arrange, relevant_metrics, with_note_marks
+from tuimon.run_notes import note_of
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean, shown_path
 
@@ -25,11 +27,12 @@ _COLUMNS = 240
 def run_as_html(run: Run, now: float, alerts: Sequence[Alert]) -> str:
     """Return the first charts and the most relevant metrics of a run. now: wall time (s since epoch)."""
     views: list[ChartView] = []
+    note = note_of(run.path)
     for panel in arrange(run):
         if panel.kind == "chart" and len(views) < _CHARTS:
             view = panel.view(run, chart_size(_COLUMNS), now, Symbols.BRAILLE)
             if isinstance(view, ChartView) and view.lines:
-                views.append(view)
+                views.append(with_note_marks(view, run, note, DEFAULTS))
     names = relevant_metrics(run)
     return picture(
         "notebook.html",
@@ -50,10 +53,14 @@ def run_as_html(run: Run, now: float, alerts: Sequence[Alert]) -> str:
 
 def runs_as_html(snapshot: Snapshot, now: float) -> str:
     """Return the table of all runs. now: wall time (s since epoch)."""
+    columns = runs_columns(snapshot, now) if snapshot.runs else []
+    notes = [note_of(run.path).line for run in snapshot.runs]
+    if any(notes):
+        columns.append(Column("note", notes, left=True))
     return picture(
         "notebook.html",
         "notebook.css",
         name="",
         runs=[clean(run.name) for run in snapshot.runs],
-        columns=runs_columns(snapshot, now) if snapshot.runs else (),
+        columns=columns,
     )

@@ -2,18 +2,27 @@
 
 Versions 0 and 1: {"model_type": "Media", "data": {"key", "step", "metric": {"data": [name or text]}}}
 Version 2: record 14 {key=1 step=2 value=5 {file=1* {name=1 size=3}}}; the kind follows from the name of the file.
+
+The files are below `media` beside the log, in directories whose names are not in the log. A name has the step and a
+hash of the content, such as 001-f7eba739.png: files of the same name are equal.
 """
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from itertools import chain, islice
+from pathlib import Path
 from typing import Any
 
 from tuimon.errors import FormatError
 from tuimon.formats._shared.json import parse
 from tuimon.formats._shared.protobuf import Message
 from tuimon.formats.swanlab.run_file import MAGIC
-from tuimon.media import Item, Kind, Reader
+from tuimon.media import Item, Kind, Part, Reader
 from tuimon.media.limits import MAX_TEXT
 from tuimon.media.readers._records import block_records
 
@@ -27,12 +36,39 @@ _KINDS = {
 }
 
 
+_HASHED = re.compile(r"\d+-[0-9a-f]{8}\.\w+")
+_MAX_FILES = 100_000
+_Files = dict[str, list[str]]
+
+
 def _items(path: str) -> Iterator[Item]:
+    files = _files(Path(path).parent / "media")
     for record in block_records(path, MAGIC):
         try:
-            yield from list(_json(record) if record[:1] == b"{" else _protobuf(record))
+            items = list(_json(record) if record[:1] == b"{" else _protobuf(record))
         except FormatError:
             continue
+        yield from (replace(item, parts=_parts(item.parts, files)) for item in items)
+
+
+def _files(media: Path) -> _Files:
+    """Return the paths of the files in the directories in `media`, by name, without links, which may lead anywhere."""
+    files: _Files = {}
+    with suppress(OSError):
+        folders = sorted(folder.path for folder in os.scandir(media) if folder.is_dir(follow_symlinks=False))
+        for file in islice(chain.from_iterable(map(os.scandir, folders)), _MAX_FILES):
+            if file.is_file(follow_symlinks=False):
+                files.setdefault(file.name, []).append(file.path)
+    return files
+
+
+def _parts(names: tuple[Part, ...], files: _Files) -> tuple[Part, ...]:
+    """Return the parts with the path of the file for its name, or () if the file of a name is missing or unknown."""
+    found = [files.get(part.file, []) for part in names]
+    known = all(
+        paths and (len(paths) == 1 or _HASHED.fullmatch(part.file)) for part, paths in zip(names, found, strict=True)
+    )
+    return tuple(Part(paths[0]) for paths in found) if known else ()
 
 
 def _protobuf(record: bytes) -> Iterator[Item]:
@@ -65,7 +101,7 @@ def _named(tag: str, step: int, names: list[Any], size: int) -> Item:
         text = "\n".join(names)
         return Item(Kind.TEXT, tag, step, len(text.encode("utf-8", "replace")), "", text[:MAX_TEXT])
     more = f", {len(names)} files" if len(names) > 1 else ""
-    return Item(kind, tag, step, size, f"{first}{more}")
+    return Item(kind, tag, step, size, f"{first}{more}", parts=tuple(map(Part, names)))
 
 
 READER = Reader("swanlab", lambda name: name.endswith(".swanlab"), _items)

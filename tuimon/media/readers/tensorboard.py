@@ -2,7 +2,7 @@
 
     Value       1 tag | 2 simple_value | 4 Image | 5 HistogramProto | 6 Audio | 8 TensorProto | 9 metadata
     Image       1 height | 2 width | 4 encoded_image_string
-    Histogram   6 bucket_limit* | 7 bucket*               limits are the right edges; 1 min and 2 max are the outer ones
+    Histogram   1 min | 2 max | 3 num | 4 sum | 5 sum_squares | 6 bucket_limit*, right edges | 7 bucket*
     Audio       1 sample_rate | 2 num_channels | 3 length_frames | 4 encoded_audio_string | 5 content_type
 
 Tensors by plug-in: "histograms" [buckets, (left, right, count)], "pr_curves" [(true positives, false positives, true
@@ -19,7 +19,7 @@ from dataclasses import replace
 from tuimon.errors import FormatError
 from tuimon.formats._shared.protobuf import BYTES, FIXED32, FIXED64, VARINT, fields, signed, varint
 from tuimon.formats.tensorboard._event_message import read_hparams
-from tuimon.media import Item, Kind, Part, PrecisionRecall, Reader
+from tuimon.media import Distribution, Item, Kind, Moments, Part, PrecisionRecall, Reader
 from tuimon.media.limits import MAX_TEXT, distribution, without_infinite_ends
 from tuimon.media.readers._numbers import doubles, strings, tensor
 from tuimon.media.readers._records import event_records
@@ -119,23 +119,33 @@ def _audio(data: bytes, span: _Span, tag: str, step: int) -> Item:
 
 
 def _histogram(data: bytes, span: _Span, tag: str, step: int) -> Iterator[Item]:
-    low = high = 0.0
+    numbers = dict.fromkeys((1, 2), 0.0)  # proto3 omits zeros
     limits: list[float] = []
     counts: list[float] = []
     for number, wire, start, end in fields(data, *span):
-        if number in (1, 2) and wire == FIXED64:
-            [value] = struct.unpack_from("<d", data, start)
-            low, high = (value, high) if number == 1 else (low, value)
+        if number <= 5 and wire == FIXED64:
+            [numbers[number]] = struct.unpack_from("<d", data, start)
         elif number == 6:
             limits += doubles(data, wire, start, end)
         elif number == 7:
             counts += doubles(data, wire, start, end)
+    low, high = numbers[1], numbers[2]
     edges = without_infinite_ends([min(low, limits[0]), *limits]) if limits else []
     if edges and counts:
         edges[-1] = max(edges[-2], min(edges[-1], high)) if counts[-1] else edges[-1]
         shown = distribution(edges, counts)
         if shown is not None:
+            shown = shown._replace(moments=_moments(numbers, shown))
             yield Item(Kind.HISTOGRAM, tag, step, span[1] - span[0], "", shown)
+
+
+def _moments(numbers: dict[int, float], shown: Distribution) -> Moments | None:
+    """Return the fields min, max, num and sum of a record, or None if its writer has left them out."""
+    low, high, count = numbers[1], numbers[2], numbers.get(3, 0.0)
+    if not (count > 0 and low <= high and low <= shown.edges[-1] and high >= shown.edges[0]):
+        return None
+    has_sum = 4 in numbers or 5 in numbers or low == high == 0  # a sum of 0 is omitted, too
+    return Moments(low, high, numbers.get(4, 0.0) if has_sum else None, count)
 
 
 def _histogram_tensor(data: bytes, span: _Span, tag: str, step: int) -> Iterator[Item]:

@@ -221,7 +221,8 @@ class MediaScreen(TableScreen):
 def _row(tag: Tag, selected: bool, width: int) -> Row:
     """Return a row of `width` cells: kind, tag, count, steps and size."""
     steps = str(tag.last_step) if tag.first_step == tag.last_step else f"{tag.first_step}-{tag.last_step}"
-    right = f" {tag.count} × step {steps}  {_size(tag.bytes)} "
+    again = f", {tag.again} again" if tag.again else ""
+    right = f" {tag.count} × step {steps}{again}  {_size(tag.bytes)} "
     name = max(width - 11 - len(right), 8)
     return (
         ("▌" if selected else " ", Role.ACCENT),

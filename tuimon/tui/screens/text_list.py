@@ -23,7 +23,7 @@ from tuimon.tui.screens.text_choice import GROUPS, HISTOGRAM, STEPS, Choice
 
 _REWARD_WORD = re.compile(r"^(?:rewards?|scores?)[_ ]|[_ ](?:rewards?|scores?)(?:_func)?$")
 _REWARD, _LENGTH, _ADVANTAGE, _GROUP, _COMPONENT = 9, 8, 9, 5, 9
-_STD, _CHANGE, _FIRST = 9, 7, 11
+_STD, _CHANGE, _FIRST, _IDENTICAL = 9, 7, 11, 9
 _WORDS = 24
 """Cells that the first words of a text get before further columns are shown."""
 _BARS, _ASCII_BARS = "▁▂▃▄▅▆▇█", "_.:-=+*#"
@@ -102,6 +102,7 @@ class GroupColumns:
     def __init__(self, choice: Choice, columns: Columns, width: int) -> None:
         self.passed = bool(choice.pass_field)
         """Whether it is known which samples passed."""
+        self.identical = any(group.identical for group in choice.groups)
         self.change = bool(choice.change)
         self.is_share = choice.change_is_share
         """Whether the change is that of the share that passed, not that of the mean reward."""
@@ -110,7 +111,7 @@ class GroupColumns:
         self.first_is_share = choice.first_is_share
         """Values of `change` and `is_share` for the change since the first step that has the prompt."""
         room = width - 10 - _WORDS - 9 * self.passed - (_CHANGE + 1) * self.change - self.bars - 4
-        room -= (_FIRST + 1) * self.first
+        room -= (_FIRST + 1) * self.first + (_IDENTICAL + 1) * self.identical
         self.std = room >= _STD
         room -= _STD * self.std
         self.label_width = columns.labels.width
@@ -120,11 +121,12 @@ class GroupColumns:
         """Return the column heads."""
         std = f" {'± std':>{_STD - 1}}" if self.std else ""
         passed = f" {'passed':>8}" if self.passed else ""
+        identical = f" {'identical':>{_IDENTICAL}}" if self.identical else ""
         change = f" {'change':>{_CHANGE}}" if self.change else ""
         first = f" {SINCE_FIRST:>{_FIRST}}" if self.first else ""
         bars = "rewards" if self.bars >= len("rewards") else ""
         label = f"  {'group':<{max(self.label_width, _GROUP)}}" if self.label else ""
-        text = f" {'mean':>8}{std}{passed}{change}{first}  {bars:<{self.bars}}{label}  prompt"
+        text = f" {'mean':>8}{std}{passed}{identical}{change}{first}  {bars:<{self.bars}}{label}  prompt"
         return fit_row(((text, Role.MUTED),), width)
 
 
@@ -158,6 +160,9 @@ def group_row(
         spans.append((f" {_number(group.std):>{_STD - 1}}", role))
     if shown.passed:
         spans.append((f" {_passed(group.passed, group.judged)}", Role.TEXT))
+    if shown.identical:
+        same = f"{group.identical} of {len(group.entries)}" if group.identical else "-"
+        spans.append((f" {same:>{_IDENTICAL}}", Role.WARNING if group.identical else Role.MUTED))
     if shown.change:
         spans.append(_change_span(choice.change.get(group.entries[0].prompt), shown.is_share, _CHANGE))
     if shown.first:

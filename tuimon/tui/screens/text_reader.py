@@ -315,7 +315,12 @@ class TextReader(WorkScreen):
         problems = tuple(self.library.problems.values()) if self.library is not None else ()
         inputs = (run, entries, self.step, *map(intern, problems))
         if len(self._check) != len(inputs) or any(a is not b for a, b in zip(self._check, inputs, strict=True)):
-            from tuimon.analysis.text_check import changes_sentence, check_sentence, shares_sentence
+            from tuimon.analysis.text_check import (
+                changes_sentence,
+                check_sentence,
+                shares_sentence,
+                truncation_sentence,
+            )
 
             self._check = inputs
             problem = f"cannot read {problems[0]}" if problems else ""
@@ -326,7 +331,8 @@ class TextReader(WorkScreen):
             earlier = library.earlier_shares(self.step, self.choice.split_listed) if library is not None else None
             changes = changes_sentence(entries, earlier)
             check = check_sentence(run, entries, self.step) if run is not None else "no metrics were found"
-            self._note = "; ".join(filter(None, (problem, more, several, changes, check, shares_sentence(entries))))
+            parts = problem, more, several, changes, shares_sentence(entries), check, truncation_sentence(entries)
+            self._note = "; ".join(filter(None, parts))
         return self._note
 
     # ------------------------------------------------------------------ the places of list and text
