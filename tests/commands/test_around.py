@@ -137,6 +137,7 @@ def test_at_prints_json_and_text(log: Path, capsys: pytest.CaptureFixture[str]) 
         "before": 1.1,
         "after": 1.1,
         "deviations": None,
+        "is_local": False,
         "compared": 40,
         "as_far": 0,
         "onset": None,
