@@ -46,6 +46,7 @@ def as_html(comparison: Comparison, now: float) -> str:
         verdict=comparison.verdict,
         speed=comparison.speed,
         limits=comparison.limits,
+        at_equal_counter=comparison.at_equal_counter,
         effects=comparison.effects,
         runs=runs,
         steps=common_step_name(comparison.runs),
