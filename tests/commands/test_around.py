@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import DATA
 
@@ -48,6 +49,20 @@ def test_each_metric_has_its_last_point_at_or_before_the_step(log: Path) -> None
     assert len(around(run, 34, stop=lambda: len(seen) == 2 or seen.append("") is not None)) == 2
     last = {entry.name: entry for entry in around(run, 10**9)}
     assert (last["loss"].step, last["loss"].after) == (49, None)
+
+
+def test_a_jump_in_a_falling_loss_is_unusual(tmp_path: Path) -> None:
+    """The 64 points before include the descent, whose spread hides the jump; a schedule has no noise, and no jumps."""
+    noise = np.random.default_rng(1).normal(0, 0.02, 60)
+    loss = 0.9 + 1.6 * np.exp(-np.arange(60) / 12) + noise
+    loss[34] += 2.5
+    rate = np.minimum(np.arange(60) / 40, 2 - np.arange(60) / 40)
+    rows = [{"step": step, "loss": loss[step], "lr": rate[step]} for step in range(60)]
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (run,) = open_run(tmp_path).runs
+    unusual = {step: [entry.name for entry in around(run, step) if entry.unusual] for step in range(60)}
+    assert {step: names for step, names in unusual.items() if names} == {34: ["loss"]}
+    assert "from the nine before, farthest of 26" in "\n".join(as_text(run, 34, unusual=True))
 
 
 def test_unusual_values_are_marked(log: Path) -> None:
@@ -124,6 +139,7 @@ def test_at_prints_json_and_text(log: Path, capsys: pytest.CaptureFixture[str]) 
         "before": 1.1,
         "after": 1.1,
         "deviations": None,
+        "is_local": False,
         "compared": 40,
         "as_far": 0,
         "onset": None,

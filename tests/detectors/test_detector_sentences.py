@@ -61,6 +61,14 @@ def test_spike() -> None:
     assert (alert.severity, alert.step, alert.until) == ("warning", 1210, 1210)
 
 
+def test_spike_of_a_loss_of_few_points_that_falls() -> None:
+    noise = 0.02 * np.random.default_rng(1).standard_normal(60)
+    loss = 0.9 + 1.6 * np.exp(-np.arange(60) / 12) + noise
+    assert not [alert for alert in check(run_of(loss=loss)) if alert.rule == "spikes"]
+    loss[34] += 2.5
+    assert only(run_of(loss=loss), "spikes").step == 350
+
+
 def test_spike_early_in_a_falling_loss() -> None:
     noise = 0.03 * np.random.default_rng(1).standard_normal(300)
     loss = 2.2 + 8 * np.exp(-np.arange(300) / 40) + noise

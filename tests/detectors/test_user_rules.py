@@ -57,6 +57,17 @@ def test_step_of_the_extreme_value_is_not_repeated() -> None:
     assert alert.message == "reward < 0.1 for 3 points: reward reached 0.02 from step 20 to 40"
 
 
+def test_the_message_has_the_step_since_which_the_condition_is_met() -> None:
+    values = [1.645, 1.272, 1.099, 1.019, 1.042, 1.085]
+    (alert,) = alerts("val < 2", {"val": values})
+    assert alert.message == "val < 2: val reached 1.019 at step 40, since step 10"
+    (alert,) = alerts("val > 1.05", {"val": values})
+    assert alert.message == "val > 1.05: val has reached 1.085 since step 60, and reached 1.645 at step 10 before"
+    assert (alert.step, alert.until) == (10, None), "one incident: fewer than three good points in a row"
+    (alert,) = alerts("val > 1.05", {"val": [1.1, 1.02, 1.06, 1.2]})
+    assert alert.message == "val > 1.05: val has reached 1.2 since step 30"
+
+
 def test_concept_means_its_best_series() -> None:
     series = {"critic/score/mean": LOW, "critic/rewards/mean": [0.0] * 10, "val/score/mean": [0.0] * 10}
     assert {alert.metric for alert in alerts("reward < 0.1 for 2 points", series)} == {"critic/score/mean"}

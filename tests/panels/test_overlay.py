@@ -202,6 +202,62 @@ def test_the_cursor_reads_every_run(tmp_path: Path) -> None:
         assert line.label.endswith(f"{logged_value} logged, {average} smoothed")
 
 
+def test_the_cursor_reads_every_run_at_its_place_on_the_axis(tmp_path: Path) -> None:
+    """Run "large" makes twice the progress of "small" in a step, and takes twice as long for it."""
+    for name, per_step, seconds, first in (
+        ("small", 0.005, 4.0, 10),
+        ("large", 0.01, 8.0, 10),
+        ("late", 0.01, 8.0, 60),
+    ):
+        run = tmp_path / name
+        run.mkdir()
+        rows = [
+            {
+                "step": s,
+                "reward": s + per_step,
+                "epoch": s * per_step,
+                "time": 1.7e9 + seconds * s,
+                "frames": s * per_step,
+            }
+            for s in range(first, 101, 10)
+        ]
+        (run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    runs = runs_below(tmp_path)
+    large, small, late = runs["large"], runs["small"], runs["late"]
+    for axis, place in (("epoch", "epoch 0.3"), ("metric:frames", "frames 0.3"), ("duration", "duration 2 m 40 s")):
+        options = overlay_options(large, small, late, axis=axis, cursor=30, fullscreen=True)
+        view = chart(large, options)
+        small_step, late_text = (60, "-") if axis != "duration" else (50, "76.01 @ 80")
+        labels = [line.label for line in view.lines]
+        assert labels[:2] == ["large 30.01 @ 30", f"small {small_step}.005 @ {small_step}"]
+        if axis != "duration":
+            assert labels[2] == f"late {late_text}", "it begins at epoch 0.6"
+        assert view.headline == ((place, Role.ACCENT),)
+        displayed = ["".join(text for text, _ in row) for row in view.table]
+        assert place in displayed[0]
+        assert f"{small_step}.005 @ {small_step}" in displayed[2]
+        assert view.cursor == large.curve("reward").x_of_step(30, large.scale(axis))
+    ended = chart(large, overlay_options(large, small, axis="epoch", cursor=80))
+    assert [line.label for line in ended.lines] == ["large 80.01 @ 80", "small 100.005 ended @ 100"]
+    base = chart(large, overlay_options(large, small, axis="epoch", cursor=30, base=small))
+    assert [line.label for line in base.lines] == ["large 30.01 @ 30 (-30.00)", "small 60.005 @ 60"]
+    smooth = chart(large, overlay_options(large, small, axis="epoch", cursor=30, smoothing=0.6), size=Size(160, 20))
+    average = chart(small, replace(DEFAULTS, cursor=60, smoothing=0.6, fullscreen=True), size=Size(160, 20)).headline
+    assert smooth.lines[1].label.partition(" logged, ")[2] in "".join(text for text, _ in average)
+
+
+def test_seeds_are_read_at_the_place_of_the_cursor_on_the_axis(tmp_path: Path) -> None:
+    for name, per_step, seed in (("s1", 0.01, 1), ("s2", 0.005, 2)):
+        run = tmp_path / name
+        run.mkdir()
+        rows = [{"step": s, "reward": float(s), "epoch": s * per_step} for s in range(0, 101, 10)]
+        (run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        (run / "config.json").write_text(json.dumps({"seed": seed}))
+    runs = runs_below(tmp_path)
+    options = overlay_options(runs["s1"], among=tuple(runs.values()), grouped=True, axis="epoch", cursor=30)
+    assert chart(runs["s1"], options).lines[-1].label.endswith(" 45"), "the mean of 30 and 60"
+
+
 def test_the_difference_to_the_base_is_taken_at_the_same_step(tmp_path: Path) -> None:
     logged(tmp_path, "a", {s: s * 0.1 for s in range(31)})
     logged(tmp_path, "b", {s: s * 0.2 for s in range(21)})

@@ -52,8 +52,8 @@ class Usual(NamedTuple):
     """Median of the last of these blocks."""
 
 
-def usual(values: Floats, begin: int) -> Usual:
-    """Return the usual level and noise at the rows from `begin` on."""
+def usual(values: Floats, begin: int, fewest: int = _FEWEST_BLOCKS) -> Usual:
+    """Return the usual level and noise at the rows from `begin` on; NaN before `fewest` whole blocks."""
     count = len(values) - begin
     if count <= 0:
         return Usual(np.empty(0), np.empty(0), np.empty(0))
@@ -65,7 +65,7 @@ def usual(values: Floats, begin: int) -> Usual:
         noises = MAD_TO_DEVIATION * _middle(np.sort(np.abs(blocks - medians[:, None]), axis=1))
     latest = np.concatenate(([np.nan], medians))[first - lead : last - lead + 1]
     rows = np.arange(begin, len(values)) // BLOCK - first
-    level, noise = (_median_before(numbers, first - lead, last - lead) for numbers in (medians, noises))
+    level, noise = (_median_before(numbers, first - lead, last - lead, fewest) for numbers in (medians, noises))
     return Usual(level[rows], noise[rows], latest[rows])
 
 
@@ -84,11 +84,11 @@ class Local(NamedTuple):
     """Robust deviation of the distances, as `Usual.noise`, so that neither a trend nor a bend of it counts as noise."""
     extreme: Floats
     """Usual largest distance: the second largest of the largest ones of the eight whole blocks before that of the row,
-    so that a single outlier does not count."""
+    so that a single outlier does not count. After a single block, twice its largest one: less is known."""
 
 
 def local(values: Floats, begin: int) -> Local:
-    """Return level, noise and extremes at the rows from `begin` on; NaN in the first 48 rows."""
+    """Return level, noise and extremes at the rows from `begin` on; NaN in the first 32 rows."""
     start = max(BLOCK, (begin // BLOCK - BLOCKS) * BLOCK)
     first = max(begin, start)
     if first >= len(values):
@@ -97,11 +97,13 @@ def local(values: Floats, begin: int) -> Local:
     before = median_of_nine(values[:-1], start - 1)
     with np.errstate(over="ignore", invalid="ignore"):
         distances = values[start:] - before
-        distance, noise, _ = usual(distances, first - start)
+        distance, noise, _ = usual(distances, first - start, fewest=1)
         blocks = distances[: len(distances) // BLOCK * BLOCK].reshape(-1, BLOCK)
         largest = np.abs(blocks - _middle(np.sort(blocks, axis=1))[:, None]).max(axis=1, initial=0.0)
     windows = np.lib.stride_tricks.sliding_window_view(np.concatenate((np.zeros(BLOCKS), largest)), BLOCKS)
-    extreme = np.sort(windows, axis=1)[:, -2][np.arange(first - start, len(distances)) // BLOCK]
+    second = np.sort(windows, axis=1)[:, -2]
+    second[1:2] = 2 * largest[:1]
+    extreme = second[np.arange(first - start, len(distances)) // BLOCK]
     results = before[first - start :] + distance, noise, extreme
     unknown = np.full(first - begin, np.nan)
     return Local(*(np.concatenate((unknown, result)) for result in results))
@@ -144,10 +146,11 @@ def _middle(ordered: Floats) -> Floats:
     return 0.5 * ordered[:, half - 1] + 0.5 * ordered[:, half]
 
 
-def _median_before(numbers: Floats, first: int, last: int) -> Floats:
-    """Return for each block first … last the median of the numbers of up to BLOCKS blocks before it."""
+def _median_before(numbers: Floats, first: int, last: int, fewest: int) -> Floats:
+    """Return for each block first … last the median of the numbers of up to BLOCKS blocks before it; NaN with fewer
+    than `fewest`."""
     result = np.full(last - first + 1, np.nan)
-    for block in range(max(first, _FEWEST_BLOCKS), min(last + 1, BLOCKS)):
+    for block in range(max(first, fewest), min(last + 1, BLOCKS)):
         result[block - first] = np.median(numbers[:block])
     full = max(first, BLOCKS)
     if full <= last:

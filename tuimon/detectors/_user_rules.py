@@ -6,7 +6,8 @@ NAME is a metric as it is logged; or the id or the label of a concept of the voc
 norm), which means its best series; or else a pattern as the screen's filter and --metric take it, which means every
 metric that matches, also in a part of its name (analysis/metric_filter.py). Without `for`, one point is enough. An
 incident is over at the first point that does not meet the condition; without `for` at the third in a row, because a
-curve that crosses a limit often does so several times.
+curve that crosses a limit often does so several times. The message of one that is active has the step from which on all
+points meet the condition.
 
 Incidents of several metrics of a run that overlap are one alert: that of the first metric, which names them all. The
 others remain as information, so that their metrics keep their marks.
@@ -19,6 +20,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -26,7 +28,16 @@ from tuimon.analysis.concepts import metrics_of
 from tuimon.analysis.incidents import Incident
 from tuimon.analysis.metric_filter import chosen, no_match
 from tuimon.analysis.rules import Threshold, inclusive
-from tuimon.detectors._curves import alert, extreme, incidents, number, verb
+from tuimon.detectors._curves import (
+    alert,
+    alert_as_worded,
+    extreme,
+    fold_rows,
+    incidents,
+    number,
+    verb,
+    when,
+)
 from tuimon.errors import UsageError
 from tuimon.model.alerts import SEVERITIES, Alert
 from tuimon.store import Curve, Run
@@ -73,6 +84,15 @@ class UserRule(Struct, frozen=True):
             for incident in incidents(curve, rule):
                 if self.unit == "points" or _span(curve, incident, self.unit) >= self.count:
                     value, step = extreme(curve, incident, highest=not self.below)
+                    resumed = _resumed(curve, incident, rule)
+                    if resumed > incident.first:
+                        again = incident._replace(first=resumed)
+                        now, _ = extreme(curve, again, highest=not self.below)
+                        message = f"{self.id}: {curve.metric} has reached {number(now)} {when(curve, again)}"
+                        if step < curve.steps[resumed]:
+                            message += f", and reached {number(value)} at step {step} before"
+                        yield alert_as_worded(run, curve, incident, self.id, self.severity, message), value
+                        continue
                     if step == curve.steps[incident.first]:  # which the end of the message has
                         reached = f"{verb(incident, 'has reached', 'reached')} {number(value)}"
                     else:
@@ -123,6 +143,24 @@ class UserRule(Struct, frozen=True):
     def matched_by_pattern(self, runs: Sequence[Run]) -> list[str]:
         """Return the metrics that the rule checks because they match a pattern, not by their name or concept."""
         return sorted({metric for run in runs if not self._named_in(run) for metric in self.metrics(run)})
+
+
+def _resumed(curve: Curve, incident: Incident, rule: Threshold) -> int:
+    """Return the row from which on all values of an active incident are beyond the limit, if the last one is.
+
+    Otherwise the first row of the incident.
+    """
+
+    def fold(state: int | None, begin: int, end: int) -> int:
+        values = curve.values[begin:end]
+        good = np.flatnonzero(~(rule.is_beyond(values) | np.isnan(values)))
+        return begin + int(good[-1]) + 1 if len(good) else state if state is not None else begin
+
+    end = len(curve) - 1
+    row = (
+        incident.first if incident.cleared is not None else fold_rows(curve, ("since", rule), incident.first, end, fold)
+    )
+    return row if row <= end else incident.first
 
 
 def _overlapping(separate: Sequence[tuple[Alert, float]]) -> list[list[tuple[Alert, float]]]:

@@ -42,7 +42,9 @@ def as_text(comparison: Comparison, now: float, width: int | None = None, full: 
         yield from wrapped(speed, width)
     if limits := comparison.limits:
         yield from wrapped(limits, width)
-    if verdict or speed or limits:
+    if at_equal_counter := comparison.at_equal_counter:
+        yield from wrapped(at_equal_counter, width)
+    if verdict or speed or limits or at_equal_counter:
         yield ""
     if effects := comparison.effects:
         yield from wrapped(effects.title, width)

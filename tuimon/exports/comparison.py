@@ -12,6 +12,7 @@ from msgspec import Struct
 from tuimon.analysis.aligned_steps import common_step_name, counts_alike
 from tuimon.analysis.compared_metric import ComparedMetric, compared_metric
 from tuimon.analysis.comparing import common_step, compared_settings, first_name, flat, project_of
+from tuimon.analysis.equal_counter import at_equal_counter
 from tuimon.analysis.level import Level
 from tuimon.analysis.reaching import step_reaching
 from tuimon.analysis.run_states import failures_of
@@ -138,6 +139,11 @@ class Comparison(Struct, frozen=True):
     def speed(self) -> str:
         """One sentence: which run takes less time for a step, and in which phase; "" if noise explains it."""
         return speed_difference(self.labels, self.runs)
+
+    @property
+    def at_equal_counter(self) -> str:
+        """One sentence: the metric of the verdict at equal tokens, samples or epochs, if they differ at equal steps."""
+        return at_equal_counter(self.labels, self.runs, self.deciding)
 
     @property
     def deciding(self) -> ComparedMetric | None:

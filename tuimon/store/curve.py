@@ -323,8 +323,9 @@ class Curve(Struct, frozen=True, eq=False, weakref=True):
             distance = np.abs(scale.shifted(self.steps, self.wall_times) - (x + self._zero(scale)))
             row = int(np.nanargmin(distance)) if np.isfinite(distance).any() else 0
         elif scale.is_counter:
-            count = int(np.searchsorted(scale.counts, x, "right")) - 1
-            row = self._row_until(int(scale.steps[count])) if count >= 0 else 0
+            count = int(np.searchsorted(scale.counts, x, "right"))  # steps up to the next count have the position
+            row = len(self) - 1 if count == len(scale.steps) else self._row_until(int(scale.steps[count]) - 1)
+            row = row if count else 0
         else:
             row = int(np.floor(x)) if self.ordinal else self._row_until(int(np.floor(x)) + scale.zero)
         return min(max(row, 0), len(self) - 1)

@@ -69,6 +69,7 @@ def verdict_of(comparison: Comparison) -> dict[str, Any]:
         "verdict": comparison.verdict,
         "speed": comparison.speed,
         "limits": comparison.limits,
+        "at_equal_counter": comparison.at_equal_counter,
         "effects": comparison.effects,
         "seeds": _seeds(comparison),
     }

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from tuimon.analysis.aligned_steps import step_name
-from tuimon.analysis.words import day
+from tuimon.analysis.words import day, time_of_day
 from tuimon.draw.limits import finite_values, robust_limits, symlog_threshold, y_limits
+from tuimon.draw.numbers import format_duration, format_exact
 from tuimon.model.views import Axis, Envelope
 from tuimon.panels._charts.options import ChartOptions
 from tuimon.store import METRIC_AXIS, Curve, Run, Scale
@@ -27,6 +28,8 @@ _LOG_FROM = 100.0
 schedule that decays along a line, or a cosine, to a small value spans orders of magnitude in its last points only."""
 _SAMPLES = 1000
 """Number of points of a curve, evenly spread, that scale="auto" looks at."""
+_PLACE = 10
+"""Maximum characters of the cursor's place on an axis of numbers."""
 _LEAST_HEIGHT = 0.25
 """Minimum fraction of the chart's height that its lines keep if the limits are extended to show a band."""
 
@@ -56,9 +59,25 @@ def cursor_x(run: Run, scale: Scale, curve: Curve, options: ChartOptions) -> flo
     if options.cursor is None:
         return None
     if curve.ordinal:
-        return float(options.cursor)
+        if not (scale.is_time or scale.is_counter):
+            return float(options.cursor)
+        return float(curve.x_of_rows(np.array([min(max(options.cursor, 0), len(curve) - 1)]), scale)[0])
     reference = run.curve(run.busiest_metric) if scale.is_time and run.busiest_metric is not None else curve
     return reference.x_of_step(options.cursor, scale)
+
+
+def cursor_place(run: Run, axis: str, cursor: int | None, x: float | None) -> str:
+    """Return where the cursor is on an axis: "step 150", "epoch 1.5", "time 17:42:03"; "" without a cursor.
+
+    cursor: its step in the run. x: result of `cursor_x`.
+    """
+    if cursor is None or x is None:
+        return ""
+    if axis == "step" or not np.isfinite(x):
+        return f"{axis_word(run, 'step')} {cursor}"
+    if axis == "duration":
+        return f"{axis} {format_duration(x)}"
+    return f"{axis_word(run, axis)} {time_of_day(x) if axis == 'time' else format_exact(x, _PLACE)}"
 
 
 def end_of_data(run: Run, scale: Scale, metric: str, last: float) -> float:

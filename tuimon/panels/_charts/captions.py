@@ -101,16 +101,18 @@ def recent_change(curve: Curve) -> RecentChange | None:
     return RecentChange(difference.difference, _ERRORS * noise)
 
 
-def cursor_value(curve: Curve, factor: float, step: int, most: int | None = _SHORT) -> tuple[str, str]:
+def cursor_value(
+    curve: Curve, factor: float, step: int, most: int | None = _SHORT, own_step: bool = False
+) -> tuple[str, str]:
     """Return (value, step) of the last point at or before the cursor's step; the step is "" if it is the cursor's own.
 
-    most: maximum characters of the value; None for every digit.
+    most: maximum characters of the value; None for every digit. own_step: return the step also if it is the cursor's.
     """
     sample = curve.sample_at(step)
     if sample is None:
         return "-", ""
     text = format_exact(sample.value * factor, most)
-    return text, "" if curve.ordinal or sample.step == step else f" @ {sample.step}"
+    return text, "" if curve.ordinal or (sample.step == step and not own_step) else f" @ {sample.step}"
 
 
 def cursor_headline(

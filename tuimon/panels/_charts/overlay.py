@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tuimon.analysis.comparing import distinct_names
 from tuimon.draw.chart import plot_columns
@@ -15,7 +16,7 @@ from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import row_width
 from tuimon.model.points import Floats
 from tuimon.model.views import Axis, ChartView, Envelope, Line, Mark, Role, Row, Rows, Size, Symbols
-from tuimon.panels._charts.axes import X_KINDS, axis_word, cursor_x, x_label, y_axis
+from tuimon.panels._charts.axes import X_KINDS, cursor_place, cursor_x, x_label, y_axis
 from tuimon.panels._charts.captions import cursor_value, nonfinite_counts, thinned, with_average
 from tuimon.panels._charts.chart import scale_note, smoothing_note, title_of
 from tuimon.panels._charts.marks import marks_of, milestone_legend, milestones, restart_marks
@@ -33,6 +34,8 @@ MAX_OVERLAY = 32
 """Maximum number of lines on a chart; the note has the number of the others."""
 _LEGEND_GAP = 4
 """Cells of a legend entry besides its label: the marker and blanks."""
+_SAME = 1e-9
+"""Fraction by which positions on an axis of numbers may differ and be equal: epochs are sums."""
 _NEARLY = 0.01
 """Fraction of the steps by which a seed may end before the longest one and count at its end: about a column."""
 
@@ -48,6 +51,29 @@ class _Trace(Struct, frozen=True):
     reading: MetricReading
     scale: Scale
     limits: tuple[float, float]
+    step: int | None = None
+    """The step whose value is displayed, that of the last point at or before the cursor's place on the axis (before
+    the first step if there is none), or that of the cursor on the axis of steps; None without a cursor."""
+    is_inside: bool = False
+    """Whether the cursor is between the first and the last point."""
+
+    @property
+    def value(self) -> float:
+        """The value at `step`; NaN without one."""
+        return math.nan if self.step is None else self.reading.curve.value_at(self.step) * self.reading.factor
+
+    def read_at(self, x: float) -> _Trace:
+        """Return the trace with the step of its last point at or before x."""
+        curve = self.reading.curve
+        slack = 0.0 if self.scale.is_time else abs(x) * _SAME
+        if not x + slack >= self.limits[0]:
+            return replace(self, step=-1 if curve.ordinal else int(curve.steps[0]) - 1, is_inside=False)
+        if self.scale.name == "step":
+            step = int(x)
+        else:
+            row = curve.row_near(x + slack, self.scale)
+            step = row if curve.ordinal else int(curve.steps[row])
+        return replace(self, step=step, is_inside=x - slack <= self.limits[1])
 
 
 class _Group(Struct, frozen=True):
@@ -56,20 +82,16 @@ class _Group(Struct, frozen=True):
     line: OverlayLine
     traces: tuple[_Trace, ...]
 
-    def value_at(self, step: int | None) -> float:
-        """Return the mean of the group's values at a step, over the runs that have one; NaN if none is finite.
+    @property
+    def value(self) -> float:
+        """The mean of the group's values at the cursor, over the runs that have one; NaN if none is finite.
 
-        step: None for the end of the mean that is drawn, which the runs in `at_end` have reached.
+        Without a cursor it is that at the end of the mean that is drawn, which the runs in `at_end` have reached.
         """
-        if step is None:
+        if self.traces[0].step is None:
             values = [reading.last for reading in self.at_end]
         else:
-            readings = [trace.reading for trace in self.traces]
-            values = [
-                reading.curve.value_at(step) * reading.factor
-                for reading in readings
-                if reading.curve.steps[0] <= step <= reading.curve.steps[-1]
-            ]
+            values = [trace.value for trace in self.traces if trace.is_inside]
         known = [value for value in values if math.isfinite(value)]
         return float(np.mean(known)) if known else math.nan
 
@@ -113,6 +135,12 @@ def overlay_of(
     kind = X_KINDS.get(axis, "number")
     if not groups:
         return ChartView(title, (), Axis(0.0, 1.0, kind=kind), Axis(0.0, 1.0), (), note="no points yet")
+    lead = groups[0].traces[0]
+    own_scale = _scale_of(shown, axis)
+    x = cursor_x(shown, lead.scale if own_scale is None else own_scale, lead.reading.curve, options)
+    place = cursor_place(shown, axis, options.cursor, x)
+    if x is not None:
+        groups = [_Group(group.line, tuple(trace.read_at(x) for trace in group.traces)) for group in groups]
     left, groups = max(len(groups) - MAX_OVERLAY, 0), groups[:MAX_OVERLAY]
     all_traces = [trace for group in groups for trace in group.traces]
     first, last = min(trace.limits[0] for trace in all_traces), max(trace.limits[1] for trace in all_traces)
@@ -122,13 +150,13 @@ def overlay_of(
     means: list[Line] = []
     block, drawn_points, inside = 1, 0, 0
     title = title_of(title, panel, options, symbols)
-    headline: Row = (
-        ((f"{axis_word(shown, 'step')} {options.cursor}", Role.ACCENT),) if options.cursor is not None else ()
-    )
+    headline: Row = ((place, Role.ACCENT),) if place else ()
     averages = {id(trace): _average(trace, low, high, columns, options) for trace in all_traces}
     smooths = {key: average.at_cursor for key, average in averages.items()}
     room = size.width - cell_width(clean(title)) - row_width(headline)
-    labels = _labels(groups, room, options, base, smooths)
+    of_base = None if base is None or options.base is None else _trace(options.base, base, axis)
+    at_base = None if of_base is None or x is None else of_base.read_at(x)
+    labels = _labels(groups, room, options, base, smooths, at_base)
     in_title, names_below = len(groups), Rows()
     if not labels:
         names, signs = zip(*((group.line.label, (group.line.marker, group.line.role)) for group in groups), strict=True)
@@ -147,7 +175,6 @@ def overlay_of(
     thinning = thinned(drawn_points, inside) if options.fullscreen and not options.weight else []
     note = _note(groups, left, without, thinning)
     marks, legend = _marks(groups, shown, options, (low, high, columns), concepts, symbols)
-    lead = groups[0].traces[0]
     window = None if options.window is None else (low, high)
     rows = list(_table_lines(groups, window, smooths, symbols)) if options.fullscreen else []
     y = y_axis(
@@ -168,28 +195,37 @@ def overlay_of(
         marks,
         note=", ".join(filter(None, [scale_note(options, y), smoothing_note(options, block), *note])),
         columns=columns,
-        cursor=cursor_x(shown, lead.scale, lead.reading.curve, options),
+        cursor=x,
         extent=(first, last),
         legend=names_below,
-        table=(*line_table(rows, symbols, options.cursor, size.width, window is not None), *legend) if rows else (),
+        table=(*line_table(rows, symbols, options.cursor, size.width, window is not None, place), *legend)
+        if rows
+        else (),
     )
 
 
 def _trace(run: Run, reading: MetricReading | None, axis: str) -> _Trace | None:
     """Return None for a run without the metric, or without a point on the axis."""
-    if reading is None or (axis != "relative step" and not run.has_axis(axis)):
+    scale = _scale_of(run, axis)
+    if reading is None or scale is None:
         return None
-    # In a run that begins at its first step, relative steps equal steps.
-    scale = run.scale(axis) if run.has_axis(axis) else Scale(axis)
     limits = reading.curve.limits(scale)
     return _Trace(run, reading, scale, limits) if limits is not None else None
+
+
+def _scale_of(run: Run, axis: str) -> Scale | None:
+    """Return an axis of the run, or None if the run does not have it."""
+    if run.has_axis(axis):
+        return run.scale(axis)
+    # In a run that begins at its first step, relative steps equal steps.
+    return Scale(axis) if axis == "relative step" else None
 
 
 def _average(trace: _Trace, low: float, high: float, columns: int, options: ChartOptions) -> Smoothed:
     """Return the curve of a trace as it is drawn: the average, or else the values themselves."""
     curve, factor = trace.reading.curve, trace.reading.factor
     if options.weight:
-        return smoothed(curve, options.weight, low, high, columns, trace.scale, factor, options.cursor)
+        return smoothed(curve, options.weight, low, high, columns, trace.scale, factor, trace.step)
     return Smoothed(scaled(curve.envelope(low, high, columns, trace.scale), factor), 1, None)
 
 
@@ -258,8 +294,9 @@ def _table_lines(
             within = None if window is None else reading.curve.within(*window, trace.scale)
             curve, factor = reading.curve, reading.factor
             axis, smooth = trace.scale, smooths[id(trace)]
+            step = None if axis.name == "step" else trace.step
             yield TableLine(
-                trace.run, name, line.role, reading.metric, curve, factor, axis, line.marker, within, smooth
+                trace.run, name, line.role, reading.metric, curve, factor, axis, line.marker, within, smooth, step
             )
 
 
@@ -269,33 +306,41 @@ def _labels(
     options: ChartOptions,
     base: MetricReading | None,
     smooths: Mapping[int, float | None],
+    at_base: _Trace | None,
 ) -> list[str]:
     """Return the entries of the title row: names, values (at the cursor or last), and differences from the base run.
 
-    At the cursor of a smoothed chart it has the averages, too. Averages, then differences, then values are left out if
-    they do not fit for all lines; [] if not even the names fit. smooths: average of each trace, by its id().
+    At the cursor of a smoothed chart it has the averages, too. Averages, then differences, then steps, then values are
+    left out if they do not fit for all lines; [] if not even the names fit. smooths: average of each trace, by its
+    id(). at_base: the base run at the cursor.
     """
     names = [group.line.label for group in groups]
     logged = [_value(group, options) for group in groups]
     values = [f"{name} {value}" for name, value in zip(names, logged, strict=True)]
-    full = [f"{value}{_difference(group, options, base)}" for value, group in zip(values, groups, strict=True)]
+    short = [f"{name} {_value(group, options, False)}" for name, group in zip(names, groups, strict=True)]
+    differences = [_difference(group, options, base, at_base) for group in groups]
+    full = [f"{value}{difference}" for value, difference in zip(values, differences, strict=True)]
     both = [
-        f"{name} {with_average(value, _smooth(group, smooths))}{_difference(group, options, base)}"
-        for name, value, group in zip(names, logged, groups, strict=True)
+        f"{name} {with_average(value, _smooth(group, smooths))}{difference}"
+        for name, value, group, difference in zip(names, logged, groups, differences, strict=True)
     ]
-    for labels in (both, full, values, names):
+    for labels in (both, full, values, short, names):
         if sum(cell_width(clean(label)) + _LEGEND_GAP for label in labels) <= room:
             return labels
     return []
 
 
-def _value(group: _Group, options: ChartOptions) -> str:
-    if options.cursor is not None and len(group.traces) == 1:
-        reading = group.traces[0].reading
-        return "".join(cursor_value(reading.curve, reading.factor, options.cursor))
-    value = format_value(group.value_at(options.cursor))
-    ended = options.cursor is None and len(group.at_end) < len(group.traces)
-    return f"{value} ({len(group.at_end)} of {len(group.traces)})" if ended else value
+def _value(group: _Group, options: ChartOptions, with_step: bool = True) -> str:
+    """Return the value at the cursor, with its step in the run unless that is the cursor's, or the last value."""
+    trace = group.traces[0]
+    if trace.step is not None and len(group.traces) == 1:
+        reading, is_placed = trace.reading, trace.scale.name != "step"
+        value, step = cursor_value(reading.curve, reading.factor, trace.step, own_step=is_placed)
+        ended = " ended" if is_placed and not trace.is_inside and step else ""
+        return f"{value}{ended}{step}" if with_step else value
+    value = format_value(group.value)
+    is_cut = options.cursor is None and len(group.at_end) < len(group.traces)
+    return f"{value} ({len(group.at_end)} of {len(group.traces)})" if is_cut else value
 
 
 def _smooth(group: _Group, smooths: Mapping[int, float | None]) -> float | None:
@@ -304,10 +349,15 @@ def _smooth(group: _Group, smooths: Mapping[int, float | None]) -> float | None:
     return float(np.mean(known)) if known else None
 
 
-def _difference(group: _Group, options: ChartOptions, base: MetricReading | None) -> str:
+def _difference(group: _Group, options: ChartOptions, base: MetricReading | None, at_base: _Trace | None) -> str:
+    """Return the difference from the base run: at the cursor, or else at the last step that both have reached."""
     if base is None or len(group.traces) > 1 or options.base in group.line.runs:
         return ""
-    delta = difference(group.traces[0].reading, base)
+    trace = group.traces[0]
+    delta = difference(trace.reading, base)
+    if delta is not None and trace.step is not None:
+        is_known = at_base is not None and at_base.is_inside and trace.is_inside
+        delta = trace.value - at_base.value if at_base is not None and is_known else None
     text = signed(delta, "")[0] if delta is not None else ""
     return f" ({text})" if text else ""
 

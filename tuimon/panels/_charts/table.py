@@ -39,17 +39,25 @@ class TableLine(NamedTuple):
     """The points in the window of the chart, or None without a window, or if there are more than MOST_WITHIN."""
     smooth: float | None = None
     """The average at the cursor, if it is drawn."""
+    cursor: int | None = None
+    """The step that is read in this line where the cursor is; None if it is the cursor's own."""
 
 
 def line_table(
-    lines: Sequence[TableLine], symbols: Symbols, cursor: int | None, width: int, windowed: bool = False
+    lines: Sequence[TableLine],
+    symbols: Symbols,
+    cursor: int | None,
+    width: int,
+    windowed: bool = False,
+    place: str = "",
 ) -> Rows:
     """Return a heading and a row for each line, in at most `width` cells.
 
     Columns: the exact value at the cursor (a step), and the average there if it is drawn; last, lowest and highest
     value with their places on the x axis (on an axis of times, their steps); mean and standard deviation; number of
     points; the sources that hold the metric. With a window the statistics are of the points in view, unless these are
-    more than MOST_WITHIN. Columns that do not fit are left out from the right.
+    more than MOST_WITHIN. Columns that do not fit are left out from the right. place: where the cursor is on the axis,
+    "" for its step.
     """
     sign = "+-" if symbols is Symbols.ASCII else "±"
     if any(line.within is None for line in lines):  # one heading for all lines
@@ -59,7 +67,9 @@ def line_table(
     axis = clean(lines[0].scale.name.removeprefix(METRIC_AXIS)) if lines and _is_placed(lines[0]) else steps
     samples = (f"{name} @ {axis}" for name in ("last", "min", "max"))
     averaged = any(line.smooth is not None for line in lines)
-    at_cursor = () if cursor is None else (f"logged @ {cursor}", "smoothed") if averaged else (f"{steps} {cursor}",)
+    at_cursor: tuple[str, ...] = ()
+    if cursor is not None:
+        at_cursor = (f"logged @ {place or cursor}", "smoothed") if averaged else (place or f"{steps} {cursor}",)
     heads = (in_view, *at_cursor, *samples, f"mean {sign} deviation", "points", "from")
     names = fit_distinct([clean(line.label) or clean(line.metric) for line in lines], min(_LABEL, width // 4))
     table: list[tuple[str, ...]] = []
@@ -99,16 +109,17 @@ def _cells(line: TableLine, name: str, sign: str, cursor: int | None, digits: in
     least, most = (curve.min, curve.max) if factor > 0 else (curve.max, curve.min)
     statistics = curve.mean_variance
     mean = "-"
+    step = cursor if line.cursor is None else line.cursor
     if statistics.count and math.isfinite(statistics.mean):
         mean = f"{format_value(statistics.mean * factor)} {sign} {format_value(statistics.deviation * abs(factor))}"
     return (
         name,
-        *(() if cursor is None else ("".join(cursor_value(line.curve, factor, cursor, None)),)),
+        *(() if step is None else ("".join(cursor_value(line.curve, factor, step, None, line.cursor is not None)),)),
         *((("-" if line.smooth is None else format_exact(line.smooth, digits)),) if averaged else ()),
         *(_sample(line, sample, digits) for sample in (curve.last, least, most)),
         mean,
         thousands(len(curve)),
-        _sources(line, cursor),
+        _sources(line, step),
     )
 
 

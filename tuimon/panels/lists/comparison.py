@@ -25,6 +25,7 @@ from tuimon.analysis.comparing import (
     is_partly_missing,
     project_of,
 )
+from tuimon.analysis.equal_counter import at_equal_counter
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_cache import cached_per_run
 from tuimon.analysis.seed_means import SEED_HEADS, mean_rows, seed_cells, seed_means, seed_title
@@ -98,7 +99,8 @@ def comparison_table(
     counted_in = common_step_name(runs)
     projects = [project_of(run.path) for run in runs]
     said = verdict(names, compared, differences, counted_in, projects, failures).replace("±", _plus_minus(symbols))
-    sentences = [sentence for sentence in (said, speed_difference(names, runs)) if sentence]
+    at_counter = at_equal_counter(names, runs, deciding_metric(compared))
+    sentences = [sentence for sentence in (said, speed_difference(names, runs), at_counter) if sentence]
     tilde = "~" if symbols is Symbols.ASCII else "≈"
     return [
         *(row for sentence in sentences for row in _wrapped(sentence, width)),
