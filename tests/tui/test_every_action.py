@@ -777,7 +777,7 @@ async def test_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         await until(t.app, t.pilot, lambda s: "15 of 16 texts" in s)
         await t.press("text_count")
         await t.until(lambda: [numbers.count for numbers in screen.choice.by_step] == [15, 15])
-        await t.until(lambda: bool(t.app.snapshot.alerts))
+        await t.until(lambda: bool(t.app.snapshot.resolved))
         await t.press("text_count", "text_alert")
         alerts = (*t.app.snapshot.alerts, *t.app.snapshot.resolved)
         await until(t.app, t.pilot, lambda s: any(alert.message[:30] in s for alert in alerts) and "15 of 16" in s)
