@@ -77,19 +77,25 @@ Point = tuple[str, int, str, str]
 def points_of(header: list[str], cells: list[list[str]]) -> list[list[Point]]:
     """Return the points of each row below one header."""
     steps = [name for name in STEP_NAMES if name in map(str.lower, header)]
-    if len(steps) > 1 and "" in steps:
+    index = len(steps) > 1 and "" in steps
+    if index:
         steps.remove("")
     by_name = {name.lower(): name for name in header}
     counted = bool(table_rows._COUNTERS & set(steps)) and "epoch" in by_name
     overall = OverallSteps()
     result: list[list[Point]] = []
+    times = [by_name[name] for name in TIME_NAMES if name in by_name]
+    if not times and cells:
+        times = [name for name, cell in zip(header, cells[0], strict=True) if cell.startswith("2026-")][:1]
     step_before: int | None = None
     for line in cells:
         row = dict(zip(header, line, strict=True))
         texts = {key: cell.strip(" ").replace("0,5", "0.5") for key, cell in row.items()}
         points = {key: known + 0.0 for key in row if (known := number(texts[key], key)) is not None}
+        if index:
+            points.pop("", None)
         wall_time = math.nan
-        for name in (by_name[name] for name in TIME_NAMES if name in by_name):
+        for name in times:
             time = seconds(points.get(name, row[name]))
             if time is not None:
                 wall_time, _ = time, points.pop(name, None)
