@@ -102,7 +102,7 @@ class TableDecoder(RestartableDecoder):
         self._read_lines(self._lines.last_line(), items)
         if self._undecided:
             self._guess_from = self._undecided
-            self._emit_all(self._decide(), items)
+            self._emit_all(self._decide_step(), items)
         for damage in self._lines.hole_at_end():
             self._emit(damage, items)
         return items + self._release()
@@ -192,7 +192,7 @@ class TableDecoder(RestartableDecoder):
                         self._repeated = True
                     else:
                         if self._table is not None:
-                            yield from self._decide()
+                            yield from self._decide_step()
                             yield SegmentStart(None, purge=False)
                         self._table = Rows(other, self._names, self._start_time, self._unit)
                         self._undecided = [] if may_be_step(other) else None
@@ -211,9 +211,9 @@ class TableDecoder(RestartableDecoder):
             return
         self._undecided += rows
         if len(self._undecided) >= ROWS_DECIDING:
-            yield from self._decide()
+            yield from self._decide_step()
 
-    def _decide(self) -> Iterator[Batch | SegmentStart | Fact]:
+    def _decide_step(self) -> Iterator[Batch | SegmentStart | Fact]:
         """Decide by the rows that were kept whether the first column is the step, and read them."""
         rows, self._undecided = self._undecided, None
         if self._table is None or rows is None:

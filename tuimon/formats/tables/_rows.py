@@ -123,9 +123,9 @@ class Rows:
         texts = text_cells(rows, self.header.separator, present)
         self._find_times(values, present, texts)
         self._with_numbers |= present.any(axis=0)
-        for _, column, cell in texts:
-            count, first = self._texts.get(column, (0, cell))
-            self._texts[column] = count + 1, first
+        for _, place, cell in texts:
+            known, first = self._texts.get(place, (0, cell))
+            self._texts[place] = known + 1, first
         present[:, self._no_points] = False
         wall_times = self._wall_times(rows, values, present)
         steps, has_step = self._steps(values, present)
