@@ -52,6 +52,8 @@ class Rows:
         self._names = names
         self._ids = np.full(len(header.names), -1, np.int64)
         self._times = list(header.times)
+        self._date: int | None = None
+        """Column that is the time because of the date in its first row; its numbers are points."""
         self._is_first = True
         """Whether the first row is still to be read."""
         self._clocks = list(header.clocks)
@@ -182,14 +184,15 @@ class Rows:
         if self._is_first and not self.header.times:
             dates = [column for row, column, cell in texts if row == 0 and seconds(decoded(cell)) is not None]
             self._times += dates[:1]
+            self._date = dates[0] if dates else None
         self._is_first = False
 
     def _wall_times(self, rows: list[bytes], values: Floats, present: Mask) -> Floats:
         """Return the wall time of each row (NaN if unknown), and clear the cells it came from in `present`."""
         wall_times = np.full(len(rows), np.nan)
         for column in self._times:
-            numbers = np.where(present[:, column], values[:, column], np.nan)
-            times = _seconds(numbers)
+            is_number = present[:, column] & (column != self._date)
+            times = _seconds(np.where(is_number, values[:, column], np.nan))
             for index in np.flatnonzero(~present[:, column]).tolist():
                 text = rows[index].split(self.header.separator)[column]
                 times[index] = seconds(text.decode("utf-8", "replace").strip()) or np.nan
