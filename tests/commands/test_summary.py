@@ -207,6 +207,17 @@ def test_several_runs_are_one_table() -> None:
     assert sum(line.startswith("  Configuration") for line in full) == 4
 
 
+def test_columns_of_equal_headings_have_the_names_of_the_metrics(tmp_path: Path) -> None:
+    runs = [("Acc/train", "train/acc"), ("acc", "train/acc"), ("Acc/train", "train/acc")]
+    for index, names in enumerate(runs):
+        (tmp_path / f"r{index}").mkdir()
+        rows = [{"step": step, **dict.fromkeys(names, step / 9)} for step in range(9)]
+        (tmp_path / f"r{index}" / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    head = next(line for line in as_text(open_run(tmp_path), 0.0) if " level" in line)
+    columns = re.findall(r"(\S+) level", head)
+    assert len(columns) == len(set(columns)), head
+
+
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
 def test_tables_fit_the_terminal(width: int) -> None:
     lines = [*text_of(EXPORTS / "qwen3vl_grpo", width=width), "", *text_of(EXPORTS, width=width)]

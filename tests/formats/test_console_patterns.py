@@ -115,6 +115,11 @@ LINE = "[2026-11-25 10:00:01] it 10/500 | loss 2.31 | ppl 10.1 | 412 ms/it | 18k
 USUAL = {"loss": 2.31, "ppl": 10.1, "ms/it": 412.0, "tok/s": 18000.0, "mem": 61.3, "g": 0.81}
 
 
+def test_time_per_update_has_its_unit() -> None:
+    items = feed(ConsoleDecoder([pattern_family(["upd#{step} | {upd_time} ms/upd"])]), b"upd#5 | 412 ms/upd\n")
+    assert facts(items, "units") == [{"upd_time": {"unit": "ms"}}]
+
+
 @pytest.mark.parametrize(
     ("pattern", "named", "instead", "unit"),
     [

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.json_points import feed, series
 
+from tuimon.formats.console._recognise import is_text
 from tuimon.formats.console.text import ConsoleDecoder
 
 
@@ -29,6 +30,14 @@ def test_numbers_that_are_not_read_are_named() -> None:
 def test_all_numbers_of_a_line_that_are_not_read_are_named() -> None:
     lines = [f"step {step}: loss: 0.5 tokens {1000 * step:,}, done at 1{step} tok/s so far" for step in range(1, 11)]
     assert unread(*lines) == "`tokens 1,000`, `11 tok/s` (in all of the first 10 lines)"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_names_with_letters_that_are_not_ascii_are_whole(encoding: str) -> None:
+    decoder = ConsoleDecoder()
+    decoder.feed("".join(f"Größe: 55µs step={step} loss=0.5 für\n" for step in range(9)).encode(encoding))
+    assert decoder.unread() == "`Größe: 55µs` (in all of the first 9 lines)"
+    assert is_text("".join(f"Größe {step}: step={step} loss=0.5\n" for step in range(9)).encode(encoding))
 
 
 @pytest.mark.parametrize(

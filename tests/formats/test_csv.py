@@ -9,6 +9,7 @@ import json
 import math
 import random
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -220,6 +221,15 @@ def test_sparse_rows_share_a_step_and_keep_their_own_cells() -> None:
         ("step\tinf\n30\tinf\n31\t-inf\n", {"inf": [(30, "inf"), (31, "-inf")]}),
         ("step,loss\n\n1,0.5\n\0\0\0\n# note\n2,0.25\n", {"loss": [(1, "0.5"), (2, "0.25")]}),
         ("step,loss\n", {}),
+        ("Schritt;Verlust\n0;3,5\n10;3,0\n", {"Verlust": [(0, "3.5"), (10, "3.0")]}),
+        ("Unnamed: 0,step,loss\n0,5,1\n1,9,2\n", {"loss": [(5, "1.0"), (9, "2.0")]}),
+        ("step,loss,status\n1,0.5,warmup\n2,0.25,7\n", {"loss": [(1, "0.5"), (2, "0.25")], "status": [(2, "7.0")]}),
+        ("Upd,loss\n0,5\n20,6\n40,7\n", {"loss": [(0, "5.0"), (20, "6.0"), (40, "7.0")]}),
+        ("Upd,loss\n0,5\n20,6\n", {"Upd": [(0, "0.0"), (1, "20.0")], "loss": [(0, "5.0"), (1, "6.0")]}),
+        (
+            "Upd,loss\n0,5\n9,6\n8,7\n",
+            {"Upd": [(0, "0.0"), (1, "9.0"), (2, "8.0")], "loss": [(0, "5.0"), (1, "6.0"), (2, "7.0")]},
+        ),
     ],
 )
 def test_steps_and_names(text: str, wanted: dict[str, list[tuple[int, str]]]) -> None:
@@ -244,6 +254,40 @@ def test_steps_that_are_epochs_are_called_so(text: str, units: list[str]) -> Non
         assert [fact["unit"] for fact in facts([*items, *decoder.flush()], "progress")] == units
 
 
+@pytest.mark.parametrize("more", ["40,3\n60,4\n80,5\n", "30,3\n60,4\n80,5\n"])
+def test_first_column_that_rises_evenly_is_the_step(more: str) -> None:
+    """A flush has to decide by too few rows; the table is read again if later rows decide otherwise."""
+    first, text = "Upd,loss\n0,1\n", "Upd,loss\n0,1\n20,2\n" + more
+    decoder = TableDecoder()
+    items = [*decoder.feed(first.encode()), *decoder.flush(), *decoder.feed(text[len(first) :].encode())]
+    assert decoder.must_reread is ("40" in more)
+    if not decoder.must_reread:
+        assert series(items) == read(text)
+    assert [step for step, _ in read(text)["loss"]] == ([0, 20, 40, 60, 80] if "40" in more else [0, 1, 2, 3, 4])
+
+
+def test_row_of_units_below_the_header() -> None:
+    items = feed(TableDecoder(), b"step,loss,time,mem\n[-],[nats],[ms],[GiB]\n0,3.0,400,61.5\n")
+    assert facts(items, "units") == [{"loss": {"unit": "nats"}, "mem": {"unit": "GiB"}}]
+    assert {name for name, *_ in rows(items)} == {"loss", "time", "mem"}
+
+
+@pytest.mark.parametrize(
+    ("text", "remark"),
+    [
+        ("step,loss\n0,1\n1,NA\n2,\n", ""),
+        ("step,loss\n0,1\n1,OOM\n2,oom\n", "2 cells of loss are not numbers: OOM"),
+        ("step,gpu,loss\n0,GPU0,1\n1,GPU0,x\n", "1 cell of loss is not a number: x; text column not drawn: gpu"),
+        ("a,loss\n5,1\n3,2\n", "no step recognised: 2 rows have their number as step"),
+        ("r,l,t\n1,9,0.5\n", ""),
+    ],
+)
+def test_remark_about_what_is_not_drawn(text: str, remark: str) -> None:
+    decoder = TableDecoder()
+    feed(decoder, text.encode())
+    assert decoder.remark == remark
+
+
 def test_only_numbers_of_a_ray_table_are_points() -> None:
     actual = rows(feed(TableDecoder(), RAY.encode()))
     assert actual == [
@@ -260,6 +304,16 @@ def test_times() -> None:
         ("loss", 2, "2.0", "nan"),
     ]
     assert {row[0] for row in actual} == {"time_s", "loss"}
+    for first, second in (
+        ("2026/11/21 10:00:00.5", "2026/11/21 10:00:01"),
+        ("21.11.2026 10:00:00.5", "21.11.2026 10:00:01"),
+        ("2026-11-21 10:00:00.5", "2026-11-21 10:00:01"),
+    ):
+        actual = rows(feed(TableDecoder(), f"\ufeffSchritt;loss;Zeit\n0;1;{first}\n1;2;{second}\n".encode()))
+        begin = datetime(2026, 11, 21, 10).timestamp()
+        assert actual == [("loss", 0, "1.0", repr(begin + 0.5)), ("loss", 1, "2.0", repr(begin + 1))]
+    assert rows(feed(TableDecoder(), b"step,t,x\n1,1764060000.5,2\n")) == [("x", 1, "2.0", "1764060000.5")]
+    assert [row[0] for row in rows(feed(TableDecoder(), b"step,t,x\n1,0.5,2\n2,1764060000,3\n"))] == ["t", "x"] * 2
     text = "Wall time,Step,Value\n2026-11-21T10:00:00+00:00,3,0.5\n"
     assert rows(feed(TableDecoder(), text.encode())) == [("Value", 3, "0.5", "1795255200.0")]
 
@@ -306,7 +360,7 @@ def test_second_header_without_a_first_name() -> None:
     data = b",step,loss\n0,1,0.5\n,step,acc\n0,1,0.75\n"
     items = feed(TableDecoder(), data)
     assert [type(item) for item in items] == [Points, SegmentStart, Points]
-    assert series(items) == {"": [(1, "0.0"), (1, "0.0")], "loss": [(1, "0.5")], "acc": [(1, "0.75")]}
+    assert series(items) == {"loss": [(1, "0.5")], "acc": [(1, "0.75")]}
 
 
 # ---------------------------------------------------------------------- rewritten tables
@@ -538,6 +592,9 @@ WIDE = "step," + ",".join(f"train/metric_{index}" for index in range(400)) + "\n
         ("data.csv", HOUSES, False),
         ("data.csv", "," + HOUSES.replace("\n", "\n0,", 2), False),
         ("data.csv", IRIS, False),
+        ("a.csv", "Upd,loss,gpu\n0,1,GPU0\n10,2,GPU0\n20,3,GPU0\n", True),
+        ("a.csv", "id,age,sex,name\n0,1,f,x\n10,2,m,y\n20,3,m,z\n", False),
+        ("a.csv", "Upd,age,sex\n0,1,f\n10,2,m\n20,3,m\n", False),
         ("data.csv", "0,0.5\n1,0.25\n", False),
         ("data.csv", "", False),
         ("data.csv", "just text\n", False),

@@ -190,7 +190,30 @@ def test_steps(value: Any, expected: Any) -> None:
 NOON = datetime(2026, 11, 21, 12, 0, 0, 500_000, tzinfo=UTC).timestamp()
 
 
-@pytest.mark.parametrize("key", ["_timestamp", "timestamp", "time", "create_time", "wall_time", "date"])
+@pytest.mark.parametrize(
+    ("first", "second", "points", "times"),
+    [
+        ({"t": 1764060000.0}, {"t": 1764060002.5}, [], ["1764060000.0", "1764060002.5"]),
+        ({"t": 0.5}, {"t": 1764060002.5}, ["t", "t"], ["nan", "nan"]),
+        (
+            {"t": 1764060000, "ts": 1764060001},
+            {"t": 1764060002, "ts": 1764060003},
+            ["t", "t"],
+            ["1764060001.0", "1764060003.0"],
+        ),
+    ],
+)
+def test_time_with_a_short_name(
+    first: dict[str, Any], second: dict[str, Any], points: list[str], times: list[str]
+) -> None:
+    """It is the wall time if its first value is one, and no other key is."""
+    data = lines({"step": 1, "x": 1} | first, {"step": 2, "x": 2} | second)
+    read = rows(feed(jsonl.decoder(), data))
+    assert [name for name, *_ in read if name != "x"] == points
+    assert [time for name, *_, time in read if name == "x"] == times
+
+
+@pytest.mark.parametrize("key", ["_timestamp", "timestamp", "time", "create_time", "wall_time", "date", "t", "when"])
 @pytest.mark.parametrize(
     "value", [NOON, NOON * 1e3, NOON * 1e6, int(NOON * 1e9), "2026-11-21T12:00:00.5Z", "2026-11-21 13:00:00.500+01:00"]
 )

@@ -84,8 +84,8 @@ _TRAIN = '{"mode": "train", "epoch": 1, "iter": 50, "lr": 1, "loss": 1}\n'
             "2 rows without a step take",
         ),
         ("a.csv", "step,loss\n0,1\n1,1\n,2\n4,3\n5,4\n", [0, 1, 1, 4, 5], "1 row without a step takes"),
-        ("a.csv", "loss,reward\n1,1\n2,2\n3,3\n4,4\n5,5\n", [0, 1, 2, 3, 4], ""),
-        ("a.jsonl", '{"loss": 1, "lr": 1}\n' * 3, [0, 1, 2], ""),
+        ("a.csv", "loss,reward\n1,1\n2,2\n3,3\n4,4\n5,5\n", [0, 1, 2, 3, 4], "no step recognised: 5 rows have"),
+        ("a.jsonl", '{"loss": 1, "lr": 1}\n' * 3, [0, 1, 2], "no step recognised: 3 rows have"),
         ("a.jsonl", _FIRST + '{"note": "saved"}\n{"step": 2, "loss": 4}\n', [0, 1, 2], ""),
         ("a.log.json", _TRAIN + '{"mode": "val", "epoch": 1, "iter": 9, "acc": 2}\n', [50], ""),
     ],
@@ -94,7 +94,7 @@ def test_rows_without_a_step_are_counted(tmp_path: Path, name: str, text: str, s
     (tmp_path / name).write_text(text)
     (run,) = open_run(tmp_path).runs
     assert run.curve("loss").steps.tolist() == steps
-    expected = remark and f"{remark} the step of the row before"
+    expected = remark and f"{remark} {'their number as step' if 'have' in remark else 'the step of the row before'}"
     assert run.streams[0].status is not None
     assert run.streams[0].status.message == expected
     assert reading_remark(run) == dict(facts_of(run, 0.0)).get("remark", "") == expected

@@ -20,6 +20,7 @@ from tuimon.formats import all_formats, recognise
 from tuimon.model.views import Role
 from tuimon.monitor.local import LocalMonitor, open_run
 from tuimon.reader import Collector
+from tuimon.sources.other_files import other_files
 from tuimon.tui.bars import AlertBar
 from tuimon.tui.screens.notes import note_entries
 
@@ -54,6 +55,49 @@ def test_formats_are_named_only_for_files_of_other_kinds(tmp_path: Path) -> None
         with pytest.raises(NothingFound) as raised:
             collector.require_something()
         assert ("TensorBoard" in raised.value.hint) == named
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "patterns", "reason"),
+    [
+        (
+            "own.log",
+            b">> upd#0 | 3.25\n\n>> upd#1 | 3.5\n",
+            (),
+            "lines have numbers in an unknown form, such as `>> upd#1 | 3.5`",
+        ),
+        (
+            "own.log",
+            b">> upd#0 | 3.25\n",
+            ("other {x}",),
+            "1 of the first 1 lines have numbers, and console_patterns match none",
+        ),
+        ("own.log", b"no numbers\n", (), "not a metric log"),
+        ("x.log.xz", b"\xfd7zXZ\0", (), "xz is not read: unpack it"),
+    ],
+)
+def test_reason_why_a_file_is_not_read(
+    tmp_path: Path, name: str, content: bytes, patterns: tuple[str, ...], reason: str
+) -> None:
+    path = put(tmp_path / name, content)
+    collector = Collector([str(path)], console_patterns=patterns)
+    read_all(collector)
+    assert reason in dict(collector.skipped)[str(path)]
+
+
+def test_files_with_other_names_are_named_with_the_reason(tmp_path: Path) -> None:
+    metrics(tmp_path / "metrics.jsonl")
+    for name in ("h.npz", "log.zst", "notes.md", "run.pkl"):
+        put(tmp_path / "sub" / name, b"x")
+    collector = Collector([str(tmp_path)])
+    read_all(collector)
+    files = other_files(collector.searched_directories, {str(tmp_path / "metrics.jsonl")})
+    assert {os.path.basename(path): reason.split(" ")[0] for path, reason in files} == {
+        "h.npz": "npz",
+        "log.zst": "zst",
+        "notes.md": "no",
+        "run.pkl": "pkl",
+    }
 
 
 def test_alone_it_is_a_run_with_a_notice(aim: Path) -> None:

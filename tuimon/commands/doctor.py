@@ -104,14 +104,19 @@ def _print_runs(monitor: LocalMonitor, metrics: set[str]) -> bool:
 def _print_skipped(collector: Collector, all_files: bool) -> None:
     from tuimon.commands._remote import hide_mirrors
     from tuimon.commands._stdin import hide_spool_path
+    from tuimon.sources.other_files import other_files
 
     if not collector.followed:
         print("no metric log found")
-    named = collector.skipped if all_files else collector.skipped[:_MAX_SKIPPED]
+    skipped = [*collector.skipped]
+    if all_files or not collector.followed:
+        known = {followed.path for followed in collector.followed} | {path for path, _ in skipped}
+        skipped += other_files(collector.searched_directories, known)
+    named = skipped if all_files else skipped[:_MAX_SKIPPED]
     for path, reason in named:
         print(f"skipped: {hide_mirrors(hide_spool_path(clean(path)))}: {hide_mirrors(reason)}")
-    if len(named) < len(collector.skipped):
-        print(f"skipped: {len(collector.skipped) - len(named)} more files (--all names them)")
+    if len(named) < len(skipped):
+        print(f"skipped: {len(skipped) - len(named)} more files (--all names them)")
     for problem in collector.problems:
         print(
             f"problem: {hide_mirrors(clean(problem.path))}: {problem.reason}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -131,11 +132,13 @@ def _concept_columns(runs: Sequence[Run]) -> Iterator[Column]:
         for key, name in list(chosen.items())[:_MAX_CONCEPTS]:
             leading.setdefault(key, {})[run.id] = summarise(run, name)
     shared = sorted(leading.values(), key=len, reverse=True)[:_MAX_CONCEPTS]
+    heads = [heading_of((run, of[run.id].name) for run in runs if run.id in of) for of in shared]
     for index, by_run in enumerate(shared):
         meaning = next(
             (summary.meaning for summary in by_run.values() if summary.best), next(iter(by_run.values())).meaning
         )
-        head = heading_of((run, by_run[run.id].name) for run in runs if run.id in by_run)
+        names = Counter(summary.name for summary in by_run.values())
+        head = heads[index] if heads.count(heads[index]) == 1 else clean(names.most_common(1)[0][0])
         summaries = [by_run.get(run.id) for run in runs]
         levels = [format_value(level_until(metric.curve, None), metric.unit) if metric else "" for metric in summaries]
         yield Column(f"{head} {_LEVEL}", levels, need=index and 10 + 3 * index)

@@ -1,4 +1,4 @@
-"""Names of system metrics -> device and quantity, for W&B, SwanLab, Trackio and MLflow.
+"""Names of system metrics -> device and quantity, for W&B, SwanLab, Trackio, MLflow and nvidia-smi.
 
 Sources: wandb 0.26 (core/internal/monitor), swanlab 0.7 and 0.10 (metadata/hardware), trackio 0.20 (gpu.py, cpu.py),
 mlflow 3 (system_metrics/metrics).
@@ -33,17 +33,20 @@ _PERCENT = 0.01
 _MIB = float(1 << 20)
 _OF_ACCELERATOR: Mapping[str, Quantity] = {
     **dict.fromkeys(
-        ("gpu", "ptc", "pct", "utilization", "utilization_percentage", "dutyCycle", "neuroncore_utilization"),
+        (
+            *("gpu", "ptc", "pct", "utilization", "utilization_percentage", "dutyCycle", "neuroncore_utilization"),
+            "utilization.gpu",
+        ),
         Quantity("util", _PERCENT),
     ),
     **dict.fromkeys(
-        ("memoryAllocated", "mem.ptc", "mem.pct", "memory_usage_percentage", "memoryUsage"),
+        ("memoryAllocated", "mem.ptc", "mem.pct", "memory_usage_percentage", "memoryUsage", "memory.used_percent"),
         Quantity("memory", _PERCENT),
     ),
     "memory_usage": Quantity("memory"),
-    "temp": Quantity("temp"),
-    **dict.fromkeys(("powerWatts", "power", "power_usage_watts"), Quantity("power")),
-    **dict.fromkeys(("smClock", "sm_clock"), Quantity("clock")),
+    **dict.fromkeys(("temp", "temperature.gpu"), Quantity("temp")),
+    **dict.fromkeys(("powerWatts", "power", "power_usage_watts", "power.draw"), Quantity("power")),
+    **dict.fromkeys(("smClock", "sm_clock", "clocks.sm", "clocks.current.sm"), Quantity("clock")),
     **dict.fromkeys(("throttle_thermal", "throttle_hw_slowdown"), Quantity("throttle")),
 }
 _USED = Quantity("used", _PERCENT)

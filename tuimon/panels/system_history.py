@@ -1,4 +1,4 @@
-"""Load of GPUs and host over wall time, as the tracker of the run measured it (W&B, SwanLab, Trackio, MLflow).
+"""Load of GPUs and host over wall time, as W&B, SwanLab, Trackio, MLflow or nvidia-smi measured it beside the run.
 
 A strip for each device: the mean utilisation of each stretch of time, with the newest measurements beside it. A GPU
 that is idle while the others work, or that is too hot or clocked down, is named.
@@ -121,7 +121,7 @@ class SystemHistory(Struct, frozen=True):
             rows.append(tuple(spans))
         if len(shown) < len(lines):
             rows.append(((f"+{len(lines) - len(shown)} more", Role.MUTED),))
-        note = f"each column {format_duration((end - begin) / columns)}, as the tracker measured"
+        note = f"each column {format_duration((end - begin) / columns)}, as measured"
         return TextView(TITLE, (*sentence, *rows), _headline(lines), note if len(rows) < room else "")
 
 
@@ -175,7 +175,12 @@ def _state(line: _Line, working: bool, clock: float) -> tuple[str, str, Role] | 
         return "throttled", f"{name} runs at {own:,.0f} MHz, the others at {clock:,.0f} MHz", Role.CRITICAL
     idle = _idle_for(line)
     if working and idle >= _IDLE_FOR:
-        return "idle", f"{name} has been idle for {format_duration(idle)} while others work", Role.WARNING
+        since = time_of_day(float(line.series["util"].times[-1]) - idle)[:5]
+        return (
+            "idle",
+            f"{name} has been idle for {format_duration(idle)} (since {since}) while others work",
+            Role.WARNING,
+        )
     return None
 
 

@@ -25,6 +25,8 @@ _UNEQUAL = 1.1
 _MOST_ACCUSED = 4
 _LEAST_OF_NODE, _SHARE_OF_NODE = 3, 0.75
 """Ranks of a node, and share of its ranks, that are slow if the node is."""
+_IDLE, _WORKING = 5.0, 50.0
+"""Utilisation (%) below which a GPU is idle, and median utilisation of the job above which that is odd."""
 _HOT, _SLOW_CLOCK = 10.0, 0.9
 """Degrees above, and fraction of, the median of the job at which a GPU is named."""
 _THROTTLE = {0x8: "hardware slowdown", 0x40: "hardware thermal slowdown", 0x80: "power brake", 0x20: "thermal slowdown"}
@@ -304,9 +306,10 @@ def _with_odd_gpus(evidence: Evidence, keys: list[Key], rows: list[RankRow]) -> 
 
     temperatures = [gpu.temperature for gpu in evidence.gpus.values() if gpu.temperature is not None]
     clocks = [gpu.clock for gpu in evidence.gpus.values() if gpu.clock is not None]
-    if len(clocks) < 3 and len(temperatures) < 3:
+    loads = [gpu.utilization for gpu in evidence.gpus.values() if gpu.utilization is not None]
+    if max(len(clocks), len(temperatures), len(loads)) < 3:
         return rows
-    usual = float(np.median(temperatures)) if temperatures else None, float(np.median(clocks)) if clocks else None
+    usual = tuple(float(np.median(values)) if values else None for values in (temperatures, clocks, loads))
     result = []
     for key, row in zip(keys, rows, strict=True):
         rank = evidence.rank(key)
@@ -318,10 +321,13 @@ def _with_odd_gpus(evidence: Evidence, keys: list[Key], rows: list[RankRow]) -> 
     return result
 
 
-def _odd(gpu: Gpu, usual: tuple[float | None, float | None]) -> str:
-    """Return a sentence about a GPU that is hotter or slower than the others, or ""."""
+def _odd(gpu: Gpu, usual: tuple[float | None, ...]) -> str:
+    """Return a sentence about a GPU that is hotter or slower than the others, or idle while they work, or ""."""
     words = []
-    temperature, clock = usual
+    temperature, clock, load = usual
+    if gpu.utilization is not None and gpu.utilization < _IDLE and load is not None and load > _WORKING:
+        power = f" at {gpu.power:.0f} W" if gpu.power is not None else ""
+        words.append(f"GPU idle: {gpu.utilization:.0f} %{power} (others {load:.0f} %)")
     if gpu.clock is not None and clock and gpu.clock < _SLOW_CLOCK * clock:
         words.append(f"GPU at {gpu.clock:.0f} MHz (others {clock:.0f})")
     if gpu.temperature is not None and temperature is not None and gpu.temperature > temperature + _HOT:

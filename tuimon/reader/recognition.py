@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 
 from tuimon.errors import FormatError, NothingFound
@@ -14,9 +15,10 @@ from tuimon.reader.compression import decompressed_head
 from tuimon.reader.encoding import utf8
 from tuimon.sources.files import explain, is_gone, open_regular
 from tuimon.sources.grouped_files import GroupedFile
+from tuimon.sources.other_files import reason_by_name
 from tuimon.sources.scan import FoundFile, Problem
 from tuimon.sources.sqlite_copy import MAGIC, schema
-from tuimon.text import clean
+from tuimon.text import clean, decoded
 
 HEAD = 4096
 """Number of bytes by which a format is recognised."""
@@ -26,6 +28,9 @@ _ZEROS_READ, _MAX_ZEROS = 1 << 20, 256 << 20
 """Bytes read at a time, and at most, in search of the beginning of a log that begins with zeros. Holes of sparse files
 are skipped."""
 _UNKNOWN = "not a metric log"
+_FRACTION = re.compile(rb"\d\.\d")
+_LONGEST_EXAMPLE = 80
+_TEACH = "see console_patterns in docs/settings.md"
 _READ = "logs are TensorBoard, W&B, SwanLab, MLflow and Trackio files, JSON, CSV, console text and others (README). "
 COMPANION = 10
 """Maximum rank of formats (console text) that belong to the run in their directory and are not a run of their own."""
@@ -58,6 +63,7 @@ class Recognition:
     def __init__(self, console_patterns: Sequence[str] = ()) -> None:
         """console_patterns: the user's patterns of console lines. Raises UsageError if one is invalid."""
         self._formats = all_formats()
+        self._own_patterns = bool(console_patterns)
         if console_patterns:
             own = console.with_patterns(console_patterns)
             self._formats = tuple(own if known is console.FORMAT else known for known in self._formats)
@@ -103,7 +109,7 @@ class Recognition:
             return None
         log_format = recognise(file.path, head, self._formats) or self._console_by_ending(file.path, head)
         if log_format is None:
-            self.skip(file, "empty" if status.st_size == 0 else _UNKNOWN, look)
+            self.skip(file, "empty" if status.st_size == 0 else self._reason(file.path, head), look)
         elif doubt := plausibility.doubt(file.path, file.root, log_format, head, status.st_size):
             log_format = None
             self.skip(file, doubt, look)
@@ -113,6 +119,23 @@ class Recognition:
             self._undecided.pop(file.path, None)
             self.forgive(file.path)
         return log_format
+
+    def _reason(self, path: str, head: bytes) -> str:
+        """Return why a file that is not empty is not read: what its beginning holds instead of metrics."""
+        if reason := reason_by_name(path):
+            return reason
+        name = os.path.basename(log_name(path).live)
+        if not console.wants_name(name) or not console.is_text(head):
+            return _UNKNOWN
+        lines = [line.strip() for line in head.replace(b"\r", b"\n").split(b"\n")[:-1] if line.strip()]
+        numbered = [line for line in lines if _FRACTION.search(line)]
+        if not numbered:
+            return _UNKNOWN
+        example = clean(decoded(numbered[-1])[:_LONGEST_EXAMPLE])
+        have_numbers = f"{len(numbered)} of the first {len(lines)} lines have numbers"
+        if self._own_patterns:
+            return f"{_UNKNOWN}: {have_numbers}, and console_patterns match none of them, such as `{example}`"
+        return f"{_UNKNOWN}: {have_numbers} in an unknown form, such as `{example}`; {_TEACH}"
 
     def _console_by_ending(self, path: str, head: bytes) -> Format | None:
         """Return the format of console text if its last lines are metrics: settings and warnings can fill its head."""
@@ -179,6 +202,6 @@ def nothing_found(
     rejected += "".join(f"\n        {clean(problem.path)}: {problem.reason}" for problem in problems[:5])
     if len(skipped) > 5:
         rejected += f"\n        … and {len(skipped) - 5} more (tuimon doctor lists them)"
-    unknown = not problems and all(reason == _UNKNOWN for _, reason in skipped)
+    unknown = not problems and all(reason.startswith(_UNKNOWN) for _, reason in skipped)
     advice = "`tuimon doctor PATH` names each file and the reason, `tuimon --wait PATH` waits for a log to appear"
     return NothingFound(f"no metric log in {where}{rejected}", f"{_READ if unknown else ''}{advice}")

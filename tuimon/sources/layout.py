@@ -24,6 +24,7 @@ CONTAINERS = frozenset({"plots", "scalars"})
 scalars/train/reward.csv)."""
 WORKERS = "worker_logs"
 """RLinf's directory of workers: worker_logs/<group>/rank_<n>/tensorboard are parts of the run in its parent."""
+_MONITORS = frozenset({"gpu", "gpus", "gpu_logs", "gpu_stats", "gpu_metrics", "nvidia-smi", "nvidia_smi", "hardware"})
 ROLES = frozenset(
     {"train", "training", "val", "valid", "validation", "eval", "evaluation", "test", "explorer", "trainer", "bench"}
     | {"learn"}  # CatBoost
@@ -94,6 +95,11 @@ def is_unit(name: str) -> bool:
 def is_own(name: str) -> bool:
     """Is this a separate run among similar ones?"""
     return bool(_OWN.fullmatch(name)) and not _FLOAT.fullmatch(name)
+
+
+def is_monitor(name: str) -> bool:
+    """Is this a directory of measurements of the machines on which the run in the directory above runs?"""
+    return name.lower() in _MONITORS
 
 
 def is_role(name: str) -> bool:

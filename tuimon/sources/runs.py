@@ -132,9 +132,16 @@ def _locate(file: GroupedFile, roots: Sequence[str]) -> Located:
     if file.path == root:
         source, base = posixpath.basename(file.path), posixpath.dirname(merged(file.path))
     below = posixpath.relpath(directory, base) if inside else "."
+    while file.beside and _is_of_machine(file, posixpath.basename(below)):
+        below = posixpath.dirname(below) or "."
     parts = () if below == "." or _is_in_container(file, root) else tuple(below.split("/"))
     joined = posixpath.join(posixpath.dirname(source), posixpath.basename(file.joined)) if file.joined else ""
     return Located(file, source, (base, parts), (base, parts), joined=joined)
+
+
+def _is_of_machine(file: GroupedFile, directory: str) -> bool:
+    """Return whether a directory only says on which machine the file was written, or that it is of machines."""
+    return layout.is_monitor(directory) or (bool(file.source) and layout.is_rank(directory))
 
 
 def _is_in_container(file: GroupedFile, root: str) -> bool:

@@ -22,6 +22,8 @@ _SEVERAL = 2
 _AXES = ("samples", "tokens", "epoch", "epochs", "seqlen", "time")
 _OTHER_AXIS = re.compile(r"(?:[ _-]vs[.]?[ _-]|[,_]x[=_])(?:" + "|".join(_AXES) + ")$")
 """Metrics of Megatron: the steps of "lm loss vs samples" are consumed samples. Writers may replace blanks by "_"."""
+_MEASURED = 11
+"""Rank of sources with measurements of machines (nvidia-smi), whose steps are a clock."""
 _NEVER = -1
 """Rank of metrics with another axis, which represent the run only if there is nothing else."""
 
@@ -49,6 +51,8 @@ class StepGroups(Struct, frozen=True, eq=False):
         np.maximum.at(points, self.metric, lengths)
         for least in (_SEVERAL, 1):
             metrics = np.bincount(self.group[points >= least], minlength=len(self.ranks))
+            if metrics[self.ranks != _MEASURED].any():
+                metrics[self.ranks == _MEASURED] = 0
             if metrics.any():
                 break
         eligible = (metrics > 0) & (metrics * _MINOR >= metrics.max())

@@ -23,6 +23,8 @@ import orjson
 from tuimon.model.points import Floats
 from tuimon.text import decoded
 
+MISSING = frozenset({b"", b"NA", b"N/A", b"null", b"None", b"-", b"True", b"False"})
+"""Cells without a number that are not text."""
 Mask = npt.NDArray[np.bool_]
 _OF_NUMBERS = b"0123456789+-.eE, "
 _OF_FLOATS = _OF_NUMBERS.replace(b",", b"") + b"naifNAIF"
@@ -60,6 +62,19 @@ def read_cells(lines: list[bytes], separator: bytes, columns: int) -> tuple[Floa
     for column in range(columns):
         values[:, column], present[:, column] = _column(cells[column::columns])
     return values + 0.0, present  # turn -0.0 into 0.0, as in the other branch
+
+
+def text_cells(lines: list[bytes], separator: bytes, present: Mask) -> list[tuple[int, int, bytes]]:
+    """Return (row, column, cell) of the cells that hold text: absent in `present`, and not MISSING."""
+    flat = separator.join(lines).translate(None, _OF_NUMBERS + separator)
+    if present.all() or not flat.replace(b"nan", b"").replace(b"NaN", b""):
+        return []
+    texts = []
+    for row in np.flatnonzero(~present.all(axis=1)).tolist():
+        cells = lines[row].split(separator)
+        absent = ((column, cells[column].strip()) for column in np.flatnonzero(~present[row]).tolist())
+        texts += [(row, column, cell) for column, cell in absent if cell not in MISSING]
+    return texts
 
 
 def unquoted(line: bytes, separator: bytes) -> bytes | None:

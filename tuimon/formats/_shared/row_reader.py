@@ -19,6 +19,7 @@ from msgspec import Struct, field
 from tuimon.formats._shared.overall_steps import OverallSteps
 from tuimon.formats._shared.rows import (
     BATCH_KEYS,
+    CLOCK_KEYS,
     COUNTER_KEYS,
     NUMBERS_BESIDE,
     SAMPLE_KEYS,
@@ -27,6 +28,7 @@ from tuimon.formats._shared.rows import (
     TOTAL_KEYS,
     Row,
     flatten,
+    is_clock,
     is_sample,
     is_text,
     number,
@@ -66,6 +68,7 @@ class _Layout(Struct):
 
     steps: list[int]
     times: list[int]
+    clocks: list[int]
     totals: list[int]
     epoch: int | None  # column of the epoch
     ids: npt.NDArray[np.int64]  # (columns,): id of the metric; -1 until it has its first point
@@ -105,12 +108,16 @@ class MissingSteps:
     def __init__(self, step_before: int | None = None) -> None:
         self.last_step = step_before
         self._count = 0  # rows with points
+        self._numbered = 0  # rows with points whose step is their number
         self._without_step = 0
         """Number of rows with points that have the step of the row before them."""
 
     @property
     def remark(self) -> str:
         """Note for the user about these rows; "" if there are none."""
+        if self._numbered:
+            rows = "1 row has its" if self._numbered == 1 else f"{self._numbered} rows have their"
+            return f"no step recognised: {rows} number as step"
         if not self._without_step:
             return ""
         rows = (
@@ -128,6 +135,8 @@ class MissingSteps:
             steps = np.where(latest >= 0, steps[latest], before)
             follows = has_points & ~has_step & ((latest >= 0) | (self.last_step is not None))
             self._without_step += int(follows.sum())
+            if self.last_step is None:
+                self._numbered += int((has_points & (latest < 0)).sum())
         if has_step.any():
             self.last_step = int(steps[-1])
         self._count += int(has_points.sum())
@@ -184,6 +193,8 @@ class RowReader:
         """The key of BATCH_KEYS that is the counter within an epoch, "" for none, None until the first row with an
         epoch."""
         self._epoch_rows = EpochRows()
+        self._clocks: dict[str, bool] = {}
+        """Whether the values of a key of CLOCK_KEYS are times, by the first of them."""
         self._fractions = 0
         """Number of rows whose step has a fraction."""
         self._total: int | None = None
@@ -238,7 +249,8 @@ class RowReader:
             values, present, sample = _mixed(keys, group.values, count)
         if layout.epoch is not None:
             batch.epochs[rows] = values[:, layout.epoch]
-        for column in layout.times:
+        clocks = [column for column in layout.clocks if self._is_clock(keys[column], group.values[column::columns])]
+        for column in (*layout.times, *clocks):
             times = np.array([seconds(v) or np.nan for v in group.values[column::columns]])
             fresh = np.isnan(batch.wall_times[rows]) & ~np.isnan(times) & ~sample
             batch.wall_times[rows[fresh]] = times[fresh]
@@ -269,6 +281,11 @@ class RowReader:
         if len(part[0]):
             batch.parts.append(part)
 
+    def _is_clock(self, key: str, values: list[Any]) -> bool:
+        if key not in self._clocks and (known := [value for value in values if value is not None]):
+            self._clocks[key] = is_clock(known[0])
+        return self._clocks.get(key, False)
+
     def _layout(self, keys: tuple[str, ...]) -> _Layout:
         layout = self._layouts.get(keys)
         if layout is None:
@@ -278,6 +295,7 @@ class RowReader:
             layout = self._layouts[keys] = _Layout(
                 steps=[keys.index(key) for key in (*batch, *STEP_KEYS) if key in keys],
                 times=[keys.index(key) for key in TIME_KEYS if key in keys],
+                clocks=[keys.index(key) for key in CLOCK_KEYS if key in keys],
                 totals=[keys.index(key) for key in TOTAL_KEYS if key in keys],
                 epoch=keys.index("epoch") if "epoch" in keys else None,
                 ids=np.full(len(keys), -1, np.int64),

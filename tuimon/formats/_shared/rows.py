@@ -10,7 +10,9 @@ A row is one call of a logger: {"step": 3, "loss": 0.5, "reward": {"mean": 0.1},
   ("time/total_timesteps").
   A step that begins again with each epoch is counted over all epochs (overall_steps). A row that only names an epoch
   has the step of the row before it, if rows before it have two different steps; the epoch is a metric then.
-- The time is the first of TIME_KEYS that holds a time: seconds, ms, µs or ns since the epoch, or ISO 8601.
+- The time is the first of TIME_KEYS that holds a time: seconds, ms, µs or ns since the epoch, ISO 8601, or a date such
+  as 2026/11/25 or 25.11.2026 with a time of day. Without any of them it is one of CLOCK_KEYS whose first value in the
+  log is such a time.
 - Points are numbers, and strings that are numbers ("0.5", "NaN", "-Infinity": Hugging Face from 5.0, Trackio, SwanLab)
   unless the key denotes a name ("run_id", "version", "date"). Booleans, null, longer lists and other text are not
   points. In JSON lines the elements of a list of at most MAX_ELEMENTS numbers, or objects of numbers, are metrics.
@@ -42,6 +44,9 @@ BATCH_KEYS = ("batch", "batch_idx", "batch_index")
 """Keys of the counter within an epoch in rows without any of STEP_KEYS but the epoch, if the first one is 0: then it is
 not the size of a batch."""
 TIME_KEYS = ("_timestamp", "timestamp", "time", "create_time", "wall_time", "date", "ts")
+CLOCK_KEYS = ("t", "T", "tm", "when", "at", "clock", "unix", "unix_time", "unixtime", "epoch_time", "time_s", "time_ms",
+    "timestamp_ms", "ts_ms", "datetime", "logged_at", "created_at")  # fmt: skip
+"""Keys of the time if their values are times; otherwise metrics, such as a duration."""
 TOTAL_KEYS = ("total_steps", "max_steps")
 WRAPPERS = ("data", "metrics")
 SAMPLE_KEYS = frozenset((
@@ -59,6 +64,10 @@ MAX_ELEMENTS = 16
 """A longer list is data, not metrics of the devices of a machine or of the groups of an optimizer."""
 _MAX_DEPTH = 16
 _NUMBER = re.compile(r"[+-]?(?:(?:\d++(?:\.\d*+)?|\.\d++)(?:e[+-]?\d++)?|nan|inf|infinity)", re.IGNORECASE | re.ASCII)
+_DATE = re.compile(
+    r"(?:(\d{4})[/.](\d\d?)[/.](\d\d?)|(\d\d?)\.(\d\d?)\.(\d{4})),?[ T](\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)", re.ASCII
+)
+_YEAR_2100 = 4102444800.0
 _INTEGER = re.compile(r"(\d{1,18})(?:/(\d{1,18}))?", re.ASCII)
 _NAME = re.compile(
     r"(?:^|[/_.-])(?:id|uid|uuid|name|version|commit|hash|sha|date|host|hostname|ip|node|path|file|tag|type|mode|"
@@ -96,12 +105,28 @@ def seconds(value: Any) -> float | None:
         if not 1e9 < value < 1e20:
             return None
         return float(value) / (1.0 if value < 1e11 else 1e3 if value < 1e14 else 1e6 if value < 1e17 else 1e9)
-    if kind is str and 10 < len(value) <= 40 and value[4:5] == "-":
+    if kind is str and 10 < len(value) <= 40 and (moment := _iso(value)):
         try:
-            return datetime.fromisoformat(value).timestamp()
+            return datetime.fromisoformat(moment).timestamp()
         except (ValueError, OverflowError, OSError):
             return None
     return None
+
+
+def is_clock(value: Any) -> bool:
+    """Return whether the value of one of CLOCK_KEYS is a time, from 2001 to 2100."""
+    time = seconds(value)
+    return time is not None and time < _YEAR_2100
+
+
+def _iso(text: str) -> str:
+    """Return a date and time of day in ISO 8601; "" for other text. 11/25/2026 is ambiguous and not read."""
+    if text[4:5] == "-":
+        return text
+    if match := _DATE.fullmatch(text):
+        year, month, day = match.group(1, 2, 3) if match[1] else match.group(6, 5, 4)
+        return f"{year}-{month:0>2}-{day:0>2}T{match[7]}"
+    return ""
 
 
 def is_sample(key: str, value: Any) -> bool:

@@ -50,11 +50,11 @@ def mentions_training(name: str, head: bytes) -> bool:
 
 
 def is_text(head: bytes) -> bool:
-    """Return True for UTF-8 (cut anywhere) with at least one ended line and few control bytes. The header of a table
-    is excluded: the table format recognises the file once it has grown."""
+    """Return True for UTF-8 or Latin-1 (cut anywhere) with at least one ended line and few control bytes. The header of
+    a table is excluded: the table format recognises the file once it has grown."""
     if not head or b"\0" in head or len(_CONTROL.findall(head)) * 50 > len(head):
         return False
-    if head.decode("utf-8", "replace").count("\ufffd") * 20 > len(head):
+    if head.decode("utf-8", "replace").count("\ufffd") * 5 > len(head):
         return False
     first, ended, _ = head.lstrip().replace(b"\r", b"\n").partition(b"\n")
     return bool(ended) and _TABLE.fullmatch(first) is None

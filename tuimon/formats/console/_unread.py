@@ -25,10 +25,12 @@ _FIRST = (
     r"([kKMB](?![A-Za-z]))?"
 )
 _RATE = r"[A-Za-z]{1,12}(?:/[A-Za-z]{1,12}){1,2}"
-_UNIT = r"(?:%|[kMGT]i?B|TFLOPS|[mu]?s|min|h|W)"
+_UNIT = r"(?:%|[kMGT]i?B|TFLOPS|[muµμ]?s|min|h|W)"
 _UNIT_END = r"(?![\w:])(?!/(?!\s?\d))"
+_LETTERS = "\u00c0-\u024f\u0370-\u058f\u3040-\u9fff\uac00-\ud7af"
+"""Letters of names that are not ASCII."""
 _NAMED = re.compile(
-    r"(?<![\w./@%:=+-])([|‖]{0,2}[A-Za-z_][\w./@-]{0,40}(?:\(%\))?[|‖]{0,2})\s{0,2}(?:[=:]\s{0,8}|\s{1,8})"
+    rf"(?<![\w./@%:=+{_LETTERS}-])([|‖]{{0,2}}[A-Za-z_{_LETTERS}][\w./@{_LETTERS}-]{{0,40}}(?:\(%\))?[|‖]{{0,2}})\s{{0,2}}(?:[=:]\s{{0,8}}|\s{{1,8}})"
     rf"{_FIRST}(?:\s?(?:{_UNIT}|{_RATE}(?!\s{{1,8}}[+-]?\d)){_UNIT_END})?"
     r"(?:\s?/\s?\d{1,12}(?:\.\d{1,9})?\s?(?:[kMGT](?:i?B)?)?)?(?![\w:/-]|[.,]\d)",
     re.ASCII | re.IGNORECASE,

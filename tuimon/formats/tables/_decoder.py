@@ -4,6 +4,9 @@
   rows may share a step, each with other cells (Lightning).
 - A row without a step has the step of the row before it, and in a table without any step its number among the rows
   with points. A fraction (an epoch of 0.5) is not a step; from there on that column is a metric.
+- Without a named step column, the first column is the step if it holds integers that rise evenly in the first
+  ROWS_DECIDING rows, and the vocabulary does not know it as a metric.
+- A row of units in brackets below the header gives the units of the metrics.
 - The header repeated is skipped, as some writers repeat it for every append; a new segment begins if the steps then go
   back. A header that only shares names with the first means that another writer continues: a new segment.
 - A row with more or fewer cells than the header is damage. The last line is not read before its newline, because its
@@ -16,25 +19,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
 from tuimon.errors import FormatError
 from tuimon.formats import RestartableDecoder
-from tuimon.formats._shared.cells import unquoted
+from tuimon.formats._shared.cells import read_cells, unquoted
 from tuimon.formats._shared.json import BOM, parse
 from tuimon.formats._shared.lines import LineSplitter
 from tuimon.formats._shared.overall_steps import OverallSteps
 from tuimon.formats._shared.row_reader import UNKNOWN_STEP, Names, with_step
 from tuimon.formats._shared.rows import seconds
 from tuimon.formats._shared.step_unit import StepUnit
-from tuimon.formats.tables._header import Header, read_header
+from tuimon.formats.tables._header import Header, read_header, units_of
 from tuimon.formats.tables._row_memory import RowMemory, row_hashes
-from tuimon.formats.tables._rows import Batch, Rows
-from tuimon.model.points import Damage, Fact, Item, Points, SegmentStart
+from tuimon.formats.tables._rows import EPISODES, Batch, Rows
+from tuimon.model.points import Damage, Fact, Item, Points, SegmentStart, Topic
+from tuimon.vocabulary import classify
 
+ROWS_DECIDING = 5
+"""Number of rows that decide whether a first column that rises evenly is the step."""
+_FEWEST_DECIDING = 3
+"""Number of rows of a short table that decide it."""
 _WHOLE_WORDS = (b"", b"nan", b"inf", b"-inf")
 """Cells that are shorter than others without being cut, in lower case."""
 
@@ -45,11 +54,18 @@ class TableDecoder(RestartableDecoder):
     def __init__(self) -> None:
         self._names = Names()
         self._memory = RowMemory()
+        self._guesses: dict[str, bool] = {}
+        """Whether a first column is the step, by its name, where fewer rows than ROWS_DECIDING have decided it."""
+        self._guessed_wrong = False
         self.restart()
 
     def restart(self) -> None:
         self._lines = LineSplitter()
         self._table: Rows | None = None
+        self._undecided: list[bytes] | None = None
+        """The first rows, while they are too few to decide whether the first column is the step."""
+        self._guess_from: list[bytes] | None = None
+        """The first rows, after a flush has decided it by too few of them."""
         self._unit = StepUnit()
         self._start_time = math.nan
         self._last_row = b""
@@ -72,15 +88,21 @@ class TableDecoder(RestartableDecoder):
             if isinstance(part, Damage):
                 self._emit(part, items)
                 continue
-            for item in self._read(*part):
-                if isinstance(item, Batch):
-                    self._emit_points(*item, items)
-                else:
-                    self._emit(item, items)
+            self._emit_all(self._read(*part), items)
+
+    def _emit_all(self, parts: Iterable[Batch | Damage | SegmentStart | Fact], items: list[Item]) -> None:
+        for item in parts:
+            if isinstance(item, Batch):
+                self._emit_points(*item, items)
+            else:
+                self._emit(item, items)
 
     def flush(self) -> list[Item]:
         items: list[Item] = []
         self._read_lines(self._lines.last_line(), items)
+        if self._undecided:
+            self._guess_from = self._undecided
+            self._emit_all(self._decide_step(), items)
         for damage in self._lines.hole_at_end():
             self._emit(damage, items)
         return items + self._release()
@@ -106,7 +128,11 @@ class TableDecoder(RestartableDecoder):
 
     @property
     def remark(self) -> str:
-        return self._table.missing_steps.remark if self._table is not None else ""
+        return self._table.remark if self._table is not None else ""
+
+    @property
+    def must_reread(self) -> bool:
+        return self._guessed_wrong
 
     def skip_ahead(self) -> bool:
         """Prepare for whole lines from further down: rows before the next step get UNKNOWN_STEP. Returns False if no
@@ -116,7 +142,7 @@ class TableDecoder(RestartableDecoder):
             self._first_epoch = self._table.overall_steps.first_epoch
             self._table.overall_steps = OverallSteps()
         self._lines = LineSplitter()
-        return self._table is not None
+        return self._table is not None and self._undecided is None
 
     def read_tail(self, data: bytes) -> list[Item]:
         """Return the points of the last rows after `skip_ahead`; none whose steps depend on the rows before."""
@@ -145,7 +171,7 @@ class TableDecoder(RestartableDecoder):
     def _read(self, offset: int, lines: list[bytes]) -> Iterator[Batch | Damage | SegmentStart | Fact]:
         plain = self._table.plain(lines) if self._table is not None else None
         if plain is not None:
-            yield from self._batch(plain)
+            yield from self._rows(plain)
             return
         rows: list[bytes] = []
         for line in lines:
@@ -157,21 +183,55 @@ class TableDecoder(RestartableDecoder):
                 other = self._read_other(row, offset, len(line) + 1)
                 row = other if isinstance(other, bytes) else b""
                 if isinstance(other, Header | Damage):
-                    yield from self._batch(rows)
+                    yield from self._rows(rows)
                     rows = []
-                if isinstance(other, Damage):
+                if isinstance(other, Damage | Fact):
                     yield other
                 elif isinstance(other, Header):
                     if self._table is not None and other.names == self._table.header.names:
                         self._repeated = True
                     else:
                         if self._table is not None:
+                            yield from self._decide_step()
                             yield SegmentStart(None, purge=False)
                         self._table = Rows(other, self._names, self._start_time, self._unit)
+                        self._undecided = [] if may_be_step(other) else None
             if row:
                 rows.append(row)
             offset += len(line) + 1
+        yield from self._rows(rows)
+
+    def _rows(self, rows: list[bytes]) -> Iterator[Batch | SegmentStart | Fact]:
+        """Read the next rows, or keep them while they are too few to decide which column is the step."""
+        if self._undecided is None:
+            if self._guess_from is not None and self._table is not None and rows:
+                self._guess_from = [*self._guess_from, *rows]
+                self._check_guess(self._table.header, self._guess_from)
+            yield from self._batch(rows)
+            return
+        self._undecided += rows
+        if len(self._undecided) >= ROWS_DECIDING:
+            yield from self._decide_step()
+
+    def _decide_step(self) -> Iterator[Batch | SegmentStart | Fact]:
+        """Decide by the rows that were kept whether the first column is the step, and read them."""
+        rows, self._undecided = self._undecided, None
+        if self._table is None or rows is None:
+            return
+        header = self._table.header
+        self._check_guess(header, rows)
+        if is_step(header, rows[:ROWS_DECIDING]):
+            self._table = Rows(replace(header, steps=(0,)), self._names, self._start_time, self._unit)
         yield from self._batch(rows)
+
+    def _check_guess(self, header: Header, rows: list[bytes]) -> None:
+        """Note what the first rows say about the first column, and whether fewer of them have said otherwise."""
+        name, known = header.names[0], is_step(header, rows[:ROWS_DECIDING])
+        self._guessed_wrong |= self._guesses.get(name, known) != known
+        if len(rows) < ROWS_DECIDING:
+            self._guesses[name] = known
+        else:
+            self._guess_from = None
 
     def _batch(self, rows: list[bytes]) -> Iterator[Batch | SegmentStart | Fact]:
         if self._table is None or not rows:
@@ -188,8 +248,8 @@ class TableDecoder(RestartableDecoder):
             yield batch
         yield from self._unit.take()
 
-    def _read_other(self, line: bytes, offset: int, length: int) -> bytes | Header | Damage | None:
-        """Read a line that is not a plain row; return a row without its quotes, a header, damage, or None."""
+    def _read_other(self, line: bytes, offset: int, length: int) -> bytes | Header | Damage | Fact | None:
+        """Read a line that is not a plain row; return a row without its quotes, a header, units, damage, or None."""
         if self._first:
             self._first, line = False, line.removeprefix(BOM)
         if not line.strip():
@@ -198,6 +258,8 @@ class TableDecoder(RestartableDecoder):
             self._start_time = _start_time(line)
             return None
         table = self._table
+        if table is not None and line[:1] in (b"[", b"(") and (units := units_of(table.header, line)) is not None:
+            return Fact(Topic.UNITS, units) if units else None
         header = read_header(line)
         if header is not None and (table is None or table.is_like(header)):
             return header
@@ -210,6 +272,27 @@ class TableDecoder(RestartableDecoder):
         if cells != len(table.header.names):
             return Damage(offset, length, f"row with {cells} cells instead of {len(table.header.names)}")
         return row
+
+
+def may_be_step(header: Header) -> bool:
+    """Return whether the first column may be the step although its name is not that of a step."""
+    if any(header.names[column] for column in header.steps) or 0 in header.times or not header.names[0]:
+        return False
+    if header.names[:3] == EPISODES:
+        return False
+    return len(header.names) > 1 and header.numeric[0] and classify(header.names[0]).concept == "other"
+
+
+def is_step(header: Header, rows: list[bytes]) -> bool:
+    """Return whether the first column of these rows holds integers that rise evenly. No row has quotes."""
+    if len(rows) < _FEWEST_DECIDING:
+        return False
+    values, present = read_cells(rows, header.separator, len(header.names))
+    first = values[:, 0]
+    strides = np.diff(first)
+    return bool(
+        present[:, 0].all() and (first == np.floor(first)).all() and (strides == strides[0]).all() and strides[0] > 0
+    )
 
 
 def _start_time(line: bytes) -> float:

@@ -6,7 +6,9 @@ blanks around them (Ultralytics 8.0 to 8.2 pads them); the second column of a na
 
 - Step columns are those in STEP_NAMES, in that order, in any case; pandas' unnamed index comes last. The column in use
   is not a metric itself, unless its name has a "/" ("time/total_timesteps").
-- Time columns are those in TIME_NAMES.
+  A first column whose name is not listed is the step if it rises evenly; see _decoder.
+- Time columns are those in TIME_NAMES, then those in CLOCK_KEYS whose first cell is a time. In a table without the
+  former, a column that holds a date in the first row is one, too.
 - A column whose name says that it holds names or versions ("trial_id", "date") is not a metric, whatever its cells.
 """
 
@@ -17,9 +19,11 @@ import re
 
 from msgspec import Struct
 
-from tuimon.formats._shared.rows import STEP_KEYS, TIME_KEYS, number
+from tuimon.formats._shared.rows import CLOCK_KEYS, STEP_KEYS, TIME_KEYS
 from tuimon.text import decoded
 
+_INDEX = "unnamed: 0"
+"""Name that pandas gives to its index when it writes a table that it has read with it."""
 SEPARATORS = (",", ";", "\t", "|")
 STEP_NAMES = (
     *("global_episode", "global_epoch", "global_iteration", "global_round"),
@@ -28,9 +32,42 @@ STEP_NAMES = (
     *("total/steps", "total/timesteps", "misc/total_timesteps", "timestepssofar", "nupdates", "misc/nupdates"),
     *("timestep", "env_step", "env_steps", "update", "updates", "train_step", "epoch", "epochs", "round", "episode"),
     *("total/epochs", "total/episodes"),
-    *("episodes", "generation", ""),
+    *("episodes", "generation"),
+    *(
+        "schritt",
+        "schritte",
+        "étape",
+        "pas",
+        "paso",
+        "passo",
+        "шаг",
+        "步",
+        "步数",
+        "ステップ",
+        "イテレーション",
+        "스텝",
+    ),
+    *(
+        "iteración",
+        "iteração",
+        "итерация",
+        "迭代",
+        "epoche",
+        "époque",
+        "época",
+        "эпоха",
+        "轮",
+        "轮次",
+        "エポック",
+        "에폭",
+    ),
+    "",
 )
 TIME_NAMES = (*TIME_KEYS, "wall time", "walltime", "datetime")
+_IDENTIFIER = re.compile(
+    r"(?:^|[/_.-])(?:id|uid|uuid|name|version|commit|hash|sha|date|hostname|ip|path|file|tag)$", re.IGNORECASE
+)
+_UNIT = re.compile(r"\[([^\[\]]{0,20})\]|\(([^()]{0,20})\)")
 _NUMBER = re.compile(r"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:e[+-]?\d++)?", re.IGNORECASE)
 
 
@@ -44,6 +81,8 @@ class Header(Struct, frozen=True):
     steps: tuple[int, ...]
     """Step columns, best first; includes an unnamed first column only if there is no other."""
     times: tuple[int, ...]
+    clocks: tuple[int, ...]
+    """Columns in CLOCK_KEYS."""
     numeric: tuple[bool, ...]
     """For each column, whether its numbers may be points."""
 
@@ -63,6 +102,8 @@ def read_header(line: bytes) -> Header | None:
         return None
     if names[0] and not _is_name(names[0]):
         return None
+    if names[0].lower() == _INDEX:
+        names[0] = ""
     lower = [name.lower() for name in names]
     steps = [lower.index(name) for name in STEP_NAMES if name in lower]
     if steps and not names[steps[-1]] and (len(steps) > 1 or names[0]):
@@ -73,8 +114,20 @@ def read_header(line: bytes) -> Header | None:
         names=_unique(names),
         steps=tuple(steps),
         times=tuple(lower.index(name) for name in TIME_NAMES if name in lower),
-        numeric=tuple(number("1", name) is not None and (bool(name) or not ended) for name in names),
+        clocks=tuple(lower.index(name) for name in CLOCK_KEYS if name in lower),
+        numeric=tuple(not _IDENTIFIER.search(name) and (bool(name) or (0 in steps and not ended)) for name in names),
     )
+
+
+def units_of(header: Header, line: bytes) -> dict[str, dict[str, str]] | None:
+    """Return the value of a fact about units from a line of units in brackets, as "[-],[nats],[ms]"; None for any other
+    line."""
+    cells = [cell.strip() for cell in decoded(line).strip("\r\0").split(header.separator.decode())]
+    units = [match[1] or match[2] for cell in cells if (match := _UNIT.fullmatch(cell))]
+    if not len(units) == len(cells) == len(header.names):
+        return None
+    metrics = {*range(len(cells))} - {*header.steps, *header.times}
+    return {header.names[i]: {"unit": units[i]} for i in sorted(metrics) if units[i].strip("-1 ") and header.numeric[i]}
 
 
 def _is_name(text: str) -> bool:

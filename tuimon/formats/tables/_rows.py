@@ -7,13 +7,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tuimon.formats._shared.cells import Mask, read_cells
+from tuimon.formats._shared.cells import Mask, read_cells, text_cells
 from tuimon.formats._shared.overall_steps import OverallSteps
 from tuimon.formats._shared.row_reader import EpochRows, MissingSteps, Names
-from tuimon.formats._shared.rows import BATCH_KEYS, COUNTER_KEYS, seconds
+from tuimon.formats._shared.rows import BATCH_KEYS, COUNTER_KEYS, is_clock, seconds
 from tuimon.formats._shared.step_unit import StepUnit
 from tuimon.formats.tables._header import Header
 from tuimon.model.points import Floats, Points, Steps
+from tuimon.text import decoded
 
 _EXACT = 2.0**53
 """Integers below it are exact as float64."""
@@ -25,6 +26,12 @@ _COUNTERS = COUNTER_KEYS | {"steps", "iterations", "it", "train_step"}
 """Step columns, in lower case, that some writers count anew in each epoch."""
 _EPOCHS = frozenset({"epoch", "epochs", "global_epoch", "total/epochs"})
 """Step columns, in lower case, that count epochs."""
+EPISODES = ("r", "l", "t")
+"""First columns of Stable-Baselines3's monitor.csv, whose rows are episodes."""
+_NAMED = 3
+"""Number of columns that a remark names; further ones are counted."""
+_SHOWN = 40
+"""Bytes of a cell that a remark quotes."""
 _BLOCK = 32
 """Minimum number of lines for which checking them together is faster."""
 
@@ -44,6 +51,17 @@ class Rows:
         self.header = header
         self._names = names
         self._ids = np.full(len(header.names), -1, np.int64)
+        self._times = list(header.times)
+        self._date: int | None = None
+        """Column that is the time because of the date in its first row; its numbers are points."""
+        self._is_first = True
+        """Whether the first row is still to be read."""
+        self._clocks = list(header.clocks)
+        """Columns in CLOCK_KEYS without a cell so far."""
+        self._texts: dict[int, tuple[int, bytes]] = {}
+        """Number of cells with text by column, and the first of them."""
+        self._with_numbers = np.zeros(len(header.names), np.bool_)
+        """Whether a column has had a number."""
         self._no_points = np.flatnonzero(~np.array(header.numeric))
         self._step_columns = list(header.steps)
         self._separators = len(header.names) - 1
@@ -105,8 +123,14 @@ class Rows:
     def points(self, rows: list[bytes]) -> Batch | None:
         """Convert the next rows; return None if they hold no points."""
         values, present = read_cells(rows, self.header.separator, len(self.header.names))
+        texts = text_cells(rows, self.header.separator, present)
+        self._find_times(values, present, texts)
+        self._with_numbers |= present.any(axis=0)
+        for _, place, cell in texts:
+            known, first = self._texts.get(place, (0, cell))
+            self._texts[place] = known + 1, first
         present[:, self._no_points] = False
-        wall_times = self._times(rows, values, present)
+        wall_times = self._wall_times(rows, values, present)
         steps, has_step = self._steps(values, present)
         steps = self.missing_steps.fill(steps, has_step, np.asarray(present.any(axis=1)))
         counts = present.sum(axis=0)
@@ -125,12 +149,51 @@ class Rows:
         points = Points(self._names.names, metric, steps[row], values[row, column], wall_times[row])
         return Batch(points, np.flatnonzero(np.diff(row, prepend=-1)))
 
-    def _times(self, rows: list[bytes], values: Floats, present: Mask) -> Floats:
+    @property
+    def remark(self) -> str:
+        """Note for the user about cells that are not numbers, and rows without a step; "" without one."""
+        columns = range(len(self.header.names))
+        mixed = [
+            f"{count} cell{'s'[: count > 1]} of {self.header.names[column]} "
+            f"{'are not numbers' if count > 1 else 'is not a number'}: {decoded(first[:_SHOWN])}"
+            for column, (count, first) in sorted(self._texts.items())
+            if self._with_numbers[column] and self.header.numeric[column] and column not in self._times
+        ]
+        unread = [
+            self.header.names[column]
+            for column in columns
+            if column not in self._times
+            and (column in self._texts or self._with_numbers[column])
+            and not (self._with_numbers[column] and self.header.numeric[column])
+            and self.header.names[column]
+        ]
+        named = ", ".join(unread[:_NAMED]) + (f" and {len(unread) - _NAMED} more" if len(unread) > _NAMED else "")
+        not_drawn = [f"text column{'s'[: len(unread) > 1]} not drawn: {named}"] if unread else []
+        return "; ".join([*mixed[:_NAMED], *not_drawn, *filter(None, [self._step_remark])])
+
+    @property
+    def _step_remark(self) -> str:
+        return "" if self.header.names[:3] == EPISODES else self.missing_steps.remark
+
+    def _find_times(self, values: Floats, present: Mask, texts: list[tuple[int, int, bytes]]) -> None:
+        """Decide which columns are times besides those with the name of a time: by their first cells."""
+        for column in list(self._clocks):
+            if (known := np.flatnonzero(present[:, column])).size:
+                self._clocks.remove(column)
+                if is_clock(float(values[known[0], column])):
+                    self._times.append(column)
+        if self._is_first and not self.header.times:
+            dates = [column for row, column, cell in texts if row == 0 and seconds(decoded(cell)) is not None]
+            self._times += dates[:1]
+            self._date = dates[0] if dates else None
+        self._is_first = False
+
+    def _wall_times(self, rows: list[bytes], values: Floats, present: Mask) -> Floats:
         """Return the wall time of each row (NaN if unknown), and clear the cells it came from in `present`."""
         wall_times = np.full(len(rows), np.nan)
-        for column in self.header.times:
-            numbers = np.where(present[:, column], values[:, column], np.nan)
-            times = _seconds(numbers)
+        for column in self._times:
+            is_number = present[:, column] & (column != self._date)
+            times = _seconds(np.where(is_number, values[:, column], np.nan))
             for index in np.flatnonzero(~present[:, column]).tolist():
                 text = rows[index].split(self.header.separator)[column]
                 times[index] = seconds(text.decode("utf-8", "replace").strip()) or np.nan

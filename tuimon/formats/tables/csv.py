@@ -10,9 +10,9 @@
     pandas, W&B and TensorBoard downloads, own scripts
 
 Most .csv files hold something else. A table of metrics has a step column and at least as many columns of numbers as of
-text, or columns of numbers only, one of them known to the vocabulary; never prompts or long text. A .log or .txt must
-begin with a header that has a step column, followed by a row of numbers only, or with one that has a known metric,
-followed by three rows of numbers only.
+text, or one known to the vocabulary and either columns of numbers only or a first column that rises evenly; never
+prompts or long text. A .log or .txt must begin with a header that has a step column, followed by a row of numbers only,
+or with one that has a known metric, followed by three rows of numbers only.
 
 Sources: the writers of these projects, and files that they wrote.
 """
@@ -23,19 +23,17 @@ import re
 from itertools import zip_longest
 
 from tuimon.formats import Format
-from tuimon.formats._shared.cells import read_cells, unquoted
+from tuimon.formats._shared.cells import MISSING, read_cells, unquoted
 from tuimon.formats._shared.json import BOM
 from tuimon.formats._shared.rows import LONG_TEXT, SAMPLE_KEYS
-from tuimon.formats.tables._decoder import TableDecoder
-from tuimon.formats.tables._header import Header, read_header
+from tuimon.formats.tables._decoder import ROWS_DECIDING, TableDecoder, is_step, may_be_step
+from tuimon.formats.tables._header import Header, read_header, units_of
+from tuimon.formats.tables._rows import EPISODES
 from tuimon.model.points import Item
 from tuimon.vocabulary import classify
 
 _BY_NAME = (".csv", ".tsv")
 _OTHER_NAMES = (".log", ".txt")
-_MISSING = frozenset({b"", b"NA", b"N/A", b"null", b"None", b"-", b"True", b"False"})
-"""Cells that do not make their column one of text."""
-_EPISODES = ("r", "l", "t")
 _LONGEST_NAME = 120
 _LOG_NAME = re.compile(r"[A-Za-z_][\w./:@%()+-]*", re.ASCII)
 _ROWS_EXAMINED = 20
@@ -54,9 +52,10 @@ def matches(name: str, head: bytes) -> bool:
     header = read_header(lines[0])
     if header is None or not all(len(key) <= _LONGEST_NAME and key not in SAMPLE_KEYS for key in header.names):
         return False
-    if header.names[:3] == _EPISODES:
+    if header.names[:3] == EPISODES:
         return True
-    rows = _rows(header, lines[1 : 1 + _ROWS_EXAMINED])
+    first = 2 if len(lines) > 1 and units_of(header, lines[1]) is not None else 1
+    rows = _rows(header, lines[first : first + _ROWS_EXAMINED])
     if rows is None:
         return False
     if not by_name:
@@ -124,7 +123,7 @@ def _kinds(rows: list[list[bytes]]) -> tuple[list[bool], list[bool]]:
     """Return (columns that hold a number, columns that hold text), as one bool for each column."""
     numbers, texts = [], []
     for column in zip_longest(*rows):
-        cells = [cell for cell in column if cell not in _MISSING]
+        cells = [cell for cell in column if cell not in MISSING]
         present: list[bool] = read_cells(cells, b"\n", 1)[1].ravel().tolist() if cells else []
         numbers.append(any(present))
         texts.append(not all(present))
@@ -143,7 +142,14 @@ def _holds_metrics(header: Header, rows: list[list[bytes]]) -> bool:
     texts = [text for i, text in enumerate(texts) if header.numeric[i] and i not in times]
     if _has_step(header):
         return any(numbers[column] for column in header.steps) and sum(numbers) >= max(2, sum(texts))
-    return _has_metric(header) and sum(numbers) > 1 and not any(texts)
+    may_have_texts = _rises(header, rows) and sum(numbers) >= max(2, sum(texts))
+    return _has_metric(header) and sum(numbers) > 1 and (may_have_texts or not any(texts))
+
+
+def _rises(header: Header, rows: list[list[bytes]]) -> bool:
+    """Return whether the first column is the step because it rises evenly."""
+    lines = [header.separator.join(row) for row in rows]
+    return may_be_step(header) and is_step(header, lines[:ROWS_DECIDING])
 
 
 def _has_metric(header: Header) -> bool:

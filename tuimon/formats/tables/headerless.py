@@ -90,12 +90,12 @@ def _columns(beginning: bytes) -> Header:
         value = "" if count == 2 else "column {}"
         names = tuple("step" if column == step else value.format(column + 1) for column in range(count))
         separator = next(mark for mark in (b",", b";", b"\t", b" ") if mark in beginning.strip())
-        return Header(b"\xff", separator, names, (step,), (), (True,) * count)
+        return Header(b"\xff", separator, names, (step,), (), (), (True,) * count)
     match = _SEPARATOR.match(beginning)
     separator = (match[1] or match[2]) if match else b","
     if match is None and _VALUE.fullmatch(beginning.partition(b"\n")[0]):
-        return Header(b"\xff", separator, ("",), (), (), (True,))
-    return Header(b"\xff", separator, ("step", ""), (0,), (), (True, True))
+        return Header(b"\xff", separator, ("",), (), (), (), (True,))
+    return Header(b"\xff", separator, ("step", ""), (0,), (), (), (True, True))
 
 
 def metric_name(path: str) -> str:

@@ -81,7 +81,7 @@ _RATE = re.compile(
 _LIST_OF_ONE = re.compile(rf"(?<=[=:])(\s?)\[({NUMBER})\]", re.IGNORECASE | re.ASCII)
 _AFTER_NUMBER = re.compile(
     r"(?:\s?/\s?(\d{1,12}(?:\.\d{1,9})?)(?=\s?[kMGT]i?B))?"
-    rf"(?-i:([kKMB])(?![A-Za-z]))?(?:\s?({_SPEED}|%|[mu]?s|sec|min|h|(?-i:[kMGT]i?B)|W|TFLOPS)(?![\w/]))?",
+    rf"(?-i:([kKMB])(?![A-Za-z]))?(?:\s?({_SPEED}|[mu]?s/[a-z]{{2,12}}|%|[mu]?s|sec|min|h|(?-i:[kMGT]i?B)|W|TFLOPS)(?![\w/]))?",
     re.IGNORECASE | re.ASCII,
 )
 """What is printed directly after a number: the whole of which it is a part, k, K, M or B, and a unit."""

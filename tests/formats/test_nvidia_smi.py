@@ -1,0 +1,78 @@
+"""Logs of nvidia-smi: points, the names of nodes, and their place beside a run."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from support.json_points import damage, facts, feed, rows
+
+from tuimon.analysis.system_metrics import system_metrics
+from tuimon.formats import recognise
+from tuimon.formats.nvidia_smi import FORMAT, NvidiaSmiDecoder, node_of
+from tuimon.model.views import Size, Symbols, TextView
+from tuimon.monitor.local import open_run
+from tuimon.panels import all_panels
+
+LOG = (Path(__file__).parent.parent / "data/nvidia_smi/gpu.csv").read_text()
+NO_UNITS = re.sub(r" (?:%|MiB|W)(?=[,\n])", "", re.sub(r" \[[^\]]*\]", "", LOG))
+METRICS = "".join(f'{{"step": {step}, "loss": {9 - step}}}\n' for step in range(8))
+
+
+@pytest.mark.parametrize(("text", "units"), [(LOG, True), (NO_UNITS, False)])
+@pytest.mark.parametrize("name", ["gpu.csv", "gpu.log", "gpu.txt"])
+def test_points_of_rows(text: str, units: bool, name: str) -> None:
+    assert recognise(name, text.encode()[:4096]) is FORMAT
+    items = feed(NvidiaSmiDecoder(), text.encode())
+    begin = datetime(2026, 11, 25, 20, 50, 0, 18000).timestamp()
+    names = [f"system/gpu.0.{what}" for what in ("utilization.gpu", "memory.used", "power.draw", "temperature.gpu")]
+    values = ["94.0", "61259.0", "650.5", "60.0"]
+    percent = ("system/gpu.0.memory.used_percent", 0, repr(100 * 61259.0 / 81559.0), repr(begin))
+    expected = [(name, 0, value, repr(begin)) for name, value in zip(names, values, strict=True)]
+    assert rows(items)[:5] == [*expected, percent]
+    assert rows(items)[5][1] == 100
+    assert damage(items) == []
+    known = {name: fact for value in facts(items, "units") for name, fact in value.items()}
+    wanted = {"unit": "MiB", "whole": 81559.0}
+    assert known.get("system/gpu.1.memory.used") == (wanted if units else None)
+
+
+def test_odd_rows() -> None:
+    text = "timestamp, index, power.draw [W]\n2026/11/25 20:50:00, 0, [N/A]\n2026/11/25 20:50:05, 0, 5 W\n"
+    items = feed(NvidiaSmiDecoder(), (text + text + "Unable to determine the device handle\n").encode())
+    assert [row[:3] for row in rows(items)] == [("system/gpu.0.power.draw", 5000, "5.0")] * 2
+    assert len(damage(items)) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "node"),
+    [
+        ("/r/gpu.csv", ""),
+        ("/r/nvidia-smi.csv", ""),
+        ("/r/gpu_stats.log", ""),
+        ("/r/gpu/node01.csv", "node01"),
+        ("/r/gpu_node01.csv", "node01"),
+        ("/r/node2/gpu.csv", "node2"),
+    ],
+)
+def test_node_of_a_path(path: str, node: str) -> None:
+    assert node_of(path) == node
+
+
+@pytest.mark.parametrize("paths", [["gpu.csv"], ["gpu/node1.csv", "gpu/node2.csv"], ["node1/gpu.csv", "node2/gpu.csv"]])
+def test_an_idle_gpu_beside_a_run_is_named(tmp_path: Path, paths: list[str]) -> None:
+    """The steps of the log are a clock, and not those of the run."""
+    (tmp_path / "metrics.jsonl").write_text(METRICS)
+    for path in paths:
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(LOG if path == paths[0] else LOG.replace(" 0 %", " 96 %"))
+    (run,) = open_run(tmp_path).runs
+    assert run.last_step == 7
+    assert len(system_metrics(run)) == 10 * len(paths)
+    panel = next(panel for panel in all_panels() if panel.id == "system_metrics")
+    view = panel.view(run, Size(100, 12), 0.0, Symbols.BRAILLE)
+    assert isinstance(view, TextView)
+    name = "gpu 1" if paths == ["gpu.csv"] else "node1 gpu 1"
+    assert view.rows[0][0][0] == f"{name} has been idle for 1 m 35 s (since 20:51) while others work"

@@ -1,0 +1,151 @@
+"""Load of the GPUs of a node, written by `nvidia-smi --query-gpu=… --format=csv -l 5`.
+
+    timestamp, index, utilization.gpu [%], memory.used [MiB], memory.total [MiB], power.draw [W], temperature.gpu
+    2026/11/25 20:59:43.718, 0, 94 %, 61259 MiB, 81559 MiB, 666.33 W, 60
+
+Columns may have any order; `nounits` leaves out the units. A file is recognised by the column `timestamp` and one of
+QUANTITIES; without `index` there is one GPU. Each of COLUMNS is the metric system/gpu.<index>.<column>, but
+`memory.total` is the whole of `memory.used`, and `memory.used_percent` is the used part of it. The step of a row is its
+time in ms since the first row. The name of the node, if the name of the file or directory has one, follows the metric:
+"/l:node01".
+
+Source: nvidia-smi --help-query-gpu.
+"""
+
+from __future__ import annotations
+
+import math
+import posixpath
+import re
+from collections.abc import Iterator
+
+from tuimon.formats import Format, StreamDecoder
+from tuimon.formats._shared.cells import read_cells
+from tuimon.formats._shared.json import BOM
+from tuimon.formats._shared.lines import LineSplitter
+from tuimon.formats._shared.rows import seconds
+from tuimon.model.points import Damage, Fact, Item, PointsBuilder, Topic
+from tuimon.text import decoded
+
+QUANTITIES = ("utilization.gpu", "memory.used", "power.draw", "temperature.gpu")
+COLUMNS = (
+    *(*QUANTITIES, "memory.used_percent", "memory.free", "utilization.memory", "power.limit"),
+    *("clocks.sm", "clocks.current.sm", "clocks.gr", "clocks.mem", "temperature.memory", "fan.speed"),
+    *("ecc.errors.corrected.volatile.total", "ecc.errors.uncorrected.volatile.total"),
+)
+"""Columns that are read."""
+_MOST_GPUS = 32
+_COLUMN = re.compile(r"([a-z][\w.]*)(?: \[([^\[\]]{1,10})\])?")
+_NOT_NODE = re.compile(
+    r"(?:nvidia|gpus?|smi|log|logs|stats?|usage|util|metrics?|monitor|query|csv)(?=[-_.]|$)[-_.]?", re.IGNORECASE
+)
+_NODE = re.compile(r"(?:node|host|worker)[-_]?[a-z]*\d\w*|\d{1,3}(?:\.\d{1,3}){3}", re.IGNORECASE)
+
+
+def _columns(line: bytes) -> list[tuple[str, str]] | None:
+    """Return (name, unit) of each column of a header; None for any other line."""
+    matches = [_COLUMN.fullmatch(cell.strip()) for cell in decoded(line).split(",")]
+    columns = [(match[1], match[2] or "") for match in matches if match]
+    names = {name for name, _ in columns}
+    known = len(columns) == len(matches) and "timestamp" in names and not names.isdisjoint(QUANTITIES)
+    return columns if known else None
+
+
+class NvidiaSmiDecoder(StreamDecoder):
+    """A StreamDecoder of rows of one GPU each."""
+
+    def __init__(self) -> None:
+        self._lines = LineSplitter()
+        self._columns: list[tuple[str, str]] | None = None
+        self._begin = math.nan
+        self._points = PointsBuilder()
+        self._units: list[Item] = []
+        """Facts about the units of new metrics, one for each row that has any."""
+
+    def feed(self, data: bytes) -> list[Item]:
+        return self._items(self._lines.feed(data))
+
+    def flush(self) -> list[Item]:
+        return [*self._items(self._lines.last_line()), *self._lines.hole_at_end()]
+
+    def _items(self, parts: Iterator[tuple[int, list[bytes]] | Damage]) -> list[Item]:
+        damage: list[Item] = []
+        for part in parts:
+            if isinstance(part, Damage):
+                damage.append(part)
+                continue
+            offset, lines = part
+            for line in lines:
+                if not self._read(line.removeprefix(BOM).strip(b"\r ")):
+                    damage.append(Damage(offset, len(line) + 1, "not a row of the columns"))
+                offset += len(line) + 1
+        units, self._units = self._units, []
+        return [*units, *self._points.take(), *damage]
+
+    def _read(self, line: bytes) -> bool:
+        """Read a line; return False if it is not a row."""
+        if not line:
+            return True
+        if columns := _columns(line):  # repeated by each start
+            self._columns = columns
+            return True
+        cells = line.split(b",")
+        if self._columns is None or len(cells) != len(self._columns):
+            return False
+        names = [name for name, _ in self._columns]
+        time = seconds(decoded(cells[names.index("timestamp")].strip()))
+        if time is None:
+            return False
+        self._begin = time if math.isnan(self._begin) else self._begin
+        numbers = b",".join(cell.strip().partition(b" ")[0] for cell in cells)
+        values, present = (row[0].tolist() for row in read_cells([numbers], b",", len(cells)))
+        row = {
+            name: (value, unit)
+            for (name, unit), value, known in zip(self._columns, values, present, strict=True)
+            if known and name != "timestamp"
+        }
+        index = int(row.pop("index", (0.0, ""))[0])
+        total = row.pop("memory.total", (0.0, ""))[0]
+        if "memory.used" in row and total > 0:
+            row["memory.used_percent"] = 100 * row["memory.used"][0] / total, "%"
+        units = {}
+        for column, (value, unit) in row.items():
+            if column not in COLUMNS:
+                continue
+            name = f"system/gpu.{index}.{column}"
+            if unit and not self._points.has(name):
+                whole = {"whole": total} if column == "memory.used" and total > 0 else {}
+                units[name] = {"unit": unit, **whole}
+            self._points.add(name, round((time - self._begin) * 1000), value, time)
+        if units:
+            self._units.append(Fact(Topic.UNITS, units))
+        return True
+
+
+def node_of(path: str) -> str:
+    """Return the name of the node in the name of the file, as "node01" in gpu_node01.csv, or in that of its directory;
+    "" without one."""
+    directory, name = posixpath.split(path)
+    own = _NOT_NODE.sub("", name.rpartition(".")[0]).strip("-_.")
+    above = posixpath.basename(directory)
+    return own or (above if _NODE.fullmatch(above) else "")
+
+
+def _with_node(path: str) -> dict[str, str]:
+    node = node_of(path)
+    names = [f"system/gpu.{index}.{column}" for index in range(_MOST_GPUS) for column in COLUMNS] if node else []
+    return {name: f"{name}/l:{node}" for name in names}
+
+
+FORMAT = Format(
+    id="nvidia-smi",
+    title="GPU log of nvidia-smi",
+    writers="nvidia-smi --query-gpu --format=csv",
+    rank=11,  # above console text; its steps never represent a run; see tuimon.store.step_groups
+    matches=lambda name, head: _columns(head.removeprefix(BOM).partition(b"\n")[0].rstrip(b"\r")) is not None,
+    decoder=NvidiaSmiDecoder,
+    wants_name=lambda name: name.lower().endswith((".csv", ".log", ".txt")),
+    source_path=lambda path: path,
+    shown_names=_with_node,
+    describes_run=True,
+)
