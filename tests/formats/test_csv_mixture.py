@@ -89,6 +89,8 @@ def points_of(header: list[str], cells: list[list[str]]) -> list[list[Point]]:
     if not times and cells:
         times = [name for name, cell in zip(header, cells[0], strict=True) if cell.startswith("2026-")][:1]
     step_before: int | None = None
+    others: set[int] = set()
+    """Steps that are not epochs; of two of them on, a row that names only an epoch has the step of the row before."""
     for line in cells:
         row = dict(zip(header, line, strict=True))
         texts = {key: cell.strip(" ").replace("0,5", "0.5") for key, cell in row.items()}
@@ -110,9 +112,12 @@ def points_of(header: list[str], cells: list[list[str]]) -> list[list[Point]]:
                 steps.remove(name)
             elif abs(logged) < 2**53 and step is None:
                 step, counter[0] = int(logged), name in table_rows._COUNTERS
-                if "/" not in name:
+                others |= {step} if name != "epoch" else set()
+                is_same = name == "epoch" and counted and bool(overall.same_epoch(epoch, counter)[0])
+                by_epoch = name == "epoch" and len(others) > 1 and not is_same
+                if "/" not in name and not by_epoch:
                     del points[by_name[name]]
-                if name == "epoch" and counted and overall.same_epoch(epoch, counter)[0]:
+                if is_same or by_epoch:
                     step = None
         if counted and step is not None:
             step = int(overall.convert(np.array([step]), epoch, counter)[0])

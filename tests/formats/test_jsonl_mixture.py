@@ -53,6 +53,8 @@ def one_by_one(given_rows: list[dict[str, Any]]) -> list[Point]:
     count = 0
     texts = TextRows()
     overall = OverallSteps()
+    named: set[int] = set()
+    """Steps that are not epochs; of two of them on, a row that names only an epoch has the step of the row before."""
     for row in map(with_elements, map(flatten, [*texts.read(given_rows), *texts.flush()])):
         samples = {key for key, value in row.items() if key in SAMPLE_KEYS and type(value) in (str, list)}
         to_read = {
@@ -79,7 +81,13 @@ def one_by_one(given_rows: list[dict[str, Any]]) -> list[Point]:
             if step is not None and not (key == "epoch" and type(row[key]) is float):
                 epoch = np.array([number(row.get("epoch"), "epoch")], np.float64)
                 counted = np.array([key in COUNTER_KEYS])
-                if key != "epoch" or not overall.same_epoch(epoch, counted)[0]:
+                is_same = key == "epoch" and bool(overall.same_epoch(epoch, counted)[0])
+                if key == "epoch" and len(named) > 1 and not is_same:
+                    if key in points:
+                        points[key] = points.pop(key)
+                    break
+                named |= {step[0]} if key != "epoch" else set()
+                if not is_same:
                     step_before = int(overall.convert(np.array([step[0]]), epoch, counted)[0])
                 if "/" not in key:
                     points.pop(key, None)
@@ -88,6 +96,11 @@ def one_by_one(given_rows: list[dict[str, Any]]) -> list[Point]:
         result += [(key, position, repr(value), repr(wall_time)) for key, value in points.items()]
         count += bool(points)
     return result
+
+
+def as_parsed(digits: str) -> int | float:
+    """Return an integer as orjson does: as a float if it needs more than 64 bits."""
+    return int(digits) if -(2**63) <= int(digits) < 2**64 else float(digits)
 
 
 class Log:
@@ -111,7 +124,7 @@ class Log:
         text = json.dumps(row, ensure_ascii=False)
         if self.rng.random() < self.odd / 4:  # the same key again
             text = text[:-1] + ", " + text[1:].replace("9", "8")
-        self.rows.append(json.loads(text, parse_int=lambda digits: int(digits) if len(digits) < 30 else float(digits)))
+        self.rows.append(json.loads(text, parse_int=as_parsed))
         return text.encode()
 
     def line(self) -> bytes:

@@ -154,7 +154,7 @@ def test_the_mean_is_rounded_as_in_the_texts_view(tmp_path: Path, capsys: pytest
     _write(tmp_path / "rollouts" / "7.jsonl", *({"input": "q", "output": "a", "score": r, "step": 7} for r in rewards))
     assert main(["samples", str(tmp_path)]) == 0
     mean, _ = mean_and_std(rewards)
-    assert f"mean reward {mean:.4g}\n" in capsys.readouterr().out
+    assert f"mean reward {mean:.4g}, " in capsys.readouterr().out
 
 
 def test_the_worst_are_those_of_training_unless_another_split_is_named(

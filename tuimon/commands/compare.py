@@ -161,8 +161,7 @@ def _file_name(metric: MetricComparison) -> str:
 _EXAMPLES = """\
   tuimon compare outputs/a outputs/b             which run is better by more than noise, which settings differ
   tuimon compare 'outputs/*/training_log.json' --html comparison_report.html
-  tuimon compare runs/ --reaches 0.6             the step at which each run reaches the reward 0.6
-  tuimon compare runs/ --table table.tex         mean, SD and SE of the seeds of each method, for a paper
+  tuimon compare sweep/ --reaches 0.6            the step at which each run reaches the reward 0.6
   tuimon compare sweep/ --metric '*reward*' --pictures plots/
 """
 COMMAND = Command("compare", "compare runs: which is better, and which settings differ", _arguments, _run, _EXAMPLES)

@@ -321,6 +321,7 @@ class RowReader:
     def _points(self, batch: _Batch) -> list[Item]:
         batch.has_step &= ~(batch.by_epoch & self.overall_steps.same_epoch(batch.epochs, batch.counted))
         rows = self._epoch_rows.without_step(batch.steps, batch.has_step, batch.by_epoch)
+        rows = rows[~np.isnan(batch.epochs[rows])]
         if len(rows):
             epoch = self._names.id(f"{self._prefix}epoch")
             batch.parts.append((rows, np.full(len(rows), epoch, np.int64), batch.epochs[rows]))

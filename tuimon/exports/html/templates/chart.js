@@ -3,6 +3,7 @@
 // grid of one unit a column and 1000 of height. What it shows of the page's own text it sets as text, never as markup.
 (() => {
   const SVG = "http://www.w3.org/2000/svg", HEIGHT = 1000, LEFT = 50, TOP = 6, DRAGGED = 5;
+  const KEY_PRESSES = 360; // of an arrow, for the whole width
   const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
   const numbers = (text) => text.split(" ").map(Number);
   function make(parent, name, attributes = {}, text = "") {
@@ -148,7 +149,8 @@
       this.pointermove(event);
     }
     keydown(event) {
-      const at = this.at ?? this.low + this.size / 2, far = event.shiftKey ? 10 : 1, last = this.columns - 1;
+      const at = this.at ?? this.low + this.size / 2, last = this.columns - 1;
+      const far = (event.shiftKey ? 10 : 1) * Math.max(1, Math.round(this.size / KEY_PRESSES));
       const columns = { ArrowLeft: at - far, ArrowRight: at + far, Home: 0, End: last };
       const around = { "+": 0.5, "=": 0.5, "-": 2, 0: Infinity, Escape: Infinity }[event.key];
       if (event.ctrlKey || event.metaKey || event.altKey || (!around && !(event.key in columns))) return;
