@@ -104,6 +104,15 @@ def test_pauses_after_every_other_point():
     assert seconds_with_pauses(result) == pytest.approx(32.0, rel=0.01)
 
 
+@pytest.mark.parametrize(("times", "expected"), [((36.0, 45.0), 45.0), ((36.0, 45.0, 36.0), 39.0)])
+def test_pace_is_that_since_a_sudden_change(times: tuple[float, ...], expected: float) -> None:
+    noise = np.random.default_rng(1).normal(0, 0.5, 30 * len(times) + 150)
+    elapsed = np.concatenate([np.full(150, times[0]), *(np.full(30, seconds) for seconds in times)]) + noise
+    result = cadence(np.arange(len(elapsed) + 1), np.append(0.0, np.cumsum(elapsed)))
+    assert result is not None
+    assert result.seconds_per_step == pytest.approx(expected, abs=0.5), "the mean of the last hundred if there are two"
+
+
 def test_reported_pace_is_that_of_the_eta():
     pace = cadence(*paced(2.0, count=401, pause=60.0, pause_every=20))
     known = replace(KNOWN, step=400, total=8400, cadence=pace, last_wall_time=LAST)

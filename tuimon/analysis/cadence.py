@@ -3,7 +3,7 @@
 The time of a step is that from its first point to the first point of the next step, so that points logged later at the
 same step (an evaluation) are included. Intervals far above the usual one are pauses: evaluations, checkpoints. They are
 separated from the pace; those that recur are included in the expected time left. Intervals across a restart are
-ignored.
+ignored. If the pace has changed suddenly, only the intervals since then count.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from tuimon.analysis.onset import sudden_change
+from tuimon.analysis.shift import shift
 from tuimon.analysis.statistics import median, quantiles
 from tuimon.model.points import Floats, Indices, Steps
 
@@ -97,6 +99,7 @@ def cadence(
     every = _period(pause_steps, first, evaluated)
     plain = rates[~paused]
     recent = plain[-min(max(len(plain) // 2, _RECENT_LEAST), _RECENT) :] if len(plain) else rates
+    recent = recent[_change_in(recent) :]
     blocks = [float(block.mean()) for block in np.array_split(recent, _BLOCKS) if len(block)]
     frequency = (1 / every if every else len(pauses) / float(advance.sum())) if any_pause else 0.0
     lower, upper = quantiles(elapsed[-_RECENT:], 0.25, 0.75)
@@ -124,6 +127,13 @@ def _intervals(steps: Steps, wall_times: Floats, restarts: Indices | None) -> tu
     if restarts is not None and len(restarts):
         usable[np.searchsorted(rows, restarts, "right") - 2] = False
     return begins[usable], advance[usable].astype(np.float64), elapsed[usable]
+
+
+def _change_in(rates: Floats) -> int:
+    """Return the index of the first interval since the pace has changed suddenly; 0 if it has not."""
+    moved = shift(rates)
+    sudden = sudden_change(rates, moved.before, moved.after) if moved is not None and moved.significant else None
+    return sudden.index if sudden is not None else 0
 
 
 def _usual(rates: Floats) -> float:
