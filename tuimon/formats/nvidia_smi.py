@@ -20,7 +20,6 @@ import re
 from collections.abc import Iterator
 
 from tuimon.formats import Format, StreamDecoder
-from tuimon.formats._shared.cells import read_cells
 from tuimon.formats._shared.json import BOM
 from tuimon.formats._shared.lines import LineSplitter
 from tuimon.formats._shared.rows import seconds
@@ -34,6 +33,7 @@ COLUMNS = (
     *("ecc.errors.corrected.volatile.total", "ecc.errors.uncorrected.volatile.total"),
 )
 """Columns that are read."""
+_TIME = b"timestamp"
 _MOST_GPUS = 32
 _COLUMN = re.compile(r"([a-z][\w.]*)(?: \[([^\[\]]{1,10})\])?")
 _NOT_NODE = re.compile(
@@ -51,12 +51,23 @@ def _columns(line: bytes) -> list[tuple[str, str]] | None:
     return columns if known else None
 
 
+def _number(cell: bytes) -> float | None:
+    """Return the number in front of the unit; None for "[N/A]" and other text.
+
+    read_cells() is made for blocks of lines: with it 100,000 rows took 9.4 s instead of 1.8 s."""
+    try:
+        return float(cell.lstrip().partition(b" ")[0])
+    except ValueError:
+        return None
+
+
 class NvidiaSmiDecoder(StreamDecoder):
     """A StreamDecoder of rows of one GPU each."""
 
     def __init__(self) -> None:
         self._lines = LineSplitter()
         self._columns: list[tuple[str, str]] | None = None
+        self._time_column = 0
         self._begin = math.nan
         self._points = PointsBuilder()
         self._units: list[Item] = []
@@ -86,23 +97,21 @@ class NvidiaSmiDecoder(StreamDecoder):
         """Read a line; return False if it is not a row."""
         if not line:
             return True
-        if columns := _columns(line):  # repeated by each start
+        if _TIME in line and (columns := _columns(line)):  # repeated by each start
             self._columns = columns
+            self._time_column = [name for name, _ in columns].index("timestamp")
             return True
         cells = line.split(b",")
         if self._columns is None or len(cells) != len(self._columns):
             return False
-        names = [name for name, _ in self._columns]
-        time = seconds(decoded(cells[names.index("timestamp")].strip()))
+        time = seconds(decoded(cells[self._time_column].strip()))
         if time is None:
             return False
         self._begin = time if math.isnan(self._begin) else self._begin
-        numbers = b",".join(cell.strip().partition(b" ")[0] for cell in cells)
-        values, present = (row[0].tolist() for row in read_cells([numbers], b",", len(cells)))
         row = {
             name: (value, unit)
-            for (name, unit), value, known in zip(self._columns, values, present, strict=True)
-            if known and name != "timestamp"
+            for (name, unit), cell in zip(self._columns, cells, strict=True)
+            if name != "timestamp" and (value := _number(cell)) is not None
         }
         index = int(row.pop("index", (0.0, ""))[0])
         total = row.pop("memory.total", (0.0, ""))[0]
