@@ -58,6 +58,13 @@ def test_the_fastest_of_several_runs_is_compared_with_the_slowest() -> None:
     assert " s of c (-" in said
 
 
+def test_runs_that_are_as_fast_as_the_fastest_are_named() -> None:
+    said = speed_difference(["a", "b", "c"], _runs(_timed(10, 8, 1), _timed(10, 8, 2), _timed(20, 8, 3)))
+    assert said.startswith(("a and b are", "b and a are"))
+    assert "are about equally fast, the fastest of 3 runs: in the median 1" in said
+    assert f" s a step ({said[0]}) instead of 2" in said
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [

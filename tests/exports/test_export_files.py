@@ -25,7 +25,9 @@ from tuimon.exports.files import all_exports
 from tuimon.exports.files._history import history_lines
 from tuimon.exports.files.pictures import base_name, label_with_unit, pictures_across, pictures_of
 from tuimon.exports.pictures import Picture, Series, draw_chart, draw_charts, figure_class, thinned
+from tuimon.model.views import Symbols
 from tuimon.monitor.local import open_run
+from tuimon.panels import overlay_lines
 from tuimon.store import Curve
 
 EXPORTS = DATA / "exports"
@@ -163,7 +165,9 @@ def test_seeds_are_their_mean_in_a_band_and_notes_are_lines_at_their_steps(
             "".join(json.dumps(r) + "\n" for r in rows)
         )
     assert main(["note", str(tmp_path / "runs" / "ppo_seed1"), "lr lowered", "--step", "5"]) == 0
-    (picture,) = pictures_across(open_run(tmp_path / "runs").runs, lambda name: True, seeds=True)
+    runs = open_run(tmp_path / "runs").runs
+    lines = overlay_lines(runs, runs, True, Symbols.BRAILLE)
+    (picture,) = pictures_across(runs, lambda name: True, lines)
     axes = figure_class()().add_subplot()
     draw_chart(axes, picture, 0.0)
     mean, note = axes.get_lines()

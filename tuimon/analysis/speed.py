@@ -2,6 +2,7 @@
 
     after is faster: in the median 14.25 s a step instead of 18.29 s (-22 %), most of it in gen (-40 %)
 
+Of more than two runs the fastest is compared with the slowest, and those that take about as long as it are named, too.
 The durations are medians of the last steps, as many as the level is the mean of, up to the last one that all runs have
 reached: from the timer of the step, or from the wall times if a run has no such timer. Runs whose steps count different
 things (updates, epochs) are not compared.
@@ -20,6 +21,7 @@ from tuimon.analysis.comparing import common_step
 from tuimon.analysis.concepts import metrics_of
 from tuimon.analysis.level import points_of_level
 from tuimon.analysis.printed_units import seconds_of
+from tuimon.analysis.seed_means import names_of
 from tuimon.analysis.timers import step_timer, timer_tree
 from tuimon.draw.numbers import format_value
 from tuimon.model.points import Floats
@@ -66,21 +68,28 @@ def speed_difference(labels: Sequence[str], runs: Sequence[Run]) -> str:
     if len(known) < len(runs) or (until := common_step(known)) is None:
         return ""
     pairs = zip(runs, known, strict=True)
-    durations = [_of_timer(run, curve, until) if is_timed else _of_wall_times(curve, until) for run, curve in pairs]
-    if any(duration is None for duration in durations):
+    measured = (_of_timer(run, curve, until) if is_timed else _of_wall_times(curve, until) for run, curve in pairs)
+    durations = [duration for duration in measured if duration is not None]
+    if len(durations) < len(runs):
         return ""
-    order = sorted(range(len(runs)), key=lambda index: durations[index].seconds)  # type: ignore[union-attr]
+    order = sorted(range(len(runs)), key=lambda index: durations[index].seconds)
     fast, slow = order[0], order[-1]
     own, base = durations[fast], durations[slow]
-    if own is None or base is None or not own.differs_from(base):
+    if not own.differs_from(base):
         return ""
-    head = f"{clean(labels[fast])} is {'faster' if len(runs) == 2 else f'the fastest of {len(runs)} runs'}"
+    name, whose = clean(labels[fast]), ""
+    equal = [index for index in order if not durations[index].differs_from(own)]
+    if len(equal) > 1:
+        head, whose = f"{names_of(labels, equal)} are about equally fast, the fastest of {len(runs)} runs", f" ({name})"
+    else:
+        head = f"{name} is {'faster' if len(runs) == 2 else f'the fastest of {len(runs)} runs'}"
     of = f" of {clean(labels[slow])}" if len(runs) > 2 else ""
     change = _percent(own.seconds / base.seconds - 1)
     word = step_name(runs[0])
     article = "an" if word[:1] in "aeiou" else "a"
-    took = f"in the median {_seconds(own.seconds)} {article} {word} instead of {_seconds(base.seconds)}{of} ({change})"
-    return f"{head}: {took}{_main_phase(runs[fast], runs[slow], until, base.seconds - own.seconds)}"
+    time = f"in the median {_seconds(own.seconds)} {article} {word}{whose}"
+    phase = _main_phase(runs[fast], runs[slow], until, base.seconds - own.seconds)
+    return f"{head}: {time} instead of {_seconds(base.seconds)}{of} ({change}){phase}"
 
 
 def _longest(run: Run) -> Curve | None:

@@ -48,11 +48,9 @@ def _run(options: argparse.Namespace) -> int:
     note = note_of(runs[0].path)
     if options.step is not None:
         note = note.with_step(options.step, options.text)
-        save_note(runs[0].path, note)
-        _print(runs[0].path, note)
-        return ExitCode.OK
-    kept = [tag for tag in (*note.tags, *options.tag) if tag not in options.untag]
-    note = note.with_changes(options.name, options.text, kept)
+    else:
+        kept = [tag for tag in (*note.tags, *options.tag) if tag not in options.untag]
+        note = note.with_changes(options.name, options.text, kept)
     save_note(runs[0].path, note)
     _print(runs[0].path, note)
     return ExitCode.OK

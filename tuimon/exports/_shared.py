@@ -25,7 +25,7 @@ def note_fields(path: str) -> dict[str, Any] | None:
     note = note_of(path)
     if not note.line and not note.steps:
         return None
-    steps = [{"step": at.step, "text": at.text} for at in note.steps]
+    steps = [{"step": entry.step, "text": entry.text} for entry in note.steps]
     return {"name": note.name, "text": note.text, "tags": list(note.tags), "steps": steps}
 
 

@@ -29,7 +29,7 @@ def active_alerts(snapshot: Snapshot, severity: str) -> tuple[Alert, ...]:
 def as_text(snapshot: Snapshot, severity: str, past: bool = False) -> Iterator[str]:
     """Yield a line per active alert with its hint below, and a line with the counts. past: add resolved alerts.
 
-    Information is not counted as an alert, on screens neither.
+    Information is not counted as an alert, as on the screen.
     """
     active = active_alerts(snapshot, severity)
     several = len(snapshot.runs) > 1

@@ -45,7 +45,7 @@ normally distributed."""
 _EXPLAINED = (
     f"  unusual: at least {_UNUSUAL:g} robust deviations from the median of the {_BEFORE} points before, or"
     f" {_LOCALLY:g} from that of the nine before, where there is a trend; a robust deviation is how far these points"
-    " usually are from it. farthest of 30: none of the 29 points compared is as far."
+    " usually are from it. farthest of N: none of the other N - 1 points is as far."
 )
 _LARGE = 1e307
 """Values above it are scaled, so that their distances do not overflow."""

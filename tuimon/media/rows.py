@@ -99,7 +99,7 @@ def _over_steps(items: list[Item], step: int, width: int, height: int, view: str
 def _numbers(step: int, shape: Distribution, width: int, view: str, plain: bool) -> list[Row]:
     """Return the limits, the mean and the count of a distribution, and for bands their shades and quantiles."""
     within = limited(shape)
-    low, high = (f"{format_value(edge)}" for edge in (within.edges[0], within.edges[-1]))
+    low, high = (format_value(edge) for edge in (within.edges[0], within.edges[-1]))
     borders = "" if shape.moments else " (borders of buckets)"
     about = "" if is_exact(shape) else "about "
     count = total(shape)

@@ -14,6 +14,7 @@ from tuimon.exports.files import Export, File, Job
 
 if TYPE_CHECKING:
     from tuimon.exports.pictures import Picture, Series
+    from tuimon.panels import OverlayLine
     from tuimon.store import Curve, Run
 
 MAX_PICTURES = 60
@@ -52,10 +53,11 @@ def _one_file(job: Job, form: str) -> Iterator[File]:
 
     figure_class()  # raise an error before anything is read
     runs = job.runs()
-    if job.seeds and not any(len(line.runs) > 1 for line in overlay_lines(runs, runs, True, Symbols.BRAILLE)):
+    lines = overlay_lines(runs, runs, True, Symbols.BRAILLE) if job.seeds else ()
+    if job.seeds and not any(len(line.runs) > 1 for line in lines):
         job.print_status("no two runs differ only in their seed (a setting called seed, or seed3 in the name)")
     if len(runs) > 1:
-        charts = list(pictures_across(runs, job.wanted, job.seeds))
+        charts = list(pictures_across(runs, job.wanted, lines))
     else:
         charts = [_picture(run, name, series) for run in runs for name, series in pictures_of(run, job.wanted)]
     if not charts:
@@ -110,10 +112,12 @@ def _step_notes(runs: Sequence[Run]) -> tuple[tuple[int, str], ...]:
     return tuple(dict.fromkeys((step, text) for run in runs for _, step, text in note_of(run.path).signed_steps))
 
 
-def pictures_across(runs: Sequence[Run], wanted: Callable[[str], bool], seeds: bool = False) -> Iterator[Picture]:
+def pictures_across(
+    runs: Sequence[Run], wanted: Callable[[str], bool], lines: Sequence[OverlayLine] = ()
+) -> Iterator[Picture]:
     """Yield a chart of each metric with the curves of all runs, in the order of importance.
 
-    seeds: draw runs that differ only in their seed as one line.
+    lines: the runs of each line (`overlay_lines`); (): a line for each run.
     """
     from tuimon.exports._across_runs import logged_names, metrics_across
     from tuimon.vocabulary import classify
@@ -126,22 +130,21 @@ def pictures_across(runs: Sequence[Run], wanted: Callable[[str], bool], seeds: b
         ]
         curves = [curve if curve is not None and curve.finite_count else None for curve in chosen]
         if any(curve is not None for curve in curves):
-            yield picture_across(title, runs, curves, seeds)
+            yield picture_across(title, runs, curves, lines)
 
 
-def picture_across(name: str, runs: Sequence[Run], curves: Sequence[Curve | None], seeds: bool = False) -> Picture:
+def picture_across(
+    name: str, runs: Sequence[Run], curves: Sequence[Curve | None], lines: Sequence[OverlayLine] = ()
+) -> Picture:
     """Return a chart of the metric `name` with the curve of each run; None where a run has none.
 
-    seeds: draw runs that differ only in their seed as one line.
+    lines: the runs of each line (`overlay_lines`); (): a line for each run.
     """
     from tuimon.analysis.aligned_steps import common_step_name
     from tuimon.exports._across_runs import run_labels
     from tuimon.exports.pictures import Picture, Series
-    from tuimon.model.views import Symbols
-    from tuimon.panels import overlay_lines
 
     logged = {run.id: curve for run, curve in zip(runs, curves, strict=True) if curve is not None}
-    lines = overlay_lines(runs, runs, True, Symbols.BRAILLE) if seeds else ()
     if lines:
         named = [(line.label, line.runs) for line in lines]
     else:

@@ -7,13 +7,10 @@ from collections.abc import Container, Mapping, Sequence
 from msgspec.structs import replace
 
 from tuimon.analysis.aligned_steps import common_step_name
-from tuimon.exports._across_runs import metrics_across, run_labels
 from tuimon.exports.html.figures import ChartFigure, chart_figure, chart_size, columns_for
-from tuimon.exports.metrics import summarise
 from tuimon.model.views import SERIES_ROLES, ChartView, Size, Symbols
 from tuimon.panels import DEFAULTS, OverlayLine, chart_of, metric_panel, overlay_lines, overlay_of, plural
 from tuimon.store import Curve, Run
-from tuimon.text import clean
 from tuimon.vocabulary import Meaning
 
 _COLUMNS = 320
@@ -82,17 +79,3 @@ def _chart_of_seeds(
     left = len(groups) - len(lines)
     note = f"{view.note}, +{plural(left, 'line')}" if left else view.note
     return replace(view, lines=drawn, note=note)
-
-
-def main_chart(runs: Sequence[Run], failed: Container[int] = ()) -> ChartFigure | None:
-    """Return the chart of the most important metric that two runs have; None if there is none.
-
-    failed: ids of runs that are not healthy.
-    """
-    for names in metrics_across(runs):
-        pairs = [(label, run, name) for label, run, name in zip(run_labels(runs), runs, names, strict=True) if name]
-        summaries = [(run, clean(label), summarise(run, name)) for label, run, name in pairs]
-        series = [(run, label, own.meaning, own.curve) for run, label, own in summaries if own.curve.finite_count]
-        if len(series) > 1:
-            return chart_across(runs, clean(pairs[0][2]), series, True, failed)
-    return None

@@ -92,6 +92,12 @@ def _texts(rows: Iterable[tuple[str, Iterable[Any]]]) -> list[tuple[str, list[st
     return [(clean(name), [setting_text(value, _LONGEST) for value in values]) for name, values in rows]
 
 
+def main_chart(comparison: Comparison) -> ChartFigure | None:
+    """Return the chart of the most important metric that two runs have; None if there is none."""
+    metric = next((metric for metric in comparison.metrics if metric.shared > 1), None)
+    return _chart(comparison, metric, [clean(label) for label in comparison.labels], True) if metric else None
+
+
 def _chart(comparison: Comparison, metric: MetricComparison, names: list[str], first: bool) -> ChartFigure:
     """Return the chart of a metric. If there are more runs than lines, it shows the best ones."""
     every = zip(comparison.runs, names, metric.entries, strict=True)

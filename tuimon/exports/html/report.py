@@ -8,14 +8,13 @@ from typing import Any
 from tuimon.analysis.aligned_steps import step_name
 from tuimon.analysis.comparing import flat
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.analysis.run_states import critical_count, failed_runs, state_sign, state_words
+from tuimon.analysis.run_states import critical_count, state_sign, state_words
 from tuimon.analysis.words import setting_text
 from tuimon.exports import ranks, texts
 from tuimon.exports._shared import without_secrets
 from tuimon.exports.comparison import compare
 from tuimon.exports.html import page
-from tuimon.exports.html.across import main_chart
-from tuimon.exports.html.comparison import verdict_of
+from tuimon.exports.html.comparison import main_chart, verdict_of
 from tuimon.exports.html.figures import TABLE_SIZE, ChartFigure, bar_figure, chart_figure, chart_size, columns_for
 from tuimon.exports.metrics import metric_summaries
 from tuimon.exports.summary import facts_of, runs_columns
@@ -53,8 +52,8 @@ def as_html(snapshot: Snapshot, now: float, show_secrets: bool = False, samples:
     ]
     title = runs[0]["name"] if len(runs) == 1 else f"{len(runs)} runs"
     table = runs_columns(snapshot, now) if len(runs) > 1 else []
-    chart = main_chart(snapshot.runs, failed_runs(snapshot.alerts)) if len(runs) > 1 else None
     compared = compare(snapshot.runs, None, show_secrets, snapshot.alerts) if len(runs) > 1 else None
+    chart = main_chart(compared) if compared is not None else None
     verdict = verdict_of(compared) if compared is not None else {}
     return page("report.html", now, title=title, runs=runs, table=table, chart=chart, **verdict)
 

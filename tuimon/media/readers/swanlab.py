@@ -48,7 +48,8 @@ def _items(path: str) -> Iterator[Item]:
             items = list(_json(record) if record[:1] == b"{" else _protobuf(record))
         except FormatError:
             continue
-        yield from (replace(item, parts=_parts(item.parts, files)) for item in items)
+        for item in items:
+            yield replace(item, parts=_parts(item.parts, files)) if item.parts else item
 
 
 def _files(media: Path) -> _Files:
@@ -64,11 +65,12 @@ def _files(media: Path) -> _Files:
 
 def _parts(names: tuple[Part, ...], files: _Files) -> tuple[Part, ...]:
     """Return the parts with the path of the file for its name, or () if the file of a name is missing or unknown."""
-    found = [files.get(part.file, []) for part in names]
+    candidates = [files.get(part.file, []) for part in names]
     known = all(
-        paths and (len(paths) == 1 or _HASHED.fullmatch(part.file)) for part, paths in zip(names, found, strict=True)
+        paths and (len(paths) == 1 or _HASHED.fullmatch(part.file))
+        for part, paths in zip(names, candidates, strict=True)
     )
-    return tuple(Part(paths[0]) for paths in found) if known else ()
+    return tuple(Part(paths[0]) for paths in candidates) if known else ()
 
 
 def _protobuf(record: bytes) -> Iterator[Item]:

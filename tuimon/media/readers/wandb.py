@@ -70,7 +70,7 @@ def _item(tag: str, value: dict[str, Any], step: int, encoded: int, log: str) ->
     kind = Kind.TABLE if base in _TABLES else _KINDS.get(base, Kind.OTHER)
     file = table_file(log, value.get("path")) if kind is Kind.TABLE else ""
     names = [value.get("path"), *_list(value.get("filenames"))]
-    parts = tuple(Part(found) for name in names if (found := media_file(log, name)))
+    parts = tuple(Part(path) for name in names if (path := media_file(log, name)))
     return Item(kind, tag, step, _whole(value.get("size")), _detail(kind, form, value), file=file, parts=parts)
 
 
