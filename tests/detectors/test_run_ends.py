@@ -270,3 +270,20 @@ def test_run_in_a_database_that_no_process_holds_open_has_ended(tmp_path: Path, 
 
 def states_in(path: Path) -> set[str]:
     return {progress_of(run, time.time()).state for run in open_run(path).runs}
+
+
+def test_bars_after_the_last_row_do_not_resume_a_cancelled_run(tmp_path: Path) -> None:
+    """The time of the fatal line is that of the scheduler, and the file was changed later, as by a copy."""
+    log = tmp_path / "slurm-7.out"
+    bars = [f"\r {step}%|#    | {step}/100 [00:{step:02}<01:00,  1.00it/s]" for step in range(1, 58)]
+    rows = {
+        step: f"\n{{'loss': {1 / step:.4f}, 'learning_rate': 1e-05, 'epoch': {step / 100}}}\n"
+        for step in range(10, 60, 10)
+    }
+    text = "".join(bar + rows.get(step, "") for step, bar in enumerate(bars, 1))
+    log.write_text(
+        f"{text}\nslurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-11-20T21:10:00 DUE TO TIME LIMIT ***\n"
+    )
+    run = open_run(str(tmp_path)).runs[0]
+    progress = progress_of(run, log.stat().st_mtime + 3600)
+    assert (progress.state, progress.cause, progress.step) == ("crashed", "time limit reached", 57)

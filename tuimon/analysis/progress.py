@@ -103,10 +103,14 @@ class ProgressInputs(Struct, frozen=True):
     logged_state: str = ""
     """State that a log states itself: finished | crashed | running."""
     logged_evidence: str = ""
+    logged_cause: str = ""
+    """Cause of a crash by the fatal line of the log, such as "time limit reached"; "" if it is not known."""
     state_time: float = math.nan
     """Latest possible time at which the state was logged."""
     state_step: int | None = None
     """Step after which the state was logged."""
+    point_step: int | None = None
+    """Step of the newest point; a progress bar may be farther."""
     watched_since: float = math.nan
     """Time since which tuimon has been watching the run."""
     input_ended: bool = False
@@ -190,6 +194,8 @@ class ProgressReport(Struct, frozen=True):
     """What `position` and `total` count."""
     pace_watched: bool = False
     """Whether the pace is that of the arrival of points, as the log has no times."""
+    cause: str = ""
+    """Cause of the crash in a few words, such as "time limit reached"; "" for other states, and if it is not known."""
     lacks_times: bool = False
     """Whether a running run has no ETA as its log has no times, and too few points were seen to arrive."""
 
@@ -245,6 +251,7 @@ def report(known: ProgressInputs, now: float) -> ProgressReport:
         known.position,
         known.position_name,
         known.pace_watched,
+        known.logged_cause if state == "crashed" else "",
         lacks_times=state == "running" and bool(total) and math.isnan(eta) and math.isnan(known.last_wall_time),
     )
 
@@ -359,7 +366,7 @@ def _resumed(known: ProgressInputs, tolerated: float) -> bool:
     """Return whether the run was resumed after its end was logged; False if times are unknown."""
     if math.isfinite(known.last_wall_time):
         return known.last_wall_time > known.state_time + tolerated
-    beyond = known.step is not None and known.state_step is not None and known.step > known.state_step
+    beyond = known.point_step is not None and known.state_step is not None and known.point_step > known.state_step
     return beyond and known.last_change > known.state_time + tolerated
 
 

@@ -41,8 +41,7 @@ def line(snapshot: Snapshot, now: float, width: int, ascii_only: bool = False) -
         return fit("no run yet", min(width, 10))
     alerts = [alert for alert in snapshot.alerts if alert.run == run.id and alert.severity != "info"]
     progress = progress_of(run, now)
-    cause = _cause(progress)
-    words = (cause, progress.state) if cause else (progress.state,)
+    words = (clean(progress.cause), progress.state) if progress.cause else (progress.state,)
     shown = [(word, name) for word in words for name in _NAME_WIDTHS]
     heads = [(word, list(_head(run, progress, alerts, name, word, ascii_only))) for word, name in shown]
     word, head = next(((word, head) for word, head in heads if cell_width("  ".join(head)) <= width), heads[-1])
@@ -81,12 +80,6 @@ def _joined(text: str, parts: Iterable[str], width: int) -> str:
         if cell_width(longer) <= width:
             text = longer
     return text
-
-
-def _cause(progress: ProgressReport) -> str:
-    """Return why a run has crashed: the evidence before the step and the line of the log; "" if it is not known."""
-    cause = progress.evidence.partition(" after step ")[0] if progress.state == "crashed" else ""
-    return "" if cause == progress.evidence or cause.startswith("after step ") else clean(cause)
 
 
 def _head(
