@@ -43,6 +43,13 @@ def test_onset_of_values_that_leave_their_level_at_once_or_gradually(final: floa
     assert max(medians.values()) <= (1 if noise == 0.01 else 3)
 
 
+@pytest.mark.parametrize("count", [290, 400, 500])
+def test_onset_near_the_end_is_exact_although_values_were_averaged(count: int) -> None:
+    values = 1 + 0.01 * np.random.default_rng(count).standard_normal(count)
+    values[-61:] += 0.5
+    assert onset(values) == count - 61
+
+
 def test_onset_of_long_growth_and_of_noise() -> None:
     random = np.random.default_rng(7)
     growth = np.concatenate((np.ones(3000), 1.002 ** np.arange(1000))) * (1 + 0.05 * random.standard_normal(4000))

@@ -300,6 +300,24 @@ def test_the_newest_alerts_are_kept_while_a_channel_is_down() -> None:
     assert sent == list(range(30, 130))
 
 
+def test_an_alert_that_is_refused_at_the_end_is_printed_once() -> None:
+    closed = threading.Event()
+
+    class Gate:
+        name = "gate"
+
+        def send(self, message: Message) -> None:
+            closed.wait(60)
+            raise TuimonError("refused") if message.step == 0 else Unreachable("closed")
+
+    outbox = Outbox(Gate(), Queue[Notice]().put, lambda key: None)
+    for step, text in enumerate(("refused", "held up")):
+        outbox.put(replace(MESSAGE, step=step, message=text), AlertKey(0, "nonfinite", "loss", step))
+    outbox.close()
+    closed.set()
+    assert outbox.join(60) == ["grpo-1.5b: refused", "grpo-1.5b: held up"]
+
+
 def test_alerts_that_could_not_be_delivered_are_printed_at_the_end(capsys: pytest.CaptureFixture[str]) -> None:
     class Gate:
         name = "gate"

@@ -101,6 +101,9 @@ VRAM                                      9.8        gpu.used                   
 mem                                       61.3       memory.used                1             61.30
 # no units
 items_per_ms                              12         other                      1             12
+tokens_s_per_gpu                          12         other                      1             12
+requests_sec_per_worker                   12         other                      1             12
+request_time_s_per_worker                 12         other                      s             12 s
 items_us                                  12         other                      1             12
 gms                                       12         other                      1             12
 alarms                                    12         other                      1             12

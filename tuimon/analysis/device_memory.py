@@ -49,8 +49,8 @@ def device_memory(run: Run, metric: str) -> DeviceMemory | None:
         return None
     place = meaning.facets.get("node"), meaning.facets.get("device")
     used = highest.value * meaning.scale / _TOLERANCE
-    sizes = [(own, size) for own, size in _sizes(run, meaning) if size.size >= used]
-    same = [size for own, size in sizes if own == place] or [size for own, size in sizes if own == (None, None)]
+    sizes = [(where, size) for where, size in _sizes(run, meaning) if size.size >= used]
+    same = [size for where, size in sizes if where == place] or [size for where, size in sizes if where == (None, None)]
     known = same or [size for _, size in sizes]
     if len({size.size for size in known}) != 1:
         return None
@@ -72,7 +72,7 @@ def _logged(run: Run) -> tuple[tuple[str, _Place, float, str, float], ...]:
 def _sizes(run: Run, meaning: Meaning) -> Iterator[tuple[_Place, DeviceMemory]]:
     """Yield ((node, device), memory) of the logged sizes that can be converted to the unit of a meaning.
 
-    "mem" may be of the host, so that it is no part of what is named as memory of a GPU.
+    A metric such as "mem" may measure the host, so a size that is named as memory of a GPU is not yielded for it.
     """
     unit = meaning.unit
     for metric, place, size, logged_unit, logged in _logged(run):

@@ -17,7 +17,7 @@ from tuimon.store import Run
 from tuimon.text import clean
 
 _AXES = ("tokens", "samples", "epoch")
-"""Counters, the most telling first."""
+"""Counters in the order of preference."""
 _LEAST = 0.05
 """Relative difference of the counters at the compared step from which they are mentioned."""
 _SAME = 1e-9

@@ -62,16 +62,16 @@ def growth(steps: Steps, values: Floats, scale: float = 1.0) -> Growth | None:
 
 def forecast_text(forecast: Growth) -> str:
     """Return "35 steps (30 to 41)", with the two significant digits that a forecast can have."""
-    until, soonest, latest = map(_rounded, (forecast.steps, forecast.soonest, forecast.latest))
+    until, soonest, latest = (_rounded(steps, steps) for steps in (forecast.steps, forecast.soonest, forecast.latest))
     return f"{until} steps" + (f" ({soonest} to {latest})" if soonest != latest else "")
-
-
-def _rounded(steps: float) -> str:
-    digits = max(len(str(int(steps))) - 2, 0)
-    return thousands(int(round(steps, -digits)))
 
 
 def near_step(last: int, forecast: Growth) -> str:
     """Return the step at which the share is 1, as exact as the forecast: "670" for 267 steps after step 400."""
-    digits = max(len(str(int(forecast.steps))) - 2, 0)
-    return thousands(int(round(last + forecast.steps, -digits)))
+    return _rounded(last + forecast.steps, forecast.steps)
+
+
+def _rounded(step: float, steps: float) -> str:
+    """Return a number rounded to the second significant digit of a number of steps."""
+    digits = max(len(str(int(steps))) - 2, 0)
+    return thousands(int(round(step, -digits)))

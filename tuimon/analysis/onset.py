@@ -80,7 +80,7 @@ def onset(values: Floats, *, falls: bool = False) -> int | None:
     if width > 1:
         begin = len(values) % width
         index = onset(values[begin:].reshape(-1, width).mean(axis=1), falls=falls)
-        if index is not None and (_FITTED - index) * width > _FITTED // 2:
+        if index is not None and len(values) - begin - index * width > _FITTED // 2:
             return begin + index * width
         index = onset(values[-_FITTED:], falls=falls)
         return None if index is None else len(values) - _FITTED + index

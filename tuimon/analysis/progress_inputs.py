@@ -78,8 +78,7 @@ def progress_inputs(run: Run) -> ProgressInputs:
     state, state_time = _logged_state(run)
     busiest = _busiest(run)
     position = _position(run, busiest, total_source)
-    if position.pace is None and (pace := _watched_pace(run, position.updates)) is not None:
-        position = replace(position, pace=pace, pace_watched=True)
+    watched_pace = _watched_pace(run, position.updates) if position.pace is None else None
     step = whole(logged.get("step"))
     if position.step is not None and (step is None or position.step > step):
         step = position.step
@@ -104,8 +103,8 @@ def progress_inputs(run: Run) -> ProgressInputs:
         epoch=_epoch(run, whole(logged.get("step")), number(logged.get("epoch"))),
         total_epochs=number(logged.get("total_epochs")),
         configured_epochs=configured_epochs(run.config),
-        cadence=position.pace,
-        pace_watched=position.pace_watched,
+        cadence=position.pace or watched_pace,
+        pace_watched=watched_pace is not None,
         last_wall_time=_last_wall_time(run),
         last_change=_last_change(run),
         last_growth=run.last_change,
@@ -146,7 +145,6 @@ class _Position(Struct, frozen=True):
     stride: int = 1
     updates: int = 1
     rows_per_step: float = 1.0
-    pace_watched: bool = False
 
 
 def _position(run: Run, busiest: Sequence[str], total_source: str) -> _Position:

@@ -25,7 +25,7 @@ SIGNS = {
 """State -> (sign, sign in ASCII), in sort order. "ended" has no tick: whether the run was complete is not known."""
 _FAILED = "crashed"
 _FAILURES = frozenset({"divergence", "liveness"})
-"""Detectors whose warnings, too, cast doubt on the result of a run; of the others only critical alerts do."""
+"""Detectors of which any active alert casts doubt on the result of a run; of the others only critical alerts do."""
 
 
 def state_sign(state: str, ascii_only: bool, critical: int = 0) -> str:

@@ -154,13 +154,14 @@ def _resumed(curve: Curve, incident: Incident, rule: Threshold) -> int:
     def fold(state: int | None, begin: int, end: int) -> int:
         values = curve.values[begin:end]
         good = np.flatnonzero(~(rule.is_beyond(values) | np.isnan(values)))
-        return begin + int(good[-1]) + 1 if len(good) else state if state is not None else begin
+        if len(good):
+            return begin + int(good[-1]) + 1
+        return begin if state is None else state
 
-    end = len(curve) - 1
-    row = (
-        incident.first if incident.cleared is not None else fold_rows(curve, ("since", rule), incident.first, end, fold)
-    )
-    return row if row <= end else incident.first
+    if incident.cleared is not None:
+        return incident.first
+    row = fold_rows(curve, ("since", rule), incident.first, len(curve) - 1, fold)
+    return row if row < len(curve) else incident.first
 
 
 def _overlapping(separate: Sequence[tuple[Alert, float]]) -> list[list[tuple[Alert, float]]]:

@@ -39,9 +39,9 @@ class Plateau(Struct, frozen=True):
     id: str = "plateau"
     title: str = "Reward plateau"
     points: int = 150
-    """Points without a better level."""
+    """Points over which the level stays the same."""
     part: float = 0.05
-    """Part of the gain since the start by which a level has to be better."""
+    """Part of the gain since the start by which a level has to differ."""
 
     def check(self, run: Run) -> Iterator[Alert]:
         """Yield an alert for the plateau that the reward is on now; earlier ones are not reported."""

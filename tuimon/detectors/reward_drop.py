@@ -47,7 +47,7 @@ class RewardDrop(Struct, frozen=True):
                     best, row = extreme_level(curve, 0, max(0, incident.first - 1), True)
                     low, _ = extreme_level(curve, incident.first, incident.last, False)
                     lost = (best - low) / (best - start) if best > start else math.inf
-                    # Below the start, the loss is no part of the gain, which may be none at all.
+                    # Below the start, the loss exceeds the gain, and the reward may never have gained anything.
                     share = f"{share_percent(lost)} of its gain lost" if lost < 1 else f"it began at {number(start)}"
                     message = (
                         f"{curve.metric} {verb(incident, 'has fallen', 'fell')} from {number(best)} at step"

@@ -90,8 +90,10 @@ class Outbox:
         """Wait until the thread has ended, at most `timeout` seconds. Return the texts of the messages not sent."""
         self._thread.join(timeout)
         with self._changed:
-            older = [f"{_count(self._lost)} before these"] if self._lost and self._queue else []
-            return [*(message.text for message in (*self._refused, *(own.message for own in self._queue))), *older]
+            dropped = self._lost - len(self._refused)
+            older = [f"{_count(dropped)} before these"] if dropped > 0 and self._queue else []
+            messages = (*self._refused, *(queued.message for queued in self._queue))
+            return [*(message.text for message in messages), *older]
 
     @property
     def name(self) -> str:

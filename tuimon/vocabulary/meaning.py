@@ -28,10 +28,10 @@ from tuimon.vocabulary.units import (
 from tuimon.vocabulary.words import Words, canonical, words_of
 
 _NO_FACETS: Mapping[str, str] = MappingProxyType({})
-_VAGUE = frozenset({"other", "known.other", "reward.val_bare"})
-"""Concepts that are used only if no other reading of a name gives a concept."""
 _UNKNOWN = frozenset({"other", "known.other"})
 """Concepts of names that may be durations: a loss has no unit of time."""
+_VAGUE = _UNKNOWN | {"reward.val_bare"}
+"""Concepts that are used only if no other reading of a name gives a concept."""
 _AFTER_TRAIN = 100
 """Added to the preference of a validation series that shares a concept with the training series."""
 _WORDS = 10

@@ -74,8 +74,8 @@ _TIMED_PART = re.compile(
     rf"(?P<head>(?:.*[^\W_])?(?<!per))[_.-](?:{_TIME_UNIT})(?P<tail>{_PART})", re.IGNORECASE | re.DOTALL
 )
 """A name with a unit of time at the end of a segment: "timing_ms/gen", "train_step_ms/total"."""
-_TIME_PER = re.compile(rf"(?:.*[/_.])?(?:{_TIME_UNIT})_per_[a-z]+", re.IGNORECASE | re.DOTALL)
-"""A name that begins with a unit of time: "ms_per_step"."""
+_TIME_PER = re.compile(rf"(?:.*(?:[/.]|time_|_(?!s_|secs?_)))?(?:{_TIME_UNIT})_per_[a-z]+", re.IGNORECASE | re.DOTALL)
+"""A name that ends in a time per something: "ms_per_step", "train/avg_ms_per_token"; "tokens_s_per_gpu" is a rate."""
 _DURATION = re.compile(
     r"(?<![a-z])(?:tim(?:e|es|ing|ings|ers?)|(?:run|wall|step|iter)time|latency|latencies|durations?|elapsed|delays?"
     r"|wait(?:ing)?|overhead|ttft|tpot|itl|(?:micro)?step|iter(?:ation)?|epoch|fwd|bwd|forward|backward|allreduce"
