@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 MODULES = ("tuimon", "tuimon.reader")
-_FIXED = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC_")
-"""Beginnings of the names of variables that Python or C libraries read at the start of a process."""
+_FIXED = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC_", "TZ", "TEXTUAL_")
+"""Beginnings of the names of variables that are read only at the start of a process, or when a module is imported."""
 _CHECKOUT = str(Path(__file__).parent.parent.parent)
 _PR_SET_CHILD_SUBREAPER = 36
 _server: tuple[socket.socket, subprocess.Popen[bytes], dict[str, str]] | None = None

@@ -602,7 +602,7 @@ async def test_the_list_of_metrics(tmp_path: Path) -> None:
         await t.press("metric_last")
         assert table.selected == names[-1]
         await t.press("metric_unusual")
-        assert "No cursor: put it on a step" in text(t.app)
+        assert "No cursor: press c or :" in text(t.app)
         await t.press("metric_sort_back")
         assert screen.sort == metric_sorts()[-1]
         await t.press("metric_sort", "metric_sort", "metric_sort")

@@ -271,7 +271,10 @@ def _amounts(run: Run, table: MemoryTable, size: Size) -> TextView:
         notes.append(f"values in {unit}")
     if all(fraction is None for line in lines for fraction in line.fractions):
         missing = "the log has no fraction of the device"
-        notes[-1:] = [f"{notes[-1]}, as {missing}"] if len(units) == 1 and unit else [*notes[-1:], missing]
+        if len(units) == 1 and unit:
+            notes[-1] += f", as {missing}"
+        else:
+            notes.append(missing)
     headline: Row = ((text, Role.VALUE), (words, Role.MUTED))
     return TextView(title, tuple(rows[: max(size.height, 1)]), headline, ", ".join(notes))
 

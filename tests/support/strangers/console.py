@@ -14,11 +14,8 @@ Fields = Callable[[Sequence[Cell]], str]
 _STEP_WORDS = ("step", "Step", "iter", "global_step", "iteration", "Iteration", "update")
 
 
-def _stamp(time: float, style: int) -> str:
-    moment = datetime.fromtimestamp(time, UTC)
-    if style == 0:
-        return f"{moment:%Y-%m-%d %H:%M:%S},{moment.microsecond // 1000:03}"
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def _stamp(time: float) -> str:
+    return datetime.fromtimestamp(time, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 class Units:
@@ -44,10 +41,8 @@ class Units:
         elif unit == "GB" and "gb" not in name.lower() and rng.random() < 0.7:
             whole = rng.choice(("", "", "/80"))
             self._forms[name], self.units[name] = (lambda text: f"{text}{whole}{blank or (whole and ' ')}GB"), "GB"
-        elif name in ("tok/s", "tgs", "tps", "throughput") and rng.random() < 0.6:
-            style = rng.choice(("thousands", "k"))
-            if style == "thousands":
-                self._forms[name] = lambda text: f"{float(text):,.{len(text.partition('.')[2])}f}"
+        elif name in ("tok/s", "tgs", "tps", "throughput") and rng.random() < 0.6 and rng.choice((True, False)):
+            self._forms[name] = lambda text: f"{float(text):,.{len(text.partition('.')[2])}f}"
 
     def text(self, cell: Cell) -> str:
         """Return the number as it is printed."""
@@ -141,17 +136,17 @@ def _prefix(rng: Random) -> tuple[Callable[[Row], str], bool]:
     """Return what begins each line, and whether it holds the time."""
     style = rng.randrange(12)
     if style == 0:
-        return lambda row: f"{_stamp(row.time, 1)} INFO trainer: ", True
+        return lambda row: f"{_stamp(row.time)} INFO trainer: ", True
     if style == 1:
-        return lambda row: f"[{_stamp(row.time, 1)}][INFO][rank 0] ", True
+        return lambda row: f"[{_stamp(row.time)}][INFO][rank 0] ", True
     if style == 2:
-        return lambda row: f"{_stamp(row.time, 1)} | INFO     | train:main:88 - ", True
+        return lambda row: f"{_stamp(row.time)} | INFO     | train:main:88 - ", True
     if style == 3:
         return lambda row: "[rank0]: ", False
     if style == 4:
         return lambda row: "INFO:train:", False
     if style == 5:
-        return lambda row: f"{_stamp(row.time, 1)} [INFO] trainer.py:88 - ", True
+        return lambda row: f"{_stamp(row.time)} [INFO] trainer.py:88 - ", True
     return lambda row: "", False
 
 
@@ -228,7 +223,7 @@ def logfmt(training: Training, rng: Random) -> Written:
 
     def line(row: Row) -> str:
         fields = " ".join(f"{cell.name}={cell.text}" for cell in row.cells)
-        return f'{key}={_stamp(row.time, 1)} level=info msg="train step" step={row.step} {fields}'
+        return f'{key}={_stamp(row.time)} level=info msg="train step" step={row.step} {fields}'
 
     return Written([("train.log", _text(_lines(training, rng, line), rng))], timed=True)
 

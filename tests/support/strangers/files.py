@@ -40,8 +40,7 @@ def table(training: Training, rng: Random) -> Written:
     time_name = rng.choice(_TIME_NAMES)
     time_name = "time" if time_name == "date" and time_style in ("ms", "s") else time_name
     quoting = rng.choice((csv.QUOTE_MINIMAL, csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC))
-    missing = rng.choice(("", "", "NA", "nan?", "-", "None"))
-    missing = "" if missing == "nan?" else missing
+    missing = rng.choice(("", "", "NA", "", "-", "None"))
     percent = rng.random() < 0.1
     names = [metric.name for metric in training.metrics]
     header = [step_name, *([time_name] if time_style else []), *names]
@@ -97,10 +96,6 @@ def _value(text: str, as_text: bool) -> Any:
     return int(text) if text.lstrip("-").isdigit() else float(text)
 
 
-def _dump(value: Any) -> str:
-    return json.dumps(value)
-
-
 def _row(row: Row, shape: str, step_name: str, time_name: str, time_style: str, as_text: bool) -> dict[str, Any]:
     values: dict[str, Any] = {cell.name: _value(cell.text, as_text) for cell in row.cells}
     if shape == "nested":
@@ -128,9 +123,9 @@ def json_lines(training: Training, rng: Random) -> Written:
         shape = "flat"
     step_name = rng.choice(("step", "global_step", "iteration", "_step", "iter", "current_steps", "epoch"))
     time_style, time_name, as_text = rng.choice(_TIMES), rng.choice(_TIME_NAMES), rng.random() < 0.1
-    lines = [_dump(_row(row, shape, step_name, time_name, time_style, as_text)) for row in training.rows]
+    lines = [json.dumps(_row(row, shape, step_name, time_name, time_style, as_text)) for row in training.rows]
     if rng.random() < 0.2:
-        lines.insert(0, _dump({"config": {"lr": 1e-4, "batch_size": 32}}))
+        lines.insert(0, json.dumps({"config": {"lr": 1e-4, "batch_size": 32}}))
     name = rng.choice(("metrics.jsonl", "log.jsonl", "train_log.jsonl", "metrics.json", "log.txt"))
     data = "".join(line + "\n" for line in lines).encode()
     traits = [shape, step_name, f"{time_name} {time_style}", f"as_text={as_text}", name]
@@ -145,7 +140,7 @@ def single_metric_lines(training: Training, rng: Random) -> Written:
     """An object for each number."""
     key = rng.choice(("metric", "name", "key", "tag"))
     lines = [
-        _dump({key: cell.name, "value": _value(cell.text, False), "step": row.step, "timestamp": row.time})
+        json.dumps({key: cell.name, "value": _value(cell.text, False), "step": row.step, "timestamp": row.time})
         for row in training.rows
         for cell in row.cells
     ]

@@ -21,7 +21,6 @@ from tuimon.monitor.local import LocalMonitor
 from tuimon.store import Run
 
 WRITERS = {**console.WRITERS, **files.WRITERS}
-_RESUMES_APART = ("console/boosting",)
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ def faults(case: Case, folder: Path) -> list[Fault]:
     result = []
     if len(runs) != 1:
         result.append(Fault("run count", f"{len(runs)} runs instead of 1"))
-    said = [*(notice.message for notice in monitor.snapshot().notices)]
+    said = [notice.message for notice in monitor.snapshot().notices]
     for run in runs:
         said += [
             f"damaged {stream.status.damaged}" for stream in run.streams if stream.status and stream.status.damaged
@@ -172,9 +171,6 @@ def _differences(
         yield Fault("wrong time", f"{name!r}: {late[:2]}, {len(late)} of {len(expected)}")
     if any(t != t and times[s] == times[s] for s, _, t in expected if s in times):
         yield Fault("invented time", f"{name!r}")
-
-
-_SAME_UNITS = {"gb": "GB", "GiB": "GB"}
 
 
 def _summary_faults(case: Case, run: Run) -> Iterator[Fault]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
 
 START = 1_790_000_000.0
@@ -56,9 +56,7 @@ class Training:
     attempts: list[list[Row]]
     total: int
     """The last step planned."""
-    every: int
     metrics: list[Metric]
-    units: dict[str, str] = field(default_factory=dict)
 
     @property
     def rows(self) -> list[Row]:
@@ -106,40 +104,40 @@ def _memory(rng: Random) -> Metric:
 
 def metrics_of(kind: str, rng: Random) -> list[Metric]:
     """Draw the metrics of a training of this kind."""
-    one = rng.choice
-    loss_form, rate_form = one((".4f", ".3f", ".6f", ".4g")), one((".2e", ".1e", "g", ".3e"))
-    rate = Metric(one(_RATE), rate_form, lambda rng, part: 1e-5 * (1.01 - part))
-    grad = Metric(one(_GRAD), one((".2f", ".3f", ".4f")), _falling(4, 0.7, 0.2))
+    choice = rng.choice
+    loss_form, rate_form = choice((".4f", ".3f", ".6f", ".4g")), choice((".2e", ".1e", "g", ".3e"))
+    rate = Metric(choice(_RATE), rate_form, lambda rng, part: 1e-5 * (1.01 - part))
+    grad = Metric(choice(_GRAD), choice((".2f", ".3f", ".4f")), _falling(4, 0.7, 0.2))
     if kind == "RL":
         chosen = [
-            Metric(one(_REWARD), one((".4f", ".3f")), _rising(-0.5, 0.8)),
-            Metric(one(_KL), one((".4f", ".5f", ".2e")), _rising(0.001, 0.05)),
-            Metric(one(_PG), ".5f", _rising(-0.02, 0.02)),
+            Metric(choice(_REWARD), choice((".4f", ".3f")), _rising(-0.5, 0.8)),
+            Metric(choice(_KL), choice((".4f", ".5f", ".2e")), _rising(0.001, 0.05)),
+            Metric(choice(_PG), ".5f", _rising(-0.02, 0.02)),
             Metric("entropy", ".4f", _falling(1.5, 0.3)),
-            Metric(one(_LENGTH), one((".1f", ".0f")), _rising(200, 900)),
+            Metric(choice(_LENGTH), choice((".1f", ".0f")), _rising(200, 900)),
             grad,
             rate,
         ]
     elif kind == "vision":
         chosen = [
-            Metric(one(_LOSS), loss_form, _falling(2.3, 0.2)),
-            Metric(one(_ACC), one((".2f", ".1f")), _rising(10, 93), "%"),
+            Metric(choice(_LOSS), loss_form, _falling(2.3, 0.2)),
+            Metric(choice(_ACC), choice((".2f", ".1f")), _rising(10, 93), "%"),
             rate,
-            Metric(one(_EVAL_LOSS), loss_form, _falling(2.3, 0.4), is_eval=True),
-            Metric(one(_EVAL_ACC), ".2f", _rising(10, 90), "%", is_eval=True),
+            Metric(choice(_EVAL_LOSS), loss_form, _falling(2.3, 0.4), is_eval=True),
+            Metric(choice(_EVAL_ACC), ".2f", _rising(10, 90), "%", is_eval=True),
         ]
     elif kind == "boosting":
-        goal = one(("logloss", "rmse", "auc", "error"))
+        goal = choice(("logloss", "rmse", "auc", "error"))
         chosen = [
             Metric(f"train-{goal}", ".5f", _falling(0.69, 0.1)),
-            Metric(f"{one(('valid', 'eval', 'test'))}-{goal}", ".5f", _falling(0.69, 0.3)),
+            Metric(f"{choice(('valid', 'eval', 'test'))}-{goal}", ".5f", _falling(0.69, 0.3)),
         ]
     else:
         chosen = [
-            Metric(one(_LOSS), loss_form, _falling(9, 2.3)),
+            Metric(choice(_LOSS), loss_form, _falling(9, 2.3)),
             grad,
             rate,
-            Metric(one(_EVAL_LOSS), loss_form, _falling(9, 2.5), is_eval=True),
+            Metric(choice(_EVAL_LOSS), loss_form, _falling(9, 2.5), is_eval=True),
         ]
     if kind != "boosting":
         chosen += [make(rng) for make in (_throughput, _time, _memory) if rng.random() < 0.5]
@@ -148,8 +146,8 @@ def metrics_of(kind: str, rng: Random) -> list[Metric]:
     return [metric for metric in kept if unique[metric.name.lower()] is metric]
 
 
-def training(rng: Random, *, may_resume: bool = True, special: bool = True) -> Training:
-    """Draw a training. special: some numbers are NaN or infinite."""
+def training(rng: Random) -> Training:
+    """Draw a training. Some are resumed, and in some numbers are NaN or infinite."""
     kind = rng.choice(("RL", "SFT", "vision", "boosting"))
     metrics = metrics_of(kind, rng)
     interval = rng.choice((1, 1, 1, 5, 10, 20, 50, 100))
@@ -158,12 +156,12 @@ def training(rng: Random, *, may_resume: bool = True, special: bool = True) -> T
     every = rng.choice((2, 5, 10))
     steps = [first + interval * index for index in range(count)]
     attempts = [steps]
-    if may_resume and count >= 10 and rng.random() < 0.3:
+    if count >= 10 and rng.random() < 0.3:
         stop = rng.randrange(count // 2, count - 1)
         back = rng.randrange(0, count // 3 + 1)
         attempts = [steps[: stop + 1], steps[stop + 1 - back :]]
     time, pace, rows = START, interval * rng.choice((0.4, 2.0, 31.0)), list[list[Row]]()
-    diverges = special and rng.random() < 0.12
+    diverges = rng.random() < 0.12
     for attempt in attempts:
         rows.append([])
         for step in attempt:
@@ -179,4 +177,4 @@ def training(rng: Random, *, may_resume: bool = True, special: bool = True) -> T
             rows[-1].append(Row(step, round(time, 3), tuple(cells)))
             time += pace * rng.uniform(0.9, 1.1)
         time += 600
-    return Training(kind, rows, steps[-1], every, metrics)
+    return Training(kind, rows, steps[-1], metrics)

@@ -44,7 +44,7 @@ _GAP = 2
 _CUT_NAME = 20
 """Cells to which a metric's name may be cut in a legend with values at the cursor."""
 _MOST_RESTARTS = 3
-"""Maximum number of restarts for which the note says how many points each of them hides."""
+"""Maximum number of restarts for which the note says how many points each of them supersedes."""
 _LABEL_FACETS = ("component", "ds", "domain", "role", "kind", "sign", "who", "op", "phase", "tool", "q", "k")
 
 
@@ -262,14 +262,14 @@ def _disagreement(run: Run, curves: Sequence[Curve], factors: Sequence[float]) -
 def _restart(run: Run, curve: Curve) -> Iterator[str]:
     steps = restart_steps(run, curve)
     if curve.superseded:
-        hidden = plural(curve.superseded, "point")
-        yield _hiding(curve, steps, hidden) if len(steps) else f"{hidden} superseded"
+        superseded = plural(curve.superseded, "point")
+        yield _superseding(curve, steps, superseded) if len(steps) else f"{superseded} superseded"
     elif len(steps):
         yield f"restart at {step_name(run)} {steps[-1]}"
 
 
-def _hiding(curve: Curve, steps: Steps, hidden: str) -> str:
-    """Return "restart at 201 hides 20 points, at 401 15"; of more than three restarts the number and the last step.
+def _superseding(curve: Curve, steps: Steps, superseded: str) -> str:
+    """Return "restart at 201 supersedes 20 points, at 401 15"; of more than three restarts number and last step.
 
     steps: result of `restart_steps`."""
     own = distinct(curve.steps[curve.restarts[curve.restarts != curve.gap]])
@@ -277,9 +277,9 @@ def _hiding(curve: Curve, steps: Steps, hidden: str) -> str:
     for step, count in curve.superseded_by.items():
         counts[int(steps[max(int(np.searchsorted(own, step, "right")) - 1, 0)])] += count
     if len(counts) > _MOST_RESTARTS:
-        return f"{len(counts)} restarts hide {hidden}, the last at {max(counts)}"
+        return f"{len(counts)} restarts supersede {superseded}, the last at {max(counts)}"
     (first, count), *others = counts.items()
-    return ", ".join([f"restart at {first} hides {plural(count, 'point')}", *(f"at {s} {n}" for s, n in others)])
+    return ", ".join([f"restart at {first} supersedes {plural(count, 'point')}", *(f"at {s} {n}" for s, n in others)])
 
 
 def _of_rank(curve: Curve) -> Iterator[str]:

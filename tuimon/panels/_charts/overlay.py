@@ -21,7 +21,7 @@ from tuimon.panels._charts.captions import cursor_value, nonfinite_counts, thinn
 from tuimon.panels._charts.chart import scale_note, smoothing_note, title_of
 from tuimon.panels._charts.marks import marks_of, milestone_legend, milestones, restart_marks
 from tuimon.panels._charts.options import ChartOptions
-from tuimon.panels._charts.overlay_legend import wrapped_legend
+from tuimon.panels._charts.overlay_legend import LEGEND_GAP, wrapped_legend
 from tuimon.panels._charts.overlay_lines import OverlayLine, failure_sign
 from tuimon.panels._charts.table import TableLine, line_table
 from tuimon.panels._charts.traces import Smoothed, interpolated, scaled, smoothed
@@ -32,8 +32,6 @@ from tuimon.text import cell_width, clean
 
 MAX_OVERLAY = 32
 """Maximum number of lines on a chart; the note has the number of the others."""
-_LEGEND_GAP = 4
-"""Cells of a legend entry besides its label: the marker and blanks."""
 _SAME = 1e-9
 """Fraction by which positions on an axis of numbers may differ and be equal: epochs are sums."""
 _NEARLY = 0.01
@@ -325,7 +323,7 @@ def _labels(
         for name, value, group, difference in zip(names, logged, groups, differences, strict=True)
     ]
     for labels in (both, full, values, short, names):
-        if sum(cell_width(clean(label)) + _LEGEND_GAP for label in labels) <= room:
+        if sum(cell_width(clean(label)) + LEGEND_GAP for label in labels) <= room:
             return labels
     return []
 
@@ -356,8 +354,9 @@ def _difference(group: _Group, options: ChartOptions, base: MetricReading | None
     trace = group.traces[0]
     delta = difference(trace.reading, base)
     if delta is not None and trace.step is not None:
-        is_known = at_base is not None and at_base.is_inside and trace.is_inside
-        delta = trace.value - at_base.value if at_base is not None and is_known else None
+        delta = None
+        if at_base is not None and at_base.is_inside and trace.is_inside:
+            delta = trace.value - at_base.value
     text = signed(delta, "")[0] if delta is not None else ""
     return f" ({text})" if text else ""
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from tuimon.model.views import Role, Row, Rows, Span
 from tuimon.text import cell_width, clean, fit_distinct
 
-_GAP = 4
-"""Cells of an entry besides its name: the marker and blanks."""
+LEGEND_GAP = 4
+"""Cells of an entry besides its label: the marker and blanks."""
 _LEAST = 8
 """Minimum cells of a name that is cut; with less, names are left out and counted instead."""
 _HEIGHT_OF_ROW = 6
@@ -26,7 +26,7 @@ def wrapped_legend(
     names = [clean(name) for name in names]
     rooms = [room, *[width] * (height // _HEIGHT_OF_ROW)]
     longest = max(map(cell_width, names))
-    columns = (min(width // count - _GAP, longest) for count in range(1, len(names) + 1))
+    columns = (min(width // count - LEGEND_GAP, longest) for count in range(1, len(names) + 1))
     labels = names
     for cells in (longest, *columns):
         if cells < _LEAST:
@@ -35,7 +35,7 @@ def wrapped_legend(
         if len(set(cut)) < len(set(names)):
             break
         labels = cut
-        if len(counts := _counts(labels, rooms)) and sum(counts) == len(labels):
+        if sum(_counts(labels, rooms)) == len(labels):
             break
     counts = _counts(labels, rooms)
     more = f"+{len(labels) - sum(counts)} more"
@@ -46,7 +46,7 @@ def wrapped_legend(
     start = counts[0]
     for count in counts[1:]:
         entries = zip(labels[start : start + count], signs[start : start + count], strict=True)
-        rows.append(tuple(span for label, (marker, role) in entries for span in ((f"{marker} {label}  ", role),)))
+        rows.append(tuple((f"{marker} {label}  ", role) for label, (marker, role) in entries))
         start += count
     if rows and start < len(labels):
         rows[-1] = (*rows[-1], (more, Role.MUTED))
@@ -59,7 +59,7 @@ def _counts(labels: Sequence[str], rooms: Sequence[int]) -> list[int]:
     start = 0
     for room in rooms:
         count = 0
-        while start < len(labels) and (room := room - cell_width(labels[start]) - _GAP) >= -2:
+        while start < len(labels) and (room := room - cell_width(labels[start]) - LEGEND_GAP) >= -2:
             count, start = count + 1, start + 1
         counts.append(count)
     return counts

@@ -38,13 +38,14 @@ def best_items(
 
 
 def item_row(head: str, items: Sequence[tuple[str, Role]], symbols: Symbols, width: int) -> Row:
-    """Return a row with as many of the items as fit; the first one is cut if need be."""
+    """Return a row with as many of the items as fit, at least the first one, which the caller has to cut."""
     spans: list[Span] = [(head, Role.MUTED)]
     for text, role in items:
+        text = text.replace("±", "+-") if symbols is Symbols.ASCII else text
         if row_width(spans) + 2 + cell_width(text) > width and len(spans) > 1:
             spans.append(("  …", Role.MUTED))
             break
-        spans.append((f"  {text.replace('±', '+-') if symbols is Symbols.ASCII else text}", role))
+        spans.append((f"  {text}", role))
     return tuple(spans)
 
 

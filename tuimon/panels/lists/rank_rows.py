@@ -32,6 +32,8 @@ _STATE_ROLES = {
     "done": Role.MUTED,
 }
 _LOUD = ("failed", "nan", "silent", "slow")
+_LEAST_STEP = 5
+"""Minimum width of the column of steps."""
 _COLUMNS = (("own", 6), ("wait", 6), ("mem", 5), ("temp", 5), ("loss", 9))
 """Columns of the table after the step, with widths."""
 _HEADS = {"own": "own s", "wait": "wait s", "temp": "°C"}
@@ -132,7 +134,7 @@ def unreachable_row(host: str, why: str, width: int) -> Row:
 
 
 def _step_width(rows: Sequence[RankRow]) -> int:
-    return max(5, *(len(str(row.step)) for row in rows if row.step is not None), 5)
+    return max([_LEAST_STEP, *(len(str(row.step)) for row in rows if row.step is not None)])
 
 
 def _shown_columns(rows: Sequence[RankRow], width: int) -> list[tuple[str, int]]:

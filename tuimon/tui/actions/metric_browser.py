@@ -40,7 +40,7 @@ def _changed(app: Dashboard) -> None:
             step = first_unusual(run, alert.metric, alert.step)
             app.state.options = explore.with_cursor(app.state.options, run, step)
     if app.state.options.cursor is None or app.run_shown is None:
-        app.say("Put the cursor on a step first: c or :, or Enter on an alert in a")
+        app.say("No cursor: press c or : to put it on a step, or a and then Enter on an alert")
     else:
         app.push_screen(screens.MetricBrowser(app.actions, unusual=True))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tuimon.analysis.aligned_steps import common_step_name
-from tuimon.analysis.run_states import failures_of, state_sign
+from tuimon.analysis.run_states import failed_runs, state_sign
 from tuimon.draw.rows import fit_row, row_width
 from tuimon.model.views import Role, Row, Symbols
 from tuimon.panels import plural
@@ -46,7 +46,7 @@ class RunTable(Table):
         self.runs: list[tuple[Run, tuple[Any, ...]]] = []
         self.source: HparamTable | None = None
         self.failed: frozenset[int] = frozenset()
-        """Ids of the runs with a failure, see `failures_of`."""
+        """Ids of the runs with a failure, see `failed_runs`."""
         self.sort, self.reverse = 0, False
         self.parallel: bool | None = None
         """Whether parallel coordinates are above the table; None: if the screen is wide."""
@@ -138,9 +138,7 @@ class HparamsScreen(MetricTableScreen):
         words = self.query_text.lower().split()
         rows = sort_rows(self._source, table.sort, table.reverse) if self._source.columns else []
         rows = [row for row in rows if all(word in " ".join(map(cell_text, row[1])).lower() for word in words)]
-        failures = failures_of([run.id for run in runs], snapshot.alerts)
-        failed = frozenset(run.id for run, failure in zip(runs, failures, strict=True) if failure)
-        table.show(self._source, rows, failed, state)
+        table.show(self._source, rows, failed_runs(snapshot.alerts) & {run.id for run in runs}, state)
         self.draw_lines(self._head(), state.theme)
 
     def _head(self) -> Row:

@@ -230,7 +230,7 @@ class MetricBrowser(TableScreen):
     def toggle_unusual(self) -> None:
         """List only the metrics that are unusual at the cursor, those that differ most first; again: all."""
         if self.dashboard.state.options.cursor is None:
-            self.say("No cursor: put it on a step of a chart with c or :")
+            self.say("No cursor: press c or : on the dashboard to put it on a step")
             return
         self._is_unusual, self._unusual_for = not self._is_unusual, ()
         self.sort, self.reverse = "relevance", False
