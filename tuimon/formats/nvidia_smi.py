@@ -35,6 +35,9 @@ COLUMNS = (
 )
 """Columns that are read."""
 _MOST_GPUS = 32
+"""Number of GPUs whose metrics have the name of the node."""
+_INDICES = 1000
+"""Number from which on an index is not that of a GPU."""
 _COLUMN = re.compile(r"([a-z][\w.]*)(?: \[([^\[\]]{1,10})\])?")
 _NOT_NODE = re.compile(
     r"(?:nvidia|gpus?|smi|log|logs|stats?|usage|util|metrics?|monitor|query|csv)(?=[-_.]|$)[-_.]?", re.IGNORECASE
@@ -86,7 +89,7 @@ class NvidiaSmiDecoder(StreamDecoder):
         """Read a line; return False if it is not a row."""
         if not line:
             return True
-        if columns := _columns(line):  # repeated by each start
+        if b"timestamp" in line and (columns := _columns(line)):  # repeated by each start
             self._columns = columns
             return True
         cells = line.split(b",")
@@ -104,7 +107,9 @@ class NvidiaSmiDecoder(StreamDecoder):
             for (name, unit), value, known in zip(self._columns, values, present, strict=True)
             if known and name != "timestamp"
         }
-        index = int(row.pop("index", (0.0, ""))[0])
+        index = row.pop("index", (0.0, ""))[0]
+        if not (0 <= index < _INDICES and index.is_integer()):
+            return False
         total = row.pop("memory.total", (0.0, ""))[0]
         if "memory.used" in row and total > 0:
             row["memory.used_percent"] = 100 * row["memory.used"][0] / total, "%"
@@ -112,7 +117,7 @@ class NvidiaSmiDecoder(StreamDecoder):
         for column, (value, unit) in row.items():
             if column not in COLUMNS:
                 continue
-            name = f"system/gpu.{index}.{column}"
+            name = f"system/gpu.{int(index)}.{column}"
             if unit and not self._points.has(name):
                 whole = {"whole": total} if column == "memory.used" and total > 0 else {}
                 units[name] = {"unit": unit, **whole}
