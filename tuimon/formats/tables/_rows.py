@@ -240,7 +240,8 @@ class Rows:
         self._unit.examine(has_step, in_epochs)
         if epochs is not None and self._counters:
             has_step &= ~(by_epoch & self.overall_steps.same_epoch(epochs, counted))
-        present[self._epoch_rows.without_step(steps, has_step, by_epoch), self._epoch or 0] = True
+        if self._epoch is not None:
+            present[self._epoch_rows.without_step(steps, has_step, by_epoch), self._epoch] = True
         if epochs is not None and self._counters:
             steps = self.overall_steps.convert(steps, epochs, counted)
         return steps, has_step
