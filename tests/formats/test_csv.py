@@ -266,6 +266,12 @@ def test_first_column_that_rises_evenly_is_the_step(more: str) -> None:
     assert [step for step, _ in read(text)["loss"]] == ([0, 20, 40, 60, 80] if "40" in more else [0, 1, 2, 3, 4])
 
 
+@pytest.mark.parametrize("cell", ["inf", "-inf", "nan", "1e300"])
+def test_infinite_or_huge_numbers_are_not_a_first_column_of_steps(cell: str) -> None:
+    text = f"Upd,loss\n{cell},1\n{cell},2\n40,3\n60,4\n80,5\n"
+    assert [step for step, _ in read(text)["loss"]] == [0, 1, 2, 3, 4]
+
+
 def test_row_of_units_below_the_header() -> None:
     items = feed(TableDecoder(), b"step,loss,time,mem\n[-],[nats],[ms],[GiB]\n0,3.0,400,61.5\n")
     assert facts(items, "units") == [{"loss": {"unit": "nats"}, "mem": {"unit": "GiB"}}]

@@ -46,6 +46,14 @@ def test_odd_rows() -> None:
     assert len(damage(items)) == 1
 
 
+@pytest.mark.parametrize("index", ["nan", "inf", "-1", "0.5", "1e300"])
+def test_row_without_a_valid_index_is_damage(index: str) -> None:
+    text = f"timestamp, index, power.draw [W]\n2026/11/25 20:50:00, {index}, 5 W\n2026/11/25 20:50:05, 0, 6 W\n"
+    items = feed(NvidiaSmiDecoder(), text.encode())
+    assert [row[2] for row in rows(items)] == ["6.0"]
+    assert len(damage(items)) == 1
+
+
 @pytest.mark.parametrize(
     ("path", "node"),
     [

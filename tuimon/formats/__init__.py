@@ -71,7 +71,7 @@ class StreamDecoder(Protocol):
     @property
     def held_back(self) -> bool:
         """Whether the last `feed` kept whole records because they decode faster together with the bytes that follow, or
-        because these may show that they are not needed.
+        because later bytes may show that the records are not needed.
 
         The next `feed()` (possibly `feed(b"")`) or `flush()` returns them.
         """

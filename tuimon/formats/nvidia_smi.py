@@ -33,8 +33,10 @@ COLUMNS = (
     *("ecc.errors.corrected.volatile.total", "ecc.errors.uncorrected.volatile.total"),
 )
 """Columns that are read."""
-_TIME = b"timestamp"
 _MOST_GPUS = 32
+"""Number of GPUs whose metrics have the name of the node."""
+_INDICES = 1000
+"""Number from which on an index is not that of a GPU."""
 _COLUMN = re.compile(r"([a-z][\w.]*)(?: \[([^\[\]]{1,10})\])?")
 _NOT_NODE = re.compile(
     r"(?:nvidia|gpus?|smi|log|logs|stats?|usage|util|metrics?|monitor|query|csv)(?=[-_.]|$)[-_.]?", re.IGNORECASE
@@ -97,7 +99,7 @@ class NvidiaSmiDecoder(StreamDecoder):
         """Read a line; return False if it is not a row."""
         if not line:
             return True
-        if _TIME in line and (columns := _columns(line)):  # repeated by each start
+        if b"timestamp" in line and (columns := _columns(line)):  # repeated by each start
             self._columns = columns
             self._time_column = [name for name, _ in columns].index("timestamp")
             return True
@@ -113,7 +115,9 @@ class NvidiaSmiDecoder(StreamDecoder):
             for (name, unit), cell in zip(self._columns, cells, strict=True)
             if name != "timestamp" and (value := _number(cell)) is not None
         }
-        index = int(row.pop("index", (0.0, ""))[0])
+        index = row.pop("index", (0.0, ""))[0]
+        if not (0 <= index < _INDICES and index.is_integer()):
+            return False
         total = row.pop("memory.total", (0.0, ""))[0]
         if "memory.used" in row and total > 0:
             row["memory.used_percent"] = 100 * row["memory.used"][0] / total, "%"
@@ -121,7 +125,7 @@ class NvidiaSmiDecoder(StreamDecoder):
         for column, (value, unit) in row.items():
             if column not in COLUMNS:
                 continue
-            name = f"system/gpu.{index}.{column}"
+            name = f"system/gpu.{int(index)}.{column}"
             if unit and not self._points.has(name):
                 whole = {"whole": total} if column == "memory.used" and total > 0 else {}
                 units[name] = {"unit": unit, **whole}

@@ -106,8 +106,8 @@ class Collector:
     def searched_directories(self) -> list[str]:
         """Directories below the given ones in which logs can appear; not those of files that were given."""
         roots = [root.rstrip("/") for root in self.roots if os.path.isdir(root)]
-        found = self._discovery.scan.directories if self._discovery.scan else ()
-        return [path for path in found if any(path == root or path.startswith(f"{root}/") for root in roots)]
+        searched = self._discovery.scan.directories if self._discovery.scan else ()
+        return [path for path in searched if any(path == root or path.startswith(f"{root}/") for root in roots)]
 
     def paths_of_runs(self) -> dict[int, list[str]]:
         """Return the paths of the followed files of each run, by the id of the run, the run that grew last first."""

@@ -123,9 +123,9 @@ class Trainings:
                 self.undecided.update(paths)
             elif len(lives) == 1:
                 self.undecided.difference_update(paths)
-        for live in lives.keys() - names.keys() if names else ():
-            if live not in split.names and self._beginning(live) is None:
-                names.update({live: name} if (name := _training_beside(live, names)) else {})
+        for live in sorted(lives.keys() - names.keys()) if names else ():
+            if live not in split.names and self._beginning(live) is None and (name := _training_beside(live, names)):
+                names[live] = name
         moved = {file.path: name for live, name in names.items() for file in lives[live]}
         return SplitFiles(moved, split.attempts)
 

@@ -28,16 +28,14 @@ class TrainingsByValues:
             return {}, set()
         first = {training[0].path: number for number, training in enumerate(trainings)}
         undecided: set[str] = set()
-        for file in files:
-            if self._known.get(file.path) in first:
-                continue
+        new = [file for file in files if self._known.get(file.path) not in first]
+        curves = {
+            training[0].path: read_excerpt(self._read, [(other, "") for other in training], BEGINNING).curves
+            for training in (trainings if new else ())
+        }
+        for file in new:
             here = read_excerpt(self._read, [(file, "")], BEGINNING)
-            parts = {
-                training[0].path: agreement(
-                    here.curves, read_excerpt(self._read, [(other, "") for other in training], BEGINNING).curves
-                ).common
-                for training in trainings
-            }
+            parts = {path: agreement(here.curves, there).common for path, there in curves.items()}
             best = max(parts, key=lambda path: parts[path])
             if parts[best] >= SURE and sum(part >= SURE for part in parts.values()) == 1:
                 self._known[file.path] = best

@@ -85,9 +85,8 @@ def _jumps(series: Series, length: int) -> tuple[ClockJump, ...]:
         earlier, later = np.diff(times[before]), np.diff(times[after])
         usual = np.diff(times[max(row - _USUAL, 0) : row]) if row >= _POINTS_AROUND else later
         seconds = float(times[row - 1] - times[row] + np.median(usual))
-        if (
-            earlier.min(initial=0.0) < 0 or later.min() < 0 or later.max() >= seconds
-        ):  # the last: a single point has a wrong time
+        single = later.max() >= seconds  # a single point has a wrong time
+        if single or earlier.min(initial=0.0) < 0 or later.min() < 0:
             return ()
         jumps.append(ClockJump(int(steps[row]), seconds))
     return tuple(jumps)

@@ -64,16 +64,22 @@ def read_cells(lines: list[bytes], separator: bytes, columns: int) -> tuple[Floa
     return values + 0.0, present  # turn -0.0 into 0.0, as in the other branch
 
 
-def text_cells(lines: list[bytes], separator: bytes, present: Mask) -> list[tuple[int, int, bytes]]:
-    """Return (row, column, cell) of the cells that hold text: absent in `present`, and not MISSING."""
-    flat = separator.join(lines).translate(None, _OF_NUMBERS + separator)
-    if present.all() or not flat.replace(b"nan", b"").replace(b"NaN", b""):
-        return []
-    texts = []
-    for row in np.flatnonzero(~present.all(axis=1)).tolist():
-        cells = lines[row].split(separator)
-        absent = ((column, cells[column].strip()) for column in np.flatnonzero(~present[row]).tolist())
-        texts += [(row, column, cell) for column, cell in absent if cell not in MISSING]
+def text_cells(lines: list[bytes], separator: bytes, present: Mask) -> dict[int, tuple[int, int, bytes]]:
+    """Return (number of cells, row of the first one, this cell) of the cells that hold text, by column: absent in
+    `present`, and not MISSING."""
+    if present.all():
+        return {}
+    flat = separator.join(lines)
+    if not flat.translate(None, _OF_NUMBERS + separator).replace(b"nan", b"").replace(b"NaN", b""):
+        return {}
+    cells, columns = flat.split(separator), present.shape[1]
+    texts = {}
+    for column in np.flatnonzero(~present.all(axis=0)).tolist():
+        absent = np.flatnonzero(~present[:, column]).tolist()
+        stripped = [cell.strip() for cell in cells[column::columns]]
+        rows = [row for row in absent if stripped[row] not in MISSING]
+        if rows:
+            texts[column] = len(rows), rows[0], stripped[rows[0]]
     return texts
 
 

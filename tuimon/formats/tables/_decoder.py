@@ -36,7 +36,7 @@ from tuimon.formats._shared.rows import seconds
 from tuimon.formats._shared.step_unit import StepUnit
 from tuimon.formats.tables._header import Header, read_header, units_of
 from tuimon.formats.tables._row_memory import RowMemory, row_hashes
-from tuimon.formats.tables._rows import EPISODES, Batch, Rows
+from tuimon.formats.tables._rows import EPISODES, EXACT, Batch, Rows
 from tuimon.model.points import Damage, Fact, Item, Points, SegmentStart, Topic
 from tuimon.vocabulary import classify
 
@@ -289,10 +289,10 @@ def is_step(header: Header, rows: list[bytes]) -> bool:
         return False
     values, present = read_cells(rows, header.separator, len(header.names))
     first = values[:, 0]
+    if not (present[:, 0].all() and (np.abs(first) < EXACT).all() and (first == np.floor(first)).all()):
+        return False
     strides = np.diff(first)
-    return bool(
-        present[:, 0].all() and (first == np.floor(first)).all() and (strides == strides[0]).all() and strides[0] > 0
-    )
+    return bool((strides == strides[0]).all() and strides[0] > 0)
 
 
 def _start_time(line: bytes) -> float:

@@ -16,7 +16,7 @@ from tuimon.formats.tables._header import Header
 from tuimon.model.points import Floats, Points, Steps
 from tuimon.text import decoded
 
-_EXACT = 2.0**53
+EXACT = 2.0**53
 """Integers below it are exact as float64."""
 _ROW_STARTS = b"0123456789+-.,;|\t "
 """First bytes of lines that cannot be a header."""
@@ -126,9 +126,9 @@ class Rows:
         texts = text_cells(rows, self.header.separator, present)
         self._find_times(values, present, texts)
         self._with_numbers |= present.any(axis=0)
-        for _, place, cell in texts:
-            known, first = self._texts.get(place, (0, cell))
-            self._texts[place] = known + 1, first
+        for place, (more, _, cell) in texts.items():
+            count, first = self._texts.get(place, (0, cell))
+            self._texts[place] = count + more, first
         present[:, self._no_points] = False
         wall_times = self._wall_times(rows, values, present)
         steps, has_step = self._steps(values, present)
@@ -175,7 +175,7 @@ class Rows:
     def _step_remark(self) -> str:
         return "" if self.header.names[:3] == EPISODES else self.missing_steps.remark
 
-    def _find_times(self, values: Floats, present: Mask, texts: list[tuple[int, int, bytes]]) -> None:
+    def _find_times(self, values: Floats, present: Mask, texts: dict[int, tuple[int, int, bytes]]) -> None:
         """Decide which columns are times besides those with the name of a time: by their first cells."""
         for column in list(self._clocks):
             if (known := np.flatnonzero(present[:, column])).size:
@@ -183,7 +183,9 @@ class Rows:
                 if is_clock(float(values[known[0], column])):
                     self._times.append(column)
         if self._is_first and not self.header.times:
-            dates = [column for row, column, cell in texts if row == 0 and seconds(decoded(cell)) is not None]
+            dates = [
+                column for column, (_, row, cell) in texts.items() if row == 0 and seconds(decoded(cell)) is not None
+            ]
             self._times += dates[:1]
             self._date = dates[0] if dates else None
         self._is_first = False
@@ -217,7 +219,7 @@ class Rows:
         epochs = None if self._epoch is None else np.where(present[:, self._epoch], values[:, self._epoch], np.nan)
         for column in list(self._step_columns):
             numbers = values[:, column]
-            known = present[:, column] & (np.abs(numbers) < _EXACT)  # excludes NaN and infinities
+            known = present[:, column] & (np.abs(numbers) < EXACT)  # excludes NaN and infinities
             fractions = np.flatnonzero(known & (numbers != np.floor(numbers)))
             if len(fractions):
                 known[fractions[0] :] = False
@@ -238,7 +240,8 @@ class Rows:
         self._unit.examine(has_step, in_epochs)
         if epochs is not None and self._counters:
             has_step &= ~(by_epoch & self.overall_steps.same_epoch(epochs, counted))
-        present[self._epoch_rows.without_step(steps, has_step, by_epoch), self._epoch or 0] = True
+        if self._epoch is not None:
+            present[self._epoch_rows.without_step(steps, has_step, by_epoch), self._epoch] = True
         if epochs is not None and self._counters:
             steps = self.overall_steps.convert(steps, epochs, counted)
         return steps, has_step

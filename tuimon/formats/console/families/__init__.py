@@ -191,6 +191,7 @@ class Sink:
                 self.points.add(name, step, value, time)
 
     def release_fallback(self) -> None:
+        """Add the rows that are held back, where no other line gives their metrics."""
         for row, step, time in self.held_fallback:
             self.add_fallback(row, step, time)
         self.held_fallback = []

@@ -173,7 +173,7 @@ class TqdmPostfixReader(LineReader):
 
 def _equal(row: list[Pair], other: list[Pair]) -> bool:
     """Return whether two rows are equal, with NaN equal to NaN."""
-    return repr(row) == repr(other)
+    return len(row) == len(other) and repr(row) == repr(other)
 
 
 FAMILY = Family("tqdm-postfix", ("%|",), TqdmPostfixReader, order=8, self_closing=True)
