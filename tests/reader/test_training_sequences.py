@@ -61,7 +61,7 @@ NAMES = {"loss": "train/total_loss", "reward": "rollout/ep_rew_mean", "grad_norm
     ids=["equal", "rounded", "fewer entries", "more entries", "second half", "other names", "two files"],
 )
 def test_a_text_of_one_training_has_common_values(text: Curves, file: Curves) -> None:
-    assert agreement(text, file) == Agreement(comparable=True, common=1.0, different=False)
+    assert agreement(text, file) == Agreement(common=1.0, different=False)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_a_text_of_one_training_has_common_values(text: Curves, file: Curves) ->
     ids=["equal count", "rounded", "more entries", "other names", "loss only", "alike at the same steps"],
 )
 def test_a_text_of_another_training_is_different(text: Curves, file: Curves) -> None:
-    assert agreement(text, file) == Agreement(comparable=True, common=0.0, different=True)
+    assert agreement(text, file) == Agreement(common=0.0, different=True)
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,8 @@ class TextsBeside:
             if limit == BEGINNING and not (there.curves or (concepts and there.has_unread)):
                 break
         self._compared[text] = here.length, known
-        if known.common or known.different or here.length >= _ENOUGH or not here.is_whole:
+        is_long = sum(_size(file.path) for file, _ in files) > BEGINNING  # to read it at each growth costs seconds
+        if known.common or known.different or here.length >= _ENOUGH or is_long or not here.is_whole:
             self._certain.add(text)
         return known
 

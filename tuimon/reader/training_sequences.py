@@ -62,8 +62,6 @@ class Sequence(Struct, frozen=True):
 class Agreement(Struct, frozen=True):
     """How far the values of a text agree with those of metric files."""
 
-    comparable: bool = False
-    """Whether they have a metric of equal meaning with enough values in both."""
     common: float = 0.0
     """Part of the values that are common; 0 unless that shows one training."""
     different: bool = False
@@ -105,7 +103,7 @@ def agreement(text: Collection[tuple[str, Sequence]], logged: Collection[tuple[s
             if part >= max(_SAME, chance + _BY_CHANCE):
                 common = max(common, part)
             if common >= SURE:
-                return Agreement(True, common)
+                return Agreement(common)
             parts.append((part, chance))
         if all(chance <= _TELLING and part <= chance + _FEW for part, chance in parts):
             differing.append(of_concept[0])
@@ -114,7 +112,7 @@ def agreement(text: Collection[tuple[str, Sequence]], logged: Collection[tuple[s
                 named += any(pair.is_named_alike for pair in of_concept)
     same_steps = len(differing) >= _LEAST_METRICS and _log_same_steps(text, logged) and not _vary_together(differing)
     different = not common and (named > 0 or unlike > 1 or same_steps)
-    return Agreement(bool(pairs), common, different)
+    return Agreement(common, different)
 
 
 def _pairs(text: Collection[tuple[str, Sequence]], logged: Collection[tuple[str, Sequence]]) -> Iterator[_Pair]:
