@@ -26,8 +26,6 @@ _ENDED = ("finished", "pruned", "crashed", "stopped", "ended")
 _NAME_WIDTHS = (32, 20, 14, 9)
 """Widths to which the name is cut until alerts, step, state and reward fit."""
 _IN_PARENTHESES = re.compile(r" \([^()]{0,400}\)")
-_ABOUT_END = ("liveness", "rank_failure")
-"""Detectors whose alert about a crash repeats its cause."""
 _LONGEST_NAME = 24
 """Maximum width of the name of a metric."""
 _LEAST_REASON = 16
@@ -41,13 +39,14 @@ def line(snapshot: Snapshot, now: float, width: int, ascii_only: bool = False) -
         return fit("no run yet", min(width, 10))
     alerts = [alert for alert in snapshot.alerts if alert.run == run.id and alert.severity != "info"]
     progress = progress_of(run, now)
-    words = (clean(progress.cause), progress.state) if progress.cause else (progress.state,)
+    is_cause_in_alert = any(alert.rule == "rank_failure" for alert in alerts)
+    words = (clean(progress.cause), progress.state) if progress.cause and not is_cause_in_alert else (progress.state,)
     shown = [(word, name) for word in words for name in _NAME_WIDTHS]
     heads = [(word, list(_head(run, progress, alerts, name, word, ascii_only))) for word, name in shown]
     word, head = next(((word, head) for word, head in heads if cell_width("  ".join(head)) <= width), heads[-1])
     text = _joined("", head, width)
     if word != progress.state:
-        alerts = [alert for alert in alerts if alert.rule not in _ABOUT_END]
+        alerts = [alert for alert in alerts if alert.rule != "liveness"]  # it repeats the cause
     others = _others(snapshot, run, ascii_only)
     room = width - cell_width(text) - 2
     reason = _reason(alerts, room - cell_width(others) - 2) or _reason(alerts, room)
