@@ -154,11 +154,12 @@ FORMAT = Format(
     id="nvidia-smi",
     title="GPU log of nvidia-smi",
     writers="nvidia-smi --query-gpu --format=csv",
-    rank=11,  # above console text; its steps never represent a run; see tuimon.store.step_groups
+    rank=11,  # above console text
     matches=lambda name, head: _columns(head.removeprefix(BOM).partition(b"\n")[0].rstrip(b"\r")) is not None,
     decoder=NvidiaSmiDecoder,
     wants_name=lambda name: name.lower().endswith((".csv", ".log", ".txt")),
     source_path=lambda path: path,
     shown_names=_with_node,
     describes_run=True,
+    of_machine=True,
 )

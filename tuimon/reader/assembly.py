@@ -324,7 +324,9 @@ class RunAssembly:
         stream = len(self.streams) if run >= 0 else -1
         source = member.joined or member.source
         rank = 0 if log_format.counts_episodes else log_format.rank
-        event = StreamFound(stream, run, source, member.path, log_format.id, rank, member.prefix, stream)
+        event = StreamFound(
+            stream, run, source, member.path, log_format.id, rank, member.prefix, stream, log_format.of_machine
+        )
         database = self._databases.of(member.path)
         remote = self._mounts.is_remote(os.path.dirname(member.path))
         return Followed(event, log_format, file, self._swanlab_names, member.source, remote, database)
