@@ -31,7 +31,8 @@ from tuimon.formats._shared.cells import read_cells, unquoted
 from tuimon.formats._shared.json import BOM, parse
 from tuimon.formats._shared.lines import LineSplitter
 from tuimon.formats._shared.overall_steps import OverallSteps
-from tuimon.formats._shared.row_reader import UNKNOWN_STEP, Names, with_step
+from tuimon.formats._shared.row_reader import Names
+from tuimon.formats._shared.row_steps import UNKNOWN_STEP, with_step
 from tuimon.formats._shared.rows import seconds
 from tuimon.formats._shared.step_unit import StepUnit
 from tuimon.formats.tables._header import Header, read_header, units_of

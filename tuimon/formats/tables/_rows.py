@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from tuimon.formats._shared.cells import Mask, read_cells, text_cells
 from tuimon.formats._shared.overall_steps import OverallSteps
-from tuimon.formats._shared.row_reader import EpochRows, MissingSteps, Names
+from tuimon.formats._shared.row_reader import Names
+from tuimon.formats._shared.row_steps import EpochRows, MissingSteps
 from tuimon.formats._shared.rows import BATCH_KEYS, COUNTER_KEYS, is_clock, seconds
 from tuimon.formats._shared.step_unit import StepUnit
 from tuimon.formats.tables._header import Header
