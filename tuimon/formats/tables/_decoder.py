@@ -5,7 +5,7 @@
 - A row without a step has the step of the row before it, and in a table without any step its number among the rows
   with points. A fraction (an epoch of 0.5) is not a step; from there on that column is a metric.
 - Without a named step column, the first column is the step if it holds integers that rise evenly in the first
-  ROWS_DECIDING rows, and the vocabulary does not know it as a metric.
+  ROWS_DECIDING rows, and the vocabulary does not know it as a metric; see _first_column.
 - A row of units in brackets below the header gives the units of the metrics.
 - The header repeated is skipped, as some writers repeat it for every append; a new segment begins if the steps then go
   back. A header that only shares names with the first means that another writer continues: a new segment.
