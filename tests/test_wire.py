@@ -48,6 +48,7 @@ EVENTS: list[Event] = [
     RunFound(1, "名前 😀", "/logs/bytes-\udcff"),
     CheckpointsFound(1, (40, 80)),
     StreamFound(0, 0, "tensorboard", "/logs/a", "tensorboard", 40, "train/", 2),
+    StreamFound(1, 0, "gpu.csv", "/logs/gpu.csv", "nvidia-smi", 11, "", 1, True),
     MetricsFound(0, 12, ("train/loss", "a//b///c ", "准确率 x", "")),
     columns(),
     Preview(columns(), ("a", *"bcdefg", "train/loss")),

@@ -254,6 +254,16 @@ def test_steps_that_are_epochs_are_called_so(text: str, units: list[str]) -> Non
         assert [fact["unit"] for fact in facts([*items, *decoder.flush()], "progress")] == units
 
 
+@pytest.mark.parametrize("first", ["", "0,1\n20,2\n"])
+def test_a_header_after_few_rows_decides_about_their_table_only(first: str) -> None:
+    """Reading the file again would come to the same, for ever."""
+    decoder = TableDecoder()
+    rows = "".join(f"{number},2,{number / 10}\n" for number in range(10, 100, 10))
+    items = decoder.feed(f"Upd,loss\n{first}Upd,loss,acc\n{rows}".encode())
+    assert not decoder.must_reread
+    assert [step for step, _ in series(items)["acc"]] == [*range(10, 100, 10)]
+
+
 @pytest.mark.parametrize("more", ["40,3\n60,4\n80,5\n", "30,3\n60,4\n80,5\n"])
 def test_first_column_that_rises_evenly_is_the_step(more: str) -> None:
     """A flush has to decide by too few rows; the table is read again if later rows decide otherwise."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ import pytest
 from support.event_points import event, records, scalar, version
 from support.event_reading import read_all
 
+from tuimon.model.events import Event
 from tuimon.reader import Collector
 from tuimon.store import Run, Store
 
@@ -180,6 +181,32 @@ def test_a_text_of_another_job_becomes_a_run_with_its_first_values(tmp_path: Pat
     assert counts == [1, 1, 2, 2]
     (run,) = [run for run in store.snapshot().runs if run.name == "console.log"]
     assert loss_of(run) == pytest.approx(B.loss, abs=1e-4)
+
+
+@pytest.mark.parametrize("texts", [{"console.log": A}, {"console.log": B}, {"job_a.log": A, "job_b.log": B}])
+def test_the_dashboard_shows_metric_files_before_texts_are_compared(tmp_path: Path, texts: dict[str, Job]) -> None:
+    write_lines(tmp_path, A)
+    for name, values in texts.items():
+        (tmp_path / name).write_text(dicts(values))
+    collector, store = Collector([str(tmp_path)]), Store()
+
+    def apply(events: Iterable[Event]) -> list[list[str]]:
+        for item in events:
+            store.apply(item)
+        return [[Path(view.info.path).name for view in run.streams] for run in store.snapshot().runs]
+
+    apply(collector.find(hurry=True))
+    assert apply(collector.read()) == [["metrics.jsonl"]]
+    assert loss_of(store.snapshot().runs[0]) == A.loss
+    apply(collector.add_texts())
+    files = apply(collector.read())
+    assert not collector.behind
+    whole = runs_in(tmp_path)
+    assert {*map(frozenset, files)} == whole.keys()  # no text was in another run before
+    for names, run in whole.items():
+        (shown,) = (run for run, own in zip(store.snapshot().runs, files, strict=True) if set(own) == names)
+        assert (shown.name, loss_of(shown)) == (run.name, loss_of(run))
+    assert apply(collector.find()) == files
 
 
 def test_event_files_of_a_directory_are_in_the_runs_whose_values_they_have(tmp_path: Path) -> None:

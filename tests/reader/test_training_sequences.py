@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tuimon.reader.training_sequences import Agreement, Sequence, agreement, sequence
+from tuimon.reader.training_sequences import Agreement, ValueSequence, agreement, sequence
 
 COUNT = 600
-Curves = list[tuple[str, Sequence]]
+Curves = list[tuple[str, ValueSequence]]
 
 
 def job(seed: int, top: float = 0.4, start: float = 1.0) -> dict[str, np.ndarray]:

@@ -206,6 +206,9 @@ class Format(Struct, frozen=True):
     read so far are void. If False, the new file continues the log or starts a new segment."""
     counts_episodes: bool = False
     """Whether steps are the numbers of episodes of one environment: any other log represents the run rather than it."""
+    of_machine: bool = False
+    """Whether the file has measurements of a machine, whose steps are a clock: any other log represents the run rather
+    than it."""
     path_facts: Callable[[str], Mapping[str, Any]] | None = None
     """path_facts(path): what the path of the file says about its runs, added to their Fact("writer", …)."""
     facts_above: Callable[[bytes], Mapping[str, Any]] | None = None

@@ -19,11 +19,11 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from tuimon.formats import Format, StreamDecoder
+from tuimon.formats import Format
 from tuimon.formats._shared.json import BOM
-from tuimon.formats._shared.lines import LineSplitter
+from tuimon.formats._shared.lines import LineDecoder
 from tuimon.formats._shared.rows import seconds
-from tuimon.model.points import Damage, Fact, Item, PointsBuilder, Topic
+from tuimon.model.points import Damage, Fact, Item, Topic
 from tuimon.text import decoded
 
 QUANTITIES = ("utilization.gpu", "memory.used", "power.draw", "temperature.gpu")
@@ -37,6 +37,7 @@ _MOST_GPUS = 32
 """Number of GPUs whose metrics have the name of the node."""
 _INDICES = 1000
 """Number from which on an index is not that of a GPU."""
+_NOT_ROW = "not a row of the columns"
 _COLUMN = re.compile(r"([a-z][\w.]*)(?: \[([^\[\]]{1,10})\])?")
 _NOT_NODE = re.compile(
     r"(?:nvidia|gpus?|smi|log|logs|stats?|usage|util|metrics?|monitor|query|csv)(?=[-_.]|$)[-_.]?", re.IGNORECASE
@@ -63,52 +64,36 @@ def _number(cell: bytes) -> float | None:
         return None
 
 
-class NvidiaSmiDecoder(StreamDecoder):
+class NvidiaSmiDecoder(LineDecoder):
     """A StreamDecoder of rows of one GPU each."""
 
     def __init__(self) -> None:
-        self._lines = LineSplitter()
+        super().__init__()
         self._columns: list[tuple[str, str]] | None = None
         self._time_column = 0
         self._begin = math.nan
-        self._points = PointsBuilder()
         self._units: list[Item] = []
         """Facts about the units of new metrics, one for each row that has any."""
 
-    def feed(self, data: bytes) -> list[Item]:
-        return self._items(self._lines.feed(data))
-
-    def flush(self) -> list[Item]:
-        return [*self._items(self._lines.last_line()), *self._lines.hole_at_end()]
-
     def _items(self, parts: Iterator[tuple[int, list[bytes]] | Damage]) -> list[Item]:
-        damage: list[Item] = []
-        for part in parts:
-            if isinstance(part, Damage):
-                damage.append(part)
-                continue
-            offset, lines = part
-            for line in lines:
-                if not self._read(line.removeprefix(BOM).strip(b"\r ")):
-                    damage.append(Damage(offset, len(line) + 1, "not a row of the columns"))
-                offset += len(line) + 1
+        items = super()._items(parts)
         units, self._units = self._units, []
-        return [*units, *self._points.take(), *damage]
+        return [*units, *items]
 
-    def _read(self, line: bytes) -> bool:
-        """Read a line; return False if it is not a row."""
+    def _read(self, line: bytes) -> str:
+        line = line.removeprefix(BOM).strip(b"\r ")
         if not line:
-            return True
+            return ""
         if b"timestamp" in line and (columns := _columns(line)):  # repeated by each start
             self._columns = columns
             self._time_column = [name for name, _ in columns].index("timestamp")
-            return True
+            return ""
         cells = line.split(b",")
         if self._columns is None or len(cells) != len(self._columns):
-            return False
+            return _NOT_ROW
         time = seconds(decoded(cells[self._time_column].strip()))
         if time is None:
-            return False
+            return _NOT_ROW
         self._begin = time if math.isnan(self._begin) else self._begin
         row = {
             name: (value, unit)
@@ -117,7 +102,7 @@ class NvidiaSmiDecoder(StreamDecoder):
         }
         index = row.pop("index", (0.0, ""))[0]
         if not (0 <= index < _INDICES and index.is_integer()):
-            return False
+            return _NOT_ROW
         total = row.pop("memory.total", (0.0, ""))[0]
         if "memory.used" in row and total > 0:
             row["memory.used_percent"] = 100 * row["memory.used"][0] / total, "%"
@@ -132,7 +117,7 @@ class NvidiaSmiDecoder(StreamDecoder):
             self._points.add(name, round((time - self._begin) * 1000), value, time)
         if units:
             self._units.append(Fact(Topic.UNITS, units))
-        return True
+        return ""
 
 
 def node_of(path: str) -> str:
@@ -154,11 +139,12 @@ FORMAT = Format(
     id="nvidia-smi",
     title="GPU log of nvidia-smi",
     writers="nvidia-smi --query-gpu --format=csv",
-    rank=11,  # above console text; its steps never represent a run; see tuimon.store.step_groups
+    rank=11,  # above console text
     matches=lambda name, head: _columns(head.removeprefix(BOM).partition(b"\n")[0].rstrip(b"\r")) is not None,
     decoder=NvidiaSmiDecoder,
     wants_name=lambda name: name.lower().endswith((".csv", ".log", ".txt")),
     source_path=lambda path: path,
     shown_names=_with_node,
     describes_run=True,
+    of_machine=True,
 )

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -42,12 +41,18 @@ def media_file(log: str, path: object) -> str:
     """Return the absolute path of a file that a W&B log names, "" if it is not one that may be opened."""
     if not isinstance(path, str) or not path.startswith("media/"):
         return ""
-    root = Path(log).parent / "files"
+    root = os.path.join(os.path.dirname(log), "files")
     try:
-        file, real_root = (root / path).resolve(), root.resolve()
-    except (OSError, RuntimeError, ValueError):
+        file, real_root = os.path.realpath(os.path.join(root, path)), _real_path(root)
+    except (OSError, ValueError):
         return ""
-    return str(file) if file.is_relative_to(real_root) else ""
+    return file if file.startswith(f"{real_root}/") else ""
+
+
+@lru_cache(maxsize=4)
+def _real_path(directory: str) -> str:
+    """Return a path without links. Kept, because it takes as long as reading an item of a log."""
+    return os.path.realpath(directory)
 
 
 def read_table(path: str) -> Table:

@@ -57,6 +57,8 @@ class StreamFound(Struct, frozen=True):
     """"" or "<sub-run>/", prepended to metric names if sub-directories of one run hold the same names."""
     order: int
     """Sort key of the streams of one source: the order in which they began."""
+    of_machine: bool = False
+    """Whether it has measurements of a machine, whose steps are a clock; see Format.of_machine."""
 
 
 class MetricsFound(Struct, frozen=True):

@@ -17,8 +17,15 @@ from msgspec import Struct
 from tuimon.model.log_names import log_name
 from tuimon.model.points import Item, Points
 from tuimon.reader.training_relations import PROCESS, training_key
-from tuimon.reader.training_sequences import LEAST_VALUES, SURE, Agreement, agreement, compared_concept, sequence
-from tuimon.reader.training_sequences import Sequence as Curve
+from tuimon.reader.training_sequences import (
+    LEAST_VALUES,
+    SURE,
+    Agreement,
+    ValueSequence,
+    agreement,
+    compared_concept,
+    sequence,
+)
 from tuimon.sources.grouped_files import GroupedFile, natural_order
 
 BEGINNING, _SEARCHED = 64 << 10, 8 << 20
@@ -38,7 +45,7 @@ Read = Callable[[str, int], tuple[Sequence[Item], bool]]
 class Excerpt(Struct, frozen=True):
     """The points in the first bytes of some files."""
 
-    curves: Collection[tuple[str, Curve]]
+    curves: Collection[tuple[str, ValueSequence]]
     """The metrics by name; several files can have metrics of one name."""
     is_whole: bool
     """Whether the files have no other bytes."""

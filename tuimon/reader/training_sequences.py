@@ -50,7 +50,7 @@ _CONCEPTS = ("loss", "reward", "success", "return", "kl", "entropy", "grad_norm"
 """Concepts, or the first parts of them, whose values differ from training to training."""
 
 
-class Sequence(Struct, frozen=True):
+class ValueSequence(Struct, frozen=True):
     """The finite values of a metric in file order; equal neighbours count once."""
 
     steps: np.ndarray
@@ -72,24 +72,24 @@ class _Pair(Struct, frozen=True):
     """Metrics of equal meaning."""
 
     concept: str
-    here: Sequence
+    here: ValueSequence
     """In the text."""
-    there: Sequence
+    there: ValueSequence
     """In the files."""
     is_named_alike: bool
 
 
-def sequence(points: Iterable[tuple[int, float]]) -> Sequence | None:
+def sequence(points: Iterable[tuple[int, float]]) -> ValueSequence | None:
     """points: (step, value) in file order. None without finite values."""
     finite = [(step, value) for step, value in points if math.isfinite(value)]
     if not finite:
         return None
     steps, values = zip(*finite, strict=True)
     changed = np.append(True, np.diff(values) != 0)
-    return Sequence(np.array(steps, np.int64)[changed], np.array(values, np.float64)[changed])
+    return ValueSequence(np.array(steps, np.int64)[changed], np.array(values, np.float64)[changed])
 
 
-def agreement(text: Collection[tuple[str, Sequence]], logged: Collection[tuple[str, Sequence]]) -> Agreement:
+def agreement(text: Collection[tuple[str, ValueSequence]], logged: Collection[tuple[str, ValueSequence]]) -> Agreement:
     """Compare the metrics of a text with those of the files beside it. Both are (name, values); names can repeat."""
     pairs: dict[str, list[_Pair]] = defaultdict(list)
     for pair in islice(_pairs(text, logged), _MOST_PAIRS):
@@ -115,9 +115,11 @@ def agreement(text: Collection[tuple[str, Sequence]], logged: Collection[tuple[s
     return Agreement(common, different)
 
 
-def _pairs(text: Collection[tuple[str, Sequence]], logged: Collection[tuple[str, Sequence]]) -> Iterator[_Pair]:
+def _pairs(
+    text: Collection[tuple[str, ValueSequence]], logged: Collection[tuple[str, ValueSequence]]
+) -> Iterator[_Pair]:
     """Yield the metrics of equal meaning that have enough values."""
-    by_concept: dict[str, list[tuple[str, Sequence]]] = defaultdict(list)
+    by_concept: dict[str, list[tuple[str, ValueSequence]]] = defaultdict(list)
     for name, there in logged:
         if _has_enough(there):
             by_concept[compared_concept(name)].append((name, there))
@@ -134,7 +136,7 @@ def compared_concept(name: str) -> str:
     return concept if concept.split(".")[0] in _CONCEPTS else ""
 
 
-def _has_enough(sequence: Sequence) -> bool:
+def _has_enough(sequence: ValueSequence) -> bool:
     return len(np.unique(sequence.values)) >= LEAST_VALUES
 
 
@@ -184,7 +186,7 @@ def _tolerance(value: float, decimals: int, digits: int) -> float:
     return max(0.51 * max(10.0**-decimals, 10.0 ** (magnitude + 1 - digits)), abs(value) * _FLOAT32)
 
 
-def _are_unlike(first: Sequence, second: Sequence) -> bool:
+def _are_unlike(first: ValueSequence, second: ValueSequence) -> bool:
     """Return whether two curves differ by more than their noise, and by no factor, however their steps are aligned: by
     step, by entry, or by the part of the file."""
     short, long = sorted((first, second), key=lambda sequence: len(sequence.values))
@@ -226,7 +228,7 @@ def _deviations(values: np.ndarray) -> np.ndarray:
     return values[_COURSE // 2 : -(_COURSE // 2)] - np.convolve(values, np.ones(_COURSE) / _COURSE, "valid")
 
 
-def _log_same_steps(text: Collection[tuple[str, Sequence]], logged: Collection[tuple[str, Sequence]]) -> bool:
+def _log_same_steps(text: Collection[tuple[str, ValueSequence]], logged: Collection[tuple[str, ValueSequence]]) -> bool:
     """Return whether the text and the files log at the same steps, as far as both go."""
     here, there = (max((np.unique(sequence.steps) for _, sequence in curves), key=len) for curves in (text, logged))
     first, last = max(here[0], there[0]), min(here[-1], there[-1])

@@ -31,6 +31,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 
 from tuimon.errors import FormatError
 from tuimon.formats import DocumentDecoder, Format, StreamDecoder
@@ -73,6 +74,9 @@ class Trainings:
         """The format of each file, by path."""
         self.undecided: set[str] = set()
         """Paths of files that had too few points when they were last compared."""
+        self.postpones_texts = False
+        """Whether console texts are not compared with metric files yet, which can take 20 ms for each."""
+        self._postponed: set[str] = set()
         self._beginnings: dict[str, tuple[int, Beginning | None]] = {}
         """(bytes read, first points) by path."""
         self._beside_others: dict[str, bool] = {}
@@ -111,6 +115,9 @@ class Trainings:
         lives = {live: [by_path[path] for path in paths] for live, paths in _logs(texts).items()}
         if len(lives) > MOST_FILES or _are_processes(list(lives)):
             return SplitFiles()
+        if self.postpones_texts:
+            self._postponed |= by_path.keys()
+            return SplitFiles()
         split = self.of(texts)
         names, undecided = self._texts_beside.others(
             lives,
@@ -128,6 +135,11 @@ class Trainings:
                 names[live] = name
         moved = {file.path: name for live, name in names.items() for file in lives[live]}
         return SplitFiles(moved, split.attempts)
+
+    def take_postponed(self) -> set[str]:
+        """Return the paths of the texts that were not compared because of `postpones_texts`, once."""
+        postponed, self._postponed = self._postponed, set()
+        return postponed
 
     def by_values(self, files: Sequence[GroupedFile], others: Sequence[Sequence[GroupedFile]]) -> dict[str, int]:
         """Return the number of the training whose values each file has, by path, as far as that is clear. others: the
@@ -175,7 +187,7 @@ class Trainings:
             return known
         data, whole = _first_bytes(path, BEGINNING)
         if len(data) != size:
-            known = _first_points(_items(self.formats[path], data, whole), whole)
+            known = _first_points(_first_items(self.formats[path], data, whole), whole)
             self._beginnings[path] = len(data), known
         return known
 
@@ -185,7 +197,7 @@ class Trainings:
             return (), False
         log_format = self.formats[path]
         data, whole = _first_bytes(path, limit)
-        return _items(log_format, data, whole), whole
+        return (_first_items if limit <= BEGINNING else _items)(log_format, data, whole), whole
 
     def _values_at(self, live: str, steps: Iterable[int]) -> Values | None:
         """Return the values of a file at some steps; None if it is too long to be searched."""
@@ -223,6 +235,13 @@ def _first_bytes(path: str, limit: int) -> tuple[bytes, bool]:
         data = decompressed_head(data, limit)
         return utf8(data), False
     return utf8(data), len(data) >= status.st_size
+
+
+@lru_cache(maxsize=8)
+def _first_items(log_format: Format, data: bytes, whole: bool) -> list[Item]:
+    """Decode the beginning of a file as _items() does. A file is compared with several texts, and decoding it takes
+    about 5 ms."""
+    return _items(log_format, data, whole)
 
 
 def _items(log_format: Format, data: bytes, whole: bool) -> list[Item]:

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from tuimon.model.points import Indices
 from tuimon.store.series import PREVIEW_ID, Series
-from tuimon.store.step_groups import StepGroups, group_sources
+from tuimon.store.step_groups import OF_MACHINE, StepGroups, group_sources
 from tuimon.store.streams import StreamView
 from tuimon.vocabulary import repeats_along_other_axis
 
@@ -116,7 +116,8 @@ def build_index(streams: Sequence[StreamView], structure: int, merge_key: MergeK
     members: dict[str, list[int]] = {}
     for number, key in enumerate(merged):
         members.setdefault(key, []).append(number)
-    ranks = [streams[position].info.rank for position in positions]
+    infos = [streams[position].info for position in positions]
+    ranks = [OF_MACHINE if info.of_machine else info.rank for info in infos]
     previewed, preview_steps = np.zeros((2, len(series)), np.int64)
     for number, item in enumerate(series):
         if item.id == PREVIEW_ID:

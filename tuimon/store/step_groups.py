@@ -22,10 +22,11 @@ _SEVERAL = 2
 _AXES = ("samples", "tokens", "epoch", "epochs", "seqlen", "time")
 _OTHER_AXIS = re.compile(r"(?:[ _-]vs[.]?[ _-]|[,_]x[=_])(?:" + "|".join(_AXES) + ")$")
 """Metrics of Megatron: the steps of "lm loss vs samples" are consumed samples. Writers may replace blanks by "_"."""
-_MEASURED = 11
-"""Rank of sources with measurements of machines (nvidia-smi), whose steps are a clock."""
 _NEVER = -1
 """Rank of metrics with another axis, which represent the run only if there is nothing else."""
+OF_MACHINE = -2
+"""Rank of sources with measurements of machines, whose steps are a clock; they represent the run only if there is
+nothing else, however many metrics they have."""
 
 
 class StepGroups(Struct, frozen=True, eq=False):
@@ -51,8 +52,8 @@ class StepGroups(Struct, frozen=True, eq=False):
         np.maximum.at(points, self.metric, lengths)
         for least in (_SEVERAL, 1):
             metrics = np.bincount(self.group[points >= least], minlength=len(self.ranks))
-            if metrics[self.ranks != _MEASURED].any():
-                metrics[self.ranks == _MEASURED] = 0
+            if metrics[self.ranks != OF_MACHINE].any():
+                metrics[self.ranks == OF_MACHINE] = 0
             if metrics.any():
                 break
         eligible = (metrics > 0) & (metrics * _MINOR >= metrics.max())
@@ -76,7 +77,7 @@ def group_sources(series: Sequence[tuple[str, int, str]]) -> StepGroups:
             sources.append(source)
         ranks[source] = max(rank, ranks.get(source, rank))
     group_of = _connected(ranks, holders.values())
-    best = np.zeros(max(group_of.values(), default=-1) + 1, np.int64)
+    best = np.full(max(group_of.values(), default=-1) + 1, OF_MACHINE, np.int64)
     for source, group in group_of.items():
         best[group] = max(best[group], ranks[source])
     metric = np.array([numbers[key] for *_, key in series], np.int64)

@@ -20,7 +20,7 @@ import orjson
 from tuimon.errors import FormatError
 from tuimon.formats import StreamDecoder
 from tuimon.formats._shared.json import UTF16, is_utf16, parse, parse_broken, parse_refused
-from tuimon.model.points import Damage, Item
+from tuimon.model.points import Damage, Item, PointsBuilder
 
 MAX_LINE = 16 << 20
 """Bytes. A row of 100 000 metrics has about 4 MB."""
@@ -162,6 +162,37 @@ class LineSplitter:
 
 def _too_long(offset: int, length: int) -> Damage:
     return Damage(offset, length, f"line longer than {MAX_LINE >> 20} MiB")
+
+
+class LineDecoder(StreamDecoder):
+    """Base class of decoders that read line by line, each of which adds points to `_points`."""
+
+    def __init__(self) -> None:
+        self._lines = LineSplitter()
+        self._points = PointsBuilder()
+
+    def feed(self, data: bytes) -> list[Item]:
+        return self._items(self._lines.feed(data))
+
+    def flush(self) -> list[Item]:
+        return [*self._items(self._lines.last_line()), *self._lines.hole_at_end()]
+
+    def _items(self, parts: Iterator[tuple[int, list[bytes]] | Damage]) -> list[Item]:
+        damage: list[Item] = []
+        for part in parts:
+            if isinstance(part, Damage):
+                damage.append(part)
+                continue
+            offset, lines = part
+            for line in lines:
+                if reason := self._read(line.rstrip(b"\r")):
+                    damage.append(Damage(offset, len(line) + 1, reason))
+                offset += len(line) + 1
+        return [*self._points.take(), *damage]
+
+    def _read(self, line: bytes) -> str:
+        """Read a line and return why it is damaged, or ""."""
+        raise NotImplementedError
 
 
 class JSONLines(StreamDecoder):

@@ -30,7 +30,8 @@ from tuimon.errors import FormatError
 from tuimon.formats import Format
 from tuimon.formats._shared.json import BOM, is_utf16, parse
 from tuimon.formats._shared.lines import JSONLines
-from tuimon.formats._shared.row_reader import UNKNOWN_STEP, Names, RowReader, with_step
+from tuimon.formats._shared.row_reader import Names, RowReader
+from tuimon.formats._shared.row_steps import UNKNOWN_STEP, with_step
 from tuimon.formats._shared.rows import (
     LONG_TEXT,
     NUMBERS_BESIDE,

@@ -5,7 +5,7 @@
 - A row without a step has the step of the row before it, and in a table without any step its number among the rows
   with points. A fraction (an epoch of 0.5) is not a step; from there on that column is a metric.
 - Without a named step column, the first column is the step if it holds integers that rise evenly in the first
-  ROWS_DECIDING rows, and the vocabulary does not know it as a metric.
+  ROWS_DECIDING rows, and the vocabulary does not know it as a metric; see _first_column.
 - A row of units in brackets below the header gives the units of the metrics.
 - The header repeated is skipped, as some writers repeat it for every append; a new segment begins if the steps then go
   back. A header that only shares names with the first means that another writer continues: a new segment.
@@ -27,23 +27,20 @@ from msgspec.structs import replace
 
 from tuimon.errors import FormatError
 from tuimon.formats import RestartableDecoder
-from tuimon.formats._shared.cells import read_cells, unquoted
+from tuimon.formats._shared.cells import unquoted
 from tuimon.formats._shared.json import BOM, parse
 from tuimon.formats._shared.lines import LineSplitter
 from tuimon.formats._shared.overall_steps import OverallSteps
-from tuimon.formats._shared.row_reader import UNKNOWN_STEP, Names, with_step
+from tuimon.formats._shared.row_reader import Names
+from tuimon.formats._shared.row_steps import UNKNOWN_STEP, with_step
 from tuimon.formats._shared.rows import seconds
 from tuimon.formats._shared.step_unit import StepUnit
+from tuimon.formats.tables._first_column import FirstColumn
 from tuimon.formats.tables._header import Header, read_header, units_of
 from tuimon.formats.tables._row_memory import RowMemory, row_hashes
-from tuimon.formats.tables._rows import EPISODES, EXACT, Batch, Rows
+from tuimon.formats.tables._rows import Batch, Rows
 from tuimon.model.points import Damage, Fact, Item, Points, SegmentStart, Topic
-from tuimon.vocabulary import classify
 
-ROWS_DECIDING = 5
-"""Number of rows that decide whether a first column that rises evenly is the step."""
-_FEWEST_DECIDING = 3
-"""Number of rows of a short table that decide it."""
 _WHOLE_WORDS = (b"", b"nan", b"inf", b"-inf")
 """Cells that are shorter than others without being cut, in lower case."""
 
@@ -54,18 +51,13 @@ class TableDecoder(RestartableDecoder):
     def __init__(self) -> None:
         self._names = Names()
         self._memory = RowMemory()
-        self._guesses: dict[str, bool] = {}
-        """Whether a first column is the step, by its name, where fewer rows than ROWS_DECIDING have decided it."""
-        self._guessed_wrong = False
+        self._first_column = FirstColumn()
         self.restart()
 
     def restart(self) -> None:
         self._lines = LineSplitter()
         self._table: Rows | None = None
-        self._undecided: list[bytes] | None = None
-        """The first rows, while they are too few to decide whether the first column is the step."""
-        self._guess_from: list[bytes] | None = None
-        """The first rows, after a flush has decided it by too few of them."""
+        self._first_column.restart()
         self._unit = StepUnit()
         self._start_time = math.nan
         self._last_row = b""
@@ -100,9 +92,7 @@ class TableDecoder(RestartableDecoder):
     def flush(self) -> list[Item]:
         items: list[Item] = []
         self._read_lines(self._lines.last_line(), items)
-        if self._undecided:
-            self._guess_from = self._undecided
-            self._emit_all(self._decide_step(), items)
+        self._emit_all(self._decide_step(by_flush=True), items)
         for damage in self._lines.hole_at_end():
             self._emit(damage, items)
         return items + self._release()
@@ -132,7 +122,7 @@ class TableDecoder(RestartableDecoder):
 
     @property
     def must_reread(self) -> bool:
-        return self._guessed_wrong
+        return self._first_column.guessed_wrong
 
     def skip_ahead(self) -> bool:
         """Prepare for whole lines from further down: rows before the next step get UNKNOWN_STEP. Returns False if no
@@ -142,7 +132,7 @@ class TableDecoder(RestartableDecoder):
             self._first_epoch = self._table.overall_steps.first_epoch
             self._table.overall_steps = OverallSteps()
         self._lines = LineSplitter()
-        return self._table is not None and self._undecided is None
+        return self._table is not None and not self._first_column.is_open
 
     def read_tail(self, data: bytes) -> list[Item]:
         """Return the points of the last rows after `skip_ahead`; none whose steps depend on the rows before."""
@@ -195,7 +185,7 @@ class TableDecoder(RestartableDecoder):
                             yield from self._decide_step()
                             yield SegmentStart(None, purge=False)
                         self._table = Rows(other, self._names, self._start_time, self._unit)
-                        self._undecided = [] if may_be_step(other) else None
+                        self._first_column.begin(other)
             if row:
                 rows.append(row)
             offset += len(line) + 1
@@ -203,35 +193,18 @@ class TableDecoder(RestartableDecoder):
 
     def _rows(self, rows: list[bytes]) -> Iterator[Batch | SegmentStart | Fact]:
         """Read the next rows, or keep them while they are too few to decide which column is the step."""
-        if self._undecided is None:
-            if self._guess_from is not None and self._table is not None and rows:
-                self._guess_from = [*self._guess_from, *rows]
-                self._check_guess(self._table.header, self._guess_from)
-            yield from self._batch(rows)
-            return
-        self._undecided += rows
-        if len(self._undecided) >= ROWS_DECIDING:
+        was_open = self._first_column.is_open
+        if self._first_column.add(rows):
             yield from self._decide_step()
+        elif not was_open:
+            yield from self._batch(rows)
 
-    def _decide_step(self) -> Iterator[Batch | SegmentStart | Fact]:
+    def _decide_step(self, by_flush: bool = False) -> Iterator[Batch | SegmentStart | Fact]:
         """Decide by the rows that were kept whether the first column is the step, and read them."""
-        rows, self._undecided = self._undecided, None
-        if self._table is None or rows is None:
-            return
-        header = self._table.header
-        self._check_guess(header, rows)
-        if is_step(header, rows[:ROWS_DECIDING]):
+        rows, header = self._first_column.decide(by_flush)
+        if header is not None:
             self._table = Rows(replace(header, steps=(0,)), self._names, self._start_time, self._unit)
         yield from self._batch(rows)
-
-    def _check_guess(self, header: Header, rows: list[bytes]) -> None:
-        """Note what the first rows say about the first column, and whether fewer of them have said otherwise."""
-        name, known = header.names[0], is_step(header, rows[:ROWS_DECIDING])
-        self._guessed_wrong |= self._guesses.get(name, known) != known
-        if len(rows) < ROWS_DECIDING:
-            self._guesses[name] = known
-        else:
-            self._guess_from = None
 
     def _batch(self, rows: list[bytes]) -> Iterator[Batch | SegmentStart | Fact]:
         if self._table is None or not rows:
@@ -272,27 +245,6 @@ class TableDecoder(RestartableDecoder):
         if cells != len(table.header.names):
             return Damage(offset, length, f"row with {cells} cells instead of {len(table.header.names)}")
         return row
-
-
-def may_be_step(header: Header) -> bool:
-    """Return whether the first column may be the step although its name is not that of a step."""
-    if any(header.names[column] for column in header.steps) or 0 in header.times or not header.names[0]:
-        return False
-    if header.names[:3] == EPISODES:
-        return False
-    return len(header.names) > 1 and header.numeric[0] and classify(header.names[0]).concept == "other"
-
-
-def is_step(header: Header, rows: list[bytes]) -> bool:
-    """Return whether the first column of these rows holds integers that rise evenly. No row has quotes."""
-    if len(rows) < _FEWEST_DECIDING:
-        return False
-    values, present = read_cells(rows, header.separator, len(header.names))
-    first = values[:, 0]
-    if not (present[:, 0].all() and (np.abs(first) < EXACT).all() and (first == np.floor(first)).all()):
-        return False
-    strides = np.diff(first)
-    return bool((strides == strides[0]).all() and strides[0] > 0)
 
 
 def _start_time(line: bytes) -> float:

@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from tuimon.formats._shared.cells import Mask, read_cells, text_cells
 from tuimon.formats._shared.overall_steps import OverallSteps
-from tuimon.formats._shared.row_reader import EpochRows, MissingSteps, Names
+from tuimon.formats._shared.row_reader import Names
+from tuimon.formats._shared.row_steps import EpochRows, MissingSteps
 from tuimon.formats._shared.rows import BATCH_KEYS, COUNTER_KEYS, is_clock, seconds
 from tuimon.formats._shared.step_unit import StepUnit
 from tuimon.formats.tables._header import Header
@@ -32,6 +33,8 @@ _NAMED = 3
 """Number of columns that a remark names; further ones are counted."""
 _SHOWN = 40
 """Bytes of a cell that a remark quotes."""
+_UNITS_FROM, _UNITS = np.array([1e11, 1e14, 1e17]), np.array([1.0, 1e3, 1e6, 1e9])
+"""Timestamps from which on the next unit is assumed, and the units of a timestamp (parts of a second)."""
 _BLOCK = 32
 """Minimum number of lines for which checking them together is faster."""
 
@@ -259,5 +262,5 @@ class Rows:
 
 def _seconds(numbers: Floats) -> Floats:
     """Convert timestamps in s, ms, µs or ns to seconds since the epoch (NaN if out of range), as `rows.seconds`."""
-    unit = np.select([numbers < 1e11, numbers < 1e14, numbers < 1e17], [1.0, 1e3, 1e6], 1e9)
+    unit = _UNITS[np.searchsorted(_UNITS_FROM, numbers, side="right")]
     return np.where((numbers > 1e9) & (numbers < 1e20), numbers / unit, np.nan)

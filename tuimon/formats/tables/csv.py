@@ -26,7 +26,8 @@ from tuimon.formats import Format
 from tuimon.formats._shared.cells import MISSING, read_cells, unquoted
 from tuimon.formats._shared.json import BOM
 from tuimon.formats._shared.rows import LONG_TEXT, SAMPLE_KEYS
-from tuimon.formats.tables._decoder import ROWS_DECIDING, TableDecoder, is_step, may_be_step
+from tuimon.formats.tables._decoder import TableDecoder
+from tuimon.formats.tables._first_column import ROWS_DECIDING, is_step, may_be_step
 from tuimon.formats.tables._header import Header, read_header, units_of
 from tuimon.formats.tables._rows import EPISODES
 from tuimon.model.points import Item

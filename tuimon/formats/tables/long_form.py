@@ -11,17 +11,15 @@ from __future__ import annotations
 import math
 import posixpath
 import re
-from collections.abc import Iterator
 
-from tuimon.formats import Format, StreamDecoder
+from tuimon.formats import Format
 from tuimon.formats._shared.cells import read_cells, unquoted
 from tuimon.formats._shared.json import BOM
-from tuimon.formats._shared.lines import LineSplitter
+from tuimon.formats._shared.lines import LineDecoder
 from tuimon.formats._shared.rows import seconds
 from tuimon.formats.tables._decoder import TableDecoder
 from tuimon.formats.tables._header import Header, read_header
 from tuimon.formats.tables.csv import tail
-from tuimon.model.points import Damage, Item, PointsBuilder
 from tuimon.text import decoded
 
 _KEYS = ("key", "metric", "metric_name", "tag", "name")
@@ -51,32 +49,12 @@ def _long_header(line: bytes) -> tuple[Header, int, int, int, int] | None:
     return header, key, value, step, _column(header, _TIMES)
 
 
-class LongFormDecoder(StreamDecoder):
+class LongFormDecoder(LineDecoder):
     """A StreamDecoder of rows with the name of a metric in a column."""
 
     def __init__(self) -> None:
-        self._lines = LineSplitter()
+        super().__init__()
         self._columns: tuple[Header, int, int, int, int] | None = None
-        self._points = PointsBuilder()
-
-    def feed(self, data: bytes) -> list[Item]:
-        return self._items(self._lines.feed(data))
-
-    def flush(self) -> list[Item]:
-        return [*self._items(self._lines.last_line()), *self._lines.hole_at_end()]
-
-    def _items(self, parts: Iterator[tuple[int, list[bytes]] | Damage]) -> list[Item]:
-        damage: list[Item] = []
-        for part in parts:
-            if isinstance(part, Damage):
-                damage.append(part)
-                continue
-            offset, lines = part
-            for line in lines:
-                if reason := self._read(line.rstrip(b"\r")):
-                    damage.append(Damage(offset, len(line) + 1, reason))
-                offset += len(line) + 1
-        return [*self._points.take(), *damage]
 
     def _read(self, line: bytes) -> str:
         """Read a line and return why it gives no point; "" for a point, a header and a blank line."""

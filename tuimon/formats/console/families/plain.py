@@ -29,7 +29,7 @@ import re
 
 from tuimon.formats.console.families import NUMBER, Family, Line, LineReader, Sink
 from tuimon.formats.console.families._pairs import contains_a_metric, listed_pairs, metric_pairs, names_a_metric
-from tuimon.formats.console.families._steps import EpochSteps
+from tuimon.formats.console.families._steps import COUNTED, EpochSteps
 
 _MAX_LENGTH = 1 << 16
 _BAR = "%|"
@@ -39,7 +39,7 @@ _COUNT = rf"\W{{0,4}}\s{{0,12}}(?<![\s:=([]-){_WHOLE}(?:\s?(?:/|of)\s?{_WHOLE})?
 """A non-negative integer (no fraction; "10k" is 10,000) and optionally the total."""
 _COUNTER = (
     r"(?:(?:global|train(?:ing)?|update|optim\w*|num|env(?:ironment)?|agent|total)?[_ -]?"
-    r"(?:step|iter(?:ation)?|update|epoch|episode|round|generation|timestep|frame)s?|ep|it|e(?=\d))"
+    rf"(?:{COUNTED}|epoch|timestep|frame)s?|ep|it|e(?=\d))"
 )
 _LEAD = re.compile(
     rf"(?!\*\*Step \d)\W{{0,4}}((?:[A-Za-z_]{{1,20}}\W{{1,3}}){{0,3}}?)({_COUNTER})(?![a-z])_?{_COUNT}",

@@ -14,9 +14,10 @@ import re
 
 from tuimon.formats.console.families import Family, Line, LineReader, Pair, Sink
 from tuimon.formats.console.families._pairs import FRACTION, metric_pairs, names_a_metric
+from tuimon.formats.console.families._steps import COUNTED
 
 _HEAD = re.compile(
-    r"\W{0,20}(?:(?:global|train(?:ing)?)[_ ])?(?:step|iteration|iter|update|episode|round|generation)"
+    rf"\W{{0,20}}(?:(?:global|train(?:ing)?)[_ ])?(?:{COUNTED})"
     r"\s{0,4}[:#=]?\s{0,4}(\d{1,18})(?: ?(?:/|of) ?(\d{1,18}))?\W{0,80}",
     re.IGNORECASE | re.ASCII,
 )
