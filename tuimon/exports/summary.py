@@ -27,6 +27,7 @@ from tuimon.exports.metrics import BETTER, MetricSummary, entries, metric_summar
 from tuimon.exports.table import Column, no_room, table, wrapped
 from tuimon.panels import facts_about, heading_of, objective_of, relevant_metrics
 from tuimon.panels.lists.run_levels import RunLevels
+from tuimon.panels.system_history import odd_devices
 from tuimon.run_notes import note_of
 from tuimon.store import Run, Snapshot
 from tuimon.text import cell_width, clean, local_time, shown_path
@@ -216,6 +217,8 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
             count = "1 entry" if logged.count == 1 else f"{logged.count} entries"
             yield name, f"{count}, the last at {step_name(run)} {logged.last_step}"
     yield "logged", _logged(run)
+    if count_entries and (odd := odd_devices(run)):
+        yield "GPUs", odd
     if jumps := clock_remark(run):
         yield "clock", jumps
     if remark := reading_remark(run):
