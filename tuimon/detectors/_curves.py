@@ -220,8 +220,8 @@ def graded_changes(
     for incident in incidents(curve, mild):
         usual = median_of_rows(curve, mild.skip, mild.skip + mild.baseline - 1)
         level = median_of_rows(curve, incident.raised - mild.raise_after + 1, incident.raised)
-        within = sorted((usual - (level - usual) / 2, level + (level - usual) / 2))  # despite evaluations
-        row = onset_row(curve, incident.raised, end, falls=mild.falls, within=tuple(within))
+        low, high = sorted((usual - (level - usual) / 2, level + (level - usual) / 2))  # despite evaluations
+        row = onset_row(curve, incident.raised, end, falls=mild.falls, within=(low, high))
         last = incident.last if incident.cleared is None else incident.last - BLOCK  # a block is compared after its end
         changes.append((incident._replace(first=min(row, incident.first), last=last), usual))
         end = incident.last + 1
@@ -248,7 +248,7 @@ def from_onsets(curve: Curve, rule: Rule, *, falls: bool = False) -> Iterator[In
 
 
 def onset_row(
-    curve: Curve, row: int, begin: int = 0, *, falls: bool = False, within: tuple[float, ...] | None = None
+    curve: Curve, row: int, begin: int = 0, *, falls: bool = False, within: tuple[float, float] | None = None
 ) -> int:
     """Return the row, at most `row`, at which the values that have left their level at `row` began to leave it.
 
@@ -260,7 +260,7 @@ def onset_row(
 
     def compute() -> int:
         searched = values[begin : row - skipped + 1]
-        index = onset(searched if within is None else np.clip(searched, *within), falls=falls)
+        index = onset(searched if within is None else np.clip(searched, within[0], within[1]), falls=falls)
         return row if index is None else skipped + begin + index
 
     return _cached(_cache_of(curve), ("onset", row, begin, falls, within), compute)
