@@ -74,6 +74,10 @@ settings, and {healthy} healthy runs, {quiet} of which raise no alert. They give
 median delay in steps between the fault and the alert.
 
 {detectors}
+A KL to the reference that grows steadily from the first step on raises nothing below `limit`, because no rule about its
+growth separated simulated healthy runs, which reach a similar KL with and without a penalty, from those that exploit
+the reward.
+
 ## Thresholds
 
 `config.toml` sets them by these names, or turns a detector off (`plateau = false`); see [settings](settings.md). An

@@ -507,8 +507,12 @@ def test_steps_that_become_slower_slowly_are_reported_where_the_limit_is_passed(
     times = noisy(20.0, 400, 0.01) * (1 + 0.5 * np.arange(400) / 200).clip(1, None)
     alert = only(run_of(time__step=times), "step_drift")
     usual = np.median(times[10:60])
-    first = first_of_twenty(medians_of_nine(times) >= 1.4 * usual) - 19
-    assert first - 8 <= alert.step // 10 - 1 <= first
+    first = next(row for row in range(64, 400, 16) if np.median(times[row - 16 : row]) >= 1.15 * usual)
+    assert first - 16 <= alert.step // 10 - 1 <= first
+    severe = first_of_twenty(medians_of_nine(times) >= 1.4 * usual)
+    earlier, later = (only(run_of(time__step=times[: severe + more]), "step_drift") for more in (0, 1))
+    assert earlier.key == later.key == alert.key
+    assert (earlier.severity, later.severity, alert.severity) == ("info", "warning", "warning")
     assert f": {np.median(times[-50:]):.4g} s, at first {usual:.4g} s" in alert.message, "the level now"
 
 
@@ -526,6 +530,39 @@ def test_slower_steps_are_as_much_slower_as_the_typical_step(noise: float) -> No
     )
     in_ms = only(run_of(timing_ms__gen=gen, timing_ms__update_actor=other, timing_ms__step=times), "step_drift")
     assert in_ms.message == re.sub(r" s\b", " ms", alert.message.replace("timing_s", "timing_ms"))
+
+
+@pytest.mark.parametrize("factor", [1.2, 1.35])
+@pytest.mark.parametrize("noise", [0.02, 0.1])
+def test_steps_that_are_somewhat_slower_are_information(factor: float, noise: float) -> None:
+    gen, other = noisy(10.0, 400, noise), noisy(10.0, 400, noise)
+    gen[200:] += 20 * (factor - 1)
+    times = gen + other
+    gen[12::25] += 60.0  # evaluations
+    times[12::25] += 60.0
+    alert = only(run_of(timing_s__gen=gen, timing_s__update_actor=other, timing_s__step=times), "step_drift")
+    usual, now = np.median(times[10:60]), np.median(times[alert.step // 10 - 1 :])
+    assert (alert.severity, alert.until) == ("info", None)
+    assert abs(alert.step - 2010) <= 20 * (1 if noise > 0.05 else 0)
+    assert alert.message.startswith(f"timing_s/step is {100 * (now / usual - 1):.0f} % longer since step {alert.step}:")
+    assert "; gen takes " in alert.message
+
+
+def test_steps_of_a_healthy_run_are_no_information() -> None:
+    warm_up = 3 * np.exp(-np.arange(400) / 10)
+    for seed in range(5):
+        random = np.random.default_rng(seed)
+        times = 20 * np.exp(0.15 * random.standard_normal(400)) * (1 + warm_up)
+        times[9::10] *= 3
+        assert check(run_of(time__step=times, system__tps=1e5 / times)) == (), seed
+
+
+def test_slower_steps_that_are_over_end_where_they_end() -> None:
+    times = np.concatenate((noisy(20.0, 200), noisy(25.0, 200), noisy(20.0, 200)))
+    alert = only(run_of(time__step=times), "step_drift")
+    assert alert.step == 2010
+    assert abs(alert.until - 4000) <= 80
+    assert alert.message.startswith("time/step was 25 % longer from step 2010 to ")
 
 
 def medians_of_nine(values: np.ndarray) -> np.ndarray:
@@ -547,6 +584,14 @@ def test_throughput_loss() -> None:
         f"system/tps has fallen to {now:.4g} tokens/s, {100 * now / usual:.0f} % of the {usual:.4g} tokens/s of the"
         f" first steps, since step {alert.step}"
     )
+    assert alert.severity == "warning"
+    shorter = np.concatenate((noisy(300, 100), noisy(150, 60)))
+    explained = only(run_of(system__tps=rates, response_length__mean=shorter), "throughput_loss")
+    fall = 1 - np.median(shorter[100:]) / np.median(shorter[10:60])
+    assert f"of the first steps, with responses {100 * fall:.0f} % shorter, since step" in explained.message
+    assert explained.severity == "info"
+    somewhat = np.concatenate((noisy(1000, 100), noisy(850, 60)))
+    assert only(run_of(system__tps=somewhat), "throughput_loss").severity == "info"
     assert check(run_of(time__fps=rates)) == (), "a mean since the start falls after a quick beginning"
 
 

@@ -8,6 +8,7 @@ import pytest
 from support.made_run import START, run_of, store_of, text
 
 from tuimon.analysis.system_metrics import system_metrics
+from tuimon.exports.summary import facts_of
 from tuimon.model.points import Fact
 from tuimon.model.views import Role, Size, Symbols, TextView
 from tuimon.panels import all_panels, arrange, unshown_metrics
@@ -94,6 +95,13 @@ def test_the_throttling_gpu_stands_out_and_the_idle_one_is_counted(
     assert view.rows[0][0] == (words, Role.CRITICAL)
     assert "; gpu 3 idle" in text(view.rows[0])
     assert PANEL.view(node(tracker), Size(100, 14), START, Symbols.BRAILLE).rows[0][0][1] is Role.MUTED  # the axis
+
+
+def test_summary_names_the_gpus_that_stand_out() -> None:
+    facts = dict(facts_of(node("wandb", {1: {"util": 0.0}, 3: {"temp": 91.0}}), START))
+    assert facts["GPUs"] == "gpu 3 is hot: 91 °C; gpu 1 idle"
+    assert "gpu 1 has been idle for 9 m" in dict(facts_of(node("wandb", {1: {"util": 0.0}}), START))["GPUs"]
+    assert "GPUs" not in dict(facts_of(node("wandb"), START))
 
 
 def test_gpus_that_are_all_idle_or_waited_briefly_are_no_finding() -> None:

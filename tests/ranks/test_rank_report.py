@@ -10,7 +10,7 @@ import numpy as np
 from tests.support import rank_jobs as jobs
 from tuimon.model.ranks import JobRanks
 from tuimon.ranks import lines
-from tuimon.ranks.evidence import Evidence, LogFile
+from tuimon.ranks.evidence import Evidence, Gpu, LogFile
 from tuimon.ranks.file_reading import FileReading
 from tuimon.ranks.report import report_of
 from tuimon.ranks.verdict import judge
@@ -52,6 +52,17 @@ def test_node_is_blamed_before_its_ranks() -> None:
     assert report.verdict.startswith("node1: 8 of 8 ranks compute 30% longer than the others")
     assert report.short == "node1 slow"
     assert {row.rank for row in report.rows[:8]} == set(range(8, 16))
+
+
+def test_idle_gpus_are_in_the_verdict_even_without_a_rank() -> None:
+    evidence = _evidence({"all.log": _rows(np.ones(8))})
+    evidence.gpus = {(f"node{node}", index): Gpu(utilization=97.0) for node in range(4) for index in range(3)}
+    assert "idle" not in _report(evidence).verdict
+    evidence.gpus["node2", 2] = Gpu(utilization=1.0, power=80.0)
+    report = _report(evidence)
+    assert report.verdict.startswith("8 ranks on 4 nodes, no failure and no straggler, step 79")
+    assert report.verdict.endswith("; idle at the last measurement: GPU 2 of node2 (median of all 97 %)")
+    assert (report.short, report.problems) == ("", ())
 
 
 def test_rotating_culprit_is_an_uneven_load() -> None:

@@ -45,6 +45,20 @@ def test_a_clock_that_is_set_back(tmp_path: Path, count: int) -> None:
     assert facts["clock"] == "wall time goes back by 30 m at step 100"
 
 
+def test_a_gap_in_the_points_is_named_as_a_part_of_the_duration(tmp_path: Path) -> None:
+    """A clock that is set forward looks like a job that was suspended."""
+    rows = [(step, 5.0 * step + 30 * (step // 20)) for step in range(200)]
+    whole = dict(facts_of(run_of(tmp_path / "whole", rows), BEGIN + 1300))
+    assert whole["first point"].endswith(", 21 m 5 s before the last")
+    for gap, text in (
+        (86400.0, ", 1 d before the last, 1 d of it a gap before step 101"),
+        (300.0, ", 26 m 5 s before the last"),
+    ):
+        forward = [(step, time + gap * (step > 100)) for step, time in rows]
+        facts = dict(facts_of(run_of(tmp_path / f"{gap}", forward), BEGIN + gap + 1300))
+        assert facts["first point"].endswith(text)
+
+
 @pytest.mark.parametrize("at", [1, 2, 3])
 def test_a_clock_that_is_set_when_the_machine_has_started(tmp_path: Path, at: int) -> None:
     run = run_of(tmp_path / "run", set_back(at=at, by=7200.0))

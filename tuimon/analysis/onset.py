@@ -28,7 +28,7 @@ _LOWEST = 0.1
 """Part of the level below which values are equal in the fit of a relative rise."""
 
 _MAX_POINTS = 8192
-"""Maximum number of points, the newest, in which a sudden change is searched."""
+"""Maximum number of points, the newest, in which a sudden change is searched unless more are asked for."""
 _FEWEST = 4
 """Minimum number of points before and after a sudden change."""
 _STEADY = 0.15
@@ -126,12 +126,13 @@ def split(values: Floats) -> int:
     return int(np.argmax(excess**2 / (counts * (len(values) - counts)))) + 1 if len(values) > 1 else 0
 
 
-def sudden_change(values: Floats, before: float, after: float) -> SuddenChange | None:
+def sudden_change(values: Floats, before: float, after: float, max_points: int = _MAX_POINTS) -> SuddenChange | None:
     """Return the change from about `before` to about `after`; None if it is gradual, or there are several.
 
-    Values far outside of these levels (a slow first step, a checkpoint) have no more influence than others.
+    Values far outside of these levels (a slow first step, a checkpoint) have no more influence than others. Only the
+    last `max_points` are examined.
     """
-    offset = max(0, len(values) - _MAX_POINTS)
+    offset = max(0, len(values) - max_points)
     rows = np.flatnonzero(np.isfinite(values[offset:])) + offset
     known, change = values[rows], abs(after - before)
     if len(known) < 2 * _FEWEST or change == 0:

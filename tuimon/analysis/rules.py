@@ -5,6 +5,7 @@ Spike              far above the usual level of the points before
 LocalSpike         far above that level, or above the local level of a curve with a trend
 Runaway            the current level is far above the usual one
 AgainstStart       the current level compared with that of the start
+BlocksAgainstStart the same of a longer time, against the noise of the start
 AgainstSettled     the current level compared with a settled level of the first half
 Plunge             a small part of the level a few points before
 FromBest           the part of the gain that is lost
@@ -23,7 +24,8 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from tuimon.analysis.windows import NINE, local, median_of_nine, settled, usual, usual_at
+from tuimon.analysis.statistics import MAD_TO_DEVIATION
+from tuimon.analysis.windows import BLOCK, NINE, local, median_of_nine, settled, usual, usual_at
 from tuimon.model.points import Floats
 
 _TINY = 1e-300
@@ -185,6 +187,41 @@ class AgainstStart(Struct, frozen=True):
         now = median_of_nine(values, begin)
         with np.errstate(divide="ignore", over="ignore"):
             scores = carried / np.maximum(now, _TINY) if self.falls else now / carried
+        if begin < end:
+            scores[: end - begin] = np.nan
+        return scores, carried
+
+
+class BlocksAgainstStart(Struct, frozen=True):
+    """Score: the median of the last whole block of 16 divided by the median of `baseline` points after the first ones.
+
+    If `falls`, the inverse. The first `skip` points are ignored. A score is less than `high` unless the difference is
+    also as large as the noise of a single point, the robust deviation of the `baseline` points: a block differs by a
+    third of it by chance. NaN if the start is not above 0.
+    """
+
+    high: float
+    low: float
+    baseline: int
+    skip: int = 0
+    falls: bool = False
+    raise_after: int = 3 * BLOCK
+    clear_after: int = 3 * BLOCK
+
+    def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
+        end = self.skip + self.baseline
+        if carried is None and len(values) >= end:
+            start = values[self.skip : end]
+            level = float(np.median(start))
+            carried = level, MAD_TO_DEVIATION * float(np.median(np.abs(start - level)))
+        if carried is None or not carried[0] > 0:
+            return np.full(len(values) - begin, np.nan), carried
+        level, noise = carried
+        now = usual(values, begin).latest
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            scores = level / np.maximum(now, _TINY) if self.falls else now / level
+            beyond_noise = 1 + (self.high - 1) * (level - now if self.falls else now - level) / max(noise, _TINY)
+            scores = np.minimum(scores, beyond_noise)
         if begin < end:
             scores[: end - begin] = np.nan
         return scores, carried

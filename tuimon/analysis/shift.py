@@ -1,4 +1,5 @@
-"""Has a metric shifted, and together with which other metric? Compare newest with earlier points, and two curves.
+"""Has a metric shifted, at once or gradually, and together with which other metric? Compare newest with earlier points,
+and two curves.
 
 Shift: the medians of two windows and the rank test of Mann & Whitney ("On a test of whether one of two random variables
 is stochastically larger than the other", Annals of Mathematical Statistics 18, 1947; normal approximation, corrected
@@ -13,6 +14,7 @@ import math
 import numpy as np
 from msgspec import Struct
 
+from tuimon.analysis.onset import SuddenChange, sudden_change
 from tuimon.analysis.trend import SIGNIFICANT
 from tuimon.model.points import Floats, Steps
 
@@ -21,6 +23,10 @@ WINDOW = 20
 _FEWEST = 2
 """Minimum number of points in each window."""
 _FEWEST_CHANGES = 10
+_BESIDE = 5
+"""Points on each side of a jump that have reached the levels before and after it."""
+_REACHED = 0.25
+"""Maximum distance of their median from that level, relative to the jump."""
 
 
 class Shift(Struct, frozen=True):
@@ -58,6 +64,23 @@ def shift(values: Floats, since: int = 0) -> Shift | None:
         return None
     low, high = float(np.median(before)), float(np.median(after))
     return Shift(low, high, high / low - 1 if low > 0 else math.nan, _rank_test(before, after), since)
+
+
+def jump(values: Floats) -> SuddenChange | None:
+    """Return the change from one level to another within a few points that explains how the last values differ from the
+    first; None if the values rise or fall gradually, or more than once."""
+    moved = shift(values)
+    if moved is None or not moved.significant:
+        return None
+    change = sudden_change(values, moved.before, moved.after, len(values))
+    if change is None:
+        return None
+    beside = values[max(change.index - _BESIDE, 0) : change.index], values[change.index : change.index + _BESIDE]
+    for level, near in zip((change.before, change.after), beside, strict=True):
+        known = near[np.isfinite(near)]
+        if not len(known) or abs(float(np.median(known)) - level) > _REACHED * abs(change.after - change.before):
+            return None
+    return change
 
 
 def correlation_of_changes(

@@ -14,8 +14,8 @@ import numpy as np
 
 from tuimon.analysis.incidents import Incident, Incidents, Rule
 from tuimon.analysis.onset import hinge, onset, sudden_change
-from tuimon.analysis.rules import AgainstSettled, AgainstStart, Runaway
-from tuimon.analysis.windows import NINE, median_of_nine, usual_at
+from tuimon.analysis.rules import AgainstSettled, AgainstStart, BlocksAgainstStart, Runaway
+from tuimon.analysis.windows import BLOCK, NINE, median_of_nine, usual_at
 from tuimon.model.alerts import Alert
 from tuimon.model.points import Floats
 from tuimon.store import Curve, Run
@@ -210,6 +210,27 @@ def changes_from_start(curve: Curve, rule: AgainstStart) -> Iterator[tuple[Incid
         yield incident, median_of_rows(curve, rule.skip, rule.skip + rule.baseline - 1)
 
 
+def graded_changes(
+    curve: Curve, severe: AgainstStart, mild: BlocksAgainstStart
+) -> Iterator[tuple[Incident, float, int | None]]:
+    """Yield (incident of either rule from its onset on, level of the start, row at which it became severe or None)."""
+    severe_changes = list(changes_from_start(curve, severe))
+    changes = list(severe_changes)
+    end = 0
+    for incident in incidents(curve, mild):
+        usual = median_of_rows(curve, mild.skip, mild.skip + mild.baseline - 1)
+        level = median_of_rows(curve, incident.raised - mild.raise_after + 1, incident.raised)
+        low, high = sorted((usual - (level - usual) / 2, level + (level - usual) / 2))  # despite evaluations
+        row = onset_row(curve, incident.raised, end, falls=mild.falls, within=(low, high))
+        last = incident.last if incident.cleared is None else incident.last - BLOCK  # a block is compared after its end
+        changes.append((incident._replace(first=min(row, incident.first), last=last), usual))
+        end = incident.last + 1
+    for incident, usual in merged(changes):
+        end = len(curve) if incident.cleared is None else incident.cleared
+        became_severe = (other.raised for other, _ in severe_changes if incident.raised <= other.raised <= end)
+        yield incident, usual, next(became_severe, None)
+
+
 def changes_from_settled(curve: Curve, rule: AgainstSettled) -> Iterator[tuple[Incident, float]]:
     """Yield (incident from its onset on, settled level before it)."""
     values, skipped = _without_gaps(curve, _cache_of(curve))
@@ -226,20 +247,23 @@ def from_onsets(curve: Curve, rule: Rule, *, falls: bool = False) -> Iterator[In
         end = incident.last + 1
 
 
-def onset_row(curve: Curve, row: int, begin: int = 0, *, falls: bool = False) -> int:
+def onset_row(
+    curve: Curve, row: int, begin: int = 0, *, falls: bool = False, within: tuple[float, float] | None = None
+) -> int:
     """Return the row, at most `row`, at which the values that have left their level at `row` began to leave it.
 
     It is searched in the second half of the rows up to `row`, and not before `begin`. Later rows are not read, so that
-    the result stays the same while the curve grows.
+    the result stays the same while the curve grows. within: limits beyond which a value counts as these.
     """
     values, skipped = _without_gaps(curve, _cache_of(curve))
     begin = max((row - skipped) // 2, begin - skipped)
 
     def compute() -> int:
-        index = onset(values[begin : row - skipped + 1], falls=falls)
+        searched = values[begin : row - skipped + 1]
+        index = onset(searched if within is None else np.clip(searched, within[0], within[1]), falls=falls)
         return row if index is None else skipped + begin + index
 
-    return _cached(_cache_of(curve), ("onset", row, begin, falls), compute)
+    return _cached(_cache_of(curve), ("onset", row, begin, falls, within), compute)
 
 
 def merged(changes: Iterable[tuple[Incident, State]]) -> list[tuple[Incident, State]]:
@@ -279,11 +303,6 @@ def rows_of_level(curve: Curve, change: Incident, usual: float, points: int) -> 
         return latest if sudden is None else min(latest, begin + sudden.index)
 
     return _cached(_cache_of(curve), ("rows of level", change.first, last, points), compute), last
-
-
-def raised_level(curve: Curve, incident: Incident) -> float:
-    """Return the median of the nine values up to the row at which the incident was raised."""
-    return median_of_rows(curve, incident.raised - 8, incident.raised)
 
 
 def first_and_last_level(curve: Curve, incident: Incident) -> tuple[float, float]:

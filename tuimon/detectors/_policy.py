@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import nan
 
 from tuimon.analysis.concepts import curves
+from tuimon.detectors._curves import median_of_rows
 from tuimon.store import Curve, Run
 from tuimon.vocabulary import classify
 
 _SCATTER = 0.05
 """Part of the highest entropy by which an estimate may be negative."""
+EXPLAINS = 0.75
+"""Change of the length of the responses, relative to that of the time of a step, that explains the latter."""
 
 
 def discrete_entropies(run: Run) -> Iterator[Curve]:
@@ -30,3 +34,20 @@ def response_lengths(run: Run) -> Iterator[Curve]:
     for curve in curves(run, "length.response"):
         if classify(curve.metric).unit != "steps":
             yield curve
+
+
+def response_growth(run: Run, curve: Curve, start: tuple[int, int], now: tuple[int, int]) -> float:
+    """Return the response length in the rows `now` of a curve relative to that in the rows `start`; NaN if unknown."""
+    lengths = next(response_lengths(run), None)
+    before, after = (nan, nan) if lengths is None else levels_beside(lengths, curve, start, now)
+    return after / before if before > 0 else nan
+
+
+def levels_beside(other: Curve, curve: Curve, start: tuple[int, int], now: tuple[int, int]) -> tuple[float, float]:
+    """Return the medians of another metric in as many points from the first of the rows `start` of a curve on, and at
+    the steps of the rows `now` (first, last)."""
+    begin = int(other.steps.searchsorted(curve.steps[start[0]]))
+    first = int(other.steps.searchsorted(curve.steps[now[0]]))
+    end = int(other.steps.searchsorted(curve.steps[now[1]], "right"))
+    before = median_of_rows(other, begin, begin + start[1] - start[0])
+    return before, median_of_rows(other, min(first, end - 1), end - 1)

@@ -1,8 +1,10 @@
 """Throughput has fallen compared with the start of the run.
 
-Rule: the median of nine of the throughput is at most `part` of the median of the points 10 to 59, for `points` points
-in a row. The message has the median of the points since a sudden change, else of the last 50. Means since the start
-(time/fps) are left out.
+Rules: the median of nine of the throughput is at most `part` of the median of the points 10 to 59, for `points` points
+in a row. Only information: the medians of three blocks of 16 points are at most `mild` of that median, and as far below
+it as the noise of a point; or shorter responses (of samples and steps a second: longer ones) explain the loss. The
+message has the median of the points since a sudden change, else of the last 50. Means since the start (time/fps) are
+left out.
 Source: ours.
 """
 
@@ -14,22 +16,25 @@ from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.printed_units import meaning_of
-from tuimon.analysis.rules import AgainstStart
+from tuimon.analysis.rules import AgainstStart, BlocksAgainstStart
+from tuimon.analysis.windows import NINE
 from tuimon.detectors._curves import (
     alert,
-    changes_from_start,
+    graded_changes,
     median_of_rows,
     number,
     percent,
     rows_of_level,
     verb,
 )
+from tuimon.detectors._policy import EXPLAINS, response_growth
 from tuimon.model.alerts import Alert
-from tuimon.store import Run
+from tuimon.store import Curve, Run
 
 _CONCEPTS = ("throughput.tokens", "throughput.tokens_per_gpu", "throughput.samples", "throughput.steps")
 _SINCE_START = ("time/fps",)
 _SKIP, _BASELINE = 10, 50
+_HINT_OF_LENGTH = "the responses explain it; read some of them and see whether they need their length"
 _HINT = "a device that is hot or shared, a slow node, or responses that wait for the longest one"
 
 
@@ -40,26 +45,46 @@ class ThroughputLoss(Struct, frozen=True):
     """Throughput, as a median of nine points, relative to that of the points 10 to 59."""
     points: int = 20
     """Points in a row."""
+    mild: float = 0.87
+    """Throughput, as medians of 16 points, relative to the same, from which on it is information."""
 
     def check(self, run: Run) -> Iterator[Alert]:
         """Yield an alert for each loss, for the first of the concepts that is logged."""
         high = 1 / self.part
         low = 1 + 0.6 * (high - 1)
         rule = AgainstStart(high, low, _BASELINE, _SKIP, True, raise_after=self.points, clear_after=self.points)
+        mild = BlocksAgainstStart(1 / self.mild, 1 + 0.6 * (1 / self.mild - 1), _BASELINE, _SKIP, True)
         for concept in _CONCEPTS:
             rates = [curve for curve in curves(run, concept) if curve.metric not in _SINCE_START]
             for curve in rates:
                 unit = meaning_of(run, curve.metric).unit
                 unit = "" if unit == "1" else f" {unit}"
-                for slow, usual in changes_from_start(curve, rule):
-                    now = median_of_rows(curve, *rows_of_level(curve, slow, usual, _BASELINE))
+                for slow, usual, severe in graded_changes(curve, rule, mild):
+                    rows = rows_of_level(curve, slow, usual, _BASELINE)
+                    now = median_of_rows(curve, *rows)
+                    lengths = _lengths(run, curve, slow.raised if severe is None else severe, usual, rows)
                     message = (
                         f"{curve.metric} {verb(slow, 'has fallen', 'fell')} to {number(now)}{unit},"
-                        f" {percent(now / usual)} of the {number(usual)}{unit} of the first steps,"
+                        f" {percent(now / usual)} of the {number(usual)}{unit} of the first steps,{lengths}"
                     )
-                    yield alert(run, curve, slow, self.id, "warning", message, _HINT)
+                    severity = "info" if severe is None or lengths else "warning"
+                    yield alert(run, curve, slow, self.id, severity, message, _HINT_OF_LENGTH if lengths else _HINT)
             if rates:
                 return
+
+
+def _lengths(run: Run, curve: Curve, raised: int, usual: float, rows: tuple[int, int]) -> str:
+    """Return " with responses 20 % shorter," if that explains the loss, else "".
+
+    Fewer tokens share the time that a step takes in any case; longer responses make fewer samples and steps.
+    """
+    start, then = (_SKIP, _SKIP + _BASELINE - 1), (raised - NINE + 1, raised)
+    growth, now = response_growth(run, curve, start, then), median_of_rows(curve, *then)
+    relative = 1 / growth if growth > 0 and "tokens" in meaning_of(run, curve.metric).concept else growth
+    if not (now > 0 and relative - 1 >= EXPLAINS * (usual / now - 1)):
+        return ""
+    growth = response_growth(run, curve, start, rows)
+    return f" with responses {percent(abs(growth - 1))} {'longer' if growth > 1 else 'shorter'},"
 
 
 DETECTOR = ThroughputLoss()

@@ -13,6 +13,7 @@ from tuimon.analysis.words import duration, setting_text
 from tuimon.draw.numbers import format_exact, format_value
 from tuimon.exports.comparison import Comparison, MetricComparison, checkpoint_rows, last_values
 from tuimon.exports.seed_table import as_text as as_seed_table
+from tuimon.exports.summary import trend_text
 from tuimon.exports.table import Column, no_room, table, wrapped
 from tuimon.panels import label_of
 from tuimon.run_notes import note_of
@@ -167,7 +168,8 @@ def _metric(
         columns.append(Column(after, [format_value(e.at_time) for e in entries], need=4))
     columns.append(Column("mean", [format_value(e.summary.numbers.mean) for e in entries], need=6))
     columns.append(Column("deviation", [format_value(e.summary.numbers.deviation) for e in entries], need=7))
-    columns.append(Column("trend", [e.summary.trend.direction for e in entries], need=8, left=True))
+    trends, brief = ([trend_text(e.summary, brief=short) for e in entries] for short in (False, True))
+    columns.append(Column("trend", trends, need=8, left=True, brief=brief))
     better = f", {metric.better} is better" if metric.better else ""
     if metric.better and not metric.compared.in_steps:
         better += "; not ranked: its steps are not those of the run"

@@ -9,7 +9,9 @@ from msgspec import Struct
 
 from tuimon.analysis.hidden_values import HiddenValues, hidden_values
 from tuimon.analysis.level import Level, level
+from tuimon.analysis.onset import SuddenChange
 from tuimon.analysis.printed_units import meaning_of
+from tuimon.analysis.shift import jump
 from tuimon.analysis.statistics import Statistics, best, statistics
 from tuimon.analysis.trend import Trend, trend, turn
 from tuimon.exports.table import Column
@@ -50,6 +52,8 @@ class MetricSummary(Struct, frozen=True):
     numbers: Statistics
     trend: Trend
     """Trend over all points."""
+    jump: SuddenChange | None
+    """The change between two levels that the curve consists of, if it does."""
     hidden: tuple[HiddenValues, ...] = ()
     """Values of other sources that are not finite."""
     worse_since: int | None = None
@@ -61,6 +65,8 @@ class MetricSummary(Struct, frozen=True):
         better = _TRENDS.get(self.meaning.direction)
         if self.worse_since is not None and self.trend.direction == better:
             return _OPPOSITE[better], self.worse_since
+        if self.jump is not None:
+            return None
         step = turn(self.curve.steps, self.curve.values, self.trend)
         return None if step is None else (_OPPOSITE[self.trend.direction], step)
 
@@ -102,7 +108,8 @@ def summarise(run: Run, name: str, alerts: Iterable[Alert] = ()) -> MetricSummar
     hidden = tuple(hidden_values(run, name)) if len(curve.sources) > 1 else ()
     line = trend(curve.steps, curve.values)
     worse = (a.step for a in alerts if a.active and (a.run, a.metric) == (run.id, name) and a.rule in _WORSENING)
-    return MetricSummary(name, meaning, curve, top, statistics(curve.values), line, hidden, next(worse, None))
+    numbers, since = statistics(curve.values), next(worse, None)
+    return MetricSummary(name, meaning, curve, top, numbers, line, jump(curve.values), hidden, since)
 
 
 def metric_summaries(run: Run, alerts: Iterable[Alert] = ()) -> tuple[MetricSummary, ...]:

@@ -15,7 +15,7 @@ from tuimon.analysis.compared_metric import level_until
 from tuimon.analysis.comparing import MISSING, compared_settings, flat
 from tuimon.analysis.hidden_values import hidden_conflict
 from tuimon.analysis.log_files import damage_of, unread_parts
-from tuimon.analysis.log_remarks import clock_remark, reading_remark
+from tuimon.analysis.log_remarks import clock_remark, lasted_text, reading_remark
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
@@ -27,6 +27,7 @@ from tuimon.exports.metrics import BETTER, MetricSummary, entries, metric_summar
 from tuimon.exports.table import Column, no_room, table, wrapped
 from tuimon.panels import facts_about, heading_of, objective_of, relevant_metrics
 from tuimon.panels.lists.run_levels import RunLevels
+from tuimon.panels.system_history import odd_devices
 from tuimon.run_notes import note_of
 from tuimon.store import Run, Snapshot
 from tuimon.text import cell_width, clean, local_time, shown_path
@@ -209,13 +210,15 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
     if math.isfinite(run.last_wall_time):
         first = local_time(run.first_wall_time, "%Y-%m-%d %H:%M:%S") if run.duration > 0 else ""
         if first:
-            yield "first point", f"{first}, {duration(run.duration)} before the last"
+            yield "first point", f"{first}, {lasted_text(run, run.duration)}"
         yield "last point", local_time(run.last_wall_time, "%Y-%m-%d %H:%M:%S") or "a time out of range"
     for name, split in (("training", "train"), ("validation", "val")):
         if count_entries and (logged := entries(run, split)):
             count = "1 entry" if logged.count == 1 else f"{logged.count} entries"
             yield name, f"{count}, the last at {step_name(run)} {logged.last_step}"
     yield "logged", _logged(run)
+    if count_entries and (odd := odd_devices(run)):
+        yield "GPUs", odd
     if jumps := clock_remark(run):
         yield "clock", jumps
     if remark := reading_remark(run):
@@ -319,17 +322,19 @@ def _note(metric: MetricSummary, best: BestStep | None) -> str:
 def trend_text(metric: MetricSummary, brief: bool = False) -> str:
     """Return the direction and change, as "rising +0.5" or briefly "↑ 0.5", or "flat".
 
-    "rising since 200" if the curve has turned against its trend. "" with too few points, or if neither a straight line
-    nor a constant fits."""
-    trend = metric.trend
-    if trend.direction not in _ARROWS:
-        return "flat" if trend.direction == "flat" else ""
+    "rising since 200" if the curve has turned against its trend; "jumped +9 at 300" if it is on one level before that
+    step and on another one from there on. "" with too few points, or if none of these fits."""
+    trend, jump = metric.trend, metric.jump
     if turned := metric.turned:
         direction, step = turned
         return f"{_ARROWS[direction] if brief else direction} since {step}"
+    change = trend.change if jump is None else jump.after - jump.before
+    where = "" if jump is None else f" at {metric.curve.steps[jump.index]}"
+    if jump is None and trend.direction not in _ARROWS:
+        return "flat" if trend.direction == "flat" else ""
     if brief:
-        return f"{_ARROWS[trend.direction]} {format_value(abs(trend.change))}"
-    return f"{trend.direction} {'+' * (trend.change > 0)}{format_value(trend.change)}"
+        return f"{'↑' if change > 0 else '↓'} {format_value(abs(change))}{where}"
+    return f"{trend.direction if jump is None else 'jumped'} {'+' * (change > 0)}{format_value(change)}{where}"
 
 
 def odd_text(metric: MetricSummary) -> str:

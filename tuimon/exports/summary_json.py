@@ -124,9 +124,17 @@ def _metric(metric: MetricSummary) -> dict[str, Any]:
         "error": known(level.error),
         "level_points": level.count,
         "trend": {"direction": trend.direction}
-        | {name: known(getattr(trend, name)) for name in ("change", "slope", "slope_low", "slope_high", "p_value")},
+        | {name: known(getattr(trend, name)) for name in ("change", "slope", "slope_low", "slope_high", "p_value")}
+        | {"jump": _jump(metric)},
         "nan": metric.nan_count,
         "infinite": metric.infinity_count,
         "superseded": curve.superseded,
         "source": curve.sources[0] if curve.sources else None,
     }
+
+
+def _jump(metric: MetricSummary) -> dict[str, Any] | None:
+    jump = metric.jump
+    if jump is None:
+        return None
+    return {"step": int(metric.curve.steps[jump.index]), "before": jump.before, "after": jump.after}

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from tuimon.analysis.best_step import best_step
 from tuimon.analysis.log_files import damage_of
+from tuimon.analysis.log_remarks import lasted_text
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
@@ -150,7 +151,7 @@ def _facts(run: Run, report: ProgressReport, now: float) -> Iterator[Row]:
             ("first point ", Role.MUTED),
             (f"{day(when)} " if abs(now - when) > _DAY / 2 else "", Role.TEXT),
             (time_of_day(when), Role.TEXT),
-            (f", {format_duration(lasted)} before the last", Role.MUTED),
+            (f", {lasted_text(run, lasted)}", Role.MUTED),
         )
 
 

@@ -100,7 +100,7 @@ class SystemHistory(Struct, frozen=True):
         if not times:
             return TextView(TITLE, (), note="no points with a wall time yet")
         begin, end = min(float(t[0]) for t in times), max(float(t[-1]) for t in times)
-        states = _states(lines, end)
+        states = _states(lines)
         found = [(line, states[index]) for index, line in enumerate(lines) if states[index] is not None]
         ascii_only = symbols is Symbols.ASCII
         sentence = _sentence(found, size.width, ascii_only)
@@ -123,6 +123,12 @@ class SystemHistory(Struct, frozen=True):
             rows.append(((f"+{len(lines) - len(shown)} more", Role.MUTED),))
         note = f"each column {format_duration((end - begin) / columns)}, as measured"
         return TextView(TITLE, (*sentence, *rows), _headline(lines), note if len(rows) < room else "")
+
+
+def odd_devices(run: Run) -> str:
+    """Return the sentence of the panel about GPUs that are idle while others work, hot or slow; "" without any."""
+    lines = _lines(run)
+    return "".join(text for text, _ in _sentence_of(list(zip(lines, _states(lines), strict=True))))
 
 
 def _lines(run: Run) -> list[_Line]:
@@ -152,7 +158,7 @@ def _read(run: Run, device: Device, kind: str) -> _Series:
     return _Series(times[1:][counted], grown[counted] / seconds[counted])
 
 
-def _states(lines: Sequence[_Line], end: float) -> list[tuple[str, str, Role] | None]:
+def _states(lines: Sequence[_Line]) -> list[tuple[str, str, Role] | None]:
     """Return (word, sentence, role) for each device that stands out, None for the others."""
     loads = [line.last("util") for line in lines if line.has("util")]
     working = bool(loads) and float(np.median(loads)) > _WORKING
@@ -195,13 +201,21 @@ def _idle_for(line: _Line) -> float:
 
 
 def _sentence(found: Sequence[tuple[_Line, tuple[str, str, Role] | None]], width: int, ascii_only: bool) -> list[Row]:
-    """Return at most two rows about the devices that stand out, the throttling ones first."""
+    """Return at most two rows about the devices that stand out."""
+    row = _sentence_of(found)
+    if ascii_only:
+        row = tuple((text.replace("°", ""), role) for text, role in row)
+    return wrap_row(row, width, 2) if row else []
+
+
+def _sentence_of(found: Sequence[tuple[_Line, tuple[str, str, Role] | None]]) -> Row:
+    """Return the sentence about the devices that stand out, the throttling ones first; () if none does."""
     states = [(line, state) for line, state in found if state is not None]
     if not states:
-        return []
+        return ()
     (_, worst), *others = sorted(states, key=lambda item: item[1][2] is not Role.CRITICAL)
     more = "".join(f"; {clean(line.device.name)} {state[0]}" for line, state in others)
-    return wrap_row(((worst[1].replace("°", "") if ascii_only else worst[1], worst[2]), (more, Role.WARNING)), width, 2)
+    return (worst[1], worst[2]), (more, Role.WARNING)
 
 
 def _keep(lines: list[_Line], states: Sequence[object], room: int) -> list[_Line]:

@@ -208,7 +208,8 @@ def _sentences(
     hosts = ", ".join(clean(host) for host in evidence.unreachable)
     away = f"; cannot be reached: {hosts}" if hosts else ""
     failure = "no failure since the restart" if "restart" in restart else "no failure"
-    return f"{len(rows)} ranks{where}, {failure} and no straggler{place}{uneven or spread}{away}{earlier}", ""
+    details = f"{place}{uneven or spread}{_idle_gpus(evidence)}{away}{earlier}"
+    return f"{len(rows)} ranks{where}, {failure} and no straggler{details}", ""
 
 
 def _few_words(cause: RootCause) -> str:
@@ -304,12 +305,9 @@ def _with_odd_gpus(evidence: Evidence, keys: list[Key], rows: list[RankRow]) -> 
     """Add sentences about GPUs that differ from the median GPU of the job."""
     from msgspec.structs import replace
 
-    temperatures = [gpu.temperature for gpu in evidence.gpus.values() if gpu.temperature is not None]
-    clocks = [gpu.clock for gpu in evidence.gpus.values() if gpu.clock is not None]
-    loads = [gpu.utilization for gpu in evidence.gpus.values() if gpu.utilization is not None]
-    if max(len(clocks), len(temperatures), len(loads)) < 3:
+    usual = _usual_gpu(evidence)
+    if usual is None:
         return rows
-    usual = tuple(float(np.median(values)) if values else None for values in (temperatures, clocks, loads))
     result = []
     for key, row in zip(keys, rows, strict=True):
         rank = evidence.rank(key)
@@ -321,11 +319,38 @@ def _with_odd_gpus(evidence: Evidence, keys: list[Key], rows: list[RankRow]) -> 
     return result
 
 
+def _usual_gpu(evidence: Evidence) -> tuple[float | None, ...] | None:
+    """Return the median temperature, clock and utilisation of the GPUs; None if fewer than three are known."""
+    temperatures = [gpu.temperature for gpu in evidence.gpus.values() if gpu.temperature is not None]
+    clocks = [gpu.clock for gpu in evidence.gpus.values() if gpu.clock is not None]
+    loads = [gpu.utilization for gpu in evidence.gpus.values() if gpu.utilization is not None]
+    if max(len(clocks), len(temperatures), len(loads)) < 3:
+        return None
+    return tuple(float(np.median(values)) if values else None for values in (temperatures, clocks, loads))
+
+
+def _is_idle(gpu: Gpu, load: float | None) -> bool:
+    """Return whether a GPU is idle while the others work. load: their median utilisation."""
+    return gpu.utilization is not None and gpu.utilization < _IDLE and load is not None and load > _WORKING
+
+
+def _idle_gpus(evidence: Evidence) -> str:
+    """Return "; idle at the last measurement: GPU 3 of node01 (median of all 97 %)"; "" if no GPU is idle while the
+    others work. A GPU without a rank counts, too."""
+    load = (_usual_gpu(evidence) or (None,))[-1]
+    idle = [place for place, gpu in sorted(evidence.gpus.items()) if _is_idle(gpu, load)]
+    if not idle:
+        return ""
+    named = [f"GPU {index}{f' of {clean(node)}' if node else ''}" for node, index in idle[:4]]
+    more = f" and {len(idle) - 4} more" if len(idle) > 4 else ""
+    return f"; idle at the last measurement: {', '.join(named)}{more} (median of all {load:.0f} %)"
+
+
 def _odd(gpu: Gpu, usual: tuple[float | None, ...]) -> str:
     """Return a sentence about a GPU that is hotter or slower than the others, or idle while they work, or ""."""
     words = []
     temperature, clock, load = usual
-    if gpu.utilization is not None and gpu.utilization < _IDLE and load is not None and load > _WORKING:
+    if _is_idle(gpu, load):
         power = f" at {gpu.power:.0f} W" if gpu.power is not None else ""
         words.append(f"GPU idle: {gpu.utilization:.0f} %{power} (others {load:.0f} %)")
     if gpu.clock is not None and clock and gpu.clock < _SLOW_CLOCK * clock:
