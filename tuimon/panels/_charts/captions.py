@@ -115,19 +115,31 @@ def cursor_value(
     return text, "" if curve.ordinal or (sample.step == step and not own_step) else f" @ {sample.step}"
 
 
+def superseded_value(curve: Curve, factor: float, step: int, most: int | None = _SHORT) -> str:
+    """Return " (superseded 0.49)" if a superseded attempt has a value at the step of the point that `cursor_value`
+    returns; else ""."""
+    sample = curve.sample_at(step)
+    superseded = curve.superseded_at(sample.step) if sample is not None else None
+    return f" (superseded {format_exact(superseded.value * factor, most)})" if superseded is not None else ""
+
+
 def cursor_headline(
     curve: Curve, meaning: Meaning, factor: float, step: int, fullscreen: bool, smooth: float | None = None
 ) -> Row:
-    """Return the value of the leading curve at the cursor, the average there, if it is drawn, and the step.
+    """Return the value of the leading curve at the cursor, the average there, if it is drawn, the step, and the value
+    of a superseded attempt.
 
     The value is first, for narrow charts."""
-    value, logged_at = cursor_value(curve, factor, step, None if fullscreen else _SHORT)
+    most = None if fullscreen else _SHORT
+    value, logged_at = cursor_value(curve, factor, step, most)
     unit = unit_text(meaning.unit)
     place = (logged_at or f" @ {step}", Role.ACCENT)
+    superseded = superseded_value(curve, factor, step, most)
+    end = (place, (superseded, Role.MUTED)) if superseded else (place,)
     if smooth is None:
-        return ((f"{value} {unit}".rstrip(), Role.VALUE), place)
+        return ((f"{value} {unit}".rstrip(), Role.VALUE), *end)
     average = (f", {format_exact(smooth, _SHORT)} smoothed", Role.VALUE)
-    return ((f"{value} {unit}".rstrip(), Role.VALUE), (" logged", Role.MUTED), average, place)
+    return ((f"{value} {unit}".rstrip(), Role.VALUE), (" logged", Role.MUTED), average, *end)
 
 
 def cursor_legend(
@@ -142,21 +154,24 @@ def cursor_legend(
     """Return (labels with the values at the cursor, the cursor's step as a headline if there is room for it).
 
     room: cells of the title row without the title. smooths: averages at the cursor, as far as they are drawn. If there
-    is no room to name each of them, the headline does; they are left out if there is no room for them. None if the
-    labels do not fit even with few digits.
+    is no room to name each of them, the headline does; they are left out if there is no room for them. So are, before
+    them, the values of superseded attempts. None if the labels do not fit even with few digits.
     """
     # A legend that does not fit is drawn with cut names of metrics.
     names = [cell_width(clean(label)) for label, curve in zip(labels, curves, strict=True) if label == curve.metric]
     cuttable = sum(max(width - _CUT_NAME, 0) for width in names)
     digits = (*((None,) if fullscreen else ()), _SHORT, _SHORTEST)
-    forms: tuple[tuple[Sequence[float | None], bool], ...] = (([None] * len(labels), True),)
+    forms: list[tuple[Sequence[float | None], bool, bool]] = [([None] * len(labels), True, False)]
     if any(smooth is not None for smooth in smooths):
-        forms = (smooths, True), (smooths, False), *forms
+        forms = [(smooths, True, False), (smooths, False, False), *forms]
+    if any(superseded_value(curve, 1.0, step) for curve in curves):
+        forms.insert(0, (smooths, True, True))
     place = f"@ {step}"
-    for averages, are_named in forms:
+    for averages, are_named, with_superseded in forms:
         for most in digits:
             values = [
                 with_average("".join(cursor_value(curve, factor, step, most)), smooth, most, are_named)
+                + (superseded_value(curve, factor, step, most) if with_superseded else "")
                 for curve, factor, smooth in zip(curves, factors, averages, strict=True)
             ]
             legend = [f"{label} {value}" for label, value in zip(labels, values, strict=True)]
