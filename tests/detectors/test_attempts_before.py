@@ -63,7 +63,7 @@ def test_an_incident_of_the_attempt_before_the_last_restart_is_a_resolved_alert(
     [alert] = after
     assert (alert.key, alert.until, alert.severity) == (before.key, last, "critical")
     assert alert.message.startswith(
-        f"in the attempt before, superseded since the restart at step {restart}: reward has fallen from"
+        f"in the attempt before the run resumed from step {restart - 1}: reward has fallen from"
     )
 
 

@@ -1,9 +1,8 @@
-"""The attempts of a training that have files of their own: which steps each of them logged, and how it ended."""
+"""The attempts of a training: where each went on, which steps it logged, and how it ended."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from itertools import groupby
 
@@ -14,11 +13,6 @@ from tuimon.model.log_names import log_name
 from tuimon.model.points import Topic
 from tuimon.store import Curve, Run, StreamView
 from tuimon.store.curve_builder import FilePart
-
-_RESUMED = re.compile(
-    r"\b(?:resum\w+|continuing)\b.{0,40}?\bfrom (?:global[_ ])?(?:step|iteration)\W{0,3}(\d{1,12})\b", re.IGNORECASE
-)
-"""The Trainer of transformers ("Continuing training from global step 400"), and scripts ("Resuming from step 400")."""
 
 
 class Attempt(Struct, frozen=True):
@@ -35,7 +29,7 @@ class Attempt(Struct, frozen=True):
     end: str
     """How the attempt ended, as its log says; "" if the log does not say it."""
     resumed_from: int | None = None
-    """Step of the checkpoint from which it went on, as its log says; None if the log does not say it."""
+    """Result of `resumed_from` for its first step."""
 
 
 @cached_per_run
@@ -53,24 +47,49 @@ def attempts_of(run: Run) -> tuple[Attempt, ...]:
 def _attempt(run: Run, log: Sequence[tuple[StreamView, FilePart]]) -> Attempt:
     parts, (last, _) = [part for _, part in log], log[-1]
     state = next(reversed(run.facts_of_file(last, Topic.STATE)), None)
+    first_step = min(part.first_step for part in parts)
     return Attempt(
         os.path.basename(log_name(last.info.path).live),
-        min(part.first_step for part in parts),
+        first_step,
         max(part.last_step for part in parts),
         sum(part.superseded for part in parts),
         log[0][0].first_wall_time,
         str(state.value.get("evidence") or state.value.get("state") or "") if state is not None else "",
-        _resumed_from(run, log[0][0]),
+        resumed_from(run, first_step),
     )
 
 
-def _resumed_from(run: Run, view: StreamView) -> int | None:
-    """Return the step from which a log says that the training goes on, if its text is still known."""
-    for fact in run.facts_of_file(view, Topic.CONSOLE):
-        for line in fact.value["lines"]:
-            if match := _RESUMED.search(line):
-                return int(match[1])
-    return None
+def resumed_from(run: Run, first: int) -> int | None:
+    """Return the step of the checkpoint from which the attempt went on whose first logged step is `first`.
+
+    It lies between the last step that is drawn before and `first`. It is the one that the log names, or else the only
+    step between them, or else that of the only checkpoint there, on disk or in the log. None if none of them is known.
+    """
+    if run.busiest_metric is None:
+        return None
+    curve = run.curve(run.busiest_metric)
+    row = 0 if curve.ordinal else curve.row_before(first) + 1
+    kept = int(curve.steps[row - 1]) if row else None
+    for fact in reversed(run.facts(Topic.RESUMED)):
+        if fact.step is not None and fact.step <= first and (kept is None or kept <= fact.step):
+            return fact.step
+    if kept is None or row == curve.gap or row not in curve.restarts or curve.steps[row] != first:
+        return None
+    if kept == first - 1:
+        return kept
+    checkpoints = {*run.checkpoints, *(fact.step for fact in run.facts(Topic.CHECKPOINT) if fact.step is not None)}
+    possible = [step for step in checkpoints if kept <= step < first]
+    return possible[0] if len(possible) == 1 else None
+
+
+def restart_name(run: Run, first: int, word: str = "") -> str:
+    """Return "resumed from 400", or "restart at 410" if only the first step of the attempt, `first`, is known.
+
+    word: what the run counts, such as "step", to be written before the number; "" for nothing.
+    """
+    step = resumed_from(run, first)
+    before = f"{word} " if word else ""
+    return f"restart at {before}{first}" if step is None else f"resumed from {before}{step}"
 
 
 def file_at(run: Run, metric: str, curve: Curve, step: int) -> str:

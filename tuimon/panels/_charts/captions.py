@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tuimon.analysis.aligned_steps import step_name
+from tuimon.analysis.attempts import restart_name
 from tuimon.analysis.trend import change, change_noise
 from tuimon.draw.numbers import distinct_digits, format_exact, nonfinite, thousands
 from tuimon.draw.rows import row_width
@@ -278,13 +279,14 @@ def _restart(run: Run, curve: Curve) -> Iterator[str]:
     steps = restart_steps(run, curve)
     if curve.superseded:
         superseded = plural(curve.superseded, "point")
-        yield _superseding(curve, steps, superseded) if len(steps) else f"{superseded} superseded"
+        yield _superseding(run, curve, steps, superseded) if len(steps) else f"{superseded} superseded"
     elif len(steps):
-        yield f"restart at {step_name(run)} {steps[-1]}"
+        yield restart_name(run, int(steps[-1]), step_name(run))
 
 
-def _superseding(curve: Curve, steps: Steps, superseded: str) -> str:
-    """Return "restart at 201 supersedes 20 points, at 401 15"; of more than three restarts number and last step.
+def _superseding(run: Run, curve: Curve, steps: Steps, superseded: str) -> str:
+    """Return "resumed from 200 (20 points superseded), restart at 410 (15)"; of more than three restarts the number and
+    the last one.
 
     steps: result of `restart_steps`."""
     own = distinct(curve.steps[curve.restarts[curve.restarts != curve.gap]])
@@ -292,9 +294,10 @@ def _superseding(curve: Curve, steps: Steps, superseded: str) -> str:
     for step, count in curve.superseded_by.items():
         counts[int(steps[max(int(np.searchsorted(own, step, "right")) - 1, 0)])] += count
     if len(counts) > _MOST_RESTARTS:
-        return f"{len(counts)} restarts supersede {superseded}, the last at {max(counts)}"
+        return f"{len(counts)} restarts supersede {superseded}, the last: {restart_name(run, max(counts))}"
     (first, count), *others = counts.items()
-    return ", ".join([f"restart at {first} supersedes {plural(count, 'point')}", *(f"at {s} {n}" for s, n in others)])
+    named = f"{restart_name(run, first)} ({plural(count, 'point')} superseded)"
+    return ", ".join([named, *(f"{restart_name(run, step)} ({number})" for step, number in others)])
 
 
 def _of_rank(curve: Curve) -> Iterator[str]:
