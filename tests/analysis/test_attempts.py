@@ -1,4 +1,4 @@
-"""Where the attempts of a training went on."""
+"""Where the attempts of a training went on, and what the end of one cost."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tuimon.analysis.attempts import restart_name
+from tuimon.analysis.attempts import lost_work, restart_name
+from tuimon.exports.summary import as_text
 from tuimon.monitor.local import open_run
 from tuimon.store import Run
 
@@ -53,3 +54,27 @@ def test_one_checkpoint_on_disk_between_the_steps_names_the_restart(tmp_path: Pa
     assert restart_name(run, 410) == "resumed from 405"
     run.checkpoints = (300, 400, 405)
     assert restart_name(run, 410) == "restart at 410", "two are possible"
+
+
+def test_the_steps_and_the_time_that_a_resumed_run_lost(tmp_path: Path) -> None:
+    run = log(tmp_path, lines(range(1, 401), 8), SAVED, lines(range(401, 430), 8), lines(range(401, 500), 9))
+    work = lost_work(run, "finished")
+    assert work is not None
+    assert (work.last_step, work.checkpoint, work.steps, work.seconds) == (429, 400, 29, 3600 - 28)
+    lost = "resumed from step 400 (saved 2026-03-05 08:06), 29 steps lost, 59 m 32 s without a point before it went on"
+    assert work.text("step") == lost
+    summary = " ".join(" ".join(as_text(open_run(tmp_path), 0.0)).split())
+    assert lost in summary
+
+
+def test_the_steps_after_the_last_checkpoint_of_a_dead_run_are_lost(tmp_path: Path) -> None:
+    end = "slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-03-05T09:00:00 DUE TO TIME LIMIT ***\n"
+    rows = lines(range(1, 401), 8), SAVED, lines(range(401, 430), 8)
+    run = log(tmp_path, *rows, end)
+    work = lost_work(run, "crashed")
+    assert work is not None
+    assert work.text("step") == "last checkpoint at step 400 (saved 2026-03-05 08:06), 29 steps lost"
+    assert lost_work(run, "finished") is None
+    unknown = lost_work(log(tmp_path, lines(range(1, 430), 8), end), "crashed")
+    assert unknown is not None
+    assert (unknown.steps, unknown.text("step")) == (None, "")

@@ -1,18 +1,25 @@
-"""The attempts of a training: where each went on, which steps it logged, and how it ended."""
+"""The attempts of a training: where each went on, which steps it logged, how it ended, and what its end cost."""
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from itertools import groupby
 
+import numpy as np
 from msgspec import Struct
 
 from tuimon.analysis.run_cache import cached_per_run
+from tuimon.analysis.words import duration
 from tuimon.model.log_names import log_name
 from tuimon.model.points import Topic
 from tuimon.store import Curve, Run, StreamView
 from tuimon.store.curve_builder import FilePart
+from tuimon.text import local_time
+
+_DIED = ("crashed", "stopped")
+"""States of a run that ended before its training did."""
 
 
 class Attempt(Struct, frozen=True):
@@ -90,6 +97,83 @@ def restart_name(run: Run, first: int, word: str = "") -> str:
     step = resumed_from(run, first)
     before = f"{word} " if word else ""
     return f"restart at {before}{first}" if step is None else f"resumed from {before}{step}"
+
+
+class LostWork(Struct, frozen=True):
+    """What the end of an attempt cost: the last one that was followed by another, or one after which none followed."""
+
+    last_step: int
+    """Last step that the attempt logged."""
+    checkpoint: int | None
+    """Step of the last checkpoint before its end: the one from which training went on, or that the log names."""
+    saved: float
+    """When that checkpoint was saved (s since the epoch), as the log says; NaN if unknown."""
+    steps: int | None
+    """Number of steps after that checkpoint; None if it is unknown."""
+    seconds: float = math.nan
+    """Time from the last point of the attempt to the first of the next one; NaN if unknown, or if there is none."""
+    is_resumed: bool = False
+
+    def text(self, word: str) -> str:
+        """Return "resumed from step 400 (saved 2026-11-21 10:15), 29 steps lost, 2 h between the points"; "" if nothing
+        is known. word: what the run counts, such as "step"."""
+        saved = local_time(self.saved, " (saved %Y-%m-%d %H:%M)") if math.isfinite(self.saved) else ""
+        parts = []
+        if self.checkpoint is not None:
+            name = "resumed from" if self.is_resumed else "last checkpoint at"
+            parts.append(f"{name} {word} {self.checkpoint}{saved}")
+        if self.steps:
+            parts.append(f"{self.steps} {word}{'s' * (self.steps > 1)} lost")
+        if math.isfinite(self.seconds):
+            parts.append(f"{duration(self.seconds)} without a point before it went on")
+        return ", ".join(parts)
+
+
+def lost_work(run: Run, state: str) -> LostWork | None:
+    """Return what the end of the run cost if it has died, or else the end of the attempt before its last restart.
+
+    None without either. state: that of the run.
+    """
+    if state not in _DIED:
+        return _before_last_restart(run)
+    curve = run.curve(run.busiest_metric) if run.busiest_metric is not None else None
+    if curve is None or curve.ordinal or not len(curve):
+        return None
+    last_step = int(curve.steps[-1])
+    checkpoint, saved = _checkpoint_before(run, last_step)
+    return LostWork(last_step, checkpoint, saved, None if checkpoint is None else last_step - checkpoint)
+
+
+@cached_per_run
+def _before_last_restart(run: Run) -> LostWork | None:
+    curve = run.curve(run.busiest_metric) if run.busiest_metric is not None else None
+    if curve is None or curve.ordinal:
+        return None
+    restarts = curve.restarts[curve.restarts != curve.gap]
+    if not len(restarts):
+        return None
+    row = int(restarts[-1])
+    first = int(curve.steps[row])
+    steps, _, times, _, hiding = curve.superseded_points()
+    hidden = hiding == first
+    last_step = max(int(curve.steps[row - 1]), int(steps[hidden].max(initial=np.iinfo(np.int64).min)))
+    end = float(np.fmax.reduce((*times[hidden], curve.wall_times[row - 1])))
+    seconds = float(curve.wall_times[row]) - end
+    checkpoint, saved = resumed_from(run, first), math.nan
+    if checkpoint is not None and (before := _checkpoint_before(run, checkpoint))[0] == checkpoint:
+        saved = before[1]
+    # A log that counts from 0 names the step that comes next, not the last one that was done.
+    lost = None if checkpoint is None else last_step - min(checkpoint, first - 1)
+    return LostWork(last_step, checkpoint, saved, lost, seconds if seconds > 0 else math.nan, True)
+
+
+def _checkpoint_before(run: Run, step: int) -> tuple[int | None, float]:
+    """Return (step, time) of the last checkpoint up to a step that the log says was saved; (None, NaN) without one."""
+    facts = [fact for fact in run.facts(Topic.CHECKPOINT) if fact.step is not None and fact.step <= step]
+    last = max(facts, key=lambda fact: (fact.step, fact.wall_time or 0.0), default=None)
+    if last is None:
+        return None, math.nan
+    return last.step, math.nan if last.wall_time is None else last.wall_time
 
 
 def file_at(run: Run, metric: str, curve: Curve, step: int) -> str:
