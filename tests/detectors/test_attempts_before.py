@@ -95,3 +95,11 @@ def test_the_line_and_the_bar_have_a_quiet_sentence_about_a_superseded_incident(
     store.set_alerts((active, *snapshot.resolved))
     assert sentence not in line(store.snapshot(), 2e9, 300)
     assert "kl is above 10" in AlertBar()._content(store.snapshot(), snapshot.runs[0], 200)[1][0]
+
+
+def test_alerts_of_runs_that_are_gone_are_not_kept() -> None:
+    checker, snapshot = Checker(), store_of(COLLAPSED, (51, rewards(100))).snapshot()
+    assert checker.check_within(snapshot, 1e9, 9.0)[1]
+    assert list(checker._before_restart) == ["/logs/0"]
+    checker.check_within(Store().snapshot(), 1e9 + 60, 9.0)
+    assert not checker._before_restart
