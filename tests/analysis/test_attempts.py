@@ -8,6 +8,7 @@ import pytest
 
 from tuimon.analysis.attempts import lost_work, restart_name
 from tuimon.exports.summary import as_text
+from tuimon.model.ranks import JobRanks, RootCause
 from tuimon.monitor.local import open_run
 from tuimon.store import Run
 
@@ -75,6 +76,8 @@ def test_the_steps_after_the_last_checkpoint_of_a_dead_run_are_lost(tmp_path: Pa
     assert work is not None
     assert work.text("step") == "last checkpoint at step 400 (saved 2026-03-05 08:06), 29 steps lost"
     assert lost_work(run, "finished") is None
+    run.ranks = JobRanks("", "", "", (), root_cause=RootCause(13, "node02", "Xid 79", resolved=True))
+    assert lost_work(run, "crashed") is None, "the job went on"
     unknown = lost_work(log(tmp_path, lines(range(1, 430), 8), end), "crashed")
     assert unknown is not None
     assert (unknown.steps, unknown.text("step")) == (None, "")

@@ -134,7 +134,8 @@ def lost_work(run: Run, state: str) -> LostWork | None:
 
     None without either. state: that of the run.
     """
-    if state not in _DIED:
+    cause = run.ranks.root_cause if run.ranks is not None else None
+    if state not in _DIED or (cause is not None and cause.resolved):  # the job went on after the end that a log names
         return _before_last_restart(run)
     curve = run.curve(run.busiest_metric) if run.busiest_metric is not None else None
     if curve is None or curve.ordinal or not len(curve):
