@@ -28,6 +28,14 @@ def of_levels(name: str, values: Sequence[float], error: float = 0.001) -> Compa
     return ComparedMetric(name, classify(name), tuple(Level(value, error, error, 20) for value in values))
 
 
+def verdict_of(
+    labels: Sequence[str], metric: ComparedMetric, settings: Any, projects: Sequence[str] = (), failures: Any = ()
+) -> str:
+    """Return the verdict on the means of the seeds."""
+    means = seed_means(metric, settings, projects, failures)
+    return verdict(labels, [metric], settings, means=means, failures=failures)
+
+
 def results(gap: float, spread: float = 0.01) -> list[float]:
     return [1.5 + gap * (lr > 2e-6) - 0.2 * (beta > 0.05) + spread * (seed - 2) for lr, beta, seed in CELLS]
 
@@ -47,20 +55,20 @@ def test_the_best_settings_are_named_with_the_error_of_the_means() -> None:
     assert best(means) == ((6, 7, 8), (0, 1, 2), pytest.approx(0.1), pytest.approx(noise), True, "own")
     assert means is not None
     assert (len(means.groups), means.step, means.settings) == (4, None, ("lr", "beta"))
-    sentence = verdict(NAMES, [metric], SETTINGS)  # type: ignore[arg-type]
+    sentence = verdict_of(NAMES, metric, SETTINGS)
     assert re.sub(r"0\.10+ ", "0.1 ", sentence) == (
         "lr3e-06_b0.01 (3 seeds) is ahead of lr1e-06_b0.01 (3 seeds), the next of 4 combinations of settings:"
         " mean reward +0.1 ± 0.00816 SE; lr 3 times higher"
     )
     loss = of_levels("eval/loss", [-value for value in results(0.1)])
-    assert verdict([f"run{i}" for i in range(12)], [loss], SETTINGS).startswith(  # type: ignore[arg-type]
+    assert verdict_of([f"run{i}" for i in range(12)], loss, SETTINGS).startswith(
         "run6 with 2 other seeds is ahead of run0 with 2 other seeds, the next of 4 combinations of settings:"
         " mean loss (val) -0.100"
     )
 
 
 def test_seeds_that_differ_as_much_explain_a_difference() -> None:
-    sentence = verdict(NAMES, [of_levels("reward", results(0.01))], SETTINGS)  # type: ignore[arg-type]
+    sentence = verdict_of(NAMES, of_levels("reward", results(0.01)), SETTINGS)
     assert sentence == (
         "No combination of settings is ahead: mean reward of lr3e-06_b0.01 (3 seeds) and lr1e-06_b0.01 (3 seeds)"
         " differs by 0.0100 ± 0.00816 SE, which noise explains"
@@ -100,7 +108,7 @@ def test_a_collapsed_seed_of_another_group_is_no_noise_of_two_healthy_ones() -> 
     assert best(means) == ((0, 1, 2, 3), (4, 5, 6, 7), gap, pytest.approx(error), True, "own")
     alone = methods(4, ("dapo", "gspo"))
     assert best(seed_means(*alone[1:3]))[2:] == best(means)[2:], "a third method changes nothing"
-    assert verdict(labels, [metric], settings, failures=failures) == (
+    assert verdict_of(labels, metric, settings, (), failures) == (
         "dapo (4 seeds) is ahead of gspo (4 seeds), the next of 3 combinations of settings: mean reward +0.0506 ±"
         " 0.0133 SE; method dapo instead of gspo; grpo (4 seeds): mean 0.5316 with grpo_s2 (collapsed), 0.7017 without,"
         " which is 0.0454 ± 0.0198 SE worse than dapo (4 seeds): noise explains this"
@@ -120,7 +128,7 @@ def test_a_run_without_a_finite_level_is_named() -> None:
     labels, _, settings, failures = methods(4)
     values = [value for levels in METHODS.values() for value in levels]
     metric = of_levels("reward", [math.nan if value == 0.0214 else value for value in values])
-    sentence = verdict(labels, [metric], settings, failures=failures)
+    sentence = verdict_of(labels, metric, settings, (), failures)
     assert sentence.startswith("No combination of settings is ahead: mean reward of dapo (4 seeds) and grpo (3 seeds)")
     assert sentence.endswith("; grpo (3 seeds): grpo_s2 has no result (collapsed)")
     means = seed_means(metric, settings, (), failures)
@@ -137,7 +145,7 @@ def test_groups_of_two_have_the_noise_of_the_healthy_runs_of_all_groups() -> Non
     pooled = math.sqrt((np.var(METHODS["dapo"][1:3]) * 2 + np.var(METHODS["gspo"][1:3]) * 2) / 2)
     *_, error, is_beyond, noise = best(seed_means(metric, settings, (), failures))
     assert (error, is_beyond, noise) == (pytest.approx(pooled), False, "pooled")
-    sentence = verdict(labels, [metric], settings, failures=failures)
+    sentence = verdict_of(labels, metric, settings, (), failures)
     assert "SE (pooled noise, without grpo_s2), which noise explains; grpo (2 seeds): mean 0.3659 with" in sentence
     without = seed_means(metric, settings)
     assert best(without)[3] > 5 * error, "a collapse that no alert reports is noise"
@@ -181,7 +189,7 @@ def test_runs_without_equal_settings_and_seeds_are_compared_one_by_one() -> None
     one_group = seed_means(metric, SETTINGS[2:])
     assert one_group is not None
     assert len(one_group.groups) == 1
-    assert not verdict(NAMES, [metric], SETTINGS[2:]).startswith("No combination")  # type: ignore[arg-type]
+    assert not verdict_of(NAMES, metric, SETTINGS[2:]).startswith("No combination")
 
 
 def test_runs_of_different_projects_are_no_seeds_of_each_other() -> None:
@@ -189,7 +197,7 @@ def test_runs_of_different_projects_are_no_seeds_of_each_other() -> None:
     settings = [("batch_size", (16, 16, 32)), ("seed", (1, 2, 1))]
     names = ("sft/run18", "grpo/run18", "sft/run04")
     assert seed_means(metric, settings, ("sft", "grpo", "sft")) is None
-    assert verdict(names, [metric], settings, "step", ("sft", "grpo", "sft")).startswith(
+    assert verdict_of(names, metric, settings, ("sft", "grpo", "sft")).startswith(
         "sft/run18 is ahead of grpo/run18, the next of 3 runs: loss (val) -0.02"
     )
     means = seed_means(of_levels("reward", results(0.1)), SETTINGS, ["a", "b"] * 6)

@@ -19,7 +19,7 @@ from support.programs import write
 from tuimon.model.points import Topic
 from tuimon.model.views import Role, Row, Symbols
 from tuimon.monitor.local import open_run
-from tuimon.panels.lists.comparison import ahead, comparison_table
+from tuimon.panels.lists.comparison import ahead, compared_runs, comparison_table
 
 
 def logged(root: Path, name: str, rewards: list[float], **config: object) -> None:
@@ -40,7 +40,7 @@ def test_settings_that_differ_and_metrics_with_their_noise(tmp_path: Path) -> No
     config = {"batch": 8, "optim": {"beta": 0.9}, "api_key": "sk-0123456789abcdefghij"}
     logged(tmp_path, "a", a, optim={"lr": 1e-3, **config["optim"]}, batch=8, api_key="sk-0123456789abcdefghij")  # type: ignore[dict-item]
     logged(tmp_path, "b", b, optim={"lr": 1e-5, **config["optim"]}, batch=8, extra=True)  # type: ignore[dict-item]
-    rows = comparison_table(open_run(tmp_path).runs, 1.8e9, Symbols.BRAILLE)
+    rows = comparison_table(compared_runs(open_run(tmp_path).runs), 1.8e9, Symbols.BRAILLE)
     shown = "\n".join("".join(text for text, _ in row) for row in rows)
     assert row_of(rows, "optim.lr").split() == ["optim.lr", "0.001", "1e-05"]
     assert row_of(rows, "extra").split() == ["extra", "-", "True"]
@@ -69,7 +69,7 @@ def test_a_short_run_is_compared_with_what_the_first_run_had_reached_by_then() -
     ]
     for order in ((0, 1, 2), (2, 0, 1)):
         runs = runs_of(*({"reward": rising[index]} for index in order))
-        shown = lines_of(comparison_table(runs, 1.8e9, Symbols.BRAILLE))
+        shown = lines_of(comparison_table(compared_runs(runs), 1.8e9, Symbols.BRAILLE))
         [reward] = [line.strip() for line in shown if line.strip().startswith("reward")]
         cells = re.split(r"  +", reward)[1:]
         for place, index in enumerate(order):
@@ -88,7 +88,7 @@ def test_arguments_hosts_and_versions_that_differ_are_a_section_of_their_own(tmp
         (tmp_path / path.stem).mkdir()
         shutil.copy(path, tmp_path / path.stem)
     runs = open_run(tmp_path).runs
-    rows = comparison_table(runs, 1.8e9, Symbols.BRAILLE)
+    rows = comparison_table(compared_runs(runs), 1.8e9, Symbols.BRAILLE)
     shown = ["".join(text for text, _ in row) for row in rows]
     begin = next(index for index, row in enumerate(shown) if row.startswith("Run "))
     end = next(index for index, row in enumerate(shown) if row.startswith("Metrics"))
@@ -101,7 +101,7 @@ def test_arguments_hosts_and_versions_that_differ_are_a_section_of_their_own(tmp
 
 def test_a_metric_that_is_only_infinite_is_shown_as_such() -> None:
     infinite = {"odd": ([1, 2], [math.inf, -math.inf]), "fine": ([1], [1.0])}
-    rows = comparison_table(runs_of(infinite, infinite), 1.8e9, Symbols.BRAILLE)
+    rows = comparison_table(compared_runs(runs_of(infinite, infinite)), 1.8e9, Symbols.BRAILLE)
     assert row_of(rows, "odd").split() == ["odd", "-Inf", "-Inf"]
 
 
@@ -111,21 +111,23 @@ def test_two_runs_fit_into_eighty_columns(tmp_path: Path) -> None:
         (tmp_path / run).mkdir()
         rows = ({"step": step, name: math.sin(37 * step) * factor} for step in range(100))
         (tmp_path / run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    rows = comparison_table(open_run(tmp_path).runs, 1.8e9, Symbols.BRAILLE, 78)
+    rows = comparison_table(compared_runs(open_run(tmp_path).runs), 1.8e9, Symbols.BRAILLE, 78)
     displayed = row_of(rows, "rewards/")
     assert len(displayed.rstrip()) <= 78
     assert displayed.rstrip().endswith("≈"), "the difference is seen"
     assert ", 10" not in displayed
-    assert len(row_of(comparison_table(open_run(tmp_path).runs, 1.8e9, Symbols.BRAILLE), "rewards/")) > 78
+    assert (
+        len(row_of(comparison_table(compared_runs(open_run(tmp_path).runs), 1.8e9, Symbols.BRAILLE), "rewards/")) > 78
+    )
 
 
 def test_differences_within_noise_are_marked(tmp_path: Path) -> None:
     values = [math.sin(37 * s) for s in range(200)]
     logged(tmp_path, "a", values)
     logged(tmp_path, "b", [value + 0.02 for value in reversed(values)])
-    rows = comparison_table(open_run(tmp_path).runs, 1.8e9, Symbols.BRAILLE)
+    rows = comparison_table(compared_runs(open_run(tmp_path).runs), 1.8e9, Symbols.BRAILLE)
     assert "≈" in row_of(rows, "reward")
-    plain = comparison_table(open_run(tmp_path).runs, 1.8e9, Symbols.ASCII)
+    plain = comparison_table(compared_runs(open_run(tmp_path).runs), 1.8e9, Symbols.ASCII)
     assert "~" in row_of(plain, "reward")
     assert "".join(text for row in plain for text, _ in row).isascii()
 
@@ -134,7 +136,7 @@ def test_differences_are_coloured_by_the_direction_of_the_metric(tmp_path: Path)
     logged(tmp_path, "a", [1.0] * 50)
     logged(tmp_path, "b", [2.0] * 50)
     logged(tmp_path, "c", [0.5] * 50)
-    rows = comparison_table(open_run(tmp_path).runs, 1.8e9, Symbols.BRAILLE)
+    rows = comparison_table(compared_runs(open_run(tmp_path).runs), 1.8e9, Symbols.BRAILLE)
     [row] = [row for row in rows if any(text.strip() == "reward" for text, _ in row)]
     roles = {text.strip(): role for text, role in row if text.strip() in ("+1", "-0.5000")}
     assert roles == {"+1": Role.GOOD, "-0.5000": Role.WARNING}
@@ -153,7 +155,7 @@ def test_what_is_long_or_missing_or_ends_early_is_said(tmp_path: Path) -> None:
         (tmp_path / run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         more = {"warmup": 5} if run != "third" else {}
         (tmp_path / run / "config.json").write_text(json.dumps({**settings, **more, "seeded_by_the_user": run}))
-    shown = lines_of(comparison_table(open_run(tmp_path).runs, 1.8e9, Symbols.BRAILLE, 78))
+    shown = lines_of(comparison_table(compared_runs(open_run(tmp_path).runs), 1.8e9, Symbols.BRAILLE, 78))
     verdict = shown[: shown.index("")]
     assert len(verdict) > 1
     assert max(map(len, verdict)) <= 76
@@ -221,13 +223,15 @@ def test_the_verdict_is_of_all_runs_also_of_those_that_do_not_fit(tmp_path: Path
         logged(tmp_path, name, [best + s % 3 / 10 for s in range(60)], path="/srv/train/results/of/last/week/" + name)
     runs = open_run(tmp_path).runs
     for skipped, columns in ((0, ["a", "b"]), (1, ["a", "c"]), (9, ["a", "c"])):
-        lines = lines_of(comparison_table(runs, 1.8e9, Symbols.BRAILLE, 78, skipped))
+        lines = lines_of(comparison_table(compared_runs(runs), 1.8e9, Symbols.BRAILLE, 78, skipped))
         assert lines[0].startswith("c is ahead of b, the next of 3 runs")
         assert "1 of 3 runs not shown" in lines
         head = next(line for line in lines if "●" in line)
         assert re.findall(r"\b[abc]\b", head) == columns
         assert max(len(line.rstrip()) for line in lines[:6]) <= 78
-    assert not any("not shown" in line for line in lines_of(comparison_table(runs, 1.8e9, Symbols.BRAILLE, 200)))
+    assert not any(
+        "not shown" in line for line in lines_of(comparison_table(compared_runs(runs), 1.8e9, Symbols.BRAILLE, 200))
+    )
 
 
 def test_which_of_some_runs_is_ahead_on_the_chosen_metric() -> None:

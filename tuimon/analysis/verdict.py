@@ -17,7 +17,7 @@ from typing import Any
 from tuimon.analysis.compared_metric import ComparedMetric
 from tuimon.analysis.comparing import is_output, is_seed
 from tuimon.analysis.level import Level
-from tuimon.analysis.seed_means import SeedGroup, SeedMeans, name_of_seeds, names_of, seed_means
+from tuimon.analysis.seed_means import SeedGroup, SeedMeans, name_of_seeds, names_of
 from tuimon.draw.numbers import format_value
 from tuimon.text import clean
 
@@ -40,16 +40,16 @@ def verdict(
     metrics: Sequence[ComparedMetric],
     settings: Sequence[tuple[str, tuple[Any, ...]]],
     word: str = "step",
-    projects: Sequence[str] = (),
+    means: SeedMeans | None = None,
     failures: Sequence[str] = (),
 ) -> str:
     """Return the sentence; "" if no metric with a better direction is known of two runs.
 
     labels: names of the runs. metrics: the most important first. settings: (name, value in each run) that differ.
-    word: what the steps of the runs count. projects: project of each run, see `seed_means`.
+    word: what the steps of the runs count. means: `seed_means` of the `main_metric`.
     failures: what casts doubt on each run (`failures_of`); that of the runs that are compared ends the sentence.
     """
-    said, compared = _comparison(labels, metrics, settings, word, projects, failures)
+    said, compared = _comparison(labels, metrics, settings, word, means, failures)
     doubts = (
         [f"{clean(labels[index])} is not healthy: {failures[index]}" for index in compared if failures[index]]
         if failures
@@ -64,7 +64,7 @@ def _comparison(
     metrics: Sequence[ComparedMetric],
     settings: Sequence[tuple[str, tuple[Any, ...]]],
     word: str,
-    projects: Sequence[str],
+    means: SeedMeans | None,
     failures: Sequence[str],
 ) -> tuple[str, tuple[int, ...]]:
     """Return the sentence, and the positions of the runs that it compares and whose failures it does not have."""
@@ -72,7 +72,6 @@ def _comparison(
     if deciding is None:
         return "", ()
     what = clean(deciding.meaning.label or deciding.name)
-    means = seed_means(deciding, settings, projects, failures)
     if means is not None and len(means.groups) > 1:
         said = _verdict_of_seeds(labels, means, what, settings, word, failures)
         return said, tuple(run for group in means.groups[:2] if group.healthy is None for run in group.failed)
@@ -250,6 +249,12 @@ def deciding_metric(metrics: Sequence[ComparedMetric]) -> ComparedMetric | None:
     ]
     ranks = {concept: rank for rank, concept in enumerate(_DECIDING)}
     return min(comparable, key=lambda metric: ranks.get(metric.meaning.concept or "", len(ranks)), default=None)
+
+
+def main_metric(metrics: Sequence[ComparedMetric]) -> ComparedMetric | None:
+    """Return the metric of the verdict, or else the first one; None without a metric that two runs have."""
+    shared = (m for m in metrics if m.in_steps and sum(level is not None for level in m.levels) > 1)
+    return deciding_metric(metrics) or next(shared, None)
 
 
 def _metrics(metrics: Sequence[ComparedMetric], best: int, other: int) -> Iterator[str]:

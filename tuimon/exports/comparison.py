@@ -19,7 +19,7 @@ from tuimon.analysis.run_states import failures_of
 from tuimon.analysis.seed_means import SeedMeans, seed_means
 from tuimon.analysis.setting_effects import SettingEffects, effects_on
 from tuimon.analysis.speed import speed_difference
-from tuimon.analysis.verdict import deciding_metric, limits, verdict
+from tuimon.analysis.verdict import deciding_metric, limits, main_metric, verdict
 from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_value
 from tuimon.exports._across_runs import metrics_across, run_labels
@@ -124,6 +124,8 @@ class Comparison(Struct, frozen=True):
     """The most important first."""
     failures: tuple[str, ...]
     """What casts doubt on the results of each run, see `failures_of`; "" for a healthy run."""
+    seeds: SeedMeans | None = None
+    """Results of runs that differ only in their seed, on the `main_metric`; None without such runs."""
     reaches: float | None = None
     """Value of the `main_metric` of which the first step is asked for."""
 
@@ -131,9 +133,8 @@ class Comparison(Struct, frozen=True):
     def verdict(self) -> str:
         """One sentence: which run is ahead, and what else differs most; "" if nothing decides it."""
         compared = [metric.compared for metric in self.metrics]
-        projects = [project_of(run.path) for run in self.runs]
         steps = common_step_name(self.runs)
-        return verdict(self.labels, compared, self.differences, steps, projects, self.failures)
+        return verdict(self.labels, compared, self.differences, steps, self.seeds, self.failures)
 
     @property
     def speed(self) -> str:
@@ -153,8 +154,7 @@ class Comparison(Struct, frozen=True):
     @property
     def main_metric(self) -> ComparedMetric | None:
         """The metric of the verdict, or else the first one; None without a metric that two runs have."""
-        metrics = (metric.compared for metric in self.metrics if metric.shared > 1 and metric.compared.in_steps)
-        return self.deciding or next(metrics, None)
+        return main_metric([metric.compared for metric in self.metrics])
 
     @property
     def reached(self) -> tuple[int | None, ...]:
@@ -164,13 +164,6 @@ class Comparison(Struct, frozen=True):
             return ()
         falls = metric.meaning.direction == "down"
         return tuple(None if curve is None else step_reaching(curve, value, falls) for curve in metric.curves)
-
-    @property
-    def seeds(self) -> SeedMeans | None:
-        """Results of runs that differ only in their seed, on the `main_metric`; None without such runs."""
-        metric = self.main_metric
-        projects = [project_of(run.path) for run in self.runs]
-        return seed_means(metric, self.differences, projects, self.failures) if metric is not None else None
 
     @property
     def effects(self) -> SettingEffects | None:
@@ -203,7 +196,10 @@ def compare(
     about, _ = compared_settings([without_secrets(comparable_facts(run), show_secrets) for run in runs])
     metrics = tuple(_metric(runs, names) for names in metrics_across(runs) if wanted(names))
     failures = failures_of([run.id for run in runs], alerts)
-    return Comparison(tuple(runs), run_labels(runs), differences, same, about, metrics, failures, reaches)
+    main = main_metric([metric.compared for metric in metrics])
+    projects = [project_of(run.path) for run in runs]
+    seeds = seed_means(main, differences, projects, failures) if main is not None else None
+    return Comparison(tuple(runs), run_labels(runs), differences, same, about, metrics, failures, seeds, reaches)
 
 
 def checkpoint_rows(comparison: Comparison, limit: int) -> list[tuple[str, list[str]]]:

@@ -13,6 +13,8 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from tuimon.analysis.aligned_steps import common_step_name, counts_alike
 from tuimon.analysis.compared_metric import ComparedMetric, compared_metric
 from tuimon.analysis.comparing import (
@@ -28,10 +30,10 @@ from tuimon.analysis.comparing import (
 from tuimon.analysis.equal_counter import at_equal_counter
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_cache import cached_per_run
-from tuimon.analysis.seed_means import SEED_HEADS, mean_rows, seed_cells, seed_means, seed_title
+from tuimon.analysis.seed_means import SEED_HEADS, SeedMeans, mean_rows, seed_cells, seed_means, seed_title
 from tuimon.analysis.setting_effects import effects_on
 from tuimon.analysis.speed import speed_difference
-from tuimon.analysis.verdict import deciding_metric, limits, verdict
+from tuimon.analysis.verdict import deciding_metric, limits, main_metric, verdict
 from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import row_width
@@ -54,35 +56,61 @@ _TableRow = tuple[Span, list[Row]]
 """A name, and a cell for each run."""
 
 
+class RunComparison(Struct, frozen=True, eq=False):
+    """Runs side by side, whatever the size of the screen; the first is the one that the others are compared with."""
+
+    runs: tuple[Run, ...]
+    names: tuple[str, ...]
+    """Names of the runs, shortened as far as they stay distinct."""
+    failures: tuple[str, ...]
+    """What casts doubt on each run (`failures_of`); () if all are healthy."""
+    differences: tuple[tuple[str, tuple[Any, ...]], ...]
+    """Settings that differ, as (name, value in each run, or MISSING)."""
+    same: int
+    """Number of settings that are the same."""
+    metrics: tuple[ComparedMetric, ...]
+    """Metrics that at least two runs have, the most relevant first."""
+    seeds: SeedMeans | None
+    """Results of runs that differ only in their seed, on the `main_metric`; None without such runs."""
+
+
+def compared_runs(runs: Sequence[Run], failures: Sequence[str] = ()) -> RunComparison:
+    """Compare runs. failures: what casts doubt on each run (`failures_of`)."""
+    names = distinct_names([clean(run.name) for run in runs])
+    differences, same = compared_settings([settings_of(run) for run in runs])
+    metrics = _compared(runs)
+    main, projects = main_metric(metrics), [project_of(run.path) for run in runs]
+    means = seed_means(main, differences, projects, failures) if main is not None else None
+    return RunComparison(tuple(runs), names, tuple(failures), differences, len(same), tuple(metrics), means)
+
+
 def comparison_table(
-    runs: Sequence[Run],
+    comparison: RunComparison,
     now: float,
     symbols: Symbols,
     width: int = 0,
     skipped: int = 0,
     keys: str = "",
-    failures: Sequence[str] = (),
 ) -> list[Row]:
-    """Return the table; the first run is the one that the others are compared with.
+    """Return the table.
 
     width: preferred width in cells, which may cost the numbers of points, long names, and the runs that do not fit
     beside the first one and one other; 0 for any width. skipped: number of runs after the first one that are left out.
-    keys: shown where runs are left out, for choosing others. failures: what casts doubt on each run (`failures_of`).
+    keys: shown where runs are left out, for choosing others.
     """
-    names = distinct_names([clean(run.name) for run in runs])
+    runs, names, failures = comparison.runs, comparison.names, comparison.failures
+    differences, compared = comparison.differences, comparison.metrics
     markers = distinct_markers([run.id for run in runs], symbols)
     heads: list[Row] = [
         ((f"{marker} {fit(name, min(len(name), _VALUE), 'ends')}", role),)
         for name, (marker, role) in zip(names, [markers[run.id] for run in runs], strict=True)
     ]
-    differences, same = compared_settings([settings_of(run) for run in runs])
     partial = [(key, values) for key, values in differences if is_partly_missing(values)]
     full = [(key, values) for key, values in differences if not is_partly_missing(values)]
     settings, missing = _settings(full), _settings(partial)
     about, _ = compared_settings([_facts_about(run) for run in runs])
     facts = _settings((name, differing_words(values, _VALUE)) for name, values in about)
     progress = _progress(runs, now, failures)
-    compared = _compared(runs)
     metrics, counted = _metrics(compared, symbols, True), True
     widths = _widths(heads, [*progress, *settings, *missing, *facts, *metrics])
     if 0 < width < _total(widths):
@@ -97,8 +125,8 @@ def comparison_table(
 
     columns = f"level {_plus_minus(symbols)} standard error{', points' * counted}; difference to the first run"
     counted_in = common_step_name(runs)
-    projects = [project_of(run.path) for run in runs]
-    said = verdict(names, compared, differences, counted_in, projects, failures).replace("±", _plus_minus(symbols))
+    means = comparison.seeds
+    said = verdict(names, compared, differences, counted_in, means, failures).replace("±", _plus_minus(symbols))
     at_counter = at_equal_counter(names, runs, deciding_metric(compared))
     sentences = [sentence for sentence in (said, speed_difference(names, runs), at_counter) if sentence]
     tilde = "~" if symbols is Symbols.ASCII else "≈"
@@ -106,12 +134,12 @@ def comparison_table(
         *(row for sentence in sentences for row in _wrapped(sentence, width)),
         *([()] if sentences else []),
         *_effects(compared, differences, failures, symbols, width),
-        *_seeds(names, compared, differences, projects, failures, counted_in),
+        *(_seeds(means, names, counted_in) if means is not None else []),
         *_left_out(len(runs), len(shown), keys, width),
         join(("", Role.MUTED), heads),
         *(join(*row) for row in progress),
         (),
-        _title("Settings that differ", _same(len(full), len(same), len(partial))),
+        _title("Settings that differ", _same(len(full), comparison.same, len(partial))),
         *(join(*row) for row in settings),
         *([(), _title("Settings only in some runs", "the same where present")] if missing else []),
         *(join(*row) for row in missing),
@@ -143,7 +171,7 @@ def ahead(runs: Sequence[Run], symbols: Symbols, metric: str = "", failures: Seq
         deciding = deciding_metric([] if compared is None else [compared])
     else:
         deciding = deciding_metric(_compared(runs))
-    said = verdict(names, [] if deciding is None else [deciding], (), common_step_name(runs), (), failures)
+    said = verdict(names, [] if deciding is None else [deciding], (), common_step_name(runs), None, failures)
     return said.replace("±", _plus_minus(symbols))
 
 
@@ -164,19 +192,8 @@ def _effects(
     return [*_wrapped(effects.title.replace("±", plus_minus), width, Role.MUTED), *rows, ()]
 
 
-def _seeds(
-    names: Sequence[str],
-    compared: Sequence[ComparedMetric],
-    differences: Sequence[tuple[str, tuple[Any, ...]]],
-    projects: Sequence[str],
-    failures: Sequence[str],
-    word: str,
-) -> list[Row]:
-    """Return a heading and a row for each group of runs that differ only in their seed; [] without such runs."""
-    metric = deciding_metric(compared) or next((metric for metric in compared if metric.in_steps), None)
-    means = seed_means(metric, differences, projects, failures) if metric is not None else None
-    if means is None:
-        return []
+def _seeds(means: SeedMeans, names: Sequence[str], word: str) -> list[Row]:
+    """Return a heading and a row for each group of runs that differ only in their seed."""
     rows = list(mean_rows(means, names))
     cells = [seed_cells(row) for row in rows]
     widths = [max(map(cell_width, column)) for column in zip(SEED_HEADS, *cells, strict=True)]
