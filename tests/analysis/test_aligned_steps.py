@@ -22,7 +22,8 @@ from tuimon.model.events import Columns, MetricsFound, StreamFound
 from tuimon.model.views import ChartView, Size, Symbols
 from tuimon.monitor.local import open_run
 from tuimon.panels import ChartOptions, axis_word, header_panel, metric_panel
-from tuimon.panels.lists.comparison import compared_runs, comparison_table
+from tuimon.panels.lists.compared_runs import compared_runs
+from tuimon.panels.lists.comparison import comparison_table
 from tuimon.store import Run, Store
 
 UPDATES = 4

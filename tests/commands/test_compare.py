@@ -29,7 +29,8 @@ from tuimon.exports.html.comparison import as_html
 from tuimon.exports.schemas import schema_text
 from tuimon.model.views import Symbols
 from tuimon.monitor.local import open_run
-from tuimon.panels.lists.comparison import compared_runs, comparison_table
+from tuimon.panels.lists.compared_runs import compared_runs
+from tuimon.panels.lists.comparison import comparison_table
 
 EXPORTS = DATA / "exports"
 LONG_AFTER = 4e9

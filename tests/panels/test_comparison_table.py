@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 from conftest import DATA
 from support.dashboard import opened, text, until
-from support.made_run import runs_of
+from support.made_run import runs_of, snapshot_of
 from support.programs import write
 
 from tuimon.model.points import Topic
 from tuimon.model.views import Role, Row, Symbols
 from tuimon.monitor.local import open_run
-from tuimon.panels.lists.comparison import ahead, compared_runs, comparison_table
+from tuimon.panels.lists.compared_runs import compared_runs
+from tuimon.panels.lists.comparison import ahead, comparison_table
 
 
 def logged(root: Path, name: str, rewards: list[float], **config: object) -> None:
@@ -197,24 +198,24 @@ async def test_runs_that_do_not_fit_are_counted_and_shown_by_a_key(tmp_path: Pat
         write(
             tmp_path / "many", name, 20, number / 1000, output_dir=f"/srv/train/results/of/the/last/week/{name}/output"
         )
-    async with opened(tmp_path / "many", size=(80, 24)) as (app, pilot):
+    async with opened(tmp_path / "many", size=(74, 24)) as (app, pilot):
         await until(app, pilot, lambda s: "of 4" in s and app.snapshot.progress.caught_up)
-        await pilot.press("r", "g", "space", "down", "space", "down", "space", "down", "d")
+        await pilot.press("r", "A", "d")
         shown = await until(app, pilot, lambda s: "Settings that differ" in s)
-        assert "1 of 3 runs not shown: ] shows the next, [ the one before" in shown
+        assert "1 of 4 runs not shown: ] shows the next, [ the one before" in shown
         assert "] [ runs" in shown
-        marked = [run for run in app.snapshot.runs if run.path in app.state.runs.marked]
-        base, second, third = (f"0.00{'abcd'.index(run.name[0]) + 1}" for run in marked)
-        assert lr_of(shown) == [base, second], "without the selected run, which is not marked"
+        base, *others = (f"0.00{'abcd'.index(run.name[0]) + 1}" for run in app.snapshot.runs)
+        best, second, third = sorted(others, reverse=True)
+        assert lr_of(shown) == [base, *(own for own in others if own != third)], "the best of the others"
         await pilot.press("right_square_bracket")
         shown = await until(app, pilot, lambda s: third in s)
-        assert lr_of(shown) == [base, third]
-        await pilot.press("right_square_bracket", "left_square_bracket")
-        assert lr_of(await until(app, pilot, lambda s: second in s)) == [base, second]
+        assert lr_of(shown) == [base, *(own for own in others if own != best)]
+        await pilot.press("right_square_bracket", "right_square_bracket", "left_square_bracket")
+        assert lr_of(await until(app, pilot, lambda s: second in s)) == [base, *(o for o in others if o != best)]
 
 
 def lr_of(shown: str) -> list[str]:
-    [settings] = [line for line in shown.splitlines() if line.strip().startswith("optim.lr")]
+    [settings] = [line for line in shown.splitlines() if line.strip().startswith("optim.lr ")]
     return settings.split()[1:]
 
 
@@ -222,16 +223,32 @@ def test_the_verdict_is_of_all_runs_also_of_those_that_do_not_fit(tmp_path: Path
     for name, best in (("a", 1.0), ("b", 2.0), ("c", 3.0)):
         logged(tmp_path, name, [best + s % 3 / 10 for s in range(60)], path="/srv/train/results/of/last/week/" + name)
     runs = open_run(tmp_path).runs
-    for skipped, columns in ((0, ["a", "b"]), (1, ["a", "c"]), (9, ["a", "c"])):
-        lines = lines_of(comparison_table(compared_runs(runs), 1.8e9, Symbols.BRAILLE, 78, skipped))
-        assert lines[0].startswith("c is ahead of b, the next of 3 runs")
+    for skipped, columns in ((0, ["a", "c"]), (1, ["a", "b"]), (9, ["a", "b"])):
+        lines = lines_of(comparison_table(compared_runs(runs), 1.8e9, Symbols.BRAILLE, 40, skipped))
+        assert lines[0].startswith("c is ahead of b, the next of 3 runs:")
         assert "1 of 3 runs not shown" in lines
         head = next(line for line in lines if "●" in line)
         assert re.findall(r"\b[abc]\b", head) == columns
-        assert max(len(line.rstrip()) for line in lines[:6]) <= 78
+        assert max(len(line.rstrip()) for line in lines[:6]) <= 40
     assert not any(
         "not shown" in line for line in lines_of(comparison_table(compared_runs(runs), 1.8e9, Symbols.BRAILLE, 200))
     )
+
+
+def test_words_are_cut_before_runs_are_left_out() -> None:
+    steps = range(60)
+    rising = ({"reward": (steps, [gain * s + s % 3 / 7 for s in steps])} for gain in (1.0, 2.0, 3.0))
+    configs = [{"output": f"/srv/train/results/of/last/week/number/{number}"} for number in range(3)]
+    runs = compared_runs(snapshot_of(*rising, configs=configs).runs)
+    for width in (140, 78, 66):
+        lines = lines_of(comparison_table(runs, 1.8e9, Symbols.BRAILLE, width))
+        assert not any("not shown" in line for line in lines)
+        assert max(len(line.rstrip()) for line in lines[:-2]) <= width
+        assert re.findall("run[012]", next(line for line in lines if "●" in line)) == ["run0", "run1", "run2"]
+        reward = next(line for line in lines if line.strip().startswith("reward"))
+        assert ("±" in reward, ", 6" in reward) == (width > 66, width > 78)
+        title = next(line for line in lines if line.startswith("Metrics"))
+        assert ("standard error" in title, "points" in title) == (width > 66, width > 78)
 
 
 def test_which_of_some_runs_is_ahead_on_the_chosen_metric() -> None:

@@ -9,7 +9,8 @@ from typing import ClassVar
 from textual.binding import BindingType
 
 from tuimon.model.views import Role, Row, Symbols
-from tuimon.panels.lists.comparison import compared_runs, comparison_table
+from tuimon.panels.lists.compared_runs import compared_runs
+from tuimon.panels.lists.comparison import comparison_table
 from tuimon.store import Run
 from tuimon.tui.screens.rows import PADDING, RowsScreen
 
