@@ -21,6 +21,7 @@ from msgspec import Struct
 
 from tuimon.analysis.compared_metric import ComparedMetric
 from tuimon.analysis.comparing import is_seed, seedless_name
+from tuimon.analysis.comparison_axis import Place
 from tuimon.analysis.matched_runs import combined, matched_runs
 from tuimon.analysis.run_noise import Noise, chance_of, run_noise
 from tuimon.draw.numbers import format_value
@@ -83,10 +84,10 @@ class SeedMeans(Struct, frozen=True):
     groups: tuple[SeedGroup, ...]
     settings: tuple[str, ...]
     """Names of the settings that differ between the groups."""
-    step: int | None
-    """Step up to which the levels are taken, if some runs go on; else None."""
-    limit: int | None
-    """Step up to which the levels are taken; None if the runs have no steps in common."""
+    step: Place | None
+    """Step, or position on another axis, up to which the levels are taken, if some runs go on; else None."""
+    limit: Place | None
+    """Step, or position on another axis, up to which the levels are taken; None if the runs have no steps in common."""
 
     def difference(self, first: SeedMean, second: SeedMean, without: Iterable[int] = ()) -> Difference:
         """Return the difference of two groups. without: positions of runs that are not considered at all."""
@@ -221,7 +222,7 @@ def mean_rows(means: SeedMeans, labels: Sequence[str]) -> Iterator[MeanRow]:
 def seed_title(means: SeedMeans, word: str) -> str:
     """Return the heading of the table. word: what the steps of the runs count."""
     metric = means.metric
-    until = f" up to {word} {means.step}" if means.step is not None else ""
+    until = f" up to {metric.place_text(means.step, word)}" if means.step is not None else ""
     return f"{clean(metric.name)}{until}: mean, SD and SE of the levels of runs that differ only in their seed"
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from tuimon.analysis.compared_metric import ComparedMetric
 from tuimon.analysis.comparing import is_output, is_seed
+from tuimon.analysis.comparison_axis import Place
 from tuimon.analysis.level import Level
 from tuimon.analysis.seed_means import SeedGroup, SeedMeans, name_of_seeds, names_of
 from tuimon.draw.numbers import format_value
@@ -87,7 +88,7 @@ def _comparison(
     noise = f" ± {format_value(error)} SE ({_counts(first, second)})"
     apart = format_value(abs(first.value - second.value))
     sign = "+" if first.value >= second.value else "-"
-    until = f" up to {word} {step}" if step is not None else ""
+    until = f" up to {deciding.place_text(step, word)}" if step is not None else ""
     names = clean(labels[best]), clean(labels[next_best])
     both = " and ".join(names)
     if first.value == second.value:
@@ -122,7 +123,7 @@ def _verdict_of_seeds(
     best, second = means.groups[:2]
     first, next_name = (name_of_seeds(labels, group.every.runs) for group in (best, second))
     difference = means.difference(best.every, second.every)
-    until = f" up to {word} {means.step}" if means.step is not None else ""
+    until = f" up to {means.metric.place_text(means.step, word)}" if means.step is not None else ""
     apart, noise = format_value(abs(difference.value)), f" ± {format_value(difference.error)} SE"
     failed = [run for group in means.groups for run in group.failed]
     if difference.noise == "levels":
@@ -193,9 +194,14 @@ def _early_leader(
     higher = _BETTER[metric.meaning.direction]
     for index in others:
         own, base, step = metric.pair(index, best)
-        is_early = step is not None and metric.ends[index] == step
-        if is_early and (own.value > base.value) is higher and own.differs_from(base):
-            yield f"{clean(labels[index])} was ahead of {clean(labels[best])} at its last {word} {step}"
+        if (
+            step is not None
+            and metric.ends[index] == step
+            and (own.value > base.value) is higher
+            and own.differs_from(base)
+        ):
+            end = f"last {word} {step}" if metric.axis == "step" else f"end, {metric.place_text(step)}"
+            yield f"{clean(labels[index])} was ahead of {clean(labels[best])} at its {end}"
             return
 
 
@@ -211,23 +217,28 @@ def limits(
     metric = deciding_metric(metrics) or next((m for m in metrics if sum(end is not None for end in m.ends) > 1), None)
     if metric is None or not metric.curves:
         return ""
-    pairs = zip(labels, metric.curves, metric.ends, strict=True)
-    runs = [(clean(label), int(curve.steps[-1]), end) for label, curve, end in pairs if curve and end is not None]
+    lasts = [metric.last_of(index) for index in range(len(metric.ends))]
+    pairs = zip(labels, lasts, metric.ends, strict=True)
+    runs = [(clean(label), last, end) for label, last, end in pairs if last is not None and end is not None]
+
+    def text(place: Place) -> str:
+        return metric.place_text(place, word)
+
     base_end = metric.ends[base] if base is not None else None
     step = base_end if base_end is not None else max((end for *_, end in runs), default=0)
     early = [(name, end) for name, _, end in runs if end < step]
     longer = [(name, last) for name, last, end in runs if last > step]
     parts = []
     if early:
-        names = ", ".join(f"{name} ends at {word} {end}" for name, end in early[:_MOST_NAMED])
-        more = f" and {len(early) - _MOST_NAMED} more end before {word} {step}" if len(early) > _MOST_NAMED else ""
+        names = ", ".join(f"{name} ends at {text(end)}" for name, end in early[:_MOST_NAMED])
+        more = f" and {len(early) - _MOST_NAMED} more end before {text(step)}" if len(early) > _MOST_NAMED else ""
         parts.append(f"{names}{more} and {'are' if len(early) > 1 else 'is'} compared up to there")
     if longer:
         shortest = next(name for name, last, _ in runs if last == step)
         others = " the others" if early else " compared"
-        parts.append(
-            f"{others.strip()} up to {word} {step}, where {shortest} ends; {longer[0][0]} reaches {longer[0][1]}"
-        )
+        name, last = longer[0]
+        reached = last if metric.axis == "step" else text(last)
+        parts.append(f"{others.strip()} up to {text(step)}, where {shortest} ends; {name} reaches {reached}")
     return "; ".join(parts)
 
 

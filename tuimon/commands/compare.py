@@ -30,8 +30,11 @@ from tuimon.text import clean
 if TYPE_CHECKING:
     from tuimon.analysis.seed_means import SeedMeans
     from tuimon.exports.comparison import Comparison, MetricComparison
+    from tuimon.store import Run
 
 _MAX_PICTURES = 60
+_MOST_NAMED = 3
+"""Maximum number of runs that an error message names."""
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,6 +51,13 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--reaches", type=_value, metavar="VALUE", help="the first step at which each run reaches this reward (or loss)"
+    )
+    parser.add_argument(
+        "--x",
+        default="step",
+        metavar="AXIS",
+        help="compare at equal values of this axis: step (default), time (since the start), epoch, samples, tokens, or"
+        " metric:NAME",
     )
     add_smooth(parser)
     add_force(parser)
@@ -67,8 +77,9 @@ def _run(options: argparse.Namespace) -> int:
         raise UsageError(
             f"need at least two runs to compare; found one: {names}", "Name two runs, or a directory of several."
         )
+    _check_axis(runs, options.x)
     selected = chosen_metrics(options.metric, runs) if options.metric else None
-    comparison = compare(runs, selected, options.show_secrets, snapshot.alerts, options.reaches)
+    comparison = compare(runs, selected, options.show_secrets, snapshot.alerts, options.reaches, options.x)
     if options.pictures:
         _write_pictures(comparison, options)
     if options.html:
@@ -97,6 +108,20 @@ def _run(options: argparse.Namespace) -> int:
 
         sys.stdout.write("\n".join(as_text(comparison, time.time(), terminal_width(), options.all)) + "\n")
     return ExitCode.OK
+
+
+def _check_axis(runs: Sequence[Run], x: str) -> None:
+    """Raise UsageError unless all runs have the axis."""
+    from tuimon.analysis.comparison_axis import AXES
+
+    without = [clean(run.name) for run in runs if not run.has_axis("duration" if x == "time" else x)]
+    if without:
+        more = f" and {len(without) - _MOST_NAMED} more" if len(without) > _MOST_NAMED else ""
+        common = [axis for axis in AXES if all(run.has_axis(axis) for run in runs)]
+        raise UsageError(
+            f"cannot compare along {clean(x)}: {', '.join(without[:_MOST_NAMED])}{more} have no such axis",
+            f"Axes of all of these runs: {', '.join(common)}.",
+        )
 
 
 def _value(text: str) -> float:
@@ -162,6 +187,7 @@ _EXAMPLES = """\
   tuimon compare outputs/a outputs/b             which run is better by more than noise, which settings differ
   tuimon compare 'outputs/*/training_log.json' --html comparison_report.html
   tuimon compare sweep/ --reaches 0.6            the step at which each run reaches the reward 0.6
+  tuimon compare sweep/ --x tokens               the same at equal tokens instead of equal steps
   tuimon compare sweep/ --metric '*reward*' --pictures plots/
 """
 COMMAND = Command("compare", "compare runs: which is better, and which settings differ", _arguments, _run, _EXAMPLES)

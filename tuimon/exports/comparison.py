@@ -12,6 +12,7 @@ from msgspec import Struct
 from tuimon.analysis.aligned_steps import common_step_name, counts_alike
 from tuimon.analysis.compared_metric import ComparedMetric, compared_metric
 from tuimon.analysis.comparing import common_step, compared_settings, first_name, flat, project_of
+from tuimon.analysis.comparison_axis import STEPS, ComparisonAxis, comparison_axis
 from tuimon.analysis.equal_counter import at_equal_counter
 from tuimon.analysis.level import Level
 from tuimon.analysis.reaching import step_reaching
@@ -39,6 +40,8 @@ class Entry(Struct, frozen=True):
     level: Level
     level_step: int | None
     """Step up to which the level is taken; None if the runs have no steps in common."""
+    level_x: float | None
+    """Position on the axis of the comparison up to which the level is taken; None if the runs have none in common."""
     at_step: float
     """Value at the common step; NaN if the run has none."""
     at_time: float
@@ -128,6 +131,8 @@ class Comparison(Struct, frozen=True):
     """Results of runs that differ only in their seed, on the `main_metric`; None without such runs."""
     reaches: float | None = None
     """Value of the `main_metric` of which the first step is asked for."""
+    axis: ComparisonAxis = STEPS
+    """Axis along which the runs are compared."""
 
     @property
     def verdict(self) -> str:
@@ -183,23 +188,26 @@ def compare(
     show_secrets: bool = False,
     alerts: Iterable[Alert] = (),
     reaches: float | None = None,
+    x: str = "step",
 ) -> Comparison:
     """Compare runs.
 
     selected: names of the metrics to compare; None: all metrics. alerts: those of the runs. reaches: see `Comparison`.
+    x: axis along which they are compared, see `comparison_axis`.
     """
+    axis = comparison_axis(runs, x)
 
     def wanted(names: Sequence[str | None]) -> bool:
         return selected is None or any(name in selected for name in names)
 
     differences, same = compared_settings([without_secrets(run.config, show_secrets) for run in runs])
     about, _ = compared_settings([without_secrets(comparable_facts(run), show_secrets) for run in runs])
-    metrics = tuple(_metric(runs, names) for names in metrics_across(runs) if wanted(names))
+    metrics = tuple(_metric(runs, names, axis) for names in metrics_across(runs) if wanted(names))
     failures = failures_of([run.id for run in runs], alerts)
     main = main_metric([metric.compared for metric in metrics])
     projects = [project_of(run.path) for run in runs]
     seeds = seed_means(main, differences, projects, failures) if main is not None else None
-    return Comparison(tuple(runs), run_labels(runs), differences, same, about, metrics, failures, seeds, reaches)
+    return Comparison(tuple(runs), run_labels(runs), differences, same, about, metrics, failures, seeds, reaches, axis)
 
 
 def checkpoint_rows(comparison: Comparison, limit: int) -> list[tuple[str, list[str]]]:
@@ -212,7 +220,7 @@ def checkpoint_rows(comparison: Comparison, limit: int) -> list[tuple[str, list[
 # ---------------------------------------------------------------------- metrics
 
 
-def _metric(runs: Sequence[Run], names: Sequence[str | None]) -> MetricComparison:
+def _metric(runs: Sequence[Run], names: Sequence[str | None], axis: ComparisonAxis) -> MetricComparison:
     summaries = [summarise(run, name) if name else None for run, name in zip(runs, names, strict=True)]
     present = [summary for summary in summaries if summary is not None]
     meaning = next((summary.meaning for summary in present if summary.best), present[0].meaning)
@@ -222,12 +230,13 @@ def _metric(runs: Sequence[Run], names: Sequence[str | None]) -> MetricCompariso
     seconds = _common_seconds([(s.curve, clock) for s, clock in zip(summaries, clocks, strict=True) if s is not None])
     in_steps = all(counts_alike(run, name) for run, name in zip(runs, names, strict=True) if name)
     all_curves = [summary.curve if summary else None for summary in summaries]
-    compared = compared_metric(first_name(names), meaning, all_curves, in_steps=in_steps)
+    compared = compared_metric(first_name(names), meaning, all_curves, in_steps=in_steps, axis=axis)
     ranks = _ranks(compared.levels, BETTER.get(meaning.direction) if in_steps else None)
     entries = [
         Entry(
             summary,
             run_level,
+            compared.step_of_end(index),
             end,
             summary.curve.value_at(step) if step is not None else math.nan,
             _value_after(summary.curve, seconds, clock) if math.isfinite(seconds) else math.nan,
@@ -235,8 +244,8 @@ def _metric(runs: Sequence[Run], names: Sequence[str | None]) -> MetricCompariso
         )
         if summary is not None and run_level is not None
         else None
-        for summary, run_level, end, rank, clock in zip(
-            summaries, compared.levels, compared.ends, ranks, clocks, strict=True
+        for index, (summary, run_level, end, rank, clock) in enumerate(
+            zip(summaries, compared.levels, compared.ends, ranks, clocks, strict=True)
         )
     ]
     return MetricComparison(compared.name, meaning, step, seconds, tuple(entries), compared)

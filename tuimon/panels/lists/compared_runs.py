@@ -10,6 +10,7 @@ from msgspec import Struct
 from tuimon.analysis.aligned_steps import counts_alike
 from tuimon.analysis.compared_metric import ComparedMetric, compared_metric
 from tuimon.analysis.comparing import aligned, compared_settings, distinct_names, first_name, project_of
+from tuimon.analysis.comparison_axis import STEPS, ComparisonAxis, comparison_axis
 from tuimon.analysis.seed_means import SeedMeans, seed_means
 from tuimon.analysis.verdict import deciding_metric, main_metric
 from tuimon.panels._metrics import MetricReading, reading_of
@@ -34,37 +35,42 @@ class RunComparison(Struct, frozen=True, eq=False):
     """Metrics that at least two runs have, the most relevant first."""
     seeds: SeedMeans | None
     """Results of runs that differ only in their seed, on the `main_metric`; None without such runs."""
+    axis: ComparisonAxis
+    """Axis along which the runs are compared."""
 
 
-def compared_runs(runs: Sequence[Run], failures: Sequence[str] = ()) -> RunComparison:
-    """Compare runs. failures: what casts doubt on each run (`failures_of`)."""
+def compared_runs(runs: Sequence[Run], failures: Sequence[str] = (), x: str = "step") -> RunComparison:
+    """Compare runs. failures: what casts doubt on each run (`failures_of`). x: axis, see `comparison_axis`."""
+    axis = comparison_axis(runs, x)
     names = distinct_names([clean(run.name) for run in runs])
     differences, same = compared_settings([settings_of(run) for run in runs])
-    metrics = compared_metrics(runs)
+    metrics = compared_metrics(runs, axis)
     main, projects = main_metric(metrics), [project_of(run.path) for run in runs]
     means = seed_means(main, differences, projects, failures) if main is not None else None
-    return RunComparison(tuple(runs), names, tuple(failures), differences, len(same), tuple(metrics), means)
+    return RunComparison(tuple(runs), names, tuple(failures), differences, len(same), tuple(metrics), means, axis)
 
 
-def compared_metrics(runs: Sequence[Run]) -> list[ComparedMetric]:
+def compared_metrics(runs: Sequence[Run], axis: ComparisonAxis = STEPS) -> list[ComparedMetric]:
     """Return the metrics that at least two runs have, the most relevant first."""
     metrics: list[ComparedMetric] = []
     main = [[name for name in run.metrics if counts_alike(run, name)] for run in runs]
     for names in aligned(main, headlines_first(runs)):
         readings = [reading_of(run, [name]) if name else None for run, name in zip(runs, names, strict=True)]
-        if (compared := compared_readings(first_name(names), readings)) is not None:
+        if (compared := compared_readings(first_name(names), readings, axis)) is not None:
             metrics.append(compared)
     return metrics
 
 
-def compared_readings(name: str, readings: Sequence[MetricReading | None]) -> ComparedMetric | None:
+def compared_readings(
+    name: str, readings: Sequence[MetricReading | None], axis: ComparisonAxis = STEPS
+) -> ComparedMetric | None:
     """Return the metric of the runs with these readings; None if fewer than two runs have it."""
     known = [reading for reading in readings if reading is not None]
     if len(known) < 2:
         return None
     curves = [None if reading is None else reading.curve for reading in readings]
     factors = [1.0 if reading is None else reading.factor for reading in readings]
-    return compared_metric(name, known[0].meaning, curves, factors)
+    return compared_metric(name, known[0].meaning, curves, factors, axis=axis)
 
 
 def best_first(comparison: RunComparison) -> list[int]:

@@ -24,6 +24,7 @@ from tuimon.analysis.comparing import (
     distinct_names,
     is_partly_missing,
 )
+from tuimon.analysis.comparison_axis import comparison_axis
 from tuimon.analysis.equal_counter import at_equal_counter
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_cache import cached_per_run
@@ -132,7 +133,8 @@ def comparison_table(
     means = comparison.seeds
     said = verdict(names, compared, differences, counted_in, means, failures).replace("±", _plus_minus(symbols))
     at_counter = at_equal_counter(names, runs, deciding_metric(compared))
-    sentences = [sentence for sentence in (said, speed_difference(names, runs), at_counter) if sentence]
+    sentences = list(filter(None, (said, speed_difference(names, runs), at_counter, comparison.axis.sentence)))
+    common = f"a common {counted_in}" if comparison.axis.name == "step" else f"the same {comparison.axis.noun}"
     tilde = "~" if symbols is Symbols.ASCII else "≈"
     return [
         *(row for sentence in sentences for row in _wrapped(sentence, width)),
@@ -156,7 +158,7 @@ def comparison_table(
         (),
         (
             (
-                f"Level: mean of the last tenth of the points up to a common {counted_in}. {tilde}: within noise.",
+                f"Level: mean of the last tenth of the points up to {common}. {tilde}: within noise.",
                 Role.MUTED,
             ),
         ),
@@ -164,17 +166,21 @@ def comparison_table(
     ]
 
 
-def ahead(runs: Sequence[Run], symbols: Symbols, metric: str = "", failures: Sequence[str] = ()) -> str:
+def ahead(
+    runs: Sequence[Run], symbols: Symbols, metric: str = "", failures: Sequence[str] = (), x: str = "step"
+) -> str:
     """Return the sentence of `verdict` about these runs on one metric, without what else differs; "" if unknown.
 
-    metric: metric that the user has chosen, see `metric_of`; "" for the most important one.
+    metric: metric that the user has chosen, see `metric_of`; "" for the most important one. x: axis, see
+    `comparison_axis`.
     """
+    axis = comparison_axis(runs, x)
     names = distinct_names([clean(run.name) for run in runs])
     if metric:
-        compared = compared_readings(split_statistic(metric)[0], [metric_of(run, metric) for run in runs])
+        compared = compared_readings(split_statistic(metric)[0], [metric_of(run, metric) for run in runs], axis)
         deciding = deciding_metric([] if compared is None else [compared])
     else:
-        deciding = deciding_metric(compared_metrics(runs))
+        deciding = deciding_metric(compared_metrics(runs, axis))
     said = verdict(names, [] if deciding is None else [deciding], (), common_step_name(runs), None, failures)
     return said.replace("±", _plus_minus(symbols))
 

@@ -28,9 +28,12 @@ class ComparisonScreen(RowsScreen):
         ("left_square_bracket", "skip_runs(-1)"),
     ]
 
-    def __init__(self, runs: Sequence[Run], failures: Sequence[str], symbols: Symbols, theme: str, width: int) -> None:
+    def __init__(
+        self, runs: Sequence[Run], failures: Sequence[str], symbols: Symbols, theme: str, width: int, x: str = "step"
+    ) -> None:
+        """x: axis along which the runs are compared."""
         self._runs, self._symbols = runs, symbols
-        self._comparison = compared_runs(runs[:MOST], failures[:MOST])
+        self._comparison = compared_runs(runs[:MOST], failures[:MOST], x)
         self._skipped, self._now = 0, time.time()
         super().__init__(self._table(width), theme, [("] [", "runs")] if len(runs) > 2 else [])
 
