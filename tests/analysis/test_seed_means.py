@@ -14,7 +14,7 @@ import pytest
 from tuimon.analysis.compared_metric import ComparedMetric, compared_metric
 from tuimon.analysis.level import Level
 from tuimon.analysis.run_noise import chance_of, run_noise
-from tuimon.analysis.seed_means import SeedMeans, mean_rows, seed_means
+from tuimon.analysis.seed_means import SeedMeans, mean_rows, seed_means, seed_title
 from tuimon.analysis.verdict import verdict
 from tuimon.store import Curve
 from tuimon.vocabulary import classify
@@ -216,3 +216,32 @@ def test_all_levels_are_taken_up_to_the_step_that_all_runs_have_reached() -> Non
     assert means.step == 119
     first, _, difference, *_ = best(means)
     assert (first, difference) == ((2, 3), pytest.approx(0.5 * np.arange(108, 120).mean()))
+
+
+@pytest.mark.parametrize("form", ["{}_s{}", "{}-seed{}", "{}_seed_{}", "s{1}/{0}"])
+@pytest.mark.parametrize("with_settings", [False, True])
+def test_names_have_the_seeds_if_no_setting_is_one(form: str, with_settings: bool) -> None:
+    runs = [(name, seed) for name in METHODS for seed in (0, 1)]
+    names = [form.format(*run) for run in runs]
+    metric = of_levels("reward", [METHODS[name][seed] for name, seed in runs])
+    settings: Any = [("method", [name for name, _ in runs]), ("output_dir", names)] if with_settings else []
+    means = seed_means(metric, settings, names=names)
+    assert means is not None
+    assert means.by_name
+    assert sorted(group.every.runs for group in means.groups) == [(0, 1), (2, 3), (4, 5)]
+    reason = "by their names: no logged seed differs"
+    assert seed_title(means, "step").endswith(f" runs that differ only in their seed ({reason})")
+    assert f"; seeds {reason}" in verdict(names, [metric], settings, means=means)
+
+
+def test_names_alone_do_not_join_runs_with_other_settings_or_logged_seeds() -> None:
+    metric = of_levels("reward", [0.1, 0.2, 0.3, 0.4])
+    names = ["x_s0", "x_s1", "x_s2", "x_s3"]
+    means = seed_means(metric, [("lr", (1, 1, 2, 2))], names=names)
+    assert means is not None
+    assert sorted(group.every.runs for group in means.groups) == [(0, 1), (2, 3)]
+    assert seed_means(metric, [("lr", (1, 2, 3, 4))], names=names) is None
+    assert seed_means(metric, [], names=["a", "a", "b", "b"]) is None, "equal names without a seed"
+    logged = seed_means(metric, [("seed", (0, 1, 2, 3))], names=names)
+    assert logged is not None
+    assert not logged.by_name

@@ -18,7 +18,7 @@ from tuimon.analysis.compared_metric import ComparedMetric
 from tuimon.analysis.comparing import is_output, is_seed
 from tuimon.analysis.comparison_axis import Place
 from tuimon.analysis.level import Level
-from tuimon.analysis.seed_means import SeedGroup, SeedMeans, name_of_seeds, names_of
+from tuimon.analysis.seed_means import BY_NAME, SeedGroup, SeedMeans, name_of_seeds, names_of
 from tuimon.draw.numbers import format_value
 from tuimon.text import clean
 
@@ -130,7 +130,7 @@ def _verdict_of_seeds(
         noise += " (noise of the curves: too few seeds)"
     elif difference.noise == "pooled":
         noise += f" (pooled noise{f', without {names_of(labels, failed)}' if failed else ''})"
-    doubts = _doubts_of_seeds(labels, means, failures)
+    doubts = [*([f"seeds {BY_NAME}"] if means.by_name else []), *_doubts_of_seeds(labels, means, failures)]
     if not difference.is_beyond_noise:
         differs = f"mean {what} of {first} and {next_name} differs by {apart}{noise}, which noise explains"
         return "; ".join([f"No combination of settings is ahead{until}: {differs}", *doubts])

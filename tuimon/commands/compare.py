@@ -92,7 +92,7 @@ def _run(options: argparse.Namespace) -> int:
         if (seeds := comparison.seeds) is None:
             raise UsageError(
                 "no table of seeds: no two of the runs differ only in their seed",
-                "The seed must be a setting of the runs, such as `seed: 1` in config.yaml.",
+                "The seed must be a setting of the runs, such as `seed: 1` in config.yaml, or in their names (x_s0).",
             )
         with open_output(options.table, options.force) as stream:
             stream.write(table_form(seeds, comparison.labels).encode("utf-8", "backslashreplace"))

@@ -206,7 +206,7 @@ def compare(
     failures = failures_of([run.id for run in runs], alerts)
     main = main_metric([metric.compared for metric in metrics])
     projects = [project_of(run.path) for run in runs]
-    seeds = seed_means(main, differences, projects, failures) if main is not None else None
+    seeds = seed_means(main, differences, projects, failures, [run.name for run in runs]) if main is not None else None
     return Comparison(tuple(runs), run_labels(runs), differences, same, about, metrics, failures, seeds, reaches, axis)
 
 

@@ -46,7 +46,7 @@ def compared_runs(runs: Sequence[Run], failures: Sequence[str] = (), x: str = "s
     differences, same = compared_settings([settings_of(run) for run in runs])
     metrics = compared_metrics(runs, axis)
     main, projects = main_metric(metrics), [project_of(run.path) for run in runs]
-    means = seed_means(main, differences, projects, failures) if main is not None else None
+    means = seed_means(main, differences, projects, failures, [run.name for run in runs]) if main is not None else None
     return RunComparison(tuple(runs), names, tuple(failures), differences, len(same), tuple(metrics), means, axis)
 
 
