@@ -147,9 +147,13 @@ def _table_form(name: str | None) -> Callable[[SeedMeans, Sequence[str]], str] |
 
 
 def _write_pictures(comparison: Comparison, options: argparse.Namespace) -> None:
+    from msgspec.structs import replace
+
     from tuimon.exports._shared import SafeNames
     from tuimon.exports.files.pictures import picture_across
     from tuimon.exports.pictures import draw_charts
+    from tuimon.model.views import Symbols
+    from tuimon.panels import overlay_lines
 
     shared = [
         metric
@@ -163,13 +167,38 @@ def _write_pictures(comparison: Comparison, options: argparse.Namespace) -> None
             f"writing {_MAX_PICTURES} of {len(shared)} pictures; choose metrics with --metric, all with --metric '*'"
         )
         shared = shared[:_MAX_PICTURES]
+    runs = comparison.runs
+    failed = {run.id for run, failure in zip(runs, comparison.failures, strict=True) if failure}
+    lines = overlay_lines(runs, runs, True, Symbols.BRAILLE, failed=failed)
+    lines = lines if any(len(line.runs) > 1 for line in lines) else ()
     for metric in shared:
-        curves = [entry.summary.curve if entry else None for entry in metric.entries]
+        best, left = _best(metric, [line.runs for line in lines] or [(run,) for run in runs], runs)
+        curves = [
+            entry.summary.curve if entry and run.id in best else None
+            for run, entry in zip(runs, metric.entries, strict=True)
+        ]
         path = os.path.join(directory(options.pictures), f"comparison_{names.name(_file_name(metric))}.png")
         with open_output(path, options.force) as stream:
-            picture = picture_across(metric.name, comparison.runs, curves)
+            picture = picture_across(metric.name, runs, curves, lines, failed)
+            if left:
+                some = "best" if metric.better else "first"
+                picture = replace(picture, title=f"the {some} {len(picture.series)}, {left} more are not drawn")
             draw_charts([picture], stream, "png", options.smooth)
     print_status(f"wrote {count_of(len(shared), 'picture')} to {clean(options.pictures)}")
+
+
+def _best(metric: MetricComparison, groups: Sequence[Sequence[Run]], runs: Sequence[Run]) -> tuple[frozenset[int], int]:
+    """Return the ids of the runs of the best groups, as many as a picture has lines, and the number of other groups."""
+    from tuimon.exports.files.pictures import MOST_LINES
+
+    ranks = {
+        run.id: entry.rank or len(runs) + 1
+        for run, entry in zip(runs, metric.entries, strict=True)
+        if entry is not None
+    }
+    known = [ids for group in groups if (ids := [run.id for run in group if run.id in ranks])]
+    known.sort(key=lambda ids: min(ranks[id] for id in ids))
+    return frozenset(id for ids in known[:MOST_LINES] for id in ids), max(len(known) - MOST_LINES, 0)
 
 
 def _file_name(metric: MetricComparison) -> str:
