@@ -7,6 +7,7 @@ import math
 import re
 import shutil
 import statistics
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -191,6 +192,9 @@ async def test_marked_runs_are_compared_by_a_key(tmp_path: Path) -> None:
         await pilot.press("escape")
         await until(app, pilot, lambda s: "3 runs" in s)
         assert "Settings that differ" not in text(app)
+        app.state.options = replace(app.state.options, axis="tokens")
+        await pilot.press("d")
+        await until(app, pilot, lambda s: "compared at equal steps: 2 of 2 runs have no tokens" in s)
 
 
 async def test_runs_that_do_not_fit_are_counted_and_shown_by_a_key(tmp_path: Path) -> None:

@@ -216,7 +216,7 @@ _EXAMPLES = """\
   tuimon compare outputs/a outputs/b             which run is better by more than noise, which settings differ
   tuimon compare 'outputs/*/training_log.json' --html comparison_report.html
   tuimon compare sweep/ --reaches 0.6            the step at which each run reaches the reward 0.6
-  tuimon compare sweep/ --x tokens               the same at equal tokens instead of equal steps
+  tuimon compare sweep/ --x time                 the same at equal durations instead of equal steps
   tuimon compare sweep/ --metric '*reward*' --pictures plots/
 """
 COMMAND = Command("compare", "compare runs: which is better, and which settings differ", _arguments, _run, _EXAMPLES)
