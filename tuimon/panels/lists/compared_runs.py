@@ -11,6 +11,7 @@ from tuimon.analysis.aligned_steps import counts_alike
 from tuimon.analysis.compared_metric import ComparedMetric, compared_metric
 from tuimon.analysis.comparing import aligned, compared_settings, distinct_names, first_name, project_of
 from tuimon.analysis.comparison_axis import STEPS, ComparisonAxis, comparison_axis
+from tuimon.analysis.level import Level
 from tuimon.analysis.seed_means import SeedMeans, seed_means
 from tuimon.analysis.verdict import deciding_metric, main_metric
 from tuimon.panels._metrics import MetricReading, reading_of
@@ -33,6 +34,9 @@ class RunComparison(Struct, frozen=True, eq=False):
     """Number of settings that are the same."""
     metrics: tuple[ComparedMetric, ...]
     """Metrics that at least two runs have, the most relevant first."""
+    levels: tuple[tuple[tuple[Level, Level | None] | None, ...], ...]
+    """For each metric and run its level, and that of the first run, both up to the last position that both have
+    reached; the other is None for the first run or if it has no such metric. None for a run without the metric."""
     seeds: SeedMeans | None
     """Results of runs that differ only in their seed, on the `main_metric`; None without such runs."""
     axis: ComparisonAxis
@@ -45,9 +49,18 @@ def compared_runs(runs: Sequence[Run], failures: Sequence[str] = (), x: str = "s
     names = distinct_names([clean(run.name) for run in runs])
     differences, same = compared_settings([settings_of(run) for run in runs])
     metrics = compared_metrics(runs, axis)
+    levels = tuple(tuple(_levels(metric, index) for index in range(len(runs))) for metric in metrics)
     main, projects = main_metric(metrics), [project_of(run.path) for run in runs]
     means = seed_means(main, differences, projects, failures, [run.name for run in runs]) if main is not None else None
-    return RunComparison(tuple(runs), names, tuple(failures), differences, len(same), tuple(metrics), means, axis)
+    return RunComparison(
+        tuple(runs), names, tuple(failures), differences, len(same), tuple(metrics), levels, means, axis
+    )
+
+
+def _levels(metric: ComparedMetric, index: int) -> tuple[Level, Level | None] | None:
+    """Return an item of `RunComparison.levels`."""
+    own, base = metric.levels[index], metric.levels[0] if index else None
+    return None if own is None else (own, None) if base is None else metric.pair(index, 0)[:2]
 
 
 def compared_metrics(runs: Sequence[Run], axis: ComparisonAxis = STEPS) -> list[ComparedMetric]:

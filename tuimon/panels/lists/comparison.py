@@ -26,6 +26,7 @@ from tuimon.analysis.comparing import (
 )
 from tuimon.analysis.comparison_axis import comparison_axis
 from tuimon.analysis.equal_counter import at_equal_counter
+from tuimon.analysis.level import Level
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_cache import cached_per_run
 from tuimon.analysis.seed_means import SEED_HEADS, SeedMeans, mean_rows, seed_cells, seed_title
@@ -106,7 +107,7 @@ def comparison_table(
         settings, missing = _settings(full, cells), _settings(partial, cells)
         facts = _settings(((name, differing_words(values, cells)) for name, values in about), cells)
         progress = _progress(runs, now, failures, cells)
-        metrics = _metrics(compared, symbols, counted, with_errors)
+        metrics = _metrics(comparison, symbols, counted, with_errors)
         widths = _widths([*progress, *settings, *missing, *facts, *metrics], len(runs))
         heads: list[Row] = []
         for index, (name, (sign, role)) in enumerate(zip(names, signs, strict=True)):
@@ -311,31 +312,32 @@ def _setting(value: object, most: int) -> Row:
     return ((fit(text, min(len(text), most), "ends"), Role.VALUE),)
 
 
-def _metrics(compared: Sequence[ComparedMetric], symbols: Symbols, counted: bool, with_errors: bool) -> list[_TableRow]:
+def _metrics(comparison: RunComparison, symbols: Symbols, counted: bool, with_errors: bool) -> list[_TableRow]:
     """Return the rows of the metrics. counted: with numbers of points. with_errors: with standard errors."""
     rows: list[_TableRow] = []
-    for metric in compared:
+    for metric, levels in zip(comparison.metrics, comparison.levels, strict=True):
         if metric.meaning.panel in SECONDARY_PANELS:
             continue
-        cells = [_cell(metric, index, symbols, counted, with_errors) for index in range(len(metric.levels))]
+        direction = metric.meaning.direction
+        cells = [_cell(pair, direction, symbols, counted, with_errors) for pair in levels]
         rows.append(((clean(metric.name), Role.TEXT), cells))
     return rows
 
 
-def _cell(metric: ComparedMetric, index: int, symbols: Symbols, counted: bool, with_errors: bool) -> Row:
-    """Return the level of a run and the difference to the first run, both up to the last step that both reached."""
-    own, base = metric.levels[index], metric.levels[0] if index else None
-    if own is None:
+def _cell(
+    pair: tuple[Level, Level | None] | None, direction: str, symbols: Symbols, counted: bool, with_errors: bool
+) -> Row:
+    """Return the level of a run and the difference to that of the first run. pair: see `RunComparison.levels`."""
+    if pair is None:
         return (("-", Role.MUTED),)
-    if base is not None:
-        own, base, _ = metric.pair(index, 0)
+    own, base = pair
     spans: list[Span] = [(format_value(own.value), Role.VALUE)]
     if with_errors and math.isfinite(own.error):
         spans.append((f" {_plus_minus(symbols)} {format_value(own.error)}", Role.MUTED))
     if counted and own.count:
         spans.append((f", {own.count}", Role.MUTED))
     if base is not None:
-        text, role = signed(own.value - base.value, metric.meaning.direction)
+        text, role = signed(own.value - base.value, direction)
         significant = own.differs_from(base) and math.isfinite(own.value - base.value)
         explained = bool(text) and own.value != base.value and own.is_within_noise_of(base)
         noise = (" ~" if symbols is Symbols.ASCII else " ≈") * explained
