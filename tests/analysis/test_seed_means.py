@@ -14,7 +14,7 @@ import pytest
 from tuimon.analysis.compared_metric import ComparedMetric, compared_metric
 from tuimon.analysis.level import Level
 from tuimon.analysis.run_noise import chance_of, run_noise
-from tuimon.analysis.seed_means import SeedMeans, mean_rows, seed_means
+from tuimon.analysis.seed_means import SeedMeans, mean_rows, seed_means, seed_title
 from tuimon.analysis.verdict import verdict
 from tuimon.store import Curve
 from tuimon.vocabulary import classify
@@ -26,6 +26,14 @@ NAMES = [f"lr{lr:g}_b{beta}_s{seed}" for lr, beta, seed in CELLS]
 
 def of_levels(name: str, values: Sequence[float], error: float = 0.001) -> ComparedMetric:
     return ComparedMetric(name, classify(name), tuple(Level(value, error, error, 20) for value in values))
+
+
+def verdict_of(
+    labels: Sequence[str], metric: ComparedMetric, settings: Any, projects: Sequence[str] = (), failures: Any = ()
+) -> str:
+    """Return the verdict on the means of the seeds."""
+    means = seed_means(metric, settings, projects, failures)
+    return verdict(labels, [metric], settings, means=means, failures=failures)
 
 
 def results(gap: float, spread: float = 0.01) -> list[float]:
@@ -47,20 +55,20 @@ def test_the_best_settings_are_named_with_the_error_of_the_means() -> None:
     assert best(means) == ((6, 7, 8), (0, 1, 2), pytest.approx(0.1), pytest.approx(noise), True, "own")
     assert means is not None
     assert (len(means.groups), means.step, means.settings) == (4, None, ("lr", "beta"))
-    sentence = verdict(NAMES, [metric], SETTINGS)  # type: ignore[arg-type]
+    sentence = verdict_of(NAMES, metric, SETTINGS)
     assert re.sub(r"0\.10+ ", "0.1 ", sentence) == (
         "lr3e-06_b0.01 (3 seeds) is ahead of lr1e-06_b0.01 (3 seeds), the next of 4 combinations of settings:"
         " mean reward +0.1 ± 0.00816 SE; lr 3 times higher"
     )
     loss = of_levels("eval/loss", [-value for value in results(0.1)])
-    assert verdict([f"run{i}" for i in range(12)], [loss], SETTINGS).startswith(  # type: ignore[arg-type]
+    assert verdict_of([f"run{i}" for i in range(12)], loss, SETTINGS).startswith(
         "run6 with 2 other seeds is ahead of run0 with 2 other seeds, the next of 4 combinations of settings:"
         " mean loss (val) -0.100"
     )
 
 
 def test_seeds_that_differ_as_much_explain_a_difference() -> None:
-    sentence = verdict(NAMES, [of_levels("reward", results(0.01))], SETTINGS)  # type: ignore[arg-type]
+    sentence = verdict_of(NAMES, of_levels("reward", results(0.01)), SETTINGS)
     assert sentence == (
         "No combination of settings is ahead: mean reward of lr3e-06_b0.01 (3 seeds) and lr1e-06_b0.01 (3 seeds)"
         " differs by 0.0100 ± 0.00816 SE, which noise explains"
@@ -100,7 +108,7 @@ def test_a_collapsed_seed_of_another_group_is_no_noise_of_two_healthy_ones() -> 
     assert best(means) == ((0, 1, 2, 3), (4, 5, 6, 7), gap, pytest.approx(error), True, "own")
     alone = methods(4, ("dapo", "gspo"))
     assert best(seed_means(*alone[1:3]))[2:] == best(means)[2:], "a third method changes nothing"
-    assert verdict(labels, [metric], settings, failures=failures) == (
+    assert verdict_of(labels, metric, settings, (), failures) == (
         "dapo (4 seeds) is ahead of gspo (4 seeds), the next of 3 combinations of settings: mean reward +0.0506 ±"
         " 0.0133 SE; method dapo instead of gspo; grpo (4 seeds): mean 0.5316 with grpo_s2 (collapsed), 0.7017 without,"
         " which is 0.0454 ± 0.0198 SE worse than dapo (4 seeds): noise explains this"
@@ -120,7 +128,7 @@ def test_a_run_without_a_finite_level_is_named() -> None:
     labels, _, settings, failures = methods(4)
     values = [value for levels in METHODS.values() for value in levels]
     metric = of_levels("reward", [math.nan if value == 0.0214 else value for value in values])
-    sentence = verdict(labels, [metric], settings, failures=failures)
+    sentence = verdict_of(labels, metric, settings, (), failures)
     assert sentence.startswith("No combination of settings is ahead: mean reward of dapo (4 seeds) and grpo (3 seeds)")
     assert sentence.endswith("; grpo (3 seeds): grpo_s2 has no result (collapsed)")
     means = seed_means(metric, settings, (), failures)
@@ -137,7 +145,7 @@ def test_groups_of_two_have_the_noise_of_the_healthy_runs_of_all_groups() -> Non
     pooled = math.sqrt((np.var(METHODS["dapo"][1:3]) * 2 + np.var(METHODS["gspo"][1:3]) * 2) / 2)
     *_, error, is_beyond, noise = best(seed_means(metric, settings, (), failures))
     assert (error, is_beyond, noise) == (pytest.approx(pooled), False, "pooled")
-    sentence = verdict(labels, [metric], settings, failures=failures)
+    sentence = verdict_of(labels, metric, settings, (), failures)
     assert "SE (pooled noise, without grpo_s2), which noise explains; grpo (2 seeds): mean 0.3659 with" in sentence
     without = seed_means(metric, settings)
     assert best(without)[3] > 5 * error, "a collapse that no alert reports is noise"
@@ -181,7 +189,7 @@ def test_runs_without_equal_settings_and_seeds_are_compared_one_by_one() -> None
     one_group = seed_means(metric, SETTINGS[2:])
     assert one_group is not None
     assert len(one_group.groups) == 1
-    assert not verdict(NAMES, [metric], SETTINGS[2:]).startswith("No combination")  # type: ignore[arg-type]
+    assert not verdict_of(NAMES, metric, SETTINGS[2:]).startswith("No combination")
 
 
 def test_runs_of_different_projects_are_no_seeds_of_each_other() -> None:
@@ -189,7 +197,7 @@ def test_runs_of_different_projects_are_no_seeds_of_each_other() -> None:
     settings = [("batch_size", (16, 16, 32)), ("seed", (1, 2, 1))]
     names = ("sft/run18", "grpo/run18", "sft/run04")
     assert seed_means(metric, settings, ("sft", "grpo", "sft")) is None
-    assert verdict(names, [metric], settings, "step", ("sft", "grpo", "sft")).startswith(
+    assert verdict_of(names, metric, settings, ("sft", "grpo", "sft")).startswith(
         "sft/run18 is ahead of grpo/run18, the next of 3 runs: loss (val) -0.02"
     )
     means = seed_means(of_levels("reward", results(0.1)), SETTINGS, ["a", "b"] * 6)
@@ -208,3 +216,32 @@ def test_all_levels_are_taken_up_to_the_step_that_all_runs_have_reached() -> Non
     assert means.step == 119
     first, _, difference, *_ = best(means)
     assert (first, difference) == ((2, 3), pytest.approx(0.5 * np.arange(108, 120).mean()))
+
+
+@pytest.mark.parametrize("form", ["{}_s{}", "{}-seed{}", "{}_seed_{}", "s{1}/{0}"])
+@pytest.mark.parametrize("with_settings", [False, True])
+def test_names_have_the_seeds_if_no_setting_is_one(form: str, with_settings: bool) -> None:
+    runs = [(name, seed) for name in METHODS for seed in (0, 1)]
+    names = [form.format(*run) for run in runs]
+    metric = of_levels("reward", [METHODS[name][seed] for name, seed in runs])
+    settings: Any = [("method", [name for name, _ in runs]), ("output_dir", names)] if with_settings else []
+    means = seed_means(metric, settings, names=names)
+    assert means is not None
+    assert means.by_name
+    assert sorted(group.every.runs for group in means.groups) == [(0, 1), (2, 3), (4, 5)]
+    reason = "by their names: no logged seed differs"
+    assert seed_title(means, "step").endswith(f" runs that differ only in their seed ({reason})")
+    assert f"; seeds {reason}" in verdict(names, [metric], settings, means=means)
+
+
+def test_names_alone_do_not_join_runs_with_other_settings_or_logged_seeds() -> None:
+    metric = of_levels("reward", [0.1, 0.2, 0.3, 0.4])
+    names = ["x_s0", "x_s1", "x_s2", "x_s3"]
+    means = seed_means(metric, [("lr", (1, 1, 2, 2))], names=names)
+    assert means is not None
+    assert sorted(group.every.runs for group in means.groups) == [(0, 1), (2, 3)]
+    assert seed_means(metric, [("lr", (1, 2, 3, 4))], names=names) is None
+    assert seed_means(metric, [], names=["a", "a", "b", "b"]) is None, "equal names without a seed"
+    logged = seed_means(metric, [("seed", (0, 1, 2, 3))], names=names)
+    assert logged is not None
+    assert not logged.by_name

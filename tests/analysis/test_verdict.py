@@ -8,11 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from support.programs import run
 
 from tuimon.analysis.compared_metric import ComparedMetric, comparable_values, compared_metric
 from tuimon.analysis.level import Level
-from tuimon.analysis.verdict import limits, verdict
+from tuimon.analysis.seed_means import seed_means
+from tuimon.analysis.verdict import limits, main_metric, verdict
 from tuimon.store import Curve
 from tuimon.vocabulary import classify
 
@@ -67,7 +69,9 @@ def test_failures_of_the_runs_that_are_compared_end_the_sentence() -> None:
     assert said == f"{verdict(NAMES, metrics, [])}; lr1e-5 is not healthy: loss is NaN since step 3"
     seeds: list[tuple[str, tuple[object, ...]]] = [("lr", (1, 1, 1, 1, 1, 2)), ("seed", (1, 2, 3, 4, 5, 1))]
     rewards = _metric("train/reward", 1.0, 1.01, 1.02, 1.01, 1.0, 0.5)
-    many = verdict([f"run{number}" for number in range(6)], [rewards], seeds, failures=["stalled"] * 6)
+    stalled = ["stalled"] * 6
+    means = seed_means(rewards, seeds, (), stalled)
+    many = verdict([f"run{number}" for number in range(6)], [rewards], seeds, means=means, failures=stalled)
     assert many.endswith("; run2 is not healthy: stalled; 3 more of these runs are not healthy")
 
 
@@ -142,6 +146,14 @@ def test_a_metric_whose_steps_are_not_those_of_the_run_decides_nothing() -> None
     other = compared_metric("reward", classify("reward"), curves, in_steps=False)
     assert verdict(NAMES[:2], [_rewards(*curves)], [])
     assert not verdict(NAMES[:2], [other], [])
+
+
+def test_the_main_metric_is_that_of_the_verdict_or_else_the_first_that_two_runs_have() -> None:
+    alone, other = _metric("only/mine", 1.0), _metric("some/thing", 0.2, 1.0)
+    alone = replace(alone, levels=(*alone.levels, None))
+    assert main_metric([alone, other]) is other
+    assert main_metric([alone, other, reward := _metric("reward", 1.0, 2.0)]) is reward
+    assert main_metric([alone, replace(other, in_steps=False)]) is None
 
 
 def test_a_run_that_was_ahead_when_it_ended_early_is_named() -> None:

@@ -29,6 +29,7 @@ from tuimon.exports.html.comparison import as_html
 from tuimon.exports.schemas import schema_text
 from tuimon.model.views import Symbols
 from tuimon.monitor.local import open_run
+from tuimon.panels.lists.compared_runs import compared_runs
 from tuimon.panels.lists.comparison import comparison_table
 
 EXPORTS = DATA / "exports"
@@ -127,7 +128,7 @@ def test_a_run_with_a_failure_has_a_remark(tmp_path: Path) -> None:
         None,
     ]
     assert f"<td>{failure}</td>" in as_html(comparison, LONG_AFTER)
-    table = comparison_table(snapshot.runs, LONG_AFTER, Symbols.BRAILLE, 0, 0, "", comparison.failures)
+    table = comparison_table(compared_runs(snapshot.runs, comparison.failures), LONG_AFTER, Symbols.BRAILLE)
     shown = ["".join(text for text, _ in row) for row in table]
     assert failure in shown[0]
     assert any(row.split()[:4] == ["remark", "loss", "is", "NaN"] for row in shown)
@@ -165,7 +166,7 @@ def test_the_seeds_of_each_method_are_a_table(tmp_path: Path, capsys: pytest.Cap
     dapo = ["dapo", "(3", "seeds)", "3", "0.7300", "0.0265", "0.0153", "0.7000", "0.7500"]
     assert lines[start + 2].split() == [*dapo, "dapo"]
     assert lines[start + 5].split()[-3:] == ["grpo", "without", "grpo_s2"]
-    table = comparison_table(snapshot.runs, LONG_AFTER, Symbols.BRAILLE, 0, 0, "", comparison.failures)
+    table = comparison_table(compared_runs(snapshot.runs, comparison.failures), LONG_AFTER, Symbols.BRAILLE)
     shown = ["".join(text for text, _ in row).split() for row in table]
     assert dapo in shown
     assert "<td>without grpo_s2</td>" in as_html(comparison, LONG_AFTER)
@@ -352,7 +353,7 @@ def test_episodes_are_not_compared_as_if_they_were_steps(tmp_path: Path) -> None
     assert [entry["rank"] for entry in rewards["rollout/ep_rew_mean"]["runs"]] == [2, 1]
     assert [entry["rank"] for entry in rewards["reward"]["runs"]] == [None, None]
     assert document["verdict"].startswith("late is ahead: reward +")
-    screen = comparison_table(runs, LONG_AFTER, Symbols.BRAILLE)
+    screen = comparison_table(compared_runs(runs), LONG_AFTER, Symbols.BRAILLE)
     assert screen[0][0][0] == document["verdict"]
     lines = list(as_text(compare(runs), LONG_AFTER, full=True))
     assert "reward, higher is better; not ranked: its steps are not those of the run" in lines
@@ -406,7 +407,7 @@ def test_a_sweep_has_the_effect_of_each_setting_but_not_of_seeds(
     assert best["error"] == pytest.approx(math.sqrt(8 * 0.001**2 / 4 / 4), rel=0.01), "of the seeds"
     comparison = compare(open_run(tmp_path).runs)
     assert rates.strip() in as_html(comparison, LONG_AFTER)
-    screen = comparison_table(comparison.runs, LONG_AFTER, Symbols.ASCII, 200)
+    screen = comparison_table(compared_runs(comparison.runs), LONG_AFTER, Symbols.ASCII, 200)
     assert rates.replace("±", "+-") in ["".join(text for text, _ in row) for row in screen]
     pair = compare(comparison.runs[:2])
     assert pair.effects is None, "two runs show no effect"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import os
 import re
 import sys
@@ -18,9 +19,12 @@ from conftest import DATA
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.image import imread
+from support.made_run import runs_of
 
 from tuimon.commands import main
+from tuimon.commands.compare import _best
 from tuimon.exports._shared import SafeNames
+from tuimon.exports.comparison import compare
 from tuimon.exports.files import all_exports
 from tuimon.exports.files._history import history_lines
 from tuimon.exports.files.pictures import base_name, label_with_unit, pictures_across, pictures_of
@@ -214,6 +218,34 @@ def test_pictures_can_be_decoded(form: str, tmp_path: Path) -> None:
         assert ElementTree.parse(path).getroot().tag.endswith("svg")
     else:
         assert path.read_bytes().startswith(b"%PDF-")
+
+
+@pytest.mark.parametrize("seeds", [False, True])
+def test_the_last_value_of_a_run_that_is_not_healthy_has_a_cross(seeds: bool) -> None:
+    steps = range(20)
+    healthy = {"loss": (steps, [1.0] * 20)}
+    broken = {"loss": (steps, [2.0 if step < 15 else math.nan for step in steps])}
+    configs = [{"seed": number} for number in range(2)]
+    runs = runs_of(healthy, broken, configs=configs)
+    failed = {runs[1].id}
+    lines = overlay_lines(runs, runs, True, Symbols.BRAILLE, failed=failed) if seeds else ()
+    (picture,) = pictures_across(runs, lambda name: True, lines, failed)
+    axes = figure_class()().add_subplot()
+    draw_chart(axes, picture, 0.0)
+    assert [14.0, 2.0] in [mark.get_offsets().tolist()[0] for mark in axes.collections if len(mark.get_offsets()) == 1]
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert labels[0 if seeds else 1].endswith(" ✗")
+    (plain,) = pictures_across(runs, lambda name: True, lines and overlay_lines(runs, runs, True, Symbols.BRAILLE))
+    assert not any("✗" in line.label or line.failed for line in plain.series)
+
+
+def test_a_picture_of_a_comparison_has_the_best_runs_of_many(tmp_path: Path) -> None:
+    runs = runs_of(*({"reward": (range(20), [number + s % 2 / 9 for s in range(20)])} for number in range(26)))
+    (metric,) = compare(runs).metrics
+    best, left = _best(metric, [(run,) for run in runs], runs)
+    assert (sorted(best), left) == ([run.id for run in runs[2:]], 2)
+    best, left = _best(metric, [runs[:13], runs[13:]], runs)
+    assert (len(best), left) == (26, 0)
 
 
 def test_names_are_not_parsed_as_formulas_by_matplotlib(tmp_path: Path) -> None:

@@ -7,18 +7,20 @@ import math
 import re
 import shutil
 import statistics
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from conftest import DATA
 from support.dashboard import opened, text, until
-from support.made_run import runs_of
+from support.made_run import runs_of, snapshot_of
 from support.programs import write
 
 from tuimon.model.points import Topic
 from tuimon.model.views import Role, Row, Symbols
 from tuimon.monitor.local import open_run
+from tuimon.panels.lists.compared_runs import compared_runs
 from tuimon.panels.lists.comparison import ahead, comparison_table
 
 
@@ -40,7 +42,7 @@ def test_settings_that_differ_and_metrics_with_their_noise(tmp_path: Path) -> No
     config = {"batch": 8, "optim": {"beta": 0.9}, "api_key": "sk-0123456789abcdefghij"}
     logged(tmp_path, "a", a, optim={"lr": 1e-3, **config["optim"]}, batch=8, api_key="sk-0123456789abcdefghij")  # type: ignore[dict-item]
     logged(tmp_path, "b", b, optim={"lr": 1e-5, **config["optim"]}, batch=8, extra=True)  # type: ignore[dict-item]
-    rows = comparison_table(open_run(tmp_path).runs, 1.8e9, Symbols.BRAILLE)
+    rows = comparison_table(compared_runs(open_run(tmp_path).runs), 1.8e9, Symbols.BRAILLE)
     shown = "\n".join("".join(text for text, _ in row) for row in rows)
     assert row_of(rows, "optim.lr").split() == ["optim.lr", "0.001", "1e-05"]
     assert row_of(rows, "extra").split() == ["extra", "-", "True"]
@@ -69,7 +71,7 @@ def test_a_short_run_is_compared_with_what_the_first_run_had_reached_by_then() -
     ]
     for order in ((0, 1, 2), (2, 0, 1)):
         runs = runs_of(*({"reward": rising[index]} for index in order))
-        shown = lines_of(comparison_table(runs, 1.8e9, Symbols.BRAILLE))
+        shown = lines_of(comparison_table(compared_runs(runs), 1.8e9, Symbols.BRAILLE))
         [reward] = [line.strip() for line in shown if line.strip().startswith("reward")]
         cells = re.split(r"  +", reward)[1:]
         for place, index in enumerate(order):
@@ -88,7 +90,7 @@ def test_arguments_hosts_and_versions_that_differ_are_a_section_of_their_own(tmp
         (tmp_path / path.stem).mkdir()
         shutil.copy(path, tmp_path / path.stem)
     runs = open_run(tmp_path).runs
-    rows = comparison_table(runs, 1.8e9, Symbols.BRAILLE)
+    rows = comparison_table(compared_runs(runs), 1.8e9, Symbols.BRAILLE)
     shown = ["".join(text for text, _ in row) for row in rows]
     begin = next(index for index, row in enumerate(shown) if row.startswith("Run "))
     end = next(index for index, row in enumerate(shown) if row.startswith("Metrics"))
@@ -101,7 +103,7 @@ def test_arguments_hosts_and_versions_that_differ_are_a_section_of_their_own(tmp
 
 def test_a_metric_that_is_only_infinite_is_shown_as_such() -> None:
     infinite = {"odd": ([1, 2], [math.inf, -math.inf]), "fine": ([1], [1.0])}
-    rows = comparison_table(runs_of(infinite, infinite), 1.8e9, Symbols.BRAILLE)
+    rows = comparison_table(compared_runs(runs_of(infinite, infinite)), 1.8e9, Symbols.BRAILLE)
     assert row_of(rows, "odd").split() == ["odd", "-Inf", "-Inf"]
 
 
@@ -111,21 +113,23 @@ def test_two_runs_fit_into_eighty_columns(tmp_path: Path) -> None:
         (tmp_path / run).mkdir()
         rows = ({"step": step, name: math.sin(37 * step) * factor} for step in range(100))
         (tmp_path / run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    rows = comparison_table(open_run(tmp_path).runs, 1.8e9, Symbols.BRAILLE, 78)
+    rows = comparison_table(compared_runs(open_run(tmp_path).runs), 1.8e9, Symbols.BRAILLE, 78)
     displayed = row_of(rows, "rewards/")
     assert len(displayed.rstrip()) <= 78
     assert displayed.rstrip().endswith("≈"), "the difference is seen"
     assert ", 10" not in displayed
-    assert len(row_of(comparison_table(open_run(tmp_path).runs, 1.8e9, Symbols.BRAILLE), "rewards/")) > 78
+    assert (
+        len(row_of(comparison_table(compared_runs(open_run(tmp_path).runs), 1.8e9, Symbols.BRAILLE), "rewards/")) > 78
+    )
 
 
 def test_differences_within_noise_are_marked(tmp_path: Path) -> None:
     values = [math.sin(37 * s) for s in range(200)]
     logged(tmp_path, "a", values)
     logged(tmp_path, "b", [value + 0.02 for value in reversed(values)])
-    rows = comparison_table(open_run(tmp_path).runs, 1.8e9, Symbols.BRAILLE)
+    rows = comparison_table(compared_runs(open_run(tmp_path).runs), 1.8e9, Symbols.BRAILLE)
     assert "≈" in row_of(rows, "reward")
-    plain = comparison_table(open_run(tmp_path).runs, 1.8e9, Symbols.ASCII)
+    plain = comparison_table(compared_runs(open_run(tmp_path).runs), 1.8e9, Symbols.ASCII)
     assert "~" in row_of(plain, "reward")
     assert "".join(text for row in plain for text, _ in row).isascii()
 
@@ -134,7 +138,7 @@ def test_differences_are_coloured_by_the_direction_of_the_metric(tmp_path: Path)
     logged(tmp_path, "a", [1.0] * 50)
     logged(tmp_path, "b", [2.0] * 50)
     logged(tmp_path, "c", [0.5] * 50)
-    rows = comparison_table(open_run(tmp_path).runs, 1.8e9, Symbols.BRAILLE)
+    rows = comparison_table(compared_runs(open_run(tmp_path).runs), 1.8e9, Symbols.BRAILLE)
     [row] = [row for row in rows if any(text.strip() == "reward" for text, _ in row)]
     roles = {text.strip(): role for text, role in row if text.strip() in ("+1", "-0.5000")}
     assert roles == {"+1": Role.GOOD, "-0.5000": Role.WARNING}
@@ -153,7 +157,7 @@ def test_what_is_long_or_missing_or_ends_early_is_said(tmp_path: Path) -> None:
         (tmp_path / run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         more = {"warmup": 5} if run != "third" else {}
         (tmp_path / run / "config.json").write_text(json.dumps({**settings, **more, "seeded_by_the_user": run}))
-    shown = lines_of(comparison_table(open_run(tmp_path).runs, 1.8e9, Symbols.BRAILLE, 78))
+    shown = lines_of(comparison_table(compared_runs(open_run(tmp_path).runs), 1.8e9, Symbols.BRAILLE, 78))
     verdict = shown[: shown.index("")]
     assert len(verdict) > 1
     assert max(map(len, verdict)) <= 76
@@ -188,6 +192,9 @@ async def test_marked_runs_are_compared_by_a_key(tmp_path: Path) -> None:
         await pilot.press("escape")
         await until(app, pilot, lambda s: "3 runs" in s)
         assert "Settings that differ" not in text(app)
+        app.state.options = replace(app.state.options, axis="tokens")
+        await pilot.press("d")
+        await until(app, pilot, lambda s: "compared at equal steps: 2 of 2 runs have no tokens" in s)
 
 
 async def test_runs_that_do_not_fit_are_counted_and_shown_by_a_key(tmp_path: Path) -> None:
@@ -195,24 +202,24 @@ async def test_runs_that_do_not_fit_are_counted_and_shown_by_a_key(tmp_path: Pat
         write(
             tmp_path / "many", name, 20, number / 1000, output_dir=f"/srv/train/results/of/the/last/week/{name}/output"
         )
-    async with opened(tmp_path / "many", size=(80, 24)) as (app, pilot):
+    async with opened(tmp_path / "many", size=(74, 24)) as (app, pilot):
         await until(app, pilot, lambda s: "of 4" in s and app.snapshot.progress.caught_up)
-        await pilot.press("r", "g", "space", "down", "space", "down", "space", "down", "d")
+        await pilot.press("r", "A", "d")
         shown = await until(app, pilot, lambda s: "Settings that differ" in s)
-        assert "1 of 3 runs not shown: ] shows the next, [ the one before" in shown
+        assert "1 of 4 runs not shown: ] shows the next, [ the one before" in shown
         assert "] [ runs" in shown
-        marked = [run for run in app.snapshot.runs if run.path in app.state.runs.marked]
-        base, second, third = (f"0.00{'abcd'.index(run.name[0]) + 1}" for run in marked)
-        assert lr_of(shown) == [base, second], "without the selected run, which is not marked"
+        base, *others = (f"0.00{'abcd'.index(run.name[0]) + 1}" for run in app.snapshot.runs)
+        best, second, third = sorted(others, reverse=True)
+        assert lr_of(shown) == [base, *(own for own in others if own != third)], "the best of the others"
         await pilot.press("right_square_bracket")
         shown = await until(app, pilot, lambda s: third in s)
-        assert lr_of(shown) == [base, third]
-        await pilot.press("right_square_bracket", "left_square_bracket")
-        assert lr_of(await until(app, pilot, lambda s: second in s)) == [base, second]
+        assert lr_of(shown) == [base, *(own for own in others if own != best)]
+        await pilot.press("right_square_bracket", "right_square_bracket", "left_square_bracket")
+        assert lr_of(await until(app, pilot, lambda s: second in s)) == [base, *(o for o in others if o != best)]
 
 
 def lr_of(shown: str) -> list[str]:
-    [settings] = [line for line in shown.splitlines() if line.strip().startswith("optim.lr")]
+    [settings] = [line for line in shown.splitlines() if line.strip().startswith("optim.lr ")]
     return settings.split()[1:]
 
 
@@ -220,14 +227,32 @@ def test_the_verdict_is_of_all_runs_also_of_those_that_do_not_fit(tmp_path: Path
     for name, best in (("a", 1.0), ("b", 2.0), ("c", 3.0)):
         logged(tmp_path, name, [best + s % 3 / 10 for s in range(60)], path="/srv/train/results/of/last/week/" + name)
     runs = open_run(tmp_path).runs
-    for skipped, columns in ((0, ["a", "b"]), (1, ["a", "c"]), (9, ["a", "c"])):
-        lines = lines_of(comparison_table(runs, 1.8e9, Symbols.BRAILLE, 78, skipped))
-        assert lines[0].startswith("c is ahead of b, the next of 3 runs")
+    for skipped, columns in ((0, ["a", "c"]), (1, ["a", "b"]), (9, ["a", "b"])):
+        lines = lines_of(comparison_table(compared_runs(runs), 1.8e9, Symbols.BRAILLE, 40, skipped))
+        assert lines[0].startswith("c is ahead of b, the next of 3 runs:")
         assert "1 of 3 runs not shown" in lines
         head = next(line for line in lines if "●" in line)
         assert re.findall(r"\b[abc]\b", head) == columns
-        assert max(len(line.rstrip()) for line in lines[:6]) <= 78
-    assert not any("not shown" in line for line in lines_of(comparison_table(runs, 1.8e9, Symbols.BRAILLE, 200)))
+        assert max(len(line.rstrip()) for line in lines[:6]) <= 40
+    assert not any(
+        "not shown" in line for line in lines_of(comparison_table(compared_runs(runs), 1.8e9, Symbols.BRAILLE, 200))
+    )
+
+
+def test_words_are_cut_before_runs_are_left_out() -> None:
+    steps = range(60)
+    rising = ({"reward": (steps, [gain * s + s % 3 / 7 for s in steps])} for gain in (1.0, 2.0, 3.0))
+    configs = [{"output": f"/srv/train/results/of/last/week/number/{number}"} for number in range(3)]
+    runs = compared_runs(snapshot_of(*rising, configs=configs).runs)
+    for width in (140, 78, 66):
+        lines = lines_of(comparison_table(runs, 1.8e9, Symbols.BRAILLE, width))
+        assert not any("not shown" in line for line in lines)
+        assert max(len(line.rstrip()) for line in lines[:-2]) <= width
+        assert re.findall("run[012]", next(line for line in lines if "●" in line)) == ["run0", "run1", "run2"]
+        reward = next(line for line in lines if line.strip().startswith("reward"))
+        assert ("±" in reward, ", 6" in reward) == (width > 66, width > 78)
+        title = next(line for line in lines if line.startswith("Metrics"))
+        assert ("standard error" in title, "points" in title) == (width > 66, width > 78)
 
 
 def test_which_of_some_runs_is_ahead_on_the_chosen_metric() -> None:

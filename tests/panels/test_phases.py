@@ -8,14 +8,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.made_run import START, run_of
+from support.made_run import START, run_of, runs_of
 
 from tuimon import draw
 from tuimon.analysis.shift import correlation_of_changes, shift
 from tuimon.model.alerts import Alert
 from tuimon.model.views import BarView, ChartView, Size, Symbols
 from tuimon.monitor.local import open_run
-from tuimon.panels import ChartOptions, all_panels, arrange, with_alert_marks
+from tuimon.panels import (
+    ChartOptions,
+    all_panels,
+    arrange,
+    metric_panel,
+    overlay_lines,
+    with_alert_marks,
+    with_run_name,
+)
 from tuimon.panels._bottleneck import bottleneck
 from tuimon.panels._timers import read_timers, timers_of
 from tuimon.store import Run
@@ -386,3 +394,77 @@ def test_phases_whose_console_prints_milliseconds(tmp_path: Path) -> None:
     assert shown["time/rollout"] == pytest.approx((0.12, 0.12, 0.12))
     assert shown["time/train"] == pytest.approx((0.08, 0.08, 0.08))
     assert 0.2 <= history(run).y.high < 0.4
+
+
+# ---------------------------------------------------------------- at the cursor
+
+
+def timed_by_phases() -> Run:
+    """Steps 0, 10, 20 … of which generation takes 1, 2, 3 … seconds and training 10; a save at step 30 only."""
+    steps = range(0, 100, 10)
+    return run_of(
+        {
+            "timing_s/gen": (steps, [1.0 + step / 10 for step in steps]),
+            "timing_s/update_actor": (steps, [10.0] * 10),
+            "timing_s/save_checkpoint": ([30], [7.0]),
+            "timing_s/step": (steps, [20.0 + step for step in steps]),
+        }
+    )
+
+
+@pytest.mark.parametrize(("cursor", "step", "gen"), [(0, 0, 1.0), (40, 40, 5.0), (47, 40, 5.0), (None, 90, 10.0)])
+def test_the_phases_are_those_of_the_step_at_the_cursor(cursor: int | None, step: int, gen: float) -> None:
+    run, options = timed_by_phases(), ChartOptions(cursor=cursor)
+    latency, past = (
+        next(panel for panel in all_panels() if panel.id == id).view(
+            run, Size(120, 20), START, Symbols.BRAILLE, options
+        )
+        for id in ("phase_latency", "phase_history")
+    )
+    assert isinstance(latency, BarView)
+    assert isinstance(past, ChartView)
+    assert {bar.label: bar.value for bar in latency.bars}["gen"] == gen
+    saved = [bar.label for bar in latency.bars if bar.label == "save_checkpoint"]
+    assert bool(saved) is (step >= 30), "a phase that had not run by then has no row"
+    whole = draw.numbers.format_duration(20.0 + step)
+    assert "".join(text for text, _ in latency.headline) == f"{whole} at step {step}"
+    assert latency.columns[1] == ("now" if cursor is None else "then")
+    assert "".join(text for text, _ in past.headline) == f"{whole} {'a step' if cursor is None else f'@ {step}'}"
+
+
+def test_the_phases_before_the_first_step_are_unknown() -> None:
+    run = run_of({"timing_s/gen": ([5, 6], [1.0, 2.0]), "timing_s/ref": ([5, 6], [1.0, 2.0])})
+    panel = next(panel for panel in all_panels() if panel.id == "phase_latency")
+    view = panel.view(run, Size(80, 14), START, Symbols.BRAILLE, ChartOptions(cursor=4))
+    assert isinstance(view, BarView)
+    assert (view.bars, view.note) == ((), "no phase up to step 4")
+
+
+# ---------------------------------------------------------------- in an overlay
+
+
+@pytest.mark.parametrize("id", ["phase_latency", "phase_history", "cpu_memory"])
+def test_a_panel_of_one_run_in_an_overlay_has_the_name_and_colour_of_the_run(id: str) -> None:
+    series = {
+        "timing_s/gen": (range(9), [1.0] * 9),
+        "timing_s/ref": (range(9), [1.0] * 9),
+        "memory/cpu/actor_train/train_step/rss": (range(9), [3.0] * 9),
+    }
+    first, second = runs_of(series, series)
+    panel = next(panel for panel in all_panels() if panel.id == id)
+    options = ChartOptions(overlay=overlay_lines((first, second), (), False, Symbols.BRAILLE))
+    line = options.overlay[1]
+    for width in (120, 40):
+        plain = panel.view(second, Size(width, 14), START, Symbols.BRAILLE, options)
+        view = with_run_name(plain, panel, second, width, options)
+        title = draw.render(view, Size(width, 14), Symbols.BRAILLE)[0]
+        assert (f"{line.marker} {line.label}", line.role) in title
+        assert with_run_name(plain, panel, second, width, ChartOptions()) is plain
+
+
+def test_a_chart_of_all_runs_does_not_name_one() -> None:
+    first, second = runs_of({"loss": (range(9), [1.0] * 9)}, {"loss": (range(9), [1.0] * 9)})
+    options = ChartOptions(overlay=overlay_lines((first, second), (), False, Symbols.BRAILLE))
+    panel = metric_panel("loss")
+    view = panel.view(first, Size(80, 14), START, Symbols.BRAILLE, options)
+    assert with_run_name(view, panel, first, 80, options) is view

@@ -1,20 +1,29 @@
 """compared_metric(): the levels of a metric in several runs, each up to a step that another run has reached, too.
 
-The levels are taken up to the last step that two runs have reached. A run that ended earlier is judged up to its own
-last step, so that one short run does not shorten the comparison of the others.
+The levels are taken up to the last step that two runs have reached, or the last position on another axis (`places`). A
+run that ended earlier is judged up to its own last step, so that one short run does not shorten the comparison of the
+others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from msgspec import Struct
 
 from tuimon.analysis.comparing import common_step
+from tuimon.analysis.comparison_axis import STEPS, ComparisonAxis, Place, place_text, places_of
 from tuimon.analysis.level import Level, level, level_value
-from tuimon.model.points import Floats
+from tuimon.model.points import Floats, Steps
 from tuimon.store import Curve
 from tuimon.vocabulary import Meaning
+
+_SAME = 1e-9
+"""Relative difference of equal positions that are no steps: epochs are sums."""
+
+Places = Steps | Floats
+"""Positions of the points of a curve on an axis, which never fall."""
 
 
 class ComparedMetric(Struct, frozen=True, eq=False):
@@ -23,45 +32,74 @@ class ComparedMetric(Struct, frozen=True, eq=False):
     name: str
     meaning: Meaning
     levels: tuple[Level | None, ...]
-    ends: tuple[int | None, ...] = ()
-    """Steps up to which the levels are taken; None if the runs have no steps in common: then of all points."""
+    ends: tuple[Place | None, ...] = ()
+    """Steps, or positions on another axis, up to which the levels are taken; None if the runs have none in common: then
+    of all points."""
     curves: tuple[Curve | None, ...] = ()
     """Curves of the levels; empty if the levels cannot be taken up to other steps."""
     factors: tuple[float, ...] = ()
     """Numbers by which the values of the curves are multiplied."""
     in_steps: bool = True
     """Whether the steps are those of the runs; others, such as episodes, are at different places in each run."""
+    places: tuple[Places | None, ...] = ()
+    """Positions of the points of the curves on the axis; None if they are unknown."""
+    axis: str = "step"
+    """Axis of the positions, see `comparison_axis`."""
 
-    def pair(self, one: int, other: int) -> tuple[Level, Level, int | None]:
+    def place_text(self, place: Place, word: str = "step") -> str:
+        """Return a position as text, see `comparison_axis.place_text`."""
+        return place_text(self.axis, place, word)
+
+    def last_of(self, index: int) -> Place | None:
+        """Return the position of the last point of a run; None if it is unknown."""
+        places = self.places[index] if self.places else None
+        return None if places is None else _last(places)
+
+    def step_of_end(self, index: int) -> int | None:
+        """Return the step of the last point of the level of a run; None if the runs have no steps in common."""
+        end, curve = self.ends[index], self.curves[index]
+        if end is None or curve is None or self.axis == "step":
+            return None if end is None else int(end)
+        return int(curve.steps[self._rows_until(index, end) - 1])
+
+    def pair(self, one: int, other: int) -> tuple[Level, Level, Place | None]:
         """Return the levels of two runs up to the last step that both have reached, and this step if one went on."""
         own, base = self.levels[one], self.levels[other]
         if own is None or base is None:
             raise ValueError("a run without the metric has no level")
-        a, b = (self.curves[one], self.curves[other]) if self.curves else (None, None)
-        step = None if a is None or b is None else common_step((a, b))
+        a, b = (self.places[one], self.places[other]) if self.places else (None, None)
+        step = None if a is None or b is None else _common((a, b))
         if a is None or b is None or step is None:
             return own, base, None
-        until = step if max(int(a.steps[-1]), int(b.steps[-1])) > step else None
+        until = step if max(_last(a), _last(b)) > step else None
         return self._until(one, step), self._until(other, step), until
 
     @property
-    def comparable_step(self) -> int | None:
+    def comparable_step(self) -> Place | None:
         """Last step that all runs have reached, except those that have not reached half of it; None without steps."""
-        return comparable_step(self.curves, self.ends) if self.curves else None
+        return _comparable(self.places, self.ends) if self.places else None
 
-    def levels_until(self, step: int | None) -> tuple[Level | None, ...]:
+    def levels_until(self, step: Place | None) -> tuple[Level | None, ...]:
         """Return the levels up to a step, None for runs that have not reached it; without a step those of the ends."""
         if step is None or not self.curves:
             return self.levels
         is_long = [end is not None and end >= step for end in self.ends]
         return tuple(self._until(index, step) if is_long[index] else None for index in range(len(self.levels)))
 
-    def _until(self, index: int, step: int) -> Level:
+    def _until(self, index: int, step: Place) -> Level:
         """Return the level of a run with the metric up to a step."""
         own, curve = self.levels[index], self.curves[index]
         if curve is None:
             raise ValueError("a run without the metric has no level")
-        return own if own is not None and self.ends[index] == step else _level(curve, step, self.factors[index])
+        if own is not None and self.ends[index] == step:
+            return own
+        return level(curve.values[: self._rows_until(index, step)] * self.factors[index])
+
+    def _rows_until(self, index: int, step: Place) -> int:
+        places = self.places[index]
+        if places is None:
+            raise ValueError("the positions of the points are unknown")
+        return _rows_until(places, step)
 
 
 def compared_metric(
@@ -70,26 +108,55 @@ def compared_metric(
     curves: Sequence[Curve | None],
     factors: Sequence[float] = (),
     in_steps: bool = True,
+    axis: ComparisonAxis = STEPS,
 ) -> ComparedMetric:
     """Compare a metric of several runs. curves: at least one point each; None for a run that has no such metric."""
-    step = last_step_of_two(curves)
-    scales = tuple(factors) or (1.0,) * len(curves)
-    pairs = zip(curves, scales, strict=True)
-    levels = tuple(None if curve is None else _level(curve, step, factor) for curve, factor in pairs)
-    ends = tuple(None if curve is None or step is None else min(int(curve.steps[-1]), step) for curve in curves)
-    return ComparedMetric(name, meaning, levels, ends, tuple(curves), scales, in_steps)
+    scales = axis.scales or (None,) * len(curves)
+    places = tuple(
+        None if curve is None else places_of(curve, scale) for curve, scale in zip(curves, scales, strict=True)
+    )
+    known = [own for own, curve in zip(places, curves, strict=True) if curve is not None]
+    last = _last_of_two(known)
+    ends = tuple(None if own is None or last is None else min(_last(own), last) for own in places)
+    multiples = tuple(factors) or (1.0,) * len(curves)
+    levels = tuple(
+        None
+        if curve is None
+        else level((curve.values if own is None or last is None else curve.values[: _rows_until(own, last)]) * factor)
+        for curve, own, factor in zip(curves, places, multiples, strict=True)
+    )
+    return ComparedMetric(name, meaning, levels, ends, tuple(curves), multiples, in_steps, places, axis.name)
 
 
-def comparable_step(curves: Sequence[Curve | None], ends: Sequence[int | None]) -> int | None:
-    """Return the last step that all runs have reached, without those that ended before half of the others.
+def _last(places: Places) -> Place:
+    last: Place = places[-1].item()
+    return last
 
-    ends: last step of each run, or the last one that two of them have reached; None if there are no steps in common.
+
+def _rows_until(places: Places, place: Place) -> int:
+    """Return the number of points up to a position."""
+    limit = place if isinstance(place, int) else place + abs(place) * _SAME
+    return int(np.searchsorted(places, limit, "right"))
+
+
+def _common(places: Sequence[Places]) -> Place | None:
+    """Return the last position that all curves have reached; None if they have none in common."""
+    last = min(map(_last, places))
+    return last if last >= max(own[0] for own in places) else None
+
+
+def _last_of_two(places: Sequence[Places | None]) -> Place | None:
+    """Return the last position that two curves have reached; None if they have none in common or one is unknown."""
+    known = sorted((own for own in places if own is not None), key=lambda own: -own[-1])
+    return _common(known[:2]) if len(known) > 1 and len(known) == len(places) else None
+
+
+def _comparable(places: Sequence[Places | None], ends: Sequence[Place | None]) -> Place | None:
+    """Return the last position that all runs have reached, without those that ended before half of the others.
+
+    ends: last position of each run, or the last one that two of them have reached; None if they have none in common.
     """
-    pairs = [
-        (int(curve.steps[0]), end)
-        for curve, end in zip(curves, ends, strict=True)
-        if curve is not None and end is not None
-    ]
+    pairs = [(own[0].item(), end) for own, end in zip(places, ends, strict=True) if own is not None and end is not None]
     if not pairs:
         return None
     first, last = min(start for start, _ in pairs), max(end for _, end in pairs)
@@ -105,11 +172,12 @@ def comparable_values(
     """
     last = last_step_of_two(curves)
     ends = [None if curve is None or last is None else min(int(curve.steps[-1]), last) for curve in curves]
-    step = comparable_step(curves, ends)
+    places = [None if curve is None else places_of(curve, None) for curve in curves]
+    step = _comparable(places, ends)
     if step is None or all(end is None or end == step for end in ends):
         return list(levels)
     reached = [curve if end is not None and end >= step else None for curve, end in zip(curves, ends, strict=True)]
-    return _values(reached, factors, step)
+    return _values(reached, factors, int(step))
 
 
 def level_until(curve: Curve, step: int | None) -> float:
@@ -131,11 +199,6 @@ def last_step_of_two(curves: Sequence[Curve | None]) -> int | None:
     """Return the last step that two curves have reached; None if they have none in common or log no steps."""
     known = sorted((curve for curve in curves if curve is not None), key=lambda curve: -int(curve.steps[-1]))
     return common_step(known[:2]) if len(known) > 1 and not any(curve.ordinal for curve in known) else None
-
-
-def _level(curve: Curve, step: int | None, factor: float) -> Level:
-    """Return the level of a curve up to a step, or at its end."""
-    return level(_values_until(curve, step) * factor)
 
 
 def _values_until(curve: Curve, step: int | None) -> Floats:

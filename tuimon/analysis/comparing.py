@@ -195,7 +195,7 @@ def seedless(name: str, config: Mapping[str, Any], path: str = "") -> tuple[obje
     removed from texts of the config (an output directory repeats them). Runs with such a setting may have any names in
     one project. path: of the run, for its project, see `project_of`.
     """
-    bare = _without_seed(name)
+    bare = without_seed(name)
     settings = dict(flat(config))
     seeded = any(map(is_seed, settings))
     return (settings_key(name, settings), project_of(path) if seeded else bare) if seeded or bare != name else None
@@ -208,7 +208,7 @@ def project_of(path: str) -> str:
     the directory only.
     """
     holders = [part for part in _HOST.sub("", path).split("/") if not is_generic(part)][:-1]
-    parts = (_NUMBER_AT_END.sub("", _without_seed(part)) for part in holders if not is_session(part))
+    parts = (_NUMBER_AT_END.sub("", without_seed(part)) for part in holders if not is_session(part))
     return "/".join(filter(None, parts))
 
 
@@ -224,10 +224,11 @@ def is_seed(key: str) -> bool:
 
 def seedless_name(name: str) -> str:
     """Return the name without its seed; the name itself if nothing else is left."""
-    return re.sub(r"[-_. ]+(?=/|$)|^[-_. ]+", "", _without_seed(name)).strip("/") or name
+    return re.sub(r"[-_. ]+(?=/|$)|^[-_. ]+", "", without_seed(name)).strip("/") or name
 
 
-def _without_seed(text: str) -> str:
+def without_seed(text: str) -> str:
+    """Return a text without its seeds: "ppo_" of ppo_seed3."""
     return _SEED_OF_NAME.sub("", text)
 
 
@@ -235,7 +236,7 @@ def _without(value: object, name: str) -> str:
     if not isinstance(value, str):
         return repr(float(value)) if type(value) is int and abs(value) < 2**53 else repr(value)
     tail = re.split(r"[/ ]", name)[-1]
-    return _without_seed(value.replace(tail, "") if len(tail) > 1 else value)
+    return without_seed(value.replace(tail, "") if len(tail) > 1 else value)
 
 
 def is_output(key: str) -> bool:

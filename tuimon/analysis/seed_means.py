@@ -8,6 +8,8 @@ step. SD is the standard deviation of these levels, SE = SD / sqrt(runs). Two gr
 where s is the noise of each run (`run_noise`: the SD of its own group from 3 runs on) and n the number of runs; the
 difference is beyond noise if Student's t says so (5 %). A group with runs that are not healthy has its result without
 them, too.
+
+If no setting is a seed, the names of the runs say which runs differ only in their seed: x_s0, x_s1.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ import numpy as np
 from msgspec import Struct
 
 from tuimon.analysis.compared_metric import ComparedMetric
-from tuimon.analysis.comparing import is_seed, seedless_name
+from tuimon.analysis.comparing import is_seed, seedless_name, without_seed
+from tuimon.analysis.comparison_axis import Place
 from tuimon.analysis.matched_runs import combined, matched_runs
 from tuimon.analysis.run_noise import Noise, chance_of, run_noise
 from tuimon.draw.numbers import format_value
@@ -31,6 +34,10 @@ _UNCERTAIN = 0.05
 """Probability with which noise alone is called a difference."""
 SEED_HEADS = ("n", "mean", "SD", "SE", "min", "max")
 """Heads of the numbers of `seed_cells`."""
+
+
+BY_NAME = "by their names: no logged seed differs"
+"""Reason for groups of runs without a setting that is a seed."""
 
 
 class SeedMean(Struct, frozen=True):
@@ -83,10 +90,12 @@ class SeedMeans(Struct, frozen=True):
     groups: tuple[SeedGroup, ...]
     settings: tuple[str, ...]
     """Names of the settings that differ between the groups."""
-    step: int | None
-    """Step up to which the levels are taken, if some runs go on; else None."""
-    limit: int | None
-    """Step up to which the levels are taken; None if the runs have no steps in common."""
+    step: Place | None
+    """Step, or position on another axis, up to which the levels are taken, if some runs go on; else None."""
+    limit: Place | None
+    """Step, or position on another axis, up to which the levels are taken; None if the runs have no steps in common."""
+    by_name: bool = False
+    """Whether no run logs a seed that differs, so that the groups are those of the names."""
 
     def difference(self, first: SeedMean, second: SeedMean, without: Iterable[int] = ()) -> Difference:
         """Return the difference of two groups. without: positions of runs that are not considered at all."""
@@ -122,20 +131,24 @@ def seed_means(
     settings: Sequence[tuple[str, Sequence[Any]]],
     projects: Sequence[str] = (),
     failures: Sequence[str] = (),
+    names: Sequence[str] = (),
 ) -> SeedMeans | None:
     """Return the groups; None if no runs differ only in their seed.
 
     settings: (name, value in each run) that differ. projects: project of each run, see `project_of`; runs of different
     ones are in different groups. Without it, all are of one project. failures: what casts doubt on each run
-    (`failures_of`).
+    (`failures_of`). names: whole names of the runs, which have the seeds if no setting is a seed.
     """
-    if not any(is_seed(name) for name, _ in settings):
+    by_name = not any(is_seed(name) for name, _ in settings)
+    if by_name and all(without_seed(name) == name for name in names):
         return None
     step = metric.comparable_step
     levels = metric.levels_until(step)
     having = [index for index, level in enumerate(metric.levels) if level is not None]
     runs = matched_runs([(name, [values[index] for index in having]) for name, values in settings])
-    cells = runs.cells
+    cells = runs.cells if settings else np.zeros(len(having), np.int64)
+    if by_name:
+        cells = combined(cells, _codes_of_names([names[index] for index in having]))
     if projects:
         numbers = {project: number for number, project in enumerate(dict.fromkeys(projects))}
         cells = combined(cells, np.array([numbers[projects[index]] for index in having], np.int64))
@@ -154,7 +167,15 @@ def seed_means(
     if metric.meaning.direction in ("up", "down"):
         groups.sort(key=lambda group: group.every.mean, reverse=metric.meaning.direction == "up")
     goes_on = len({end for end in metric.ends if end is not None}) > 1
-    return SeedMeans(metric, tuple(groups), tuple(runs.values), step if goes_on else None, step)
+    return SeedMeans(metric, tuple(groups), tuple(runs.values), step if goes_on else None, step, by_name)
+
+
+def _codes_of_names(names: Sequence[str]) -> Steps:
+    """Return numbers that are equal where names differ only in their seed; names without a seed have their own."""
+    bare = [without_seed(name) for name in names]
+    keys = [own if own != name else index for index, (name, own) in enumerate(zip(names, bare, strict=True))]
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    return np.array([numbers[key] for key in keys], np.int64)
 
 
 def _group(
@@ -221,8 +242,9 @@ def mean_rows(means: SeedMeans, labels: Sequence[str]) -> Iterator[MeanRow]:
 def seed_title(means: SeedMeans, word: str) -> str:
     """Return the heading of the table. word: what the steps of the runs count."""
     metric = means.metric
-    until = f" up to {word} {means.step}" if means.step is not None else ""
-    return f"{clean(metric.name)}{until}: mean, SD and SE of the levels of runs that differ only in their seed"
+    until = f" up to {metric.place_text(means.step, word)}" if means.step is not None else ""
+    reason = f" ({BY_NAME})" if means.by_name else ""
+    return f"{clean(metric.name)}{until}: mean, SD and SE of the levels of runs that differ only in their seed{reason}"
 
 
 def seed_cells(row: MeanRow) -> list[str]:

@@ -29,6 +29,7 @@ from msgspec.structs import replace
 
 from tuimon.analysis.blocked_means import Levels, levels_of, matched_levels
 from tuimon.analysis.compared_metric import ComparedMetric
+from tuimon.analysis.comparison_axis import Place
 from tuimon.analysis.correlation import RankCorrelation, blocked_spearman
 from tuimon.analysis.matched_runs import MatchedRuns, matched_runs
 from tuimon.analysis.run_noise import LEAST_FREEDOM, Noise, chance_of, run_noise, same_noise
@@ -142,8 +143,8 @@ class SettingEffects(Struct, frozen=True):
     effects: tuple[SettingEffect, ...]
     title: str
     """Heading of the lines of the effects."""
-    step: int | None
-    """Step up to which the levels are taken; None if the runs have no steps in common."""
+    step: Place | None
+    """Step, or position on another axis, up to which the levels are taken; None if the runs have none in common."""
     left_out: int
     """Number of runs that ended too early to be compared."""
 
@@ -168,8 +169,8 @@ def effects_on(
         return None
     left_out = sum(level is not None for level in metric.levels) - sum(level is not None for level in levels)
     title = f"Settings and {clean(metric.meaning.label or metric.name)}"
-    if len({end for end in metric.ends if end is not None}) > 1:
-        title += f" up to step {step}"
+    if step is not None and len({end for end in metric.ends if end is not None}) > 1:
+        title += f" up to {metric.place_text(step)}"
     if left_out:
         title += f", without {left_out} run{'s' * (left_out != 1)} that ended early"
     if doubtful := sum(level is not None and bool(text) for level, text in zip(levels, failures, strict=False)):

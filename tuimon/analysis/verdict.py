@@ -16,8 +16,9 @@ from typing import Any
 
 from tuimon.analysis.compared_metric import ComparedMetric
 from tuimon.analysis.comparing import is_output, is_seed
+from tuimon.analysis.comparison_axis import Place
 from tuimon.analysis.level import Level
-from tuimon.analysis.seed_means import SeedGroup, SeedMeans, name_of_seeds, names_of, seed_means
+from tuimon.analysis.seed_means import BY_NAME, SeedGroup, SeedMeans, name_of_seeds, names_of
 from tuimon.draw.numbers import format_value
 from tuimon.text import clean
 
@@ -40,16 +41,16 @@ def verdict(
     metrics: Sequence[ComparedMetric],
     settings: Sequence[tuple[str, tuple[Any, ...]]],
     word: str = "step",
-    projects: Sequence[str] = (),
+    means: SeedMeans | None = None,
     failures: Sequence[str] = (),
 ) -> str:
     """Return the sentence; "" if no metric with a better direction is known of two runs.
 
     labels: names of the runs. metrics: the most important first. settings: (name, value in each run) that differ.
-    word: what the steps of the runs count. projects: project of each run, see `seed_means`.
+    word: what the steps of the runs count. means: `seed_means` of the `main_metric`.
     failures: what casts doubt on each run (`failures_of`); that of the runs that are compared ends the sentence.
     """
-    said, compared = _comparison(labels, metrics, settings, word, projects, failures)
+    said, compared = _comparison(labels, metrics, settings, word, means, failures)
     doubts = (
         [f"{clean(labels[index])} is not healthy: {failures[index]}" for index in compared if failures[index]]
         if failures
@@ -64,7 +65,7 @@ def _comparison(
     metrics: Sequence[ComparedMetric],
     settings: Sequence[tuple[str, tuple[Any, ...]]],
     word: str,
-    projects: Sequence[str],
+    means: SeedMeans | None,
     failures: Sequence[str],
 ) -> tuple[str, tuple[int, ...]]:
     """Return the sentence, and the positions of the runs that it compares and whose failures it does not have."""
@@ -72,7 +73,6 @@ def _comparison(
     if deciding is None:
         return "", ()
     what = clean(deciding.meaning.label or deciding.name)
-    means = seed_means(deciding, settings, projects, failures)
     if means is not None and len(means.groups) > 1:
         said = _verdict_of_seeds(labels, means, what, settings, word, failures)
         return said, tuple(run for group in means.groups[:2] if group.healthy is None for run in group.failed)
@@ -88,7 +88,7 @@ def _comparison(
     noise = f" ± {format_value(error)} SE ({_counts(first, second)})"
     apart = format_value(abs(first.value - second.value))
     sign = "+" if first.value >= second.value else "-"
-    until = f" up to {word} {step}" if step is not None else ""
+    until = f" up to {deciding.place_text(step, word)}" if step is not None else ""
     names = clean(labels[best]), clean(labels[next_best])
     both = " and ".join(names)
     if first.value == second.value:
@@ -123,14 +123,14 @@ def _verdict_of_seeds(
     best, second = means.groups[:2]
     first, next_name = (name_of_seeds(labels, group.every.runs) for group in (best, second))
     difference = means.difference(best.every, second.every)
-    until = f" up to {word} {means.step}" if means.step is not None else ""
+    until = f" up to {means.metric.place_text(means.step, word)}" if means.step is not None else ""
     apart, noise = format_value(abs(difference.value)), f" ± {format_value(difference.error)} SE"
     failed = [run for group in means.groups for run in group.failed]
     if difference.noise == "levels":
         noise += " (noise of the curves: too few seeds)"
     elif difference.noise == "pooled":
         noise += f" (pooled noise{f', without {names_of(labels, failed)}' if failed else ''})"
-    doubts = _doubts_of_seeds(labels, means, failures)
+    doubts = [*([f"seeds {BY_NAME}"] if means.by_name else []), *_doubts_of_seeds(labels, means, failures)]
     if not difference.is_beyond_noise:
         differs = f"mean {what} of {first} and {next_name} differs by {apart}{noise}, which noise explains"
         return "; ".join([f"No combination of settings is ahead{until}: {differs}", *doubts])
@@ -194,9 +194,14 @@ def _early_leader(
     higher = _BETTER[metric.meaning.direction]
     for index in others:
         own, base, step = metric.pair(index, best)
-        is_early = step is not None and metric.ends[index] == step
-        if is_early and (own.value > base.value) is higher and own.differs_from(base):
-            yield f"{clean(labels[index])} was ahead of {clean(labels[best])} at its last {word} {step}"
+        if (
+            step is not None
+            and metric.ends[index] == step
+            and (own.value > base.value) is higher
+            and own.differs_from(base)
+        ):
+            end = f"last {word} {step}" if metric.axis == "step" else f"end, {metric.place_text(step)}"
+            yield f"{clean(labels[index])} was ahead of {clean(labels[best])} at its {end}"
             return
 
 
@@ -212,23 +217,28 @@ def limits(
     metric = deciding_metric(metrics) or next((m for m in metrics if sum(end is not None for end in m.ends) > 1), None)
     if metric is None or not metric.curves:
         return ""
-    pairs = zip(labels, metric.curves, metric.ends, strict=True)
-    runs = [(clean(label), int(curve.steps[-1]), end) for label, curve, end in pairs if curve and end is not None]
+    lasts = [metric.last_of(index) for index in range(len(metric.ends))]
+    pairs = zip(labels, lasts, metric.ends, strict=True)
+    runs = [(clean(label), last, end) for label, last, end in pairs if last is not None and end is not None]
+
+    def text(place: Place) -> str:
+        return metric.place_text(place, word)
+
     base_end = metric.ends[base] if base is not None else None
     step = base_end if base_end is not None else max((end for *_, end in runs), default=0)
     early = [(name, end) for name, _, end in runs if end < step]
     longer = [(name, last) for name, last, end in runs if last > step]
     parts = []
     if early:
-        names = ", ".join(f"{name} ends at {word} {end}" for name, end in early[:_MOST_NAMED])
-        more = f" and {len(early) - _MOST_NAMED} more end before {word} {step}" if len(early) > _MOST_NAMED else ""
+        names = ", ".join(f"{name} ends at {text(end)}" for name, end in early[:_MOST_NAMED])
+        more = f" and {len(early) - _MOST_NAMED} more end before {text(step)}" if len(early) > _MOST_NAMED else ""
         parts.append(f"{names}{more} and {'are' if len(early) > 1 else 'is'} compared up to there")
     if longer:
         shortest = next(name for name, last, _ in runs if last == step)
         others = " the others" if early else " compared"
-        parts.append(
-            f"{others.strip()} up to {word} {step}, where {shortest} ends; {longer[0][0]} reaches {longer[0][1]}"
-        )
+        name, last = longer[0]
+        reached = last if metric.axis == "step" else text(last)
+        parts.append(f"{others.strip()} up to {text(step)}, where {shortest} ends; {name} reaches {reached}")
     return "; ".join(parts)
 
 
@@ -250,6 +260,12 @@ def deciding_metric(metrics: Sequence[ComparedMetric]) -> ComparedMetric | None:
     ]
     ranks = {concept: rank for rank, concept in enumerate(_DECIDING)}
     return min(comparable, key=lambda metric: ranks.get(metric.meaning.concept or "", len(ranks)), default=None)
+
+
+def main_metric(metrics: Sequence[ComparedMetric]) -> ComparedMetric | None:
+    """Return the metric of the verdict, or else the first one; None without a metric that two runs have."""
+    shared = (m for m in metrics if m.in_steps and sum(level is not None for level in m.levels) > 1)
+    return deciding_metric(metrics) or next(shared, None)
 
 
 def _metrics(metrics: Sequence[ComparedMetric], best: int, other: int) -> Iterator[str]:

@@ -30,8 +30,11 @@ from tuimon.text import clean
 if TYPE_CHECKING:
     from tuimon.analysis.seed_means import SeedMeans
     from tuimon.exports.comparison import Comparison, MetricComparison
+    from tuimon.store import Run
 
 _MAX_PICTURES = 60
+_MOST_NAMED = 3
+"""Maximum number of runs that an error message names."""
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,6 +51,13 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--reaches", type=_value, metavar="VALUE", help="the first step at which each run reaches this reward (or loss)"
+    )
+    parser.add_argument(
+        "--x",
+        default="step",
+        metavar="AXIS",
+        help="compare at equal values of this axis: step (default), time (since the start), epoch, samples, tokens, or"
+        " metric:NAME",
     )
     add_smooth(parser)
     add_force(parser)
@@ -67,8 +77,9 @@ def _run(options: argparse.Namespace) -> int:
         raise UsageError(
             f"need at least two runs to compare; found one: {names}", "Name two runs, or a directory of several."
         )
+    _check_axis(runs, options.x)
     selected = chosen_metrics(options.metric, runs) if options.metric else None
-    comparison = compare(runs, selected, options.show_secrets, snapshot.alerts, options.reaches)
+    comparison = compare(runs, selected, options.show_secrets, snapshot.alerts, options.reaches, options.x)
     if options.pictures:
         _write_pictures(comparison, options)
     if options.html:
@@ -81,7 +92,7 @@ def _run(options: argparse.Namespace) -> int:
         if (seeds := comparison.seeds) is None:
             raise UsageError(
                 "no table of seeds: no two of the runs differ only in their seed",
-                "The seed must be a setting of the runs, such as `seed: 1` in config.yaml.",
+                "The seed must be a setting of the runs, such as `seed: 1` in config.yaml, or in their names (x_s0).",
             )
         with open_output(options.table, options.force) as stream:
             stream.write(table_form(seeds, comparison.labels).encode("utf-8", "backslashreplace"))
@@ -97,6 +108,20 @@ def _run(options: argparse.Namespace) -> int:
 
         sys.stdout.write("\n".join(as_text(comparison, time.time(), terminal_width(), options.all)) + "\n")
     return ExitCode.OK
+
+
+def _check_axis(runs: Sequence[Run], x: str) -> None:
+    """Raise UsageError unless all runs have the axis."""
+    from tuimon.analysis.comparison_axis import AXES
+
+    without = [clean(run.name) for run in runs if not run.has_axis("duration" if x == "time" else x)]
+    if without:
+        more = f" and {len(without) - _MOST_NAMED} more" if len(without) > _MOST_NAMED else ""
+        common = [axis for axis in AXES if all(run.has_axis(axis) for run in runs)]
+        raise UsageError(
+            f"cannot compare along {clean(x)}: {', '.join(without[:_MOST_NAMED])}{more} have no such axis",
+            f"Axes of all of these runs: {', '.join(common)}.",
+        )
 
 
 def _value(text: str) -> float:
@@ -122,9 +147,13 @@ def _table_form(name: str | None) -> Callable[[SeedMeans, Sequence[str]], str] |
 
 
 def _write_pictures(comparison: Comparison, options: argparse.Namespace) -> None:
+    from msgspec.structs import replace
+
     from tuimon.exports._shared import SafeNames
     from tuimon.exports.files.pictures import picture_across
     from tuimon.exports.pictures import draw_charts
+    from tuimon.model.views import Symbols
+    from tuimon.panels import overlay_lines
 
     shared = [
         metric
@@ -138,13 +167,38 @@ def _write_pictures(comparison: Comparison, options: argparse.Namespace) -> None
             f"writing {_MAX_PICTURES} of {len(shared)} pictures; choose metrics with --metric, all with --metric '*'"
         )
         shared = shared[:_MAX_PICTURES]
+    runs = comparison.runs
+    failed = {run.id for run, failure in zip(runs, comparison.failures, strict=True) if failure}
+    lines = overlay_lines(runs, runs, True, Symbols.BRAILLE, failed=failed)
+    lines = lines if any(len(line.runs) > 1 for line in lines) else ()
     for metric in shared:
-        curves = [entry.summary.curve if entry else None for entry in metric.entries]
+        best, left = _best(metric, [line.runs for line in lines] or [(run,) for run in runs], runs)
+        curves = [
+            entry.summary.curve if entry and run.id in best else None
+            for run, entry in zip(runs, metric.entries, strict=True)
+        ]
         path = os.path.join(directory(options.pictures), f"comparison_{names.name(_file_name(metric))}.png")
         with open_output(path, options.force) as stream:
-            picture = picture_across(metric.name, comparison.runs, curves)
+            picture = picture_across(metric.name, runs, curves, lines, failed)
+            if left:
+                some = "best" if metric.better else "first"
+                picture = replace(picture, title=f"the {some} {len(picture.series)}, {left} more are not drawn")
             draw_charts([picture], stream, "png", options.smooth)
     print_status(f"wrote {count_of(len(shared), 'picture')} to {clean(options.pictures)}")
+
+
+def _best(metric: MetricComparison, groups: Sequence[Sequence[Run]], runs: Sequence[Run]) -> tuple[frozenset[int], int]:
+    """Return the ids of the runs of the best groups, as many as a picture has lines, and the number of other groups."""
+    from tuimon.exports.files.pictures import MOST_LINES
+
+    ranks = {
+        run.id: entry.rank or len(runs) + 1
+        for run, entry in zip(runs, metric.entries, strict=True)
+        if entry is not None
+    }
+    known = [ids for group in groups if (ids := [run.id for run in group if run.id in ranks])]
+    known.sort(key=lambda ids: min(ranks[id] for id in ids))
+    return frozenset(id for ids in known[:MOST_LINES] for id in ids), max(len(known) - MOST_LINES, 0)
 
 
 def _file_name(metric: MetricComparison) -> str:
@@ -162,6 +216,7 @@ _EXAMPLES = """\
   tuimon compare outputs/a outputs/b             which run is better by more than noise, which settings differ
   tuimon compare 'outputs/*/training_log.json' --html comparison_report.html
   tuimon compare sweep/ --reaches 0.6            the step at which each run reaches the reward 0.6
+  tuimon compare sweep/ --x time                 the same at equal durations instead of equal steps
   tuimon compare sweep/ --metric '*reward*' --pictures plots/
 """
 COMMAND = Command("compare", "compare runs: which is better, and which settings differ", _arguments, _run, _EXAMPLES)

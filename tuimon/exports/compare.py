@@ -27,10 +27,10 @@ they are more."""
 _CELL, _FACT = 24, 48
 """Maximum characters of a cell, and of one with a fact about a run, such as its command line."""
 _LEGEND = (
-    "level: mean of the last n points, a tenth of those up to the last {step} that two runs have reached (of fewer than"
-    " 50 points: 5, at most a quarter), SE: its standard error; a run that ends earlier is judged at its own end; ranks"
-    " are by level, = marks runs that share a rank because noise can explain their difference to the best of them, - an"
-    " unknown noise"
+    "level: mean of the last n points, a tenth of those up to the last {place} that two runs have reached (of fewer"
+    " than 50 points: 5, at most a quarter), SE: its standard error; a run that ends earlier is judged at its own end;"
+    " ranks are by level, = marks runs that share a rank because noise can explain their difference to the best of"
+    " them, - an unknown noise"
 )
 
 
@@ -45,7 +45,9 @@ def as_text(comparison: Comparison, now: float, width: int | None = None, full: 
         yield from wrapped(limits, width)
     if at_equal_counter := comparison.at_equal_counter:
         yield from wrapped(at_equal_counter, width)
-    if verdict or speed or limits or at_equal_counter:
+    if axis := comparison.axis.sentence:
+        yield from wrapped(axis, width)
+    if verdict or speed or limits or at_equal_counter or axis:
         yield ""
     if effects := comparison.effects:
         yield from wrapped(effects.title, width)
@@ -86,7 +88,8 @@ def as_text(comparison: Comparison, now: float, width: int | None = None, full: 
         yield from _metric(metric, names, steps, width, left_out.append)
     if in_full:
         yield ""
-        yield from wrapped(_LEGEND.format(step=steps), width)
+        place = steps if comparison.axis.name == "step" else comparison.axis.noun
+        yield from wrapped(_LEGEND.format(place=place), width)
     if rest := [metric for metric in comparison.metrics if metric not in in_full]:
         yield ""
         cells = [last_values(metric) for metric in rest]

@@ -1,6 +1,7 @@
 """A comparison of runs as one JSON object with "schema": 1.
 
-"verdict", "speed" and "at_equal_counter" are one sentence each, or "". "seeds" has the mean, SD (standard deviation)
+"verdict", "speed" and "at_equal_counter" are one sentence each, or "". "axis" is that of --x; "x" and "level_x" are
+positions on it. "seeds" has the mean, SD (standard deviation)
 and SE (standard error) of runs that differ only in their seed, see exports.seed_table, or null. "effects" has the
 settings of a sweep, see analysis.setting_effects. "runs" has the runs in order; "failure" is what casts doubt on the
 results of a run, such as a critical alert, or null.
@@ -51,6 +52,7 @@ def as_json(comparison: Comparison, now: float) -> str:
             "verdict": comparison.verdict,
             "speed": comparison.speed,
             "at_equal_counter": comparison.at_equal_counter,
+            "axis": comparison.axis.name,
             "reaches": _reaches(comparison),
             "seeds": as_fields(seeds, comparison.labels) if (seeds := comparison.seeds) is not None else None,
             "effects": [_effect(effect, effects) for effect in effects.effects] if effects is not None else [],
@@ -77,7 +79,8 @@ def _effect(effect: SettingEffect, effects: SettingEffects) -> dict[str, Any]:
     return {
         "setting": effect.name,
         "metric": effects.metric,
-        "step": effects.step,
+        "step": effects.step if isinstance(effects.step, int) else None,
+        "x": effects.step,
         "values": [
             {"value": own.value, "level": known(own.level), "error": known(own.error), "runs": own.runs}
             for own in effect.values
@@ -121,6 +124,7 @@ def _entry(entry: Entry, metric: MetricComparison) -> dict[str, Any]:
         "error": known(entry.level.error),
         "noise": known(entry.level.noise),
         "level_step": entry.level_step,
+        "level_x": entry.level_x,
         "level_points": entry.level.count,
         "trend": summary.trend.direction,
         "rank": entry.rank or None,

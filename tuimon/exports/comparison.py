@@ -12,6 +12,7 @@ from msgspec import Struct
 from tuimon.analysis.aligned_steps import common_step_name, counts_alike
 from tuimon.analysis.compared_metric import ComparedMetric, compared_metric
 from tuimon.analysis.comparing import common_step, compared_settings, first_name, flat, project_of
+from tuimon.analysis.comparison_axis import STEPS, ComparisonAxis, comparison_axis
 from tuimon.analysis.equal_counter import at_equal_counter
 from tuimon.analysis.level import Level
 from tuimon.analysis.reaching import step_reaching
@@ -19,7 +20,7 @@ from tuimon.analysis.run_states import failures_of
 from tuimon.analysis.seed_means import SeedMeans, seed_means
 from tuimon.analysis.setting_effects import SettingEffects, effects_on
 from tuimon.analysis.speed import speed_difference
-from tuimon.analysis.verdict import deciding_metric, limits, verdict
+from tuimon.analysis.verdict import deciding_metric, limits, main_metric, verdict
 from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_value
 from tuimon.exports._across_runs import metrics_across, run_labels
@@ -39,6 +40,8 @@ class Entry(Struct, frozen=True):
     level: Level
     level_step: int | None
     """Step up to which the level is taken; None if the runs have no steps in common."""
+    level_x: float | None
+    """Position on the axis of the comparison up to which the level is taken; None if the runs have none in common."""
     at_step: float
     """Value at the common step; NaN if the run has none."""
     at_time: float
@@ -124,16 +127,19 @@ class Comparison(Struct, frozen=True):
     """The most important first."""
     failures: tuple[str, ...]
     """What casts doubt on the results of each run, see `failures_of`; "" for a healthy run."""
+    seeds: SeedMeans | None = None
+    """Results of runs that differ only in their seed, on the `main_metric`; None without such runs."""
     reaches: float | None = None
     """Value of the `main_metric` of which the first step is asked for."""
+    axis: ComparisonAxis = STEPS
+    """Axis along which the runs are compared."""
 
     @property
     def verdict(self) -> str:
         """One sentence: which run is ahead, and what else differs most; "" if nothing decides it."""
         compared = [metric.compared for metric in self.metrics]
-        projects = [project_of(run.path) for run in self.runs]
         steps = common_step_name(self.runs)
-        return verdict(self.labels, compared, self.differences, steps, projects, self.failures)
+        return verdict(self.labels, compared, self.differences, steps, self.seeds, self.failures)
 
     @property
     def speed(self) -> str:
@@ -153,8 +159,7 @@ class Comparison(Struct, frozen=True):
     @property
     def main_metric(self) -> ComparedMetric | None:
         """The metric of the verdict, or else the first one; None without a metric that two runs have."""
-        metrics = (metric.compared for metric in self.metrics if metric.shared > 1 and metric.compared.in_steps)
-        return self.deciding or next(metrics, None)
+        return main_metric([metric.compared for metric in self.metrics])
 
     @property
     def reached(self) -> tuple[int | None, ...]:
@@ -164,13 +169,6 @@ class Comparison(Struct, frozen=True):
             return ()
         falls = metric.meaning.direction == "down"
         return tuple(None if curve is None else step_reaching(curve, value, falls) for curve in metric.curves)
-
-    @property
-    def seeds(self) -> SeedMeans | None:
-        """Results of runs that differ only in their seed, on the `main_metric`; None without such runs."""
-        metric = self.main_metric
-        projects = [project_of(run.path) for run in self.runs]
-        return seed_means(metric, self.differences, projects, self.failures) if metric is not None else None
 
     @property
     def effects(self) -> SettingEffects | None:
@@ -190,20 +188,26 @@ def compare(
     show_secrets: bool = False,
     alerts: Iterable[Alert] = (),
     reaches: float | None = None,
+    x: str = "step",
 ) -> Comparison:
     """Compare runs.
 
     selected: names of the metrics to compare; None: all metrics. alerts: those of the runs. reaches: see `Comparison`.
+    x: axis along which they are compared, see `comparison_axis`.
     """
+    axis = comparison_axis(runs, x)
 
     def wanted(names: Sequence[str | None]) -> bool:
         return selected is None or any(name in selected for name in names)
 
     differences, same = compared_settings([without_secrets(run.config, show_secrets) for run in runs])
     about, _ = compared_settings([without_secrets(comparable_facts(run), show_secrets) for run in runs])
-    metrics = tuple(_metric(runs, names) for names in metrics_across(runs) if wanted(names))
+    metrics = tuple(_metric(runs, names, axis) for names in metrics_across(runs) if wanted(names))
     failures = failures_of([run.id for run in runs], alerts)
-    return Comparison(tuple(runs), run_labels(runs), differences, same, about, metrics, failures, reaches)
+    main = main_metric([metric.compared for metric in metrics])
+    projects = [project_of(run.path) for run in runs]
+    seeds = seed_means(main, differences, projects, failures, [run.name for run in runs]) if main is not None else None
+    return Comparison(tuple(runs), run_labels(runs), differences, same, about, metrics, failures, seeds, reaches, axis)
 
 
 def checkpoint_rows(comparison: Comparison, limit: int) -> list[tuple[str, list[str]]]:
@@ -216,7 +220,7 @@ def checkpoint_rows(comparison: Comparison, limit: int) -> list[tuple[str, list[
 # ---------------------------------------------------------------------- metrics
 
 
-def _metric(runs: Sequence[Run], names: Sequence[str | None]) -> MetricComparison:
+def _metric(runs: Sequence[Run], names: Sequence[str | None], axis: ComparisonAxis) -> MetricComparison:
     summaries = [summarise(run, name) if name else None for run, name in zip(runs, names, strict=True)]
     present = [summary for summary in summaries if summary is not None]
     meaning = next((summary.meaning for summary in present if summary.best), present[0].meaning)
@@ -226,12 +230,13 @@ def _metric(runs: Sequence[Run], names: Sequence[str | None]) -> MetricCompariso
     seconds = _common_seconds([(s.curve, clock) for s, clock in zip(summaries, clocks, strict=True) if s is not None])
     in_steps = all(counts_alike(run, name) for run, name in zip(runs, names, strict=True) if name)
     all_curves = [summary.curve if summary else None for summary in summaries]
-    compared = compared_metric(first_name(names), meaning, all_curves, in_steps=in_steps)
+    compared = compared_metric(first_name(names), meaning, all_curves, in_steps=in_steps, axis=axis)
     ranks = _ranks(compared.levels, BETTER.get(meaning.direction) if in_steps else None)
     entries = [
         Entry(
             summary,
             run_level,
+            compared.step_of_end(index),
             end,
             summary.curve.value_at(step) if step is not None else math.nan,
             _value_after(summary.curve, seconds, clock) if math.isfinite(seconds) else math.nan,
@@ -239,8 +244,8 @@ def _metric(runs: Sequence[Run], names: Sequence[str | None]) -> MetricCompariso
         )
         if summary is not None and run_level is not None
         else None
-        for summary, run_level, end, rank, clock in zip(
-            summaries, compared.levels, compared.ends, ranks, clocks, strict=True
+        for index, (summary, run_level, end, rank, clock) in enumerate(
+            zip(summaries, compared.levels, compared.ends, ranks, clocks, strict=True)
         )
     ]
     return MetricComparison(compared.name, meaning, step, seconds, tuple(entries), compared)

@@ -1,7 +1,8 @@
 """Curves as pictures: training and validation, or several runs. Needs matplotlib (the extra `plots`).
 
 A curve with more points than columns is drawn from the minimum and maximum of each column, so no spike is lost.
-Non-finite values are marked at the bottom.
+Non-finite values are marked at the bottom, and the last value of a run that is not healthy (crashed, diverged) has a
+cross.
 """
 
 from __future__ import annotations
@@ -60,6 +61,8 @@ class Series(Struct, frozen=True):
     lowest to the highest value."""
     notes: tuple[tuple[int, str], ...] = ()
     """(step, text) of the user's notes at steps."""
+    failed: tuple[Curve, ...] = ()
+    """Those of the curves whose run is not healthy (`failures_of`)."""
 
 
 def figure_class() -> Any:
@@ -111,6 +114,7 @@ def draw_chart(axes: Any, chart: Picture, weight: float) -> None:
     for index, item in enumerate(chart.series):
         style = _style(index if item.position is None else item.position, item)
         handles += _seeds(axes, item, style, weight) if item.others else _curve(axes, item, style, weight, several)
+        _draw_crosses(axes, item, style["color"])
         _draw_notes(axes, item, style["color"] if several else _NEUTRAL)
     if _logarithmic(chart.series):
         axes.set_yscale("log")
@@ -184,6 +188,14 @@ def _envelope(curve: Curve, low: float, high: float, weight: float) -> Envelope:
     if not weight:
         return curve.envelope(low, high, _COLUMNS)
     return envelope_of_points(curve.x_of_rows(np.arange(len(curve))), smooth(curve.values, weight), low, high, _COLUMNS)
+
+
+def _draw_crosses(axes: Any, series: Series, color: str) -> None:
+    """Draw a cross at the last finite value of each run that is not healthy."""
+    for curve in series.failed:
+        if curve.last is not None:
+            x = curve.x_of_rows(np.flatnonzero(np.isfinite(curve.values))[-1:])
+            axes.scatter(x, [curve.last.value], marker="X", s=90, color=color, edgecolor="white", zorder=5)
 
 
 def _draw_notes(axes: Any, series: Series, color: str) -> None:

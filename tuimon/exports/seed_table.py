@@ -48,7 +48,9 @@ def as_fields(means: SeedMeans, labels: Sequence[str]) -> dict[str, Any]:
     """Return the table as an object of JSON."""
     return {
         "metric": means.metric.name,
-        "step": means.limit,
+        "by": "name" if means.by_name else "setting",
+        "step": means.limit if isinstance(means.limit, int) else None,
+        "x": means.limit,
         "rows": [
             {
                 "name": row.name,

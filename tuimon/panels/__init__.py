@@ -27,6 +27,7 @@ from tuimon.panels._charts.marks import with_alert_marks, with_note_marks
 from tuimon.panels._charts.options import DEFAULTS, SMOOTHINGS, Y_RANGES, Y_SCALES, ChartOptions, transient
 from tuimon.panels._charts.overlay import SEEDS_NOTE, mean_and_band, overlay_of
 from tuimon.panels._charts.overlay_lines import OverlayLine, distinct_markers, overlay_lines, seed_group_key
+from tuimon.panels._charts.run_name import with_run_name
 from tuimon.panels._charts.together import MOST_TOGETHER, TogetherPanel
 from tuimon.panels._installed import InstalledPanel
 from tuimon.panels._link import link_row
@@ -114,6 +115,7 @@ __all__ = [
     "window_limits",
     "with_alert_marks",
     "with_note_marks",
+    "with_run_name",
 ]
 
 HEADER = "header"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import lru_cache
 from math import nan
@@ -82,19 +83,25 @@ class TimerReading(Struct, frozen=True):
     """Part -> seconds at that step."""
 
 
-def read_timers(run: Run) -> tuple[int, tuple[TimerReading, ...]] | None:
-    """Return (step, readings) for the newest step that all frequent timers have reached; None if there are no timers.
+def read_timers(run: Run, cursor: int | None = None) -> tuple[int, tuple[TimerReading, ...]] | None:
+    """Return (step, readings) for the newest step that all frequent timers have reached; None if there are no points.
 
-    Sparse timers (a checkpoint every tenth step) keep their last value.
+    Sparse timers (a checkpoint every tenth step) keep their last value. cursor: step after which points are ignored;
+    None for no such step.
     """
-    curves = [(timer, curve) for timer in timers_of(run.metrics) if (curve := curve_or_none(run, timer.metric))]
+    every = [(timer, curve) for timer in timers_of(run.metrics) if (curve := curve_or_none(run, timer.metric))]
+    ends = {timer.metric: len(curve) if cursor is None else curve.row_after(cursor) for timer, curve in every}
+    curves = [(timer, curve) for timer, curve in every if ends[timer.metric]]
     if not curves:
         return None
     gaps = {timer.metric: _gap(curve) for timer, curve in curves}
     known = [gap for gap in gaps.values() if gap]
     usual = float(np.median(known)) if known else 0.0
-    newest = max(int(curve.steps[-1]) for _, curve in curves)
-    frequent = [int(c.steps[-1]) for t, c in curves if (gaps[t.metric] or usual) <= usual * _SPARSE]
+    lasts = {timer.metric: int(curve.steps[ends[timer.metric] - 1]) for timer, curve in curves}
+    newest = max(lasts.values())
+    # the next point of a timer that has one so far may be due; one in the past ran once
+    unknown = usual if cursor is None else math.inf
+    frequent = [last for metric, last in lasts.items() if (gaps[metric] or unknown) <= usual * _SPARSE]
     step = min((last for last in frequent if last >= newest - 2 * usual), default=newest)
     readings = (_read(run, t, c, step, gaps[t.metric], usual) for t, c in curves)
     return step, tuple(readings)

@@ -1,4 +1,4 @@
-"""Duration of the phases of the newest step: a stacked bar, a table with a waterfall if it fits, the bottleneck."""
+"""Duration of the phases of the newest step, or of that at the cursor: a stacked bar, a table, the bottleneck."""
 
 from __future__ import annotations
 
@@ -49,10 +49,12 @@ class PhaseLatency(Struct, frozen=True):
         return _of_rows(min(self.rows, _FIXED_ROWS + _MORE_ROWS + len(timers_of(run.metrics))))
 
     def view(self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS) -> BarView:
-        """Return the newest complete step. Nested timers are in the table only, not in the bar."""
-        newest = read_timers(run)
+        """Return the newest complete step, at the cursor if there is one. Nested timers are in the table only."""
+        cursor = options.cursor
+        newest = read_timers(run, cursor)
         if newest is None:
-            return BarView(TITLE, (), (), 0.0, note="no points yet")
+            note = "no points yet" if cursor is None else f"no phase up to {axis_word(run, 'step')} {cursor}"
+            return BarView(TITLE, (), (), 0.0, note=note)
         step, readings = newest
         top = [reading for reading in readings if not reading.timer.parent]
         timed = sum(spent(reading) for reading in top)
@@ -63,10 +65,20 @@ class PhaseLatency(Struct, frozen=True):
         if whole - timed > whole * _UNATTRIBUTED:
             rest = _plain_detail(whole - timed, whole, hundred)
             bars.append(Bar("unattributed", whole - timed, Role.MUTED, rest, (timed, whole)))
-        headline: Row = ((format_duration(whole), Role.VALUE), (f" at {axis_word(run, 'step')} {step}", Role.MUTED))
-        timer = differing_timer(run) if step_time > 0 else nan
+        place = f" at {axis_word(run, 'step')} {step}", Role.MUTED if cursor is None else Role.ACCENT
+        headline: Row = ((format_duration(whole), Role.VALUE), place)
+        timer = differing_timer(run) if step_time > 0 and cursor is None else nan  # compares the newest steps
         sentence = bottleneck(run, readings, step, whole, step_time > 0, isfinite(timer), size.width)
-        columns = ("phase", "now", "share", "drift", *(("last 100",) if hundred else ()), "p50", "p95", "")
+        columns = (
+            "phase",
+            "now" if cursor is None else "then",
+            "share",
+            "drift",
+            *(("last 100",) if hundred else ()),
+            "p50",
+            "p95",
+            "",
+        )
         note = "; ".join(filter(None, (_note(whole, timed, step_time > 0), _other_pace(run, timer))))
         return BarView(TITLE, headline, tuple(bars), max(whole, timed), columns, sentence, note)
 

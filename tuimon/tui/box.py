@@ -17,7 +17,7 @@ from tuimon.draw.ascii import ascii_rows
 from tuimon.draw.diff import changed_spans
 from tuimon.model.alerts import Alert
 from tuimon.model.views import ChartView, Role, Row, Rows, Size, Span, Symbols
-from tuimon.panels import DEFAULTS, ChartOptions, Panel, with_alert_marks, with_note_marks
+from tuimon.panels import DEFAULTS, ChartOptions, Panel, with_alert_marks, with_note_marks, with_run_name
 from tuimon.run_notes import NO_NOTE, RunNote
 from tuimon.store import Run
 from tuimon.tui import themes
@@ -174,6 +174,7 @@ class PanelBox(CellGrid):
         inputs = (self.panel, size, symbols, options, alerts, note, machine, now // _CLOCK if self._clock else 0)
         if inputs != self._drawn_from or self._run() is not run:
             view = self.panel.view(run, size, now, symbols, options)
+            view = with_run_name(view, self.panel, run, size.width, options)
             if isinstance(view, ChartView):
                 view = with_note_marks(with_alert_marks(view, run, alerts, options), run, note, options)
             self._drawn = render(view, size, symbols, self._frames)

@@ -5,10 +5,11 @@ An output with the suffix of a picture is one file with a chart per metric, whic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
+from tuimon.analysis.run_states import failed_runs, state_sign
 from tuimon.errors import UsageError
 from tuimon.exports.files import Export, File, Job
 
@@ -21,6 +22,8 @@ MAX_PICTURES = 60
 """Maximum number of pictures per run if the user has not chosen metrics."""
 MAX_CHARTS = 12
 """Maximum number of charts in one file."""
+MOST_LINES = 24
+"""Maximum number of lines in a chart of `compare --pictures`, as in its HTML."""
 
 
 def _files(job: Job, form: str) -> Iterator[File]:
@@ -28,7 +31,8 @@ def _files(job: Job, form: str) -> Iterator[File]:
     from tuimon.exports.pictures import draw_charts, figure_class
 
     figure_class()  # raise an error before anything is read
-    runs, folders = job.snapshot().runs, SafeNames()
+    snapshot, folders = job.checked(), SafeNames()
+    runs, failed = snapshot.runs, failed_runs(snapshot.alerts)
     for run in runs:
         folder = f"{folders.name(run.name)}/" if len(runs) > 1 else ""
         names = SafeNames()
@@ -41,7 +45,7 @@ def _files(job: Job, form: str) -> Iterator[File]:
         for name, series in pictures:
 
             def write(stream: BinaryIO, name: str = name, series: list[Series] = series, run: Run = run) -> None:
-                draw_charts([_picture(run, name, series)], stream, form, job.smooth)
+                draw_charts([_picture(run, name, series, run.id in failed)], stream, form, job.smooth)
 
             yield f"{folder}{names.name(name)}_curve.{form}", write
 
@@ -52,14 +56,18 @@ def _one_file(job: Job, form: str) -> Iterator[File]:
     from tuimon.panels import overlay_lines
 
     figure_class()  # raise an error before anything is read
-    runs = job.runs()
-    lines = overlay_lines(runs, runs, True, Symbols.BRAILLE) if job.seeds else ()
+    failed, runs = failed_runs(job.checked().alerts), job.runs()
+    lines = overlay_lines(runs, runs, True, Symbols.BRAILLE, failed=failed) if job.seeds else ()
     if job.seeds and not any(len(line.runs) > 1 for line in lines):
         job.print_status("no two runs differ only in their seed (a setting called seed, or seed3 in the name)")
     if len(runs) > 1:
-        charts = list(pictures_across(runs, job.wanted, lines))
+        charts = list(pictures_across(runs, job.wanted, lines, failed))
     else:
-        charts = [_picture(run, name, series) for run in runs for name, series in pictures_of(run, job.wanted)]
+        charts = [
+            _picture(run, name, series, run.id in failed)
+            for run in runs
+            for name, series in pictures_of(run, job.wanted)
+        ]
     if not charts:
         raise UsageError("nothing to draw: no chosen metric has a finite value")
     if len(charts) > MAX_CHARTS:
@@ -70,14 +78,15 @@ def _one_file(job: Job, form: str) -> Iterator[File]:
     yield "", lambda stream: draw_charts(charts[:MAX_CHARTS], stream, form, job.smooth)
 
 
-def _picture(run: Run, name: str, series: Sequence[Series]) -> Picture:
+def _picture(run: Run, name: str, series: Sequence[Series], is_failed: bool) -> Picture:
     from msgspec.structs import replace
 
     from tuimon.analysis.aligned_steps import step_name
     from tuimon.exports.pictures import Picture
 
     first, *others = series
-    noted = [replace(first, notes=_step_notes([run])), *others]
+    crossed = (first.curve,) if is_failed else ()
+    noted = [replace(first, notes=_step_notes([run]), failed=crossed), *others]
     return Picture(noted, run.name, label_with_unit([run] * len(series), name, series), step_name(run))
 
 
@@ -113,11 +122,14 @@ def _step_notes(runs: Sequence[Run]) -> tuple[tuple[int, str], ...]:
 
 
 def pictures_across(
-    runs: Sequence[Run], wanted: Callable[[str], bool], lines: Sequence[OverlayLine] = ()
+    runs: Sequence[Run],
+    wanted: Callable[[str], bool],
+    lines: Sequence[OverlayLine] = (),
+    failed: Container[int] = (),
 ) -> Iterator[Picture]:
     """Yield a chart of each metric with the curves of all runs, in the order of importance.
 
-    lines: the runs of each line (`overlay_lines`); (): a line for each run.
+    lines: the runs of each line (`overlay_lines`); (): a line for each run. failed: ids of runs that are not healthy.
     """
     from tuimon.exports._across_runs import logged_names, metrics_across
     from tuimon.vocabulary import classify
@@ -130,25 +142,31 @@ def pictures_across(
         ]
         curves = [curve if curve is not None and curve.finite_count else None for curve in chosen]
         if any(curve is not None for curve in curves):
-            yield picture_across(title, runs, curves, lines)
+            yield picture_across(title, runs, curves, lines, failed)
 
 
 def picture_across(
-    name: str, runs: Sequence[Run], curves: Sequence[Curve | None], lines: Sequence[OverlayLine] = ()
+    name: str,
+    runs: Sequence[Run],
+    curves: Sequence[Curve | None],
+    lines: Sequence[OverlayLine] = (),
+    failed: Container[int] = (),
 ) -> Picture:
     """Return a chart of the metric `name` with the curve of each run; None where a run has none.
 
-    lines: the runs of each line (`overlay_lines`); (): a line for each run.
+    lines: the runs of each line (`overlay_lines`); (): a line for each run. failed: ids of runs that are not healthy.
     """
     from tuimon.analysis.aligned_steps import common_step_name
     from tuimon.exports._across_runs import run_labels
     from tuimon.exports.pictures import Picture, Series
 
+    cross = f" {state_sign('', ascii_only=False, critical=1)}"
     logged = {run.id: curve for run, curve in zip(runs, curves, strict=True) if curve is not None}
     if lines:
         named = [(line.label, line.runs) for line in lines]
     else:
-        named = [(label, (run,)) for label, run in zip(run_labels(runs), runs, strict=True)]
+        labels = zip(run_labels(runs), runs, strict=True)
+        named = [(label + cross * (run.id in failed), (run,)) for label, run in labels]
     series: list[Series] = []
     leading: list[Run] = []
     for position, (label, members) in enumerate(named):
@@ -156,7 +174,8 @@ def picture_across(
         if present:
             leading.append(present[0])
             first, *others = (logged[run.id] for run in present)
-            series.append(Series(label, first, False, position, tuple(others), _step_notes(present)))
+            crossed = tuple(logged[run.id] for run in present if run.id in failed)
+            series.append(Series(label, first, False, position, tuple(others), _step_notes(present), crossed))
     title = series[0].label if len(series) == 1 else ""
     return Picture(series, title, label_with_unit(leading, name, series), common_step_name(runs))
 

@@ -68,6 +68,7 @@ def verdict_of(comparison: Comparison) -> dict[str, Any]:
     return {
         "verdict": comparison.verdict,
         "speed": comparison.speed,
+        "axis": comparison.axis.sentence,
         "limits": comparison.limits,
         "at_equal_counter": comparison.at_equal_counter,
         "effects": comparison.effects,

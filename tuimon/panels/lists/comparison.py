@@ -13,22 +13,23 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tuimon.analysis.aligned_steps import common_step_name, counts_alike
-from tuimon.analysis.compared_metric import ComparedMetric, compared_metric
+from msgspec import Struct
+
+from tuimon.analysis.aligned_steps import common_step_name
+from tuimon.analysis.compared_metric import ComparedMetric
 from tuimon.analysis.comparing import (
     MISSING,
-    aligned,
     compared_settings,
     differing_words,
     distinct_names,
-    first_name,
     is_partly_missing,
-    project_of,
 )
+from tuimon.analysis.comparison_axis import comparison_axis
 from tuimon.analysis.equal_counter import at_equal_counter
+from tuimon.analysis.level import Level
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_cache import cached_per_run
-from tuimon.analysis.seed_means import SEED_HEADS, mean_rows, seed_cells, seed_means, seed_title
+from tuimon.analysis.seed_means import SEED_HEADS, SeedMeans, mean_rows, seed_cells, seed_title
 from tuimon.analysis.setting_effects import effects_on
 from tuimon.analysis.speed import speed_difference
 from tuimon.analysis.verdict import deciding_metric, limits, verdict
@@ -37,9 +38,10 @@ from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import row_width
 from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._charts.overlay_lines import distinct_markers
-from tuimon.panels._metrics import SECONDARY_PANELS, MetricReading, reading_of
-from tuimon.panels._run_facts import comparable_facts, headlines_first, settings_of
+from tuimon.panels._metrics import SECONDARY_PANELS
+from tuimon.panels._run_facts import comparable_facts
 from tuimon.panels._text import plural, signed
+from tuimon.panels.lists.compared_runs import RunComparison, best_first, compared_metrics, compared_readings
 from tuimon.panels.lists.run_metrics import metric_of, split_statistic
 from tuimon.redact import redacted
 from tuimon.store import Run
@@ -47,6 +49,12 @@ from tuimon.text import cell_width, clean, fit, fit_distinct
 
 _NAME, _LEAST_NAME = 40, 16
 _VALUE = 28
+"""Maximum cells of the name of a run and of a setting."""
+_DETAILS = ((_VALUE, True, True), (_VALUE, False, True), (16, False, True), (16, False, False), (10, False, False))
+"""(maximum cells of a name and of a setting, whether numbers of points are shown, whether standard errors are), in the
+order in which they are given up for the columns of more runs."""
+_OF_VERDICT = 3
+"""Number of runs that the verdict is about: the best two, and the first run."""
 _NO_METRICS: Row = (("  no metrics in common: no two of these runs log the same name", Role.MUTED),)
 _GAP: Span = ("  ", Role.MUTED)
 
@@ -54,65 +62,92 @@ _TableRow = tuple[Span, list[Row]]
 """A name, and a cell for each run."""
 
 
+class _Layout(Struct, frozen=True, eq=False):
+    """The cells of the table with some of the `_DETAILS`."""
+
+    heads: list[Row]
+    progress: list[_TableRow]
+    settings: list[_TableRow]
+    missing: list[_TableRow]
+    facts: list[_TableRow]
+    metrics: list[_TableRow]
+    widths: list[int]
+    """Cells of the names of the rows, and of the column of each run."""
+    shown: list[int]
+    """Positions of the runs that have a column: at least two."""
+    fits: bool
+    """Whether these columns fit."""
+    counted: bool
+    with_errors: bool
+
+
 def comparison_table(
-    runs: Sequence[Run],
+    comparison: RunComparison,
     now: float,
     symbols: Symbols,
     width: int = 0,
     skipped: int = 0,
     keys: str = "",
-    failures: Sequence[str] = (),
 ) -> list[Row]:
-    """Return the table; the first run is the one that the others are compared with.
+    """Return the table.
 
-    width: preferred width in cells, which may cost the numbers of points, long names, and the runs that do not fit
-    beside the first one and one other; 0 for any width. skipped: number of runs after the first one that are left out.
-    keys: shown where runs are left out, for choosing others. failures: what casts doubt on each run (`failures_of`).
+    width: preferred width in cells, which may cost words and numbers (`_DETAILS`), and then the runs that do not fit
+    beside the first one and one other, the best ones of the main metric last; 0 for any width. skipped: number of runs
+    after the first one, in this order, that are left out. keys: shown where runs are left out, for choosing others.
     """
-    names = distinct_names([clean(run.name) for run in runs])
+    runs, names, failures = comparison.runs, comparison.names, comparison.failures
+    differences, compared = comparison.differences, comparison.metrics
     markers = distinct_markers([run.id for run in runs], symbols)
-    heads: list[Row] = [
-        ((f"{marker} {fit(name, min(len(name), _VALUE), 'ends')}", role),)
-        for name, (marker, role) in zip(names, [markers[run.id] for run in runs], strict=True)
-    ]
-    differences, same = compared_settings([settings_of(run) for run in runs])
     partial = [(key, values) for key, values in differences if is_partly_missing(values)]
     full = [(key, values) for key, values in differences if not is_partly_missing(values)]
-    settings, missing = _settings(full), _settings(partial)
     about, _ = compared_settings([_facts_about(run) for run in runs])
-    facts = _settings((name, differing_words(values, _VALUE)) for name, values in about)
-    progress = _progress(runs, now, failures)
-    compared = _compared(runs)
-    metrics, counted = _metrics(compared, symbols, True), True
-    widths = _widths(heads, [*progress, *settings, *missing, *facts, *metrics])
-    if 0 < width < _total(widths):
-        metrics, counted = _metrics(compared, symbols, False), False
-        widths = _widths(heads, [*progress, *settings, *missing, *facts, *metrics])
-    shown = _fitting(widths, width, skipped)
+    signs, order = [markers[run.id] for run in runs], best_first(comparison)
+
+    def laid_out(cells: int, counted: bool, with_errors: bool) -> _Layout:
+        settings, missing = _settings(full, cells), _settings(partial, cells)
+        facts = _settings(((name, differing_words(values, cells)) for name, values in about), cells)
+        progress = _progress(runs, now, failures, cells)
+        metrics = _metrics(comparison, symbols, counted, with_errors)
+        widths = _widths([*progress, *settings, *missing, *facts, *metrics], len(runs))
+        heads: list[Row] = []
+        for index, (name, (sign, role)) in enumerate(zip(names, signs, strict=True)):
+            room = max(cells, widths[1 + index] - cell_width(sign) - 1)
+            heads.append(((f"{sign} {fit(name, min(cell_width(name), room), 'ends')}", role),))
+            widths[1 + index] = max(widths[1 + index], row_width(heads[-1]))
+        least = widths[0] if counted else min(widths[0], _LEAST_NAME)
+        shown = _fitting([least, *widths[1:]], width, order, skipped)
+        fits = not 0 < width < _total([least, *(widths[1 + i] for i in shown)])
+        return _Layout(heads, progress, settings, missing, facts, metrics, widths, shown, fits, counted, with_errors)
+
+    layouts = (laid_out(*detail) for detail in _DETAILS)
+    layout = _roomiest(layouts, max(len(runs) - skipped, min(len(runs), 2)))
+    metrics, missing, facts, widths, shown = layout.metrics, layout.missing, layout.facts, layout.widths, layout.shown
     if width > 0:
         widths[0] = min(widths[0], max(width - _total([0, *(widths[1 + i] for i in shown)]), _LEAST_NAME))
 
     def join(name: Span, cells: Sequence[Row]) -> Row:
         return _join(name, [cells[i] for i in shown], [widths[0], *(widths[1 + i] for i in shown)])
 
-    columns = f"level {_plus_minus(symbols)} standard error{', points' * counted}; difference to the first run"
+    error = f" {_plus_minus(symbols)} standard error" if layout.with_errors else ""
+    columns = f"level{error}{', points' * layout.counted}; difference to the first run"
     counted_in = common_step_name(runs)
-    projects = [project_of(run.path) for run in runs]
-    said = verdict(names, compared, differences, counted_in, projects, failures).replace("±", _plus_minus(symbols))
+    means = comparison.seeds
+    said = verdict(names, compared, differences, counted_in, means, failures).replace("±", _plus_minus(symbols))
     at_counter = at_equal_counter(names, runs, deciding_metric(compared))
-    sentences = [sentence for sentence in (said, speed_difference(names, runs), at_counter) if sentence]
+    sentences = list(filter(None, (said, speed_difference(names, runs), at_counter, comparison.axis.sentence)))
+    common = f"a common {counted_in}" if comparison.axis.name == "step" else f"the same {comparison.axis.noun}"
     tilde = "~" if symbols is Symbols.ASCII else "≈"
     return [
         *(row for sentence in sentences for row in _wrapped(sentence, width)),
         *([()] if sentences else []),
         *_effects(compared, differences, failures, symbols, width),
-        *_seeds(names, compared, differences, projects, failures, counted_in),
+        *(_seeds(means, names, counted_in) if means is not None else []),
         *_left_out(len(runs), len(shown), keys, width),
-        join(("", Role.MUTED), heads),
-        *(join(*row) for row in progress),
+        join(("", Role.MUTED), layout.heads),
+        *(join(*row) for row in layout.progress),
         (),
-        _title("Settings that differ", _same(len(full), len(same), len(partial))),
-        *(join(*row) for row in settings),
+        _title("Settings that differ", _same(len(full), comparison.same, len(partial))),
+        *(join(*row) for row in layout.settings),
         *([(), _title("Settings only in some runs", "the same where present")] if missing else []),
         *(join(*row) for row in missing),
         *([(), _title("Run", "host, program, arguments, commit and versions, if they differ")] if facts else []),
@@ -124,7 +159,7 @@ def comparison_table(
         (),
         (
             (
-                f"Level: mean of the last tenth of the points up to a common {counted_in}. {tilde}: within noise.",
+                f"Level: mean of the last tenth of the points up to {common}. {tilde}: within noise.",
                 Role.MUTED,
             ),
         ),
@@ -132,18 +167,22 @@ def comparison_table(
     ]
 
 
-def ahead(runs: Sequence[Run], symbols: Symbols, metric: str = "", failures: Sequence[str] = ()) -> str:
+def ahead(
+    runs: Sequence[Run], symbols: Symbols, metric: str = "", failures: Sequence[str] = (), x: str = "step"
+) -> str:
     """Return the sentence of `verdict` about these runs on one metric, without what else differs; "" if unknown.
 
-    metric: metric that the user has chosen, see `metric_of`; "" for the most important one.
+    metric: metric that the user has chosen, see `metric_of`; "" for the most important one. x: axis, see
+    `comparison_axis`.
     """
+    axis = comparison_axis(runs, x)
     names = distinct_names([clean(run.name) for run in runs])
     if metric:
-        compared = _compared_readings(split_statistic(metric)[0], [metric_of(run, metric) for run in runs])
+        compared = compared_readings(split_statistic(metric)[0], [metric_of(run, metric) for run in runs], axis)
         deciding = deciding_metric([] if compared is None else [compared])
     else:
-        deciding = deciding_metric(_compared(runs))
-    said = verdict(names, [] if deciding is None else [deciding], (), common_step_name(runs), (), failures)
+        deciding = deciding_metric(compared_metrics(runs, axis))
+    said = verdict(names, [] if deciding is None else [deciding], (), common_step_name(runs), None, failures)
     return said.replace("±", _plus_minus(symbols))
 
 
@@ -164,19 +203,8 @@ def _effects(
     return [*_wrapped(effects.title.replace("±", plus_minus), width, Role.MUTED), *rows, ()]
 
 
-def _seeds(
-    names: Sequence[str],
-    compared: Sequence[ComparedMetric],
-    differences: Sequence[tuple[str, tuple[Any, ...]]],
-    projects: Sequence[str],
-    failures: Sequence[str],
-    word: str,
-) -> list[Row]:
-    """Return a heading and a row for each group of runs that differ only in their seed; [] without such runs."""
-    metric = deciding_metric(compared) or next((metric for metric in compared if metric.in_steps), None)
-    means = seed_means(metric, differences, projects, failures) if metric is not None else None
-    if means is None:
-        return []
+def _seeds(means: SeedMeans, names: Sequence[str], word: str) -> list[Row]:
+    """Return a heading and a row for each group of runs that differ only in their seed."""
     rows = list(mean_rows(means, names))
     cells = [seed_cells(row) for row in rows]
     widths = [max(map(cell_width, column)) for column in zip(SEED_HEADS, *cells, strict=True)]
@@ -196,7 +224,7 @@ def _seeds(
     ]
 
 
-def _progress(runs: Sequence[Run], now: float, failures: Sequence[str]) -> list[_TableRow]:
+def _progress(runs: Sequence[Run], now: float, failures: Sequence[str], most: int) -> list[_TableRow]:
     reports = [progress_of(run, now) for run in runs]
     totals = [f" of {report.total}" if report.total else "" for report in reports]
     steps = [
@@ -207,7 +235,7 @@ def _progress(runs: Sequence[Run], now: float, failures: Sequence[str]) -> list[
         ((common_step_name(runs), Role.MUTED), [((step, Role.TEXT),) for step in steps]),
     ]
     if any(failures):
-        texts = (fit(text, min(len(text), _VALUE)) for text in failures)
+        texts = (fit(text, min(len(text), most)) for text in failures)
         rows.append((("remark", Role.MUTED), [((text, Role.WARNING),) for text in texts]))
     return rows
 
@@ -228,8 +256,9 @@ def _facts_about(run: Run) -> Mapping[str, Any]:
     return redacted(comparable_facts(run))
 
 
-def _settings(settings: Iterable[tuple[str, tuple[Any, ...]]]) -> list[_TableRow]:
-    return [((clean(key), Role.TEXT), [_setting(value) for value in values]) for key, values in settings]
+def _settings(settings: Iterable[tuple[str, tuple[Any, ...]]], most: int) -> list[_TableRow]:
+    """Return the rows of settings. most: maximum cells of a value."""
+    return [((clean(key), Role.TEXT), [_setting(value, most) for value in values]) for key, values in settings]
 
 
 def _with_short_names(metrics: Sequence[_TableRow], width: int) -> list[tuple[str, Role, list[Row]]]:
@@ -246,16 +275,28 @@ def _left_out(count: int, shown: int, keys: str, width: int) -> list[Row]:
     return _wrapped(f"{count - shown} of {count} runs not shown{more}", width, Role.WARNING)
 
 
-def _fitting(widths: Sequence[int], width: int, skipped: int) -> list[int]:
-    """Return the positions of the runs with a column: the first one, and those after the skipped ones that fit."""
-    room = width - _total([min(widths[0], _LEAST_NAME), widths[1]])
+def _roomiest(layouts: Iterable[_Layout], wanted: int) -> _Layout:
+    """Return the first layout with room for all wanted runs, else the first with room for the first run and the best
+    two, else the last."""
+    tried: list[_Layout] = []
+    for layout in layouts:
+        if layout.fits and len(layout.shown) >= wanted:
+            return layout
+        tried.append(layout)
+    return next((layout for layout in tried if layout.fits and len(layout.shown) >= _OF_VERDICT), tried[-1])
+
+
+def _fitting(widths: Sequence[int], width: int, order: Sequence[int], skipped: int) -> list[int]:
+    """Return the positions of the runs with a column, ascending: the first run, and those after the skipped ones that
+    fit, but at least one. order: see `best_first`."""
+    room = width - _total(widths[:2])
     shown = [0]
-    for position in range(min(1 + skipped, len(widths) - 2), len(widths) - 1):
+    for position in order[min(1 + skipped, len(order) - 1) :]:
         room -= row_width((_GAP,)) + widths[1 + position]
         if width > 0 and room < 0 and len(shown) > 1:
             break
         shown.append(position)
-    return shown
+    return sorted(shown)
 
 
 def _same(different: int, same: int, partial: int = 0) -> str:
@@ -264,59 +305,39 @@ def _same(different: int, same: int, partial: int = 0) -> str:
     return ("none; " if not different else "") + f"{plural(same, 'setting')} the same"
 
 
-def _setting(value: object) -> Row:
+def _setting(value: object, most: int) -> Row:
     if value is MISSING:
         return (("-", Role.MUTED),)
     text = setting_text(value)
-    return ((fit(text, min(len(text), _VALUE), "ends"), Role.VALUE),)
+    return ((fit(text, min(len(text), most), "ends"), Role.VALUE),)
 
 
-def _compared(runs: Sequence[Run]) -> list[ComparedMetric]:
-    """Return the metrics that at least two runs have, the most relevant first."""
-    metrics: list[ComparedMetric] = []
-    main = [[name for name in run.metrics if counts_alike(run, name)] for run in runs]
-    for names in aligned(main, headlines_first(runs)):
-        readings = [reading_of(run, [name]) if name else None for run, name in zip(runs, names, strict=True)]
-        if (compared := _compared_readings(first_name(names), readings)) is not None:
-            metrics.append(compared)
-    return metrics
-
-
-def _compared_readings(name: str, readings: Sequence[MetricReading | None]) -> ComparedMetric | None:
-    """Return the metric of the runs with these readings; None if fewer than two runs have it."""
-    known = [reading for reading in readings if reading is not None]
-    if len(known) < 2:
-        return None
-    curves = [None if reading is None else reading.curve for reading in readings]
-    factors = [1.0 if reading is None else reading.factor for reading in readings]
-    return compared_metric(name, known[0].meaning, curves, factors)
-
-
-def _metrics(compared: Sequence[ComparedMetric], symbols: Symbols, counted: bool) -> list[_TableRow]:
-    """Return the rows of the metrics. counted: with numbers of points."""
+def _metrics(comparison: RunComparison, symbols: Symbols, counted: bool, with_errors: bool) -> list[_TableRow]:
+    """Return the rows of the metrics. counted: with numbers of points. with_errors: with standard errors."""
     rows: list[_TableRow] = []
-    for metric in compared:
+    for metric, levels in zip(comparison.metrics, comparison.levels, strict=True):
         if metric.meaning.panel in SECONDARY_PANELS:
             continue
-        cells = [_cell(metric, index, symbols, counted) for index in range(len(metric.levels))]
+        direction = metric.meaning.direction
+        cells = [_cell(pair, direction, symbols, counted, with_errors) for pair in levels]
         rows.append(((clean(metric.name), Role.TEXT), cells))
     return rows
 
 
-def _cell(metric: ComparedMetric, index: int, symbols: Symbols, counted: bool) -> Row:
-    """Return the level of a run and the difference to the first run, both up to the last step that both reached."""
-    own, base = metric.levels[index], metric.levels[0] if index else None
-    if own is None:
+def _cell(
+    pair: tuple[Level, Level | None] | None, direction: str, symbols: Symbols, counted: bool, with_errors: bool
+) -> Row:
+    """Return the level of a run and the difference to that of the first run. pair: see `RunComparison.levels`."""
+    if pair is None:
         return (("-", Role.MUTED),)
-    if base is not None:
-        own, base, _ = metric.pair(index, 0)
+    own, base = pair
     spans: list[Span] = [(format_value(own.value), Role.VALUE)]
-    if math.isfinite(own.error):
+    if with_errors and math.isfinite(own.error):
         spans.append((f" {_plus_minus(symbols)} {format_value(own.error)}", Role.MUTED))
     if counted and own.count:
         spans.append((f", {own.count}", Role.MUTED))
     if base is not None:
-        text, role = signed(own.value - base.value, metric.meaning.direction)
+        text, role = signed(own.value - base.value, direction)
         significant = own.differs_from(base) and math.isfinite(own.value - base.value)
         explained = bool(text) and own.value != base.value and own.is_within_noise_of(base)
         noise = (" ~" if symbols is Symbols.ASCII else " ≈") * explained
@@ -328,10 +349,11 @@ def _plus_minus(symbols: Symbols) -> str:
     return "+-" if symbols is Symbols.ASCII else "±"
 
 
-def _widths(heads: Sequence[Row], rows: Sequence[_TableRow]) -> list[int]:
+def _widths(rows: Sequence[_TableRow], count: int) -> list[int]:
+    """Return the cells of the names of the rows, and of the columns of `count` runs."""
     return [
         min(max(cell_width(name) for (name, _), _ in rows), _NAME),
-        *(max(map(row_width, (head, *(cells[i] for _, cells in rows)))) for i, head in enumerate(heads)),
+        *(max(row_width(cells[i]) for _, cells in rows) for i in range(count)),
     ]
 
 

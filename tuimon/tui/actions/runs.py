@@ -69,7 +69,7 @@ def _over(app: Dashboard) -> None:
     runs = "1 marked run is" if count == 1 else f"{count} marked runs are"
     failures = failures_of([run.id for run in marked], app.snapshot.alerts)
     is_compared = app.state.runs.over and len(marked) > 1
-    best = ahead(marked, app.state.symbols, choice.metric, failures) if is_compared else ""
+    best = ahead(marked, app.state.symbols, choice.metric, failures, app.state.options.axis) if is_compared else ""
     app.say(f"{runs} {'' if app.state.runs.over else 'no longer '}overlaid{f': {best}' if best else ''}")
 
 
@@ -112,7 +112,8 @@ def _compare(app: Dashboard) -> None:
     if len(runs) >= 2:
         state, width = app.state, app.screen.size.width
         failures = failures_of([run.id for run in runs], app.snapshot.alerts)
-        app.push_screen(screens.ComparisonScreen(runs, failures, state.symbols, state.theme, width))
+        axis = state.options.axis
+        app.push_screen(screens.ComparisonScreen(runs, failures, state.symbols, state.theme, width, axis))
     elif len(app.snapshot.runs) < 2:
         app.say("Nothing to compare with: there is no other run")
     else:

@@ -9,6 +9,7 @@ from typing import ClassVar
 from textual.binding import BindingType
 
 from tuimon.model.views import Role, Row, Symbols
+from tuimon.panels.lists.compared_runs import compared_runs
 from tuimon.panels.lists.comparison import comparison_table
 from tuimon.store import Run
 from tuimon.tui.screens.rows import PADDING, RowsScreen
@@ -27,16 +28,19 @@ class ComparisonScreen(RowsScreen):
         ("left_square_bracket", "skip_runs(-1)"),
     ]
 
-    def __init__(self, runs: Sequence[Run], failures: Sequence[str], symbols: Symbols, theme: str, width: int) -> None:
-        self._runs, self._failures, self._symbols = runs, failures, symbols
+    def __init__(
+        self, runs: Sequence[Run], failures: Sequence[str], symbols: Symbols, theme: str, width: int, x: str = "step"
+    ) -> None:
+        """x: axis along which the runs are compared."""
+        self._runs, self._symbols = runs, symbols
+        self._comparison = compared_runs(runs[:MOST], failures[:MOST], x)
         self._skipped, self._now = 0, time.time()
         super().__init__(self._table(width), theme, [("] [", "runs")] if len(runs) > 2 else [])
 
     def _table(self, width: int) -> list[Row]:
-        runs, more = self._runs[:MOST], len(self._runs) - MOST
+        more = len(self._runs) - MOST
         keys = "] shows the next, [ the one before"
-        failures = self._failures[:MOST]
-        rows = comparison_table(runs, self._now, self._symbols, width - PADDING, self._skipped, keys, failures)
+        rows = comparison_table(self._comparison, self._now, self._symbols, width - PADDING, self._skipped, keys)
         text = f"{more} more runs are marked; at most {MOST} can be compared"
         return [*rows, *([(), ((text, Role.WARNING),)] if more > 0 else [])]
 
