@@ -112,7 +112,7 @@ def test_a_gap_marks_and_sparse_points() -> None:
     )
     view = chart(*lines, x=(0, 16), marks=(Mark(5.5, "nan"), Mark(12, "best"), Mark(9, "restart", "x")), title="loss")
     assert (
-        picture(view, 24, 9, Symbols.ASCII)
+        picture(view, 24, 8, Symbols.ASCII)
         == """
 loss  o train     0.4523
     1.0+.        :
@@ -121,12 +121,11 @@ loss  o train     0.4523
        |         ''--..
        |       ''|..*  o
     0.0+     x   :  ''''
-       ++---------+-----
-        0         10
+       +0 ------- 10 ---
 """
     )
     assert (
-        picture(view, 24, 9, Symbols.BLOCK)
+        picture(view, 24, 8, Symbols.BLOCK)
         == """
 loss  ● train     0.4523
     1.0┤▗        ┊
@@ -135,8 +134,7 @@ loss  ● train     0.4523
     0.5┤    ▝  ▝●▀▚▄▄▄
        │       ▝▀▚▄▄★ ▀●
     0.0┤     ✗   ┊  ▀▀▀▀
-       └┬─────────┬─────
-        0         10
+       └0 ─────── 10 ───
 """
     )
 

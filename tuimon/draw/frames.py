@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import OrderedDict
 from collections.abc import Callable
 from itertools import pairwise
@@ -32,7 +33,7 @@ class Frame(Struct, frozen=True):
     left: tuple[str, ...]
     """Text of GUTTER cells for each row of the canvas."""
     bottom: tuple[str, ...]
-    """The x axis and its labels, two rows of GUTTER + canvas width; () without an x axis."""
+    """The x axis and its labels, rows of GUTTER + canvas width; () without an x axis."""
 
 
 class FrameKey(Struct, frozen=True):
@@ -42,7 +43,8 @@ class FrameKey(Struct, frozen=True):
     rows: int
     x: Axis
     y: Axis
-    x_axis: bool
+    axis_rows: int
+    """Rows of the x axis: 2, 1 with the labels in the axis, 0 without an x axis."""
     symbols: Symbols
 
 
@@ -72,10 +74,12 @@ class FrameCache:
 def build_frame(key: FrameKey) -> Frame:
     """Build a frame: own ticks and labels, drawn by plotext."""
     y_ticks = [(row, fit(label.rjust(GUTTER - 1), GUTTER - 1)) for row, label in y_places(key)]
-    x_ticks = x_places(key) if key.x_axis else []
-    lines = _plotext.frame(key.cells, key.rows, y_ticks, x_ticks, key.x_axis)
-    if key.x_axis:
+    x_ticks = x_places(key) if key.axis_rows else []
+    lines = _plotext.frame(key.cells, key.rows, y_ticks, x_ticks, key.axis_rows > 0)
+    if key.axis_rows:
         lines[-1] = _with_label(lines[-1], clean(key.x.label, 40))
+    if key.axis_rows == 1:
+        lines[-2:] = [_in_one_row(*lines[-2:])]
     if key.symbols is Symbols.ASCII:
         lines = [line.translate(_TO_ASCII) for line in lines]
     return Frame(tuple(line[:GUTTER] for line in lines[: key.rows]), tuple(lines[key.rows :]))
@@ -153,3 +157,12 @@ def _with_label(line: str, label: str) -> str:
         return line
     gap = line.rfind(" " * (width + 4), GUTTER)
     return line if gap < 0 else line[: gap + 2] + label + line[gap + 2 + width :]
+
+
+def _in_one_row(axis: str, labels: str) -> str:
+    """Return the axis with the labels in it, and a blank on both sides of each."""
+    row = list(axis)
+    for label in re.finditer(r"\S+( \S+)*", labels):
+        part = slice(label.start() - (label.start() > GUTTER), label.end() + 1)
+        row[part] = labels[part]
+    return "".join(row)
