@@ -168,6 +168,18 @@ def test_the_legend_and_the_roles_of_cells() -> None:
     assert all(role in {Role.AXIS, RED, BLUE} for row in rows[1:7] for _, role in row)
 
 
+def test_the_legend_has_the_last_value_of_a_line_if_it_fits() -> None:
+    lines = Line("train", RED, envelope([0.1, 0.5])), Line("val", BLUE, envelope([0.2, 0.9]), value="0.9000")
+    view = chart(*lines, title="loss", note="restart at 3, +1 metric")
+    titles = [picture(view, width, 6).splitlines()[1] for width in (66, 50, 36, 30)]
+    assert [" ".join(title.split()) for title in titles] == [
+        "loss ● train ● val 0.9000 restart at 3, +1 metric 0.4523",
+        "loss ● train ● val 0.9000 restart at 3 0.4523",
+        "loss ● train ● val 0.9000 0.4523",
+        "loss ● train ● val 0.4523",
+    ]
+
+
 def test_the_legend_takes_the_room_of_the_change_but_not_of_the_value() -> None:
     lines = Line("train", RED, envelope([0.1, 0.5])), Line("val", BLUE, envelope([0.2, 0.9]))
     headline: Row = (("0.4523", Role.VALUE), (" ", Role.MUTED), ("↓ 0.1234", Role.GOOD))

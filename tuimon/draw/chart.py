@@ -133,9 +133,10 @@ def _head(view: ChartView, width: int, symbols: Symbols, note: str, named: froze
     lines = [line for line in view.lines if line.glyph or (several and not line.behind)]
     lines = [line for line in lines if line.label and line.label not in named]
     legend = _legend(lines, [line.label for line in lines], symbols)
-    small: list[Row] = [((text, Role.MUTED),) if text else () for text in (view.y.label, note)]
+    valued = _legend(lines, [f"{line.label} {line.value}".rstrip() for line in lines], symbols)
+    y_label: Row = ((view.y.label, Role.MUTED),) if view.y.label else ()
     headline = clean_row(view.headline)
-    needed = cell_width(clean(view.title)) + sum(row_width(clean_row(entry)) + 2 for entry in legend) + 2
+    needed = cell_width(clean(view.title)) + _widths(legend) + 2
     if legend and needed + row_width(headline) > width:
         short = _short_labels(lines, width - needed - row_width(headline[:1]))
         if short or needed + row_width(headline[:1]) <= width:
@@ -143,9 +144,16 @@ def _head(view: ChartView, width: int, symbols: Symbols, note: str, named: froze
         legend = _legend(lines, short, symbols) if short else legend
     elif headline and not legend and cell_width(clean(view.title)) + 2 + row_width(headline[:1]) > width:
         headline = _without_unit(headline[0])
-    beside = sum(row_width(row) + 2 for row in (headline, small[0]) if row)
-    legend = _few(legend, width - cell_width(clean(view.title)) - beside)
-    return title_row(view.title, headline, width, [small[0], *legend, small[1]])
+    beside = sum(row_width(row) + 2 for row in (headline, y_label) if row)
+    room = width - cell_width(clean(view.title)) - beside
+    legend = valued if _widths(valued) <= room else _few(legend, room)
+    note = _whole_parts(clean(note), room - _widths(legend) - 2)
+    return title_row(view.title, headline, width, [y_label, *legend, ((note, Role.MUTED),) if note else ()])
+
+
+def _widths(legend: Sequence[Row]) -> int:
+    """Return the cells of the entries of a legend, with the blanks between them."""
+    return sum(row_width(clean_row(entry)) + 2 for entry in legend)
 
 
 def _legend(lines: Sequence[Line], labels: Sequence[str], symbols: Symbols) -> list[Row]:
