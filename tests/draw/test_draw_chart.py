@@ -62,7 +62,7 @@ def test_a_table_that_does_not_fit_says_how_many_rows_are_left_out() -> None:
 def test_a_curve_in_braille() -> None:
     wave = envelope(np.cos(np.arange(64) / 64 * 4 * np.pi))
     assert (
-        picture(chart(Line("", RED, wave), y=(-1, 1), note="64 of 600 points"), 40, 10)
+        picture(chart(Line("", RED, wave), y=(-1, 1), note="64 of 600 points"), 40, 9)
         == """
 train/loss                        0.4523
       1┤⠉⠢⡀           ⡠⠊⠉⠢⡀           ⡠⠊
@@ -71,8 +71,7 @@ train/loss                        0.4523
       0┤    ⠱⡀     ⢠⠃       ⠱⡀     ⢠⠃
        │     ⠱⡀   ⢠⠃         ⠱⡀   ⢠⠃
      -1┤      ⠑⢄⣀⠔⠁           ⠑⢄⣀⠔⠁
-       └┬─────────┬──────────┬─────────┬
-        0        200        400      600
+       └0 ────── 200 ────── 400 ──── 600
         64 of 600 points
 """
     )
@@ -391,8 +390,8 @@ def test_merged_columns_keep_their_gap() -> None:
 def test_the_number_of_columns_of_an_envelope() -> None:
     assert [plot_columns(66, symbols) for symbols in Symbols] == [116, 116, 58]
     assert plot_columns(20) == 40
-    assert plot_cells(Size(66, 14)) == (58, 11)
-    assert plot_cells(Size(66, 14), note=True) == (58, 10)
+    assert plot_cells(Size(66, 14)) == (58, 12)
+    assert plot_cells(Size(66, 14), note=True) == (58, 11)
     assert plot_columns(0) == 1
 
 

@@ -1,8 +1,8 @@
 """ChartView -> rows: title, curves with their marks inside a frame, note.
 
-Depending on the size: y labels in a gutter of fixed width from 24 cells of width; an x axis from 6 rows of height,
-whose labels have a row of their own from 10 rows; a row for the note from 9 rows (otherwise it is in the title row if
-it fits); a table from 16 rows. A single row is a sparkline.
+Depending on the size: y labels in a gutter of fixed width from 24 cells of width; an x axis from 6 rows of height; a
+row for the note from 9 rows (otherwise it is in the title row if it fits); a table from 16 rows. A single row is a
+sparkline.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from tuimon.text import cell_width, clean, fit, fit_name, fit_side_by_side
 
 _GUTTER_FROM = 24
 _X_AXIS_FROM = 6
-_LABEL_ROW_FROM = 10
 _NOTE_FROM = 9
 _TABLE_FROM = 16
 _BLANK = ord(" ")
@@ -44,14 +43,13 @@ def plot_columns(width: int, symbols: Symbols = Symbols.BRAILLE) -> int:
 def plot_cells(size: Size, note: bool = False, table: int = 0, legend: int = 0) -> tuple[int, int]:
     """Return (cells, rows) of the canvas, the part of a chart with the curves. note, table: rows below it. legend: rows
     above it, besides the title."""
-    rows = size.height - (size.height >= 2) - _axis_rows(size)
+    rows = size.height - (size.height >= 2) - _has_x_axis(size)
     rows -= legend + (note and size.height >= _NOTE_FROM)
     return _canvas_width(size.width), max(rows - _table_rows(size, table), 0)
 
 
-def _axis_rows(size: Size) -> int:
-    """Return the rows of the x axis and its labels."""
-    return (size.height >= _X_AXIS_FROM) + (size.height >= _LABEL_ROW_FROM) if size.width >= _GUTTER_FROM else 0
+def _has_x_axis(size: Size) -> bool:
+    return size.height >= _X_AXIS_FROM and size.width >= _GUTTER_FROM
 
 
 def _table_rows(size: Size, wanted: int) -> int:
@@ -78,7 +76,7 @@ def render_chart(view: ChartView, size: Size, symbols: Symbols, frames: FrameCac
         return fit_rows((), size.width, size.height)
     if size.height == 1 and size.width >= _GUTTER_FROM:
         return (_sparkline(view, size.width, symbols),)
-    framed = FrameKey(cells, rows, view.x, view.y, _axis_rows(size), symbols)
+    framed = FrameKey(cells, rows, view.x, view.y, _has_x_axis(size), symbols)
 
     def draw() -> tuple[list[Row], frozenset[str]]:
         canvas, named = _canvas(view, cells, rows, symbols)

@@ -33,7 +33,7 @@ class Frame(Struct, frozen=True):
     left: tuple[str, ...]
     """Text of GUTTER cells for each row of the canvas."""
     bottom: tuple[str, ...]
-    """The x axis and its labels, rows of GUTTER + canvas width; () without an x axis."""
+    """The x axis with its labels, a row of GUTTER + canvas width; () without an x axis."""
 
 
 class FrameKey(Struct, frozen=True):
@@ -43,8 +43,7 @@ class FrameKey(Struct, frozen=True):
     rows: int
     x: Axis
     y: Axis
-    axis_rows: int
-    """Rows of the x axis: 2, 1 with the labels in the axis, 0 without an x axis."""
+    x_axis: bool
     symbols: Symbols
 
 
@@ -74,12 +73,10 @@ class FrameCache:
 def build_frame(key: FrameKey) -> Frame:
     """Build a frame: own ticks and labels, drawn by plotext."""
     y_ticks = [(row, fit(label.rjust(GUTTER - 1), GUTTER - 1)) for row, label in y_places(key)]
-    x_ticks = x_places(key) if key.axis_rows else []
-    lines = _plotext.frame(key.cells, key.rows, y_ticks, x_ticks, key.axis_rows > 0)
-    if key.axis_rows:
-        lines[-1] = _with_label(lines[-1], clean(key.x.label, 40))
-    if key.axis_rows == 1:
-        lines[-2:] = [_in_one_row(*lines[-2:])]
+    x_ticks = x_places(key) if key.x_axis else []
+    lines = _plotext.frame(key.cells, key.rows, y_ticks, x_ticks, key.x_axis)
+    if key.x_axis:
+        lines[key.rows :] = [_with_label(_in_one_row(*lines[key.rows :]), clean(key.x.label, 40))]
     if key.symbols is Symbols.ASCII:
         lines = [line.translate(_TO_ASCII) for line in lines]
     return Frame(tuple(line[:GUTTER] for line in lines[: key.rows]), tuple(lines[key.rows :]))
@@ -151,12 +148,12 @@ def x_places(key: FrameKey) -> list[tuple[int, str]]:
 
 
 def _with_label(line: str, label: str) -> str:
-    """Insert the name of the axis into the last gap between tick labels that is wide enough."""
+    """Insert the name of the axis into the last part of the axis between tick labels that is wide enough."""
     width = cell_width(label)
     if not label:
         return line
-    gap = line.rfind(" " * (width + 4), GUTTER)
-    return line if gap < 0 else line[: gap + 2] + label + line[gap + 2 + width :]
+    gap = line.rfind("─" * (width + 4), GUTTER)
+    return line if gap < 0 else f"{line[: gap + 1]} {label} {line[gap + 3 + width :]}"
 
 
 def _in_one_row(axis: str, labels: str) -> str:
