@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from support import rank_jobs as jobs
-from support.dashboard import opened, until
+from support.dashboard import opened, text, until
 
 from tests.tui.test_every_action import Tour, ids
 from tuimon.model.ranks import JobRanks, RankRow
@@ -30,6 +30,8 @@ async def test_every_key_of_the_view(tmp_path: Path) -> None:
         pane = screen.pane
         await t.until(lambda: pane.row is not None and pane.row.rank == 10)
         await until(app, pilot, lambda s: "FAILED" in s and "sequence 71 has no tokens" in s)
+        assert pane.job is not None
+        assert text(app).count(pane.job.verdict[:40]) == 1, "the evidence does not repeat the verdict"
         await t.press("ranks_down")
         assert pane.row is not None
         assert pane.row.rank != 10
