@@ -23,6 +23,7 @@ from msgspec.structs import replace
 
 from tuimon.formats import Format, StreamDecoder
 from tuimon.formats._shared.lines import LineSplitter
+from tuimon.formats._shared.row_reader import numbered_remark
 from tuimon.formats.console._display import ERROR_PATTERN, PROBLEM_WORDS, TextTail, display_line, severity
 from tuimon.formats.console._marks import (
     Marks,
@@ -34,7 +35,7 @@ from tuimon.formats.console._marks import (
     without_repetition,
 )
 from tuimon.formats.console._outcome import Outcome
-from tuimon.formats.console._patterns import pattern_family
+from tuimon.formats.console._patterns import PatternReader, missed_remark, pattern_family, unused_patterns
 from tuimon.formats.console._recognise import is_console_name, is_text, mentions_training, wants_name
 from tuimon.formats.console._tasks import NUMBER_STARTS, Labels, Task, TaskSink
 from tuimon.formats.console._uniform import UniformLines
@@ -291,10 +292,23 @@ class ConsoleDecoder(StreamDecoder):
 
     @property
     def remark(self) -> str:
-        return f'"{self._first_unread}" is not understood' if self._first_unread and not self._sink.points.names else ""
+        no_points = not self._sink.points.names
+        not_understood = f'"{self._first_unread}" is not understood' if self._first_unread and no_points else ""
+        numbered = sum(task.sink.numbered_count for task in self._tasks.values())
+        missed = missed_remark(self._own_readers())
+        if no_points and self._own_marks and not missed:
+            missed = "console_patterns match no line"
+        return "; ".join(filter(None, (not_understood, numbered_remark(numbered) if numbered else "", missed)))
 
     def unread(self, least_part: float = 0.0) -> str:
-        return self._unread_parts.text(least_part)
+        parts = self._unread_parts.text(least_part)
+        unused = "" if least_part else unused_patterns(self._own_readers())
+        return "; ".join(filter(None, (parts, unused)))
+
+    def _own_readers(self) -> list[PatternReader]:
+        """Return the readers of the user's patterns, one for each task."""
+        readers = [task.reader(index) for task in self._tasks.values() for index, _ in self._own_marks]
+        return [reader for reader in readers if isinstance(reader, PatternReader)]
 
     @property
     def held_back(self) -> bool:

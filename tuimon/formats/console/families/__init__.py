@@ -93,6 +93,8 @@ class Sink:
         self.last_offset = -1
         """Offset of the line of the last row."""
         self.row_count = 0
+        self.numbered_count = 0
+        """Number of rows whose step is their number, as the log names none."""
         self.interrupted = False
         """Whether lines are missing since the last row that named its step."""
         self.held_count = 0
