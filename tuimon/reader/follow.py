@@ -296,7 +296,7 @@ class Followed:
     def status(self) -> StreamStatus:
         source, size, modified = self._source, self.size, self.modified
         check, message, last_damage = self.writer_check, source.message, self._last_damage
-        if not message and self.damage and not self.encoder.metric_count:
+        if not message and self.damage and not self.encoder.point_count:
             message = clean(self.damage[0].reason)  # why it has no point
         return StreamStatus(
             self.found.stream,
