@@ -17,12 +17,13 @@ at its end that may be cut.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
 from tuimon.formats import Format, StreamDecoder
-from tuimon.formats._shared.lines import LineSplitter
+from tuimon.formats._shared.lines import ROWS_COMPARED, LineSplitter, may_be_cut
 from tuimon.formats._shared.row_reader import numbered_remark
 from tuimon.formats.console._display import ERROR_PATTERN, PROBLEM_WORDS, TextTail, display_line, severity
 from tuimon.formats.console._marks import (
@@ -82,8 +83,8 @@ class ConsoleDecoder(StreamDecoder):
         self._all_marks = searched_marks(self._families)
         self._metric_owners: dict[str, str] = {}
         self._uniform = UniformLines(self._families)
-        self._row_text = b""
-        """The last line that gave a row, or one like it."""
+        self._row_texts: deque[bytes] = deque(maxlen=ROWS_COMPARED)
+        """The last lines that gave a row, of lines that are alike only the first ones."""
         self._redrawn = False
         """True if the bytes being read contain carriage returns."""
         self._tasks = {"": Task(self._families, self._sink)}
@@ -145,7 +146,7 @@ class ConsoleDecoder(StreamDecoder):
         if not self._lines.can_end():
             return ()
         pending = self._lines.pending()
-        if not self._row_text or _alike(pending, self._row_text):
+        if not self._row_texts or _is_whole(pending, self._row_texts):
             return [*self.feed(b"\n"), *self.flush()]
         offset = self._lines.take()
         self._read(offset, [_LAST_WORD.sub(b"", pending)])
@@ -186,7 +187,7 @@ class ConsoleDecoder(StreamDecoder):
                 rows = self._sink.row_count
                 self._read_line(raw, start, ended, candidates[first:], outcome_marks)
                 if self._sink.row_count > rows:
-                    self._row_text = raw
+                    self._row_texts.append(raw)
                 if self._sink.row_count == rows + 1 and self._nothing_is_open():
                     resume = begin + self._uniform.read(raw, block, offset - begin, self._sink)
 
@@ -326,11 +327,18 @@ def _contains_any(text: bytes, marks: Marks) -> bool:
     return False
 
 
-def _alike(text: bytes, known: bytes) -> bool:
-    """Return whether a line differs from a complete one in its digits only and has as many at its end."""
-    ends = [line.rstrip(_NOT_DIGITS) for line in (text, known)]
-    digits, known_digits = (len(end) - len(end.rstrip(_DIGITS)) for end in ends)
-    return digits >= known_digits and text.translate(None, _DIGITS) == known.translate(None, _DIGITS)
+def _is_whole(text: bytes, rows: Iterable[bytes]) -> bool:
+    """Return whether a line differs from complete ones in its digits only and has as many at its end."""
+    shape = text.translate(None, _DIGITS)
+    known = [_last_number(row) for row in rows if row.translate(None, _DIGITS) == shape]
+    return bool(known) and not may_be_cut(_last_number(text), known)
+
+
+def _last_number(line: bytes) -> bytes:
+    """Return the last digits of a line, with the full stop in front of them if there is one."""
+    end = line.rstrip(_NOT_DIGITS)
+    start = len(end.rstrip(_DIGITS))
+    return end[start - end[:start].endswith(b".") :]
 
 
 class LineSteps:
