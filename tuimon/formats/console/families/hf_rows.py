@@ -155,6 +155,7 @@ class HFRowReader(LineReader):
                 self._release(done)
             self.sink.report_progress(done, int(bar["total"]))
         self.sink.note_bar(done, int(bar["total"]))
+        self.sink.note_rate(int(bar["total"]), bar["inside"])
 
     def _compare(self, done: int) -> bool:
         """Find out from the first two training rows and the bars around each whether the bar before a row has its step.
