@@ -59,6 +59,12 @@ def test_last_number_of_full_precision_may_be_short(tmp_path: Path, form: str, h
     assert values == [float(value) for value in _FULL[3:] + _FULL[:3]] + ([] if cut else [0.40547])
 
 
+def test_last_number_is_compared_although_another_one_has_another_form(tmp_path: Path) -> None:
+    rows = "".join(f"step {step} lr {lr} loss {step / 8:.3f}\n" for step, lr in enumerate(["2.5e-06", "2.1e-06"]))
+    write(tmp_path / "train.log", f"{rows}step 2 lr 1e-07 loss 0.062", 3600)
+    assert open_run(tmp_path).runs[0].curve("loss").values.tolist() == [0.0, 0.125, 0.062]
+
+
 @pytest.mark.parametrize("name", LOGS)
 def test_last_line_of_a_log_that_is_held_open_is_not_read(tmp_path: Path, name: str) -> None:
     path = tmp_path / name

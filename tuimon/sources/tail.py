@@ -72,7 +72,8 @@ class Tail(FileStatus):
     @property
     def ends_within_line(self) -> bool:
         """Return whether the bytes before the offset do not end with a line break."""
-        return bool(self._lead) and not self._lead.endswith((b"\n", b"\r"))
+        lead = self._lead or b"\n"
+        return not lead.endswith((b"\n", b"\r"))
 
     def pending(self) -> bool:
         """Update the status. May the file have changed since all of it was read?"""

@@ -328,17 +328,20 @@ def _contains_any(text: bytes, marks: Marks) -> bool:
 
 
 def _is_whole(text: bytes, rows: Iterable[bytes]) -> bool:
-    """Return whether a line differs from complete ones in its digits only and has as many at its end."""
-    shape = text.translate(None, _DIGITS)
-    known = [_last_number(row) for row in rows if row.translate(None, _DIGITS) == shape]
-    return bool(known) and not may_be_cut(_last_number(text), known)
+    """Return whether a line ends as complete ones do, but for its last number, and that has as many digits."""
+    number_last, around = _last_number(text)
+    known = [number for number, other in map(_last_number, rows) if other == around]
+    return bool(known) and not may_be_cut(number_last, known)
 
 
-def _last_number(line: bytes) -> bytes:
-    """Return the last digits of a line, with the full stop in front of them if there is one."""
+def _last_number(line: bytes) -> tuple[bytes, tuple[bytes, bytes]]:
+    """Return the last digits of a line, with the full stop in front of them if there is one, and (the text since the
+    number before them, the text after them)."""
     end = line.rstrip(_NOT_DIGITS)
     start = len(end.rstrip(_DIGITS))
-    return end[start - end[:start].endswith(b".") :]
+    start -= end[:start].endswith(b".")
+    before = end[:start].rstrip(_DIGITS + b".") if end[start : start + 1] == b"." else end[:start]
+    return end[start:], (before[len(before.rstrip(_NOT_DIGITS)) :], line[len(end) :])
 
 
 class LineSteps:
