@@ -679,3 +679,26 @@ def test_keras_counts_epochs_from_1_in_its_console_and_from_0_in_its_table(tmp_p
     header = header_panel().view(snapshot.runs[0], Size(120, 2), time.time(), Symbols.BRAILLE)
     assert isinstance(header, TextView)
     assert "epoch 15 of 50 30 %" in "".join(part for part, _ in header.rows[1])
+
+
+@pytest.mark.parametrize(
+    ("rate", "seconds", "row"),
+    [("1.60s/it", 1.6, ""), ("2.50it/s", 0.4, ""), ("?it/s", math.nan, ""), ("2.50it/s", 0.4, "{'loss': 0.5}\n")],
+)
+def test_rate_of_the_progress_bar_is_the_pace_of_a_log_without_times(
+    tmp_path: Path, rate: str, seconds: float, row: str
+) -> None:
+    name, inside = ("", "") if row else ("steps: ", ", loss=0.5")
+    bar = "\r{0}  5%|#   | {1}/200 [00:10<01:30,  {2}{3}]"
+    text = "".join(bar.format(name, done, rate, inside) + f"\n{row}" * bool(row) for done in (5, 10))
+    path = tmp_path / "train.log"
+    with path.open("w") as file:
+        file.write(text + bar.format(name, 10, rate, inside))
+        file.flush()
+        snapshot = open_run(tmp_path)
+        known = replace(progress_inputs(snapshot.runs[0]), copied=False, writer="open")
+        progress = report(known, known.last_change)
+    assert progress.seconds_per_step == pytest.approx(seconds, nan_ok=True)
+    assert progress.eta_seconds == pytest.approx(190 * seconds, nan_ok=True)
+    assert progress.pace_of_bar == math.isfinite(seconds)
+    assert ("the rate of its progress bar" in "".join(as_text(snapshot, LAST))) == math.isfinite(seconds)

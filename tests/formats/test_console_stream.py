@@ -118,6 +118,9 @@ def test_fatal_line_is_the_evidence(line: str) -> None:
     assert logged[1] == line
 
 
+_TRACEBACK = 'Traceback (most recent call last):\n  File "t.py", line 1, in f\n    f()\n'
+
+
 @pytest.mark.parametrize(
     ("line", "cause"),
     [
@@ -134,6 +137,20 @@ def test_fatal_line_is_the_evidence(line: str) -> None:
         ("Received SIGTERM, shutting down", "terminated (SIGTERM)"),
         ("train.sh: line 12: 4711 Killed                  python train.py", "killed (SIGKILL)"),
         ("Segmentation fault (core dumped)", "crashed in native code"),
+        ("RuntimeError: CUDA error: device-side assert triggered", "device-side assert"),
+        ("RuntimeError: CUDA error: uncorrectable ECC error encountered", "GPU memory error (ECC)"),
+        ("RuntimeError: CUDA error: an illegal memory access was encountered", "illegal GPU memory access"),
+        ("torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:1970", "NCCL error"),
+        ("vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue.", "the vLLM engine died"),
+        ("ray.exceptions.ActorDiedError: The actor died unexpectedly", "a Ray actor died"),
+        ("RuntimeError: DataLoader worker (pid 4711) is killed by signal: Killed.", "a DataLoader worker died"),
+        ("Exception: Current loss scale already at minimum - cannot decrease", "loss scale at its minimum"),
+        (f"{_TRACEBACK}OSError: [Errno 28] No space left on device: '/ckpt'", "disk full"),
+        (f"{_TRACEBACK}OSError: [Errno 122] Disk quota exceeded", "disk quota exceeded"),
+        (f"{_TRACEBACK}x.HfHubHTTPError: 429 Client Error: Too Many Requests", "too many requests (HTTP 429)"),
+        (f"{_TRACEBACK}FileNotFoundError: [Errno 2] No such file: 'model-00003-of-00008.safetensors'", "missing file"),
+        (f"{_TRACEBACK}OSError: [Errno 28] No space left on device\nx.ChildFailedError:", "disk full"),
+        ("x.ChildFailedError:\n  exitcode  : -9 (pid: 4711)\n", "killed (SIGKILL)"),
     ],
 )
 def test_crash_has_a_cause_and_a_step(line: str, cause: str) -> None:

@@ -45,6 +45,38 @@ def test_line_that_goes_on_after_all_is_read_again(tmp_path: Path, name: str) ->
     assert curve.values.tolist()[7:] == [1.0, 0.7525, 0.75]
 
 
+_FULL = ["0.6931471805599453", "0.5493061443340549", "0.46249812", "0.41589"]
+
+
+@pytest.mark.parametrize("cut", [0, 1])
+@pytest.mark.parametrize(("form", "head"), [("step {} loss {}\n", ""), ("{},{}\n", "step,loss\n")])
+def test_last_number_of_full_precision_may_be_short(tmp_path: Path, form: str, head: str, cut: int) -> None:
+    """It is as long as the shortest of those before; one that is shorter than all of them may be cut."""
+    rows = [form.format(step, value) for step, value in enumerate(_FULL[3:] + _FULL[:3])]
+    last = form.format(4, "0.40547")[: -1 - cut]
+    write(tmp_path / f"train.{'csv' if head else 'log'}", head + "".join(rows) + last, 3600)
+    values = open_run(tmp_path).runs[0].curve("loss").values.tolist()
+    assert values == [float(value) for value in _FULL[3:] + _FULL[:3]] + ([] if cut else [0.40547])
+
+
+def test_last_number_is_compared_although_another_one_has_another_form(tmp_path: Path) -> None:
+    rows = "".join(f"step {step} lr {lr} loss {step / 8:.3f}\n" for step, lr in enumerate(["2.5e-06", "2.1e-06"]))
+    write(tmp_path / "train.log", f"{rows}step 2 lr 1e-07 loss 0.062", 3600)
+    assert open_run(tmp_path).runs[0].curve("loss").values.tolist() == [0.0, 0.125, 0.062]
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_last_line_of_a_log_that_is_held_open_is_not_read(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    write(path, LOGS[name] + LAST[name], 3600)
+    with path.open("a"):
+        os.utime(path, times=(time.time() - 3600,) * 2)
+        monitor = LocalMonitor([tmp_path])
+        for _ in range(2):
+            monitor.update()
+            assert len(monitor.snapshot().runs[0].curve("loss")) == 8
+
+
 @pytest.mark.parametrize("torn", ["step 9 loss 0.", "step 9 loss 1e-", "step 9 loss", "step 9 loss="])
 def test_line_that_is_cut_within_a_number_gives_no_point(tmp_path: Path, torn: str) -> None:
     write(tmp_path / "train.log", LOGS["train.log"] + torn, 3600)

@@ -79,7 +79,10 @@ def test_number_of_kinds_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     [
         "ERROR a", "CRITICAL a", "FATAL: a", "Traceback (most recent call last):", "ValueError: a", "MyException(",
         "KeyboardInterrupt", "CUDA out of memory", "Segmentation fault", "(core dumped)", "got SIGKILL", "got SIGTERM",
-        "operation timeout", "WARN a", "WARNING a", "UserWarning: a",
+        "operation timeout", "WARN a", "WARNING a", "UserWarning: a", "Exception: a", "ncclRemoteError: a",
+        "terminate called after", "slurmstepd: error: a", "srun: error: a", "worker died", "E1125 10:01:02.123456 7 a",
+        "W1125 10:01:02.123456 7 a.py:1] a", "Gradient overflow.  Skipping step", "OVERFLOW! Rank 0 Skipping step.",
+        "wandb: Network error (ConnectionError), entering retry loop.", "429 Client Error: Too Many Requests for url",
     ],
 )  # fmt: skip
 def test_every_problem_has_a_word_by_which_it_is_searched(line: str) -> None:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import gzip
+import os
 import shutil
 import threading
 import tracemalloc
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from support.event_reading import read_all
 
 import tuimon
+from tuimon.commands import main
 from tuimon.errors import FormatError
 from tuimon.model.events import StreamFound
 from tuimon.model.log_names import log_name
@@ -156,6 +159,36 @@ def test_compressed_metrics(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(gzip.compress(texts[name].encode()))
     [run] = open_run(tmp_path).runs
     assert run.curve("loss").values.tolist() == [row / 8 for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("cut", "points", "reason"),
+    [
+        (lambda whole: whole[:-60], 20, ""),
+        (lambda whole: whole[:-8] + b"wrong" + whole[-3:], 0, "wrong checksum, so its numbers may be wrong"),
+        (gzip.decompress, 0, "not compressed by gzip, although its name ends in .gz"),
+        (lambda whole: whole[:8], 0, "nothing can be decompressed"),
+        (lambda whole: whole[:10] + b"\xff" * 300, 0, "nothing can be decompressed"),
+    ],
+)
+def test_damaged_compressed_tables(
+    tmp_path: Path, cut: Callable[[bytes], bytes], points: int, reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What can be read is read, and the reason is named for what cannot."""
+    whole = gzip.compress(b"step,loss\n" + b"".join(b"%d,%.17f\n" % (row, 1 / (row + 3)) for row in range(40)))
+    path = tmp_path / "metrics.csv.gz"
+    path.write_bytes(cut(whole))
+    os.utime(path, (1.7e9, 1.7e9))
+    code = main(["summary", "--strict", str(tmp_path)])
+    captured = capsys.readouterr()
+    assert reason in captured.out + captured.err
+    assert "columns are read" not in captured.out
+    assert code == (3 if "not compressed" in reason or "nothing" in reason else 5)
+    if code == 5:
+        (run,) = open_run(tmp_path).runs
+        assert (run.point_count >= points) if points else not run.point_count
+        values = run.curve("loss").values.tolist() if points else []
+        assert values == [float(f"{1 / (row + 3):.17f}") for row in range(run.point_count)]
 
 
 def test_members_and_pieces_of_a_gzip_file() -> None:

@@ -18,7 +18,7 @@ from tuimon.config import Settings
 from tuimon.errors import UsageError
 from tuimon.model.events import RunFound, StreamFound, StreamStatus
 from tuimon.model.views import Role
-from tuimon.monitor.local import LocalMonitor
+from tuimon.monitor.local import LocalMonitor, open_run
 from tuimon.store import Store
 from tuimon.text import cell_width
 from tuimon.tui.action import key_names
@@ -280,6 +280,13 @@ async def test_wide_names_leave_every_row_as_wide_as_the_screen(run: Path, size:
             await until(app, pilot, lambda s, wanted=wanted: wanted in s)  # type: ignore[misc]
             lines = app.screen._compositor.render_strips(app.size)
             assert {cell_width(line.text) for line in lines} == {size[0]}
+
+
+def test_remarks_about_a_text_with_points_are_listed(tmp_path: Path) -> None:
+    (tmp_path / "train.log").write_text("loss: 1.5\nloss: 1.4\nloss: 1.3\n")
+    snapshot = open_run(tmp_path)
+    rows = ["".join(text for text, _ in entry.row) for entry in note_entries(snapshot, snapshot.runs[0])]
+    assert any("train.log" in row and "3 rows have their number as step" in row for row in rows)
 
 
 def test_the_files_of_a_source_are_one_row() -> None:

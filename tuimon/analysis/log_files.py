@@ -113,7 +113,8 @@ def unread_reason(run: Run) -> str:
     for view in sorted(run.streams, key=lambda view: not _is_whole(view)):
         status = view.status
         if not run.point_count and status and status.size and status.state not in _UNFINISHED:
-            return f"{view.info.source}: {status.message or 'no metric in it'}; {_understood(view.info.format)}"
+            reason = f"{view.info.source}: {status.message or 'no metric in it'}"
+            return reason if status.damaged else f"{reason}; {_understood(view.info.format)}"
     return ""
 
 

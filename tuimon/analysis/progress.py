@@ -90,6 +90,8 @@ class ProgressInputs(Struct, frozen=True):
     cadence: Cadence | None = None
     pace_watched: bool = False
     """Whether the cadence is that of the arrival of points, as the log has no times."""
+    bar_seconds: float = math.nan
+    """Time per step by the rate that the progress bar of the training shows, used without a cadence."""
     last_wall_time: float = math.nan
     """Time of the newest point of a training metric."""
     last_change: float = math.nan
@@ -196,6 +198,8 @@ class ProgressReport(Struct, frozen=True):
     """Whether the pace is that of the arrival of points, as the log has no times."""
     cause: str = ""
     """Cause of the crash in a few words, such as "time limit reached"; "" for other states, and if it is not known."""
+    pace_of_bar: bool = False
+    """Whether the pace is the rate that the progress bar of the training shows, as the log has no times."""
     lacks_times: bool = False
     """Whether a running run has no ETA as its log has no times, and too few points were seen to arrive."""
 
@@ -232,12 +236,17 @@ def report(known: ProgressInputs, now: float) -> ProgressReport:
             max(0.0, left * cadence.low + pauses - elapsed),
             max(0.0, left * cadence.high + pauses - elapsed),
         )
+    of_bar = cadence is None and known.bar_seconds > 0
+    if state == "running" and of_bar and total is not None and known.step is not None:
+        expected = (total - bool(known.counted) - known.step) * known.bar_seconds
+        eta = max(0.0, expected - min(age, TOLERATED_INTERVALS * known.bar_seconds))
+        eta_range = eta, eta
     return ProgressReport(
         known.step,
         total,
         max(known.updates, 1),
         known.epoch,
-        cadence.mean_seconds if cadence else math.nan,
+        cadence.mean_seconds if cadence else known.bar_seconds,
         eta,
         eta_range,
         now + eta,
@@ -252,6 +261,7 @@ def report(known: ProgressInputs, now: float) -> ProgressReport:
         known.position_name,
         known.pace_watched,
         known.logged_cause if state == "crashed" else "",
+        pace_of_bar=of_bar,
         lacks_times=state == "running" and bool(total) and math.isnan(eta) and math.isnan(known.last_wall_time),
     )
 

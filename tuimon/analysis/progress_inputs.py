@@ -105,6 +105,7 @@ def progress_inputs(run: Run) -> ProgressInputs:
         configured_epochs=configured_epochs(run.config),
         cadence=position.pace or watched_pace,
         pace_watched=watched_pace is not None,
+        bar_seconds=number(logged.get("seconds_per_step")),
         last_wall_time=_last_wall_time(run),
         last_change=_last_change(run),
         last_growth=run.last_change,

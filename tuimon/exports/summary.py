@@ -204,6 +204,7 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
         yield "best", f"{best.word} {best.step}" + (f": {best.scores_text}" if best.scores else "")
     if math.isfinite(progress.seconds_per_step):
         watched = ", as its points were seen to arrive" if progress.pace_watched else ""
+        watched = ", the rate of its progress bar" if progress.pace_of_bar else watched
         yield "pace", f"{duration(progress.seconds_per_step)} per {progress.step_name}{watched}"
     if math.isfinite(progress.eta_seconds):
         finish = local_time(progress.finish_time, "%Y-%m-%d %H:%M") or "a time out of range"

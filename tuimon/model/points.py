@@ -70,7 +70,8 @@ class Topic(StrEnum):
     PROGRESS = "progress"
     """Keys "step", "total", "epoch" and "total_epochs" where known, and "unit": what the steps of the points are,
     if not steps: "epoch", "round" or "iteration" (of boosting); "step" if they no longer are. "counted": what the log
-    itself counts from 1 up to the total, such as "epoch", where its points count from 0."""
+    itself counts from 1 up to the total, such as "epoch", where its points count from 0. "seconds_per_step": time of a
+    step up to the total by the rate that the last progress bar shows."""
     METRICS = "metrics"
     """Metric name or pattern -> "title", "range", "system", "folder", "step_metric" and "steps_per_second" where
     known; comes before the first points of these metrics. system: measured on the machine, whose steps are not training

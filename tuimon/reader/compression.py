@@ -31,6 +31,7 @@ _MAGIC = b"\x1f\x8b\x08"
 _ZEROS = bytes(8)
 _WRONG = "incorrect"
 """In the message of zlib for a wrong checksum or length."""
+_WRONG_CHECKSUM = "compressed data has a wrong checksum, so its numbers may be wrong"
 _WRONG_LENGTH = "incorrect length check"
 """In the message of zlib for a wrong length. The checksum, which precedes it, was right then, and so is the data."""
 
@@ -148,7 +149,7 @@ class GzipStream:
                 return kept
             if self._offset + place not in self._without:
                 break
-            self.damage.append(Damage(self._offset + place, len(data) - place, "compressed data damaged"))
+            self.damage.append(Damage(self._offset + place, len(data) - place, _WRONG_CHECKSUM))
             start = place + 1
             self._found_again = True
         self._searching = False
@@ -158,15 +159,16 @@ class GzipStream:
         return data[place:]
 
     def _lose(self, message: str) -> None:
+        reason = _WRONG_CHECKSUM if "incorrect data check" in message else "compressed data damaged"
         if not self._taken and not self.member and not self._found_again:
-            raise FormatError("compressed data damaged")
+            raise FormatError(reason)
         if not self._found_again or self._released:
-            self.damage.append(Damage(self.member, self._offset - self.member, "compressed data damaged"))
+            self.damage.append(Damage(self.member, self._offset - self.member, reason))
         wrong = _WRONG in message and self._released
         self._held.clear()
         self._searching = self._found_again = True
         if wrong:
-            raise WrongChecksum("compressed data damaged")
+            raise WrongChecksum(reason)
 
 
 def _before_error(member: zlib._Decompress, data: bytes) -> tuple[bytes, bytes]:
@@ -200,8 +202,15 @@ def decompressed(data: bytes, limit: int) -> bytes:
 
 
 def decompressed_head(data: bytes, limit: int) -> bytes:
-    """Return the first decompressed bytes, at most `limit`; b"" if the data is not compressed by gzip."""
+    """Return the first decompressed bytes, at most `limit`, without checking them; b"" if the data is not gzip."""
     try:
         return zlib.decompressobj(_GZIP).decompress(data, limit)
     except zlib.error:
-        return b""
+        return _before_error(zlib.decompressobj(_GZIP), data)[1][:limit]
+
+
+def reason_unreadable(data: bytes) -> str:
+    """Return why the beginning of a file decompresses to nothing; "" if it does decompress."""
+    if not data.startswith(_MAGIC[: len(data)]):
+        return "not compressed by gzip, although its name ends in .gz"
+    return "" if decompressed_head(data, 1) else "nothing can be decompressed"

@@ -31,7 +31,7 @@ from tuimon.reader.nearby_facts import nearby_facts
 from tuimon.registry import FORMATS, note_failure
 from tuimon.sources.filesystem import is_mirrored
 from tuimon.sources.scan import FoundFile
-from tuimon.sources.writers import CLOSED, OPEN, Writer
+from tuimon.sources.writers import CLOSED, OPEN, Writer, writers
 from tuimon.text import clean
 
 LARGE = 16 << 20
@@ -127,8 +127,15 @@ class Followed:
         if kind(log_format.id) == "stream":
             if log_name(path).compressed:
                 return CompressedSource(path, log_format, self.remote)
-            return StreamSource(path, log_format, self.remote)
+            return StreamSource(path, log_format, self.remote, self._is_written)
         return DocumentSource(path, log_format, self.remote)
+
+    def _is_written(self) -> bool:
+        """Return whether a process of this machine holds the file open for writing; it is searched for if unknown."""
+        check = self.writer_check
+        if math.isfinite(check.modified) or self.remote:
+            return check.writer.state == OPEN
+        return writers([self.file]).get(self.file, Writer()).state == OPEN
 
     def moved(self, stream: int, run: int) -> Followed:
         """Continue the file as another stream of another run, from the current read position."""
@@ -296,7 +303,7 @@ class Followed:
     def status(self) -> StreamStatus:
         source, size, modified = self._source, self.size, self.modified
         check, message, last_damage = self.writer_check, source.message, self._last_damage
-        if not message and self.damage and not self.encoder.metric_count:
+        if not message and self.damage and not self.encoder.point_count:
             message = clean(self.damage[0].reason)  # why it has no point
         return StreamStatus(
             self.found.stream,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import cast
 
 from tuimon.errors import FormatError, Unfinished
@@ -32,7 +32,8 @@ BLOCK = 4 << 20
 """Bytes read at a time: large enough for vectorised decoding, small enough for other logs to get their turn."""
 
 ENDED_AFTER = 60.0
-"""Seconds without a change after which a last line without its newline is read as if it were complete."""
+"""Seconds without a change after which a last line without its newline is read as if it were complete, unless a process
+holds the file open: it may have written a part of a line."""
 _PAGE = 4096
 """Bytes. A log with a whole number of them was probably cut when its writer was killed: output is buffered so."""
 
@@ -122,8 +123,12 @@ class TailSource(ItemSource):
 class StreamSource(TailSource):
     """Items of a log that grows at its end."""
 
-    def __init__(self, path: str, log_format: Format, remote: bool) -> None:
+    def __init__(
+        self, path: str, log_format: Format, remote: bool, is_written: Callable[[], bool] = lambda: False
+    ) -> None:
+        """is_written: return whether a process holds the file open for writing."""
         super().__init__(path, log_format, remote, by_inode=log_format.rewritten_whole)
+        self._is_written = is_written
         self.is_settled = self._tail.is_settled
         self.last = self._tail.last
         self._decoder = self._new_decoder()
@@ -197,6 +202,8 @@ class StreamSource(TailSource):
         tail = self._tail
         whole = tail.state == "current" and tail.offset >= tail.size and tail.size % _PAGE
         if self._ended or not whole or time.time() - tail.modified < ENDED_AFTER:
+            return ()
+        if not tail.ends_within_line or self._is_written():
             return ()
         items = [item for item in self._decoder.end() if not isinstance(item, Damage)]
         self._ended = bool(items)

@@ -11,7 +11,7 @@ from tuimon.formats import Format, all_formats, plain_text, recognise
 from tuimon.formats.console import text as console
 from tuimon.model.log_names import log_name
 from tuimon.reader import plausibility
-from tuimon.reader.compression import decompressed_head
+from tuimon.reader.compression import decompressed_head, reason_unreadable
 from tuimon.reader.encoding import utf8
 from tuimon.sources.files import explain, is_gone, open_regular
 from tuimon.sources.grouped_files import GroupedFile
@@ -94,7 +94,10 @@ class Recognition:
                 head = _head(descriptor)
             finally:
                 os.close(descriptor)
-            if log_name(file.path).compressed:
+            if head and log_name(file.path).compressed:
+                if reason := reason_unreadable(head):
+                    self.skip(file, reason, look)
+                    return None
                 head = decompressed_head(head, HEAD)
             head = utf8(head)
             if head.startswith(MAGIC):

@@ -69,6 +69,12 @@ class Tail(FileStatus):
         """The first bytes of the file, as they were last read, at most HEAD."""
         return self._head
 
+    @property
+    def ends_within_line(self) -> bool:
+        """Return whether the bytes before the offset do not end with a line break."""
+        lead = self._lead or b"\n"
+        return not lead.endswith((b"\n", b"\r"))
+
     def pending(self) -> bool:
         """Update the status. May the file have changed since all of it was read?"""
         try:

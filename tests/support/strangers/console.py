@@ -334,6 +334,16 @@ def growing(training: Training, rng: Random) -> Written:
     return Written([("train.log", text[: rng.randrange(last, len(text) - 1)])], rows=training.rows[:-1])
 
 
+def unended(training: Training, rng: Random) -> Written:
+    """The newline of the last line is missing."""
+    joint, between = rng.choice((("=", " "), (": ", ", ")))
+    lines = [
+        f"step {row.step}: {between.join(f'{cell.name}{joint}{cell.text}' for cell in row.cells)}"
+        for row in training.rows
+    ]
+    return Written([("train.log", _text(lines, rng).rstrip())])
+
+
 def evaluations(training: Training, rng: Random) -> Written:
     """Evaluations on lines of their own."""
     style = rng.choice(("step {step}: {fields}", "[{step}/{total}] {fields}", "step={step} {fields}"))
@@ -379,5 +389,6 @@ WRITERS = {
     "console/epochs": epochs,
     "console/ranks": ranks,
     "console/growing": growing,
+    "console/unended": unended,
     "console/evals": evaluations,
 }

@@ -11,7 +11,7 @@ are read.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -26,12 +26,30 @@ MAX_LINE = 16 << 20
 """Bytes. A row of 100 000 metrics has about 4 MB."""
 _PIECE = 1 << 20  # bytes of lines returned together: bounds the memory of their parsed values. Less than MAX_LINE.
 _BLANK = b" \t\r\n\0"
+ROWS_COMPARED = 16
+"""Number of complete lines that an unfinished last line is compared with."""
 _TORN = (b".", b"e", b"E", b"+", b"-", b"=", b":", b",", b"(", b"[", b"{")
 """Ends of lines within a number, or before one."""
 _LONE_RETURN = re.compile(rb"\r(?![\r\n])")
 _HOLES = re.compile(rb"\0+")
 HOLE = "NUL bytes within a line"
 """Reason of the Damage for a line with a hole."""
+
+
+def may_be_cut(end: bytes, known: Sequence[bytes]) -> bool:
+    """Return whether the number that an unfinished line ends with may be the beginning of a longer one.
+
+    known: the ends of up to ROWS_COMPARED complete lines, the newest last. The decimals of full precision vary in
+    number, so only a fraction with fewer of them than all others is in doubt; an integer is if it is shorter than the
+    newest, and an exponent if it has a single digit.
+    """
+    if not known:
+        return False
+    if b"e" in end.lower():
+        return len(end.lower().rpartition(b"e")[2].lstrip(b"+-")) < 2
+    if b"." not in end:
+        return len(end) < len(known[-1])
+    return len(end) - end.rfind(b".") < min(len(other) - other.rfind(b".") for other in known)
 
 
 class LineSplitter:

@@ -16,6 +16,12 @@ UNKNOWN_STEP = -(2**63)
 """Value of `step_before` that differs from every logged step."""
 
 
+def numbered_remark(count: int) -> str:
+    """Return a note for the user about `count` rows whose step is their number."""
+    rows = "1 row has its" if count == 1 else f"{count} rows have their"
+    return f"no step recognised: {rows} number as step"
+
+
 class MissingSteps:
     """Fills in the steps of rows that name none, batch by batch: the step of the previous row, or their number among
     the rows with points if no row before them has a step."""
@@ -31,8 +37,7 @@ class MissingSteps:
     def remark(self) -> str:
         """Note for the user about these rows; "" if there are none."""
         if self._numbered:
-            rows = "1 row has its" if self._numbered == 1 else f"{self._numbered} rows have their"
-            return f"no step recognised: {rows} number as step"
+            return numbered_remark(self._numbered)
         if not self._without_step:
             return ""
         rows = (

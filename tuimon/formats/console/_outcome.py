@@ -49,24 +49,38 @@ _KILLED = re.compile(
     r"raylet(?!.{0,200}its owner died).{0,200}(?:died|killed|terminated)|"
     r"slurmstepd: error: .{0,400}CANCELLED|DUE TO (?:TIME LIMIT|PREEMPTION)|srun: error: Node failure on |"
     r"(?:[rR]eceived|[gG]ot|[cC]aught|death) .{0,60}SIGTERM|Signal 15 \(SIGTERM\)|"
-    r"Segmentation fault|Bus error|core dumped|exitcode: -\d|(?:^|: line \d+: +\d+ )(?:Killed|Terminated)\b"
+    r"Segmentation fault|[Bb]us error|core dumped|exitcode {0,4}: -\d|(?:^|: line \d+: +\d+ )(?:Killed|Terminated)\b|"
+    r"CUDA error: (?:uncorrectable|an illegal|device-side|unspecified)|NCCL error in: |EngineDeadError|ActorDiedError|"
+    r"DataLoader worker \(pid.{0,200}(?:killed|exited)|loss scale already at minimum"
 )
 _SOURCE = re.compile(r"\s+raise |\s+File \"")
 """A line of a traceback that quotes the program; the message of the exception follows."""
 _CAUSES = (
     (re.compile(r"CUDA (?:error: )?out of memory|(?:cuda|torch)\.OutOfMemory|HIP out of memory"), "GPU out of memory"),
     (re.compile(r"collective operation timeout|NCCL watchdog"), "NCCL timeout"),
+    (re.compile(r"No space left on device"), "disk full"),
+    (re.compile(r"Disk quota exceeded"), "disk quota exceeded"),
+    (re.compile(r"429 Client Error|Too Many Requests"), "too many requests (HTTP 429)"),
+    (re.compile(r"loss scale already at minimum"), "loss scale at its minimum"),
+    (re.compile(r"DataLoader worker"), "a DataLoader worker died"),
+    (re.compile(r"uncorrectable ECC"), "GPU memory error (ECC)"),
+    (re.compile(r"device-side assert"), "device-side assert"),
+    (re.compile(r"an illegal memory access"), "illegal GPU memory access"),
+    (re.compile(r"NCCL error"), "NCCL error"),
+    (re.compile(r"EngineDeadError"), "the vLLM engine died"),
+    (re.compile(r"ActorDiedError"), "a Ray actor died"),
+    (re.compile(r"FileNotFoundError"), "missing file"),
     (re.compile(r"low on memory|[Oo]ut of memory: Killed|oom-kill"), "out of host memory"),
     (re.compile(r"PREEMPT"), "preempted"),
     (re.compile(r"DUE TO TIME LIMIT"), "time limit reached"),
     (re.compile(r"Node failure on (?P<node>[\w.-]{1,99})|DUE TO NODE FAILURE"), "node failure"),
     (re.compile(r"slurmstepd: .{0,400}CANCELLED"), "cancelled"),
     (re.compile(r"raylet|[wW]orker died"), "a Ray worker died"),
-    (re.compile(r"SIGTERM|Terminated|exitcode: -15\b"), "terminated (SIGTERM)"),
-    (re.compile(r"Killed|exitcode: -9\b"), "killed (SIGKILL)"),
-    (re.compile(r"Segmentation fault|Bus error|core dumped|exitcode: -11\b"), "crashed in native code"),
+    (re.compile(r"SIGTERM|Terminated|exitcode {0,4}: -15\b"), "terminated (SIGTERM)"),
+    (re.compile(r"Killed|exitcode {0,4}: -9\b"), "killed (SIGKILL)"),
+    (re.compile(r"Segmentation fault|[Bb]us error|core dumped|exitcode {0,4}: -11\b"), "crashed in native code"),
 )
-"""(expression, cause) of fatal lines, the most specific first."""
+"""(expression, cause) of fatal lines and of the last lines of tracebacks, the most specific first."""
 _MARKS = (
     *(
         _TRACEBACK,
@@ -78,8 +92,9 @@ _MARKS = (
         "wandb: You",
     ),
     *("has completed", "Run finished", "out of memory", "OutOfMemory", "atchdog", "ChildFailed", "orker died"),
-    *("low on memory", "raylet", "slurmstepd", "DUE TO ", "SIGTERM", "egmentation fault", "Bus error", "core dumped"),
-    *("exitcode: -", "Killed", "Terminated", "oom-kill", "PREEMPTED", "Node failure on "),
+    *("low on memory", "raylet", "slurmstepd", "DUE TO ", "SIGTERM", "egmentation fault", "us error", "core dumped"),
+    *("CUDA error: ", "NCCL error in", "EngineDead", "ActorDied", "DataLoader worker", "loss scale already"),
+    *("exitcode: -", "exitcode  : -", "Killed", "Terminated", "oom-kill", "PREEMPTED", "Node failure on "),
     *("MAX EPOCHS", "nvironment closed", "ptimization Finished", "ptimization finished", "arly stopping"),
     "Signaling Trainer",
     *("epochs completed", "TRAINING COMPLETE", "TRAINING FINISHED", "TRAINING DONE"),
@@ -138,7 +153,7 @@ class Outcome:
         self._lines_after = 0
         self._passing = _PASSING
         """Number of lines after which the state is withdrawn."""
-        self._reported = ("running", "")
+        self._reported = ("running", "", "")
 
     def read(self, line: Line, step: int | None = None, whole: bytes = b"") -> None:
         """Read a line that contains one of the marks. step: of the last row of metrics. whole: the line including the
@@ -163,8 +178,9 @@ class Outcome:
             self._evidence = _LOGGED.sub("", self._evidence) or self._evidence
             self.watching, self._lines_after, self._passing = True, 0, _REFUTED
         elif _KILLED.search(text) and (self._state == "running" or self._weak) and not _SOURCE.match(text):
-            self._set("crashed", line, step, False, whole)
-            self._cause = _cause(text)
+            self._set_fatal(line, step, whole, _cause(text))
+        elif self._state == "crashed" and not self._cause and _KILLED.search(text):
+            self._cause = _cause(text)  # such as that of a report below
 
     def follow(self, raw: bytes) -> None:
         """Read a line after a traceback, or after words that sound like the last ones."""
@@ -184,7 +200,7 @@ class Outcome:
                 return
         if self._in_traceback:
             self._in_traceback = False
-            self._evidence = text[:_MAX_EVIDENCE]
+            self._evidence, self._cause = text[:_MAX_EVIDENCE], _cause(text)
         elif not text.startswith(_EPILOGUE):
             self._lines_after += 1
             if self._lines_after > self._passing:
@@ -209,12 +225,20 @@ class Outcome:
 
     def take(self) -> list[Item]:
         """Return a Fact("state", ...) if the state has changed since the last one."""
-        now = (self._state, self._evidence)
+        now = (self._state, self._evidence, self._cause)
         if now == self._reported or now[0] == self._reported[0] == "running":
             return []
         self._reported = now
         cause = {"cause": self._cause} if self._cause else {}
         return [Fact(Topic.STATE, {"state": now[0], "evidence": now[1], **cause}, self._step, self._time)]
+
+    def _set_fatal(self, line: Line, step: int | None, whole: bytes, cause: str) -> None:
+        """Set the state by a fatal line. A traceback before it stays the evidence if only that has a cause."""
+        if self._weak and self._cause and not cause:
+            self._weak = self.watching = self._in_traceback = False
+            return
+        self._set("crashed", line, step, False, whole)
+        self._cause = cause
 
     def _set(self, state: str, line: Line, step: int | None, weak: bool, whole: bytes) -> None:
         self._state, self._step, self._weak, self._cause = state, step, weak, ""

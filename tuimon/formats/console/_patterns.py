@@ -35,9 +35,12 @@ from tuimon.formats._shared.rows import STEP_KEYS, TIME_KEYS, TOTAL_KEYS, second
 from tuimon.formats.console.families import Family, Line, LineReader, Pair, Sink, number, parse_timestamp
 from tuimon.formats.console.families._pairs import listed_pairs, metric_pairs, quantity_before
 from tuimon.formats.console.families.plain import end_of_step
+from tuimon.text import clean
 
 _MAX_LENGTH = 1 << 16
 """Characters; longer lines are not read."""
+_MAX_QUOTED = 120
+"""Characters of a line that a remark quotes."""
 _MAX_BESIDE = 4000
 """Characters of a line that is searched for numbers that the pattern does not name."""
 _IN_PLACE = "{}987654321.0625"
@@ -154,14 +157,22 @@ class PatternReader(LineReader):
         self._patterns = patterns
         self._counted: int | None = None
         """Number given as step to the last row without a step."""
+        self.has_matched = [False] * len(patterns)
+        """Whether each pattern has matched a line."""
+        self.missed = [""] * len(patterns)
+        """For each pattern the last line that contains its mark and that no pattern matches; "" without one."""
 
     def read(self, line: Line) -> bool:
         if len(line.text) > _MAX_LENGTH:
             return False
-        for pattern in self._patterns:
-            places = pattern.numbers(line.text) if pattern.mark in line.text else None
+        marked = [index for index, pattern in enumerate(self._patterns) if pattern.mark in line.text]
+        for index in marked:
+            places = self._patterns[index].numbers(line.text)
             if places is not None:
-                return self._read_row(pattern, places, line)
+                self.has_matched[index] = True
+                return self._read_row(self._patterns[index], places, line)
+        for index in marked:
+            self.missed[index] = line.text
         return False
 
     def _read_row(self, pattern: Pattern, places: dict[str, tuple[int, int]], line: Line) -> bool:
@@ -200,7 +211,29 @@ class PatternReader(LineReader):
         if before is not None and before != self._counted:
             return before
         self._counted = 0 if before is None else before + 1
+        self.sink.numbered_count += 1
         return self._counted
+
+
+def missed_remark(readers: Sequence[PatternReader]) -> str:
+    """Return a note about the patterns that match no line although lines contain their longest word; "" for none.
+
+    readers: those of the tasks of one log. Patterns whose word does not occur are probably meant for other logs.
+    """
+    notes = []
+    for index in range(len(readers[0].missed) if readers else 0):
+        missed = next((reader.missed[index] for reader in readers if reader.missed[index]), "")
+        if missed and not any(reader.has_matched[index] for reader in readers):
+            line = clean(missed.strip()[:_MAX_QUOTED])
+            notes.append(f'pattern {index + 1} of console_patterns matched no line (the last one like it: "{line}")')
+    return "; ".join(notes)
+
+
+def unused_patterns(readers: Sequence[PatternReader]) -> str:
+    """Return the numbers of the patterns that match no line, in words; "" for none. readers: as in `missed_remark`."""
+    used = [reader.has_matched for reader in readers]
+    unused = [f"{number}" for number, matched in enumerate(zip(*used, strict=True), 1) if not any(matched)]
+    return f"lines of console_patterns {', '.join(unused)} (no line matches)" if unused else ""
 
 
 def _beside(line: Line, places: dict[str, tuple[int, int]]) -> list[Pair]:

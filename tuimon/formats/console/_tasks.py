@@ -219,6 +219,9 @@ class TaskSink(Sink):
     def note_bar(self, done: int, total: int) -> None:
         self._log.note_bar(done, total)
 
+    def note_rate(self, total: int, inside: str) -> None:
+        self._log.note_rate(total, inside)
+
     def report_best(self, step: int, scores: Iterable[Pair]) -> None:
         self._log.report_best(step, scores)
 

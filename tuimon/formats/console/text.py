@@ -18,7 +18,8 @@ at its end that may be cut.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Sequence
 from math import isnan
 
 from msgspec.structs import replace
@@ -26,7 +27,8 @@ from msgspec.structs import replace
 from tuimon.formats import Format, StreamDecoder
 from tuimon.formats._shared.checkpoint_lines import MARKS as CHECKPOINT_MARKS
 from tuimon.formats._shared.checkpoint_lines import CheckpointFacts
-from tuimon.formats._shared.lines import LineSplitter
+from tuimon.formats._shared.lines import ROWS_COMPARED, LineSplitter, may_be_cut
+from tuimon.formats._shared.row_steps import numbered_remark
 from tuimon.formats.console._display import ERROR_PATTERN, PROBLEM_WORDS, TextTail, display_line, severity
 from tuimon.formats.console._marks import (
     Marks,
@@ -38,7 +40,7 @@ from tuimon.formats.console._marks import (
     without_repetition,
 )
 from tuimon.formats.console._outcome import Outcome
-from tuimon.formats.console._patterns import pattern_family
+from tuimon.formats.console._patterns import PatternReader, missed_remark, pattern_family, unused_patterns
 from tuimon.formats.console._recognise import is_console_name, is_text, mentions_training, wants_name
 from tuimon.formats.console._tasks import NUMBER_STARTS, Labels, Task, TaskSink
 from tuimon.formats.console._uniform import UniformLines
@@ -87,8 +89,8 @@ class ConsoleDecoder(StreamDecoder):
         self._all_marks = searched_marks(self._families)
         self._metric_owners: dict[str, str] = {}
         self._uniform = UniformLines(self._families)
-        self._row_text = b""
-        """The last line that gave a row, or one like it."""
+        self._row_texts: deque[bytes] = deque(maxlen=ROWS_COMPARED)
+        """The last lines that gave a row, of lines that are alike only the first ones."""
         self._redrawn = False
         """True if the bytes being read contain carriage returns."""
         self._tasks = {"": Task(self._families, self._sink)}
@@ -154,7 +156,7 @@ class ConsoleDecoder(StreamDecoder):
         if not self._lines.can_end():
             return ()
         pending = self._lines.pending()
-        if not self._row_text or _alike(pending, self._row_text):
+        if not self._row_texts or _is_whole(pending, self._row_texts):
             return [*self.feed(b"\n"), *self.flush()]
         offset = self._lines.take()
         self._read(offset, [_LAST_WORD.sub(b"", pending)])
@@ -198,7 +200,7 @@ class ConsoleDecoder(StreamDecoder):
                 rows = self._sink.row_count
                 self._read_line(raw, start, ended, candidates[first:], outcome_marks, checkpoint_marks)
                 if self._sink.row_count > rows:
-                    self._row_text = raw
+                    self._row_texts.append(raw)
                 if self._sink.row_count == rows + 1 and self._nothing_is_open():
                     resume = begin + self._uniform.read(raw, block, offset - begin, self._sink)
 
@@ -313,10 +315,23 @@ class ConsoleDecoder(StreamDecoder):
 
     @property
     def remark(self) -> str:
-        return f'"{self._first_unread}" is not understood' if self._first_unread and not self._sink.points.names else ""
+        no_points = not self._sink.points.names
+        not_understood = f'"{self._first_unread}" is not understood' if self._first_unread and no_points else ""
+        numbered = sum(task.sink.numbered_count for task in self._tasks.values())
+        missed = missed_remark(self._own_readers())
+        if no_points and self._own_marks and not missed:
+            missed = "console_patterns match no line"
+        return "; ".join(filter(None, (not_understood, numbered_remark(numbered) if numbered else "", missed)))
 
     def unread(self, least_part: float = 0.0) -> str:
-        return self._unread_parts.text(least_part)
+        parts = self._unread_parts.text(least_part)
+        unused = "" if least_part else unused_patterns(self._own_readers())
+        return "; ".join(filter(None, (parts, unused)))
+
+    def _own_readers(self) -> list[PatternReader]:
+        """Return the readers of the user's patterns, one for each task."""
+        readers = [task.reader(index) for task in self._tasks.values() for index, _ in self._own_marks]
+        return [reader for reader in readers if isinstance(reader, PatternReader)]
 
     @property
     def held_back(self) -> bool:
@@ -334,11 +349,21 @@ def _contains_any(text: bytes, marks: Marks) -> bool:
     return False
 
 
-def _alike(text: bytes, known: bytes) -> bool:
-    """Return whether a line differs from a complete one in its digits only and has as many at its end."""
-    ends = [line.rstrip(_NOT_DIGITS) for line in (text, known)]
-    digits, known_digits = (len(end) - len(end.rstrip(_DIGITS)) for end in ends)
-    return digits >= known_digits and text.translate(None, _DIGITS) == known.translate(None, _DIGITS)
+def _is_whole(text: bytes, rows: Iterable[bytes]) -> bool:
+    """Return whether a line ends as complete ones do, but for its last number, and that has as many digits."""
+    number_last, around = _last_number(text)
+    known = [number for number, other in map(_last_number, rows) if other == around]
+    return bool(known) and not may_be_cut(number_last, known)
+
+
+def _last_number(line: bytes) -> tuple[bytes, tuple[bytes, bytes]]:
+    """Return the last digits of a line, with the full stop in front of them if there is one, and (the text since the
+    number before them, the text after them)."""
+    end = line.rstrip(_NOT_DIGITS)
+    start = len(end.rstrip(_DIGITS))
+    start -= end[:start].endswith(b".")
+    before = end[:start].rstrip(_DIGITS + b".") if end[start : start + 1] == b"." else end[:start]
+    return end[start:], (before[len(before.rstrip(_NOT_DIGITS)) :], line[len(end) :])
 
 
 class LineSteps:

@@ -10,8 +10,8 @@
 - The header repeated is skipped, as some writers repeat it for every append; a new segment begins if the steps then go
   back. A header that only shares names with the first means that another writer continues: a new segment.
 - A row with more or fewer cells than the header is damage. The last line is not read before its newline, because its
-  last number may be incomplete, unless the file has not changed for long. Its last cell is then left out if it is
-  shorter than the one above it, as a program that is killed leaves its last line cut.
+  last number may be incomplete, unless the file has not changed for long. Its last cell is then left out if it has
+  fewer digits than those above it, as a program that is killed leaves its last line cut.
 - Of a table that is rewritten with a longer header only the new rows are emitted; see _row_memory. Rows that differ
   from those emitted before open a new segment, unless the file was only read while it was being rewritten.
 """
@@ -19,6 +19,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -29,7 +30,7 @@ from tuimon.errors import FormatError
 from tuimon.formats import RestartableDecoder
 from tuimon.formats._shared.cells import unquoted
 from tuimon.formats._shared.json import BOM, parse
-from tuimon.formats._shared.lines import LineSplitter
+from tuimon.formats._shared.lines import ROWS_COMPARED, LineSplitter, may_be_cut
 from tuimon.formats._shared.overall_steps import OverallSteps
 from tuimon.formats._shared.row_reader import Names
 from tuimon.formats._shared.row_steps import UNKNOWN_STEP, with_step
@@ -60,7 +61,7 @@ class TableDecoder(RestartableDecoder):
         self._first_column.restart()
         self._unit = StepUnit()
         self._start_time = math.nan
-        self._last_row = b""
+        self._last_rows: deque[bytes] = deque(maxlen=ROWS_COMPARED)
         self._first = True
         self._first_epoch: float | None = None
         """Epoch of the first row, once `skip_ahead` has been called."""
@@ -113,8 +114,10 @@ class TableDecoder(RestartableDecoder):
         """Return the last cell of a row without a newline if it may be the beginning of a longer number; else b""."""
         if self._table is None:
             return b""
-        cell, known = (line.rpartition(self._table.header.separator)[2] for line in (row, self._last_row))
-        return cell if len(cell) < len(known) and cell.strip().lower() not in _WHOLE_WORDS else b""
+        separator = self._table.header.separator
+        cell = row.rpartition(separator)[2]
+        known = [cell for cell in (line.rpartition(separator)[2] for line in self._last_rows) if cell]
+        return cell if may_be_cut(cell, known) and cell.strip().lower() not in _WHOLE_WORDS else b""
 
     @property
     def remark(self) -> str:
@@ -210,9 +213,7 @@ class TableDecoder(RestartableDecoder):
         if self._table is None or not rows:
             return
         before = self._table.missing_steps.last_step
-        self._last_row = next(
-            (row for row in reversed(rows) if not row.endswith(self._table.header.separator)), rows[-1]
-        )
+        self._last_rows.extend(rows[-ROWS_COMPARED:])
         batch = self._table.points(rows)
         if batch is not None:
             if self._repeated and before is not None and batch.points.steps[0] <= before:

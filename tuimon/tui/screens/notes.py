@@ -184,9 +184,10 @@ def _attempts(run: Run) -> Iterator[Row]:
 
 
 def _is_other_text(stream: StreamView) -> bool:
-    """Return whether a stream is console text that can be read, so that its message is only about lines without points;
-    they matter in a run without any other."""
-    return stream.info.format == "console" and stream.status is not None and stream.status.state == "current"
+    """Return whether a stream is console text that can be read and gave no point, so that its message is only about
+    lines without points; they matter in a run without any other."""
+    is_read = stream.status is not None and stream.status.state == "current"
+    return stream.info.format == "console" and not stream.point_count and is_read
 
 
 def _source(streams: list[StreamView], log_format: str, source: str, *problems: str) -> Row:

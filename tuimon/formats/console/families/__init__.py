@@ -40,6 +40,8 @@ __all__ = (
 
 _MAX_STEPS_OF_NUMBERED = 16
 """Number of steps at which new names that differ only in a number ("class 3") are taken to be metrics of their own."""
+_RATE = re.compile(r"[\d:]{4,20}<[\d:?, day]{1,30},\s{0,8}(\d{1,9}\.\d{1,9})(it/s|s/it)", re.ASCII)
+"""Elapsed time, time left and rate in a bar of tqdm."""
 _NUMBER_IN_NAME = re.compile(r"(?<=\s)[+-]?\.?\d\S*")
 
 
@@ -93,6 +95,8 @@ class Sink:
         self.last_offset = -1
         """Offset of the line of the last row."""
         self.row_count = 0
+        self.numbered_count = 0
+        """Number of rows whose step is their number, as the log names none."""
         self.interrupted = False
         """Whether lines are missing since the last row that named its step."""
         self.held_count = 0
@@ -124,6 +128,8 @@ class Sink:
         """Steps of the total that the bar showed last."""
         self._has_moved = False
         """Whether these have not been emitted yet."""
+        self._seconds = 0.0
+        """Time per step that was not emitted yet; 0 for none."""
         self._step_unit = StepUnit()
 
     def add_row(
@@ -251,6 +257,13 @@ class Sink:
         if total == self._total and done != self._bar_step:
             self._bar_step, self._has_moved = done, True
 
+    def note_rate(self, total: int, inside: str) -> None:
+        """Emit the time per step as a Fact("progress", ...) with the next items, if `total` is the reported one.
+
+        inside: what a bar of tqdm shows in brackets, such as "00:10<01:30,  2.00it/s, loss=0.5"."""
+        if total == self._total and (rate := _RATE.match(inside)) and (number_shown := float(rate[1])):
+            self._seconds = number_shown if rate[2] == "s/it" else 1 / number_shown
+
     def interrupt(self) -> None:
         """Note that lines are missing here: rows that name no step are left out until one names it."""
         self.step, self.last_row, self.interrupted = None, [], True
@@ -261,6 +274,9 @@ class Sink:
         if self._has_moved:
             facts.append(Fact(Topic.PROGRESS, {"step": self._bar_step, "total": self._total}))
             self._has_moved = False
+        if self._seconds:
+            facts.append(Fact(Topic.PROGRESS, {"seconds_per_step": self._seconds}))
+            self._seconds = 0.0
         units, self._new_units = self._new_units, {}
         return [*([Fact(Topic.UNITS, units)] if units else []), *self.points.take(), *facts]
 

@@ -127,6 +127,8 @@ class HFRowReader(LineReader):
         training = "train_runtime" not in row and not all(_EVALUATION.match(key) or key == "epoch" for key in row)
         self.sink.held_count += 1
         self._held.append(_Held(values, line, training, epoch if isinstance(epoch, float) else None, self._bar_step))
+        if self._bar_step < 0:
+            self.sink.numbered_count += training
         if self._bar_step < 0 or len(self._held) >= _MAX_HELD:
             self._release(None)
         elif self._bar_precedes and len(self._held) == 1 and self._bar_step > self._known.training_step:
@@ -153,6 +155,7 @@ class HFRowReader(LineReader):
                 self._release(done)
             self.sink.report_progress(done, int(bar["total"]))
         self.sink.note_bar(done, int(bar["total"]))
+        self.sink.note_rate(int(bar["total"]), bar["inside"])
 
     def _compare(self, done: int) -> bool:
         """Find out from the first two training rows and the bars around each whether the bar before a row has its step.

@@ -28,6 +28,7 @@ class ProgressBarReader(LineReader):
         done = int(bar["done"])
         rlinf = bar["name"].lstrip().startswith(_RLINF)
         self.sink.report_progress(max(0, done - 1) if rlinf else done, int(bar["total"]))
+        self.sink.note_rate(int(bar["total"]), bar["inside"])
         if rlinf and done != self._done:  # the last state is drawn again at the end
             inside = bar["inside"]
             if not bar[0].endswith("]"):  # cut at the width of the terminal, so the last number may be incomplete

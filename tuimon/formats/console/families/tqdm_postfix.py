@@ -9,8 +9,9 @@ Of the states drawn with the same count the last is read, as the postfix is set 
 starts anew, its counts go on from those of the bar before, unless it names its epoch. After a bar that was not complete
 one of the same total that does not start at 0 is that of a training that was resumed. Bars of a validation or test
 give val/<name> and test/<name>. In the bar of a training, Lightning repeats the results of the last validation and the
-means of the last epoch (val_loss, train_loss_epoch): they are read only when they change, and a bar that is set to 0
-again with all its values is not read. A bar needs the name of a result of training, as downloads are bars, too.
+means of the last epoch (val_loss, train_loss_epoch): they are read when they change, and unchanged where a bar of a
+validation has ended since, or the next epoch has begun. A bar that is set to 0 again with all its values is not read. A
+bar needs the name of a result of training, as downloads are bars, too.
 
 All bars are held back until the log has been read to its end, so that the other lines are known by then. If one of
 them gives a metric later, the log is read again. The last count is held back until the next count is drawn. On a flush
@@ -53,6 +54,8 @@ class _Bar(Struct):
     """The last state."""
     row: list[Pair] = []
     """The last state of the current count; empty if it has been given."""
+    omitted: list[Pair] = []
+    """The pairs of `given` that seemed to be repeated."""
     given: list[Pair] = []
     """The state of the current count that was given before it was complete."""
     time: float = 0.0
@@ -68,8 +71,12 @@ class TqdmPostfixReader(LineReader):
         self._bars: dict[str, _Bar] = {}
         self._newest: _Bar | None = None
         """The bar that was drawn last."""
-        self._repeated: dict[str, float] = {}
-        """Last value of each metric that bars repeat."""
+        self._repeated: dict[str, tuple[float, int]] = {}
+        """Last value of each metric that bars repeat, and `_validations` at that time."""
+        self._validations = 0
+        """Number of bars of validations that have ended."""
+        self._validating = False
+        """Whether such a bar was drawn that has not ended."""
 
     def interrupt(self) -> None:
         super().interrupt()
@@ -80,6 +87,10 @@ class TqdmPostfixReader(LineReader):
         match = line.bar
         if match is not None and match["done"] == "0" and (bar := self._bars.get(_NUMBERS.sub("", match["name"]))):
             bar.is_new = True
+        if match is not None and _STAGE.search(match["name"]):
+            ended = match["done"] == match["total"]
+            self._validations += ended and self._validating
+            self._validating = not ended
         if match is None or ("=" not in match["inside"] and "oss" not in match["name"]):
             return False
         if not match[0].endswith("]") or line.nested:
@@ -135,22 +146,26 @@ class TqdmPostfixReader(LineReader):
         if bar.row:
             if bar.given and bar.row != bar.given:
                 self.sink.disproved = True
-            elif not bar.given:
-                self._hold(bar)
+            else:
+                self._hold(bar, ended=True)
             if bar.done < bar.total:
                 bar.most_states = max(bar.most_states, bar.states)
         bar.row, bar.states = [], 0
         if len(self.sink.held_fallback) >= _MAX_HELD:
             self.sink.release_fallback()
 
-    def _hold(self, bar: _Bar) -> None:
-        row = []
-        for name, value in bar.row:
+    def _hold(self, bar: _Bar, ended: bool) -> None:
+        """Hold back the state of the current count, or what was omitted from it. ended: another count was drawn."""
+        pairs_left, row = bar.omitted if bar.given else bar.row, list[Pair]()
+        bar.omitted = []
+        for name, value in pairs_left:
             if _REPEATED.search(name) and "/" not in name:
-                known = self._repeated.get(name)
-                self._repeated[name] = value
-                if known is not None and _equal([(name, known)], [(name, value)]):
+                known, validations = self._repeated.get(name, (None, 0))
+                logged = self._validations > validations if _STAGE.search(name) else ended and bar.done == bar.total
+                if known is not None and not logged and _equal([(name, known)], [(name, value)]):
+                    bar.omitted.append((name, value))
                     continue
+                self._repeated[name] = value, self._validations
             row.append((name, value))
         self.sink.held_fallback.append((row, bar.step, bar.time))
 
@@ -165,8 +180,8 @@ class TqdmPostfixReader(LineReader):
             if bar.row and self._is_final(bar):
                 if bar.given and bar.row != bar.given:
                     self.sink.disproved = True
-                elif not bar.given:
-                    self._hold(bar)
+                else:
+                    self._hold(bar, ended=False)
                     bar.given = bar.row
         self.sink.release_fallback()
 

@@ -67,6 +67,7 @@ class UncountedReader(LineReader):
             given = self._released.get(names, 0)
             for step, (row, time) in enumerate(rows[given:], given + 1):
                 self.sink.add_fallback(row, step, time)
+            self.sink.numbered_count += len(rows) - given
             self._released[names] = len(rows)
 
 
