@@ -46,9 +46,9 @@ def test_a_warm_process_is_a_child_with_its_own_session_and_directory(tmp_path: 
     assert place == (os.getpid(), str(tmp_path), process.pid)
 
 
-@pytest.mark.parametrize("variable", ["PYTHONPATH", "LC_ALL", "TZ", "COLD_START"])
+@pytest.mark.parametrize("variable", ["PYTHONHASHSEED", "LC_ALL", "TZ", "COLD_START"])
 def test_a_start_that_a_variable_changes_is_cold(variable: str) -> None:
-    environment = {**os.environ, variable: "C"}
+    environment = {**os.environ, variable: "1"}
     with subprocess.Popen([*COMMAND, "watch", "-"], env=environment, stdin=subprocess.PIPE, stdout=-3) as process:
         warm = is_warm(process)
         process.kill()

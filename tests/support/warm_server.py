@@ -120,6 +120,8 @@ def _become(message: bytes, fds: list[int]) -> str:
     sys.argv = ["-m", *words[place + 2 :]]
     if place == 1:
         sys.path.insert(0, directory)
+    paths = filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))
+    sys.path[:0] = [path for path in paths if path not in sys.path]
     return str(words[place + 1])
 
 
