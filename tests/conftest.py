@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -28,6 +28,29 @@ settings.load_profile("tuimon")
 # them would compile tuimon anew: 1.0 s of a core for a `tuimon summary` instead of 0.6 s.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Let each worker of pytest-xdist import the test modules from another place on.
+
+    What a new checkout imports for the first time is compiled. If all workers import in the same order, each compiles
+    everything: 24 s of a core for the collection by each of four workers, instead of 14 s.
+    """
+    report = yield
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0")
+    if isinstance(collector, pytest.Directory):
+        start = len(report.result) * int(worker[2:]) // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+        report.result = report.result[start:] + report.result[:start]
+    return report
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Restore the order, which must be that of the other workers."""
+    items.sort(key=lambda item: item.path)
 
 
 def pytest_collection_finish() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from support.terminal import Terminal
 
 COMMAND = (sys.executable, "-m", "tuimon")
 
@@ -45,10 +46,20 @@ def test_a_warm_process_is_a_child_with_its_own_session_and_directory(tmp_path: 
     assert place == (os.getpid(), str(tmp_path), process.pid)
 
 
-@pytest.mark.parametrize("variable", ["PYTHONPATH", "LC_ALL", "TZ", "COLD_START"])
+@pytest.mark.parametrize("variable", ["PYTHONHASHSEED", "LC_ALL", "TZ", "COLD_START"])
 def test_a_start_that_a_variable_changes_is_cold(variable: str) -> None:
-    environment = {**os.environ, variable: "C"}
+    environment = {**os.environ, variable: "1"}
     with subprocess.Popen([*COMMAND, "watch", "-"], env=environment, stdin=subprocess.PIPE, stdout=-3) as process:
         warm = is_warm(process)
         process.kill()
     assert not warm
+
+
+def test_the_reader_of_a_warm_dashboard_is_a_fork_with_its_own_session_and_descriptors(tmp_path: Path) -> None:
+    (tmp_path / "metrics.jsonl").write_text('{"step": 1, "loss": 0.5}\n{"step": 2, "loss": 0.25}\n')
+    with Terminal([*COMMAND, str(tmp_path)]) as terminal:
+        terminal.until(lambda output: b"loss" in output)
+        (reader,) = psutil.Process(terminal.process.pid).children()
+        assert "warm_server.py" in " ".join(reader.cmdline())
+        assert os.getsid(reader.pid) == reader.pid
+        assert not [file.path for file in reader.open_files() if "/dev/pts/" in file.path]

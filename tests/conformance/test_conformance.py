@@ -28,7 +28,7 @@ CHECKED = frozenset({"tensorboard", "wandb", "swanlab"})
 """Formats with a checksum for every record: nothing of a damaged record may be returned."""
 
 
-some_streams = pytest.mark.parametrize("sample", cases("stream", 4), ids=str)
+some_streams = pytest.mark.parametrize("sample", cases("stream", 4, 1 << 17), ids=str)
 small_streams = pytest.mark.parametrize("sample", cases("stream", 3, streams.EVERY_BYTE), ids=str)
 consoles = [sample for sample in samples()["console"] if len(sample.data) <= streams.EVERY_BYTE]
 flushed_streams = pytest.mark.parametrize(

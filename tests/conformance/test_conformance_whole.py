@@ -19,7 +19,7 @@ from tuimon.reader import Collector
 from tuimon.testing import documents
 from tuimon.testing.given import HOSTILE, Given, fed
 
-some_documents = pytest.mark.parametrize("sample", cases("document", 4), ids=str)
+some_documents = pytest.mark.parametrize("sample", cases("document", 3, 1 << 13), ids=str)
 databases = pytest.mark.parametrize("sample", cases("database", 2), ids=str)
 
 

@@ -25,7 +25,6 @@ from typing import Any
 MODULES = ("tuimon", "tuimon.reader")
 _FIXED = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC_", "TZ", "TEXTUAL_")
 """Beginnings of the names of variables that are read only at the start of a process, or when a module is imported."""
-_CHECKOUT = str(Path(__file__).parent.parent.parent)
 _PR_SET_CHILD_SUBREAPER = 36
 _server: tuple[socket.socket, subprocess.Popen[bytes], dict[str, str]] | None = None
 _started_by = os.getpid()
@@ -73,10 +72,8 @@ def _job(args: Any, cwd: Any, env: Mapping[Any, Any], new_session: bool, preexec
 
 
 def _fixed(env: Mapping[str, str]) -> dict[str, str]:
-    fixed = {name: value for name, value in env.items() if name.startswith(_FIXED)}
-    # tuimon gives its reader the path of a checkout, where the server has found its modules, too
-    paths = [path for path in fixed.pop("PYTHONPATH", "").split(os.pathsep) if path not in ("", _CHECKOUT)]
-    return fixed | {"paths": os.pathsep.join(paths)}
+    # the server adds the paths in PYTHONPATH: they hold plug-ins, no other versions of what it has imported
+    return {name: value for name, value in env.items() if name.startswith(_FIXED) and name != "PYTHONPATH"}
 
 
 def _running() -> tuple[socket.socket, subprocess.Popen[bytes], dict[str, str]]:

@@ -1,4 +1,7 @@
-"""The server of `support.warm`: imports what tuimon's processes import, and forks for each message."""
+"""The server of `support.warm`: imports what tuimon's processes import, and forks for each message.
+
+A dashboard that was started like this forks its reader process from itself.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,12 @@ import pickle
 import runpy
 import signal
 import socket
+import subprocess
 import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 _PRELOADED = (
     "tuimon.reader.process",
@@ -28,6 +32,36 @@ _PRELOADED = (
     "tuimon.tui.app",
 )
 _TESTS = str(Path(__file__).parent.parent)
+_READER = ["-P", "-m", "tuimon.reader"]
+
+
+class WarmPopen(subprocess.Popen):  # type: ignore[type-arg]
+    """Popen that forks the reader process of a dashboard, where there are no threads yet."""
+
+    def _execute_child(self, args: Any, executable: Any, *rest: Any) -> None:
+        """Called by Popen.__init__, in Python 3.11 to 3.13 with these arguments."""
+        words = list(args)
+        if words[:4] != [sys.executable, *_READER] or threading.active_count() > 1:
+            super()._execute_child(args, executable, *rest)
+            return
+        environment, fds, new_session = rest[4], rest[8:14], rest[19]
+        self.pid = os.fork()
+        if self.pid:
+            self._child_created = True
+            self._close_pipe_fds(*fds)  # type: ignore[attr-defined]
+            return
+        try:
+            atexit._clear()  # the dashboard's
+            gc.enable()
+            for number in signal.valid_signals():
+                if callable(signal.getsignal(number)):
+                    signal.signal(number, signal.SIG_DFL)
+            job = pickle.dumps((words, str(Path.cwd()), dict(environment), new_session, None))
+            module = _become(job, [fds[0], fds[3], fds[5]])
+            os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+            _run(module)
+        finally:
+            os._exit(1)
 
 
 def serve(channel: socket.socket) -> str:
@@ -86,6 +120,8 @@ def _become(message: bytes, fds: list[int]) -> str:
     sys.argv = ["-m", *words[place + 2 :]]
     if place == 1:
         sys.path.insert(0, directory)
+    paths = filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))
+    sys.path[:0] = [path for path in paths if path not in sys.path]
     return str(words[place + 1])
 
 
@@ -125,4 +161,6 @@ if __name__ == "__main__":
         importlib.import_module(module)
     gc.collect()
     gc.freeze()  # a process that has been forked does not copy these objects to look at them
-    _run(serve(socket.socket(fileno=int(sys.argv[1]))))
+    module = serve(socket.socket(fileno=int(sys.argv[1])))
+    subprocess.Popen = WarmPopen  # type: ignore[misc]
+    _run(module)
