@@ -120,6 +120,7 @@ def progress_inputs(run: Run) -> ProgressInputs:
         watched_since=run.watched_since,
         input_ended=run.latest_fact(Topic.INPUT) is not None,
         **writer_of(run),
+        elsewhere=run.link is not None,
         deleted=is_deleted(run),
         truncated=truncated_at(run),
         copied=is_copied(run),
