@@ -39,7 +39,7 @@ class Writers:
                 else:
                     lost = self.held.pop(id, None) is not None
         new = hurry and not self.sent.keys() >= files.keys()
-        if lost or new or now >= self.next_search:
+        if files and (lost or new or now >= self.next_search):
             self.search(files)
             spent = time.time() - now
             self.next_search = now + max(SEARCH_EVERY, spent / SHARE)
