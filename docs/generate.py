@@ -65,9 +65,11 @@ DETECTORS_PAGE = """\
 # Detectors
 
 An alert is shown above the key bar and on the chart at its step, in `tuimon check` and in `tuimon line`. It can also
-ring a bell, start a program or call a webhook; see [settings](settings.md). There is one message per incident, and one
-when it becomes more severe. Every threshold can be set, and every detector can be turned off; see
-[below](#thresholds).
+ring a bell, start a program or call a webhook; see [settings](settings.md). Without an alert, one of the attempt before
+the last restart is shown above the key bar and in `tuimon line`, in muted letters and without a sign.
+
+There is one message per incident, and one when it becomes more severe. Every threshold can be set, and every detector
+can be turned off; see [below](#thresholds).
 
 The figures come from simulated learners (`python -m tests.bench detectors`): ten runs per fault, each with other
 settings, and {healthy} healthy runs, {quiet} of which raise no alert. They give the recall, the precision, and the

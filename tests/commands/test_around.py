@@ -138,6 +138,7 @@ def test_at_prints_json_and_text(log: Path, capsys: pytest.CaptureFixture[str]) 
         "value": "NaN",
         "before": 1.1,
         "after": 1.1,
+        "superseded": None,
         "deviations": None,
         "is_local": False,
         "compared": 40,
@@ -220,3 +221,16 @@ def test_an_invalid_expression_is_an_error(
     path = DATA / "exports" if command == "compare" else log  # at least two runs
     assert main([*command.split(), str(path), "--metric", pattern]) == 2
     assert f"invalid expression {pattern}" in capsys.readouterr().err
+
+
+def test_the_value_of_a_superseded_attempt_has_a_column(tmp_path: Path) -> None:
+    steps = [*range(1, 31), *range(11, 41)]
+    rows = [{"step": step, "loss": 1 + row / 1000} for row, step in enumerate(steps)]
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (run,) = open_run(tmp_path).runs
+    entries = [around(run, step)[0] for step in (10, 20, 35)]
+    assert [(entry.value, entry.superseded) for entry in entries] == [(1.009, None), (1.039, 1.019), (1.054, None)]
+    table = [re.split(r"  +", text.strip()) for text in as_text(run, 20)][1:3]
+    assert table[0][:5] == ["metric", "step", "before", "value", "superseded"]
+    assert table[1][:5] == ["loss", "20", "1.038", "1.039", "1.019"]
+    assert all("superseded" not in text for text in list(as_text(run, 35))[1:])

@@ -8,13 +8,20 @@ import numpy as np
 import pytest
 
 from tuimon.detectors import Checker
+from tuimon.exports.line import line
 from tuimon.model.alerts import Alert
 from tuimon.model.events import Columns, MetricsFound, RunFound, SegmentStarted, StreamFound
+from tuimon.model.views import Role
 from tuimon.store import Run, Store
+from tuimon.tui.bars import AlertBar
 
 
 def run_of(*attempts: tuple[int, Sequence[float]]) -> Run:
     """Build a run from (first step, rewards) of each attempt."""
+    return store_of(*attempts).snapshot().runs[0]
+
+
+def store_of(*attempts: tuple[int, Sequence[float]]) -> Store:
     store = Store()
     store.apply(RunFound(0, "run", "/logs/0"))
     store.apply(StreamFound(0, 0, "log", "/logs/0/log.jsonl", "jsonl", 30, "", 0))
@@ -26,7 +33,7 @@ def run_of(*attempts: tuple[int, Sequence[float]]) -> Run:
         counts = np.array([len(values)], np.uint32)
         times = 1e9 + 1000.0 * number + steps
         store.apply(Columns(0, np.zeros(1, np.uint32), counts, steps, np.array(values), times))
-    return store.snapshot().runs[0]
+    return store
 
 
 def rewards(count: int, collapse: int | None = None) -> list[float]:
@@ -63,10 +70,36 @@ def test_an_incident_of_the_attempt_before_the_last_restart_is_a_resolved_alert(
     [alert] = after
     assert (alert.key, alert.until, alert.severity) == (before.key, last, "critical")
     assert alert.message.startswith(
-        f"in the attempt before, superseded since the restart at step {restart}: reward has fallen from"
+        f"in the attempt before the run resumed from step {restart - 1}: reward has fallen from"
     )
 
 
 def test_an_incident_that_both_attempts_share_is_listed_once() -> None:
     alerts: Sequence[Alert] = Checker().check(run_of(COLLAPSED, (100, [0.02] * 60)))
     assert [alert.active for alert in alerts if alert.rule == "reward_drop"] == [True]
+
+
+def test_the_line_and_the_bar_have_a_quiet_sentence_about_a_superseded_incident() -> None:
+    store = store_of(COLLAPSED, (51, rewards(100)))
+    store.set_alerts(Checker().check_all(store.snapshot()))
+    snapshot = store.snapshot()
+    assert not snapshot.alerts
+    sentence = "in the attempt before the run resumed from step 50: reward has fallen from"
+    text = line(snapshot, 2e9, 200)
+    assert sentence in text
+    assert not text.startswith(("!", "✗"))
+    row = AlertBar()._content(snapshot, snapshot.runs[0], 200)
+    assert row[1][0].startswith(sentence)
+    assert row[1][1] is Role.MUTED
+    active = Alert("kl_high", "warning", 0, "kl", 140, "kl is above 10")
+    store.set_alerts((active, *snapshot.resolved))
+    assert sentence not in line(store.snapshot(), 2e9, 300)
+    assert "kl is above 10" in AlertBar()._content(store.snapshot(), snapshot.runs[0], 200)[1][0]
+
+
+def test_alerts_of_runs_that_are_gone_are_not_kept() -> None:
+    checker, snapshot = Checker(), store_of(COLLAPSED, (51, rewards(100))).snapshot()
+    assert checker.check_within(snapshot, 1e9, 9.0)[1]
+    assert list(checker._before_restart) == ["/logs/0"]
+    checker.check_within(Store().snapshot(), 1e9 + 60, 9.0)
+    assert not checker._before_restart

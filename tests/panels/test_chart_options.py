@@ -290,6 +290,13 @@ def test_superseded_points_are_drawn_in_the_background() -> None:
     assert np.nanmax(ghost.envelope.high) == 1.0
     assert int(np.isfinite(ghost.envelope.low).sum()) == 5, "steps 5 to 9"
     assert np.nanmax(front(view).envelope.high) == 2.0
+    for step, displayed in ((4, "1 @ 4"), (7, "2 @ 7 (superseded 1)"), (10, "2 @ 10")):
+        zoomed = chart(run, ChartOptions(cursor=step, fullscreen=True), size=Size(120, 30))
+        assert text(zoomed.headline) == displayed
+        cells = re.split(r"  +", text(zoomed.table[1]).strip())
+        assert cells[1] == displayed.replace(f" @ {step}", "")
+    narrow = draw.render(chart(run, ChartOptions(cursor=7), size=Size(20, 8)), Size(20, 8))
+    assert text(narrow[0]).split() == ["m", "2", "@", "7"], "no room for both"
     by_time = chart(run, ChartOptions(axis="time"))
     [ghost] = [line for line in by_time.lines if line.behind]
     taken_back, again = (

@@ -168,11 +168,11 @@ def test_an_overlay_has_the_marks_of_the_displayed_run_and_the_restarts_of_the_b
     assert result["checkpoint"] == pytest.approx([20, 40], abs=width), "those of one run"
     assert result["evaluation"] == pytest.approx([0, 50], abs=width), "not the one of the attempt that was given up"
     restarts = {mark.label: mark.x for mark in view.marks if mark.kind == "restart"}
-    assert restarts == {"restart 60": 60, "base restart 30": 30}
+    assert restarts == {"resumed from 59": 60, "base resumed from 29": 30}
     words = "".join(part for part, _ in view.table[-1])
     assert words.startswith(f"{over[0].marker} ◇ 2 checkpoints, the last at 40   △ 2 evaluations, the last at 50")
     small = chart(b, ChartOptions(overlay=over), "reward")
-    assert [mark.label for mark in small.marks] == ["restart 60"]
+    assert [mark.label for mark in small.marks] == ["resumed from 59"]
 
 
 @pytest.mark.parametrize(

@@ -283,7 +283,7 @@ def test_a_restart_is_marked_and_superseded_points_are_counted() -> None:
     assert run.curve("loss").superseded == 40
     facts = header_panel().view(run, Size(160, 2), START, Symbols.BRAILLE).rows[1]  # type: ignore[union-attr]
     assert f"{run.point_count} points, 40 logged steps superseded" in "".join(part for part, _ in facts)
-    assert "restart at 81 supersedes 40 points" in view.note
+    assert "resumed from 80 (40 points superseded)" in view.note
     assert [mark.x for mark in view.marks if mark.kind == "restart"] == [81.0]
 
 
@@ -292,11 +292,12 @@ def test_the_note_says_which_restart_supersedes_how_many_points() -> None:
     for begin, end in ((201, 416), (401, 601)):
         store.apply(SegmentStarted(0, None, False))
         feed(store, {"loss": (range(begin, end), [0.5] * (end - begin))}, 0)
-    assert "restart at 201 supersedes 20 points, at 401 15" in chart(store.snapshot().runs[0], "loss").note
+    note = chart(store.snapshot().runs[0], "loss").note
+    assert "resumed from 200 (20 points superseded), resumed from 400 (15)" in note
     for begin in (500, 520, 540):
         store.apply(SegmentStarted(0, None, False))
         feed(store, {"loss": (range(begin, 602), [0.5] * (602 - begin))}, 0)
-    assert "5 restarts supersede 280 points, the last at 540" in chart(store.snapshot().runs[0], "loss").note
+    assert "5 restarts supersede 280 points, the last: resumed from 539" in chart(store.snapshot().runs[0], "loss").note
 
 
 def add_source(store: Store, stream: int, source: str, rank: int, series: Series) -> None:
@@ -362,10 +363,10 @@ def test_a_restart_has_one_mark_although_a_validation_comes_later() -> None:
     store.apply(SegmentStarted(0, 42, False))
     feed(store, {"train/loss": (range(42, 121, 2), [0.5] * 40), "eval/loss": ([60, 80, 100, 120], [0.5] * 4)}, 0)
     run = store.snapshot().runs[0]
-    assert [(mark.x, mark.label) for mark in chart(run, "loss").marks] == [(42.0, "restart 42")]
+    assert [(mark.x, mark.label) for mark in chart(run, "loss").marks] == [(42.0, "restart at 42")]
     alone = metric_panel("eval/loss").view(run, Size(80, 12), START, Symbols.BRAILLE)
-    assert [(mark.x, mark.label) for mark in alone.marks] == [(42.0, "restart 42")]
-    assert "restart at 42 supersedes 1 point" in alone.note
+    assert [(mark.x, mark.label) for mark in alone.marks] == [(42.0, "restart at 42")]
+    assert "restart at 42 (1 point superseded)" in alone.note
 
 
 def test_metrics_with_other_step_counts_are_not_on_the_same_axis() -> None:

@@ -52,7 +52,7 @@ def test_a_preemption_after_which_a_later_attempt_went_on_is_over(tmp_path: Path
     assert [alert for alert in monitor.snapshot().alerts if alert.rule == "rank_failure"] == []
     assert ranks.restart == (
         "35 steps lost in 2 restarts: the last time it was stopped from outside at step 415 (2026-03-05 11:00), "
-        "resumed at step 401, 15 steps lost"
+        "resumed from step 400, 15 steps lost"
     )
 
 
@@ -85,7 +85,12 @@ def test_steps_lost_do_not_count_the_steps_between_two_rows(tmp_path: Path) -> N
         (tmp_path / f"slurm-{job}.out").write_text("".join(rows) + (_stop(job, 9) if job == 1001 else ""))
     cause = _ranks(LocalMonitor([tmp_path])).root_cause
     assert cause is not None
-    assert (cause.step, cause.resumed_step, cause.steps_lost) == (220, 210, 20)
+    assert (cause.step, cause.resumed_step, cause.resumed_from, cause.steps_lost) == (220, 210, None, 20)
+    log = tmp_path / "slurm-1002.out"
+    log.write_text("INFO resuming from checkpoint step_205\n" + log.read_text())
+    cause = _ranks(LocalMonitor([tmp_path])).root_cause
+    assert cause is not None
+    assert (cause.step, cause.resumed_step, cause.resumed_from, cause.steps_lost) == (220, 210, 205, 15)
 
 
 def test_each_attempt_is_listed_with_its_steps_and_its_end(tmp_path: Path) -> None:
@@ -97,7 +102,7 @@ def test_each_attempt_is_listed_with_its_steps_and_its_end(tmp_path: Path) -> No
         ("slurm-1002.out", 201, 415, 15),
         ("slurm-1003.out", 401, 600, 0),
     ]
-    assert [attempt.resumed_from for attempt in attempts] == [None, None, 400]
+    assert [attempt.resumed_from for attempt in attempts] == [None, 200, 400]
     assert ["JOB 1001" in attempts[0].end, "JOB 1002" in attempts[1].end, attempts[2].end] == [True, True, ""]
     curve = run.curve("reward")
     names = [file_at(run, "reward", curve, step) for step in (0, 1, 200, 201, 300, 400, 401, 600)]

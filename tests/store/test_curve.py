@@ -227,6 +227,13 @@ def test_superseded_points_of_different_attempts_are_not_joined():
     assert hidden.steps.tolist() == [5, 6, 7, 10, 11, 12]
     assert hidden.restarts.tolist() == [3]
     assert hidden.envelope(0, 15, 15).gap_after[[5, 6, 7, 10]].tolist() == [0, 0, 1, 0]
+    assert [curve.superseded_at(step) and curve.superseded_at(step).value for step in (4, 7, 9, 12, 13)] == [
+        None,
+        7,
+        None,
+        12,
+        None,
+    ]
     assert curve.superseded_by == {5: 3, 10: 3}
 
 

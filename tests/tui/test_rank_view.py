@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from support import rank_jobs as jobs
-from support.dashboard import opened, until
+from support.dashboard import opened, text, until
 
 from tests.tui.test_every_action import Tour, ids
 from tuimon.model.ranks import JobRanks, RankRow
@@ -18,6 +18,8 @@ from tuimon.tui.screens.ranks import RanksScreen
 def _failed_job(tmp_path: Path) -> Path:
     jobs.torchrun_job(tmp_path / "job")
     jobs.torchrun_error(tmp_path / "job", 10, 60, "ValueError: sequence 71 has no tokens")
+    log = min((tmp_path / "job").rglob("stderr.log"))
+    log.write_text("[2026-03-05 10:00:00,000][node01][rank0] INFO saved checkpoint step_20 in 3 s\n" + log.read_text())
     return tmp_path / "job"
 
 
@@ -30,6 +32,7 @@ async def test_every_key_of_the_view(tmp_path: Path) -> None:
         pane = screen.pane
         await t.until(lambda: pane.row is not None and pane.row.rank == 10)
         await until(app, pilot, lambda s: "FAILED" in s and "sequence 71 has no tokens" in s)
+        assert "last checkpoint at step 20 (saved 2026-03-05 10:00), 2 steps lost" in text(app)
         await t.press("ranks_down")
         assert pane.row is not None
         assert pane.row.rank != 10

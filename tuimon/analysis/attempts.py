@@ -1,24 +1,25 @@
-"""The attempts of a training that have files of their own: which steps each of them logged, and how it ended."""
+"""The attempts of a training: where each went on, which steps it logged, how it ended, and what its end cost."""
 
 from __future__ import annotations
 
+import math
 import os
-import re
 from collections.abc import Sequence
 from itertools import groupby
 
+import numpy as np
 from msgspec import Struct
 
 from tuimon.analysis.run_cache import cached_per_run
+from tuimon.analysis.words import duration
 from tuimon.model.log_names import log_name
 from tuimon.model.points import Topic
 from tuimon.store import Curve, Run, StreamView
 from tuimon.store.curve_builder import FilePart
+from tuimon.text import local_time
 
-_RESUMED = re.compile(
-    r"\b(?:resum\w+|continuing)\b.{0,40}?\bfrom (?:global[_ ])?(?:step|iteration)\W{0,3}(\d{1,12})\b", re.IGNORECASE
-)
-"""The Trainer of transformers ("Continuing training from global step 400"), and scripts ("Resuming from step 400")."""
+_DIED = ("crashed", "stopped")
+"""States of a run that ended before its training did."""
 
 
 class Attempt(Struct, frozen=True):
@@ -35,7 +36,7 @@ class Attempt(Struct, frozen=True):
     end: str
     """How the attempt ended, as its log says; "" if the log does not say it."""
     resumed_from: int | None = None
-    """Step of the checkpoint from which it went on, as its log says; None if the log does not say it."""
+    """Result of `resumed_from` for its first step."""
 
 
 @cached_per_run
@@ -53,24 +54,127 @@ def attempts_of(run: Run) -> tuple[Attempt, ...]:
 def _attempt(run: Run, log: Sequence[tuple[StreamView, FilePart]]) -> Attempt:
     parts, (last, _) = [part for _, part in log], log[-1]
     state = next(reversed(run.facts_of_file(last, Topic.STATE)), None)
+    first_step = min(part.first_step for part in parts)
     return Attempt(
         os.path.basename(log_name(last.info.path).live),
-        min(part.first_step for part in parts),
+        first_step,
         max(part.last_step for part in parts),
         sum(part.superseded for part in parts),
         log[0][0].first_wall_time,
         str(state.value.get("evidence") or state.value.get("state") or "") if state is not None else "",
-        _resumed_from(run, log[0][0]),
+        resumed_from(run, first_step),
     )
 
 
-def _resumed_from(run: Run, view: StreamView) -> int | None:
-    """Return the step from which a log says that the training goes on, if its text is still known."""
-    for fact in run.facts_of_file(view, Topic.CONSOLE):
-        for line in fact.value["lines"]:
-            if match := _RESUMED.search(line):
-                return int(match[1])
-    return None
+def resumed_from(run: Run, first: int) -> int | None:
+    """Return the step of the checkpoint from which the attempt went on whose first logged step is `first`.
+
+    It lies between the last step that is drawn before and `first`. It is the one that the log names, or else the only
+    step between them, or else that of the only checkpoint there, on disk or in the log. None if none of them is known.
+    """
+    if run.busiest_metric is None:
+        return None
+    curve = run.curve(run.busiest_metric)
+    row = 0 if curve.ordinal else curve.row_before(first) + 1
+    kept = int(curve.steps[row - 1]) if row else None
+    for fact in reversed(run.facts(Topic.RESUMED)):
+        if fact.step is not None and fact.step <= first and (kept is None or kept <= fact.step):
+            return fact.step
+    if kept is None or row == curve.gap or row not in curve.restarts or curve.steps[row] != first:
+        return None
+    if kept == first - 1:
+        return kept
+    checkpoints = {*run.checkpoints, *(fact.step for fact in run.facts(Topic.CHECKPOINT) if fact.step is not None)}
+    possible = [step for step in checkpoints if kept <= step < first]
+    return possible[0] if len(possible) == 1 else None
+
+
+def restart_name(run: Run, first: int, word: str = "") -> str:
+    """Return "resumed from 400", or "restart at 410" if only the first step of the attempt, `first`, is known.
+
+    word: what the run counts, such as "step", to be written before the number; "" for nothing.
+    """
+    step = resumed_from(run, first)
+    before = f"{word} " if word else ""
+    return f"restart at {before}{first}" if step is None else f"resumed from {before}{step}"
+
+
+class LostWork(Struct, frozen=True):
+    """What the end of an attempt cost: the last one that was followed by another, or one after which none followed."""
+
+    last_step: int
+    """Last step that the attempt logged."""
+    checkpoint: int | None
+    """Step of the last checkpoint before its end: the one from which training went on, or that the log names."""
+    saved: float
+    """When that checkpoint was saved (s since the epoch), as the log says; NaN if unknown."""
+    steps: int | None
+    """Number of steps after that checkpoint; None if it is unknown."""
+    seconds: float = math.nan
+    """Time from the last point of the attempt to the first of the next one; NaN if unknown, or if there is none."""
+    is_resumed: bool = False
+
+    def text(self, word: str) -> str:
+        """Return "resumed from step 400 (saved 2026-11-21 10:15), 29 steps lost, 2 h between the points"; "" if nothing
+        is known. word: what the run counts, such as "step"."""
+        saved = local_time(self.saved, " (saved %Y-%m-%d %H:%M)") if math.isfinite(self.saved) else ""
+        parts = []
+        if self.checkpoint is not None:
+            name = "resumed from" if self.is_resumed else "last checkpoint at"
+            parts.append(f"{name} {word} {self.checkpoint}{saved}")
+        if self.steps:
+            parts.append(f"{self.steps} {word}{'s' * (self.steps > 1)} lost")
+        if math.isfinite(self.seconds):
+            parts.append(f"{duration(self.seconds)} without a point before it went on")
+        return ", ".join(parts)
+
+
+def lost_work(run: Run, state: str) -> LostWork | None:
+    """Return what the end of the run cost if it has died, or else the end of the attempt before its last restart.
+
+    None without either. state: that of the run.
+    """
+    cause = run.ranks.root_cause if run.ranks is not None else None
+    if state not in _DIED or (cause is not None and cause.resolved):  # the job went on after the end that a log names
+        return _before_last_restart(run)
+    curve = run.curve(run.busiest_metric) if run.busiest_metric is not None else None
+    if curve is None or curve.ordinal or not len(curve):
+        return None
+    last_step = int(curve.steps[-1])
+    checkpoint, saved = _checkpoint_before(run, last_step)
+    return LostWork(last_step, checkpoint, saved, None if checkpoint is None else last_step - checkpoint)
+
+
+@cached_per_run
+def _before_last_restart(run: Run) -> LostWork | None:
+    curve = run.curve(run.busiest_metric) if run.busiest_metric is not None else None
+    if curve is None or curve.ordinal:
+        return None
+    restarts = curve.restarts[curve.restarts != curve.gap]
+    if not len(restarts):
+        return None
+    row = int(restarts[-1])
+    first = int(curve.steps[row])
+    steps, _, times, _, hiding = curve.superseded_points()
+    hidden = hiding == first
+    last_step = max(int(curve.steps[row - 1]), int(steps[hidden].max(initial=np.iinfo(np.int64).min)))
+    end = float(np.fmax.reduce((*times[hidden], curve.wall_times[row - 1])))
+    seconds = float(curve.wall_times[row]) - end
+    checkpoint, saved = resumed_from(run, first), math.nan
+    if checkpoint is not None and (before := _checkpoint_before(run, checkpoint))[0] == checkpoint:
+        saved = before[1]
+    # A log that counts from 0 names the step that comes next, not the last one that was done.
+    lost = None if checkpoint is None else last_step - min(checkpoint, first - 1)
+    return LostWork(last_step, checkpoint, saved, lost, seconds if seconds > 0 else math.nan, True)
+
+
+def _checkpoint_before(run: Run, step: int) -> tuple[int | None, float]:
+    """Return (step, time) of the last checkpoint up to a step that the log says was saved; (None, NaN) without one."""
+    facts = [fact for fact in run.facts(Topic.CHECKPOINT) if fact.step is not None and fact.step <= step]
+    last = max(facts, key=lambda fact: (fact.step, fact.wall_time or 0.0), default=None)
+    if last is None:
+        return None, math.nan
+    return last.step, math.nan if last.wall_time is None else last.wall_time
 
 
 def file_at(run: Run, metric: str, curve: Curve, step: int) -> str:

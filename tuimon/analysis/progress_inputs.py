@@ -47,8 +47,8 @@ _MAX_METRICS = 12
 def progress_of(run: Run, now: float) -> ProgressReport:
     """Return the progress of the run at `now`, seconds since the epoch.
 
-    Until the history of the runs has been read, and copied from another machine, the state is "reading". While the link to another machine is lost, the
-    progress is that of the time at which the machine was last heard.
+    Until the history of the runs has been read, and copied from another machine, the state is "reading". While the link
+    to another machine is lost, the progress is that of the time at which the machine was last heard.
     """
     progress = report(progress_inputs(run), run.last_heard(now))
     if run.is_reading:

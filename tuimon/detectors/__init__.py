@@ -173,6 +173,8 @@ class Checker:
         complete = checked == len(changed)
         if complete and not 0 <= now - self._clock < _CLOCK_INTERVAL:
             self._clock = now
+            paths = {run.path for run in snapshot.runs}
+            self._before_restart = {path: known for path, known in self._before_restart.items() if path in paths}
             self._last_results |= {run.path: self.check(run, now) for run in snapshot.runs}
         alerts = [alert for run in snapshot.runs for alert in self._last_results.get(run.path, ())]
         return tuple(sorted(alerts, key=_order)), complete

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from msgspec.structs import replace
 
+from tuimon.analysis.attempts import resumed_from
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
 
@@ -31,13 +32,15 @@ def alerts_before(run: Run, restart: int, check: Callable[[Run], Sequence[Alert]
     restart: step of that restart. check: the detectors.
     """
     attempt = run.with_curves({metric: _before_restart(run.curve(metric)) for metric in run.metrics})
+    step = resumed_from(run, restart)
+    event = f"restart at step {restart}" if step is None else f"run resumed from step {step}"
     alerts = []
     for alert in check(attempt):
         last = alert.until
         if last is None and alert.metric in attempt.metrics and len(attempt.curve(alert.metric)):
             last = int(attempt.curve(alert.metric).steps[-1])
         if alert.severity != "info" and alert.step is not None and last is not None and last >= restart:
-            message = f"in the attempt before, superseded since the restart at step {restart}: {alert.message}"
+            message = f"in the attempt before the {event}: {alert.message}"
             alerts.append(replace(alert, message=message, until=last, is_superseded=True))
     return tuple(alerts)
 

@@ -76,6 +76,8 @@ class Around(Struct, frozen=True):
     """Step at which an alert began that is active at the step, if the value is compared with the 64 points before it.
 
     The points just before the step are a part of the incident then, so that the value is usual among them."""
+    superseded: float | None = None
+    """Value that a superseded attempt logged at `step`, the last one if there are several, or None."""
     is_local: bool = False
     """Whether the distances are those from the median of the nine points before each point, because of a trend."""
 
@@ -133,13 +135,15 @@ def _around(name: str, curve: Curve, step: int, onsets: Sequence[int]) -> Around
     value = float(values[index])
     before = float(values[index - 1]) if index else None
     after = float(values[index + 1]) if index + 1 < len(values) else None
+    last = int(curve.steps[index])
+    superseded = curve.superseded_at(last)
+    old = superseded.value if superseded is not None else None
 
     def compared(end: int, onset: int | None = None) -> Around:
         previous = values[max(0, end - _BEFORE) : end]
         previous = previous[np.isfinite(previous)]
         deviations, as_far = _deviations(previous, value)
-        last = int(curve.steps[index])
-        return Around(name, last, value, before, after, deviations, len(previous), as_far, onset)
+        return Around(name, last, value, before, after, deviations, len(previous), as_far, onset, old)
 
     entry = compared(index)
     if not entry.unusual and (local := _locally(values[max(0, index - _BEFORE) : index], value)) is not None:
@@ -220,10 +224,12 @@ def as_text(
 
 
 def _table(run: Run, entries: list[Around], word: str, width: int | None) -> Iterator[str]:
+    superseded = [_value_text(entry.superseded) for entry in entries]
     columns = [
         Column(word, [str(entry.step) for entry in entries]),
         Column("before", [_value_text(entry.before) for entry in entries], need=2),
         Column("value", [_value_text(entry.value) for entry in entries]),
+        *([Column("superseded", superseded, need=3)] if any(superseded) else []),
         Column("after", [_value_text(entry.after) for entry in entries], need=4),
         *unit_columns(run, [entry.name for entry in entries]),
         Column("unusual", [_remark(entry, word) for entry in entries], need=3, left=True),

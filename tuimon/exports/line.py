@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.analysis.run_states import critical_count, state_sign
+from tuimon.analysis.run_states import critical_count, state_sign, superseded_alert
 from tuimon.analysis.words import duration, percentage
 from tuimon.model.alerts import Alert
 from tuimon.panels import MetricReading, loss_of, name_of, reward_of, success_of
@@ -49,6 +49,8 @@ def line(snapshot: Snapshot, now: float, width: int, ascii_only: bool = False) -
         alerts = [alert for alert in alerts if alert.rule != "liveness"]  # it repeats the cause
     others = _others(snapshot, run, ascii_only)
     room = width - cell_width(text) - 2
+    if not alerts and (superseded := superseded_alert(snapshot, run)) is not None:
+        alerts = [superseded]
     reason = _reason(alerts, room - cell_width(others) - 2) or _reason(alerts, room)
     return _joined(text, (reason, others, *_details(run, progress)), width)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tuimon.analysis.aligned_steps import common_step_name, step_name
-from tuimon.analysis.attempts import attempts_of
+from tuimon.analysis.attempts import attempts_of, lost_work
 from tuimon.analysis.best_step import BestStep, best_step
 from tuimon.analysis.compared_metric import level_until
 from tuimon.analysis.comparing import MISSING, compared_settings, flat
@@ -192,6 +192,9 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
             yield name, clean(str(about[name]))
     if run.ranks is not None and run.ranks.restart:
         yield "restart", clean(run.ranks.restart)
+    lost = lost_work(run, progress.state)
+    if lost is not None and (text := lost.text(progress.step_name)):
+        yield ("resumed", text.removeprefix("resumed ")) if lost.is_resumed else ("lost", text)
     if progress.step is not None:
         of = f" of {progress.total}" if progress.total is not None else ""
         epoch = f", epoch {format_value(progress.epoch)}" if math.isfinite(progress.epoch) else ""

@@ -81,6 +81,8 @@ class FileAttempt(Struct, frozen=True):
     stride: int = 1
     """Difference between the first two steps; 1 if it is unknown."""
     last_step: int | None = None
+    resumed_from: int | None = None
+    """Step of the checkpoint from which it went on, as the log says."""
 
 
 class LogFile(Struct):

@@ -140,7 +140,8 @@ def restart_sentence(cause: RootCause | None) -> str:
     step = f" at step {cause.step}" if cause.step is not None else ""
     if cause.resumed_step is not None:
         date = local_time(cause.time, " (%Y-%m-%d %H:%M)") if cause.time is not None else ""
-        step += f"{date}, resumed at step {cause.resumed_step}"
+        place = f"at step {cause.resumed_step}" if cause.resumed_from is None else f"from step {cause.resumed_from}"
+        step += f"{date}, resumed {place}"
     lost = f", {cause.steps_lost} step{'s' if cause.steps_lost > 1 else ''} lost" if cause.steps_lost else ""
     if not cause.steps_lost and cause.resumed_step is None:  # no step was repeated, so that only the failure is certain
         return f"the job went on after a failure: {who}{why}{step}"

@@ -74,7 +74,11 @@ def _resume(cause: RootCause, evidence: Evidence) -> bool:
         next_attempt = min(begun, key=lambda other: other.number)
         first = next_attempt.first_step or 0
         cause.step, cause.resumed_step = max(until), first
-        cause.steps_lost = max(cause.step - (first - next_attempt.stride), 0)
+        cause.resumed_from = first - 1 if next_attempt.stride == 1 else None
+        if next_attempt.resumed_from is not None:
+            cause.resumed_from = next_attempt.resumed_from
+        kept = first - next_attempt.stride if cause.resumed_from is None else min(cause.resumed_from, first - 1)
+        cause.steps_lost = max(cause.step - kept, 0)
         if cause.count == len(earlier):
             cause.all_steps_lost = _all_steps_lost(evidence, next_attempt.number)
     return True

@@ -17,7 +17,7 @@ from tuimon.model.events import (
     StepsFell,
     StreamReplaced,
 )
-from tuimon.model.points import Fact, Ids, Item, Points, Replaced, SegmentStart, Steps
+from tuimon.model.points import Fact, Ids, Item, Points, Replaced, SegmentStart, Steps, Topic
 
 MAX_POINTS = 1 << 18
 """Maximum number of points in one event, unless a single batch has more."""
@@ -49,6 +49,8 @@ class EventEncoder:
         """The lowest two steps among the first points, ascending; fewer as long as there are fewer."""
         self.last_step: int | None = None
         """Highest step, or None without points."""
+        self.resumed_from: int | None = None
+        """Step of the checkpoint that the log names first as the one from which training goes on, or None."""
         self._falls = StepFalls()
 
     def events(self, items: Iterable[Item]) -> Iterator[Event]:
@@ -73,10 +75,12 @@ class EventEncoder:
                 case SegmentStart():
                     yield SegmentStarted(self.stream, item.step, item.purge)
                 case Replaced():
-                    self.point_count, self.first_steps, self.last_step = 0, [], None
+                    self.point_count, self.first_steps, self.last_step, self.resumed_from = 0, [], None, None
                     self._falls = StepFalls()
                     yield StreamReplaced(self.stream)
                 case Fact():
+                    if item.topic == Topic.RESUMED and self.resumed_from is None:
+                        self.resumed_from = item.step
                     yield FactFound(self.stream, item)
 
     @property

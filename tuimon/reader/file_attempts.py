@@ -23,7 +23,9 @@ def file_attempts(members: Sequence[Member], logs: Mapping[str, Followed]) -> di
         if log is not None and member.joined:
             first, last = log.encoder.first_steps, log.encoder.last_step
             stride = first[1] - first[0] if len(first) > 1 else 1
-            attempt = FileAttempt(member.attempt, first[0] if first else None, stride, last)
+            resumed = log.encoder.resumed_from
+            resumed = resumed if resumed is not None and first and resumed <= first[0] else None
+            attempt = FileAttempt(member.attempt, first[0] if first else None, stride, last, resumed)
             attempts[member.path] = by_name[training_key(member.path)] = attempt
     for member in members if attempts else ():
         if (key := training_key(member.path)) in by_name:

@@ -246,6 +246,12 @@ class Curve(Struct, frozen=True, eq=False, weakref=True):
         hidden = self._hidden()
         return hidden.curve if hidden is not None else None
 
+    def superseded_at(self, step: int) -> Sample | None:
+        """Return the superseded point at a step, the last one logged if there are several; None without one."""
+        hidden = self.superseded_curve
+        sample = hidden._sample(hidden._row_until(step)) if hidden is not None else None
+        return sample if sample is not None and sample.step == step else None
+
     @property
     def superseded_by(self) -> dict[int, int]:
         """Number of superseded points by the step at which the segment that hides them takes over, ascending."""

@@ -138,8 +138,8 @@ class Store:
                     facts.append((self._fact_count, _without_secrets(event.fact)))
                     self._fact_count += 1
                     self._note_name(stream, event.fact)
-                    if event.fact.topic == Topic.CONSOLE and len(facts) > 2 * CONSOLE_FACTS:
-                        stream.data.facts[Topic.CONSOLE] = facts[-CONSOLE_FACTS:]
+                    if event.fact.topic in (Topic.CONSOLE, Topic.CHECKPOINT) and len(facts) > 2 * CONSOLE_FACTS:
+                        stream.data.facts[event.fact.topic] = facts[-CONSOLE_FACTS:]
                     if event.fact.topic == Topic.PROGRESS and len(facts) > 2 * CONSOLE_FACTS:
                         stream.data.facts[Topic.PROGRESS] = without_replaced(facts)
                     self._touch(stream)

@@ -13,6 +13,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from tuimon.analysis.run_states import superseded_alert
 from tuimon.draw.ascii import ascii_row
 from tuimon.model.alerts import Alert
 from tuimon.model.events import Notice
@@ -61,7 +62,8 @@ class Line(Widget):
 
 
 class AlertBar(Line):
-    """A message, or else the most severe active alert, or else, for a few seconds, a new notice; hidden if empty."""
+    """A message, or else the most severe active alert, or else, for a few seconds, a new notice, or else an alert of a
+    superseded attempt; hidden if empty."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -103,6 +105,8 @@ class AlertBar(Line):
             row = _alert(alerts, width - cell_width(marks))
         elif row := self._new_notice(snapshot, width):
             return row
+        elif run is not None and (superseded := superseded_alert(snapshot, run)) is not None:
+            row = _with_keys(" ", superseded.message, Role.MUTED, width - cell_width(marks))
         else:
             row = ((_KEYS, Role.MUTED),) if marks else ()
         return (*row[:-1], (marks, Role.WARNING), *row[-1:]) if marks else row

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tuimon.formats._shared.checkpoint_lines import MARKS, CheckpointFacts
 from tuimon.model.points import Fact, Item, Topic
 
 MAX_LINE = 1 << 16
@@ -18,6 +19,7 @@ class ConsoleLines:
         self._pending: dict[str, str] = {}
         self._lines: list[str] = []
         self._times: list[float | None] = []
+        self._checkpoints = CheckpointFacts()
 
     def add(self, stream: str, text: str, wall_time: float | None) -> None:
         """Add the next text of a stream, split anywhere."""
@@ -39,13 +41,16 @@ class ConsoleLines:
         self._pending = {}
 
     def _line(self, line: str, wall_time: float | None) -> None:
-        self._lines.append(_visible(line))
+        text = _visible(line)
+        self._lines.append(text)
         self._times.append(wall_time)
+        if any(mark in text for mark in MARKS):
+            self._checkpoints.read(text, wall_time)
 
     def take(self) -> list[Item]:
         """Return the lines since the last call as facts: "times" (seconds since the epoch or None) and "lines", of
-        equal length."""
-        facts: list[Item] = []
+        equal length. Before them, what they say about checkpoints."""
+        facts: list[Item] = list(self._checkpoints.take())
         for start in range(0, len(self._lines), MAX_BATCH):
             lines, times = self._lines[start : start + MAX_BATCH], self._times[start : start + MAX_BATCH]
             facts.append(Fact(Topic.CONSOLE, {"lines": lines, "times": times}, wall_time=times[0]))

@@ -14,6 +14,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from tuimon.formats._shared.checkpoint_lines import MARKS as CHECKPOINT_MARKS
 from tuimon.formats.console._outcome import Outcome
 from tuimon.formats.console.families import Family, families
 
@@ -76,8 +77,10 @@ def closing_marks_of(known: tuple[Family, ...]) -> tuple[tuple[int, Marks], ...]
 
 @lru_cache(16)
 def searched_marks(known: tuple[Family, ...]) -> SearchedMarks:
-    """Return the marks of families and of the outcome, prepared for the search; cached, as all logs have the same."""
-    return SearchedMarks((*Outcome.marks, *(mark for _, marks in marks_of(known) for mark in marks)))
+    """Return the marks of families, outcome and checkpoints, prepared for the search; cached, as all logs have the
+    same."""
+    noted = (*Outcome.marks, *(mark.encode() for mark in CHECKPOINT_MARKS))
+    return SearchedMarks((*noted, *(mark for _, marks in marks_of(known) for mark in marks)))
 
 
 def may_have_row(head: bytes, own: Sequence[Family] = ()) -> bool:

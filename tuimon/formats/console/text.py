@@ -7,7 +7,8 @@ so they are rounded where the trainer rounds. If several tasks write into one lo
 torchrun, mpirun …), the lines of each task are read separately (_tasks).
 
 The text itself is emitted as Fact("console", …), the last lines of each piece, and the end of the training as
-Fact("state", …); a log view reads the file itself (tuimon/reader/log_text.py).
+Fact("state", …), checkpoints as Fact("checkpoint", …) and Fact("resumed", …); a log view reads the file itself
+(tuimon/reader/log_text.py).
 A line with NUL bytes, which a crash or a truncation leaves, and one of more than 16 MiB are skipped and reported as
 damage: blocks that were open end there, and rows that name no step are left out until a line names it again. Bytes that
 are not UTF-8 are replaced. A last line without a newline is read once the log has not changed for long, but for a word
@@ -18,10 +19,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from math import isnan
 
 from msgspec.structs import replace
 
 from tuimon.formats import Format, StreamDecoder
+from tuimon.formats._shared.checkpoint_lines import MARKS as CHECKPOINT_MARKS
+from tuimon.formats._shared.checkpoint_lines import CheckpointFacts
 from tuimon.formats._shared.lines import LineSplitter
 from tuimon.formats.console._display import ERROR_PATTERN, PROBLEM_WORDS, TextTail, display_line, severity
 from tuimon.formats.console._marks import (
@@ -58,6 +62,7 @@ _MAX_SEARCHED = 1000
 """Characters of a line that are searched for the name of a metric."""
 _LAST_WORD = re.compile(rb"(?<![\w.+-])[\w.+-]++$")
 """The part of a number or a name that a line ends with, if the program was killed while it wrote the line."""
+_CHECKPOINT_MARKS = tuple(mark.encode() for mark in CHECKPOINT_MARKS)
 _DIGITS = b"0123456789"
 _NOT_DIGITS = bytes(set(range(256)) - set(_DIGITS))
 _CONTROL = re.compile(rb"[\x01-\x06\x0e-\x1a\x1c-\x1f\x7f]")
@@ -74,6 +79,7 @@ class ConsoleDecoder(StreamDecoder):
         self._tail = TextTail()
         self._sink = Sink()
         self._outcome = Outcome()
+        self._checkpoints = CheckpointFacts()
         self._families = in_order(tuple(own))
         self._marks = marks_of(self._families)
         self._own_marks = [(index, marks) for index, marks in self._marks if own and self._families[index] in own]
@@ -104,7 +110,7 @@ class ConsoleDecoder(StreamDecoder):
             for task in self._tasks.values():
                 task.sink.release_fallback()
         damage, self._damage = self._damage, []
-        return [*self._sink.take(), *damage, *self._outcome.take(), *self._tail.feed(data)]
+        return [*self._sink.take(), *damage, *self._notes(), *self._tail.feed(data)]
 
     def has_row(self, head: bytes) -> bool:
         """Return True if the beginning of a log gives points. Nothing else may be fed to this decoder."""
@@ -132,7 +138,11 @@ class ConsoleDecoder(StreamDecoder):
                 self._lines.take()  # otherwise it is the beginning of a line ("[12:00:00]")
         for task in self._tasks.values():
             task.flush()
-        return [*self._sink.take(), *damage, *self._outcome.take()]
+        return [*self._sink.take(), *damage, *self._notes()]
+
+    def _notes(self) -> list[Item]:
+        """Return the facts about checkpoints and the state since the last call."""
+        return [*self._checkpoints.take(), *self._outcome.take()]
 
     def interrupt(self) -> None:
         """Note that lines are missing here."""
@@ -158,9 +168,11 @@ class ConsoleDecoder(StreamDecoder):
         candidates = [(index, tuple(contained.intersection(marks))) for index, marks in families]
         candidates = [(index, marks) for index, marks in candidates if marks]
         outcome_marks = tuple(contained.intersection(Outcome.marks))
+        checkpoint_marks = tuple(contained.intersection(_CHECKPOINT_MARKS))
         if (
             not candidates
             and not outcome_marks
+            and not checkpoint_marks
             and not self._outcome.watching
             and not (self._open_blocks or self._labels.holding)
         ):
@@ -181,9 +193,10 @@ class ConsoleDecoder(StreamDecoder):
                 or self._outcome.watching
                 or (self._labels.holding and raw[0] in NUMBER_STARTS)
                 or _contains_any(raw, outcome_marks)
+                or _contains_any(raw, checkpoint_marks)
             ):
                 rows = self._sink.row_count
-                self._read_line(raw, start, ended, candidates[first:], outcome_marks)
+                self._read_line(raw, start, ended, candidates[first:], outcome_marks, checkpoint_marks)
                 if self._sink.row_count > rows:
                     self._row_text = raw
                 if self._sink.row_count == rows + 1 and self._nothing_is_open():
@@ -203,7 +216,13 @@ class ConsoleDecoder(StreamDecoder):
         )
 
     def _read_line(
-        self, raw: bytes, offset: int, ended: bool, candidates: Sequence[tuple[int, Marks]], outcome_marks: Marks
+        self,
+        raw: bytes,
+        offset: int,
+        ended: bool,
+        candidates: Sequence[tuple[int, Marks]],
+        outcome_marks: Marks,
+        checkpoint_marks: Marks,
     ) -> None:
         """Read a line that contains a mark, or follows a traceback."""
         if _CONTROL.search(raw):
@@ -218,6 +237,9 @@ class ConsoleDecoder(StreamDecoder):
             step = self._latest_sink.step if task.sink.step is None else task.sink.step
             self._outcome.read(Line(text, offset, ended), step, raw)
             self._failed_task = task
+        if ended and _contains_any(text, checkpoint_marks):
+            line = Line(text, offset)
+            self._checkpoints.read(line.text, None if isnan(line.time) else line.time)
         if label or not self._labels.doubtful:
             if label:
                 self._read_held_lines()

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tuimon.analysis.aligned_steps import step_name
+from tuimon.analysis.attempts import restart_name
 from tuimon.analysis.trend import change, change_noise
 from tuimon.draw.numbers import distinct_digits, format_exact, nonfinite, thousands
 from tuimon.draw.rows import row_width
@@ -115,19 +116,31 @@ def cursor_value(
     return text, "" if curve.ordinal or (sample.step == step and not own_step) else f" @ {sample.step}"
 
 
+def superseded_value(curve: Curve, factor: float, step: int, most: int | None = _SHORT) -> str:
+    """Return " (superseded 0.49)" if a superseded attempt has a value at the step of the point that `cursor_value`
+    returns; else ""."""
+    sample = curve.sample_at(step)
+    superseded = curve.superseded_at(sample.step) if sample is not None else None
+    return f" (superseded {format_exact(superseded.value * factor, most)})" if superseded is not None else ""
+
+
 def cursor_headline(
     curve: Curve, meaning: Meaning, factor: float, step: int, fullscreen: bool, smooth: float | None = None
 ) -> Row:
-    """Return the value of the leading curve at the cursor, the average there, if it is drawn, and the step.
+    """Return the value of the leading curve at the cursor, the average there, if it is drawn, the step, and the value
+    of a superseded attempt.
 
     The value is first, for narrow charts."""
-    value, logged_at = cursor_value(curve, factor, step, None if fullscreen else _SHORT)
+    most = None if fullscreen else _SHORT
+    value, logged_at = cursor_value(curve, factor, step, most)
     unit = unit_text(meaning.unit)
     place = (logged_at or f" @ {step}", Role.ACCENT)
+    superseded = superseded_value(curve, factor, step, most)
+    end = (place, (superseded, Role.MUTED)) if superseded else (place,)
     if smooth is None:
-        return ((f"{value} {unit}".rstrip(), Role.VALUE), place)
+        return ((f"{value} {unit}".rstrip(), Role.VALUE), *end)
     average = (f", {format_exact(smooth, _SHORT)} smoothed", Role.VALUE)
-    return ((f"{value} {unit}".rstrip(), Role.VALUE), (" logged", Role.MUTED), average, place)
+    return ((f"{value} {unit}".rstrip(), Role.VALUE), (" logged", Role.MUTED), average, *end)
 
 
 def cursor_legend(
@@ -142,21 +155,24 @@ def cursor_legend(
     """Return (labels with the values at the cursor, the cursor's step as a headline if there is room for it).
 
     room: cells of the title row without the title. smooths: averages at the cursor, as far as they are drawn. If there
-    is no room to name each of them, the headline does; they are left out if there is no room for them. None if the
-    labels do not fit even with few digits.
+    is no room to name each of them, the headline does; they are left out if there is no room for them. So are, before
+    them, the values of superseded attempts. None if the labels do not fit even with few digits.
     """
     # A legend that does not fit is drawn with cut names of metrics.
     names = [cell_width(clean(label)) for label, curve in zip(labels, curves, strict=True) if label == curve.metric]
     cuttable = sum(max(width - _CUT_NAME, 0) for width in names)
     digits = (*((None,) if fullscreen else ()), _SHORT, _SHORTEST)
-    forms: tuple[tuple[Sequence[float | None], bool], ...] = (([None] * len(labels), True),)
+    forms: list[tuple[Sequence[float | None], bool, bool]] = [([None] * len(labels), True, False)]
     if any(smooth is not None for smooth in smooths):
-        forms = (smooths, True), (smooths, False), *forms
+        forms = [(smooths, True, False), (smooths, False, False), *forms]
+    if any(superseded_value(curve, 1.0, step) for curve in curves):
+        forms.insert(0, (smooths, True, True))
     place = f"@ {step}"
-    for averages, are_named in forms:
+    for averages, are_named, with_superseded in forms:
         for most in digits:
             values = [
                 with_average("".join(cursor_value(curve, factor, step, most)), smooth, most, are_named)
+                + (superseded_value(curve, factor, step, most) if with_superseded else "")
                 for curve, factor, smooth in zip(curves, factors, averages, strict=True)
             ]
             legend = [f"{label} {value}" for label, value in zip(labels, values, strict=True)]
@@ -263,13 +279,14 @@ def _restart(run: Run, curve: Curve) -> Iterator[str]:
     steps = restart_steps(run, curve)
     if curve.superseded:
         superseded = plural(curve.superseded, "point")
-        yield _superseding(curve, steps, superseded) if len(steps) else f"{superseded} superseded"
+        yield _superseding(run, curve, steps, superseded) if len(steps) else f"{superseded} superseded"
     elif len(steps):
-        yield f"restart at {step_name(run)} {steps[-1]}"
+        yield restart_name(run, int(steps[-1]), step_name(run))
 
 
-def _superseding(curve: Curve, steps: Steps, superseded: str) -> str:
-    """Return "restart at 201 supersedes 20 points, at 401 15"; of more than three restarts number and last step.
+def _superseding(run: Run, curve: Curve, steps: Steps, superseded: str) -> str:
+    """Return "resumed from 200 (20 points superseded), restart at 410 (15)"; of more than three restarts the number and
+    the last one.
 
     steps: result of `restart_steps`."""
     own = distinct(curve.steps[curve.restarts[curve.restarts != curve.gap]])
@@ -277,9 +294,10 @@ def _superseding(curve: Curve, steps: Steps, superseded: str) -> str:
     for step, count in curve.superseded_by.items():
         counts[int(steps[max(int(np.searchsorted(own, step, "right")) - 1, 0)])] += count
     if len(counts) > _MOST_RESTARTS:
-        return f"{len(counts)} restarts supersede {superseded}, the last at {max(counts)}"
+        return f"{len(counts)} restarts supersede {superseded}, the last: {restart_name(run, max(counts))}"
     (first, count), *others = counts.items()
-    return ", ".join([f"restart at {first} supersedes {plural(count, 'point')}", *(f"at {s} {n}" for s, n in others)])
+    named = f"{restart_name(run, first)} ({plural(count, 'point')} superseded)"
+    return ", ".join([named, *(f"{restart_name(run, step)} ({number})" for step, number in others)])
 
 
 def _of_rank(curve: Curve) -> Iterator[str]:

@@ -12,6 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from tuimon.analysis.aligned_steps import aligned
+from tuimon.analysis.attempts import restart_name
 from tuimon.draw.marks import glyph_of
 from tuimon.model.alerts import Alert
 from tuimon.model.points import Steps
@@ -55,7 +56,7 @@ def restart_marks(
     xs = densest.x_of_steps(steps, scale)
     inside = (xs >= low) & (xs <= high)
     return [
-        Mark(x, "restart", f"{prefix}restart {step}" if labelled else "")
+        Mark(x, "restart", f"{prefix}{restart_name(run, step)}" if labelled else "")
         for x, step in zip(xs[inside].tolist(), steps[inside].tolist(), strict=True)
     ]
 

@@ -17,7 +17,7 @@ from tuimon.draw.rows import row_width
 from tuimon.model.points import Floats
 from tuimon.model.views import Axis, ChartView, Envelope, Line, Mark, Role, Row, Rows, Size, Symbols
 from tuimon.panels._charts.axes import X_KINDS, cursor_place, cursor_x, x_label, y_axis
-from tuimon.panels._charts.captions import cursor_value, nonfinite_counts, thinned, with_average
+from tuimon.panels._charts.captions import cursor_value, nonfinite_counts, superseded_value, thinned, with_average
 from tuimon.panels._charts.chart import scale_note, smoothing_note, title_of
 from tuimon.panels._charts.marks import marks_of, milestone_legend, milestones, restart_marks
 from tuimon.panels._charts.options import ChartOptions
@@ -329,13 +329,15 @@ def _labels(
 
 
 def _value(group: _Group, options: ChartOptions, with_step: bool = True) -> str:
-    """Return the value at the cursor, with its step in the run unless that is the cursor's, or the last value."""
+    """Return the value at the cursor, with its step in the run unless that is the cursor's, and that of a superseded
+    attempt; or the last value."""
     trace = group.traces[0]
     if trace.step is not None and len(group.traces) == 1:
         reading, is_placed = trace.reading, trace.scale.name != "step"
         value, step = cursor_value(reading.curve, reading.factor, trace.step, own_step=is_placed)
         ended = " ended" if is_placed and not trace.is_inside and step else ""
-        return f"{value}{ended}{step}" if with_step else value
+        superseded = superseded_value(reading.curve, reading.factor, trace.step)
+        return f"{value}{ended}{step}{superseded}" if with_step else value
     value = format_value(group.value)
     is_cut = options.cursor is None and len(group.at_end) < len(group.traces)
     return f"{value} ({len(group.at_end)} of {len(group.traces)})" if is_cut else value

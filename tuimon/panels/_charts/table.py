@@ -10,7 +10,7 @@ from tuimon.analysis.aligned_steps import step_name
 from tuimon.analysis.attempts import file_at
 from tuimon.draw.numbers import format_exact, format_value, thousands
 from tuimon.model.views import Role, Row, Rows, Symbols
-from tuimon.panels._charts.captions import cursor_value
+from tuimon.panels._charts.captions import cursor_value, superseded_value
 from tuimon.store import METRIC_AXIS, Curve, Run, Sample, Scale
 from tuimon.text import cell_width, clean, fit, fit_distinct
 
@@ -53,11 +53,11 @@ def line_table(
 ) -> Rows:
     """Return a heading and a row for each line, in at most `width` cells.
 
-    Columns: the exact value at the cursor (a step), and the average there if it is drawn; last, lowest and highest
-    value with their places on the x axis (on an axis of times, their steps); mean and standard deviation; number of
-    points; the sources that hold the metric. With a window the statistics are of the points in view, unless these are
-    more than MOST_WITHIN. Columns that do not fit are left out from the right. place: where the cursor is on the axis,
-    "" for its step.
+    Columns: the exact value at the cursor (a step), with that of a superseded attempt, and the average there if it is
+    drawn; last, lowest and highest value with their places on the x axis (on an axis of times, their steps); mean and
+    standard deviation; number of points; the sources that hold the metric. With a window the statistics are of the
+    points in view, unless these are more than MOST_WITHIN. Columns that do not fit are left out from the right. place:
+    where the cursor is on the axis, "" for its step.
     """
     sign = "+-" if symbols is Symbols.ASCII else "±"
     if any(line.within is None for line in lines):  # one heading for all lines
@@ -112,9 +112,13 @@ def _cells(line: TableLine, name: str, sign: str, cursor: int | None, digits: in
     step = cursor if line.cursor is None else line.cursor
     if statistics.count and math.isfinite(statistics.mean):
         mean = f"{format_value(statistics.mean * factor)} {sign} {format_value(statistics.deviation * abs(factor))}"
+    at_cursor: tuple[str, ...] = ()
+    if step is not None:
+        value = "".join(cursor_value(line.curve, factor, step, None, line.cursor is not None))
+        at_cursor = (value + superseded_value(line.curve, factor, step, None),)
     return (
         name,
-        *(() if step is None else ("".join(cursor_value(line.curve, factor, step, None, line.cursor is not None)),)),
+        *at_cursor,
         *((("-" if line.smooth is None else format_exact(line.smooth, digits)),) if averaged else ()),
         *(_sample(line, sample, digits) for sample in (curve.last, least, most)),
         mean,

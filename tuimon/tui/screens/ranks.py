@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual.events import Click, MouseScrollDown, MouseScrollUp
 
+from tuimon.analysis.attempts import lost_work
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.draw.numbers import format_bytes, format_duration
 from tuimon.draw.rows import fit_row, wrap_row
@@ -42,6 +43,7 @@ class RanksPane(CellGrid):
         super().__init__()
         self.job: JobRanks | None = None
         self.is_examined = True
+        self.lost = ""
         self.layout_name = ""
         self.quantity = 0
         self.selected: tuple[str, int] | None = None
@@ -53,9 +55,10 @@ class RanksPane(CellGrid):
         """(row on the screen, first cell, index of the rank) of what a click can select."""
         self._theme_shown = ""
 
-    def show(self, job: JobRanks | None, theme: str, is_examined: bool = True) -> None:
-        """Display the ranks of a job. is_examined: whether its logs have been searched for ranks."""
-        self._theme_shown, self.is_examined = theme, is_examined
+    def show(self, job: JobRanks | None, theme: str, is_examined: bool = True, lost: str = "") -> None:
+        """Display the ranks of a job. is_examined: whether its logs have been searched for ranks. lost: what the end of
+        the run, or of the attempt before, cost; "" if it is unknown."""
+        self._theme_shown, self.is_examined, self.lost = theme, is_examined, lost
         if job is not self.job:
             self.job = job
             self._grid = Grid(job.rows if job else ())
@@ -122,6 +125,8 @@ class RanksPane(CellGrid):
         role = Role.CRITICAL if job.problems else Role.WARNING if job.restart else Role.GOOD
         spare = height - len(job.rows) - 1 - _EVIDENCE_ROWS - 2
         top = _wrapped(job.verdict, role, width, max(_VERDICT_ROWS, min(spare, _MOST_VERDICT_ROWS)))
+        if self.lost and height >= len(top) + _VERDICT_ROWS + _LEAST_BODY:
+            top += _wrapped(self.lost, Role.TEXT, width, _VERDICT_ROWS)
         hosts = job.unreachable[: max((height - len(top) - _LEAST_BODY) // 2, 1)]
         top += [rank_rows.unreachable_row(host, why, width) for host, why in hosts]
         evidence = self._evidence(width) if height >= len(top) + _LEAST_BODY + 2 else []
@@ -234,7 +239,10 @@ class RanksScreen(WorkScreen):
     def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
         run = self.dashboard.run_shown
         job = self._job(run, now) if run is not None else None
-        self.pane.show(job, state.theme, run is None or run.ranks_examined)
+        report = progress_of(run, now) if run is not None else None
+        work = lost_work(run, report.state) if run is not None and report is not None and job is not None else None
+        lost = work.text(report.step_name) if work is not None and report is not None else ""
+        self.pane.show(job, state.theme, run is None or run.ranks_examined, lost)
         head: list[Span] = [(f" {clean(run.name) if run else ''}", Role.TITLE)]
         if job is not None:
             head.append((f"  {plural(len(job.rows), 'rank')}", Role.TEXT))

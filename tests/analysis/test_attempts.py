@@ -1,0 +1,83 @@
+"""Where the attempts of a training went on, and what the end of one cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tuimon.analysis.attempts import lost_work, restart_name
+from tuimon.exports.summary import as_text
+from tuimon.model.ranks import JobRanks, RootCause
+from tuimon.monitor.local import open_run
+from tuimon.store import Run
+
+
+def lines(steps: range, hour: int) -> str:
+    """Return a row per step, logged a second apart."""
+    return "".join(
+        f"2026-03-05 {hour:02}:{step // 60:02}:{step % 60:02} INFO step={step} loss={5 - step / 1000:.4f}\n"
+        for step in steps
+    )
+
+
+def log(path: Path, *parts: str) -> Run:
+    (path / "train.log").write_text("".join(parts))
+    return open_run(path / "train.log").runs[0]
+
+
+SAVED = "2026-03-05 08:06:40 INFO saved checkpoint step_400 in 3.1 s\n"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "every", "name"),
+    [
+        ("Continuing training from global step 400\n", 10, "resumed from 400"),
+        ("[rank0] resuming from checkpoint step_405\n", 10, "resumed from 405"),
+        ("Resuming from step 300\n", 10, "restart at 410"),
+        ("", 10, "restart at 410"),
+        (SAVED, 10, "resumed from 400"),
+        ("", 1, "resumed from 409"),
+    ],
+)
+def test_a_restart_is_named_by_what_the_log_says_then_by_what_is_certain(
+    tmp_path: Path, sentence: str, every: int, name: str
+) -> None:
+    first = lines(range(10, 431, every), 8)
+    run = log(tmp_path, first, sentence, lines(range(410, 601, every), 9))
+    assert restart_name(run, 410) == name
+    assert restart_name(run, 410, "step") == name.replace("from", "from step").replace(" at", " at step")
+
+
+def test_one_checkpoint_on_disk_between_the_steps_names_the_restart(tmp_path: Path) -> None:
+    run = log(tmp_path, lines(range(10, 431, 10), 8), lines(range(410, 601, 10), 9))
+    run.checkpoints = (300, 405, 500)
+    assert restart_name(run, 410) == "resumed from 405"
+    run.checkpoints = (300, 400, 405)
+    assert restart_name(run, 410) == "restart at 410", "two are possible"
+
+
+def test_the_steps_and_the_time_that_a_resumed_run_lost(tmp_path: Path) -> None:
+    run = log(tmp_path, lines(range(1, 401), 8), SAVED, lines(range(401, 430), 8), lines(range(401, 500), 9))
+    work = lost_work(run, "finished")
+    assert work is not None
+    assert (work.last_step, work.checkpoint, work.steps, work.seconds) == (429, 400, 29, 3600 - 28)
+    lost = "resumed from step 400 (saved 2026-03-05 08:06), 29 steps lost, 59 m 32 s without a point before it went on"
+    assert work.text("step") == lost
+    summary = " ".join(" ".join(as_text(open_run(tmp_path), 0.0)).split())
+    assert lost in summary
+
+
+def test_the_steps_after_the_last_checkpoint_of_a_dead_run_are_lost(tmp_path: Path) -> None:
+    end = "slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-03-05T09:00:00 DUE TO TIME LIMIT ***\n"
+    rows = lines(range(1, 401), 8), SAVED, lines(range(401, 430), 8)
+    run = log(tmp_path, *rows, end)
+    work = lost_work(run, "crashed")
+    assert work is not None
+    assert work.text("step") == "last checkpoint at step 400 (saved 2026-03-05 08:06), 29 steps lost"
+    assert lost_work(run, "finished") is None
+    run.ranks = JobRanks("", "", "", (), root_cause=RootCause(13, "node02", "Xid 79", resolved=True))
+    assert lost_work(run, "crashed") is None, "the job went on"
+    unknown = lost_work(log(tmp_path, lines(range(1, 430), 8), end), "crashed")
+    assert unknown is not None
+    assert (unknown.steps, unknown.text("step")) == (None, "")
