@@ -15,10 +15,10 @@ from tuimon.remote import agent, agent_walk, agent_writers, boot, texts
 from tuimon.remote.following import rules
 from tuimon.remote.receiver import HEAD
 from tuimon.remote.ssh import Transport
-from tuimon.sources import mounts, open_files
+from tuimon.sources import copies, mounts, open_files
 from tuimon.sources.listing import Place, place
 
-_PARTS = (mounts, open_files, agent_walk, agent_writers, agent)
+_PARTS = (copies, mounts, open_files, agent_walk, agent_writers, agent)
 
 
 def _log(count: int, start: int = 0) -> bytes:

@@ -52,6 +52,9 @@ def test_processes_of_the_host_decide_whether_a_silent_run_has_ended(tmp_path: P
     logs = tmp_path / "logs"
     write(logs / "ended" / "metrics.jsonl", 50)
     write(logs / "hung" / "metrics.jsonl", 60)
+    rows = "".join(f'{{"step": {step}, "loss": 1.0}}\n' for step in range(1, 70))
+    (logs / "copied").mkdir()
+    (logs / "copied" / "metrics.jsonl").write_text(rows)
     command = [sys.executable, "-c", _HOLD, str(logs / "hung" / "metrics.jsonl")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
@@ -62,6 +65,7 @@ def test_processes_of_the_host_decide_whether_a_silent_run_has_ended(tmp_path: P
             found = states(monitor)
             assert found["ended"][0] == "ended"
             assert found["ended"][1].endswith("no process has its log open")
+            assert found["copied"] == states(LocalMonitor([logs]))["copied"]
             assert found["hung"][0] == "stalled"
             assert f"(pid {holder.pid}) still holds its log open" in found["hung"][1]
             holder.kill()

@@ -112,7 +112,8 @@ class WriterWatch:
         elif writer.state == CLOSED:
             search.closed_when = followed.modified
         if followed.mirrored:
-            followed.set_writer(writer, False, closed, note_of(followed.file).in_place)
+            note = note_of(followed.file)
+            followed.set_writer(writer, note.copied and followed.format.supersedes is None, closed, note.in_place)
         else:
             followed.set_writer(writer, _is_copy(followed), closed, is_written_in_place(followed.file))
 

@@ -8,6 +8,7 @@ import time
 from typing import Any, Dict, Tuple
 
 from tuimon.remote.agent_walk import File, Out, coded
+from tuimon.sources.copies import is_copy, is_written_in_place
 from tuimon.sources.mounts import is_remote, type_of
 from tuimon.sources.open_files import HELD, UNSEEN, holders, is_held
 
@@ -35,7 +36,7 @@ class Writers:
             for id, (descriptor, since) in list(self.held.items()):
                 if id in files and is_held(descriptor, files[id].path):
                     if now - since >= CHECK_EVERY:
-                        self.send(id, (*self.sent[id][:4], True))
+                        self.send(id, (*self.sent[id][:5], True))
                 else:
                     lost = self.held.pop(id, None) is not None
         new = hurry and not self.sent.keys() >= files.keys()
@@ -65,16 +66,18 @@ class Writers:
                 self.held[id] = known if known[0] == descriptor else (descriptor, now)
                 before = self.sent.get(id)
                 again = known[0] == descriptor and before is not None and before[-1]
-                self.send(id, (state, coded(process), 0.0, False, again))
-            else:
-                in_place = status.st_mtime_ns == status.st_ctime_ns
-                self.held.pop(id, None)
-                self.send(id, (state, "", status.st_mtime, in_place, False))
+                self.send(id, (state, coded(process), 0.0, False, False, again))
+                continue
+            self.held.pop(id, None)
+            if self.sent.get(id, ())[:3] != (state, "", status.st_mtime):
+                copied = is_copy(file.path, file.mode == "grow")
+                in_place = is_written_in_place(file.path)
+                self.send(id, (state, "", status.st_mtime, in_place, copied, False))
 
     def send(self, id: int, writer: Tuple[Any, ...]) -> None:
         if self.sent.get(id) != writer:
             self.sent[id] = writer
-            names = ("state", "process", "mtime", "in_place", "again")
+            names = ("state", "process", "mtime", "in_place", "copied", "again")
             self.out.send("writer", id=id, **dict(zip(names, writer)))
 
     def is_on_network(self, path: str, status: os.stat_result) -> bool:

@@ -26,8 +26,8 @@ NO_PYTHON = b"tuimon-no-python"
 SHELL = b"tuimon-shell"
 """Line that is printed if there is no Python on the host; the script of shell.py is read and executed then."""
 _PARTS = (
-    *("sources/mounts.py", "sources/open_files.py", "remote/agent_walk.py", "remote/agent_writers.py"),
-    "remote/agent.py",
+    *("sources/copies.py", "sources/mounts.py", "sources/open_files.py"),
+    *("remote/agent_walk.py", "remote/agent_writers.py", "remote/agent.py"),
 )
 """Files of the agent, in the order in which they need each other."""
 READY = "tuimon-ready"

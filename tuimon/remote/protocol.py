@@ -119,6 +119,8 @@ class Writer(_Frame, frozen=True, tag="writer"):
     """Time of change of the file at that time; 0.0 if it is held open."""
     in_place: bool
     """Whether its last change was a write, and not that of a copy."""
+    copied: bool
+    """Whether it was written at once, as by a copy."""
     again: bool
     """Whether one descriptor was seen to be open twice."""
 

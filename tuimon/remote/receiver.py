@@ -356,7 +356,7 @@ class Receiver(Received):
         path = self._file(frame.id).path
         modified = frame.mtime + self._skew if frame.mtime else 0.0
         facts = {"writer": frame.state, "process": clean(frame.process), "modified": modified}
-        self._mirror.note(path, **facts, in_place=frame.in_place, again=frame.again)
+        self._mirror.note(path, **facts, in_place=frame.in_place, copied=frame.copied, again=frame.again)
 
     def _lost(self, frame: Lost) -> None:
         file = self._file(frame.id)

@@ -34,6 +34,8 @@ class FileNote(msgspec.Struct, omit_defaults=True):
     """Time of change of the file when it was found not to be held open."""
     in_place: bool = False
     """Whether its last change on the host was a write, and not that of a copy."""
+    copied: bool = False
+    """Whether it was written at once there, as by a copy."""
     again: bool = False
     """Whether one descriptor was seen to be open twice: the writer does not open the file for each line."""
     renewed: bool = False
