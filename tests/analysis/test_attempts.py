@@ -76,6 +76,11 @@ def test_the_steps_after_the_last_checkpoint_of_a_dead_run_are_lost(tmp_path: Pa
     assert work is not None
     assert work.text("step") == "last checkpoint at step 400 (saved 2026-03-05 08:06), 29 steps lost"
     assert lost_work(run, "finished") is None
+    run.checkpoints = (300, 410)
+    on_disk = lost_work(run, "crashed")
+    assert on_disk is not None
+    assert (on_disk.checkpoint, on_disk.steps) == (410, 19), "the log does not name it"
+    run.checkpoints = ()
     run.ranks = JobRanks("", "", "", (), root_cause=RootCause(13, "node02", "Xid 79", resolved=True))
     assert lost_work(run, "crashed") is None, "the job went on"
     unknown = lost_work(log(tmp_path, lines(range(1, 430), 8), end), "crashed")

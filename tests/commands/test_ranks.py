@@ -61,7 +61,7 @@ def test_crash_is_one_alert_that_names_the_cause_and_not_the_loudest_consequence
     assert main(["summary", str(tmp_path)]) == 0
     state = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("  state"))
     assert "crashed, 1 critical alert: rank 11 (n02, local rank 3): torch.OutOfMemoryError: CUDA out of memory" in state
-    assert state.endswith("15 ranks followed: 15 × NCCL timeout")
+    assert state.endswith("15 ranks followed: 15 × NCCL timeout; 15 ranks waited 10 m (2.5 GPU hours)")
 
 
 def test_report_has_the_verdict_and_a_row_for_each_rank(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -50,7 +50,8 @@ def test_report_about_a_desynchronisation(tmp_path: Path) -> None:
     behind = "\t   - [3] joined but didn't finish collective #90 (count from 1)\n"
     cause = cause_of(tmp_path / "one", f"{DEVICES}{waiting}{report}{behind}")
     assert (cause.rank, cause.rule) == (3, "desync report")
-    assert cause.text == "rank 3 joined but didn't finish collective #90, by torch's report"
+    sentence = "rank 3 joined but didn't finish collective #90, by torch's report"
+    assert cause.text == f"{sentence}; 7 ranks waited 10 m (1.2 GPU hours)"
     all_of_them = behind.replace("[3]", "[0,1,2,3,4,5,6,7]")
     cause = cause_of(tmp_path / "all", f"{DEVICES}{waiting}{report}{all_of_them}")
     assert cause.rank is None

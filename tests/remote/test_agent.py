@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 from support.mirrored import Mirrored
 
-from tuimon.remote import agent, agent_walk, boot, texts
+from tuimon.remote import agent, agent_walk, agent_writers, boot, texts
 from tuimon.remote.following import rules
 from tuimon.remote.receiver import HEAD
 from tuimon.remote.ssh import Transport
+from tuimon.sources import copies, mounts, open_files
 from tuimon.sources.listing import Place, place
 
-_PARTS = (agent_walk, agent)
+_PARTS = (copies, mounts, open_files, agent_walk, agent_writers, agent)
 
 
 def _log(count: int, start: int = 0) -> bytes:
@@ -30,7 +31,7 @@ def test_source_is_python_3_6(part: object) -> None:
     tree = ast.parse(source, feature_version=(3, 6))
     modules = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     modules |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    own = {"tuimon.remote.agent_walk"}  # sent before it
+    own = {part.__name__ for part in _PARTS}  # sent together
     assert {name.partition(".")[0] for name in modules - own} <= sys.stdlib_module_names
     assert not modules & {"dataclasses", "importlib.resources", "graphlib", "tomllib", "zoneinfo"}  # newer than 3.6
 

@@ -199,8 +199,10 @@ def test_lost_link_is_not_blamed_on_the_run(tmp_path: Path, monkeypatch: pytest.
     (run,) = monitor.snapshot().runs
     assert (run.path, run.directory, run.link, run.machine) == ("gpu01:run", str(tmp_path / "run"), link, None)
     assert progress_of(run, now + 1800).state == "running"
+    link.state = "copying"  # for the first time: what is here is a part of the history
+    assert progress_of(run, now + 1800).state == "reading"
     link.state = "live"
-    assert progress_of(run, now + 1800).state == "stalled"
+    assert progress_of(run, now + 1800).state == "quiet"
 
 
 def test_link_that_was_never_up_knows_nothing() -> None:

@@ -45,6 +45,14 @@ def test_verl_rows_are_grouped_by_uid_and_a_torn_line_is_ignored(
     assert [sample["reward"] for sample in _samples(tmp_path, capsys, "--worst", "1")] == [0.0]
 
 
+def test_verl_names_the_prompt_by_its_uid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = ("task-0", "task-0", "gsm8k_test_4", "", "")
+    rows = [{"input": "q", "output": TEXT, "gts": "4", "score": 0.0, "step": 7, "uid": name} for name in names]
+    _write(tmp_path / "rollouts" / "7.jsonl", *rows)
+    assert len(_samples(tmp_path, capsys, "--group", "task-0")) == 2
+    assert len({sample["group"] for sample in _samples(tmp_path, capsys)}) == 3
+
+
 def test_empty_responses_are_samples(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Without them the mean reward of the texts is not that of the step."""
     rows = [{"input": "q", "output": text, "score": score, "step": 7} for text, score in (("a", 1.0), ("", 0.0))]

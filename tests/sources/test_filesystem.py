@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tuimon.sources import filesystem
-from tuimon.sources.filesystem import FileSystem, is_remote, kind, mount_type
+from tuimon.sources import mounts
+from tuimon.sources.filesystem import FileSystem, kind
+from tuimon.sources.mounts import is_remote, mount_type
 
 MOUNTINFO = """\
 22 27 0:21 / /proc rw,nosuid,nodev,noexec,relatime shared:14 - proc proc rw
@@ -55,5 +56,5 @@ def test_a_missing_path_has_the_file_system_of_its_parent(tmp_path: Path) -> Non
 
 
 def test_without_proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(filesystem, "_O_PATH", 0)
+    monkeypatch.setattr(mounts, "_O_PATH", 0)
     assert kind(str(tmp_path)) == FileSystem("unknown", False)

@@ -169,9 +169,14 @@ def _before_last_restart(run: Run) -> LostWork | None:
 
 
 def _checkpoint_before(run: Run, step: int) -> tuple[int | None, float]:
-    """Return (step, time) of the last checkpoint up to a step that the log says was saved; (None, NaN) without one."""
+    """Return (step, time) of the last checkpoint up to a step, on disk or named by the log; (None, NaN) without one.
+
+    The time is that in the log, NaN if it does not name the checkpoint."""
     facts = [fact for fact in run.facts(Topic.CHECKPOINT) if fact.step is not None and fact.step <= step]
     last = max(facts, key=lambda fact: (fact.step, fact.wall_time or 0.0), default=None)
+    on_disk = max((other for other in run.checkpoints if other <= step), default=None)
+    if on_disk is not None and (last is None or last.step is None or last.step < on_disk):
+        return on_disk, math.nan
     if last is None:
         return None, math.nan
     return last.step, math.nan if last.wall_time is None else last.wall_time

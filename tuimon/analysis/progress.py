@@ -3,7 +3,8 @@
 A run is "stalled" only if it has been silent for much longer than its longest usual silence, and if it was either
 watched while it was active or fell silent recently, or if a process still holds its log open. While its log grows (an
 evaluation of unknown length), a longer silence is required. As long as the usual pace is unknown, no silence counts as
-a stall: the first step may take any time.
+a stall: the first step may take any time. Nor does that of a run on another machine that was not watched before, if it
+is not known whether a process there holds its log open: it may have ended.
 
 If it is known that no process holds the log open any more, the run has "ended": whether it was complete cannot be
 known without a total. With a total that was not reached it has "stopped", as a killed job has. If a process was seen to
@@ -119,6 +120,8 @@ class ProgressInputs(Struct, frozen=True):
     """Whether it is read from a pipe that has ended: nothing more will come, and file times mean nothing."""
     writer: str = "unknown"
     """open (a process of this machine holds a log of the run open) | closed (none does) | unknown."""
+    elsewhere: bool = False
+    """Whether the run is on another machine, or in an object store."""
     process: str = ""
     """Name and id of the process that holds a log open."""
     reopens: bool = False
@@ -348,11 +351,13 @@ def _state(known: ProgressInputs, age: float, since: float) -> tuple[str, str]:
             return "stopped", f"{loss}{of_total}{_last_output(known, growing)}"
         if not (known.reopens and seen_active and known.cadence and age <= max(_FRESH * tolerated, _STALL)):
             return "ended", f"{loss.replace(f'no {name}', 'no new point')}{of_total}"
-    if known.cadence and (recent or known.writer == "open"):
+    may_have_ended = known.elsewhere and known.writer == "unknown" and not seen_active
+    if known.cadence and (recent or known.writer == "open") and not may_have_ended:
         held = f"; {known.process} still holds its log open" if known.writer == "open" else ""
         usual = f"{_usual(known.cadence)}{of_total}{held}"
         return "stalled", f"no {name} for {silence(since)}; {usual}{_last_output(known, growing)}"
-    return "quiet", f"no new point for {silence(since)}{of_total}"
+    unknown = "; whether it still runs is not known here" if may_have_ended else ""
+    return "quiet", f"no new point for {silence(since)}{unknown}{of_total}"
 
 
 def _state_without_points(known: ProgressInputs, age: float) -> tuple[str, str]:

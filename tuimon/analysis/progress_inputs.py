@@ -47,12 +47,14 @@ _MAX_METRICS = 12
 def progress_of(run: Run, now: float) -> ProgressReport:
     """Return the progress of the run at `now`, seconds since the epoch.
 
-    Until the history of the runs has been read, the state is "reading". While the link to another machine is lost, the
-    progress is that of the time at which the machine was last heard.
+    Until the history of the runs has been read, and copied from another machine, the state is "reading". While the link
+    to another machine is lost, the progress is that of the time at which the machine was last heard.
     """
     progress = report(progress_inputs(run), run.last_heard(now))
     if run.is_reading:
         return replace(progress, state="reading", evidence="its history is being read", eta_seconds=math.nan)
+    if (link := run.link) is not None and link.state == "copying" and not link.complete:
+        return replace(progress, state="reading", evidence="its history is being copied", eta_seconds=math.nan)
     return progress
 
 
@@ -121,6 +123,7 @@ def progress_inputs(run: Run) -> ProgressInputs:
         watched_since=run.watched_since,
         input_ended=run.latest_fact(Topic.INPUT) is not None,
         **writer_of(run),
+        elsewhere=run.link is not None,
         deleted=is_deleted(run),
         truncated=truncated_at(run),
         copied=is_copied(run),

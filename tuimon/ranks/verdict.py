@@ -13,7 +13,7 @@ from tuimon.ranks.evidence import Evidence, Failure
 from tuimon.ranks.hangs import hang_cause, is_order, unfinished_cause
 from tuimon.ranks.lines import APPLICATION, CAUSES, CONSEQUENCE, EXIT, HARDWARE, KILLED, OUTSIDE, SIGNAL, TIMEOUT
 from tuimon.ranks.stragglers import find_stragglers
-from tuimon.ranks.wording import CLOCKS_DIFFER, Key, listed, name_of, on_node, when
+from tuimon.ranks.wording import CLOCKS_DIFFER, Key, listed, name_of, on_node, waiting_time, when
 
 _SAME_TIME = CLOCKS_DIFFER
 _COMMON_SHARE = 0.8
@@ -190,6 +190,7 @@ def _root_cause(evidence: Evidence, keys: list[Key]) -> tuple[RootCause | None, 
     cause, silent = _cause_of(evidence, failures, keys)
     if cause is not None:
         cause.count = episodes
+        cause.text += waiting_time(failures, cause.rank)
     return cause, silent
 
 

@@ -47,6 +47,31 @@ def listed(ranks: list[int]) -> str:
     return f"rank{'s' if len(ranks) > 1 else ''} {shown}{more}"
 
 
+def waiting_time(failures: list[Failure], blamed: int | None = None) -> str:
+    """Return "; 15 ranks waited 10 m (2.5 GPU hours)" for the collectives that timed out, a GPU a rank; "" if no line
+    says how long one had run. blamed: rank that the others waited for."""
+    waited: dict[Key, float] = {}
+    for failure in failures:
+        collective = failure.collective
+        if failure.key is not None and failure.key[1] != blamed and collective is not None and collective.seconds:
+            waited[failure.key] = max(collective.seconds, waited.get(failure.key, 0.0))
+    if not waited:
+        return ""
+    longest, total = max(waited.values()), sum(waited.values())
+    length = (
+        f"{longest:.0f} s"
+        if longest < 120
+        else f"{longest / 60:.0f} m"
+        if longest < 7200
+        else f"{longest / 3600:.1f} h"
+    )
+    is_equal = min(waited.values()) > 0.9 * longest
+    return (
+        f"; {len(waited)} rank{'s' * (len(waited) > 1)} waited {'' if is_equal else 'up to '}{length}"
+        f" ({total / 3600:.2g} GPU hours)"
+    )
+
+
 def unknown(evidence: Evidence, facts: str, moment: float | None = None) -> str:
     """Return the sentence that the facts do not suffice, and what would show more. moment: time of the failure (s since
     the epoch), if it is known."""

@@ -99,8 +99,9 @@ class Followed:
         self.preview_end = 0
         """Byte offset at which the full read has caught up with the preview; 0 if no preview is active."""
         self.remote = remote
-        self._mirrored = is_mirrored(found.path)
-        """The file is on a network file system."""
+        """The file is on a network file system, or in a mirror."""
+        self.mirrored = is_mirrored(found.path)
+        """The file is in a mirror of another machine."""
         self._check = WriterCheck()
         self._found_at: float | None = None
         """Time at which all of the file had been read for the first time; None before."""
@@ -345,7 +346,7 @@ class Followed:
         Growth just after the file was found does not count, as a file may be found while it is copied. The time of
         growth is that of the file if it lies between the two calls; else a clock is wrong, or the file was touched.
         """
-        if self.behind or self.in_database or self._mirrored:
+        if self.behind or self.in_database or self.mirrored:
             return
         content = self._source.content
         if self._found_at is None:

@@ -24,6 +24,8 @@ from tuimon.reader.encoding import UTF8Stream, utf8
 from tuimon.reader.rotation import was_rotated
 from tuimon.sources.document import DocumentFile
 from tuimon.sources.files import FileStatus
+from tuimon.sources.filesystem import is_mirrored
+from tuimon.sources.mirror_notes import note_of
 from tuimon.sources.scan import FoundFile
 from tuimon.sources.tail import Tail
 from tuimon.text import clean, local_time
@@ -153,7 +155,7 @@ class StreamSource(TailSource):
         return clean(self._decoder.unread(least_part))
 
     def read_new(self, limit: int, closed: bool) -> Iterator[Item]:
-        head = self._tail.head
+        head, path = self._tail.head, self._tail.path
         for chunk in self._tail.read_new(limit):
             if self._ended:
                 yield self._reread()
@@ -162,7 +164,7 @@ class StreamSource(TailSource):
                 yield from self._decoder.feed(b"")
             if chunk.restarted:
                 self._text = UTF8Stream()
-            if chunk.restarted and was_rotated(self._tail.path, head):
+            if chunk.restarted and was_rotated(path, head):
                 self._decoder = self._new_decoder()
                 yield Replaced()  # the points will be those of the older file
             elif chunk.restarted and isinstance(self._decoder, RestartableDecoder):
@@ -171,7 +173,7 @@ class StreamSource(TailSource):
             elif chunk.restarted:
                 # The file was replaced or rewritten: the state of the decoder belongs to the old bytes.
                 self._decoder = self._new_decoder()
-                if self._format.rewritten_whole:
+                if self._format.rewritten_whole or (is_mirrored(path) and note_of(path).renewed):
                     yield Replaced()
                 else:
                     self.truncated_at = self._tail.shrunk_at

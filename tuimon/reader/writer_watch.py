@@ -11,6 +11,7 @@ from msgspec import Struct
 from tuimon.formats import kind
 from tuimon.reader.follow import Followed
 from tuimon.sources.copies import is_copy, is_written_in_place
+from tuimon.sources.mirror_notes import note_of
 from tuimon.sources.writers import CLOSED, OPEN, Writer, still_holds, writers
 
 EVERY = 60.0
@@ -73,7 +74,8 @@ class WriterWatch:
         if not due:
             return
         started = time.monotonic()
-        found = writers({followed.file for followed in due})
+        found = {f.file: _mirrored_writer(f) for f in due if f.mirrored}
+        found |= writers({f.file for f in due if not f.mirrored})
         self._next_search = timer + max(_SCAN_EVERY, (time.monotonic() - started) / _SHARE)
         for followed in due:
             self._note(followed, found.get(followed.file, Writer()), timer, now)
@@ -86,7 +88,9 @@ class WriterWatch:
             search = self._searches[stream]
             if followed.retired:
                 del self._held[stream]
-            elif still_holds(writer, followed.file):
+            elif followed.mirrored and (note := note_of(followed.file)).writer == OPEN:
+                search.was_held = search.was_held or note.again
+            elif not followed.mirrored and still_holds(writer, followed.file):
                 search.was_held = search.was_held or timer - search.held_since >= _HELD_EVERY
             else:
                 del self._held[stream]
@@ -107,13 +111,19 @@ class WriterWatch:
             self._held[stream], search.held_since = (followed, writer), timer
         elif writer.state == CLOSED:
             search.closed_when = followed.modified
-        followed.set_writer(writer, _is_copy(followed), closed, is_written_in_place(followed.file))
+        if followed.mirrored:
+            note = note_of(followed.file)
+            followed.set_writer(writer, note.copied and followed.format.supersedes is None, closed, note.in_place)
+        else:
+            followed.set_writer(writer, _is_copy(followed), closed, is_written_in_place(followed.file))
 
     def _is_due(self, followed: Followed, timer: float, now: float) -> bool:
         stream, modified = followed.found.stream, followed.modified
         search = self._searches.get(stream, _Search())
         if stream in self._held or search.closed_when == modified:
             return False
+        if followed.mirrored:  # the search was made on the host
+            return search.count == 0 or _mirrored_writer(followed).state != followed.writer_check.writer.state
         waited = timer - search.last
         if search.was_held:
             return waited >= _REOPENED
@@ -123,7 +133,13 @@ class WriterWatch:
 
 
 def _can_be_found(followed: Followed) -> bool:
-    return not (followed.retired or followed.remote or followed.format.unsupported)
+    on_network = followed.remote and not followed.mirrored
+    return not (followed.retired or on_network or followed.format.unsupported)
+
+
+def _mirrored_writer(followed: Followed) -> Writer:
+    """Return the writer of a log in a mirror, as the agent on the host has found it."""
+    return note_of(followed.file).writer_at(followed.modified)
 
 
 def _is_copy(followed: Followed) -> bool:

@@ -1,7 +1,7 @@
 """The agent: runs on the host, and sends names and new bytes of logs to the machine that shows them.
 
-Its source, with agent_walk.py before it, is sent over the connection and never stored on the host. It opens files only
-for reading, writes none, and ends with the connection. Python >= 3.6, standard library only.
+Its source, after that of the other parts (see boot.py), is sent over the connection and never stored on the host. It
+opens files only for reading, writes none, and ends with the connection. Python >= 3.6, standard library only.
 
 stdin    JSON lines, see protocol.py. The end of stdin, or SILENCE seconds without a line, end the agent.
 stdout   "\\0tuimon-agent <nonce>\\n", then one zlib stream of frames: two uint32 (little-endian) with the lengths of
@@ -22,6 +22,7 @@ from collections import deque
 from typing import Any, Deque, Dict, List, Optional, Tuple
 
 from tuimon.remote.agent_walk import FRESH, File, Out, Walk, coded, write
+from tuimon.remote.agent_writers import Writers
 
 HEAD = 4096  # bytes at the beginning by which a format is recognised
 SAMPLE = 4096  # bytes at the beginning and at the end that show whether a file is still the same
@@ -44,6 +45,7 @@ class Agent:
         self.names = walk
         self.files = walk.files
         self.interval = interval
+        self.writers = Writers(out)
         self.behind: Deque[Tuple[int, File]] = deque()
         self.syncs: List[int] = []
         self.walked, self.cost = float("-inf"), 0.0
@@ -67,7 +69,9 @@ class Agent:
                 id, file = self.behind.popleft()
                 if file.mode and self.look(id, file):
                     self.behind.append((id, file))
-            if self.syncs and commands.empty() and not any(map(is_unsettled, self.files)):
+            settled = bool(self.syncs) and commands.empty() and not any(map(is_unsettled, self.files))
+            self.writers.update({id: file for id, file in enumerate(self.files) if is_log(file)}, hurry=settled)
+            if settled:
                 for number in self.syncs:
                     self.out.send("synced", n=number)
                 self.syncs = []
@@ -222,6 +226,11 @@ class Agent:
 def is_unsettled(file: File) -> bool:
     """Is something of the file still to be sent?"""
     return bool(file.mode) and (file.more or (file.seen is None and file.tries < TRIES))
+
+
+def is_log(file: File) -> bool:
+    """Is the file followed as it is written?"""
+    return file.mode in ("grow", "whole", "unit")
 
 
 def look_at(path: str) -> Optional[Signature]:

@@ -25,6 +25,11 @@ NO_PYTHON = b"tuimon-no-python"
 """Line that is printed if the interpreter that the user has named is not there."""
 SHELL = b"tuimon-shell"
 """Line that is printed if there is no Python on the host; the script of shell.py is read and executed then."""
+_PARTS = (
+    *("sources/copies.py", "sources/mounts.py", "sources/open_files.py"),
+    *("remote/agent_walk.py", "remote/agent_writers.py", "remote/agent.py"),
+)
+"""Files of the agent, in the order in which they need each other."""
 READY = "tuimon-ready"
 """Line that is printed before the agent's source is read, for a shell that gets the command on its stdin."""
 _TEMPLATE = (
@@ -40,9 +45,7 @@ _FALLBACK = 'echo {line}; {skip}s=$(dd bs=1 count={size} 2>/dev/null); eval "$s"
 @cache
 def agent() -> bytes:
     """Return the source of the agent, compressed."""
-    source = "".join(
-        files("tuimon.remote").joinpath(name).read_text("utf-8") + "\n" for name in ("agent_walk.py", "agent.py")
-    )
+    source = "".join(files("tuimon").joinpath(name).read_text("utf-8") + "\n" for name in _PARTS)
     lines = (line for line in source.splitlines(keepends=True) if not line.startswith("from tuimon."))
     return zlib.compress("".join(lines).encode(), 9)
 

@@ -198,8 +198,9 @@ class Keeper:
         link.heard, link.delay, link.here, link.total = now, connection.delay, received.here, received.total
         if received.complete and not link.complete:
             link.complete = True
-            self.mirror.stored.complete = True
+            self.mirror.stored.complete = self.mirror.is_current = True
             self._save()
+        self.mirror.save_notes()
         state = "missing" if received.missing else "live" if received.complete else "copying"
         if state != link.state:
             self._say(state, received.problem)

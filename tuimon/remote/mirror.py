@@ -3,6 +3,7 @@
 $XDG_CACHE_HOME/tuimon/mirror/<host>-<hash of the target>/      directories 0700, files 0600
     tree/<host>/<path>    the files, under the names that they have on the host
     tmp/                  documents that are being received; they are moved into the tree when they are whole
+    notes.json            which files are held open on the host, see tuimon/sources/mirror_notes.py
     link.json             when the host was last heard, and what the filler wants to remember (ETags)
     lock                  held (flock) by the program that fills the mirror; a second one only reads
 
@@ -30,7 +31,9 @@ from tuimon.errors import TuimonError
 from tuimon.platform_support import mirror_directory
 from tuimon.remote.places import Place, place_of
 from tuimon.remote.targets import Target
+from tuimon.sources import mirror_notes
 from tuimon.sources.job_hosts import UNREACHABLE
+from tuimon.sources.mirror_notes import FileNote
 from tuimon.text import clean
 
 MAX_NAME = 240
@@ -118,6 +121,11 @@ class Mirror:
             _make_directories(directory)
         os.chmod(self.base, 0o700)
         self.stored = self._load()
+        self.is_current = False
+        """Whether this program has received everything: what it replaces later was the content on the host until then,
+        and not a copy of an earlier start."""
+        self._notes = mirror_notes.load(self.base)
+        self._notes_changed = False
 
     # ------------------------------------------------------------------ who fills it
 
@@ -156,6 +164,20 @@ class Mirror:
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             return Stored(self.target.shown)
 
+    def note(self, path: str, **facts: Any) -> None:
+        """Note facts about a file, fields of FileNote, for the reader; `save_notes` stores them."""
+        name = mirror_notes.key(path)
+        before = self._notes.get(name, FileNote())
+        after = msgspec.structs.replace(before, **facts)
+        if after != before:
+            self._notes[name], self._notes_changed = after, True
+
+    def save_notes(self) -> None:
+        """Store the notes if they have changed."""
+        if self._notes_changed:
+            self._notes_changed = False
+            self._store(mirror_notes.NAME, msgspec.json.encode(self._notes))
+
     def reload(self) -> Stored:
         """Read again what the program that fills the mirror has stored."""
         self.stored = self._load()
@@ -163,12 +185,16 @@ class Mirror:
 
     def save(self) -> None:
         """Store `stored`. A full disk is no error: it costs bytes at the next start."""
+        self._store("link.json", msgspec.json.encode(self.stored))
+
+    def _store(self, name: str, content: bytes) -> None:
+        """Replace a file beside the tree, unless the disk is full."""
         temporary = os.path.join(self.base, "tmp", "link")
         with contextlib.suppress(OSError):
             with open(temporary, "wb") as file:
                 os.fchmod(file.fileno(), 0o600)
-                file.write(msgspec.json.encode(self.stored))
-            os.replace(temporary, os.path.join(self.base, "link.json"))
+                file.write(content)
+            os.replace(temporary, os.path.join(self.base, name))
 
     # ------------------------------------------------------------------ files
 
@@ -195,6 +221,16 @@ class Mirror:
             return os.stat(path, follow_symlinks=False).st_mtime
         except OSError:
             return math.nan
+
+    def set_modified(self, path: str, modified: float) -> None:
+        """Set the time of change (s since the epoch) of a file whose content is still the same."""
+        if self.modified(path) != modified:
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+                try:
+                    _stamp(descriptor, modified)
+                finally:
+                    os.close(descriptor)
 
     def sample(self, path: str) -> tuple[int, int, int]:
         """Return (bytes here, CRC-32 of the first bytes, CRC-32 of the last bytes); zeros if there is no file."""
@@ -230,6 +266,9 @@ class Mirror:
         new: another file has taken its place. modified: time of the last change (s since the epoch).
         """
         self.reserve(len(data))
+        if truncate and self.size(path):
+            self.note(path, renewed=not self.is_current)
+            self.save_notes()  # before a reader can see the new bytes
         if new and truncate:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)

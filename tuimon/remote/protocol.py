@@ -16,7 +16,7 @@ import os
 import struct
 import zlib
 from collections.abc import Iterator
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
@@ -108,6 +108,23 @@ class Done(_Frame, frozen=True, tag="done"):
     mtimes: Annotated[list[float], Meta(max_length=3)]
 
 
+class Writer(_Frame, frozen=True, tag="writer"):
+    """Whether a process on the host holds a file open for writing."""
+
+    id: Id
+    state: Literal["open", "closed", "unknown"]
+    process: Annotated[str, Meta(max_length=256)]
+    """Name and id of the process."""
+    mtime: float
+    """Time of change of the file at that time; 0.0 if it is held open."""
+    in_place: bool
+    """Whether its last change was a write, and not that of a copy."""
+    copied: bool
+    """Whether it was written at once, as by a copy."""
+    again: bool
+    """Whether one descriptor was seen to be open twice."""
+
+
 class Lost(_Frame, frozen=True, tag="lost"):
     """A file that cannot be read any more."""
 
@@ -141,7 +158,9 @@ class Pong(_Frame, frozen=True, tag="pong"):
     n: int
 
 
-Frame: TypeAlias = Hello | Directory | Gone | Data | Blocks | Done | Lost | Missing | Problem | Walked | Synced | Pong
+Frame: TypeAlias = (
+    Hello | Directory | Gone | Data | Blocks | Done | Writer | Lost | Missing | Problem | Walked | Synced | Pong
+)
 
 
 class Decoder:

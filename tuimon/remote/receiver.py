@@ -37,11 +37,13 @@ from tuimon.remote.protocol import (
     Problem,
     Synced,
     Walked,
+    Writer,
     name_of,
 )
 from tuimon.remote.texts import TextFiles, WantedTexts, is_text
 from tuimon.remote.texts import mode_of as mode_of_text
 from tuimon.sources.scan import FoundFile
+from tuimon.text import clean
 
 _SKEW = 2.0
 """Difference of the clocks (s) above which times of change are corrected."""
@@ -118,12 +120,15 @@ class Receiver(Received):
                 self._directory(frame)
             case Gone():
                 self._gone(frame)
+            case Writer():
+                self._writer(frame)
             case Lost():
                 self._lost(frame)
             case Walked():
                 self._after_walk(frame)
             case Synced():
                 self._synced = frame.n
+                self._mirror.save_notes()
                 if frame.n == self._sync and not self._asked and not any(self._wanted.values()):
                     self.complete = True
             case Hello():
@@ -341,9 +346,17 @@ class Receiver(Received):
             if part in file.drafts:
                 file.drafts.pop(part).commit(modified + self._skew)
                 self._note(file.path + part)
+            else:
+                self._mirror.set_modified(file.path + part, modified + self._skew)
         _discard(file)  # a -wal that is gone
         size = sum(self._mirror.size(file.path + part) or 0 for part in frame.parts if part in _PARTS)
         self._count(file, size, size)
+
+    def _writer(self, frame: Writer) -> None:
+        path = self._file(frame.id).path
+        modified = frame.mtime + self._skew if frame.mtime else 0.0
+        facts = {"writer": frame.state, "process": clean(frame.process), "modified": modified}
+        self._mirror.note(path, **facts, in_place=frame.in_place, copied=frame.copied, again=frame.again)
 
     def _lost(self, frame: Lost) -> None:
         file = self._file(frame.id)

@@ -91,6 +91,8 @@ _KNOWN = {
     "is_completed",
     "timestamp",
 }
+_UID = re.compile(r"(.+)_\d+_\d+", re.DOTALL)
+"""Group, session and index, as in verl's agent loop."""
 _DEPTH = 4
 _LETTERS = {"C": 1.0, "I": 0.0}
 _NO_STEPS = (".table.json", ".log", ".out", ".db", ".eval")
@@ -385,8 +387,10 @@ def _group(row: dict[str, Any], flat: dict[str, Any], prompt: str | None) -> str
     for key in _GROUP:
         if isinstance(flat.get(key), (str, int)):
             return str(flat[key])
-    if isinstance(uid := flat.get("uid"), str) and uid.count("_") > 1:
-        return uid.rsplit("_", 2)[0]
+    if isinstance(uid := flat.get("uid"), str) and (match := _UID.fullmatch(uid)):
+        return match[1]
+    if uid and isinstance(uid, str) and "gts" in flat:  # a row of verl, whose algorithms group by this name
+        return uid
     return prompt or ""
 
 

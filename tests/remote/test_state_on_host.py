@@ -1,0 +1,129 @@
+"""The state of a mirrored run is that of the run on the host: who writes it there, and what was replaced when."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.mirrored import Mirrored, by_shell, until
+
+from tuimon.analysis.progress_inputs import progress_of
+from tuimon.monitor.local import LocalMonitor
+from tuimon.remote import agent_writers
+from tuimon.remote.agent_walk import File, Out
+from tuimon.remote.agent_writers import Writers
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+
+_HOLD = "import sys; f = open(sys.argv[1], 'ab'); print('ready', flush=True); sys.stdin.read()"
+_SHORT = 20
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "cache"
+    monkeypatch.setenv("TUIMON_MIRROR", str(path))
+    return path
+
+
+def write(path: Path, steps: int, age: float = 900.0, loss: float = 1.0) -> None:
+    """Write a log. age: seconds since its last point."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    last = time.time() - age
+    rows = ({"step": n, "timestamp": last - 20 * (steps - n), "loss": loss / n} for n in range(1, steps + 1))
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    os.utime(path, (last, last))
+
+
+def states(monitor: LocalMonitor) -> dict[str, tuple[str, str]]:
+    """Return state and evidence of each run, by name."""
+    monitor.update()
+    reports = {run.name: progress_of(run, time.time()) for run in monitor.snapshot().runs}
+    return {name: (report.state, report.evidence) for name, report in reports.items()}
+
+
+def test_processes_of_the_host_decide_whether_a_silent_run_has_ended(tmp_path: Path, cache: Path) -> None:
+    logs = tmp_path / "logs"
+    write(logs / "ended" / "metrics.jsonl", 50)
+    write(logs / "hung" / "metrics.jsonl", 60)
+    rows = "".join(f'{{"step": {step}, "loss": 1.0}}\n' for step in range(1, 70))
+    (logs / "copied").mkdir()
+    (logs / "copied" / "metrics.jsonl").write_text(rows)
+    command = [sys.executable, "-c", _HOLD, str(logs / "hung" / "metrics.jsonl")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "ready\n"
+        with Mirrored(logs, cache) as mirrored:
+            mirrored.until_complete()
+            monitor = LocalMonitor([mirrored.keeper.path])
+            found = states(monitor)
+            assert found["ended"][0] == "ended"
+            assert found["ended"][1].endswith("no process has its log open")
+            assert found["copied"] == states(LocalMonitor([logs]))["copied"]
+            assert found["hung"][0] == "stalled"
+            assert f"(pid {holder.pid}) still holds its log open" in found["hung"][1]
+            holder.kill()
+            until(lambda: states(monitor)["hung"][0] == "ended", "the writer that was killed is noticed")
+
+
+def test_silence_is_no_alarm_if_the_writer_is_not_known(tmp_path: Path, cache: Path) -> None:
+    write(tmp_path / "run" / "metrics.jsonl", 50)
+    with Mirrored(tmp_path / "run", cache, by_shell("/bin/sh")) as mirrored:
+        mirrored.until_complete()
+        ((state, evidence),) = states(LocalMonitor([mirrored.keeper.path])).values()
+    assert state == "quiet"
+    assert evidence.startswith("no new point for 15 m; whether it still runs is not known here")
+
+
+class Sent(Out):
+    """Frames that the agent would send."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.states: list[str] = []
+
+    def send(self, kind: str, payload: bytes = b"", **header: Any) -> None:
+        self.states.append(header["state"])
+
+
+def test_writer_of_a_log_on_a_network_file_system_is_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The processes of the host do not show those of the machine that writes it."""
+    write(tmp_path / "log.jsonl", 5)
+    files = {0: File(str(tmp_path / "log.jsonl"))}
+    sent = Sent()
+    Writers(sent).update(files)
+    monkeypatch.setattr(agent_writers, "type_of", lambda path: "nfs4")
+    Writers(sent).update(files)
+    assert sent.states == ["closed", "unknown"]
+
+
+def test_log_that_was_replaced_between_two_starts_has_no_superseded_points(tmp_path: Path, cache: Path) -> None:
+    log = tmp_path / "run" / "metrics.jsonl"
+    write(log, 50, age=60.0)
+    settings = log.parent / "config.yaml"
+    settings.write_text("lr: 1\n")
+    with Mirrored(log.parent, cache) as mirrored:
+        mirrored.until_complete()
+    write(log, _SHORT, 60.0, loss=2.0)
+    os.utime(settings, (1e9, 1e9))
+    second = Mirrored(log.parent, cache)
+    monitor = LocalMonitor([second.keeper.path])
+    monitor.update()  # what was copied before is shown at once
+    assert monitor.snapshot().runs[0].point_count == 50
+    with second:
+        second.until_complete()
+        assert (second.here / "config.yaml").stat().st_mtime == 1e9
+        monitor.update()
+        (run,) = monitor.snapshot().runs
+        assert (run.point_count, run.curve("loss").superseded) == (_SHORT, 0)
+        assert not monitor.snapshot().notices
+        write(log, 10, 60.0, loss=3.0)  # while it is watched, the earlier attempt is kept
+        second.until_same("metrics.jsonl")
+        monitor.update()
+        assert monitor.snapshot().runs[0].point_count == _SHORT + 10
