@@ -129,6 +129,7 @@ def test_invalid_machines_are_rejected(broken: dict[str, Any]) -> None:
 
 def test_the_machine_is_sampled_while_a_log_grows(tmp_path: Path) -> None:
     newest = [time.time()]
+    others = set(threading.enumerate())  # of tests before this one
     watch = MachineWatch([str(tmp_path)], lambda: newest[0], every=0.05)
     try:
         event = None
@@ -147,16 +148,16 @@ def test_the_machine_is_sampled_while_a_log_grows(tmp_path: Path) -> None:
             time.sleep(0.02)
     finally:
         watch.close()
-    for thread in threading.enumerate():
-        if thread.name == "machine":
-            thread.join(timeout=60)
-            assert not thread.is_alive()
+    for thread in set(threading.enumerate()) - others:
+        thread.join(timeout=60)
+        assert not thread.is_alive()
 
 
 def test_the_machine_is_not_sampled_for_old_logs(tmp_path: Path) -> None:
+    others = set(threading.enumerate())
     watch = MachineWatch([str(tmp_path)], lambda: time.time() - 7200, every=0.01)
     assert watch.poll() is None
-    assert not any(thread.name == "machine" for thread in threading.enumerate())
+    assert set(threading.enumerate()) <= others
 
 
 # ---------------------------------------------------------------- the panel
