@@ -99,8 +99,8 @@ def cadence(
     pauses, pause_steps = extra[recurring], begins[paused][recurring]
     any_pause = len(pauses) > 0
     every = _period(pause_steps, first, evaluated)
-    plain = ~paused if not paused.all() else paused
-    recent = np.flatnonzero(plain)[-min(max(np.count_nonzero(plain) // 2, _RECENT_LEAST), _RECENT) :]
+    plain = np.flatnonzero(~paused if not paused.all() else paused)
+    recent = plain[-min(max(len(plain) // 2, _RECENT_LEAST), _RECENT) :]
     recent = recent[_change_in(rates[recent]) :]
     blocks = [_pace(elapsed[rows], advance[rows]) for rows in np.array_split(recent, _BLOCKS) if len(rows)]
     frequency = (1 / every if every else len(pauses) / float(advance.sum())) if any_pause else 0.0
