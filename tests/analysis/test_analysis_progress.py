@@ -50,6 +50,30 @@ def test_steady_run():
     assert (result.pause, result.longest_pause, result.intervals) == (0, 0, 199)
 
 
+@pytest.mark.parametrize("sizes", [[25] * 20, [1, 5, *[25, 10, 40] * 7]])
+def test_steps_that_are_written_as_batches_with_a_time_each(sizes: list[int]) -> None:
+    """Trackio gives all points of a flush the same time, that of its end."""
+    ends = np.cumsum(sizes)
+    times = np.repeat(1.7e9 + 0.02 * ends, sizes)
+    result = cadence(np.arange(len(times)), times)
+    assert result.seconds_per_step == pytest.approx(0.02)
+    assert (result.low, result.high) == pytest.approx((0.02, 0.02))
+    assert result.interval == pytest.approx(0.02 * np.median(sizes[-19:]), rel=0.5), "a silence is that between batches"
+    known = replace(KNOWN, step=len(times) - 1, total=len(times) + 99, cadence=result, last_wall_time=times[-1])
+    assert report(known, times[-1]).eta_seconds == pytest.approx(100 * 0.02)
+    restarted = cadence(np.arange(len(times)), times, np.array([len(times) - 40]))
+    assert restarted.seconds_per_step == pytest.approx(0.02, rel=0.1), "a restart inside a batch ends it"
+    # the next attempt after an hour begins with a new batch
+    begin = int(ends[9])
+    times[begin:] += 3600
+    assert cadence(np.arange(len(times)), times, np.array([begin])).seconds_per_step == pytest.approx(0.02)
+
+
+def test_pace_by_a_clock_of_whole_seconds() -> None:
+    steps, times = paced(0.4, count=301)
+    assert cadence(steps, np.floor(times)).seconds_per_step == pytest.approx(0.4, rel=0.02)
+
+
 def test_pauses_are_separated_and_added_to_the_expected_time():
     result = cadence(*paced(2.0, count=401, pause=60.0, pause_every=20))
     assert result.seconds_per_step == pytest.approx(2.0)

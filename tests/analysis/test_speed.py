@@ -47,6 +47,14 @@ def test_the_faster_run_and_the_phase_that_explains_it(is_reversed: bool) -> Non
     )
 
 
+def test_steps_that_are_written_as_batches_count_each() -> None:
+    """The 5 points of a batch are 50 steps and have one time; the other run logs each tenth of its steps of 1 s."""
+    store = store_of({"loss": [1.0] * 400})
+    add_run(store, {"loss": [1.0] * 400}, 1, wall_times=np.repeat(np.arange(1, 81) * 25.0, 5))
+    said = speed_difference(["each", "batches"], store.snapshot().runs)
+    assert said == "batches is faster: in the median 0.5000 s a step instead of 1 s (-50 %)"
+
+
 def test_runs_are_compared_up_to_the_last_common_step() -> None:
     long = {name: values + [50.0] * 100 for name, values in _timed(10, 8, 1).items()}
     said = speed_difference(["short", "long"], _runs(_timed(12, 14, 2), long))

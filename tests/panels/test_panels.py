@@ -216,6 +216,37 @@ def test_a_statistic_alone_does_not_name_a_line_beside_full_names() -> None:
     assert labels_of([(name, classify(name)) for name in names]) == names
 
 
+@pytest.mark.parametrize(
+    ("names", "labels"),
+    [
+        (("reward", "eval/reward"), ["train", "val"]),
+        (("kl", "eval_kl"), ["train", "val"]),
+        (("sft_train/loss", "sft_train/val_loss"), ["train", "val"]),
+        (("env/success_rate", "val-core/gsm8k/acc/mean@8"), ["train", "val"]),
+        (("env/sokoban/success", "val/env/sokoban/success"), ["train", "val"]),
+        (("env/sokoban/success", "val/env/webshop/success"), ["success", "success (val)"]),
+        (("format_success", "val_format_success"), ["train", "val"]),
+        (("format_success", "val-core/gsm8k/acc/mean@8"), ["success format", "success (val)"]),
+        (("train/box_loss", "val/box_loss"), ["train", "val"]),
+        (("train/box_loss", "val/loss"), ["loss box", "loss (val)"]),
+        (("actor/pg_loss", "val/loss"), ["policy loss", "loss (val)"]),
+    ],
+)
+def test_lines_are_called_train_and_val_only_if_they_are_one_quantity(
+    names: tuple[str, str], labels: list[str]
+) -> None:
+    assert labels_of([(name, classify(name)) for name in names]) == labels
+
+
+def test_a_chart_of_the_validation_alone_says_so_and_tool_success_is_no_success_of_the_task() -> None:
+    tools, accuracy = "agent/tool_call_success", "val-core/gsm8k/acc/mean@8"
+    run = run_of({tools: constant(0.95), accuracy: constant(0.4), "val-aux/num_turns/mean": constant(5.0)})
+    assert panel("success").names(run) == (accuracy,)
+    assert chart(run, "success").title == "success (val)"
+    assert panel("tool_success").names(run) == (tools,)
+    assert chart(run, "turns").title == "turns (val)"
+
+
 def test_a_metric_logged_under_several_names_is_one_line() -> None:
     store = store_of({"critic/score/mean": constant(1.0), "critic/rewards/mean": constant(0.0)})
     store.apply(StreamFound(9, 0, "training_log.json", "/run/training_log.json", "training_log", 30, "", 9))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -95,13 +98,30 @@ def test_commands_name_them(log: Path, command: list[str], capsys: pytest.Captur
     assert ("[[rules]] rewrd < 0.1: no metric matches" in said) == (command != ["watch", "--once"])
 
 
-@pytest.mark.parametrize(("rules", "expected"), [(["rewrd > 3"], True), (["rewrd > 3", "reward > 9"], False)])
-def test_check_names_a_rule_without_a_metric_only_if_it_checks_none(
-    log: Path, rules: list[str], expected: bool, capsys: pytest.CaptureFixture[str]
+MISSPELLED = "rewrd > 3: no metric matches rewrd; did you mean reward?"
+
+
+@pytest.mark.parametrize(
+    ("rules", "is_running", "code", "said"),
+    [
+        (["rewrd > 3"], False, 2, [MISSPELLED]),
+        (["reward > 9", "rewrd > 3"], False, 2, [MISSPELLED]),
+        (["reward > 9", "rewrd > 3"], True, 0, [f"{MISSPELLED} (not logged yet)"]),
+        (["reward < 9", "rewrd > 3"], False, 4, [MISSPELLED]),
+        (["entropy > 3"], False, 0, ["entropy > 3: no metric matches entropy"]),  # of another kind of run
+        (["reward > 9"], False, 0, []),
+    ],
+)
+def test_check_names_each_rule_without_a_metric(
+    log: Path, rules: list[str], is_running: bool, code: int, said: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     (log.parent / "config.toml").write_text("".join(f'[[rules]]\nrule = "{rule}"\n' for rule in rules))
-    main(["check", str(log)])
-    assert ("rewrd > 3: no metric matches rewrd" in capsys.readouterr().err) == expected
+    path = log / "metrics.jsonl"
+    with path.open("a") if is_running else nullcontext():  # a run goes on as long as its log is open
+        modified = time.time() - (0 if is_running else 1e6)
+        os.utime(path, (modified, modified))
+        assert main(["check", str(log)]) == code
+    assert [line.partition("[[rules]] ")[2] for line in capsys.readouterr().err.splitlines()] == said
 
 
 @pytest.mark.parametrize(
@@ -122,11 +142,19 @@ def test_once_reports_the_settings_that_the_dashboard_refuses(
 
 async def test_notices_list_them_and_a_project_file_that_is_ignored(log: Path) -> None:
     (log.parent / ".tuimon.toml").write_text('theme = "dark"\n')
-    settings = Settings(theme="dark", symbols="braille", keys={"quit": "m"}, dashboard={"panels": ["rewrd"]})
+    rules = ({"rule": "rewrd < 0.1"}, {"rule": "entropy > 9"})
+    settings = Settings(
+        theme="dark", symbols="braille", keys={"quit": "m"}, dashboard={"panels": ["rewrd"]}, rules=rules
+    )
     async with opened(log, settings=settings) as (app, pilot):
         await until(app, pilot, lambda s: "reward" in s)
         await pilot.press("a")
         shown = await until(
             app, pilot, lambda s: "[keys] quit: m is also" in s and "no panel or metric matches rewrd" in s
         )
-        assert ".tuimon.toml is ignored: it sets theme" in " ".join(shown.split())
+        shown = " ".join(shown.split())
+        assert ".tuimon.toml is ignored: it sets theme" in shown
+        assert "[[rules]] rewrd < 0.1: no metric matches rewrd; did you mean reward?" in shown
+        levels = {notice.message.partition(":")[0]: notice.level for notice in app.snapshot.notices}
+        assert levels["[[rules]] rewrd < 0.1"] == "warning"
+        assert levels["[[rules]] entropy > 9"] == "info", "it is for runs of another kind"

@@ -101,6 +101,26 @@ gpu_3_memory_allocated_gib                64         gpu.allocated              
 gpu_mem                                   61.3       gpu.used                   1             61.30
 VRAM                                      9.8        gpu.used                   1             9.800
 mem                                       61.3       memory.used                1             61.30
+# ratios and counts beside measures
+agent/tool_call_success                   0.95    success.tool              frac      0.9500
+rollout/tool_success_rate                 0.95    success.tool              frac      0.9500
+tools/failure_frequency                   0.05    success.tool              frac      0.0500
+train_tool_stats/tool_success_rate        95      success.tool_rate_pct     pct       95 %
+env/success_rate                          0.5     success.train             frac      0.5000
+prompt_length/clip_ratio                  0.5     truncation.prompt         frac      0.5000
+response_length_non_aborted/clip_ratio    0.5     truncation                frac      0.5000
+timing_s/loop/slowest/response_length     150     known.other               tokens    150 tokens
+timing_s/cache_hit_rate                   0.5     other                     1         0.5000
+turns_ratio                               0.5     other                     1         0.5000
+env/sokoban/action_is_valid               0.9     turns                     frac      0.9000
+agent/num_turns/mean                      5       turns                     count     5
+training/rollout_probs_diff_mean          0.01    kl.mismatch               1         0.0100
+token_mult_prob_error                     1.01    kl.mismatch               1         1.010
+rollout_corr/training_ppl                 5       known.other               1         5
+scheduler/group_filter_count              12      reward.zero_std_frac      count     12
+baseline_reward/pct_mixed                 0.5     known.other               1         0.5000
+eval/aime-pass@8                          0.5     success.val               frac      0.5000
+val_accuracy_pct                          93.2    success.accuracy          pct       93.20 %
 # no units
 items_per_ms                              12         other                      1             12
 tokens_s_per_gpu                          12         other                      1             12

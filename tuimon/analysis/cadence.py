@@ -1,9 +1,11 @@
 """Time per step, from steps and wall times.
 
 The time of a step is that from its first point to the first point of the next step, so that points logged later at the
-same step (an evaluation) are included. Intervals far above the usual one are pauses: evaluations, checkpoints. They are
-separated from the pace; those that recur are included in the expected time left. Intervals across a restart are
-ignored. If the pace has changed suddenly, only the intervals since then count.
+same step (an evaluation) are included. Steps with equal times were written as a batch (Trackio), or within one tick of
+a coarse clock: the time from one batch to the next is that of all steps of the latter. Intervals far above the usual
+one are pauses: evaluations, checkpoints. They are separated from the pace; those that recur are included in the
+expected time left. Intervals across a restart are ignored. If the pace has changed suddenly, only the intervals since
+then count.
 """
 
 from __future__ import annotations
@@ -86,7 +88,7 @@ def cadence(
     """
     first, skipped = int(steps[0]) // logged_per_step if len(steps) else 0, max(len(steps) - _WINDOW, 0)
     restarts = restarts[restarts > skipped] - skipped if restarts is not None else None
-    begins, advance, elapsed = _intervals(steps[skipped:] // logged_per_step, wall_times[skipped:], restarts)
+    begins, advance, elapsed = intervals(steps[skipped:] // logged_per_step, wall_times[skipped:], restarts)
     if len(elapsed) < _FEWEST:
         return None
     rates = elapsed / advance
@@ -97,16 +99,16 @@ def cadence(
     pauses, pause_steps = extra[recurring], begins[paused][recurring]
     any_pause = len(pauses) > 0
     every = _period(pause_steps, first, evaluated)
-    plain = rates[~paused]
-    recent = plain[-min(max(len(plain) // 2, _RECENT_LEAST), _RECENT) :] if len(plain) else rates
-    recent = recent[_change_in(recent) :]
-    blocks = [float(block.mean()) for block in np.array_split(recent, _BLOCKS) if len(block)]
+    plain = np.flatnonzero(~paused if not paused.all() else paused)
+    recent = plain[-min(max(len(plain) // 2, _RECENT_LEAST), _RECENT) :]
+    recent = recent[_change_in(rates[recent]) :]
+    blocks = [_pace(elapsed[rows], advance[rows]) for rows in np.array_split(recent, _BLOCKS) if len(rows)]
     frequency = (1 / every if every else len(pauses) / float(advance.sum())) if any_pause else 0.0
     lower, upper = quantiles(elapsed[-_RECENT:], 0.25, 0.75)
     return Cadence(
         interval=median(elapsed[-_RECENT:]),
         spread=(upper - lower) / 2,
-        seconds_per_step=float(recent.mean()),
+        seconds_per_step=_pace(elapsed[recent], advance[recent]),
         low=min(blocks),
         high=max(blocks),
         pause=float(pauses.mean()) if any_pause else 0.0,
@@ -118,14 +120,26 @@ def cadence(
     )
 
 
-def _intervals(steps: Steps, wall_times: Floats, restarts: Indices | None) -> tuple[Steps, Floats, Floats]:
-    """Return (step at the beginning, number of steps, seconds) of the usable intervals between first points."""
+def _pace(elapsed: Floats, advance: Floats) -> float:
+    """Return the seconds per step of some intervals."""
+    return float(elapsed.sum() / advance.sum())
+
+
+def intervals(steps: Steps, wall_times: Floats, restarts: Indices | None = None) -> tuple[Steps, Floats, Floats]:
+    """Return (step at the beginning, number of steps, seconds) of the usable intervals between first points.
+
+    Of steps with equal times only the last one begins and ends an interval. restarts: as in a Curve.
+    """
     first = np.append(True, steps[1:] != steps[:-1]) if len(steps) else np.zeros(0, np.bool_)
     rows = np.flatnonzero(first)
+    restarts = restarts if restarts is not None else np.empty(0, np.int64)
+    last = np.append(np.diff(wall_times[rows]) != 0, np.ones(min(len(rows), 1), np.bool_))
+    last[np.searchsorted(rows, restarts) - 1] = True
+    rows = rows[last]
     begins, advance, elapsed = steps[rows[:-1]], np.diff(steps[rows]), np.diff(wall_times[rows])
     usable = (advance > 0) & (elapsed > 0) & np.isfinite(elapsed)
-    if restarts is not None and len(restarts):
-        usable[np.searchsorted(rows, restarts, "right") - 2] = False
+    ends = np.searchsorted(rows, restarts)
+    usable[ends[ends < len(rows)] - 1] = False
     return begins[usable], advance[usable].astype(np.float64), elapsed[usable]
 
 

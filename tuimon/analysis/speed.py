@@ -17,6 +17,7 @@ import numpy as np
 from msgspec import Struct
 
 from tuimon.analysis.aligned_steps import counts_alike, step_name, updates_per_step
+from tuimon.analysis.cadence import intervals
 from tuimon.analysis.comparing import common_step
 from tuimon.analysis.concepts import metrics_of
 from tuimon.analysis.level import points_of_level
@@ -106,9 +107,9 @@ def _of_timer(run: Run, curve: Curve, until: int) -> _Duration | None:
 def _of_wall_times(curve: Curve, until: int) -> _Duration | None:
     """Return the time per step, without the intervals across a restart or a clock that was set back."""
     end = curve.row_after(until)
-    seconds, steps = np.diff(curve.wall_times[:end]), np.diff(curve.steps[:end])
-    kept = np.isfinite(seconds) & (seconds > 0) & (steps > 0)
-    return _duration(seconds[kept] / steps[kept])
+    restarts = curve.restarts
+    _, steps, seconds = intervals(curve.steps[:end], curve.wall_times[:end], restarts[restarts < end])
+    return _duration(seconds / steps)
 
 
 def _duration(seconds: Floats) -> _Duration | None:

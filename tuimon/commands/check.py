@@ -13,6 +13,8 @@ from tuimon.commands._stderr import print_status
 from tuimon.errors import ExitCode, NothingFound, UsageError
 from tuimon.text import clean
 
+_LOGGING = ("running", "stalled", "waiting", "reading")
+"""States of a run that may still log the metric of a rule."""
 _MOST_NAMED = 8
 """Maximum number of metrics of a rule that are named."""
 
@@ -36,7 +38,7 @@ def _run(options: argparse.Namespace) -> int:
     from tuimon import config
     from tuimon.analysis.progress_inputs import not_understood, progress_of
     from tuimon.detectors import Checker, all_detectors
-    from tuimon.detectors._user_rules import detector_of, is_any_checked, require_metrics
+    from tuimon.detectors._user_rules import UnmatchedRule, detector_of, require_metrics, unmatched_rules
     from tuimon.exports import alerts
     from tuimon.monitor.local import LocalMonitor
     from tuimon.monitor.settings import load as load_settings
@@ -54,29 +56,36 @@ def _run(options: argparse.Namespace) -> int:
     monitor.update()
     monitor.collector.require_something()
     snapshot = monitor.snapshot()
-    if any(run.point_count for run in snapshot.runs):
+    now = time.time()
+    unmatched: list[UnmatchedRule] = []
+    has_points, may_log = any(run.point_count for run in snapshot.runs), False
+    if has_points:
         require_metrics(rules, snapshot.runs, "--rule")
         for rule in rules:
             if matched := rule.matched_by_pattern(snapshot.runs):
                 print_status(f"--rule {clean(rule.id)} checks {_listed(matched)}")
     if not options.only_rules:
-        none_checked = not rules and not is_any_checked(settings.rules, snapshot.runs)
-        for message in setting_warnings(paths, snapshot.runs, rules=none_checked):
+        for message in setting_warnings(paths, snapshot.runs, rules=False):
             print_status(message)
+        unmatched = unmatched_rules(settings.rules, snapshot.runs) if has_points else []
+        may_log = bool(unmatched) and any(progress_of(run, now).state in _LOGGING for run in snapshot.runs)
+        for own in unmatched:
+            print_status(f"[[rules]] {own.message}{' (not logged yet)' if may_log else ''}")
     for problem in monitor.collector.problems:
         if problem.hint:
             print_status(f"{clean(problem.path)}: {problem.reason} ({problem.hint})")
-    now = time.time()
     if options.json:
         sys.stdout.write(alerts.as_json(snapshot, options.severity, now) + "\n")
     else:
         sys.stdout.write("\n".join(alerts.as_text(snapshot, options.severity, options.past)) + "\n")
     if alerts.active_alerts(snapshot, options.severity):
         return ExitCode.ALERT
-    if not any(run.point_count for run in snapshot.runs):
+    if not has_points:
         reports = [progress_of(run, now) for run in snapshot.runs]
         reason = next((report.evidence for report in reports if report.state == "not understood"), "no point yet")
         raise NothingFound(f"nothing to check: {clean(reason)}", "tuimon doctor names every file and the reason")
+    if not may_log and not all(own.is_concept for own in unmatched):
+        return ExitCode.USAGE
     partly_read = monitor.collector.partly_unreadable or not_understood(snapshot, now)
     return ExitCode.PARTLY_READ if options.strict and partly_read else ExitCode.OK
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -26,7 +26,7 @@ from msgspec.structs import replace
 
 from tuimon.analysis.concepts import metrics_of
 from tuimon.analysis.incidents import Incident
-from tuimon.analysis.metric_filter import chosen, no_match
+from tuimon.analysis.metric_filter import chosen, nearest, no_match
 from tuimon.analysis.rules import Threshold, inclusive
 from tuimon.detectors._curves import (
     alert,
@@ -140,6 +140,11 @@ class UserRule(Struct, frozen=True):
         ids = [concept.id for concept in concepts() if self.name in (concept.id, concept.label)]
         return [m for id in ids for m in metrics_of(run, id, "val" if id.endswith(".val") else "train")]
 
+    @property
+    def is_concept(self) -> bool:
+        """Whether the name is a concept, which a run of another kind need not have; its id or label has no typo."""
+        return any(self.name in (concept.id, concept.label) for concept in concepts())
+
     def matched_by_pattern(self, runs: Sequence[Run]) -> list[str]:
         """Return the metrics that the rule checks because they match a pattern, not by their name or concept."""
         return sorted({metric for run in runs if not self._named_in(run) for metric in self.metrics(run)})
@@ -195,27 +200,34 @@ def _span(curve: Curve, incident: Incident, unit: str) -> float:
 
 def require_metrics(rules: Sequence[UserRule], runs: Sequence[Run], where: str) -> None:
     """Raise UsageError for the first rule whose name matches no metric of any run."""
-    for message in _unmatched(rules, runs):
-        raise UsageError(f"{where} {message}", "`tuimon summary` lists all metrics.")
+    for unmatched in _unmatched(rules, runs):
+        raise UsageError(f"{where} {unmatched.message}", "`tuimon summary` lists all metrics.")
 
 
-def unmatched_rules(tables: Sequence[str | Mapping[str, Any]], runs: Sequence[Run]) -> list[str]:
-    """Return a message for each valid rule of the user whose name matches no metric of any run."""
+class UnmatchedRule(NamedTuple):
+    """A rule whose name matches no metric of any run."""
+
+    message: str
+    """The rule and the reason, with the names that are most like that of the rule."""
+    is_like_another: bool
+    """Whether there are such names, so that it is probably misspelled."""
+    is_concept: bool
+    """See UserRule."""
+
+
+def unmatched_rules(tables: Sequence[str | Mapping[str, Any]], runs: Sequence[Run]) -> list[UnmatchedRule]:
+    """Return the valid rules of the user whose names match no metric of any run."""
     return list(_unmatched([detector_of(table, "[[rules]]") for table in tables], runs))
 
 
-def is_any_checked(tables: Sequence[str | Mapping[str, Any]], runs: Sequence[Run]) -> bool:
-    """Return whether a run has a metric that one of the rules checks."""
-    return any(detector_of(table, "[[rules]]").metrics(run) for table in tables for run in runs)
-
-
-def _unmatched(rules: Sequence[UserRule], runs: Sequence[Run]) -> Iterator[str]:
-    """Yield a message for each rule that checks no metric."""
+def _unmatched(rules: Sequence[UserRule], runs: Sequence[Run]) -> Iterator[UnmatchedRule]:
     for rule in rules:
         if not any(rule.metrics(run) for run in runs):
             metrics = dict.fromkeys(name for run in runs for name in run.metrics)
             labels = (concept.label for concept in concepts() if any(metrics_of(run, concept.id) for run in runs))
-            yield f"{clean(rule.id)}: {no_match(rule.name, [*labels, *metrics])}"
+            names = [*labels, *metrics]
+            reason = f"{clean(rule.id)}: {no_match(rule.name, names)}"
+            yield UnmatchedRule(reason, bool(nearest(rule.name, names)), rule.is_concept)
 
 
 def detector_of(rule: str | Mapping[str, Any], where: str) -> UserRule:

@@ -1,7 +1,8 @@
 """The training reward rises while validation falls: the policy exploits the reward instead of solving the task.
 
 Rule: at `points` validations in a row, the validation is below its best by more than `part` of its gain so far (and by
-more than its noise), while the training reward is higher than it was at that best, by more than its own noise.
+more than its noise), while the training reward is higher than it was at that best, by more than its own noise. The
+alert begins at the step of that best, from which both series are compared.
 Source: Gao et al. 2022 (arXiv 2210.10760): the proxy reward keeps rising while the true one falls; the numbers are
 ours.
 """
@@ -45,7 +46,7 @@ class RewardHacking(Struct, frozen=True):
         newest = newest_validations(train, validation, self.points + 2, higher_is_better=True)
         if newest is None:
             return
-        values, steps, best, ends = newest.values, newest.steps, newest.best, newest.train_ends
+        values, best, ends = newest.values, newest.best, newest.train_ends
         rewards = medians(train.values, ends - BLOCK, ends, BLOCK)
         gain = values[best] - np.minimum.accumulate(values)
         fallen = values[best] - values
@@ -53,14 +54,17 @@ class RewardHacking(Struct, frozen=True):
             hacked = (fallen > 3 * newest.typical_change) & (rewards - rewards[best] > _noise_of_difference(train))
             scores = np.where(hacked, fallen / gain, 0.0)
         rule = Threshold(self.part, 0.6 * self.part, self.points, self.points)
+        alerts: dict[int, Alert] = {}
         for incident, first, last in newest.incidents(scores, rule):
             message = (
                 f"{train.metric} {verb(incident, 'rises', 'rose')} from {number(rewards[first])} to"
                 f" {number(rewards[last])} while {validation.metric} {verb(incident, 'falls', 'fell')} from"
-                f" {number(values[first])} at step {int(steps[first])} to {number(values[last])} at step"
-                f" {int(steps[last])},"
+                f" {number(values[first])} to {number(values[last])}"
             )
-            yield alert(run, validation, incident, self.id, "warning", message, _HINT)
+            from_best = incident._replace(first=newest.offset + first)
+            # Of several incidents after one best value, only the last: an alert is identified by its step.
+            alerts[first] = alert(run, validation, from_best, self.id, "warning", message, _HINT)
+        yield from alerts.values()
 
 
 def _noise_of_difference(curve: Curve) -> float:

@@ -25,6 +25,15 @@ _NO_CHART = frozenset({"hidden", "machine", "progress", "memory"})
 _TASK = re.compile(r"(?:default|(?:local_)?rank|worker|node|proc(?:ess)?)[-_]?\d+/")
 """Labels of the tasks of a job: those of torchrun, and usual ones."""
 _TOTAL = re.compile(r"(?:^|[_/. ])(?:total|num|n)[_/. ]|_(?:params|parameters|flops|size)$", re.IGNORECASE)
+_COUNTERPARTS = {
+    "reward.val": ("reward.train",),
+    "reward.val_bare": ("reward.train",),
+    "success.val": ("success.train", "success.accuracy"),
+    "loss.val": ("loss.total", "loss.sft", "loss.part"),
+}
+"""Concepts of the training by the concept of the same quantity of the validation."""
+_PARTS = ("component", "domain", "kind", "sign")
+"""Facets that name a part of a quantity. A data set (ds) of the validation names none."""
 FEW_POINTS = 8
 """Every point of a curve with at most this many is drawn as a dot."""
 _NO_CHART_CONCEPTS = frozenset({"reward.range", "throughput.runtime"})
@@ -70,6 +79,22 @@ def lines_of(metrics: tuple[str, ...], concepts: tuple[str, ...]) -> tuple[str, 
             first.extend(of_split[:1])
             rest.extend((meaning_of[name].preference, rank, name) for name in of_split[1:])
     return (*first, *(name for *_, name in sorted(rest)))
+
+
+def is_counterpart(train: tuple[str, Meaning], validation: tuple[str, Meaning]) -> bool:
+    """Return whether a (metric, meaning) of the training and one of the validation are the same quantity.
+
+    They are if their concepts are the same or a pair such as reward.train and reward.val, and neither is a part of
+    its concept that the other is not: the loss of boxes is not the counterpart of the whole loss of the validation.
+    """
+    (name, meaning), (other, own) = train, validation
+    if own.concept != meaning.concept and meaning.concept not in _COUNTERPARTS.get(own.concept, ()):
+        return False
+    if pair_key(name) == pair_key(other):
+        return True
+    facets, others = meaning.facets, own.facets
+    is_same_part = all(facets.get(key) == others.get(key) for key in _PARTS)
+    return is_same_part and facets.get("ds") in (None, others.get("ds"))
 
 
 def is_secondary(meaning: Meaning) -> bool:

@@ -56,9 +56,10 @@ PANELS = (
     # Details of the generated responses.
     CurvePanel("truncation", "truncated responses", 76, ("truncation",)),
     CurvePanel("prompt_length", "prompt length", 124, ("length.prompt",)),
+    CurvePanel("prompt_truncation", "truncated prompts", 125, ("truncation.prompt",)),
     CurvePanel("turns", "turns", 126, ("turns",)),
     CurvePanel("degenerate", "degenerate text", 128, ("degenerate",)),
-    CurvePanel("tool_success", "tool success", 130, ("success.tool_rate_pct",)),
+    CurvePanel("tool_success", "tool success", 130, ("success.tool", "success.tool_rate_pct")),
     # Details of the updates of policy and critic.
     CurvePanel("value_loss", "value loss", 102, ("loss.value",)),
     CurvePanel("explained_variance", "explained variance", 104, ("value.explained_var",)),

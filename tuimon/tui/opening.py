@@ -103,9 +103,21 @@ def use_dashboard(app: Dashboard) -> None:
 
 
 def check_settings(app: Dashboard) -> None:
-    """List unknown names in the settings as notices."""
-    for message in warnings_of(app.settings, app.state.own, app.snapshot.runs):
+    """List unknown names in the settings as notices.
+
+    A rule that matches no metric is a warning only if it is probably misspelled: the rules apply to all runs, also to
+    those of other kinds, and a run may log a metric later.
+    """
+    runs = app.snapshot.runs
+    for message in warnings_of(app.settings, app.state.own, runs):
         app.post_notice(Notice("warning", message))
+    if not app.settings.rules or not any(run.point_count for run in runs):
+        return
+    from tuimon.detectors._user_rules import unmatched_rules
+
+    for rule in unmatched_rules(app.settings.rules, runs):
+        level = "warning" if rule.is_like_another and not rule.is_concept else "info"
+        app.post_notice(Notice(level, f"[[rules]] {rule.message}"))
 
 
 def perform(app: Dashboard, action: Action) -> None:

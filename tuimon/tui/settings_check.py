@@ -15,7 +15,7 @@ def warnings_of(settings: Settings, own: OwnDashboard, runs: Sequence[Run], rule
     """Yield a sentence for each name in the settings that is probably misspelled. own: the dashboard that applies.
 
     Names of metrics are judged by the metrics of the runs, and only if these have points. rules: also name rules
-    that check no metric. The dashboard does not: the rules apply to all runs, also to those of other kinds.
+    that check no metric.
     """
     yield from duplicate_keys(settings.keys)
     if not any(run.point_count for run in runs):
@@ -34,7 +34,7 @@ def warnings_of(settings: Settings, own: OwnDashboard, runs: Sequence[Run], rule
     if rules:
         from tuimon.detectors._user_rules import unmatched_rules
 
-        yield from (f"[[rules]] {message}" for message in unmatched_rules(settings.rules, runs))
+        yield from (f"[[rules]] {unmatched.message}" for unmatched in unmatched_rules(settings.rules, runs))
 
 
 def _undrawn_thresholds(own: OwnDashboard, runs: Sequence[Run], names: Sequence[str]) -> Iterator[str]:

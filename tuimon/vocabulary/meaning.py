@@ -48,6 +48,10 @@ _TIMERS = frozenset({"time.step", "time.phase"})
 _VALIDATION_NAMES = ("eval/", "eval_", "val/score", "val_", "validation/")
 _VALIDATION_MARKS = ("val", "eval", "test")
 """Beginnings of names that say no more than that they are of the validation, if nothing else is known of them."""
+_SHARE = re.compile(r"(?:^|[_/.-])(?:ratio|rate|frac|fraction|pct|percent|percentage)(?:/mean)?$", re.IGNORECASE)
+"""End of the name of a ratio, which has not the unit of what it is a ratio of."""
+_MEASURED = frozenset({"tokens", "count", "steps", "s", "ms", "min", "GiB", "nats"})
+"""Units of concepts that are no ratios."""
 _EDGE = 8
 """Characters of a beginning or end by which open templates are indexed."""
 _MAX_PREFIXES = 2
@@ -186,7 +190,7 @@ def _first_pattern(name: str) -> tuple[int, Mapping[str, str | None]] | None:
 def classify(name: str) -> Meaning:
     """Return the meaning of a metric name as it was logged. Never raises; an unknown name has the concept "other".
 
-    A unit of memory or time in the name is the unit of the values.
+    A unit of memory or time in the name is that of the values; a ratio ("timing_s/cache_hit_rate") has not its base's.
     """
     if len(name) > MAX_NAME:
         return _OTHER
@@ -194,6 +198,8 @@ def classify(name: str) -> Meaning:
     if own.entries() and (user_meaning := _of_user(name)) is not None:
         return user_meaning
     meaning = _known(name)
+    if meaning.unit in _MEASURED and _SHARE.search(name):
+        return _OTHER_VALIDATION if meaning.split == "val" else _OTHER
     if meaning.scale != 1.0:
         return meaning
     unit = _named(name, meaning.unit)

@@ -17,6 +17,7 @@ from tuimon.draw.rows import row_width
 from tuimon.model.points import Steps
 from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._charts.marks import restart_steps
+from tuimon.panels._metrics import is_counterpart
 from tuimon.panels._text import change_span, plural, value_text
 from tuimon.store import Curve, Run
 from tuimon.store.arrays import distinct
@@ -48,6 +49,9 @@ _MOST_RESTARTS = 3
 """Maximum number of restarts for which the note says how many points each of them supersedes."""
 _LABEL_FACETS = ("component", "ds", "domain", "role", "kind", "sign", "who", "op", "phase", "tool", "q", "k")
 
+
+_Line = tuple[str, Meaning]
+"""Metric of a line and its meaning."""
 
 # ---------------------------------------------------------------------- headline
 
@@ -206,11 +210,14 @@ def labels_of(lines: Sequence[tuple[str, Meaning]]) -> list[str]:
 
     The label of a line is the first of these that no other line shares: its split, its concept, its concept with its
     facets, its full name. A statistic alone ("mean") does not name a line beside full names.
+
+    The split names a line only beside its counterpart, the same quantity of the other split. A line of a part, beside
+    one of another quantity, is not named by its concept alone.
     """
     if len(lines) < 2:
         return ["" for _ in lines]
     several = len({meaning.concept for _, meaning in lines}) > 1
-    candidates = [_candidates(name, meaning, several) for name, meaning in lines]
+    candidates = [_candidates(line, lines, several) for line in lines]
     counts = [Counter(column) for column in zip(*candidates, strict=True)]
     labels = [
         next((label for label, count in zip(own, counts, strict=True) if label and count[label] == 1), own[-1])
@@ -224,11 +231,17 @@ def labels_of(lines: Sequence[tuple[str, Meaning]]) -> list[str]:
     return labels if len(set(labels)) == len(labels) else [name for name, _ in lines]
 
 
-def _candidates(name: str, meaning: Meaning, several: bool) -> tuple[str, ...]:
+def _candidates(line: _Line, lines: Sequence[_Line], several: bool) -> tuple[str, ...]:
+    name, meaning = line
+    others = [other for other in lines if other[1].split != meaning.split]
+    pairs = [(line, other) if meaning.split == "train" else (other, line) for other in others]
+    paired = not others or any(is_counterpart(train, own) for train, own in pairs)
+    split = meaning.split if paired else ""
+    label = meaning.label if paired or not meaning.facets.get("component") else ""
     validation = " val" if meaning.split == "val" and "val" not in meaning.label else ""
     facets = " ".join(meaning.facets[key] for key in _LABEL_FACETS if key in meaning.facets)
     with_facets = (f"{meaning.label} {facets}" if several else facets) + validation if facets else ""
-    return meaning.split, meaning.label, meaning.label + validation, with_facets, name
+    return split, label, label and label + validation, with_facets, name
 
 
 # ---------------------------------------------------------------------- note

@@ -119,9 +119,15 @@ class CurvePanel(Struct, frozen=True):
         return replace(view, headline=with_difference(view.headline, self.reading(run), base))
 
     def _title(self, curves: Sequence[_Series]) -> str:
-        """Return the panel's title, or the labels of its metrics ("precision, recall")."""
+        """Return the panel's title, or the labels of its metrics; "success (val)" if no line is of the training."""
         if not curves or self.metrics:
             return self.title
+        title = self._title_of_both(curves)
+        is_named = "(val)" in title or any(meaning.split == "train" for _, meaning, _ in curves)
+        return title if is_named else f"{title} (val)"
+
+    def _title_of_both(self, curves: Sequence[_Series]) -> str:
+        """Return the title of a chart of training and validation."""
         labels = list(dict.fromkeys(meaning.label for _, meaning, _ in curves))
         if curves[0][1].renamed or (self.named and len(labels) == 1):
             return labels[0]

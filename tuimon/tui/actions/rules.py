@@ -44,9 +44,9 @@ def _add(app: Dashboard, text: str, unmatched: str = "") -> None:
     if text in _rules(app):
         app.say(f"{clean(text)} is a rule already")
         return
-    if text != unmatched and (messages := unmatched_rules([text], app.snapshot.runs)):
+    if text != unmatched and (rules := unmatched_rules([text], app.snapshot.runs)):
         app.ask("save anyway", "", partial(_add, app, unmatched=text), text)
-        reason = messages[0].removeprefix(f"{clean(text)}: ")
+        reason = rules[0].message.removeprefix(f"{clean(text)}: ")
         app.say(f"Not saved: {reason}{'' if reason.endswith('?') else ';'} Enter again saves it")
         return
     app.use_rules((*app.settings.rules, {"rule": text}))
