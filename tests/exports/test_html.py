@@ -27,9 +27,10 @@ from tuimon.exports.html.comparison import as_html as comparison
 from tuimon.exports.html.plot import GRID, plot_of, sparkline
 from tuimon.exports.html.report import as_html as report
 from tuimon.model.alerts import Alert
-from tuimon.model.views import Axis, ChartView, Envelope, Line, Mark, Role
+from tuimon.model.views import SERIES_ROLES, Axis, ChartView, Envelope, Line, Mark, Role
 from tuimon.monitor.local import open_run
 from tuimon.store import Curve
+from tuimon.tui import themes
 
 TAGS = (
     "html head meta title style body header nav main footer section h1 h2 h3 p a span strong ul li dl dt dd div figure "
@@ -146,6 +147,8 @@ def test_contrasts(theme: int) -> None:
             assert contrast(colours[text], colours[ground]) >= 4.5, (text, ground)
         for line in range(8):
             assert contrast(colours[f"s{line}"], colours[ground]) >= 3, line
+    styles = [themes.style("dark" if theme == 1 else "light", role).color for role in SERIES_ROLES]
+    assert [colours[f"s{line}"] for line in range(8)] == [color and color.name for color in styles], "as on the screen"
     for level, text in enumerate((colours["ht"],) * 3 + ("#1c1408",) * 2 + (colours["h5t"],)):
         assert contrast(text, colours[f"h{level}"]) >= 4.5, level
 

@@ -335,6 +335,22 @@ def test_notes_at_steps_are_marked_in_every_chart_of_the_run() -> None:
         assert with_note_marks(view, run, RunNote(text="run"), ChartOptions()) is view
 
 
+def test_a_full_screen_chart_has_the_texts_of_the_notes_in_view() -> None:
+    run = run_of({"m": (list(range(10)), [1.0] * 10)})
+    options = ChartOptions(fullscreen=True)
+    view = chart(run, options)
+    note = RunNote(steps=tuple(StepNote(step, f"text {step}") for step in (2, 4, 6, 99)))
+    assert rows_of_notes(with_note_marks(view, run, note, ChartOptions())) == rows_of_notes(view), "a small chart"
+    texts = [f"note {sign}: step {step}: text {step}" for sign, step in zip("123", (2, 4, 6), strict=True)]
+    assert rows_of_notes(with_note_marks(view, run, note, options))[-3:] == texts
+    many = note.with_step(8, "last")
+    assert rows_of_notes(with_note_marks(view, run, many, options))[-3:] == [*texts[:2], "2 more notes: C"]
+
+
+def rows_of_notes(view: ChartView) -> list[str]:
+    return ["".join(text for text, _ in row) for row in view.table]
+
+
 def test_a_full_screen_chart_marks_evaluations() -> None:
     run = run_of({"m": (list(range(100)), [1.0] * 100), "eval/loss": ([20, 60], [0.5, 0.4])})
     view = chart(run, ChartOptions(fullscreen=True))
