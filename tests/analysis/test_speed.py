@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -88,3 +89,8 @@ def test_wall_times_decide_without_a_timer_and_the_comparison_says_so(tmp_path: 
     comparison = compare(open_run(tmp_path).runs)
     assert comparison.speed == "quick is faster: in the median 12 s a step instead of 20 s (-40 %)"
     assert comparison.speed in list(as_text(comparison, 1.8e9))
+
+
+def test_both_durations_are_in_one_unit() -> None:
+    said = speed_difference(["before", "after"], _runs(_timed(0.09, 0.06, 1), _timed(0.05, 0.04, 2)))
+    assert re.search(r"median \d+(\.\d+)? ms a step instead of 1\d\d(\.\d+)? ms \(", said), said

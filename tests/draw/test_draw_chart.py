@@ -62,7 +62,7 @@ def test_a_table_that_does_not_fit_says_how_many_rows_are_left_out() -> None:
 def test_a_curve_in_braille() -> None:
     wave = envelope(np.cos(np.arange(64) / 64 * 4 * np.pi))
     assert (
-        picture(chart(Line("", RED, wave), y=(-1, 1), note="64 of 600 points"), 40, 10)
+        picture(chart(Line("", RED, wave), y=(-1, 1), note="64 of 600 points"), 40, 9)
         == """
 train/loss                        0.4523
       1┤⠉⠢⡀           ⡠⠊⠉⠢⡀           ⡠⠊
@@ -71,8 +71,7 @@ train/loss                        0.4523
       0┤    ⠱⡀     ⢠⠃       ⠱⡀     ⢠⠃
        │     ⠱⡀   ⢠⠃         ⠱⡀   ⢠⠃
      -1┤      ⠑⢄⣀⠔⠁           ⠑⢄⣀⠔⠁
-       └┬─────────┬──────────┬─────────┬
-        0        200        400      600
+       └0 ────── 200 ────── 400 ──── 600
         64 of 600 points
 """
     )
@@ -112,7 +111,7 @@ def test_a_gap_marks_and_sparse_points() -> None:
     )
     view = chart(*lines, x=(0, 16), marks=(Mark(5.5, "nan"), Mark(12, "best"), Mark(9, "restart", "x")), title="loss")
     assert (
-        picture(view, 24, 9, Symbols.ASCII)
+        picture(view, 24, 8, Symbols.ASCII)
         == """
 loss  o train     0.4523
     1.0+.        :
@@ -121,12 +120,11 @@ loss  o train     0.4523
        |         ''--..
        |       ''|..*  o
     0.0+     x   :  ''''
-       ++---------+-----
-        0         10
+       +0 ------- 10 ---
 """
     )
     assert (
-        picture(view, 24, 9, Symbols.BLOCK)
+        picture(view, 24, 8, Symbols.BLOCK)
         == """
 loss  ● train     0.4523
     1.0┤▗        ┊
@@ -135,8 +133,7 @@ loss  ● train     0.4523
     0.5┤    ▝  ▝●▀▚▄▄▄
        │       ▝▀▚▄▄★ ▀●
     0.0┤     ✗   ┊  ▀▀▀▀
-       └┬─────────┬─────
-        0         10
+       └0 ─────── 10 ───
 """
     )
 
@@ -168,6 +165,18 @@ def test_the_legend_and_the_roles_of_cells() -> None:
     assert {(text.strip(), role) for text, role in rows[0]} >= {("● old", RED), ("● new", BLUE), ("0.4523", Role.VALUE)}
     assert [role for text, role in rows[1] if text.strip(" ⠁⠂⠄⡀⠈⠐⠠⢀│┤")] == [Role.AXIS, RED, BLUE]
     assert all(role in {Role.AXIS, RED, BLUE} for row in rows[1:7] for _, role in row)
+
+
+def test_the_legend_has_the_last_value_of_a_line_if_it_fits() -> None:
+    lines = Line("train", RED, envelope([0.1, 0.5])), Line("val", BLUE, envelope([0.2, 0.9]), value="0.9000")
+    view = chart(*lines, title="loss", note="restart at 3, +1 metric")
+    titles = [picture(view, width, 6).splitlines()[1] for width in (66, 50, 36, 30)]
+    assert [" ".join(title.split()) for title in titles] == [
+        "loss ● train ● val 0.9000 restart at 3, +1 metric 0.4523",
+        "loss ● train ● val 0.9000 restart at 3 0.4523",
+        "loss ● train ● val 0.9000 0.4523",
+        "loss ● train ● val 0.4523",
+    ]
 
 
 def test_the_legend_takes_the_room_of_the_change_but_not_of_the_value() -> None:
@@ -381,8 +390,8 @@ def test_merged_columns_keep_their_gap() -> None:
 def test_the_number_of_columns_of_an_envelope() -> None:
     assert [plot_columns(66, symbols) for symbols in Symbols] == [116, 116, 58]
     assert plot_columns(20) == 40
-    assert plot_cells(Size(66, 14)) == (58, 11)
-    assert plot_cells(Size(66, 14), note=True) == (58, 10)
+    assert plot_cells(Size(66, 14)) == (58, 12)
+    assert plot_cells(Size(66, 14), note=True) == (58, 11)
     assert plot_columns(0) == 1
 
 

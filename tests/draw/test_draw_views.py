@@ -280,6 +280,12 @@ def test_a_title_is_cut_between_the_parts_of_a_name(title: str, width: int, show
     assert sum(len(text) for text, _ in row) == width
 
 
+def test_a_low_heat_map_keeps_the_fullest_rows_in_order() -> None:
+    cells = ((0.4, None), (0.2, 0.1), (0.3, 0.35), (0.1, 0.6), (None, float("nan")), (0.2, 0.2))
+    shown = draw.render(HeatView("m", (), tuple("abcdef"), ("0", "1"), cells, peak=(3, 1)), Size(30, 6))
+    assert ["".join(text for text, _ in row).split()[0] for row in shown[2:]] == ["a", "c", "d", "+3"]
+
+
 def test_a_cell_with_its_second_value_only_shows_it() -> None:
     view = HeatView("memory", (), ("train",), ("before", "peak"), ((None, 0.6),), ((0.025, None),), (0, 1))
     shown = "\n".join("".join(text for text, _ in row) for row in draw.render(view, Size(60, 4)))

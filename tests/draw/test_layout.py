@@ -5,7 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tuimon.draw.chart import plot_cells
 from tuimon.draw.layout import Box, PanelRequest, neighbour, pages
+from tuimon.model.views import Size
 
 WISHES = st.lists(
     st.builds(PanelRequest, st.sampled_from(["chart", "bars", "heat", "text"]), st.integers(0, 20)), max_size=30
@@ -50,6 +52,8 @@ def test_a_narrow_pane_shows_reward_loss_kl_and_the_step() -> None:
     assert loss.y == kl.y > reward.y
     assert phases.y == memory.y > loss.y
     assert phases.height == memory.height >= 8, "a bar, headings, and a line for each"
+    assert plot_cells(Size(reward.width, reward.height))[1] >= 5
+    assert plot_cells(Size(kl.width, kl.height))[1] >= 4
 
 
 def test_a_tall_pane_has_high_charts_above_the_step_and_the_memory() -> None:

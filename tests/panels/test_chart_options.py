@@ -15,13 +15,14 @@ from msgspec import structs
 from support.made_run import START, run_of, store_of, text
 
 from tuimon import draw
+from tuimon.draw.chart import plot_cells
 from tuimon.draw.frames import GUTTER
 from tuimon.draw.numbers import format_exact
 from tuimon.draw.window import Window, panned, zoomed
 from tuimon.model.alerts import Alert
 from tuimon.model.events import Columns, SegmentStarted
 from tuimon.model.views import Axis, ChartView, Line, Role, Size, Symbols
-from tuimon.panels import ChartOptions, metric_panel, with_alert_marks, with_note_marks
+from tuimon.panels import ChartOptions, arrange, metric_panel, with_alert_marks, with_note_marks
 from tuimon.panels._charts.overlay_lines import OverlayLine
 from tuimon.panels._text import change_span
 from tuimon.panels.curves import PANELS
@@ -86,7 +87,7 @@ def test_the_extremes_of_every_column_are_on_the_screen_at_any_zoom(
     options = ChartOptions(window=Window(span, float(steps[-1]) * begin + span), y_scale=scale, y_range=y_range)
     view = chart(run_of({"m": (steps.tolist(), values)}), options)
     rows = ["".join(part for part, _ in row) for row in draw.render(view, SIZE)]
-    body = [row[GUTTER:] for row in rows[1 : len(rows) - (3 if view.note else 2)]]
+    body = [row[GUTTER:] for row in rows[1 : 1 + plot_cells(SIZE, bool(view.note))[1]]]
     dots = len(body) * 4
     places = (steps - view.x.low) / (view.x.high - view.x.low) * 40
     columns, borders = np.floor(places), np.round(places)
@@ -539,3 +540,12 @@ def test_a_change_is_no_sign_in_ascii() -> None:
     assert change_span(-0.5, 0.1, "down", Symbols.ASCII)[0] == "v 0.5000"
     assert change_span(0.5, 0.1, "down", Symbols.ASCII)[0] == "^ 0.5000"
     assert change_span(0.05, 0.1, "down", Symbols.ASCII)[0] == "="
+
+
+def test_a_validation_curve_beside_the_training_has_its_last_value_until_there_is_a_cursor() -> None:
+    run = run_of({"loss": ([1, 2, 3], [0.5, 0.4, 0.3]), "eval_loss": ([2, 3], [0.45, 0.375])})
+    panel = next(panel for panel in arrange(run) if panel.id == "loss")
+    for cursor, values in ((None, ["", "0.3750"]), (3, ["", ""])):
+        view = panel.view(run, SIZE, 0.0, Symbols.BRAILLE, ChartOptions(cursor=cursor))
+        assert isinstance(view, ChartView)
+        assert [line.value for line in view.lines if not line.behind] == values

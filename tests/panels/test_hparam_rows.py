@@ -76,6 +76,13 @@ def test_the_sorted_column_is_visible_in_a_narrow_terminal() -> None:
         assert len(text(table_row(table.rows[0][1], widths, False, table))) <= 40
 
 
+def test_a_long_head_gets_the_cells_that_no_column_takes() -> None:
+    table = hparam_table([run(0.5, lr_scheduler_type=kind, seed=7) for kind in ("linear", "cosine")])
+    for width, shown in ((80, True), (31, False)):
+        head = text(head_row(table, column_widths(table, width, 0), 0, False, Symbols.ASCII))
+        assert ("lr_scheduler_type" in head) is shown
+
+
 @pytest.mark.parametrize("width", range(2, 30))
 @pytest.mark.parametrize("sort", [0, 1, 3])
 def test_the_name_is_shown_at_every_width(width: int, sort: int) -> None:

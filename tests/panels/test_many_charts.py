@@ -183,6 +183,10 @@ def test_a_row_has_last_lowest_highest_trend_and_source() -> None:
     assert row.split()[:6] == ["▸", "reward", "1.500", "↑", "1", "0.5000"]
     assert row.split()[-1] == "run"
     assert row.split()[-2] == "20"
+    assert (
+        text(metric_row(run_of({"kl": ([1, 2], [2.0, 1.0])}), "kl", widths, False, Symbols.ASCII, 120)).count("nats")
+        == 1
+    )
     assert "NaN" in text(metric_row(RUN, "broken", widths, False, Symbols.BRAILLE, 120))
     assert "never" in text(metric_row(RUN, "never", widths, False, Symbols.BRAILLE, 120))
     assert all(ord(c) < 128 for c in text(metric_row(RUN, "loss", widths, True, Symbols.ASCII, 120)))

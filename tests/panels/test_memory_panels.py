@@ -292,7 +292,24 @@ def test_a_size_for_several_devices() -> None:
     steps = range(30)
     series = {f"gpu{device}_mem_used_gb": (steps, [20.0 + device] * 30) for device in range(4)}
     run = run_of({"loss": (steps, [0.5] * 30), **series, "gpu_mem_total_gb": (steps, [24.0] * 30)})
-    assert amounts_of(run)[:2] == ("23 of 24 GB in use", ["0 1 2 3", "in use 20 21 22 23"])
+    full = [f"{device} {20 + device} " + "█" * round((20 + device) / 24 * 40) for device in range(4)]
+    assert amounts_of(run)[:2] == ("23 of 24 GB in use", ["device in use", *full])
+
+
+def test_a_metric_per_device_is_a_row_with_a_bar_and_no_chart_of_its_own() -> None:
+    steps = range(30)
+    series = {f"perf/gpu{device}/max_memory_allocated_gb": (steps, [40.0 + device] * 30) for device in range(8)}
+    run = run_of({"loss": (steps, [0.5] * 30), **series})
+    assert not {panel.id for panel in arrange(run)} & set(series)
+    panel = next(panel for panel in arrange(run) if panel.id == "gpu_memory")
+    assert panel.rows == 12
+    view = panel.view(run, Size(39, 8), START, Symbols.ASCII)
+    assert isinstance(view, TextView)
+    rows = ["".join(text for text, _ in row) for row in view.rows]
+    assert [row.split()[:2] for row in rows] == [
+        ["device", "max"], ["4", "44"], ["5", "45"], ["6", "46"], ["7", "47"], ["+4", "more"]
+    ]  # fmt: skip
+    assert rows[4].count("#") == 16 > rows[1].count("#") > 10
 
 
 def test_memory_without_a_unit_or_a_device_is_drawn_but_not_compared_with_a_device() -> None:

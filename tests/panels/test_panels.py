@@ -777,6 +777,15 @@ def test_the_header_leaves_out_what_does_not_fit(width: int) -> None:
         assert all(len(text(row)) <= width or "  " not in text(row) for row in view.rows)
 
 
+def test_a_long_name_leaves_the_state_its_room_in_a_narrow_pane() -> None:
+    store = Store()
+    store.apply(RunFound(0, "torchrun_" * 5, "/logs/run"))
+    run, options = store.snapshot().runs[0], ChartOptions(alarms=1)
+    view = header_panel().view(run, Size(44, 2), START, Symbols.BRAILLE, options)
+    assert isinstance(view, TextView)
+    assert text(view.rows[0]).endswith("1 critical alert")
+
+
 @pytest.mark.parametrize(("width", "verdict"), [(80, True), (40, False)])
 def test_the_verdict_about_ranks_leaves_the_state_its_room(width: int, verdict: bool) -> None:
     store = store_of({"loss": constant(1.0)})

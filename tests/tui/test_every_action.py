@@ -269,7 +269,7 @@ async def test_enter_on_an_alert_opens_its_run_at_its_step(tmp_path: Path, monke
             if not may_compute.is_set():
                 await until(app, pilot, lambda s: "metrics with their points before 30" in s)
                 may_compute.set()
-            shown = await until(app, pilot, lambda s: "1 listed, unusual at 30  by distance" in s)
+            shown = await until(app, pilot, lambda s: "1 listed, unusual at step 30  by distance" in s)
             assert isinstance(app.screen, MetricBrowser)
             assert app.screen.table.names == ("loss",), "the metrics that `at --unusual` prints"
             await pilot.press("escape")

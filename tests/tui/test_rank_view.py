@@ -33,6 +33,8 @@ async def test_every_key_of_the_view(tmp_path: Path) -> None:
         await t.until(lambda: pane.row is not None and pane.row.rank == 10)
         await until(app, pilot, lambda s: "FAILED" in s and "sequence 71 has no tokens" in s)
         assert "last checkpoint at step 20 (saved 2026-03-05 10:00), 2 steps lost" in text(app)
+        assert pane.job is not None
+        assert text(app).count(pane.job.verdict[:40]) == 1, "the evidence does not repeat the verdict"
         await t.press("ranks_down")
         assert pane.row is not None
         assert pane.row.rank != 10

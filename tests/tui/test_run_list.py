@@ -382,7 +382,7 @@ async def test_footer_has_whole_keys_and_the_way_back(runs: Path, width: int) ->
             "E hparams",
             "P pin",
             "H hide",
-            "R flip",
+            "R reverse",
             "C config",
             "O overlay",
             "u seeds",

@@ -18,6 +18,8 @@ timing_s/update_actor                     31         time.phase                 
 timing_per_token_ms/gen                   0.25       time.per_token             ms            0.2500 ms
 perf/max_memory_allocated_gb              61.3       gpu.peak                   GB            61.30 GB
 perf/max_memory_reserved_gb               70.25      gpu.peak                   GB            70.25 GB
+perf/gpu3/max_memory_allocated_gb         61.3       gpu.peak                   GB            61.30 GB
+gpu.0.max_memory_reserved                 61.3       gpu.peak                   1             61.30
 perf/cpu_memory_used_gb                   112        cpu.memory                 GB            112 GB
 perf/time_per_step                        101.25     time.step                  s             101.2 s
 perf/throughput                           812.5      throughput.tokens_per_gpu  tokens/s/gpu  812.5 tokens/s/gpu

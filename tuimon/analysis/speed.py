@@ -87,9 +87,10 @@ def speed_difference(labels: Sequence[str], runs: Sequence[Run]) -> str:
     change = _percent(own.seconds / base.seconds - 1)
     word = step_name(runs[0])
     article = "an" if word[:1] in "aeiou" else "a"
-    time = f"in the median {_seconds(own.seconds)} {article} {word}{whose}"
+    shorter, longer = _times(own.seconds, base.seconds)
+    time = f"in the median {shorter} {article} {word}{whose}"
     phase = _main_phase(runs[fast], runs[slow], until, base.seconds - own.seconds)
-    return f"{head}: {time} instead of {_seconds(base.seconds)}{of} ({change}){phase}"
+    return f"{head}: {time} instead of {longer}{of} ({change}){phase}"
 
 
 def _longest(run: Run) -> Curve | None:
@@ -144,8 +145,10 @@ def _phases(run: Run, until: int) -> dict[str, _Duration]:
     return {name: duration for name, duration in pairs if duration is not None}
 
 
-def _seconds(seconds: float) -> str:
-    return format_value(seconds, "s") if seconds >= 0.1 else format_value(1000 * seconds, "ms")
+def _times(fast: float, slow: float) -> tuple[str, str]:
+    """Format two durations in one unit, that of the shorter one."""
+    unit, factor = ("s", 1) if fast >= 0.1 else ("ms", 1000)
+    return format_value(factor * fast, unit), format_value(factor * slow, unit)
 
 
 def _percent(change: float) -> str:

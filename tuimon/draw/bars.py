@@ -31,7 +31,7 @@ def render_bars(view: BarView, size: Size, symbols: Symbols) -> Rows:
     rows.append(stacked_bar(view, size.width, symbols))
     room = size.height - len(rows)
     spare = room - len(view.bars) - bool(view.columns)  # rows that the table does not need
-    lines = max(spare - bool(view.note), 3 if room >= _THREE_LINES else 2 if room >= 3 else 1)
+    lines = max(spare - bool(view.note), 3 if room >= _THREE_LINES else 1)
     foot = wrap_row(view.sentence, size.width, lines) if view.sentence and room >= 2 else []
     if view.note and room - len(foot) > min(len(view.bars) + 1, 6):  # rows of the table are worth more than small print
         foot += wrap_row(((view.note, Role.MUTED),), size.width, max(spare - len(foot), 1))

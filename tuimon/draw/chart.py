@@ -43,9 +43,13 @@ def plot_columns(width: int, symbols: Symbols = Symbols.BRAILLE) -> int:
 def plot_cells(size: Size, note: bool = False, table: int = 0, legend: int = 0) -> tuple[int, int]:
     """Return (cells, rows) of the canvas, the part of a chart with the curves. note, table: rows below it. legend: rows
     above it, besides the title."""
-    rows = size.height - (size.height >= 2) - 2 * (size.height >= _X_AXIS_FROM and size.width >= _GUTTER_FROM)
+    rows = size.height - (size.height >= 2) - _has_x_axis(size)
     rows -= legend + (note and size.height >= _NOTE_FROM)
     return _canvas_width(size.width), max(rows - _table_rows(size, table), 0)
+
+
+def _has_x_axis(size: Size) -> bool:
+    return size.height >= _X_AXIS_FROM and size.width >= _GUTTER_FROM
 
 
 def _table_rows(size: Size, wanted: int) -> int:
@@ -72,7 +76,7 @@ def render_chart(view: ChartView, size: Size, symbols: Symbols, frames: FrameCac
         return fit_rows((), size.width, size.height)
     if size.height == 1 and size.width >= _GUTTER_FROM:
         return (_sparkline(view, size.width, symbols),)
-    framed = FrameKey(cells, rows, view.x, view.y, size.height >= _X_AXIS_FROM, symbols)
+    framed = FrameKey(cells, rows, view.x, view.y, _has_x_axis(size), symbols)
 
     def draw() -> tuple[list[Row], frozenset[str]]:
         canvas, named = _canvas(view, cells, rows, symbols)
@@ -127,9 +131,10 @@ def _head(view: ChartView, width: int, symbols: Symbols, note: str, named: froze
     lines = [line for line in view.lines if line.glyph or (several and not line.behind)]
     lines = [line for line in lines if line.label and line.label not in named]
     legend = _legend(lines, [line.label for line in lines], symbols)
-    small: list[Row] = [((text, Role.MUTED),) if text else () for text in (view.y.label, note)]
+    valued = _legend(lines, [f"{line.label} {line.value}".rstrip() for line in lines], symbols)
+    y_label: Row = ((view.y.label, Role.MUTED),) if view.y.label else ()
     headline = clean_row(view.headline)
-    needed = cell_width(clean(view.title)) + sum(row_width(clean_row(entry)) + 2 for entry in legend) + 2
+    needed = cell_width(clean(view.title)) + _widths(legend) + 2
     if legend and needed + row_width(headline) > width:
         short = _short_labels(lines, width - needed - row_width(headline[:1]))
         if short or needed + row_width(headline[:1]) <= width:
@@ -137,9 +142,16 @@ def _head(view: ChartView, width: int, symbols: Symbols, note: str, named: froze
         legend = _legend(lines, short, symbols) if short else legend
     elif headline and not legend and cell_width(clean(view.title)) + 2 + row_width(headline[:1]) > width:
         headline = _without_unit(headline[0])
-    beside = sum(row_width(row) + 2 for row in (headline, small[0]) if row)
-    legend = _few(legend, width - cell_width(clean(view.title)) - beside)
-    return title_row(view.title, headline, width, [small[0], *legend, small[1]])
+    beside = sum(row_width(row) + 2 for row in (headline, y_label) if row)
+    room = width - cell_width(clean(view.title)) - beside
+    legend = valued if _widths(valued) <= room else _few(legend, room)
+    note = _whole_parts(clean(note), room - _widths(legend) - 2)
+    return title_row(view.title, headline, width, [y_label, *legend, ((note, Role.MUTED),) if note else ()])
+
+
+def _widths(legend: Sequence[Row]) -> int:
+    """Return the cells of the entries of a legend, with the blanks between them."""
+    return sum(row_width(clean_row(entry)) + 2 for entry in legend)
 
 
 def _legend(lines: Sequence[Line], labels: Sequence[str], symbols: Symbols) -> list[Row]:

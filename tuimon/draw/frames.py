@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import OrderedDict
 from collections.abc import Callable
 from itertools import pairwise
@@ -32,7 +33,7 @@ class Frame(Struct, frozen=True):
     left: tuple[str, ...]
     """Text of GUTTER cells for each row of the canvas."""
     bottom: tuple[str, ...]
-    """The x axis and its labels, two rows of GUTTER + canvas width; () without an x axis."""
+    """The x axis with its labels, a row of GUTTER + canvas width; () without an x axis."""
 
 
 class FrameKey(Struct, frozen=True):
@@ -75,7 +76,7 @@ def build_frame(key: FrameKey) -> Frame:
     x_ticks = x_places(key) if key.x_axis else []
     lines = _plotext.frame(key.cells, key.rows, y_ticks, x_ticks, key.x_axis)
     if key.x_axis:
-        lines[-1] = _with_label(lines[-1], clean(key.x.label, 40))
+        lines[key.rows :] = [_with_label(_in_one_row(*lines[key.rows :]), clean(key.x.label, 40))]
     if key.symbols is Symbols.ASCII:
         lines = [line.translate(_TO_ASCII) for line in lines]
     return Frame(tuple(line[:GUTTER] for line in lines[: key.rows]), tuple(lines[key.rows :]))
@@ -147,9 +148,18 @@ def x_places(key: FrameKey) -> list[tuple[int, str]]:
 
 
 def _with_label(line: str, label: str) -> str:
-    """Insert the name of the axis into the last gap between tick labels that is wide enough."""
+    """Insert the name of the axis into the last part of the axis between tick labels that is wide enough."""
     width = cell_width(label)
     if not label:
         return line
-    gap = line.rfind(" " * (width + 4), GUTTER)
-    return line if gap < 0 else line[: gap + 2] + label + line[gap + 2 + width :]
+    gap = line.rfind("─" * (width + 4), GUTTER)
+    return line if gap < 0 else f"{line[: gap + 1]} {label} {line[gap + 3 + width :]}"
+
+
+def _in_one_row(axis: str, labels: str) -> str:
+    """Return the axis with the labels in it, and a blank on both sides of each."""
+    row = list(axis)
+    for label in re.finditer(r"\S+( \S+)*", labels):
+        part = slice(label.start() - (label.start() > GUTTER), label.end() + 1)
+        row[part] = labels[part]
+    return "".join(row)

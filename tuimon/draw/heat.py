@@ -1,7 +1,7 @@
 """HeatView -> rows: a grid of fractions as numbers, each cell in the role of its level.
 
-The theme defines the colours of roles. If columns or rows do not fit, they are thinned evenly, always keeping the one
-with the peak, and the number of the others is displayed.
+The theme defines the colours of roles. If columns do not fit, they are thinned evenly, always keeping
+the one with the peak; of the rows the fullest are kept. The number of the others is displayed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def render_heat(view: HeatView, size: Size, symbols: Symbols) -> Rows:
     spare = room - with_head - len(view.rows)
     foot = _foot(view, size.width, spare)[: max(spare, 0) or (1 if room >= 5 else 0)]
     shown = max(min(room - with_head - len(foot), len(view.rows)), 1)
-    rows = _keep(len(view.rows), shown - (shown < len(view.rows) and shown > 1), view.peak[0] if view.peak else None)
+    rows = _fullest(view, shown - (shown < len(view.rows) and shown > 1))
     grid = _grid(view, rows, size.width, symbols, with_head)
     if len(rows) < len(view.rows) and len(rows) < shown:
         grid.append(((f"+{len(view.rows) - len(rows)} more", Role.MUTED),))
@@ -50,6 +50,16 @@ def _foot(view: HeatView, width: int, room: int) -> list[Row]:
     """Return sentence and note, wrapped if there is room; the sentence takes precedence."""
     rows = wrap_row(view.sentence, width, max(room, 1)) if view.sentence else []
     return rows + wrap_row(((view.note, Role.MUTED),), width, max(room - len(rows), 1)) if view.note else rows
+
+
+def _fullest(view: HeatView, room: int) -> list[int]:
+    """Return the indices of the `room` rows with the highest fractions, in order."""
+
+    def highest(row: int) -> float:
+        values = (_at(view.cells, row, column) for column in range(len(view.columns)))
+        return max((value for value in values if value is not None and value == value), default=-1.0)
+
+    return sorted(sorted(range(len(view.rows)), key=highest, reverse=True)[:room])
 
 
 def _keep(count: int, room: int, peak: int | None) -> list[int]:

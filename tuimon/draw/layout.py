@@ -199,7 +199,7 @@ def _stacked(width: int, height: int, requests: Sequence[PanelRequest], charts: 
         foot = min(sum(wanted) + len(below) - 1, height * 2 // 5)
     elif below:
         foot = min(
-            max(wanted), max(height - 2 * _LEAST["chart"], _LEAST["bars"]), max(height * 9 // 20, _LEAST["bars"])
+            max(wanted), max(height - 2 * _LEAST["chart"] - 1, _LEAST["bars"]), max(height * 9 // 20, _LEAST["bars"])
         )
     else:
         foot = 0

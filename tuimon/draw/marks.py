@@ -109,8 +109,9 @@ def draw_marks(canvas: Canvas, view: ChartView, symbols: Symbols) -> None:
                 for row in np.flatnonzero(canvas.codes[:, cell] == _BLANK).tolist():
                     canvas.put(row, cell, shown, role)
                 row = 0
-                if kind == "note":
-                    canvas.put(min(1, height - 1), cell, label, role)  # the first row is for alerts, the last for NaN
+                if kind == "note":  # the first row is for alerts, the last for NaN
+                    sign = clean(label)
+                    canvas.put(min(1, height - 1), cell, sign if len(sign) == cell_width(sign) == 1 else shown, role)
                     continue
             else:
                 row = 0 if kind in ("alert", "infinity", "checkpoint") else height - 1

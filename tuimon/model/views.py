@@ -130,6 +130,8 @@ class Line(Struct, frozen=True, eq=False):
     """Name of the metric as logged; "" if unknown."""
     glyph: str = ""
     """Symbol that distinguishes the line without colour: one cell wide, in the legend and at points of the line."""
+    value: str = ""
+    """Last value, which the legend has after the label if there is room; the headline has that of the first line."""
 
 
 class Mark(Struct, frozen=True):

@@ -12,7 +12,6 @@ from tuimon.analysis.device_memory import device_memory
 from tuimon.analysis.forecast import Growth, forecast_text, growth, near_step
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress_inputs import steps_left
-from tuimon.draw.heat import level
 from tuimon.draw.numbers import format_fraction, format_value
 from tuimon.model.views import HeatView, Role, Row, Size, Span, Symbols, TextView
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
@@ -27,6 +26,7 @@ from tuimon.panels._memory import (
     phase_title,
     soonest_full,
 )
+from tuimon.panels._memory_rows import MemoryLine, bytes_of, device_rows, kind_rows
 from tuimon.panels._metrics import by_concept, curve_or_none
 from tuimon.store import Run
 from tuimon.vocabulary import BYTES, phase_of, unit_text
@@ -45,9 +45,6 @@ _ROLL_NOTE = "means over ranks, by each process's own device index"
 
 _AROUND, _AROUND_FRACTIONS = 4, 8
 """Rows besides those of the phases: title, headings or forecast, note; with fractions the scale and longer texts."""
-
-_UNALARMING = 0.69
-"""Fraction of the device whose colour the highest amount of memory has if the size of the device is not known."""
 
 Cells = list[list[float | None]]
 
@@ -77,7 +74,7 @@ class GpuMemory(Struct, frozen=True):
         if table.has(*FRACTIONS):
             return replace(self, title=title, rows=min(len(table.phases) + _AROUND_FRACTIONS, self.rows))
         lines = {(phase, kind) for phase, _, kind in table.metric_of if kind in _AMOUNTS}
-        return replace(self, title=title, rows=min(len(lines) + _AROUND, self.rows))
+        return replace(self, title=title, rows=min(max(len(lines), len(table.columns)) + _AROUND, self.rows))
 
     def view(
         self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS
@@ -89,7 +86,7 @@ class GpuMemory(Struct, frozen=True):
             return HeatView(TITLE, (), (), (), (), sentence=hint, note="" if hint else "no points yet")
         if table.has(*FRACTIONS):
             return _fractions(run, table)
-        return _amounts(run, table, size)
+        return _amounts(run, table, size, symbols)
 
 
 def is_roll(run: Run) -> bool:
@@ -197,42 +194,16 @@ def outlier_device(values: np.ndarray) -> tuple[int, int, float] | None:
     return best
 
 
-class _Line(Struct, frozen=True):
-    """Amounts of one kind of memory in one phase, by device; they are in one unit."""
-
-    phase: str
-    kind: str
-    unit: str
-    numbers: tuple[float | None, ...]
-    fractions: tuple[float | None, ...]
-    """The amounts relative to the memory of their device; None if that is not known."""
-
-    @property
-    def name(self) -> str:
-        return f"{phase_title(self.phase)} {self.words}" if self.phase else self.words
-
-    @property
-    def words(self) -> str:
-        return "in use" if self.kind in ("memory", "used") else self.kind.replace("_", " ")
-
-    def part(self, number: float, of: float) -> float:
-        """Return the part that a number of the line is of an amount in bytes."""
-        return number * _bytes(self.unit) / of if of > 0 else 0.0
-
-
-def _bytes(unit: str) -> int:
-    return BYTES.get(unit, 1)
-
-
-def _amounts(run: Run, table: MemoryTable, size: Size) -> TextView:
-    """Return a row for each phase and kind, a number for each device, coloured by the fraction of the device.
+def _amounts(run: Run, table: MemoryTable, size: Size, symbols: Symbols) -> TextView:
+    """Return a row for each phase and kind, a number for each device, coloured by the fraction of the device; a row
+    with a bar for each device if there are more of them.
 
     If the size of the device is not known, the colour is relative to the highest number, but not like that of a device
     that is nearly full.
     """
     lines = _lines(run, table)
     known = [
-        (number * _bytes(line.unit), number, line, column)
+        (number * bytes_of(line.unit), number, line, column)
         for line in lines
         for column, number in enumerate(line.numbers)
         if number is not None
@@ -243,19 +214,12 @@ def _amounts(run: Run, table: MemoryTable, size: Size) -> TextView:
     most, highest, fullest, column = max(known, key=lambda amount: amount[0])
     units = dict.fromkeys(line.unit for line in lines)
     names = [f"{line.name} {unit_text(line.unit)}".rstrip() if len(units) > 1 else line.name for line in lines]
-    width = max(map(len, names))
-    rows: list[Row] = []
-    if table.columns != ("all",):
-        rows.append(((" " * width + "".join(f"{column:>9}" for column in table.columns), Role.MUTED),))
-    for name, line in zip(names, lines, strict=True):
-        cells: list[Span] = [(f"{name:<{width}}", Role.TEXT)]
-        for number, fraction in zip(line.numbers, line.fractions, strict=True):
-            text = "-" if number is None else format_value(number)
-            part = None if number is None else _UNALARMING * line.part(number, most) if fraction is None else fraction
-            cells.append((f"{text:>9}", Role.FAINT if part is None else level(part)))
-            if fraction is not None and len(line.numbers) == 1:
-                cells.append((f"{format_fraction(fraction):>7}", Role.MUTED))
-        rows.append(tuple(cells))
+    by_device = len(table.columns) > len(lines)
+    rows = (
+        device_rows(table.columns, names, lines, most, size, symbols)
+        if by_device
+        else kind_rows(table.columns, names, lines, most)
+    )
     if forecast := _full(run, table, lines):
         rows.append((forecast,))
     unit, words = unit_text(fullest.unit), f" {kind_words(fullest.kind)}"
@@ -279,7 +243,7 @@ def _amounts(run: Run, table: MemoryTable, size: Size) -> TextView:
     return TextView(title, tuple(rows[: max(size.height, 1)]), headline, ", ".join(notes))
 
 
-def _full(run: Run, table: MemoryTable, lines: Sequence[_Line]) -> Span | None:
+def _full(run: Run, table: MemoryTable, lines: Sequence[MemoryLine]) -> Span | None:
     """Return "full in 35 steps (30 to 41), near step 535" for the first device to be full before the run ends, of the
     fullest of each phase, or None."""
     fullest: dict[str, tuple[float, str, str]] = {}
@@ -302,7 +266,7 @@ def _full(run: Run, table: MemoryTable, lines: Sequence[_Line]) -> Span | None:
     return f"{where}full in {forecast_text(trend)}, near step {near_step(last, trend)}", Role.WARNING
 
 
-def _lines(run: Run, table: MemoryTable) -> list[_Line]:
+def _lines(run: Run, table: MemoryTable) -> list[MemoryLine]:
     """Return the amounts by phase, kind and unit, as far as they have a value."""
     lines = []
     for phase in table.phases:
@@ -312,7 +276,7 @@ def _lines(run: Run, table: MemoryTable) -> list[_Line]:
                 own = [amount if amount and amount[1] == unit else None for amount in amounts]
                 numbers = tuple(amount[0] if amount else None for amount in own)
                 fractions = tuple(amount[2] if amount else None for amount in own)
-                lines.append(_Line(phase, kind, unit, numbers, fractions))
+                lines.append(MemoryLine(phase, kind, unit, numbers, fractions))
     return lines
 
 
@@ -340,7 +304,7 @@ def _idle(run: Run, table: MemoryTable) -> tuple[float, str] | None:
                 allocated = _amount(run, table, phase, column, f"{begin}allocated")
                 if reserved and allocated and reserved[1] == allocated[1] and reserved[0] > allocated[0]:
                     idle.append((reserved[0] - allocated[0], reserved[1]))
-    return max(idle, key=lambda amount: amount[0] * _bytes(amount[1]), default=None)
+    return max(idle, key=lambda amount: amount[0] * bytes_of(amount[1]), default=None)
 
 
 PANEL = GpuMemory()

@@ -86,7 +86,7 @@ class Header(Struct, frozen=True):
             named: Row = ((fit(name, min(cell_width(name), max(room // 3, 1)), keep="end"), Role.TITLE),)
             return TextView("", (_fill([named, *parts, *facts], size.width),))
         name = clean(run.name)
-        named = ((fit(name, min(cell_width(name), max(room, size.width // 2, 1)), keep="end"), Role.TITLE),)
+        named = ((fit(name, min(cell_width(name), max(room, size.width // 5, 1)), keep="end"), Role.TITLE),)
         left = room - row_width(named) - 2
         if evidence and _LEAST_EVIDENCE <= left < row_width(evidence):
             evidence = ((fit(evidence[0][0], left), Role.MUTED),)

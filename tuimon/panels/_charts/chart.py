@@ -9,6 +9,7 @@ from tuimon.analysis.aligned_steps import counts_alike
 from tuimon.analysis.log_remarks import clock_remark
 from tuimon.draw.chart import plot_columns
 from tuimon.draw.limits import x_limits
+from tuimon.draw.numbers import format_value
 from tuimon.model.views import DIM_ROLES, SERIES_ROLES, Axis, ChartView, Envelope, Line, Role, Row, Size, Symbols
 from tuimon.panels._charts.axes import X_KINDS, cursor_x, end_of_data, x_label, y_axis
 from tuimon.panels._charts.captions import (
@@ -228,8 +229,17 @@ def _lines(
         role = SERIES_ROLES[index % len(SERIES_ROLES)]
         dotted = not options.weight and _is_sparse(counts[index], counts, columns, options)
         glyph = markers[index : index + 1]
-        lines.append(Line(labels[index], role, envelopes[index], dotted, metric=series.metric, glyph=glyph))
+        value = "" if index == 0 or options.cursor is not None else _validation_value(series)
+        lines.append(
+            Line(labels[index], role, envelopes[index], dotted, metric=series.metric, glyph=glyph, value=value)
+        )
     return lines
+
+
+def _validation_value(series: _Series) -> str:
+    """Return the last value of a validation metric, "" of any other."""
+    values = series.curve.values
+    return format_value(values[-1] * series.factor) if series.meaning.split == "val" and len(values) else ""
 
 
 def _is_sparse(count: int, counts: Sequence[int], columns: int, options: ChartOptions) -> bool:

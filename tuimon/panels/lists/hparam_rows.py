@@ -317,8 +317,14 @@ def column_widths(table: HparamTable, width: int, sort: int) -> dict[int, int]:
             shown[index] = widths[index]
             left -= widths[index] + 2
         if sort in shown or sort < len(fixed) or first >= sort:
-            return shown
+            break
         first += 1
+    for index in list(shown)[1:]:  # heads that were cut get the remaining cells
+        more = min(cell_width(table.head(index)) + 2 - shown[index], left)
+        if more > 0:
+            shown[index] += more
+            left -= more
+    return shown
 
 
 def head_row(

@@ -47,7 +47,7 @@ class _Metric(Struct, frozen=True):
     cursor: int | None = None
 
     def number(self, value: float | None, width: int) -> Row:
-        """Format a value, with its unit if it fits."""
+        """Format a value, with its unit if it fits into `width`: not in "min" and "max", as "last" has it."""
         if value is None:
             return ()
         text, role = format_value(value * self.factor), Role.VALUE if math.isfinite(value) else Role.CRITICAL
@@ -147,8 +147,8 @@ METRIC_COLUMNS = (
     MetricColumn("at", 16, _value_at, _at, 0),
     MetricColumn("last", 12, lambda m: m.last * m.factor, lambda m, width: m.number(m.last, width), 0),
     MetricColumn("recent", 11, lambda m: m.change, _recent, 3, right=False),
-    MetricColumn("min", 10, lambda m: m.least, lambda m, width: m.number(m.least, width), 4, down=False),
-    MetricColumn("max", 10, lambda m: m.most, lambda m, width: m.number(m.most, width), 4),
+    MetricColumn("min", 10, lambda m: m.least, lambda m, width: m.number(m.least, 0), 4, down=False),
+    MetricColumn("max", 10, lambda m: m.most, lambda m, width: m.number(m.most, 0), 4),
     MetricColumn("curve", 12, lambda m: len(m.curve), _curve, 1, right=False),
     MetricColumn("points", 8, lambda m: len(m.curve), lambda m, width: ((thousands(len(m.curve)), Role.MUTED),), 6),
     MetricColumn("source", 16, lambda m: m.run.provenance(m.name)[:1], _source, 5, right=False, down=False),

@@ -116,7 +116,7 @@ ACTIONS = (
     _action("metric_filter", "slash", "filter", "List the metrics that match", begin_filter, 4),
     _action("metric_sort", "greater_than_sign", "sort", "Sort by the next column", _sort(1), 5),
     _action("metric_sort_back", "less_than_sign", "sort back", "Sort by the previous column", _sort(-1)),
-    _action("metric_reverse", "R", "flip", "Reverse the order", _reverse, 6),
+    _action("metric_reverse", "R", "reverse", "Reverse the order", _reverse, 6),
     _action("metric_up", "up,k", "up", "Select the metric above", move(-1)),
     _action("metric_down", "down,j", "down", "Select the metric below", move(1)),
     _action("metric_page_up", "pageup,b", "page up", "One page up", move(pages=-1)),

@@ -163,7 +163,7 @@ ACTIONS = (
     ),
     _action("run_fold", "f", "fold", "Fold or unfold the group; Enter on its heading, too", _fold, also="collapse"),
     _action("run_fold_all", "F", "fold all", "Fold every group; if any is folded: unfold all", _fold_all),
-    _action("run_reverse", "R", "flip", "Reverse the order", _reverse, footer=13),
+    _action("run_reverse", "R", "reverse", "Reverse the order", _reverse, footer=13),
     _action("run_pin", "P", "pin", "Keep the run at the top; again: undo", _pin, footer=11),
     _action(
         "run_hide",

@@ -117,8 +117,9 @@ def _compare(app: Dashboard) -> None:
     elif len(app.snapshot.runs) < 2:
         app.say("Nothing to compare with: there is no other run")
     else:
-        where = "" if isinstance(app.screen, screens.RunListScreen) else "in the run list (r), "
-        app.say(f"Nothing to compare with: {where}space marks a run, A all of them, B makes one the base")
+        in_list = isinstance(app.screen, screens.RunListScreen)
+        hint = "A all of them, B makes one the base" if in_list else "A all of them"
+        app.say(f"Nothing to compare with: {'' if in_list else 'in the run list (r), '}space marks a run, {hint}")
 
 
 ACTIONS = (

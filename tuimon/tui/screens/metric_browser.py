@@ -205,9 +205,9 @@ class MetricBrowser(TableScreen):
             reason = expression_error(query) or f"No metric matches {clean(query)}"
             empty = " ".join([f"{reason}. Esc shows all." if query else "No points yet.", *why])
             if self._is_unusual and not known:
-                empty = f"No metric differs clearly at {cursor} from its points before. u lists all metrics."
+                empty = f"No metric differs clearly at step {cursor} from its points before. u lists all metrics."
             if not is_computed:
-                empty = f"Comparing {plural(len(run.metrics), 'metric')} with their points before {cursor}"
+                empty = f"Comparing {plural(len(run.metrics), 'metric')} with their points before step {cursor}"
             self.table.list(sort_metrics(run, names, self.sort, self.reverse, cursor), selected, empty)
         self.table.show(run, self.sort, self.reverse, state.symbols, state.theme, cursor)
         self.draw_lines(self._head(run), state.theme)
@@ -220,7 +220,7 @@ class MetricBrowser(TableScreen):
         if self.table.marked:
             spans.append((f", {len(self.table.marked)} marked", Role.TEXT))
         if self._is_unusual:
-            spans.append((f", unusual at {self.dashboard.state.options.cursor}", Role.WARNING))
+            spans.append((f", unusual at step {self.dashboard.state.options.cursor}", Role.WARNING))
         if self.query_text:
             spans.append((f"  /{clean(self.query_text)}", Role.ACCENT))
         order = "distance" if self._is_unusual and self.sort == "relevance" else self.sort

@@ -129,7 +129,7 @@ class RanksPane(CellGrid):
             top += _wrapped(self.lost, Role.TEXT, width, _VERDICT_ROWS)
         hosts = job.unreachable[: max((height - len(top) - _LEAST_BODY) // 2, 1)]
         top += [rank_rows.unreachable_row(host, why, width) for host, why in hosts]
-        evidence = self._evidence(width) if height >= len(top) + _LEAST_BODY + 2 else []
+        evidence = self._evidence(width, job.verdict) if height >= len(top) + _LEAST_BODY + 2 else []
         evidence = evidence[: max(height - len(top) - _LEAST_BODY, 1)]
         body = self._body(width, height - len(top) - len(evidence), len(top))
         blank = fit_row((), width)
@@ -181,8 +181,8 @@ class RanksPane(CellGrid):
         body = [rank_rows.table_row(rows[index], rows, index == self.index, width, lines) for index in visible]
         return [rank_rows.table_head(rows, width, lines), *body]
 
-    def _evidence(self, width: int) -> list[Row]:
-        """Return what is known about the selected rank."""
+    def _evidence(self, width: int, verdict: str) -> list[Row]:
+        """Return what is known about the selected rank besides the verdict."""
         row = self.row
         if row is None:
             return []
@@ -202,7 +202,7 @@ class RanksPane(CellGrid):
         head += [(f"  {name} {text}", Role.MUTED) for name, text in facts.items() if text]
         rule = "─" * width
         rows = [fit_row(((rule, Role.MUTED),), width), fit_row(head, width)]
-        texts = [line for said in row.evidence for line in _wrapped(said, Role.TEXT, width, 2)]
+        texts = [line for said in row.evidence if said != verdict for line in _wrapped(said, Role.TEXT, width, 2)]
         rows += texts[: _EVIDENCE_ROWS - 2]
         rows.append(fit_row(((f" {row.line}", Role.TEXT),), width))
         rows.append(fit_row(((f" {clean(place)}" if place else " no log of its own", Role.ACCENT),), width))
