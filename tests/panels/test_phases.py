@@ -231,9 +231,10 @@ def test_the_phase_that_slows_a_step_down_is_named_before_the_one_that_takes_mos
     slowed = f"reward takes {now} instead of {before} since step 201 (+{longer} a step)"
     assert sentence(run).startswith(f"{slowed}; gen takes ")
     panel = next(panel for panel in all_panels() if panel.id == "phase_latency")
-    view = panel.view(run, Size(38, 8), START, Symbols.BRAILLE)
-    assert isinstance(view, BarView)
-    assert "".join(text for text, _ in view.sentence) == slowed, "two lines of a narrow panel"
+    for rows, words in ((9, slowed), (8, f"reward +{longer} a step since step 201")):
+        view = panel.view(run, Size(38, rows), START, Symbols.BRAILLE)
+        assert isinstance(view, BarView)
+        assert "".join(text for text, _ in view.sentence) == words, "in the lines of a narrow panel"
     [drift] = [alert for alert in DETECTOR.check(run) if alert.active]
     assert drift.step == 201, "the panel and the alert name the same step"
     assert "; reward takes" in drift.message
