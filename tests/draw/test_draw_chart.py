@@ -113,7 +113,7 @@ def test_a_gap_marks_and_sparse_points() -> None:
     assert (
         picture(view, 24, 8, Symbols.ASCII)
         == """
-loss  o train     0.4523
+loss  o tr  o ev  0.4523
     1.0+.        :
        |o||      :
     0.5+  '||--.o:
@@ -126,7 +126,7 @@ loss  o train     0.4523
     assert (
         picture(view, 24, 8, Symbols.BLOCK)
         == """
-loss  ● train     0.4523
+loss  ● tr  ● ev  0.4523
     1.0┤▗        ┊
        │●█▚      ┊
        │  ▀▀▛▄▄▖ ┊
@@ -190,6 +190,21 @@ def test_the_legend_takes_the_room_of_the_change_but_not_of_the_value() -> None:
         ["loss", "●", "train", "●", "val", "0.4523"],
         ["loss", "●", "train", "●", "val", "0.4523"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("title", "labels", "legend"),
+    [
+        ("KL", ("KL to reference", "approx KL to old policy"), "KL  ● to refere…  ● approx KL …  1.451"),
+        ("clip", ("actor/ppo_clipfrac", "actor/clipfrac"), "clip  ● ppo_clipfr…  ● clipfrac  1.451"),
+        ("samples per second", ("train", "val"), "samples per second  ● tr  ● val  1.451"),
+    ],
+)
+def test_two_lines_have_a_legend_in_a_narrow_chart(title: str, labels: tuple[str, str], legend: str) -> None:
+    curve = envelope([0.1, 0.5])
+    lines = [Line(label, role, curve, metric=label) for label, role in zip(labels, (RED, BLUE), strict=True)]
+    headline: Row = (("1.451 nats", Role.VALUE), (" ", Role.MUTED), ("↓ 0.2186", Role.GOOD))
+    assert picture(chart(*lines, title=title, headline=headline), 38, 6).splitlines()[1] == legend
 
 
 def test_charts_above_each_other_align() -> None:
