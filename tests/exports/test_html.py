@@ -24,6 +24,7 @@ from tuimon.commands import main
 from tuimon.exports.comparison import compare
 from tuimon.exports.html import live
 from tuimon.exports.html.comparison import as_html as comparison
+from tuimon.exports.html.figures import with_metric_names
 from tuimon.exports.html.plot import GRID, plot_of, sparkline
 from tuimon.exports.html.report import as_html as report
 from tuimon.model.alerts import Alert
@@ -349,3 +350,15 @@ def test_a_report_begins_with_all_runs_and_draws_each_point_of_short_curves() ->
     run = runs.runs[0]
     curve = next(slot for slot in live.slots(run, runs) if slot.group == "curves")
     assert 'd="' + re.findall(r' d="(M[^"]+)"', live.draw(curve, run, runs, NOW))[0] in document, "live, too"
+
+
+def test_the_legend_of_a_run_has_the_logged_names() -> None:
+    envelope = Envelope(*[np.zeros(4)] * 5)
+    band = Line("", Role.FAINT, envelope, behind=True)
+    lines = [Line("train", Role.SERIES_0, envelope, metric="critic/score/mean"), Line("gen", Role.SERIES_1, envelope)]
+    view = ChartView("reward", (), Axis(0, 3), Axis(0, 1), (band, *lines), columns=4)
+    assert [line.label for line in with_metric_names(view).lines] == ["", "train (critic/score/mean)", "gen"]
+    alone = replace(view, lines=(replace(lines[0], label=""),))
+    assert [line.label for line in with_metric_names(alone).lines] == ["critic/score/mean"]
+    named = replace(alone, title="critic/score/mean")
+    assert with_metric_names(named) is named

@@ -148,8 +148,10 @@ def _head(view: ChartView, width: int, symbols: Symbols, note: str, named: froze
     beside = sum(row_width(row) + 2 for row in (headline, y_label) if row)
     room = width - cell_width(clean(view.title)) - beside
     if len(lines) == 2 and _widths(legend) > room:
-        headline, full = _without_unit(headline[0]) if headline else (), row_width(headline)
-        room += full - row_width(headline)
+        if headline and view.cursor is None:
+            room += row_width(headline)
+            headline = _without_unit(headline[0])
+            room -= row_width(headline)
         legend = _legend(lines, _two_labels(view.title, [line.label for line in lines], room - 2 * _ENTRY), symbols)
     legend = valued if _widths(valued) <= room else _few(legend, room)
     note = _whole_parts(clean(note), room - _widths(legend) - 2)
