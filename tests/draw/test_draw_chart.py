@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tuimon import draw
 from tuimon.draw.chart import plot_cells, plot_columns
@@ -157,6 +158,17 @@ def test_small_sizes_lose_the_labels_before_the_curve() -> None:
     assert picture(view, 10, 3).splitlines()[1] == "train/loss"
     assert picture(view, 30, 1).startswith("\ntrain/loss ")
     assert picture(view, 30, 1).rstrip().endswith(" 0.4523")
+
+
+def test_the_name_of_a_single_metric_is_cut_to_the_room_beside_the_title() -> None:
+    view = chart(Line("", RED, envelope([0.1, 0.5])), title="reward")
+    view = replace(view, y=replace(view.y, label="rollout/reward_scores"))
+    titles = [picture(view, width, 6).splitlines()[1] for width in (50, 36, 24)]
+    assert [" ".join(title.split()) for title in titles] == [
+        "reward rollout/reward_scores 0.4523",
+        "reward rollout…eward_scores 0.4523",
+        "reward 0.4523",
+    ]
 
 
 def test_the_legend_and_the_roles_of_cells() -> None:

@@ -145,6 +145,9 @@ def _head(view: ChartView, width: int, symbols: Symbols, note: str, named: froze
         legend = _legend(lines, short, symbols) if short else legend
     elif headline and not legend and cell_width(clean(view.title)) + 2 + row_width(headline[:1]) > width:
         headline = _without_unit(headline[0])
+    left = width - cell_width(clean(view.title)) - row_width(headline) - 4
+    if y_label and cell_width(clean(view.y.label)) > left >= _LEAST_NAME:
+        y_label = ((fit_name(clean(view.y.label), left), Role.MUTED),)
     beside = sum(row_width(row) + 2 for row in (headline, y_label) if row)
     room = width - cell_width(clean(view.title)) - beside
     if len(lines) == 2 and _widths(legend) > room:

@@ -20,6 +20,7 @@ from tuimon.panels._metrics import (
     curve_or_none,
     drawn_curve,
     factor_of,
+    is_speed_of_evaluation,
     is_total,
     lines_of,
     reading_of,
@@ -69,7 +70,8 @@ class CurvePanel(Struct, frozen=True):
             return any(name in run.metrics for name in self.metrics)
         known, meaning_of = by_concept(run.metrics), meanings(run.metrics)
         names = (name for concept in self.concepts for name in known.get(concept, ()))
-        return any(not is_total(run, name, meaning_of[name]) for name in names)
+        metrics = ((name, meaning_of[name]) for name in names)
+        return any(not (is_total(run, *metric) or is_speed_of_evaluation(*metric)) for metric in metrics)
 
     def names(self, run: Run) -> tuple[str, ...]:
         """Return the panel's metrics in the run, the most relevant first."""
