@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tuimon import draw
 from tuimon.draw.chart import plot_cells, plot_columns
@@ -113,7 +114,7 @@ def test_a_gap_marks_and_sparse_points() -> None:
     assert (
         picture(view, 24, 8, Symbols.ASCII)
         == """
-loss  o train     0.4523
+loss  o tr  o ev  0.4523
     1.0+.        :
        |o||      :
     0.5+  '||--.o:
@@ -126,7 +127,7 @@ loss  o train     0.4523
     assert (
         picture(view, 24, 8, Symbols.BLOCK)
         == """
-loss  ● train     0.4523
+loss  ● tr  ● ev  0.4523
     1.0┤▗        ┊
        │●█▚      ┊
        │  ▀▀▛▄▄▖ ┊
@@ -157,6 +158,17 @@ def test_small_sizes_lose_the_labels_before_the_curve() -> None:
     assert picture(view, 10, 3).splitlines()[1] == "train/loss"
     assert picture(view, 30, 1).startswith("\ntrain/loss ")
     assert picture(view, 30, 1).rstrip().endswith(" 0.4523")
+
+
+def test_the_name_of_a_single_metric_is_cut_to_the_room_beside_the_title() -> None:
+    view = chart(Line("", RED, envelope([0.1, 0.5])), title="reward")
+    view = replace(view, y=replace(view.y, label="rollout/reward_scores"))
+    titles = [picture(view, width, 6).splitlines()[1] for width in (50, 36, 24)]
+    assert [" ".join(title.split()) for title in titles] == [
+        "reward rollout/reward_scores 0.4523",
+        "reward rollout…eward_scores 0.4523",
+        "reward 0.4523",
+    ]
 
 
 def test_the_legend_and_the_roles_of_cells() -> None:
@@ -190,6 +202,21 @@ def test_the_legend_takes_the_room_of_the_change_but_not_of_the_value() -> None:
         ["loss", "●", "train", "●", "val", "0.4523"],
         ["loss", "●", "train", "●", "val", "0.4523"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("title", "labels", "legend"),
+    [
+        ("KL", ("KL to reference", "approx KL to old policy"), "KL  ● to refere…  ● approx KL …  1.451"),
+        ("clip", ("actor/ppo_clipfrac", "actor/clipfrac"), "clip  ● ppo_clipfr…  ● clipfrac  1.451"),
+        ("samples per second", ("train", "val"), "samples per second  ● tr  ● val  1.451"),
+    ],
+)
+def test_two_lines_have_a_legend_in_a_narrow_chart(title: str, labels: tuple[str, str], legend: str) -> None:
+    curve = envelope([0.1, 0.5])
+    lines = [Line(label, role, curve, metric=label) for label, role in zip(labels, (RED, BLUE), strict=True)]
+    headline: Row = (("1.451 nats", Role.VALUE), (" ", Role.MUTED), ("↓ 0.2186", Role.GOOD))
+    assert picture(chart(*lines, title=title, headline=headline), 38, 6).splitlines()[1] == legend
 
 
 def test_charts_above_each_other_align() -> None:

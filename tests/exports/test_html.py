@@ -24,12 +24,14 @@ from tuimon.commands import main
 from tuimon.exports.comparison import compare
 from tuimon.exports.html import live
 from tuimon.exports.html.comparison import as_html as comparison
+from tuimon.exports.html.figures import with_metric_names
 from tuimon.exports.html.plot import GRID, plot_of, sparkline
 from tuimon.exports.html.report import as_html as report
 from tuimon.model.alerts import Alert
-from tuimon.model.views import Axis, ChartView, Envelope, Line, Mark, Role
+from tuimon.model.views import SERIES_ROLES, Axis, ChartView, Envelope, Line, Mark, Role
 from tuimon.monitor.local import open_run
 from tuimon.store import Curve
+from tuimon.tui import themes
 
 TAGS = (
     "html head meta title style body header nav main footer section h1 h2 h3 p a span strong ul li dl dt dd div figure "
@@ -146,6 +148,8 @@ def test_contrasts(theme: int) -> None:
             assert contrast(colours[text], colours[ground]) >= 4.5, (text, ground)
         for line in range(8):
             assert contrast(colours[f"s{line}"], colours[ground]) >= 3, line
+    styles = [themes.style("dark" if theme == 1 else "light", role).color for role in SERIES_ROLES]
+    assert [colours[f"s{line}"] for line in range(8)] == [color and color.name for color in styles], "as on the screen"
     for level, text in enumerate((colours["ht"],) * 3 + ("#1c1408",) * 2 + (colours["h5t"],)):
         assert contrast(text, colours[f"h{level}"]) >= 4.5, level
 
@@ -346,3 +350,15 @@ def test_a_report_begins_with_all_runs_and_draws_each_point_of_short_curves() ->
     run = runs.runs[0]
     curve = next(slot for slot in live.slots(run, runs) if slot.group == "curves")
     assert 'd="' + re.findall(r' d="(M[^"]+)"', live.draw(curve, run, runs, NOW))[0] in document, "live, too"
+
+
+def test_the_legend_of_a_run_has_the_logged_names() -> None:
+    envelope = Envelope(*[np.zeros(4)] * 5)
+    band = Line("", Role.FAINT, envelope, behind=True)
+    lines = [Line("train", Role.SERIES_0, envelope, metric="critic/score/mean"), Line("gen", Role.SERIES_1, envelope)]
+    view = ChartView("reward", (), Axis(0, 3), Axis(0, 1), (band, *lines), columns=4)
+    assert [line.label for line in with_metric_names(view).lines] == ["", "train (critic/score/mean)", "gen"]
+    alone = replace(view, lines=(replace(lines[0], label=""),))
+    assert [line.label for line in with_metric_names(alone).lines] == ["critic/score/mean"]
+    named = replace(alone, title="critic/score/mean")
+    assert with_metric_names(named) is named

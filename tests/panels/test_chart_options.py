@@ -336,6 +336,40 @@ def test_notes_at_steps_are_marked_in_every_chart_of_the_run() -> None:
         assert with_note_marks(view, run, RunNote(text="run"), ChartOptions()) is view
 
 
+def test_a_full_screen_chart_has_the_texts_of_the_notes_in_view() -> None:
+    run = run_of({"m": (list(range(10)), [1.0] * 10)})
+    options = ChartOptions(fullscreen=True)
+    view = chart(run, options)
+    note = RunNote(steps=tuple(StepNote(step, f"text {step}") for step in (2, 4, 6, 99)))
+    assert table_texts(with_note_marks(view, run, note, ChartOptions())) == table_texts(view), "a small chart"
+    texts = [f"note {sign}: step {step}: text {step}" for sign, step in zip("123", (2, 4, 6), strict=True)]
+    assert table_texts(with_note_marks(view, run, note, options))[-3:] == texts
+    many = note.with_step(8, "last")
+    assert table_texts(with_note_marks(view, run, many, options))[-3:] == [*texts[:2], "2 more notes: C"]
+
+
+def test_a_full_screen_chart_has_the_names_of_all_metrics_also_of_those_without_a_line() -> None:
+    names = ["critic/score/mean", "critic/rewards/mean", *(f"rewards/task{number}" for number in range(6))]
+    run = run_of({name: (range(20), [float(number)] * 20) for number, name in enumerate(names)})
+    panel = next(panel for panel in PANELS if panel.id == "reward")
+    size = Size(80, 12)
+    small, large = (panel.view(run, size, START, Symbols.BRAILLE, ChartOptions(fullscreen=f)) for f in (False, True))
+    assert isinstance(small, ChartView)
+    assert isinstance(large, ChartView)
+    drawn = [line.metric for line in large.lines if line.label and not line.behind]
+    assert small.note == f"+{8 - len(drawn)} metrics"
+    rows = table_texts(large)[1:]
+    assert [row.split()[:2] for row in rows[: len(drawn)]] == [["●", name] for name in drawn]
+    others = [row.split()[0] for row in rows[len(drawn) : len(drawn) + 4]]
+    assert "critic/rewards/mean" in others
+    assert set(others) <= set(names) - set(drawn)
+    assert rows[len(drawn) + 4] == f"  {4 - len(drawn)} more metric{'s' if len(drawn) < 3 else ''}: M"
+
+
+def table_texts(view: ChartView) -> list[str]:
+    return ["".join(text for text, _ in row) for row in view.table]
+
+
 def test_a_full_screen_chart_marks_evaluations() -> None:
     run = run_of({"m": (list(range(100)), [1.0] * 100), "eval/loss": ([20, 60], [0.5, 0.4])})
     view = chart(run, ChartOptions(fullscreen=True))

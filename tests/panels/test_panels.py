@@ -858,6 +858,19 @@ def test_the_validation_loss_on_a_chart_is_that_of_the_part_that_is_drawn() -> N
     assert loss.names(run)[:2] == ("train/box_loss", "val/box_loss")
 
 
+def test_the_speed_of_evaluations_has_no_chart_of_its_own() -> None:
+    names = ["eval/samples_per_second", "eval/steps_per_second", "eval/runtime", "eval/wer_runtime"]
+    logged = {name: constant(9.0) for name in ("train/loss", *names)}
+    assert [panel.id for panel in arrange(run_of(logged))] == ["loss"]
+    trained = run_of(logged | {"train/samples_per_second": constant(900.0)})
+    assert [panel.id for panel in arrange(trained)] == ["loss", "samples_per_second"]
+
+
+def test_the_share_of_clipped_prompts_is_not_drawn_beside_their_length() -> None:
+    run = run_of({"prompt_length/mean": constant(200.0), "prompt_length/clip_ratio": constant(0.0)})
+    assert [line.metric for line in chart(run, "prompt_length").lines] == ["prompt_length/mean"]
+
+
 def test_totals_and_sizes_of_images_have_no_chart() -> None:
     names = ["total_flos", "train_runtime", "train_samples_per_second", "num_params"]
     sizes = ["sample.width", "sample.height", "sample.size"]

@@ -12,6 +12,7 @@ from support.made_run import START, run_of, runs_of
 
 from tuimon import draw
 from tuimon.analysis.shift import correlation_of_changes, shift
+from tuimon.detectors.step_drift import DETECTOR
 from tuimon.model.alerts import Alert
 from tuimon.model.views import BarView, ChartView, Size, Symbols
 from tuimon.monitor.local import open_run
@@ -216,6 +217,27 @@ def test_a_sudden_drift_is_named_with_its_step_and_both_levels() -> None:
     run = run_of({name: (range(600), values.tolist()) for name, values in data.items()})
     change = float(np.median(gen[300:]) / np.median(gen[:300]) - 1)
     assert sentence(run).endswith(f", {change:+.0%} since step 300".replace("%", " %"))
+
+
+def test_the_phase_that_slows_a_step_down_is_named_before_the_one_that_takes_most_of_it() -> None:
+    random = np.random.default_rng(2)
+    phases = {"gen": np.full(300, 20.0), "ref": np.full(300, 4.0), "reward": np.repeat([2.0, 14.0], [200, 100])}
+    data = {f"timing_s/{name}": values * np.exp(random.normal(0, 0.02, 300)) for name, values in phases.items()}
+    data["timing_s/step"] = sum(data.values())
+    run = run_of({name: (range(1, 301), values.tolist()) for name, values in data.items()})
+    reward = data["timing_s/reward"]
+    levels = float(np.median(reward[200:])), float(np.median(reward[:200]))
+    now, before, longer = map(draw.numbers.format_duration, (*levels, levels[0] - levels[1]))
+    slowed = f"reward takes {now} instead of {before} since step 201 (+{longer} a step)"
+    assert sentence(run).startswith(f"{slowed}; gen takes ")
+    panel = next(panel for panel in all_panels() if panel.id == "phase_latency")
+    for rows, words in ((9, slowed), (8, f"reward +{longer} a step since step 201")):
+        view = panel.view(run, Size(38, rows), START, Symbols.BRAILLE)
+        assert isinstance(view, BarView)
+        assert "".join(text for text, _ in view.sentence) == words, "in the lines of a narrow panel"
+    [drift] = [alert for alert in DETECTOR.check(run) if alert.active]
+    assert drift.step == 201, "the panel and the alert name the same step"
+    assert "; reward takes" in drift.message
 
 
 def test_a_ramp_is_named_with_the_step_of_its_onset_and_one_baseline() -> None:

@@ -113,8 +113,8 @@ def test_the_legend_names_both_lines_and_no_band_flattens_them() -> None:
     assert not any(line.filled for line in view.lines)
     assert view.y.low > 10
     rows = ["".join(part for part, _ in row) for row in render(view, Size(72, 20))]
-    for name in ("train/…/mean_length", "eval/…/mean_length"):
-        assert name in rows[0]
+    for name, short in zip(names, ("train/…/mean_length", "eval/…/mean_length"), strict=True):
+        assert short in rows[0]
         assert any(name in row for row in rows[-4:])
 
 

@@ -32,6 +32,8 @@ _GLYPHS_PER_LINE = 4
 """Number of glyphs along a line through the whole chart, besides the one at its end."""
 _LEAST_NAME = 12
 """Minimum cells of a metric's name in the legend; if there is less room for it, only the first names are listed."""
+_ENTRY, _LEAST_LABEL, _ELLIPSIS_FROM = 4, 2, 4
+"""Cells of a legend entry besides its label, the minimum of a label of two lines, and of a cut one with an ellipsis."""
 _DOT = {Symbols.BRAILLE: "●", Symbols.BLOCK: "●", Symbols.ASCII: "o"}
 
 
@@ -125,7 +127,8 @@ def _sparkline(view: ChartView, width: int, symbols: Symbols) -> Row:
 def _head(view: ChartView, width: int, symbols: Symbols, note: str, named: frozenset[str]) -> Row:
     """Return the title row with legend and headline; labels drawn in the chart are not in the legend.
 
-    If the legend needs the room, the headline is reduced to the last value; then names of metrics in it are cut.
+    If the legend needs the room, the headline is reduced to the last value; then names of metrics in it are cut. Two
+    lines have a legend even if their labels have to be cut.
     """
     several = sum(not line.behind for line in view.lines) > 1
     lines = [line for line in view.lines if line.glyph or (several and not line.behind)]
@@ -142,8 +145,17 @@ def _head(view: ChartView, width: int, symbols: Symbols, note: str, named: froze
         legend = _legend(lines, short, symbols) if short else legend
     elif headline and not legend and cell_width(clean(view.title)) + 2 + row_width(headline[:1]) > width:
         headline = _without_unit(headline[0])
+    left = width - cell_width(clean(view.title)) - row_width(headline) - 4
+    if y_label and cell_width(clean(view.y.label)) > left >= _LEAST_NAME:
+        y_label = ((fit_name(clean(view.y.label), left), Role.MUTED),)
     beside = sum(row_width(row) + 2 for row in (headline, y_label) if row)
     room = width - cell_width(clean(view.title)) - beside
+    if len(lines) == 2 and _widths(legend) > room:
+        if headline and view.cursor is None:
+            room += row_width(headline)
+            headline = _without_unit(headline[0])
+            room -= row_width(headline)
+        legend = _legend(lines, _two_labels(view.title, [line.label for line in lines], room - 2 * _ENTRY), symbols)
     legend = valued if _widths(valued) <= room else _few(legend, room)
     note = _whole_parts(clean(note), room - _widths(legend) - 2)
     return title_row(view.title, headline, width, [y_label, *legend, ((note, Role.MUTED),) if note else ()])
@@ -168,6 +180,24 @@ def _short_labels(lines: Sequence[Line], room: int) -> list[str]:
     short = fit_side_by_side(names, sum(map(cell_width, names)) + room, _LEAST_NAME)
     by_line = {id(line): name + line.label[len(line.metric) :] for line, name in zip(named, short, strict=True)}
     return [by_line.get(id(line), line.label) for line in lines] if short != names else []
+
+
+def _two_labels(title: str, labels: Sequence[str], room: int) -> list[str]:
+    """Return two labels without the words that both begin with, or that the title has, cut to `room` cells together;
+    whole ones if too little would be left of them."""
+    names = [clean(label) for label in labels]
+    differs = next((i for i, (left, right) in enumerate(zip(*names, strict=False)) if left != right), 0)
+    begin = max(names[0].rfind(separator, 0, differs) for separator in " /") + 1
+    names = [name[begin:].removeprefix(f"{clean(title)} ") for name in names]
+    first, second = map(cell_width, names)
+    least = min(max(room // 2, room - second), first)
+    cells = least, room - least
+    if min(cells) < _LEAST_LABEL or not all(names):
+        return list(labels)
+    return [
+        name[:own] if own < _ELLIPSIS_FROM and name.isascii() else fit(name, min(cell_width(name), own)).rstrip()
+        for name, own in zip(names, cells, strict=True)
+    ]
 
 
 def _without_unit(value: Span) -> Row:

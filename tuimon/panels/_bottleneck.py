@@ -1,5 +1,7 @@
 """The bottleneck of a step in one sentence: the phase that takes most of it, its drift, and a correlated metric.
 
+If another phase has become slower by more seconds, the sentence begins with that one.
+
 A metric is named only if it changed significantly, in the same direction, and correlates with the phase step by step.
 """
 
@@ -17,7 +19,7 @@ from tuimon.draw.rows import wrap_row
 from tuimon.model.views import Role, Row, Span
 from tuimon.panels._metrics import by_concept, curve_or_none
 from tuimon.panels._text import signed_percent, with_article
-from tuimon.panels._timers import SLOWER, Drift, TimerReading, relative_change
+from tuimon.panels._timers import SLOWER, Drift, TimerReading, levels
 from tuimon.store import Run
 from tuimon.vocabulary import classify
 
@@ -25,8 +27,6 @@ _NOTABLE = 0.05
 """Smallest relative change that is named."""
 _CAUSES = ("length.response", "length.prompt", "turns")
 """Concepts that the work of a step depends on."""
-_LINES = 2
-"""Lines of the sentence that the panel has room for beside its table."""
 _COMPARED = 500
 """Number of newest points for the correlation."""
 
@@ -49,12 +49,15 @@ def bottleneck(
     timed: bool,
     by_timer: bool = False,
     width: int | None = None,
+    lines: int = 2,
 ) -> Row:
-    """Return "actor_train.train_step takes 61 % of a 96.6 s step, +38 % since step 200, with response length +41 %".
+    """Return "actor_train.train_step takes 61 % of a 96.6 s step, +38 % since step 200, with response length +41 %", or
+    "reward takes 14 s instead of 2 s since step 200 (+12 s a step); gen takes 29 % of a 70 s step".
 
     whole: seconds of the step; timed: measured by a timer of the step, not summed over its phases; by_timer: say so,
-    because the header has another time of a step; width: cells of a line. If the sentence needs more than two lines,
-    the seconds, which the heading has as well, and the part of the phase are left out.
+    because the header has another time of a step; width: cells of a line, lines: their number. If the sentence needs
+    more, the phase that takes most of the step is left out if another one has become slower; else the seconds, which
+    the heading has as well, and the part of the phase.
     """
     top = [reading for reading in readings if not reading.timer.parent]
     most = max(top, key=spent, default=None)
@@ -71,10 +74,39 @@ def bottleneck(
     if biggest is not None and taken / 2 <= spent(biggest) <= taken:
         part = f", {format_fraction(spent(biggest) / taken)} of it in {phase_name(biggest)}"
     change = _change(run, most, step)
-    sentence = name, (f"{takes}{of}{part}", Role.TEXT), *change
-    if width is not None and len(wrap_row(sentence, width, _LINES + 1)) > _LINES:
-        return name, (f"{takes}{'the step' if timed else 'the timed phases'}", Role.TEXT), *change
-    return sentence
+    slowed = _slowed(run, top, step, whole)
+    if slowed is not None and slowed[0] is not most:
+        forms: tuple[Row, ...] = ((*slowed[1], ("; ", Role.TEXT), name, (f"{takes}{of}", Role.TEXT)), *slowed[1:])
+    else:
+        short = f"{takes}{'the step' if timed else 'the timed phases'}"
+        forms = (name, (f"{takes}{of}{part}", Role.TEXT), *change), (name, (short, Role.TEXT), *change)
+    fitting = (form for form in forms if width is None or len(wrap_row(form, width, lines + 1)) <= lines)
+    return next(fitting, forms[-1])
+
+
+def _slowed(
+    run: Run, readings: Sequence[TimerReading], step: int, whole: float
+) -> tuple[TimerReading, Row, Row] | None:
+    """Return the phase that has become slower by most seconds, and words about it, long and short; None if it is no
+    notable part of the step, which takes `whole` seconds."""
+    slower = [
+        (reading, drift)
+        for reading in readings
+        for drift in (reading.drift, reading.recent_drift)
+        if spent(reading) and drift is not None and drift.sure and drift.ratio >= SLOWER
+    ]
+    if not slower:
+        return None
+    reading, drift = max(slower, key=lambda change: change[1].longer)
+    if drift.longer < _NOTABLE * whole:
+        return None
+    before, now, longer = map(format_duration, (drift.before, drift.before + drift.longer, drift.longer))
+    name: Span = phase_name(reading), Role.ACCENT
+    mover = moves_with(run, reading.timer.metric, drift, step)
+    words = f" takes {now} instead of {before} since step {drift.began} (+{longer} a step)"
+    words += f", with {mover.label} {signed_percent(mover.ratio)}" if mover is not None else ""
+    short = f" +{longer} a step since step {drift.began}"
+    return reading, (name, (words, Role.WARNING)), (name, (short, Role.WARNING))
 
 
 def _change(run: Run, most: TimerReading, step: int) -> Row:
@@ -128,7 +160,8 @@ def moves_with(run: Run, timer: str, drift: Drift, step: int) -> Mover | None:
                 continue
             ratio = moved.ratio
             if drift.began != drift.since:
-                ratio = relative_change(other, first, int(np.searchsorted(other.steps, drift.began)), last)
+                before, after = levels(other, first, int(np.searchsorted(other.steps, drift.began)), last)
+                ratio = after / before - 1 if before > 0 else np.nan
             if not ratio * drift.ratio > 0 or abs(ratio) < _NOTABLE:
                 continue
             near = slice(max(first, last - _COMPARED), last)

@@ -18,7 +18,7 @@ from tuimon.vocabulary import Meaning, meanings, pair_key
 
 SECONDARY_PANELS = frozenset({"progress", "machine", "hidden"})
 """Panels of metrics that do not measure the quality of a model: they come last."""
-_SIDES = frozenset({"max", "min", "std", "diff", "worst", "p50", "p99", "threshold"})
+_SIDES = frozenset({"max", "min", "std", "diff", "worst", "p50", "p99", "threshold", "clip_ratio"})
 """Statistics that are not drawn as lines of their own beside a mean."""
 _NO_CHART = frozenset({"hidden", "machine", "progress", "memory"})
 """Panels of metrics without a chart of their own in an arrangement."""
@@ -110,7 +110,9 @@ def leftovers(metrics: tuple[str, ...], shown: frozenset[str]) -> tuple[str, ...
     names: list[tuple[bool, int, str]] = []
     repeated = of_other_tasks(metrics)
     for position, (name, meaning) in enumerate(meanings(metrics).items()):
-        if name not in repeated and meaning.concept not in hidden and meaning.panel not in _NO_CHART:
+        if name in repeated or is_speed_of_evaluation(name, meaning):
+            continue
+        if meaning.concept not in hidden and meaning.panel not in _NO_CHART:
             names.append((meaning.concept == "known.other", position, name))
     return tuple(name for *_, name in sorted(names))
 
@@ -120,6 +122,12 @@ def is_total(run: Run, name: str, meaning: Meaning) -> bool:
     if meaning.panel != "throughput" and meaning.concept != "known.other" and not _TOTAL.search(name):
         return False
     return is_single(run, name)
+
+
+def is_speed_of_evaluation(name: str, meaning: Meaning) -> bool:
+    """Whether the metric is the duration or the throughput of an evaluation, such as eval_runtime of Hugging Face
+    trainers, which says nothing about the training."""
+    return meaning.split == "val" and (meaning.panel == "throughput" or name.endswith("runtime"))
 
 
 def is_over(run: Run, name: str) -> bool:

@@ -61,6 +61,13 @@ class Drift(Struct, frozen=True):
     """Whether the change is significant against the noise."""
     began: int
     """Step of the onset of the change if it was sudden, else `since`."""
+    before: float
+    """Median (s) before the change."""
+
+    @property
+    def longer(self) -> float:
+        """Seconds by which the phase has become longer."""
+        return self.before * self.ratio
 
 
 class TimerReading(Struct, frozen=True):
@@ -121,8 +128,8 @@ def _read(run: Run, timer: Timer, curve: Curve, step: int, gap: float, usual: fl
     finite = recent[np.isfinite(recent)]
     factor = seconds_of(run, timer.metric)
     p50, p95 = (np.percentile(finite, (50, 95)) * factor).tolist() if len(finite) else (float("nan"), float("nan"))
-    drift = _drift(curve, end, shift(curve.values[:end]))
-    recent_drift = _drift(curve, end, shift(curve.values[:end], end - RECENT)) if end > RECENT else None
+    drift = _drift(curve, end, shift(curve.values[:end]), factor)
+    recent_drift = _drift(curve, end, shift(curve.values[:end], end - RECENT), factor) if end > RECENT else None
     now = float(curve.values[end - 1]) * factor if end else float("nan")
     every = round(gap / usual) if usual and gap > usual * _SPARSE else 0
     if usual and gap == 0.0 and not present:
@@ -137,10 +144,10 @@ def _read(run: Run, timer: Timer, curve: Curve, step: int, gap: float, usual: fl
     return TimerReading(timer, now, present, p50, p95, drift, recent_drift, every, MappingProxyType(parts))
 
 
-def _drift(curve: Curve, end: int, moved: Shift | None) -> Drift | None:
+def _drift(curve: Curve, end: int, moved: Shift | None, factor: float) -> Drift | None:
     """Return the change of the rows before `end`: from before to after the onset of a sudden one, else from end to end.
 
-    The onset is that of the alerts, so that both name the same step.
+    The onset is that of the alerts, so that both name the same step. factor: converts the values to seconds.
     """
     if moved is None or not np.isfinite(moved.ratio):
         return None
@@ -153,10 +160,10 @@ def _drift(curve: Curve, end: int, moved: Shift | None) -> Drift | None:
             rows = rows[np.isfinite(curve.values[rows])]
             index = _onset(curve.values[rows].tobytes(), moved.ratio < 0)
             row = changed if index is None else int(rows[index])
-            ratio = relative_change(curve, since, row, end)
-            if np.isfinite(ratio):
-                return Drift(ratio, int(steps[since]), True, int(steps[row]))
-    return Drift(moved.ratio, int(steps[since]), moved.significant, int(steps[since]))
+            before, after = levels(curve, since, row, end)
+            if before > 0 and np.isfinite(after):
+                return Drift(after / before - 1, int(steps[since]), True, int(steps[row]), before * factor)
+    return Drift(moved.ratio, int(steps[since]), moved.significant, int(steps[since]), moved.before * factor)
 
 
 @lru_cache(maxsize=256)
@@ -165,9 +172,9 @@ def _onset(values: bytes, falls: bool) -> int | None:
     return onset(np.frombuffer(values), falls=falls)
 
 
-def relative_change(curve: Curve, first: int, changed: int, end: int) -> float:
-    """Return the median of the rows from `changed` to `end` - 1 relative to that of the rows from `first` on before it;
-    0.38 is 38 % more. NaN if it is unknown. Of each, the last 8,192 rows count."""
+def levels(curve: Curve, first: int, changed: int, end: int) -> tuple[float, float]:
+    """Return the medians of the rows from `first` on before `changed`, and of those from there to `end` - 1; NaN if it
+    is unknown. Of each, the last 8,192 rows count."""
     parts = (curve.values[max(begin, end - _COMPARED) : end] for begin, end in ((first, changed), (changed, end)))
     before, after = (median(values[np.isfinite(values)]) for values in parts)
-    return after / before - 1 if before > 0 else nan
+    return before, after

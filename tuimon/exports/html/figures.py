@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tuimon.draw.frames import GUTTER
 from tuimon.draw.heat import level
@@ -89,6 +90,20 @@ def chart_figure(view: ChartView, first: bool = False, steps: str = "step") -> C
     spoken += f", values from {y_low} to {y_high} {unit}".rstrip() + (f"; last {headline}" if headline else "")
     in_title = bool(unit) and not any(clean(text).endswith(f" {unit}") for text, _ in view.headline)
     return ChartFigure(title, view.headline, unit, in_title, plot_of(view), x_label, clean(view.note), spoken, first)
+
+
+def with_metric_names(view: ChartView) -> ChartView:
+    """Return the chart of one run with the logged name of each curve in the legend: "train (critic/score/mean)"."""
+    names = [line.metric for line in view.lines if line.metric and not line.behind]
+    if names == [view.title]:
+        return view
+    lines = (
+        replace(line, label=f"{line.label} ({line.metric})" if line.label not in ("", line.metric) else line.metric)
+        if line.metric and not line.behind
+        else line
+        for line in view.lines
+    )
+    return replace(view, lines=tuple(lines))
 
 
 def _spoken(value: float, axis: Axis) -> str:

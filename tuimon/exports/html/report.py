@@ -15,7 +15,15 @@ from tuimon.exports._shared import without_secrets
 from tuimon.exports.comparison import compare
 from tuimon.exports.html import page
 from tuimon.exports.html.comparison import main_chart, verdict_of
-from tuimon.exports.html.figures import TABLE_SIZE, ChartFigure, bar_figure, chart_figure, chart_size, columns_for
+from tuimon.exports.html.figures import (
+    TABLE_SIZE,
+    ChartFigure,
+    bar_figure,
+    chart_figure,
+    chart_size,
+    columns_for,
+    with_metric_names,
+)
 from tuimon.exports.metrics import metric_summaries
 from tuimon.exports.summary import facts_of, runs_columns
 from tuimon.model.views import BarView, ChartView, HeatView, Symbols, TextView
@@ -125,7 +133,7 @@ def panel_figure(panel: Panel, run: Run, now: float, columns: int, first: bool) 
     size = chart_size(columns) if panel.kind == "chart" else TABLE_SIZE
     match panel.view(run, size, now, Symbols.BRAILLE):
         case ChartView() as view:
-            view = with_note_marks(view, run, note_of(run.path), DEFAULTS)
+            view = with_metric_names(with_note_marks(view, run, note_of(run.path), DEFAULTS))
             return "chart", chart_figure(view, first and panel.order < SINGLE_METRIC, step_name(run))
         case BarView() as view:
             return "bars", bar_figure(view)

@@ -37,7 +37,7 @@ arrow in one of thirty drawings."""
 _SHORT, _SHORTEST = 10, 6
 """Maximum characters of a value beside a small chart, and of a value in a legend that has no room for longer ones. The
 full-screen chart shows more digits."""
-_ENTRY = 4
+ENTRY = 4
 """Cells of a legend entry besides its label: a gap, the marker and a blank."""
 _BOTH = "logged, smoothed"
 """What the two numbers of each line of a legend are."""
@@ -180,7 +180,7 @@ def cursor_legend(
                 for curve, factor, smooth in zip(curves, factors, averages, strict=True)
             ]
             legend = [f"{label} {value}" for label, value in zip(labels, values, strict=True)]
-            left = room - sum(cell_width(clean(entry)) + _ENTRY for entry in legend)
+            left = room - sum(cell_width(clean(entry)) + ENTRY for entry in legend)
             words: Row = () if are_named else ((_BOTH, Role.MUTED),)
             with_step: Row = (*words, (place if are_named else f" {place}", Role.ACCENT))
             if left >= row_width(with_step) + _GAP:

@@ -7,12 +7,14 @@ from typing import NamedTuple
 
 from tuimon.analysis.aligned_steps import counts_alike
 from tuimon.analysis.log_remarks import clock_remark
+from tuimon.analysis.printed_units import meaning_of
 from tuimon.draw.chart import plot_columns
 from tuimon.draw.limits import x_limits
 from tuimon.draw.numbers import format_value
 from tuimon.model.views import DIM_ROLES, SERIES_ROLES, Axis, ChartView, Envelope, Line, Role, Row, Size, Symbols
 from tuimon.panels._charts.axes import X_KINDS, cursor_x, end_of_data, x_label, y_axis
 from tuimon.panels._charts.captions import (
+    ENTRY,
     cursor_headline,
     cursor_legend,
     headline_of,
@@ -25,7 +27,8 @@ from tuimon.panels._charts.options import DEFAULTS, ChartOptions
 from tuimon.panels._charts.table import TableLine, line_table
 from tuimon.panels._charts.thresholds import threshold_lines, thresholds_of, with_thresholds
 from tuimon.panels._charts.traces import band_around, scaled, smoothed
-from tuimon.panels._metrics import FEW_POINTS, factor_of
+from tuimon.panels._metrics import FEW_POINTS, drawn_curve, factor_of
+from tuimon.panels._text import plural
 from tuimon.store import Curve, Run, Scale
 from tuimon.text import cell_width, clean
 from tuimon.vocabulary import DATE, Meaning, unit_text
@@ -33,6 +36,8 @@ from tuimon.vocabulary import DATE, Meaning, unit_text
 _COLUMNS_PER_DOT = 6
 """Minimum distance of dots, in columns of the canvas, on average."""
 _AREA = {Symbols.BRAILLE: "⣿", Symbols.BLOCK: "▒", Symbols.ASCII: "."}
+_MOST_UNDRAWN = 4
+"""Maximum number of metrics without a line in the table of a full-screen chart."""
 _PIN = {Symbols.BRAILLE: "◆", Symbols.BLOCK: "◆", Symbols.ASCII: "*"}
 
 
@@ -58,11 +63,13 @@ def chart_of(
     panel: str = "",
     markers: str = "",
     with_band: bool = True,
+    undrawn: Sequence[str] = (),
 ) -> ChartView:
     """Return a chart of (metric, meaning, curve) series, of which the first leads, with marks, headline and note.
 
-    left: number of metrics without a line. label: metric -> label of its line, "" for the default. panel: the panel's
-    id, for its limits and pin in `options`. markers: symbols of the metrics, drawn along averages and their values.
+    left: number of metrics without a line, besides `undrawn`; a full-screen chart has these in its table. label: metric
+    -> label of its line, "" for the default. panel: the panel's id, for its limits and pin in `options`. markers:
+    symbols of the metrics, drawn along averages and their values.
     with_band: draw the area from the minimum to the maximum that were logged with the leading metric.
     """
     axis = run.scale(options.axis_of(run))
@@ -115,7 +122,7 @@ def chart_of(
     if options.fullscreen:
         points_drawn = sum(curve.count_drawn(low, high, columns, axis) for curve in drawn_curves)
         thinning = thinned(points_drawn, sum(curve.count_within(low, high, axis) for curve in drawn_curves))
-    note = note_of(run, drawn_curves, [series.factor for series in drawn], thinning, left)
+    note = note_of(run, drawn_curves, [series.factor for series in drawn], thinning, left + len(undrawn))
     clock = clock_remark(run) if axis.name == "time" else ""
     if options.window is not None and not sum(counts):
         note = "no point in this window; 0 shows all"
@@ -124,7 +131,7 @@ def chart_of(
     if options.fullscreen:
         marks = (*milestones(run, [series.metric for series in drawn], axis, low, high, columns), *marks)
         window = None if options.window is None else (low, high)
-        table = _table(run, drawn, labels, smooths, options, size, symbols, axis, window, markers)
+        table = _table(run, drawn, undrawn, smooths, options, size, symbols, axis, window, markers)
     meaning = leading.meaning
     levels = thresholds_of(panel, leading.metric, meaning, run.metrics, options)
     y = y_axis(
@@ -138,7 +145,8 @@ def chart_of(
         "time" if all(series.meaning.unit == DATE for series in drawn) else "number",
     )
     title = title_of(title, panel, options, symbols)
-    legend, headline = _texts(title, drawn, labels, smooths, size, symbols, options)
+    named = sum(cell_width(line.label) + ENTRY for line in background if line.label)
+    legend, headline = _texts(title, drawn, labels, smooths, size, symbols, options, named)
     units = {unit_text(series.meaning.unit) for series in drawn}
     background += threshold_lines([level for level in levels if y.low <= level <= y.high], columns)
     return ChartView(
@@ -195,10 +203,11 @@ def _texts(
     size: Size,
     symbols: Symbols,
     options: ChartOptions,
+    named: int,
 ) -> tuple[Sequence[str], Row]:
     """Return the labels of the legend and the headline: the last value, or the values at the cursor.
 
-    smooths: averages at the cursor, as far as they are drawn.
+    smooths: averages at the cursor, as far as they are drawn. named: cells of other entries of the legend.
 
     The values of several lines are in the legend; in the headline alone if the legend has no room for all of them.
     """
@@ -207,7 +216,7 @@ def _texts(
         return labels, headline_of(leading.curve, leading.meaning, leading.factor, symbols, options.fullscreen)
     if len(drawn) > 1 and size.height > 1:
         curves, factors = [series.curve for series in drawn], [series.factor for series in drawn]
-        room = size.width - cell_width(clean(title))
+        room = size.width - cell_width(clean(title)) - named
         legend = cursor_legend(labels, curves, factors, step, room, options.fullscreen, smooths)
         if legend is not None:
             return legend
@@ -251,7 +260,7 @@ def _is_sparse(count: int, counts: Sequence[int], columns: int, options: ChartOp
 def _table(
     run: Run,
     drawn: Sequence[_Series],
-    labels: Sequence[str],
+    undrawn: Sequence[str],
     smooths: Sequence[float | None],
     options: ChartOptions,
     size: Size,
@@ -260,21 +269,22 @@ def _table(
     window: tuple[float, float] | None,
     markers: str,
 ) -> tuple[Row, ...]:
-    """Return the statistics of the lines, of their points in the window (low, high) if there is one."""
+    """Return the statistics of the metrics, of their points in the window (low, high) if there is one; first of those
+    that are drawn, then of some without a line, which have no dot."""
+
+    def line(metric: str, curve: Curve, factor: float, role: Role, glyph: str, smooth: float | None) -> TableLine:
+        within = None if window is None else curve.within(*window, scale)
+        return TableLine(run, metric, role, metric, curve, factor, scale, glyph, within, smooth)
+
     lines = [
-        TableLine(
-            run,
-            label,
-            role,
-            series.metric,
-            series.curve,
-            series.factor,
-            scale,
-            markers[index : index + 1],
-            within=None if window is None else series.curve.within(*window, scale),
-            smooth=smooth,
-        )
-        for index, (series, label, smooth, role) in enumerate(zip(drawn, labels, smooths, SERIES_ROLES, strict=False))
+        line(series.metric, series.curve, series.factor, role, markers[index : index + 1], smooth)
+        for index, (series, smooth, role) in enumerate(zip(drawn, smooths, SERIES_ROLES, strict=False))
     ]
+    others = [(name, curve) for name in undrawn if (curve := drawn_curve(run, name)) is not None]
+    for name, curve in others[:_MOST_UNDRAWN]:
+        lines.append(line(name, curve, factor_of(meaning_of(run, name), curve), Role.MUTED, " ", None))
+    rows = line_table(lines, symbols, options.cursor, size.width, window is not None, name_width=size.width // 2)
+    if len(others) > _MOST_UNDRAWN:
+        rows = *rows, ((f"  {plural(len(others) - _MOST_UNDRAWN, 'more metric')}: M", Role.MUTED),)
     legend = milestone_legend(run, options.cursor, symbols)
-    return (*line_table(lines, symbols, options.cursor, size.width, window is not None), *([legend] if legend else []))
+    return (*rows, *([legend] if legend else []))

@@ -20,6 +20,7 @@ from tuimon.panels._metrics import (
     curve_or_none,
     drawn_curve,
     factor_of,
+    is_speed_of_evaluation,
     is_total,
     lines_of,
     reading_of,
@@ -69,7 +70,8 @@ class CurvePanel(Struct, frozen=True):
             return any(name in run.metrics for name in self.metrics)
         known, meaning_of = by_concept(run.metrics), meanings(run.metrics)
         names = (name for concept in self.concepts for name in known.get(concept, ()))
-        return any(not is_total(run, name, meaning_of[name]) for name in names)
+        metrics = ((name, meaning_of[name]) for name in names)
+        return any(not (is_total(run, *metric) or is_speed_of_evaluation(*metric)) for metric in metrics)
 
     def names(self, run: Run) -> tuple[str, ...]:
         """Return the panel's metrics in the run, the most relevant first."""
@@ -98,22 +100,33 @@ class CurvePanel(Struct, frozen=True):
             return overlay_of(run, self.title, lines, size, symbols, self.scale, options, self.id, base, self.concepts)
         curves: list[_Series] = []
         names = self.in_order(run)
-        left = len(self.names(run)) - len(names)
+        undrawn = [name for name in self.names(run) if name not in names]
         most = max(2, min(size.height // _ROWS_PER_LINE, size.width // _COLUMNS_PER_LINE, MAX_LINES))
         for name in names:
             curve = drawn_curve(run, name) if len(curves) < most else None
             if curve is None:
-                left += len(curves) == most
+                undrawn += [name] * (len(curves) == most)
                 continue
             series = (name, meaning_of(run, name), curve)
             if any(_incompatible(series, other) or _repeats(series, other) for other in curves) or (
                 curves and _dwarfs(series, curves[0])
             ):
-                left += 1
+                undrawn.append(name)
             else:
                 curves.append(series)
         title = self._title(curves)
-        view = chart_of(run, title, curves, size, symbols, self.scale, left, self.concepts, options, panel=self.id)
+        view = chart_of(
+            run,
+            title,
+            curves,
+            size,
+            symbols,
+            self.scale,
+            undrawn=undrawn,
+            concepts=self.concepts,
+            options=options,
+            panel=self.id,
+        )
         if base is None or options.base is run:
             return view
         return replace(view, headline=with_difference(view.headline, self.reading(run), base))

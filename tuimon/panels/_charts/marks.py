@@ -27,6 +27,8 @@ from tuimon.vocabulary import classify
 
 _FEW_RESTARTS = 2
 _CHECKPOINT_STEP = re.compile(r"(?:checkpoint|global_step|step)[-_](?:samples-)?(\d+)[/\\]?$")
+_MOST_NOTES = 3
+"""Rows below a full-screen chart for the texts of notes."""
 _STEP_KEYS = ("step", "global_step", "best_global_step")
 
 
@@ -77,14 +79,24 @@ def with_alert_marks(view: ChartView, run: Run, alerts: Sequence[Alert], options
 
 
 def with_note_marks(view: ChartView, run: Run, note: RunNote, options: ChartOptions) -> ChartView:
-    """Return the chart with a mark at each step at which the user has written a note about the run."""
+    """Return the chart with a mark at each step at which the user has written a note about the run.
+
+    A full-screen chart has the texts of the first ones in view below its table."""
     own = next((line.metric for line in view.lines if not line.behind and line.metric in run.metrics), None)
     if own is None or not note.steps:
         return view
     curve, scale = aligned(run, own), run.scale(options.axis_of(run))
-    placed = ((curve.x_of_step(step, scale), sign) for sign, step, _ in note.signed_steps)
-    marks = [Mark(x, "note", sign) for x, sign in placed if view.x.low <= x <= view.x.high]
-    return replace(view, marks=(*view.marks, *marks)) if marks else view
+    placed = [(curve.x_of_step(step, scale), sign, step, text) for sign, step, text in note.signed_steps]
+    shown = [note for note in placed if view.x.low <= note[0] <= view.x.high]
+    if not shown:
+        return view
+    texts: list[Row] = []
+    if options.fullscreen:
+        texts += [((f"note {sign}: step {step}: {text}", Role.ACCENT),) for _, sign, step, text in shown[:_MOST_NOTES]]
+        if len(shown) > _MOST_NOTES:
+            texts[-1] = ((f"{plural(len(shown) - _MOST_NOTES + 1, 'more note')}: C", Role.ACCENT),)
+    marks = [Mark(x, "note", sign) for x, sign, *_ in shown]
+    return replace(view, marks=(*view.marks, *marks), table=(*view.table, *texts))
 
 
 def _nonfinite_marks(curve: Curve, scale: Scale, low: float, high: float, columns: int) -> Iterator[Mark]:

@@ -50,6 +50,7 @@ def line_table(
     width: int,
     windowed: bool = False,
     place: str = "",
+    name_width: int = 0,
 ) -> Rows:
     """Return a heading and a row for each line, in at most `width` cells.
 
@@ -57,7 +58,7 @@ def line_table(
     drawn; last, lowest and highest value with their places on the x axis (on an axis of times, their steps); mean and
     standard deviation; number of points; the sources that hold the metric. With a window the statistics are of the
     points in view, unless these are more than MOST_WITHIN. Columns that do not fit are left out from the right. place:
-    where the cursor is on the axis, "" for its step.
+    where the cursor is on the axis, "" for its step. name_width: maximum cells of a name, 0 for those of a run's name.
     """
     sign = "+-" if symbols is Symbols.ASCII else "±"
     if any(line.within is None for line in lines):  # one heading for all lines
@@ -71,7 +72,8 @@ def line_table(
     if cursor is not None:
         at_cursor = (f"logged @ {place or cursor}", "smoothed") if averaged else (place or f"{steps} {cursor}",)
     heads = (in_view, *at_cursor, *samples, f"mean {sign} deviation", "points", "from")
-    names = fit_distinct([clean(line.label) or clean(line.metric) for line in lines], min(_LABEL, width // 4))
+    name_width = name_width or min(_LABEL, width // 4)
+    names = fit_distinct([clean(line.label) or clean(line.metric) for line in lines], name_width)
     table: list[tuple[str, ...]] = []
     widths: list[int] = []
     for digits in _DIGITS:
