@@ -285,7 +285,7 @@ def test_amounts_in_another_unit_than_the_size() -> None:
     steps = range(30)
     run = run_of({"loss": (steps, [0.5] * 30), "gpu_memory_used_mib": (steps, [61_440.0] * 30),
                   "gpu_memory_total_gib": (steps, [80.0] * 30)})  # fmt: skip
-    assert amounts_of(run)[:2] == ("61.4k MiB of 80 GiB in use", ["in use 61.4k 75 %"])
+    assert amounts_of(run)[:2] == ("61440 MiB of 80 GiB in use", ["in use 61440 75 %"])
 
 
 def test_a_size_for_several_devices() -> None:

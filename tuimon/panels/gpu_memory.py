@@ -13,7 +13,7 @@ from tuimon.analysis.forecast import Growth, forecast_text, growth, near_step
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress_inputs import steps_left
 from tuimon.draw.heat import level
-from tuimon.draw.numbers import format_fraction, format_value
+from tuimon.draw.numbers import format_fraction, format_number, format_value
 from tuimon.model.views import HeatView, Role, Row, Size, Span, Symbols, TextView
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
 from tuimon.panels._memory import (
@@ -250,7 +250,7 @@ def _amounts(run: Run, table: MemoryTable, size: Size) -> TextView:
     for name, line in zip(names, lines, strict=True):
         cells: list[Span] = [(f"{name:<{width}}", Role.TEXT)]
         for number, fraction in zip(line.numbers, line.fractions, strict=True):
-            text = "-" if number is None else format_value(number)
+            text = "-" if number is None else format_number(number, unit_text(line.unit))
             part = None if number is None else _UNALARMING * line.part(number, most) if fraction is None else fraction
             cells.append((f"{text:>9}", Role.FAINT if part is None else level(part)))
             if fraction is not None and len(line.numbers) == 1:
@@ -262,7 +262,7 @@ def _amounts(run: Run, table: MemoryTable, size: Size) -> TextView:
     device = device_memory(run, table.metric_of[fullest.phase, table.columns[column], fullest.kind])
     text = format_value(highest, unit)
     if device is not None and device.unit == fullest.unit:
-        text = f"{format_value(highest)} of {format_value(device.logged, unit)}"
+        text = f"{format_number(highest, unit)} of {format_value(device.logged, unit)}"
     elif device is not None:
         text += f" of {format_value(device.logged, unit_text(device.unit))}"
     idle = _idle(run, table)
