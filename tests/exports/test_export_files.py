@@ -216,6 +216,16 @@ def test_curves_are_smoothed_only_if_asked_for_and_few_points_are_marked(tmp_pat
     assert len(drawn[0.9]) == 3
 
 
+def test_a_long_legend_does_not_narrow_the_chart(tmp_path: Path) -> None:
+    curve = Curve.from_arrays("loss", np.arange(100, dtype=np.int64), np.ones(100))
+    widths = []
+    for name in ("run", "grpo-lr1e-5-beta0.001-seed", "x" * 60):  # the last one is below the chart
+        with (tmp_path / "p.png").open("wb") as stream:
+            draw_charts([Picture([Series(f"{name}{n}", curve) for n in range(2)], "", "loss")], stream, "png", 0)
+        widths.append(imread(tmp_path / "p.png").shape[1])
+    assert widths[0] == widths[2] < widths[1]
+
+
 @pytest.mark.parametrize("form", ["png", "svg", "pdf"])
 def test_pictures_can_be_decoded(form: str, tmp_path: Path) -> None:
     export(EXPORTS / "qwen3vl_dpo", tmp_path / "plots", "--format", form, "--metric", "*loss")

@@ -200,6 +200,11 @@ def test_values_have_their_unit(tmp_path: Path) -> None:
     assert "2.500 GB" in whole
     assert "(GB)" not in whole, "the headline has the unit"
     assert 'mem/allocated_gb <span class="muted">(GB)</span>' in compared
+    for name in ("a", "b"):
+        (tmp_path / name / "config.json").write_text(json.dumps({"seed": name}))
+    seeds = comparison(compare(open_run(tmp_path / "a", tmp_path / "b").runs), NOW)
+    assert "seeds: mean" in seeds
+    assert 'mem/allocated_gb <span class="muted">(GB)</span>' in seeds
     assert '<td class="n">2.500 GB</td>' in compared
 
 
