@@ -272,6 +272,10 @@ async def test_enter_on_an_alert_opens_its_run_at_its_step(tmp_path: Path, monke
             shown = await until(app, pilot, lambda s: "1 listed, unusual at 30  by distance" in s)
             assert isinstance(app.screen, MetricBrowser)
             assert app.screen.table.names == ("loss",), "the metrics that `at --unusual` prints"
+            app.state.options = ChartOptions()
+            app.redraw()
+            await until(app, pilot, lambda s: " listed" not in s and "unusual at" not in s)
+            app.state.options = ChartOptions(cursor=30)
             await pilot.press("escape")
         await pilot.press("escape", "escape")
         await until(app, pilot, lambda s: "reward" in s and not app.board.zoomed)

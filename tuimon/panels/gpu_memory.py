@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tuimon.analysis.device_memory import device_memory
-from tuimon.analysis.forecast import Growth, forecast_text, growth, near_step
+from tuimon.analysis.forecast import Growth, forecast_text, near_step
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress_inputs import steps_left
 from tuimon.draw.heat import level
@@ -22,6 +22,7 @@ from tuimon.panels._memory import (
     MemoryTable,
     forecast_words,
     gpu_table,
+    growth_of,
     kind_words,
     memory_title,
     phase_title,
@@ -291,8 +292,8 @@ def _full(run: Run, table: MemoryTable, lines: Sequence[_Line]) -> Span | None:
     trends: list[tuple[float, str, Growth]] = []
     for phase, (_, column, kind) in fullest.items():
         metric = table.metric_of[phase, column, kind]
-        device, curve = device_memory(run, metric), run.curve(metric)
-        trend = growth(curve.steps, curve.values, 1 / device.size) if device is not None else None
+        device = device_memory(run, metric)
+        trend = growth_of(run, metric, 1 / device.size) if device is not None else None
         if trend is not None and (left is None or trend.soonest <= left):
             names = [phase_title(phase)] * bool(phase) + [f"device {column}"] * (column != "all")
             trends.append((trend.steps, "".join(f"{name}, " for name in names), trend))
