@@ -9,7 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuimon.text import MAX_COMBINING, cell_width, clean, fit, fit_apart, fit_distinct, fit_name, fit_side_by_side
+from tuimon.text import (
+    MAX_COMBINING,
+    cell_width,
+    clean,
+    first_names,
+    fit,
+    fit_apart,
+    fit_distinct,
+    fit_name,
+    fit_side_by_side,
+)
 
 ATTACKS = [
     "\x1b]0;owned\x07",
@@ -145,3 +155,17 @@ def test_the_words_that_distinguish_names_are_left() -> None:
     assert fit_distinct(names, 16) == ["train/…format…", "train/…answer…", "eval/…format…", "eval/…answer…"]
     assert fit_distinct(["a/b_c", "a/b.c"], 3) == ["a…c", "a…c"]
     assert fit_distinct(["loss", "loss", "kl"], 16) == ["loss", "loss", "kl"]
+
+
+@pytest.mark.parametrize(
+    ("names", "most", "text"),
+    [
+        ([], 3, ""),
+        (["a"], 3, "a"),
+        (list("abc"), 3, "a, b, c"),
+        (list("abcde"), 2, "a, b and 3 more"),
+        (["a", "b"], 1, "a and 1 more"),
+    ],
+)
+def test_of_many_names_the_first_are_given(names: list[str], most: int, text: str) -> None:
+    assert first_names(names, most) == text

@@ -273,3 +273,9 @@ def _tail(text: str, width: int) -> str:
         if used > width:
             return text[index + 1 :]
     return text
+
+
+def first_names(names: Sequence[str], most: int) -> str:
+    """Return the first `most` names and the number of the others: "a, b and 3 more"."""
+    more = len(names) - most
+    return f"{', '.join(names[:most])}{f' and {more} more' if more > 0 else ''}"

@@ -18,6 +18,7 @@ from tuimon.analysis.verdict import limits, main_metric, verdict
 from tuimon.store import Curve
 from tuimon.vocabulary import classify
 
+ONE_SEED = " and one seed each: noise of the curves only)"
 NAMES = ("lr1e-3", "lr1e-4", "lr1e-5")
 
 
@@ -31,16 +32,16 @@ def _metric(name: str, *levels: float, error: float = 0.05) -> ComparedMetric:
         (
             [_metric("train/reward", 1.0, 0.5), _metric("train/kl", 1.7, 0.1), _metric("train/learning_rate", 1, 0.1)],
             [("optim.learning_rate", (1e-3, 1e-4)), ("output_dir", ("/a", "/b"))],
-            "lr1e-3 is ahead: reward +0.5000 ± 0.0707 SE (10 points each); KL to reference 17 times higher;"
+            f"lr1e-3 is ahead: reward +0.5000 ± 0.0707 SE (10 points{ONE_SEED}; KL to reference 17 times higher;"
             " optim.learning_rate 10 times higher",
         ),
-        ([_metric("train/reward", 0.5, 1.0)], [], "lr1e-4 is ahead: reward +0.5000 ± 0.0707 SE (10 points each)"),
+        ([_metric("train/reward", 0.5, 1.0)], [], f"lr1e-4 is ahead: reward +0.5000 ± 0.0707 SE (10 points{ONE_SEED}"),
         (
             [_metric("train/reward", 1.0, 0.5)],
             [("train.seed", (1, 2))],
-            "lr1e-3 is ahead: reward +0.5000 ± 0.0707 SE (10 points each); train.seed 1 instead of 2",
+            f"lr1e-3 is ahead: reward +0.5000 ± 0.0707 SE (10 points{ONE_SEED}; train.seed 1 instead of 2",
         ),
-        ([_metric("eval/loss", 0.5, 1.0)], [], "lr1e-3 is ahead: loss (val) -0.5000 ± 0.0707 SE (10 points each)"),
+        ([_metric("eval/loss", 0.5, 1.0)], [], f"lr1e-3 is ahead: loss (val) -0.5000 ± 0.0707 SE (10 points{ONE_SEED}"),
         (
             [_metric("train/reward", 0.5, 0.52)],
             [("seed", (1, 2))],
@@ -50,8 +51,8 @@ def _metric(name: str, *levels: float, error: float = 0.05) -> ComparedMetric:
         (
             [_metric("train/reward", 0.2, 1.0, 0.5)],
             [("loss_type", ("grpo", "dapo", "grpo"))],
-            "lr1e-4 is ahead of lr1e-5, the next of 3 runs: reward +0.5000 ± 0.0707 SE (10 points each); loss_type dapo"
-            " instead of grpo",
+            f"lr1e-4 is ahead of lr1e-5, the next of 3 runs: reward +0.5000 ± 0.0707 SE (10 points{ONE_SEED};"
+            " loss_type dapo instead of grpo",
         ),
         ([_metric("train/reward", 0.5, 0.5)], [], "No run is ahead: reward of lr1e-3 and lr1e-4 is 0.5000"),
         ([_metric("train/reward", math.nan, 1.0)], [], ""),
@@ -83,7 +84,7 @@ def test_the_command_and_its_json_say_it(tmp_path: Path) -> None:
         (tmp_path / name / "config.json").write_text(json.dumps({"lr": factor * 1e-5}))
     text = run("compare", str(tmp_path)).stdout
     assert text.startswith("fast is ahead: reward +5")
-    assert "(6 points each)" in text.splitlines()[0]
+    assert "(6 points and one seed each: noise of the curves only)" in text.splitlines()[0]
     assert text.splitlines()[0].endswith("; lr 2 times higher")
     assert json.loads(run("compare", str(tmp_path), "--json").stdout)["verdict"] == text.splitlines()[0]
 
@@ -103,7 +104,7 @@ def test_a_short_run_does_not_shorten_the_comparison_of_the_others() -> None:
     two, three = _rewards(_curve(good), _curve(poor)), _rewards(_curve(good), _curve(poor), _curve(short))
     alone = verdict(NAMES[:2], [two], [])
     assert alone.startswith("lr1e-3 is ahead: reward +0.")
-    assert alone.endswith("(15 points each)")
+    assert alone.endswith(f"(15 points{ONE_SEED}")
     assert verdict(NAMES, [three], []) == alone.replace("is ahead", "is ahead of lr1e-4, the next of 3 runs")
     assert three.ends == (149, 149, 35)
     assert [own.count for own in three.levels if own] == [15, 15, 5]

@@ -186,6 +186,16 @@ def test_at_prints_means_over_a_range_of_steps(log: Path, capsys: pytest.Capture
     assert loss["deviation"] == pytest.approx(0.1 / 3**0.5)
     assert (loss["min"], loss["max"]) == (1.0, 1.1)
     assert (metrics["val/loss"]["count"], metrics["val/loss"]["deviation"]) == (1, None)
+    for steps in (["--steps", "38-41"], ["--step", "41"]):
+        assert main(["at", str(log), *steps, "--metric", "*loss", "--json"]) == 0
+        chosen = json.loads(capsys.readouterr().out)["runs"][0]["metrics"]
+        assert [metric["name"] for metric in chosen] == ["loss", "val/loss"]
+        assert main(["at", str(log), *steps, "--metric", "*loss"]) == 0
+        table = capsys.readouterr().out.partition("\n  metric ")[2].splitlines()
+        assert [line.split()[0] for line in table[1:3]] == ["loss", "val/loss"]
+        assert "rss_gb" not in "".join(table)
+    assert main(["at", str(log), "--steps", "38-41", "--metric", "lost"]) == 2
+    assert "no metric matches lost; did you mean" in capsys.readouterr().err
     assert main(["at", str(log), "--steps", "48-"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].endswith("steps 48 to 49")

@@ -27,6 +27,7 @@ from tuimon.exports.compare_json import as_json
 from tuimon.exports.comparison import compare
 from tuimon.exports.html.comparison import as_html
 from tuimon.exports.schemas import schema_text
+from tuimon.exports.seed_table import _latex_number
 from tuimon.model.views import Symbols
 from tuimon.monitor.local import open_run
 from tuimon.panels.lists.compared_runs import compared_runs
@@ -169,7 +170,9 @@ def test_the_seeds_of_each_method_are_a_table(tmp_path: Path, capsys: pytest.Cap
     table = comparison_table(compared_runs(snapshot.runs, comparison.failures), LONG_AFTER, Symbols.BRAILLE)
     shown = ["".join(text for text, _ in row).split() for row in table]
     assert dapo in shown
-    assert "<td>without grpo_s2</td>" in as_html(comparison, LONG_AFTER)
+    html, others = as_html(comparison, LONG_AFTER), [run for run in snapshot.runs if run.name != "grpo_s2"]
+    assert "<td>without grpo_s2</td>" in html
+    assert ">remark<" not in as_html(compare(others, {"reward"}), LONG_AFTER), "no empty column"
     arguments = ["compare", str(tmp_path / "runs"), "--metric", "reward", "--table"]
     assert main([*arguments, str(tmp_path / "t.csv")]) == 0
     written = list(csv.DictReader((tmp_path / "t.csv").read_text().splitlines()))
@@ -217,6 +220,20 @@ def test_only_the_settings_that_differ() -> None:
     }
     assert "  1 setting is the same (--all shows them)" in text_of(*RUNS)
     assert json_of(*(EXPORTS / run for run in RUNS))["config"]["same"] == {"batch_size": 1}
+
+
+@pytest.mark.parametrize(
+    ("cell", "latex"),
+    [
+        ("-0.4862", "$-0.4862$"),
+        ("2.27e-04", r"$2.27 \times 10^{-4}$"),
+        ("1.00e+15", r"$1.00 \times 10^{15}$"),
+        ("12.3k", r"$12.3\mathrm{k}$"),
+        ("-", "--"),
+    ],
+)
+def test_numbers_in_latex(cell: str, latex: str) -> None:
+    assert _latex_number(cell) == latex
 
 
 @pytest.fixture

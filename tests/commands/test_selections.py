@@ -167,7 +167,8 @@ def test_points_of_a_range_of_steps(log: str, steps: str, expected: list[int], o
         (("--steps", "100-"), "no point has a step from 100 on"),
         (("--steps", "9-3"), "invalid range of steps: '9-3'"),
         (("--steps=-",), "invalid range of steps"),
-        (("--steps", "1-2", "-o", "reward.png"), "--steps does not apply to png"),
+        (("--steps", "100-", "--format", "wide"), "no chosen metric has a point in these steps"),
+        (("--steps", "1-2", "--format", "text"), "--steps does not apply to text"),
     ],
 )
 def test_a_range_without_points_is_an_error(log: str, options: tuple[str, ...], message: str) -> None:

@@ -17,6 +17,7 @@ from tuimon.draw.numbers import (
     format_count,
     format_duration,
     format_fraction,
+    format_number,
     format_value,
 )
 from tuimon.draw.ticks import axis_ticks, nice_ticks, tick_labels
@@ -36,6 +37,21 @@ finite = st.floats(allow_nan=False, allow_infinity=False)
 )  # fmt: skip
 def test_values_keep_their_significant_digits(value: float, text: str) -> None:
     assert format_value(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (23120.4, "MB", "23120 MB"), (9999.7, "MiB", "10000 MiB"), (9999.2, "MB", "9999 MB"),
+        (-43210.0, "ms", "-43210 ms"), (12345.0, "MB/s", "12345 MB/s"), (23456.0, "TFLOP/s", "23456 TFLOP/s"),
+        (64e9, "B", "64.0 GB"), (12345.0, "tokens/s", "12.3k tokens/s"), (12345.0, "min", "12.3k min"),
+        (2e9, "us", "2.00G us"), (12345.0, "", "12.3k"), (math.nan, "MB", "NaN MB"),
+    ],
+)  # fmt: skip
+def test_a_unit_with_a_prefix_gets_no_other_one(value: float, unit: str, text: str) -> None:
+    assert format_value(value, unit) == text
+    if unit != "B":
+        assert format_number(value, unit) == text.split()[0]
 
 
 @given(finite)

@@ -97,6 +97,17 @@ def test_a_wide_table_has_the_logged_values_of_all_runs(tmp_path: Path) -> None:
     for step, row in enumerate(body, 1):
         losses = [[run / step, None if step % 2 else (run + 1) / step] for run in (3, 1, 2)]
         assert [float(cell) if cell else None for cell in row[1:]] == [value for pair in losses for value in pair]
+    part = ["--metric", "*loss", "--steps", "3-5", "-o"]
+    assert main(["export", *paths, *part, str(tmp_path / "part.csv"), "--format", "wide"]) == 0
+    rows = table((tmp_path / "part.csv").read_text())
+    assert rows[0] == head
+    assert [[float(cell or "nan") for cell in row] for row in rows[1:]] == [
+        [pytest.approx(float(cell or "nan"), rel=0, nan_ok=True) for cell in row] for row in body[2:5]
+    ]
+    export(Path(paths[0]), tmp_path / "dir", "--format", "history", *part[:4])
+    assert [row[0] for row in table((tmp_path / "dir" / "train_history.csv").read_text())] == ["step", "3", "4", "5"]
+    export(Path(paths[0]), tmp_path / "part.svg", *part[:4])
+    export(Path(paths[0]), tmp_path / "none.svg", "--steps", "100-", expect=2)
 
 
 # ---------------------------------------------------------------------- pictures
@@ -205,6 +216,16 @@ def test_curves_are_smoothed_only_if_asked_for_and_few_points_are_marked(tmp_pat
     assert len(drawn[0.9]) == 3
 
 
+def test_a_long_legend_does_not_narrow_the_chart(tmp_path: Path) -> None:
+    curve = Curve.from_arrays("loss", np.arange(100, dtype=np.int64), np.ones(100))
+    widths = []
+    for name in ("run", "grpo-lr1e-5-beta0.001-seed", "x" * 60):  # the last one is below the chart
+        with (tmp_path / "p.png").open("wb") as stream:
+            draw_charts([Picture([Series(f"{name}{n}", curve) for n in range(2)], "", "loss")], stream, "png", 0)
+        widths.append(imread(tmp_path / "p.png").shape[1])
+    assert widths[0] == widths[2] < widths[1]
+
+
 @pytest.mark.parametrize("form", ["png", "svg", "pdf"])
 def test_pictures_can_be_decoded(form: str, tmp_path: Path) -> None:
     export(EXPORTS / "qwen3vl_dpo", tmp_path / "plots", "--format", form, "--metric", "*loss")
@@ -235,6 +256,13 @@ def test_the_last_value_of_a_run_that_is_not_healthy_has_a_cross(seeds: bool) ->
     assert [14.0, 2.0] in [mark.get_offsets().tolist()[0] for mark in axes.collections if len(mark.get_offsets()) == 1]
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
     assert labels[0 if seeds else 1].endswith(" ✗")
+    for last, steps_with_cross in ((10, []), (16, [14])):  # of a range of steps, only if the last value is in it
+        (part,) = pictures_across(
+            runs, lambda name: True, lines, failed, lambda run, name, last=last: run.curve(name).in_steps(5, last)
+        )
+        drawn = [curve for line in part.series for curve in (line.curve, *line.others)]
+        assert [curve.steps.tolist() for curve in drawn] == [list(range(5, last + 1))] * 2
+        assert [curve.last.step for line in part.series for curve in line.failed if curve.last] == steps_with_cross
     (plain,) = pictures_across(runs, lambda name: True, lines and overlay_lines(runs, runs, True, Symbols.BRAILLE))
     assert not any("✗" in line.label or line.failed for line in plain.series)
 
@@ -278,7 +306,7 @@ def test_the_screen_as_a_picture_is_well_formed_and_holds_the_text(tmp_path: Pat
     log.mkdir()
     rows = [{"step": s, "reward": s / 9, "<script>x</script>&": 1.5} for s in range(20)]
     (log / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    export(log, tmp_path / "screen.svg", "--size", "100x40")
+    export(log, tmp_path / "screen.svg", "--format", "screen", "--size", "100x40")
     root = ElementTree.parse(tmp_path / "screen.svg").getroot()
     tags = {element.tag.rpartition("}")[2] for element in root.iter()}
     assert tags <= {"svg", "title", "style", "rect", "text", "tspan"}
@@ -371,6 +399,8 @@ def test_several_runs_have_a_folder_each(tmp_path: Path) -> None:
 def test_the_suffix_sets_the_format(where: str, files: str, tmp_path: Path) -> None:
     export(EXPORTS / "qwen3vl_lora", Path(f"{tmp_path}/{where}") if where[-1] != "/" else tmp_path / "new.d")
     assert (tmp_path / files).is_file()
+    if where == "x.svg":
+        assert "Matplotlib" in (tmp_path / where).read_text(), "charts, not the dashboard"
 
 
 def test_several_files_need_a_directory(capsys: pytest.CaptureFixture[str]) -> None:

@@ -189,6 +189,14 @@ def test_a_run_of_a_thousand_metrics_is_below_five_megabytes(tmp_path: Path) -> 
     assert all(name in html for name in names)
 
 
+def test_the_area_behind_a_mean_is_named(tmp_path: Path) -> None:
+    for with_limits in (False, True):
+        limits = {"critic/score/min": 0.0, "critic/score/max": 1.0} if with_limits else {}
+        rows = [{"step": step, "critic/score/mean": step / 20} | limits for step in range(20)]
+        (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        assert ("area: min to max" in report(open_run(tmp_path), NOW)) is with_limits
+
+
 def test_values_have_their_unit(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
@@ -204,6 +212,11 @@ def test_values_have_their_unit(tmp_path: Path) -> None:
     assert "2.500 GB" in whole
     assert "(GB)" not in whole, "the headline has the unit"
     assert 'mem/allocated_gb <span class="muted">(GB)</span>' in compared
+    for name in ("a", "b"):
+        (tmp_path / name / "config.json").write_text(json.dumps({"seed": name}))
+    seeds = comparison(compare(open_run(tmp_path / "a", tmp_path / "b").runs), NOW)
+    assert "seeds: mean" in seeds
+    assert 'mem/allocated_gb <span class="muted">(GB)</span>' in seeds
     assert '<td class="n">2.500 GB</td>' in compared
 
 

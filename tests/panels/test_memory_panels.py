@@ -14,6 +14,7 @@ from tuimon.draw import FrameCache, render
 from tuimon.model.points import Fact
 from tuimon.model.views import HEAT_ROLES, ChartView, HeatView, Role, Size, Symbols, TextView
 from tuimon.panels import all_panels, arrange
+from tuimon.panels._memory import growth_of
 from tuimon.store import Run
 
 CARD = 80.0
@@ -285,7 +286,7 @@ def test_amounts_in_another_unit_than_the_size() -> None:
     steps = range(30)
     run = run_of({"loss": (steps, [0.5] * 30), "gpu_memory_used_mib": (steps, [61_440.0] * 30),
                   "gpu_memory_total_gib": (steps, [80.0] * 30)})  # fmt: skip
-    assert amounts_of(run)[:2] == ("61.4k MiB of 80 GiB in use", ["in use 61.4k 75 %"])
+    assert amounts_of(run)[:2] == ("61440 MiB of 80 GiB in use", ["in use 61440 75 %"])
 
 
 def test_a_size_for_several_devices() -> None:
@@ -317,3 +318,12 @@ def test_memory_without_a_unit_or_a_device_is_drawn_but_not_compared_with_a_devi
     steps = range(30)
     run = run_of({"loss": (steps, [0.5] * 30), "memory": (steps, [5000.0] * 30)})
     assert [panel.title for panel in arrange(run) if panel.id in ("gpu_memory", "gpu_peak")] == ["memory in use"]
+
+
+def test_a_forecast_is_computed_once_per_run() -> None:
+    run = run_of({"gpu_mem_reserved_gb": (range(200), [40 + 0.18 * step for step in range(200)])})
+    forecast = growth_of(run, "gpu_mem_reserved_gb", 1 / 80)
+    assert forecast is not None
+    assert growth_of(run, "gpu_mem_reserved_gb", 1 / 80) is forecast
+    assert growth_of(run, "gpu_mem_reserved_gb", 1 / 40) != forecast
+    assert growth_of(run, "other", 1.0) is None

@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from tuimon.draw import FrameCache
 from tuimon.draw.rows import row_width
+from tuimon.model.alerts import Alert
 from tuimon.model.views import Rows, Size, Symbols
 from tuimon.monitor.local import open_run
 from tuimon.panels._charts.overlay_lines import marker_of
 from tuimon.panels.lists.run_overview import LEAST, MOST_LINES, overview
 from tuimon.panels.lists.runs import Listing
 from tuimon.store import Run
+from tuimon.tui import run_choice
 
 SIZE = Size(120, 16)
 
@@ -28,6 +32,14 @@ def runs_of(root: Path, **metrics: dict[str, list[float]]) -> list[Run]:
 
 def drawn(runs: list[Run], size: Size = SIZE, grouped: bool = False) -> Rows:
     return overview(runs, Listing(0.0, Symbols.BRAILLE), grouped, size, FrameCache())
+
+
+def test_a_run_with_a_warning_that_it_diverges_is_not_healthy(tmp_path: Path) -> None:
+    runs = runs_of(tmp_path, a={"reward": [0.0, 1.0]}, b={"reward": [0.0, 2.0]})
+    warning = Alert("divergence", "warning", runs[0].id, "loss", 1, "the loss diverges")
+    snapshot = replace(open_run(tmp_path), alerts=(warning,))
+    listing = run_choice.listing_of(snapshot, run_choice.RunChoice(), 0.0, Symbols.BRAILLE)
+    assert (listing.critical, listing.failed) == (frozenset(), {runs[0].id})
 
 
 def text(rows: Rows) -> str:
@@ -81,7 +93,7 @@ def test_runs_that_differ_in_their_seed_are_one_line_if_they_are_merged(tmp_path
 def test_many_runs_are_merged_by_their_seeds_rather_than_left_out(tmp_path: Path) -> None:
     names = [f"{algo}_seed{seed}" for algo in ("grpo", "dapo", "gspo") for seed in range(4)]
     runs = runs_of(tmp_path, **{name: {"reward": [0.0, 1.0]} for name in names})
-    listing = Listing(0.0, Symbols.BRAILLE, critical=frozenset([runs[-1].id]))
+    listing = Listing(0.0, Symbols.BRAILLE, failed=frozenset([runs[-1].id]))
     drawing = text(overview(runs, listing, False, SIZE, FrameCache()))
     assert all(label in drawing for label in ("grpo ×4 1", "dapo ×4 1", "gspo ×4 ✗ 1"))
     legend = [role for label, role in overview(runs, listing, False, SIZE, FrameCache())[0] if "×4" in label]

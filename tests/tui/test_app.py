@@ -48,7 +48,7 @@ async def test_a_truncated_file_keeps_what_was_read(log: Path) -> None:
     async with opened(log.parent) as (app, pilot):
         await until(app, pilot, lambda s: "step 19" in s)
         log.write_text(rows(5, 6))
-        await until(app, pilot, lambda s: "step 6" in s and "restart at " in s)
+        await until(app, pilot, lambda s: "step 6" in s and "superseded" in s)
         [run] = app.snapshot.runs
         assert run.curve("reward").steps.tolist() == [0, 1, 2, 3, 4, 5, 6]
         assert run.point_count == 22 * 3

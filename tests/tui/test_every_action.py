@@ -267,11 +267,15 @@ async def test_enter_on_an_alert_opens_its_run_at_its_step(tmp_path: Path, monke
         for keys in (("w",), ("M", "u"), ("a", "w")):
             await pilot.press(*keys)
             if not may_compute.is_set():
-                await until(app, pilot, lambda s: "metrics with their points before 30" in s)
+                await until(app, pilot, lambda s: "metrics with their points before step 30" in s)
                 may_compute.set()
             shown = await until(app, pilot, lambda s: "1 listed, unusual at step 30  by distance" in s)
             assert isinstance(app.screen, MetricBrowser)
             assert app.screen.table.names == ("loss",), "the metrics that `at --unusual` prints"
+            app.state.options = ChartOptions()
+            app.redraw()
+            await until(app, pilot, lambda s: " listed" not in s and "unusual at" not in s)
+            app.state.options = ChartOptions(cursor=30)
             await pilot.press("escape")
         await pilot.press("escape", "escape")
         await until(app, pilot, lambda s: "reward" in s and not app.board.zoomed)

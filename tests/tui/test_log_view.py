@@ -223,6 +223,7 @@ async def test_settings_are_found_folded_and_hidden(run: Path) -> None:
         await pilot.press("C")
         shown = await until(app, pilot, lambda s: "kl_coef" in s and "adv" in s)
         assert isinstance(app.screen, ConfigScreen)
+        assert "  4 settings " in shown, "those of the configuration, not the directory and what else is listed"
         assert "1e-06" in shown
         assert "sk-aaa" not in shown
         algorithm = next(index for index, row in enumerate(app.screen.shown) if row.path[-1] == "algorithm")

@@ -57,8 +57,8 @@ it/s                                      2.5        throughput.steps           
 tokens/s                                  12500      throughput.tokens          tokens/s      12.5k tokens/s
 tok/s/gpu                                 12500      throughput.tokens_per_gpu  tokens/s/gpu  12.5k tokens/s/gpu
 # nvidia-smi, SLURM, trackers
-memory.used [MiB]                         61500      memory.used                MiB           61.5k MiB
-memory.total [MiB]                        81559      gpu.total                  MiB           81.6k MiB
+memory.used [MiB]                         61500      memory.used                MiB           61500 MiB
+memory.total [MiB]                        81559      gpu.total                  MiB           81559 MiB
 gpu/0/memory_used_mib                     6150       gpu.used                   MiB           6150 MiB
 MaxRSS_MB                                 512        other                      MB            512 MB
 rss_gb                                    3.5        cpu.memory                 GB            3.500 GB

@@ -14,7 +14,7 @@ from tuimon.analysis.aligned_steps import step_name
 from tuimon.analysis.compared_metric import ComparedMetric, level_until
 from tuimon.draw.numbers import format_count, format_value
 from tuimon.store import Run
-from tuimon.text import clean
+from tuimon.text import clean, first_names
 
 _AXES = ("tokens", "samples", "epoch")
 """Counters in the order of preference."""
@@ -56,9 +56,8 @@ def at_equal_counter(labels: Sequence[str], runs: Sequence[Run], metric: Compare
             row = curve.row_near(least * (1 + _SAME), scale)
             values.append((clean(label), level_until(curve, min(int(curve.steps[row]), step)) * factor))
         values.sort(key=lambda pair: pair[1], reverse=metric.meaning.direction == "up")
-        named = ", ".join(f"{label} {format_value(value)}" for label, value in values[:_MOST])
-        more = f" and {len(values) - _MOST} more" if len(values) > _MOST else ""
+        named = first_names([f"{label} {format_value(value)}" for label, value in values], _MOST)
         amount = format_value(least) if axis == "epoch" else format_count(least)
         word = step_name(compared[0][1])
-        return f"compared at equal {word}s; at equal {axis} ({amount}) {clean(metric.name)} is: {named}{more}"
+        return f"compared at equal {word}s; at equal {axis} ({amount}) {clean(metric.name)} is: {named}"
     return ""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from tuimon.model.alerts import SEVERITIES, Alert
-from tuimon.store import Run, Snapshot
 from tuimon.text import clean
+
+if TYPE_CHECKING:
+    from tuimon.store import Run, Snapshot
 
 SIGNS = {
     "running": ("●", "*"),

@@ -1,6 +1,7 @@
 """verdict(): which of some runs is ahead, and what else is very different between it and the next, in one sentence.
 
-    lr1e-3 is ahead: reward +0.51 ± 0.08 SE (15 points each); KL to reference 17 times higher; lr 10 times higher
+    lr1e-3 is ahead: reward +0.51 ± 0.08 SE (15 points and one seed each: noise of the curves only); KL to reference 17
+    times higher
 
 A run is ahead if its level of the most important metric is better than that of the next run by more than the noise
 explains, up to the last step that both have reached. Runs that differ only in their seed are compared by their mean
@@ -85,7 +86,7 @@ def _comparison(
         (best, first), (next_best, second) = (next_best, second), (best, first)
     compared = best, next_best
     error = math.hypot(first.error, second.error)
-    noise = f" ± {format_value(error)} SE ({_counts(first, second)})"
+    noise = f" ± {format_value(error)} SE"
     apart = format_value(abs(first.value - second.value))
     sign = "+" if first.value >= second.value else "-"
     until = f" up to {deciding.place_text(step, word)}" if step is not None else ""
@@ -98,13 +99,16 @@ def _comparison(
     rest = [index for index, _ in known if index not in (best, next_best)]
     early = _early_leader(labels, deciding, best, rest, word)
     if not first.differs_from(second):
-        tie = f"No run is ahead{until}: {what} of {both} differs by {apart}{noise}, which noise explains"
+        differs = f"{what} of {both} differs by {apart}{noise} ({_counts(first, second)})"
+        tie = f"No run is ahead{until}: {differs}, which noise explains"
         return "; ".join([tie, *early]), compared
     others = [metric for metric in metrics if metric is not deciding]
     if any(name.rpartition(".")[2].lower() in _LEARNING_RATES for name, _ in settings):
         others = [metric for metric in others if metric.meaning.concept != "lr"]
     more = [*early, *_metrics(others, best, next_best), *_settings(settings, best, next_best)]
     of = f" of {names[1]}, the next of {len(known)} runs" if len(known) > 2 else ""
+    # the standard errors of the levels say nothing about how much another seed would change
+    noise += f" ({_counts(first, second, 'one seed each')}: noise of the curves only)"
     return "; ".join([f"{names[0]} is ahead{of}{until}: {what} {sign}{apart}{noise}", *more]), compared
 
 
@@ -242,11 +246,11 @@ def limits(
     return "; ".join(parts)
 
 
-def _counts(first: Level, second: Level) -> str:
-    """Return "15 points each", or "15 and 5 points"."""
+def _counts(first: Level, second: Level, more: str = "") -> str:
+    """Return "15 points each" or "15 and 5 points"; with `more` in place of "each", "15 points and one seed each"."""
     if first.count == second.count:
-        return f"{first.count} point{'s' * (first.count != 1)} each"
-    return f"{first.count} and {second.count} points"
+        return f"{first.count} point{'s' * (first.count != 1)} {f'and {more}' if more else 'each'}"
+    return f"{first.count} and {second.count} points{f', {more}' if more else ''}"
 
 
 def deciding_metric(metrics: Sequence[ComparedMetric]) -> ComparedMetric | None:

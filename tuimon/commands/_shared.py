@@ -57,11 +57,16 @@ def add_smooth(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--smooth", type=_weight, default=0.0, metavar="W", help=text)
 
 
-def _weight(text: str) -> float:
+def option_number(text: str) -> float:
+    """Return the number that the user has typed; NaN, which every check of a range refuses, for other text."""
     try:
-        weight = float(text)
+        return float(text)
     except ValueError:
-        weight = -1.0
+        return math.nan
+
+
+def _weight(text: str) -> float:
+    weight = option_number(text)
     if not 0 <= weight < 1:
         raise argparse.ArgumentTypeError(f"{text!r}: must be at least 0 and below 1")
     return weight
@@ -123,10 +128,7 @@ def add_strict(parser: argparse.ArgumentParser, condition: str = "") -> None:
 
 
 def _positive_seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
+    seconds = option_number(text)
     if not 0 < seconds < math.inf:
         raise argparse.ArgumentTypeError(f"invalid duration: {text!r}")
     return seconds

@@ -11,9 +11,11 @@ import sys
 from tuimon.commands import Command
 from tuimon.commands._shared import (
     add_json,
+    add_metrics,
     add_paths,
     add_samples,
     checked_paths,
+    chosen_metrics,
     samples_of,
     step_range,
     terminal_width,
@@ -34,6 +36,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         " (or before the begin of an alert that is active)"
     )
     parser.add_argument("--unusual", action="store_true", help=unusual)
+    add_metrics(parser)
     add_samples(parser)
     add_json(parser)
 
@@ -48,6 +51,7 @@ def _run(options: argparse.Namespace) -> int:
         return _over_steps(options)
     samples = samples_of(options)
     snapshot = open_run(*checked_paths(options.paths, options=options))
+    metrics = chosen_metrics(options.metric, snapshot.runs) if options.metric else None
     alerts = (*snapshot.alerts, *snapshot.resolved)
     reaching = []
     for run in snapshot.runs:
@@ -61,12 +65,12 @@ def _run(options: argparse.Namespace) -> int:
     if not reaching:
         return ExitCode.NOTHING_FOUND
     if options.json:
-        sys.stdout.write(as_json(tuple(reaching), options.step, samples, alerts) + "\n")
+        sys.stdout.write(as_json(tuple(reaching), options.step, samples, alerts, metrics) + "\n")
         return ExitCode.OK
     for number, run in enumerate(reaching):
         if number:
             print()
-        print("\n".join(as_text(run, options.step, terminal_width(), options.unusual, samples, alerts)))
+        print("\n".join(as_text(run, options.step, terminal_width(), options.unusual, samples, alerts, metrics)))
     return ExitCode.OK
 
 
@@ -80,13 +84,16 @@ def _over_steps(options: argparse.Namespace) -> int:
         raise UsageError("--unusual applies to --step only")
     first, last = options.steps
     results = []
-    for run in open_run(*checked_paths(options.paths, options=options)).runs:
-        if entries := over_steps(run, first, last):
+    runs = open_run(*checked_paths(options.paths, options=options)).runs
+    metrics = chosen_metrics(options.metric, runs) if options.metric else None
+    for run in runs:
+        if entries := over_steps(run, first, last, metrics):
             results.append((run, entries))
         else:
             word = step_name(run)
             where = "" if run.last_step is None else f" in these {word}s; its last {word} is {run.last_step}"
-            print_status(f"{clean(run.name)} has no point{where}")
+            of = " of these metrics" if metrics is not None else ""
+            print_status(f"{clean(run.name)} has no point{of}{where}")
     if not results:
         return ExitCode.NOTHING_FOUND
     if options.json:
@@ -102,6 +109,7 @@ def _over_steps(options: argparse.Namespace) -> int:
 _EXAMPLES = """\
   tuimon at RUN --step 1200                      every metric at step 1200, with the values before and after it
   tuimon at RUN --step 1200 --unusual            only metrics that differ clearly from the points before
+  tuimon at RUN --step 1200 --metric '*loss'      only metrics that match
   tuimon at RUN --steps 1000-1200                mean, deviation, minimum and maximum of every metric over these steps
 """
 COMMAND = Command(

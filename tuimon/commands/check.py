@@ -11,7 +11,7 @@ from tuimon.commands._settings import setting_warnings
 from tuimon.commands._shared import add_json, add_paths, add_strict, checked_paths
 from tuimon.commands._stderr import print_status
 from tuimon.errors import ExitCode, NothingFound, UsageError
-from tuimon.text import clean
+from tuimon.text import clean, first_names
 
 _LOGGING = ("running", "stalled", "waiting", "reading")
 """States of a run that may still log the metric of a rule."""
@@ -91,8 +91,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _listed(metrics: list[str]) -> str:
-    more = f" and {len(metrics) - _MOST_NAMED} more" if len(metrics) > _MOST_NAMED else ""
-    return ", ".join(map(clean, metrics[:_MOST_NAMED])) + more
+    return first_names([clean(metric) for metric in metrics], _MOST_NAMED)
 
 
 _EXAMPLES = """\

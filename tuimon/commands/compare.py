@@ -21,11 +21,12 @@ from tuimon.commands._shared import (
     add_smooth,
     checked_paths,
     chosen_metrics,
+    option_number,
     terminal_width,
 )
 from tuimon.commands._stderr import count_of, interruptible, print_status
 from tuimon.errors import ExitCode, UsageError
-from tuimon.text import clean
+from tuimon.text import clean, first_names
 
 if TYPE_CHECKING:
     from tuimon.analysis.seed_means import SeedMeans
@@ -116,19 +117,15 @@ def _check_axis(runs: Sequence[Run], x: str) -> None:
 
     without = [clean(run.name) for run in runs if not run.has_axis("duration" if x == "time" else x)]
     if without:
-        more = f" and {len(without) - _MOST_NAMED} more" if len(without) > _MOST_NAMED else ""
         common = [axis for axis in AXES if all(run.has_axis(axis) for run in runs)]
         raise UsageError(
-            f"cannot compare along {clean(x)}: {', '.join(without[:_MOST_NAMED])}{more} have no such axis",
+            f"cannot compare along {clean(x)}: {first_names(without, _MOST_NAMED)} have no such axis",
             f"Axes of all of these runs: {', '.join(common)}.",
         )
 
 
 def _value(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
+    value = option_number(text)
     if not math.isfinite(value):
         raise argparse.ArgumentTypeError(f"{text!r}: must be a number")
     return value

@@ -57,7 +57,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     by_source = "write every point of every source in file order instead of one merged curve per metric and run"
     parser.add_argument("--by-source", action="store_true", help=by_source)
     add_metrics(parser)
-    steps = "only points of these steps (csv, jsonl, parquet); either end may be left out"
+    steps = "only points of these steps, both included (not in text, screen, tensors); either end may be left out"
     parser.add_argument("--steps", type=step_range, metavar="FIRST-LAST", help=steps)
     add_smooth(parser)
     seeds = "draw runs that differ only in their seed as their mean and its range (a picture of several runs)"
@@ -84,7 +84,7 @@ _EXAMPLES = """\
                                                  one line for each setting, with the range of its seeds
   tuimon export RUN1 RUN2 -o table.csv --format wide --metric '*loss'
                                                  one table: step, then a column per run and metric
-  tuimon export RUN --metric reward --steps 10-20
+  tuimon export RUN1 RUN2 -o jump.png --metric reward --steps 150-200
 """
 
 
@@ -97,10 +97,13 @@ def _cells(text: str) -> tuple[int, int]:
 
 @interruptible("interrupted before the export was complete")
 def _run(options: argparse.Namespace) -> int:
+    from tuimon.exports.files import all_exports
+
     exports = _formats(options)
     for export in exports:
-        if options.steps and not export.points_only:
-            raise UsageError(f"--steps does not apply to {export.name}", "It selects points of csv, jsonl and parquet.")
+        if options.steps and not (export.in_steps or export.points_only):
+            names = ", ".join(name for name, other in all_exports().items() if other.in_steps)
+            raise UsageError(f"--steps does not apply to {export.name}", f"It selects points of {names}.")
     files = _single(exports, options.output)
     if options.seeds and (files is None or exports[0].one_file is None):
         raise UsageError("--seeds needs a picture of several runs", "Name one: -o NAME.png, NAME.svg or NAME.pdf.")
@@ -142,6 +145,8 @@ def _write_folder(exports: list[Export], job: Job, options: argparse.Namespace) 
                 with open_output(path, options.force) as stream:
                     write(stream)
                 written += 1
+    if options.steps and not written:
+        raise UsageError("nothing to write in these steps", "`tuimon summary` shows the steps of a run.")
     if options.metric and not written:
         raise UsageError(f"nothing to write matches {clean(', '.join(options.metric))}", "Choose another --metric.")
     print_status(f"wrote {count_of(written, 'file')} to {clean(options.output)}")
@@ -171,7 +176,7 @@ def _formats(options: argparse.Namespace) -> list[Export]:
         whole = [export for export in exports.values() if export.suffix == suffix]
         charts = [export for export in exports.values() if export.one_file and suffix == f".{export.name}"]
         if whole or charts:
-            return ((charts or whole) if options.seeds else (whole or charts))[:1]
+            return (charts or whole)[:1]
         if FILE_SUFFIX.fullmatch(suffix):
             known = dict.fromkeys(e.suffix or f".{e.name}" for e in exports.values() if e.suffix or e.one_file)
             raise UsageError(
@@ -246,6 +251,7 @@ class _Reading:
             now=time.time(),
             on_terminal=options.output == "-" and sys.stdout.isatty(),
             print_status=print_status,
+            steps=options.steps,
             seeds=options.seeds,
         )
 

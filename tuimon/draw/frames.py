@@ -136,15 +136,20 @@ def _short(value: float, width: int = GUTTER - 1) -> str:
 
 
 def x_places(key: FrameKey) -> list[tuple[int, str]]:
-    """Return (cell, label) of the x ticks: as many as do not touch, at most one in ten cells."""
+    """Return (cell, label) of the x ticks: as many as do not touch, at most one in ten cells; fewer if the name of the
+    axis has a place then."""
+    fitting: list[list[tuple[int, str]]] = []
     for n in range(max(2, min(key.cells // 10, 8)), 0, -1):
         ticks = axis_ticks(key.x, n)
         parts = unit_height(np.array([value for value, _ in ticks]), key.x)
         cells = np.clip(np.floor(parts * key.cells), 0, key.cells - 1).astype(int).tolist()
         placed = [(cell, label) for cell, (_, label) in zip(cells, ticks, strict=True)]
-        if all(b[0] - a[0] >= (len(a[1]) + len(b[1])) / 2 + 2 for a, b in pairwise(placed)):
-            return placed
-    return placed[:1]
+        gaps = [b[0] - a[0] - (len(a[1]) + len(b[1])) / 2 - 2 for a, b in pairwise(placed)]
+        if min(gaps, default=0) >= 0:
+            fitting.append(placed)
+        if fitting and (not key.x.label or max(gaps, default=0) >= cell_width(clean(key.x.label, 40)) + 4):
+            return placed if placed in fitting else fitting[0]
+    return fitting[0] if fitting else placed[:1]
 
 
 def _with_label(line: str, label: str) -> str:

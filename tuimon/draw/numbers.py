@@ -7,8 +7,11 @@ ones of the SI (k, M, G, T); `format_bytes` uses binary units (IEC 80000-13: KiB
 from __future__ import annotations
 
 import math
+import re
 
 _SUFFIXES = ("", "k", "M", "G", "T")
+_PREFIXED = re.compile(r"(?:[kKMGTP]i?B|[mkM]W|[kMG]Hz|[umµ]s|[GTPE]FLOP)(?:/.+)?")
+"""Units that have a prefix and so cannot get another one."""
 _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
@@ -20,12 +23,22 @@ def nonfinite(value: float) -> str:
 def format_value(value: float, unit: str = "", width: int = 8) -> str:
     """Format a value in at most `width` (>= 8) cells, without the unit: 0.4523, 1.00e-05, 12.3k, NaN.
 
-    A suffix and the unit B are a decimal unit: 64.0 GB.
+    A suffix and the unit B are a decimal unit: 64.0 GB. A unit with a prefix gets no other one: 23100 MB.
     """
-    text = _plain(value, width) if math.isfinite(value) else nonfinite(value)
+    text = format_number(value, unit, width)
     if unit == "B" and text[-1] in _SUFFIXES[1:]:
         return f"{text[:-1]} {text[-1]}B"
     return f"{text} {unit}" if unit else text
+
+
+def format_number(value: float, unit: str = "", width: int = 8) -> str:
+    """Format a value as `format_value` does, for a place that has the unit elsewhere."""
+    if not math.isfinite(value):
+        return nonfinite(value)
+    text = _plain(value, width)
+    if text[-1] in _SUFFIXES[1:] and _PREFIXED.fullmatch(unit) and len(whole := f"{value:.0f}") <= width:
+        return whole
+    return text
 
 
 def _plain(value: float, width: int) -> str:

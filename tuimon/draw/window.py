@@ -9,6 +9,7 @@ import math
 
 from msgspec import Struct
 
+from tuimon.draw.numbers import format_duration
 from tuimon.draw.raster import value_at
 from tuimon.draw.ticks import clock_step, nice_step
 from tuimon.model.views import Axis, ChartView
@@ -16,6 +17,8 @@ from tuimon.model.views import Axis, ChartView
 _CLOCKS = ("time", "duration")
 _LEAST = {"step": 2.0, "time": 1.0, "duration": 1.0}
 """Minimum width of a window by kind of axis."""
+_MOST_SECONDS = 1e8
+"""Seconds from which a position on a clock is a wall time."""
 _FINEST = 1e-9
 """Minimum width on an axis of plain numbers, as a fraction of all data."""
 _ROUGHEST = 1e-12
@@ -30,12 +33,13 @@ class Window(Struct, frozen=True):
     end: float | None = None
     """Upper end; None to follow the newest point."""
 
-    @property
-    def word(self) -> str:
-        """Description for the key bar."""
+    def word(self, kind: str) -> str:
+        """Return a description for the key bar. kind: that of the axis."""
         if self.end is None:
-            return f"last {self.span:.6g}"
-        low, high = f"{self._low(self.end):.6g}", f"{self.end:.6g}"
+            return f"last {_position(self.span, kind)}"
+        low, high = _position(self._low(self.end), kind), _position(self.end, kind)
+        if kind == "duration":
+            return f"{low} to {high}"
         return f"{low} to {high}" if len(low) < 8 and len(high) < 8 and "e" not in low + high else "a part"
 
     def limits(self, last: float, kind: str) -> tuple[float, float]:
@@ -53,6 +57,12 @@ class Window(Struct, frozen=True):
         """Return the lower end, below `end` even where floats are farther apart than the width."""
         low = end - self.span
         return low if low < end else end - max(abs(end) * _ROUGHEST, self.span)
+
+
+def _position(value: float, kind: str) -> str:
+    if kind in _CLOCKS and abs(value) < _MOST_SECONDS:
+        return format_duration(value)
+    return f"{value:.0f}" if kind == "step" and abs(value) < 1e15 else f"{value:.6g}"
 
 
 def panned(view: ChartView, part: float) -> Window | None:

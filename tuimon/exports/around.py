@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from itertools import takewhile
 from typing import Any
 
@@ -88,14 +88,20 @@ class Around(Struct, frozen=True):
 
 
 def around(
-    run: Run, step: int, alerts: Sequence[Alert] = (), stop: Callable[[], bool] = lambda: False
+    run: Run,
+    step: int,
+    alerts: Sequence[Alert] = (),
+    stop: Callable[[], bool] = lambda: False,
+    metrics: Container[str] | None = None,
 ) -> tuple[Around, ...]:
     """Return the metrics with a point at or before the step, the most important first.
 
-    alerts: those of all runs; stop: leave out the metrics that follow once it returns True.
+    alerts: those of all runs; stop: leave out the metrics that follow once it returns True. metrics: names to choose
+    from; None for all.
     """
     onsets = sorted({alert.step for alert in _alerts_at(run, step, alerts) if alert.step is not None})
-    names = takewhile(lambda name: not stop(), by_relevance(run.metrics))
+    chosen = (name for name in by_relevance(run.metrics) if metrics is None or name in metrics)
+    names = takewhile(lambda name: not stop(), chosen)
     entries = (_around(name, run.curve(name), step, onsets) for name in names)
     return tuple(entry for entry in entries if entry is not None)
 
@@ -202,14 +208,15 @@ def as_text(
     unusual: bool = False,
     samples: Sequence[str] = (),
     alerts: Sequence[Alert] = (),
+    metrics: Container[str] | None = None,
 ) -> Iterator[str]:
     """Yield lines of at most `width` cells (None: unlimited).
 
     unusual: only unusual metrics. samples: directories outside of the run with generated texts. alerts: those of all
-    runs; the active ones are named.
+    runs; the active ones are named. metrics: names to choose from; None for all.
     """
     word = step_name(run)
-    entries = [entry for entry in around(run, step, alerts) if entry.unusual or not unusual]
+    entries = [entry for entry in around(run, step, alerts, metrics=metrics) if entry.unusual or not unusual]
     yield f"{clean(run.name)}  around {word} {step}"
     for alert in _alerts_at(run, step, alerts):
         yield from wrapped(f"  {alert.severity}: {clean(alert.message)}", width, indent=4)
@@ -257,19 +264,26 @@ def _remark(entry: Around, word: str) -> str:
     return f"{entry.deviations:+.3g} robust deviations{origin}, {farthest}"
 
 
-def as_json(runs: tuple[Run, ...], step: int, samples: Sequence[str] = (), alerts: Sequence[Alert] = ()) -> str:
+def as_json(
+    runs: tuple[Run, ...],
+    step: int,
+    samples: Sequence[str] = (),
+    alerts: Sequence[Alert] = (),
+    metrics: Container[str] | None = None,
+) -> str:
     """Return {"schema": 1, "step": …, "runs": [{"name", "path", "metrics": […], "texts": {…}}]}.
 
     Each metric has the fields of Around, "unit" and "unusual". Numbers are written as in summary_json.
+    metrics: names to choose from; None for all.
     """
     documents: list[dict[str, Any]] = []
     for run in runs:
-        metrics = [
+        entries = [
             structs.asdict(entry)
             | {"unit": meaning_of(run, entry.name).logged_unit}
             | {"deviations": None if math.isnan(entry.deviations) else entry.deviations, "unusual": entry.unusual}
-            for entry in around(run, step, alerts)
+            for entry in around(run, step, alerts, metrics=metrics)
         ]
         found = texts.as_fields(texts.of_run(run, step, samples), run.directory)
-        documents.append({"name": run.name, "path": run.path, "metrics": metrics, "texts": found})
+        documents.append({"name": run.name, "path": run.path, "metrics": entries, "texts": found})
     return dumps({"schema": SCHEMA, "step": step, "runs": documents})

@@ -10,7 +10,7 @@ from tuimon.analysis.aligned_steps import common_step_name
 from tuimon.analysis.comparing import MISSING, differing_words, is_partly_missing
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.words import duration, setting_text
-from tuimon.draw.numbers import format_exact, format_value
+from tuimon.draw.numbers import format_exact, format_number
 from tuimon.exports.comparison import Comparison, MetricComparison, checkpoint_rows, last_values
 from tuimon.exports.seed_table import as_text as as_seed_table
 from tuimon.exports.summary import trend_text
@@ -151,26 +151,29 @@ def _folded(names: Sequence[str], missing: Sequence[bool], settings: Sequence[st
 def _metric(
     metric: MetricComparison, names: Sequence[str], steps: str, width: int | None, left_out: Callable[[str], None]
 ) -> Iterator[str]:
+    def number(value: float) -> str:
+        return format_number(value, metric.unit)
+
     pairs = metric.ranked(names)
     entries = [entry for _, entry in pairs]
-    columns = [Column("last", [format_value(e.summary.last) for e in entries])]
+    columns = [Column("last", [number(e.summary.last) for e in entries])]
     if metric.better:
         columns.insert(0, Column("rank", [e.rank_text for e in entries]))
         tops = [entry.summary.best for entry in entries]
-        columns.append(Column("best", [format_value(top[1]) if top else "" for top in tops]))
+        columns.append(Column("best", [number(top[1]) if top else "" for top in tops]))
         columns.append(Column("at", [str(top[0]) if top else "" for top in tops], need=5))
-    columns.append(Column("level", [format_value(e.level.value) for e in entries], need=1))
+    columns.append(Column("level", [number(e.level.value) for e in entries], need=1))
     columns.append(Column("± SE", [e.error_text for e in entries], need=2))
     if len({e.level_step for e in entries}) > 1:
         columns.append(Column("until", [str(e.level_step) for e in entries], need=2))
     columns.append(Column("n", [str(e.level.count) for e in entries], need=3))
     if metric.common_step is not None:
-        columns.append(Column(f"{steps} {metric.common_step}", [format_value(e.at_step) for e in entries], need=3))
+        columns.append(Column(f"{steps} {metric.common_step}", [number(e.at_step) for e in entries], need=3))
     if math.isfinite(metric.common_seconds):
         after = f"after {duration(metric.common_seconds)}"
-        columns.append(Column(after, [format_value(e.at_time) for e in entries], need=4))
-    columns.append(Column("mean", [format_value(e.summary.numbers.mean) for e in entries], need=6))
-    columns.append(Column("deviation", [format_value(e.summary.numbers.deviation) for e in entries], need=7))
+        columns.append(Column(after, [number(e.at_time) for e in entries], need=4))
+    columns.append(Column("mean", [number(e.summary.numbers.mean) for e in entries], need=6))
+    columns.append(Column("deviation", [number(e.summary.numbers.deviation) for e in entries], need=7))
     trends, brief = ([trend_text(e.summary, brief=short) for e in entries] for short in (False, True))
     columns.append(Column("trend", trends, need=8, left=True, brief=brief))
     better = f", {metric.better} is better" if metric.better else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,10 +33,15 @@ class OverSteps(Struct, frozen=True):
     values: Statistics
 
 
-def over_steps(run: Run, first: int, last: int) -> tuple[OverSteps, ...]:
-    """Return the metrics with a point from step `first` to step `last`, both included, the most important first."""
+def over_steps(run: Run, first: int, last: int, metrics: Container[str] | None = None) -> tuple[OverSteps, ...]:
+    """Return the metrics with a point from step `first` to step `last`, both included, the most important first.
+
+    metrics: names to choose from; None for all.
+    """
     entries = []
     for name in by_relevance(run.metrics):
+        if metrics is not None and name not in metrics:
+            continue
         curve = run.curve(name)
         begin, end = np.searchsorted(curve.steps, first, "left"), np.searchsorted(curve.steps, last, "right")
         if begin < end:

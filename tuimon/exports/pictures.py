@@ -35,6 +35,10 @@ _FEW = 60
 """Number of points up to which those of a curve are marked."""
 _LONG_LABEL = 48
 """Maximum characters of an entry of a legend beside the axes; with a longer one it is below them."""
+_SHORT_LABEL = 16
+"""Characters of an entry up to which a legend beside the axes takes no additional width."""
+_LEGEND_WIDTH = 0.09
+"""Inches per character."""
 _LEGEND_ROWS = 24
 _LONGEST_NOTE = 60
 """Maximum characters of a note at a step."""
@@ -97,7 +101,10 @@ def draw_charts(charts: Sequence[Picture], stream: BinaryIO, form: str, weight: 
 
     columns = min(len(charts), 1 if len(charts) < 3 else 2 if len(charts) < 7 else 3)
     rows = -(-len(charts) // columns)
-    figure = figure_class()(figsize=(9 * columns, 5 * rows), dpi=130 if len(charts) == 1 else 100, layout="constrained")
+    width = 9 + _LEGEND_WIDTH * max(map(_extra_characters, charts), default=0)
+    figure = figure_class()(
+        figsize=(width * columns, 5 * rows), dpi=130 if len(charts) == 1 else 100, layout="constrained"
+    )
     for index, chart in enumerate(charts, 1):
         draw_chart(figure.add_subplot(rows, columns, index), chart, weight)
     # publishers reject the fonts of type 3 that matplotlib embeds by default
@@ -105,6 +112,12 @@ def draw_charts(charts: Sequence[Picture], stream: BinaryIO, form: str, weight: 
         warnings.simplefilter("ignore", UserWarning)  # characters that the font lacks
         metadata = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
         figure.savefig(stream, format=form, metadata=metadata[form])
+
+
+def _extra_characters(chart: Picture) -> int:
+    """Return by how many characters the legend beside the axes of a chart is wider than short labels are."""
+    longest = max((len(item.label) for item in chart.series), default=0) if len(chart.series) > 1 else 0
+    return max(0, longest - _SHORT_LABEL) if longest <= _LONG_LABEL else 0
 
 
 def draw_chart(axes: Any, chart: Picture, weight: float) -> None:

@@ -92,8 +92,7 @@ def as_latex(means: SeedMeans, labels: Sequence[str]) -> str:
     lines += [" & ".join([_latex(means.metric.name), *SEED_HEADS]) + r" \\", r"\hline"]
     for row in mean_rows(means, labels):
         name = f"{_name(row, labels)}{f', {row.remark}' if row.remark else ''}"
-        cells = ["--" if cell == "-" else f"${cell}$" for cell in seed_cells(row)]
-        lines.append(" & ".join([_latex(name), *cells]) + r" \\")
+        lines.append(" & ".join([_latex(name), *map(_latex_number, seed_cells(row))]) + r" \\")
     return "\n".join([*lines, r"\hline", r"\end{tabular}", ""])
 
 
@@ -105,6 +104,16 @@ def _name(row: MeanRow, labels: Sequence[str]) -> str:
 
 def _latex(text: str) -> str:
     return clean(text).translate(_LATEX)
+
+
+def _latex_number(cell: str) -> str:
+    """Return a number in math mode: $-0.4862$, $2.27 \\times 10^{-4}$, $12.3\\mathrm{k}$; "--" if it is unknown."""
+    if cell == "-":
+        return "--"
+    number, exponent, power = cell.partition("e")
+    if exponent:
+        return rf"${number} \times 10^{{{int(power)}}}$"
+    return f"${cell}$" if cell[-1].isdigit() else rf"${cell[:-1]}\mathrm{{{cell[-1]}}}$"
 
 
 def _setting(value: object) -> str:

@@ -21,7 +21,7 @@ from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import critical_count, state_sign, state_words
 from tuimon.analysis.words import duration, setting_text
-from tuimon.draw.numbers import format_count, format_value
+from tuimon.draw.numbers import format_count, format_number, format_value
 from tuimon.exports._shared import without_secrets
 from tuimon.exports.metrics import BETTER, MetricSummary, entries, metric_summaries, summarise
 from tuimon.exports.table import Column, no_room, table, wrapped
@@ -299,12 +299,12 @@ def _metric_table(
     columns = [
         Column("points", [str(len(metric.curve)) for metric in metrics], need=5),
         Column(steps, [str(metric.last_step) for metric in metrics], need=6),
-        Column("last", [format_value(metric.last) for metric in metrics]),
+        Column("last", [format_number(metric.last, metric.unit) for metric in metrics]),
         *([Column("unit", units, need=4, left=True)] if any(units) else []),
-        Column("best", [format_value(top[1]) if top else "" for top in tops], need=1),
+        Column("best", [format_number(m.best[1], m.unit) if m.best else "" for m in metrics], need=1),
         Column(f"at {steps}", [str(top[0]) if top else "" for top in tops], need=4),
-        Column("mean", [format_value(metric.numbers.mean) for metric in metrics], need=3),
-        Column("deviation", [format_value(metric.numbers.deviation) for metric in metrics], need=3),
+        Column("mean", [format_number(metric.numbers.mean, metric.unit) for metric in metrics], need=3),
+        Column("deviation", [format_number(metric.numbers.deviation, metric.unit) for metric in metrics], need=3),
         Column(
             "trend",
             [trend_text(metric) for metric in metrics],

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from tuimon.analysis.forecast import Growth, forecast_text, growth
+from tuimon.analysis.run_cache import cached_per_run
 from tuimon.model.views import Role, Span
 from tuimon.panels._metrics import by_concept, curve_or_none
 from tuimon.store import Curve, Run
@@ -128,6 +129,22 @@ class Forecast(Struct, frozen=True):
     growth: Growth
 
 
+def growth_of(run: Run, metric: str, scale: float) -> Growth | None:
+    """Return the forecast of `growth` for a metric, computed once per run: of 1,000 points it takes 15 ms, and each
+    key draws the panel again. scale: factor from the logged values to a share."""
+    known = _growths(run)
+    if (metric, scale) not in known:
+        curve = curve_or_none(run, metric)
+        known[metric, scale] = None if curve is None else growth(curve.steps, curve.values, scale)
+    return known[metric, scale]
+
+
+@cached_per_run
+def _growths(run: Run) -> dict[tuple[str, float], Growth | None]:
+    """Return the results of `growth_of` by metric and scale, which that function adds."""
+    return {}
+
+
 def soonest_full(
     run: Run,
     table: MemoryTable,
@@ -148,8 +165,7 @@ def soonest_full(
             continue
         column = max(known)[1]
         metric = table.metric_of.get((phase, column, kind))
-        curve = curve_or_none(run, metric) if metric else None
-        trend = growth(curve.steps, curve.values, table.scale_of[curve.metric]) if curve is not None else None
+        trend = growth_of(run, metric, table.scale_of[metric]) if metric else None
         if trend is None or (left is not None and trend.soonest > left):
             continue
         if best is None or trend.steps < best.growth.steps:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from tuimon.draw.heat import level
-from tuimon.draw.numbers import format_fraction, format_value
+from tuimon.draw.numbers import format_fraction, format_number
 from tuimon.model.views import SERIES_ROLES, Role, Row, Size, Span, Symbols
 from tuimon.panels._memory import phase_title
-from tuimon.vocabulary import BYTES
+from tuimon.vocabulary import BYTES, unit_text
 
 _UNALARMING = 0.69
 """Fraction of the device whose colour the highest amount of memory has if the size of the device is not known."""
@@ -102,7 +102,7 @@ def device_rows(
 
 def _number(line: MemoryLine, device: int) -> str:
     number = line.numbers[device]
-    return "-" if number is None else format_value(number)
+    return "-" if number is None else format_number(number, unit_text(line.unit))
 
 
 def _role(line: MemoryLine, device: int, most: float) -> Role:

@@ -9,10 +9,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tuimon.analysis.device_memory import device_memory
-from tuimon.analysis.forecast import Growth, forecast_text, growth, near_step
+from tuimon.analysis.forecast import Growth, forecast_text, near_step
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress_inputs import steps_left
-from tuimon.draw.numbers import format_fraction, format_value
+from tuimon.draw.numbers import format_fraction, format_number, format_value
 from tuimon.model.views import HeatView, Role, Row, Size, Span, Symbols, TextView
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
 from tuimon.panels._memory import (
@@ -21,6 +21,7 @@ from tuimon.panels._memory import (
     MemoryTable,
     forecast_words,
     gpu_table,
+    growth_of,
     kind_words,
     memory_title,
     phase_title,
@@ -226,7 +227,7 @@ def _amounts(run: Run, table: MemoryTable, size: Size, symbols: Symbols) -> Text
     device = device_memory(run, table.metric_of[fullest.phase, table.columns[column], fullest.kind])
     text = format_value(highest, unit)
     if device is not None and device.unit == fullest.unit:
-        text = f"{format_value(highest)} of {format_value(device.logged, unit)}"
+        text = f"{format_number(highest, unit)} of {format_value(device.logged, unit)}"
     elif device is not None:
         text += f" of {format_value(device.logged, unit_text(device.unit))}"
     idle = _idle(run, table)
@@ -255,8 +256,8 @@ def _full(run: Run, table: MemoryTable, lines: Sequence[MemoryLine]) -> Span | N
     trends: list[tuple[float, str, Growth]] = []
     for phase, (_, column, kind) in fullest.items():
         metric = table.metric_of[phase, column, kind]
-        device, curve = device_memory(run, metric), run.curve(metric)
-        trend = growth(curve.steps, curve.values, 1 / device.size) if device is not None else None
+        device = device_memory(run, metric)
+        trend = growth_of(run, metric, 1 / device.size) if device is not None else None
         if trend is not None and (left is None or trend.soonest <= left):
             names = [phase_title(phase)] * bool(phase) + [f"device {column}"] * (column != "all")
             trends.append((trend.steps, "".join(f"{name}, " for name in names), trend))

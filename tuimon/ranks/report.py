@@ -15,7 +15,7 @@ from tuimon.ranks.stragglers import find_imbalance
 from tuimon.ranks.verdict import Verdict, identified, members
 from tuimon.ranks.wording import Key, listed
 from tuimon.redact import redacted_text
-from tuimon.text import clean, local_time
+from tuimon.text import clean, first_names, local_time
 
 _RECENT = 5
 """Steps whose median is the own time of a rank."""
@@ -171,8 +171,7 @@ def slow_nodes(stragglers: list[Straggler], rows: list[RankRow]) -> list[tuple[s
 
 
 def _listed(rows: list[RankRow]) -> str:
-    more = f" and {len(rows) - 4} more" if len(rows) > 4 else ""
-    return ", ".join(str(row.rank) for row in rows[:4]) + more
+    return first_names([str(row.rank) for row in rows], 4)
 
 
 def _sentences(
@@ -342,9 +341,8 @@ def _idle_gpus(evidence: Evidence) -> str:
     idle = [place for place, gpu in sorted(evidence.gpus.items()) if _is_idle(gpu, load)]
     if not idle:
         return ""
-    named = [f"GPU {index}{f' of {clean(node)}' if node else ''}" for node, index in idle[:4]]
-    more = f" and {len(idle) - 4} more" if len(idle) > 4 else ""
-    return f"; idle at the last measurement: {', '.join(named)}{more} (median of all {load:.0f} %)"
+    named = [f"GPU {index}{f' of {clean(node)}' if node else ''}" for node, index in idle]
+    return f"; idle at the last measurement: {first_names(named, 4)} (median of all {load:.0f} %)"
 
 
 def _odd(gpu: Gpu, usual: tuple[float | None, ...]) -> str:

@@ -6,6 +6,7 @@ import time
 from typing import TypeAlias
 
 from tuimon.ranks.evidence import Evidence, Failure
+from tuimon.text import first_names
 
 CLOCKS_DIFFER = 2.0
 """Seconds by which the clocks of nodes may differ."""
@@ -42,9 +43,7 @@ def listed(ranks: list[int]) -> str:
     """Return "ranks 3, 7 and 2 more", or "ranks 8 to 15" for more than two that follow one another."""
     if len(ranks) > 2 and ranks == list(range(ranks[0], ranks[0] + len(ranks))):
         return f"ranks {ranks[0]} to {ranks[-1]}"
-    shown = ", ".join(map(str, ranks[:8]))
-    more = f" and {len(ranks) - 8} more" if len(ranks) > 8 else ""
-    return f"rank{'s' if len(ranks) > 1 else ''} {shown}{more}"
+    return f"rank{'s' if len(ranks) > 1 else ''} {first_names([str(rank) for rank in ranks], 8)}"
 
 
 def waiting_time(failures: list[Failure], blamed: int | None = None) -> str:

@@ -377,6 +377,9 @@ class Curve(Struct, frozen=True, eq=False, weakref=True):
         else:
             begin, end = self._edges(low, high, 1, scale).tolist()
             rows = slice(begin, end)
+        return self._cut(rows)
+
+    def _cut(self, rows: slice | npt.NDArray[np.bool_]) -> Curve:
         return Curve.from_arrays(
             self.metric,
             self.steps[rows],
@@ -385,6 +388,11 @@ class Curve(Struct, frozen=True, eq=False, weakref=True):
             sources=self.sources,
             origin=self.origin,
         )
+
+    def in_steps(self, first: int, last: int) -> Curve:
+        """Return the points from step `first` to step `last`, both included; other properties as of `within`."""
+        begin, end = np.searchsorted(self.steps, first, "left"), np.searchsorted(self.steps, last, "right")
+        return self._cut(slice(int(begin), int(end)))
 
     def envelope(self, low: float, high: float, bins: int, axis: str | Scale = "step") -> Envelope:
         """Reduce the curve between two x values to bins of equal width, each without its upper border but the last.

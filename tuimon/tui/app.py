@@ -241,9 +241,9 @@ class TuimonApp(App[None], inherit_bindings=False):
         note = note_of(run.path) if run is not None else NO_NOTE
         self.board.update(run, now, self.state.symbols, theme, options, snapshot.alerts, note)
         typing, axis = self.filter_bar.display, axis_word(run, options.axis_of(run))
-        number, texts = self._run_number(run), run is None or self._text_watch.has_texts(run)
-        steps = axis_word(run, "step")
-        self.key_bar.update(self.state, self.board, number, axis, steps, typing, len(options.overlay), texts)
+        number, missing = self._run_number(run), frozenset[str]() if run is None else self._text_watch.missing(run)
+        changes = self.state.options.changes(axis_word(run, "step"), run)
+        self.key_bar.update(self.state, self.board, number, axis, changes, typing, len(options.overlay), missing)
 
     def _draw_header(self, run: Run | None, now: float) -> None:
         self.header_at = time.monotonic()

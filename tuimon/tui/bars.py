@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from msgspec.structs import replace
 from textual.app import ComposeResult
@@ -202,14 +202,14 @@ class KeyBar(Line):
         board: Board,
         run_number: str,
         axis: str,
-        step_name: str,
+        changes: Sequence[str],
         typing: bool,
         over: int = 0,
-        texts: bool = True,
+        missing: Collection[str] = (),
     ) -> None:
-        """run_number: position among several runs; "" if there is one run. axis: name of the x axis. step_name: what
-        the steps count. typing: whether the filter line is open, so that the filter need not be shown here. over:
-        number of overlaid lines. texts: whether the run has generated texts.
+        """run_number: position among several runs; "" if there is one run. axis: name of the x axis.
+        changes: `ChartOptions.changes`. typing: whether the filter line is open, so that the filter need not be shown
+        here. over: number of overlaid lines. missing: ids of actions for which the run has nothing to show.
         """
         place: list[Span] = []
         if state.query and not typing:
@@ -218,7 +218,7 @@ class KeyBar(Line):
             place.append((" paused ", Role.WARNING))
         if any(panel.kind == "chart" for panel in board.panels):
             place.append((f" x: {fit(axis, min(cell_width(axis), _LONGEST_AXIS), keep='end')} ", Role.ACCENT))
-        place += [(f" {word} ", Role.ACCENT) for word in state.options.changes(step_name)]
+        place += [(f" {word} ", Role.ACCENT) for word in changes]
         if over:
             place.append((f" {over} overlaid " if over > 1 else " seeds merged ", Role.ACCENT))
         if run_number:
@@ -227,9 +227,7 @@ class KeyBar(Line):
             place.append((f" page {board.page + 1}/{board.page_count} ", Role.ACCENT))
         room = self.app.size.width - sum(cell_width(text) for text, _ in place)
         actions = [
-            action
-            for action in self._actions
-            if (run_number or action.section != "Runs") and (texts or action.id != "texts")
+            action for action in self._actions if (run_number or action.section != "Runs") and action.id not in missing
         ]
         if board.zoomed:
             actions = [

@@ -85,6 +85,7 @@ def listing_of(snapshot: Snapshot, choice: RunChoice, now: float, symbols: Symbo
         shared_directory([run.name for run in snapshot.runs]),
         shared_directory([run.path for run in snapshot.runs]),
         frozenset(alert.run for alert in snapshot.alerts if alert.severity == "critical"),
+        failed_runs(snapshot.alerts),
         shared_words([run.name for run in snapshot.runs]),
         choice.metric,
         notes(),

@@ -1,4 +1,4 @@
-"""Whether the run that is shown has generated texts, so that the footer offers the key only then."""
+"""Whether the run that is shown has generated texts and console text: the footer offers their keys only then."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from tuimon.store import Run
 _FIRST = 2.0
 """Seconds from the drawing of a run to the search of its files: reading comes first."""
 _AGAIN = 60.0
-"""Seconds after which a run without texts is searched again."""
+"""Seconds after which a run that lacks one of the kinds is searched again."""
+
+
+_ACTIONS = frozenset({"texts", "log"})
 
 
 class TextWatch:
@@ -22,29 +25,40 @@ class TextWatch:
 
     def __init__(self, app: App[None], samples: Sequence[str], on_change: Callable[[], object]) -> None:
         """samples: directories outside of the run that are searched, too. on_change: called if a search has another
-        result than `has_texts` returned before."""
+        result than `missing` returned before."""
         self._app, self._samples, self._on_change = app, tuple(samples), on_change
-        self._found: dict[int, bool] = {}
+        self._found: dict[int, frozenset[str]] = {}
         self._due: dict[int, float] = {}
 
-    def has_texts(self, run: Run) -> bool:
-        """Return whether the run has texts, False until they are found; schedule a search if that is due."""
+    def missing(self, run: Run) -> frozenset[str]:
+        """Return those of the actions "texts" and "log" for which the run has no text, or none that has been found yet;
+        schedule a search if that is due."""
         if run.link is not None:  # the texts are copied when the key is pressed
-            return True
-        known, now = self._found.get(run.id, False), time.monotonic()
-        if run.id not in self._due or (not known and now >= self._due[run.id]):
+            return frozenset()
+        known, now = self._found.get(run.id, frozenset()), time.monotonic()
+        if any(stream.info.format == "console" for stream in run.streams):
+            known |= {"log"}
+        missing = _ACTIONS - known
+        if run.id not in self._due or (missing and now >= self._due[run.id]):
             self._due[run.id] = now + _AGAIN
             self._app.set_timer(_FIRST, partial(self._begin, run.id, (run.directory, *self._samples)))
-        return known
+        return missing
 
     def _begin(self, run: int, paths: tuple[str, ...]) -> None:
         search = partial(self._search, run, paths)  # not a coroutine, which a program that ends would never await
         self._app.run_worker(search)  # type: ignore[arg-type]
 
     async def _search(self, run: int, paths: tuple[str, ...]) -> None:
-        from tuimon.rollouts.discovery import may_have_texts
-
-        before = self._found.get(run, False)
-        self._found[run] = await asyncio.to_thread(may_have_texts, paths)
+        before = self._found.get(run, frozenset())
+        self._found[run] = await asyncio.to_thread(_kinds_in, paths)
         if self._found[run] != before:
             self._on_change()
+
+
+def _kinds_in(paths: tuple[str, ...]) -> frozenset[str]:
+    """Return the actions for which there are texts. paths: directory of the run, and others with generated texts."""
+    from tuimon.rollouts.discovery import may_have_texts
+    from tuimon.tui.screens.log_page import text_files
+
+    kinds = {"texts": may_have_texts(paths), "log": bool(text_files(paths[0], ()))}
+    return frozenset(kind for kind, is_there in kinds.items() if is_there)

@@ -13,7 +13,7 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from tuimon.exports.points import Batch
     from tuimon.model.views import Size, Symbols
-    from tuimon.store import Run, Snapshot
+    from tuimon.store import Curve, Run, Snapshot
 
 File = tuple[str, Callable[[BinaryIO], None]]
 """A path below the output directory, made of safe names, and the function that writes the file."""
@@ -48,8 +48,14 @@ class Job(Struct, frozen=True):
     """True if stdout is a terminal, where foreign text must not contain control characters."""
     print_status: Callable[[str], None]
     """Print a message to the user on stderr."""
+    steps: tuple[int, int] | None = None
+    """First and last step to export, both included; None for all. `curve` and `batches` have no others."""
     seeds: bool = False
     """True to draw runs that differ only in their seed as one line in a picture of several runs."""
+
+    def curve(self, run: Run, name: str) -> Curve:
+        """Return the curve of a metric in the chosen steps; it can be empty."""
+        return run.curve(name).in_steps(*self.steps) if self.steps else run.curve(name)
 
 
 class Export(Struct, frozen=True):
@@ -66,6 +72,8 @@ class Export(Struct, frozen=True):
     """Yield a single file for an output whose suffix is the name of the format; None if the format has none."""
     not_metrics: bool = False
     """True if the format writes things other than metrics, whose names only it knows; it asks `Job.wanted` for each."""
+    in_steps: bool = False
+    """True if all values come from `Job.curve` or `Job.batches`, so that --steps applies."""
     points_only: bool = False
     """True if only `Job.batches` is used; the points then need not be in memory."""
 

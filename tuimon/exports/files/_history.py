@@ -23,8 +23,10 @@ class _Column(Struct, frozen=True, eq=False):
     """True if all finite values are whole numbers, which are written without a decimal point."""
 
 
-def history_lines(run: Run, split: str, wanted: Callable[[str], bool]) -> Iterator[str] | None:
-    """Yield the CSV of one split ("train" or "val"); return None if none of its metrics was logged.
+def history_lines(
+    run: Run, split: str, wanted: Callable[[str], bool], curve_of: Callable[[Run, str], Curve] = Run.curve
+) -> Iterator[str] | None:
+    """Yield the CSV of one split ("train" or "val"); return None if none of its metrics has a point.
 
     Every metric is a column even if its first point comes late. A step that was logged twice has two rows. A metric
     of a section of a JSON document has its name within the section. Metrics with their own step axis are left out.
@@ -33,7 +35,8 @@ def history_lines(run: Run, split: str, wanted: Callable[[str], bool]) -> Iterat
     names = [n for n in run.metrics if known[n].split == split and n in run.main_metrics and wanted(n)]
     if not any(classify(name).panel != "progress" for name in names):
         return None
-    return table_lines([run.curve(name) for name in names], _heads(names))
+    curves = [curve_of(run, name) for name in names]
+    return table_lines(curves, _heads(names)) if any(map(len, curves)) else None
 
 
 def _heads(names: list[str]) -> list[str]:

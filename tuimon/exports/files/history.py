@@ -16,7 +16,7 @@ def _files(job: Job) -> Iterator[File]:
     for run in runs:
         folder = f"{names.name(run.name)}/" if len(runs) > 1 else ""
         for split in ("train", "val"):
-            lines = history_lines(run, split, job.wanted)
+            lines = history_lines(run, split, job.wanted, job.curve)
             if lines is not None:
 
                 def write(stream: BinaryIO, lines: Iterator[str] = lines) -> None:
@@ -25,4 +25,10 @@ def _files(job: Job) -> Iterator[File]:
                 yield f"{folder}{split}_history.csv", write
 
 
-EXPORT = Export("history", "train_history.csv and val_history.csv: one row per step, one column per metric", "", _files)
+EXPORT = Export(
+    "history",
+    "train_history.csv and val_history.csv: one row per step, one column per metric",
+    "",
+    _files,
+    in_steps=True,
+)

@@ -36,7 +36,7 @@ def _files(job: Job, form: str) -> Iterator[File]:
     for run in runs:
         folder = f"{folders.name(run.name)}/" if len(runs) > 1 else ""
         names = SafeNames()
-        pictures = list(pictures_of(run, job.wanted))
+        pictures = list(pictures_of(run, job.wanted, job.curve))
         if job.every and len(pictures) > MAX_PICTURES:
             job.print_status(
                 f"writing {MAX_PICTURES} of {len(pictures)} pictures; choose with --metric, all with --metric '*'"
@@ -61,15 +61,16 @@ def _one_file(job: Job, form: str) -> Iterator[File]:
     if job.seeds and not any(len(line.runs) > 1 for line in lines):
         job.print_status("no two runs differ only in their seed (a setting called seed, or seed3 in the name)")
     if len(runs) > 1:
-        charts = list(pictures_across(runs, job.wanted, lines, failed))
+        charts = list(pictures_across(runs, job.wanted, lines, failed, job.curve))
     else:
         charts = [
             _picture(run, name, series, run.id in failed)
             for run in runs
-            for name, series in pictures_of(run, job.wanted)
+            for name, series in pictures_of(run, job.wanted, job.curve)
         ]
     if not charts:
-        raise UsageError("nothing to draw: no chosen metric has a finite value")
+        where = " in these steps" if job.steps else ""
+        raise UsageError(f"nothing to draw: no chosen metric has a finite value{where}")
     if len(charts) > MAX_CHARTS:
         message = (
             f"the picture shows {MAX_CHARTS} of {len(charts)} charts; choose with --metric, or write to a directory"
@@ -85,15 +86,25 @@ def _picture(run: Run, name: str, series: Sequence[Series], is_failed: bool) -> 
     from tuimon.exports.pictures import Picture
 
     first, *others = series
-    crossed = (first.curve,) if is_failed else ()
+    crossed = (first.curve,) if is_failed and _has_end(run, first.curve) else ()
     noted = [replace(first, notes=_step_notes([run]), failed=crossed), *others]
     return Picture(noted, run.name, label_with_unit([run] * len(series), name, series), step_name(run))
 
 
-def pictures_of(run: Run, wanted: Callable[[str], bool] = lambda name: True) -> Iterator[tuple[str, list[Series]]]:
+def _has_end(run: Run, curve: Curve) -> bool:
+    """Return whether the curve, which may be a range of steps of the logged one, has its last finite value."""
+    last = run.curve(curve.metric).last
+    return curve.last is not None and last is not None and curve.last.step == last.step
+
+
+def pictures_of(
+    run: Run,
+    wanted: Callable[[str], bool] = lambda name: True,
+    curve_of: Callable[[Run, str], Curve] | None = None,
+) -> Iterator[tuple[str, list[Series]]]:
     """Yield (name, curves) of each picture in the order of importance: a training metric and its validation metrics.
 
-    wanted: return True for the metrics to draw.
+    wanted: return True for the metrics to draw. curve_of: returns the curve of a metric; None for the logged one.
     """
     from tuimon.exports.pictures import Series
     from tuimon.panels import by_relevance
@@ -106,7 +117,7 @@ def pictures_of(run: Run, wanted: Callable[[str], bool] = lambda name: True) -> 
     for base, names in pairs.items():
         series = []
         for name in sorted(names, key=lambda name: classify(name).split == "val"):
-            curve, validation = run.curve(name), classify(name).split == "val"
+            curve, validation = (curve_of(run, name) if curve_of else run.curve(name)), classify(name).split == "val"
             if curve.finite_count:
                 label = ("validation" if validation else "training") if len(names) < 3 else name
                 series.append(Series(label, curve, validation))
@@ -126,10 +137,12 @@ def pictures_across(
     wanted: Callable[[str], bool],
     lines: Sequence[OverlayLine] = (),
     failed: Container[int] = (),
+    curve_of: Callable[[Run, str], Curve] | None = None,
 ) -> Iterator[Picture]:
     """Yield a chart of each metric with the curves of all runs, in the order of importance.
 
     lines: the runs of each line (`overlay_lines`); (): a line for each run. failed: ids of runs that are not healthy.
+    curve_of: returns the curve of a metric; None for the logged one.
     """
     from tuimon.exports._across_runs import logged_names, metrics_across
     from tuimon.vocabulary import classify
@@ -137,7 +150,9 @@ def pictures_across(
     metrics = metrics_across(runs)
     for title, names in zip(logged_names(metrics), metrics, strict=True):
         chosen = [
-            run.curve(name) if name and wanted(name) and classify(name).panel not in ("progress", "hidden") else None
+            (curve_of(run, name) if curve_of else run.curve(name))
+            if name and wanted(name) and classify(name).panel not in ("progress", "hidden")
+            else None
             for run, name in zip(runs, names, strict=True)
         ]
         curves = [curve if curve is not None and curve.finite_count else None for curve in chosen]
@@ -174,7 +189,7 @@ def picture_across(
         if present:
             leading.append(present[0])
             first, *others = (logged[run.id] for run in present)
-            crossed = tuple(logged[run.id] for run in present if run.id in failed)
+            crossed = tuple(logged[run.id] for run in present if run.id in failed and _has_end(run, logged[run.id]))
             series.append(Series(label, first, False, position, tuple(others), _step_notes(present), crossed))
     title = series[0].label if len(series) == 1 else ""
     return Picture(series, title, label_with_unit(leading, name, series), common_step_name(runs))
@@ -217,6 +232,7 @@ EXPORTS = tuple(
         "",
         partial(_files, form=form),
         partial(_one_file, form=form),
+        in_steps=True,
     )
     for form in ("png", "svg", "pdf")
 )

@@ -30,7 +30,7 @@ def _files(job: Job) -> Iterator[File]:
         for name in filter(job.wanted, run.metrics):
             head = name if len(runs) == 1 and name != "step" else f"{label}:{name}"
             if name in run.main_metrics:
-                columns[head] = run.curve(name)
+                columns[head] = job.curve(run, name)
             else:
                 left_out.append(head)
     if left_out:
@@ -39,6 +39,9 @@ def _files(job: Job) -> Iterator[File]:
     if not columns:
         raise UsageError("no chosen metric has the steps of its run", "`--format csv` writes these points.")
 
+    if not any(map(len, columns.values())):
+        raise UsageError("no chosen metric has a point in these steps", "`tuimon summary` shows the steps of a run.")
+
     def write(stream: BinaryIO) -> None:
         lines = table_lines(list(columns.values()), list(columns), job.on_terminal)
         stream.writelines(line.encode() for line in lines)
@@ -46,4 +49,6 @@ def _files(job: Job) -> Iterator[File]:
     yield "table.csv", write
 
 
-EXPORT = Export("wide", "one CSV of all runs: one row per step, one column RUN:METRIC each", ".csv", _files)
+EXPORT = Export(
+    "wide", "one CSV of all runs: one row per step, one column RUN:METRIC each", ".csv", _files, in_steps=True
+)

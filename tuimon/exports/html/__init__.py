@@ -19,7 +19,7 @@ from markupsafe import Markup
 
 import tuimon
 from tuimon.analysis.words import duration
-from tuimon.draw.numbers import format_count, format_value
+from tuimon.draw.numbers import format_count, format_number
 from tuimon.exports.html.figures import heat_cells
 from tuimon.exports.html.plot import SPARK_COLUMNS, sparkline
 from tuimon.exports.summary import odd_text, trend_text
@@ -38,7 +38,7 @@ def environment() -> jinja2.Environment:
     )
     environment.filters |= {
         "clean": lambda value: clean(str(value)),
-        "number": format_value,
+        "number": format_number,
         "count": format_count,
         "duration": duration,
         "is_finite": math.isfinite,

@@ -11,7 +11,7 @@ from tuimon.exports.html.figures import ChartFigure, chart_figure, chart_size, c
 from tuimon.model.views import SERIES_ROLES, ChartView, Size, Symbols
 from tuimon.panels import DEFAULTS, OverlayLine, chart_of, metric_panel, overlay_lines, overlay_of, plural
 from tuimon.store import Curve, Run
-from tuimon.vocabulary import Meaning
+from tuimon.vocabulary import Meaning, unit_text
 
 _COLUMNS = 320
 """Columns of a chart of long curves."""
@@ -78,4 +78,5 @@ def _chart_of_seeds(
     drawn = tuple(replace(line, label=line.label or label) for line, label in named)
     left = len(groups) - len(lines)
     note = f"{view.note}, +{plural(left, 'line')}" if left else view.note
-    return replace(view, lines=drawn, note=note)
+    units = {unit_text(reading.meaning.unit) for line in readings for _, reading in line if reading is not None}
+    return replace(view, lines=drawn, note=note, unit=units.pop() if len(units) == 1 else "")

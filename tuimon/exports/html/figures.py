@@ -13,6 +13,7 @@ from tuimon.draw.numbers import format_duration, format_value, nonfinite
 from tuimon.draw.ticks import power_label
 from tuimon.exports.html.plot import Plot, plot_of
 from tuimon.model.views import Axis, BarView, ChartView, HeatView, Row, Size
+from tuimon.panels import SEEDS_NOTE
 from tuimon.store import Run
 from tuimon.text import clean
 
@@ -89,7 +90,10 @@ def chart_figure(view: ChartView, first: bool = False, steps: str = "step") -> C
     unit = clean(view.unit)
     spoken += f", values from {y_low} to {y_high} {unit}".rstrip() + (f"; last {headline}" if headline else "")
     in_title = bool(unit) and not any(clean(text).endswith(f" {unit}") for text, _ in view.headline)
-    return ChartFigure(title, view.headline, unit, in_title, plot_of(view), x_label, clean(view.note), spoken, first)
+    note = clean(view.note)
+    if SEEDS_NOTE not in note and any(line.filled and line.behind and not line.label for line in view.lines):
+        note = ", ".join(filter(None, ("area: min to max", note)))  # that a terminal has no room to name
+    return ChartFigure(title, view.headline, unit, in_title, plot_of(view), x_label, note, spoken, first)
 
 
 def with_metric_names(view: ChartView) -> ChartView:

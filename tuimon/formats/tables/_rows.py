@@ -15,7 +15,7 @@ from tuimon.formats._shared.rows import BATCH_KEYS, COUNTER_KEYS, is_clock, seco
 from tuimon.formats._shared.step_unit import StepUnit
 from tuimon.formats.tables._header import Header
 from tuimon.model.points import Floats, Points, Steps
-from tuimon.text import decoded
+from tuimon.text import decoded, first_names
 
 EXACT = 2.0**53
 """Integers below it are exact as float64."""
@@ -170,7 +170,7 @@ class Rows:
             and not (self._with_numbers[column] and self.header.numeric[column])
             and self.header.names[column]
         ]
-        named = ", ".join(unread[:_NAMED]) + (f" and {len(unread) - _NAMED} more" if len(unread) > _NAMED else "")
+        named = first_names(unread, _NAMED)
         not_drawn = [f"text column{'s'[: len(unread) > 1]} not drawn: {named}"] if unread else []
         return "; ".join([*mixed[:_NAMED], *not_drawn, *filter(None, [self._step_remark])])
 

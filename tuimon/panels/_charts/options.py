@@ -77,14 +77,14 @@ class ChartOptions:
         others = tuple(entry for entry in self.y_fixed if entry[0] != panel)
         return replace(self, y_fixed=others if limits is None else (*others, (panel, *limits)))
 
-    def changes(self, step_name: str) -> tuple[str, ...]:
+    def changes(self, step_name: str, run: Run | None) -> tuple[str, ...]:
         """Return the differences from the defaults, in one or two words each; without the axis, which charts label.
 
-        step_name: what the steps of the run count.
+        step_name: what the steps of the run count. run: the run that is shown.
         """
         words = [f"{step_name} {self.cursor}"] if self.cursor is not None else []
         if self.window is not None:
-            words.append(self.window.word)
+            words.append(self.window.word(self.axis_of(run)))
         if self.weight:
             words.append(f"smooth {self.weight:g}")
         words += [word for word in (self.y_scale, self.y_range) if word not in ("auto", "full")]

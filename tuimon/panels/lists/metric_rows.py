@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from tuimon.analysis.printed_units import meaning_of
-from tuimon.draw.numbers import format_value, thousands
+from tuimon.draw.numbers import format_number, thousands
 from tuimon.draw.rows import fit_row
 from tuimon.draw.spark import spark_columns, sparkline
 from tuimon.model.views import Role, Row, Span, Symbols
@@ -50,8 +50,8 @@ class _Metric(Struct, frozen=True):
         """Format a value, with its unit if it fits into `width`: not in "min" and "max", as "last" has it."""
         if value is None:
             return ()
-        text, role = format_value(value * self.factor), Role.VALUE if math.isfinite(value) else Role.CRITICAL
         unit = unit_text(self.meaning.unit)
+        text, role = format_number(value * self.factor, unit), Role.VALUE if math.isfinite(value) else Role.CRITICAL
         return ((f"{text} {unit}" if unit and len(text) + 1 + cell_width(unit) <= width else text, role),)
 
     @property

@@ -73,6 +73,8 @@ class Listing(Struct, frozen=True):
     """Length of the directory prefix that all paths share, which filters ignore."""
     critical: frozenset[int] = frozenset()
     """Ids of the runs with an active critical alert."""
+    failed: frozenset[int] = frozenset()
+    """Ids of the runs that are not healthy (`failed_runs`)."""
     common: int = 0
     """Length of the words that all names begin with; they are cut from names that do not fit."""
     metric: str = ""

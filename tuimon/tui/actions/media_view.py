@@ -54,7 +54,7 @@ ACTIONS = (
         "media_save",
         "E",
         "save",
-        "Save the selected image, audio or video, or the histogram or PR curve as CSV, to a new file",
+        "Save the selected image, audio or video, or the table, histogram or PR curve as CSV, to a new file",
         _save,
         8,
         also="export write file png download",

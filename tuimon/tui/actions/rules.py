@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from tuimon.errors import UsageError
-from tuimon.text import clean, home_relative
+from tuimon.text import clean, first_names, home_relative
 from tuimon.tui.action import Action, Dashboard
 from tuimon.tui.rule_file import add_rule, remove_rule, rule_text
 
@@ -55,7 +55,7 @@ def _add(app: Dashboard, text: str, unmatched: str = "") -> None:
     except (UsageError, OSError) as error:
         kept = f"until tuimon ends only: {clean(str(error))}"
     matched = rule.matched_by_pattern(app.snapshot.runs)
-    checks = f" for {clean(matched[0])}{f' and {len(matched) - 1} more' if len(matched) > 1 else ''}" if matched else ""
+    checks = f" for {first_names([clean(name) for name in matched], 1)}" if matched else ""
     app.say(f"Rule added{checks}, {kept}; a lists its alerts")
 
 

@@ -89,7 +89,7 @@ class ConfigScreen(TableScreen):
         self.draw_lines(self._head(), state.theme)
 
     def _head(self) -> Row:
-        count = sum(not row.branch for row in self._tree)
+        count = sum(not row.branch and row.path[0] == "config" for row in self._tree)
         listed = sum(not row.branch for row in self.shown)
         name = clean(self._run.name) if self._run is not None else ""
         spans: list[Span] = [(f" {name}", Role.TITLE), (f"  {count} setting{'s' if count != 1 else ''}", Role.TEXT)]

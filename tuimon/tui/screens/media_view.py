@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tuimon.model.views import Role, Row, Symbols
 from tuimon.panels import plural
 from tuimon.store import Run, Snapshot
-from tuimon.text import clean, fit, home_relative
+from tuimon.text import clean, first_names, fit, home_relative
 from tuimon.tui.action import Action
 from tuimon.tui.screens.table import Table, TableScreen
 from tuimon.tui.state import ViewState
@@ -196,9 +196,8 @@ class MediaScreen(TableScreen):
             except OSError as error:
                 message = f"Cannot be saved: {error}"
             else:
-                more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
                 folder = home_relative(paths[0].absolute().parent)
-                message = f"Saved {paths[0].name}{more} in {folder}"
+                message = f"Saved {first_names([path.name for path in paths], 1)} in {folder}"
             if self.is_attached:
                 self.say(clean(message))
 

@@ -185,8 +185,9 @@ class MetricBrowser(TableScreen):
             return
         # Sort only when the user asks for it or a metric is new: rows that keep changing places cannot be read.
         cursor = state.options.cursor
-        if self.sort == "at" and cursor is None:
-            self.sort = "relevance"
+        if cursor is None:
+            self._is_unusual = False
+            self.sort = "relevance" if self.sort == "at" else self.sort
         needed = cursor if self.sort == "at" or self._is_unusual else None
         if self._is_unusual and cursor is not None:
             self._find_unusual(run, cursor, (*snapshot.alerts, *snapshot.resolved))
@@ -195,7 +196,7 @@ class MetricBrowser(TableScreen):
         if listed != self._listed:
             self._listed = listed
             known = ordered(run.metrics, "relevance")
-            if self._is_unusual and cursor is not None:
+            if self._is_unusual:
                 known = unusual or ()
             names = matching(known, self.query_text)
             selected = self._first or self.table.selected

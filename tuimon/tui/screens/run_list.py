@@ -162,7 +162,7 @@ class RunTable(Table):
         size = Size(self.size.width, self.size.height - taken - 1)
         if len(visible) < 2 or size.height < run_overview.LEAST.height:
             return ()
-        inputs = (tuple(visible), listing.marked, listing.critical, choice.grouped, size, listing.symbols)
+        inputs = (tuple(visible), listing.marked, listing.failed, choice.grouped, size, listing.symbols)
         if self._chart_inputs != inputs:
             self._chart_inputs = inputs
             chart = run_overview.overview(visible, listing, choice.grouped, size, self._frames)

@@ -11,7 +11,7 @@ from tuimon.analysis.metric_filter import matching
 from tuimon.draw.numbers import thousands
 from tuimon.draw.scatter import Points, render_scatter
 from tuimon.model.views import SERIES_ROLES, Role, Row, Size, Symbols
-from tuimon.panels import ChartOptions, window_limits
+from tuimon.panels import ChartOptions, plural, window_limits
 from tuimon.store import Curve, Run, Snapshot
 from tuimon.text import clean, fit_distinct, fit_side_by_side
 from tuimon.tui.action import Action
@@ -153,7 +153,11 @@ class ScatterScreen(TableScreen):
         table.show(run, names, state)
         head = f" {clean(run.name)}", Role.TITLE
         axis = "y" if table.is_y else "x"
-        spans = [head, (f"  {axis}: {clean(table.fixed)}", Role.TEXT), (f"  {len(names)} metrics", Role.MUTED)]
+        spans = [
+            head,
+            (f"  {axis}: {clean(table.fixed)}", Role.TEXT),
+            (f"  {plural(len(names), 'metric')}", Role.MUTED),
+        ]
         if self.query_text:
             spans.append((f"  /{clean(self.query_text)}", Role.ACCENT))
         self.draw_lines(tuple(spans), state.theme)
