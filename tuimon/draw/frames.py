@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -136,20 +136,30 @@ def _short(value: float, width: int = GUTTER - 1) -> str:
 
 
 def x_places(key: FrameKey) -> list[tuple[int, str]]:
-    """Return (cell, label) of the x ticks: as many as do not touch, at most one in ten cells; fewer if the name of the
-    axis has a place then."""
-    fitting: list[list[tuple[int, str]]] = []
+    """Return (cell, label) of the x ticks: as many as do not touch, at most one in ten cells; without the tick whose
+    place the name of the axis needs."""
     for n in range(max(2, min(key.cells // 10, 8)), 0, -1):
         ticks = axis_ticks(key.x, n)
         parts = unit_height(np.array([value for value, _ in ticks]), key.x)
         cells = np.clip(np.floor(parts * key.cells), 0, key.cells - 1).astype(int).tolist()
         placed = [(cell, label) for cell, (_, label) in zip(cells, ticks, strict=True)]
-        gaps = [b[0] - a[0] - (len(a[1]) + len(b[1])) / 2 - 2 for a, b in pairwise(placed)]
-        if min(gaps, default=0) >= 0:
-            fitting.append(placed)
-        if fitting and (not key.x.label or max(gaps, default=0) >= cell_width(clean(key.x.label, 40)) + 4):
-            return placed if placed in fitting else fitting[0]
-    return fitting[0] if fitting else placed[:1]
+        if _free_cells(placed) >= 2:
+            break
+    else:
+        return placed[:1]
+    needed = cell_width(clean(key.x.label, 40)) + 6
+    last = len(placed) - 2
+    if key.x.label and len(placed) > 3 and all(_free_cells(pair) < needed for pair in pairwise(placed)):
+        without = [placed[:tick] + placed[tick + 1 :] for tick in range(last, 0, -1)]
+        return next(
+            (ticks for ticks in without if any(_free_cells(pair) >= needed for pair in pairwise(ticks))), placed
+        )
+    return placed
+
+
+def _free_cells(ticks: Sequence[tuple[int, str]]) -> float:
+    """Return the smallest number of cells between the labels of two ticks that follow each other; inf for a single one."""
+    return min((b[0] - a[0] - (len(a[1]) + len(b[1])) / 2 for a, b in pairwise(ticks)), default=math.inf)
 
 
 def _with_label(line: str, label: str) -> str:
