@@ -158,7 +158,7 @@ def x_places(key: FrameKey) -> list[tuple[int, str]]:
 
 
 def _free_cells(ticks: Sequence[tuple[int, str]]) -> float:
-    """Return the smallest number of cells between the labels of two ticks that follow each other; inf for a single one."""
+    """Return the smallest number of cells between the labels of two consecutive ticks; inf for a single one."""
     return min((b[0] - a[0] - (len(a[1]) + len(b[1])) / 2 for a, b in pairwise(ticks)), default=math.inf)
 
 
