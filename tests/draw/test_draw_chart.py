@@ -391,7 +391,7 @@ def test_other_numbers_of_columns_and_any_values_are_drawn(values: list[float], 
         rows = draw.render(view, Size(16, 6), symbols)
         body = "".join(text for row in rows[1:] for text, _ in row)
         assert bool(body.strip()) == bool(np.isfinite(array).any())
-        arrow = "^" in body or "▲" in body
+        arrow = "^" in body or "↑" in body
         assert arrow if (array > 1e4).any() else not arrow or (array > 1e3).any()
 
 

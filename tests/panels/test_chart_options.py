@@ -100,10 +100,10 @@ def test_the_extremes_of_every_column_are_on_the_screen_at_any_zoom(
             cells = [row[column // 2] for row in body]
             if round(at) < 0 or round(at) >= dots:
                 edge = cells[0] if at < 0 else cells[-1]
-                assert edge in "▲▼✗", f"{value} lies outside {view.y} without an arrow"
+                assert edge in "↑↓✗", f"{value} lies outside {view.y} without an arrow"
                 continue
             cell = cells[round(at) // 4]
-            if cell in "▲▼✗●┊⚑":
+            if cell in "↑↓✗●┊⚑":
                 continue  # covered by a mark
             bit = BITS[round(at) % 4 + 4 * (column % 2)]
             assert (ord(cell) - 0x2800) & bit, f"{value} of column {column} is not drawn\n" + "\n".join(rows)

@@ -55,7 +55,7 @@ class Canvas(Struct, eq=False):
 
     def draw_outside(self, outside: npt.NDArray[np.int32], index: int, symbols: Symbols) -> None:
         """Draw arrows at the edges for columns with values outside the limits. outside: (cells, dots across)."""
-        arrows = "^v" if symbols is Symbols.ASCII else "▲▼"
+        arrows = "^v" if symbols is Symbols.ASCII else "↑↓"
         for row, code, arrow in ((0, -1, arrows[0]), (-1, 1, arrows[1])):
             cells = ((outside == code) | (outside == 2)).any(axis=1)
             self.codes[row, cells] = ord(arrow)

@@ -16,6 +16,7 @@ from tuimon.model.views import Role, Size, Symbols, TextView
 from tuimon.panels import (
     DEFAULTS,
     ChartOptions,
+    CurvePanel,
     Panel,
     TogetherPanel,
     arrange,
@@ -26,6 +27,7 @@ from tuimon.panels import (
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit
 from tuimon.tui.state import ViewState
+from tuimon.vocabulary import classify
 
 MANY = 60
 """Number of metrics above which sections begin folded, and above which a section is divided: headings give a better
@@ -36,6 +38,8 @@ _LARGEST_OPEN = 30
 """Number of metrics above which a section begins folded."""
 ORDERS = ("relevance", "name")
 NO_SECTION = "without a section"
+_RESULTS = ("reward", "success", "loss")
+"""Panels of metrics by which runs are compared."""
 _NUMBER = re.compile(r"(\d+)")
 """Panels whose metrics come last: the vocabulary ranks them high for the header, but their curves say little."""
 _ARROWS = {True: "▸", False: "▾"}
@@ -54,7 +58,21 @@ def panels_of(run: Run | None, state: ViewState) -> tuple[Panel, ...]:
         return tuple(metric_panel(name) for name in state.chosen)
     if state.all_metrics:
         return sectioned(run.metrics, state.order, state.folded, state.turned)
-    return _pinned_first(state.own.arranged(arrange(run), run), run, state.options.pins)
+    is_overlaid = state.runs.over and bool(state.runs.marked)
+    panels = tuple(_with_validation(arrange(run), run)) if is_overlaid else arrange(run)
+    return _pinned_first(state.own.arranged(panels, run), run, state.options.pins)
+
+
+def _with_validation(panels: tuple[Panel, ...], run: Run) -> Iterator[Panel]:
+    """Yield the panels, each result followed by a chart of its validation: an overlay draws one metric in a chart, and
+    runs are compared by their validation."""
+    for panel in panels:
+        yield panel
+        if isinstance(panel, CurvePanel) and panel.id in _RESULTS:
+            first, *others = panel.in_order(run)
+            validation = [name for name in others if classify(name).split == "val"]
+            if validation and classify(first).split != "val":
+                yield metric_panel(validation[0])
 
 
 def _pinned_first(panels: tuple[Panel, ...], run: Run, pins: tuple[str, ...]) -> tuple[Panel, ...]:

@@ -22,7 +22,6 @@ X_KINDS = dict.fromkeys(("step", "relative step", "samples", "tokens"), "step") 
 """Name of an x axis -> Axis.kind; all others are plain numbers."""
 _X_LABELS = {"step": "", "duration": "since its start"}
 """Labels of axes that are not labelled with their own name."""
-_DAY = 86400.0
 _LOG_FROM = 100.0
 """Ratio at which scale="auto" becomes logarithmic, of the values that a tenth of the points are above and below: a
 schedule that decays along a line, or a cosine, to a small value spans orders of magnitude in its last points only."""
@@ -35,12 +34,12 @@ _LEAST_HEIGHT = 0.25
 
 
 def x_label(axis: str, low: float, high: float, named: bool = False) -> str:
-    """Return the label of an x axis; for a time axis shorter than a day, the date (longer ones have dates as ticks).
+    """Return the label of an x axis; for a time axis within a day, the date (longer ones have dates as ticks).
 
     named: whether the axis is named elsewhere on the screen.
     """
     if axis == "time":
-        return day(low) if high - low < _DAY else ""
+        return day(low) if day(low) == day(high) else ""
     return "" if named else clean(_X_LABELS.get(axis, axis.removeprefix(METRIC_AXIS)))
 
 

@@ -14,7 +14,7 @@ from tuimon.analysis.run_states import state_sign
 from tuimon.model.views import DIM_ROLES, SERIES_ROLES, Role, Span, Symbols
 from tuimon.store import Run
 
-SHAPES = {Symbols.BRAILLE: "●▲■◆○△□◇", Symbols.BLOCK: "●▲■◆○△□◇", Symbols.ASCII: "o^#+x*%@"}
+SHAPES = {Symbols.BRAILLE: "●▲■◆○△□◇", Symbols.BLOCK: "●▲■◆○△□◇", Symbols.ASCII: "o#+x*%@&"}
 """Markers that distinguish the lines of a chart without colour."""
 
 _MOST_DISTINCT = 64

@@ -18,7 +18,7 @@ _IN_PLACE_OF = {"next_run": "smoother"}
 """Action of the footer -> action without a place there that is more important."""
 _MARKS = (
     "Marks on a chart: ✗ NaN or infinity   ★ best checkpoint   ◇ checkpoint   △ evaluation",
-    "⚑ alert   ╎1 note at a step   ┊ restart   │ cursor   ▲▼ beyond the limits   ◆ pinned",
+    "⚑ alert   ╎1 note at a step   ┊ restart   │ cursor   ↑↓ beyond the limits   ◆ pinned",
     "↑ ↓ 0.1 after a value: recent change, the median of the last tenth of the points against the tenth before;",
     "→ within three standard errors of it. The trend in summaries is that of the whole curve, or its turn",
     "Faint: raw values behind an average, points replaced by a restart, min to max of a mean",
