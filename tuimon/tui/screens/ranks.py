@@ -239,9 +239,7 @@ class RanksScreen(WorkScreen):
     def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
         run = self.dashboard.run_shown
         job = self._job(run, now) if run is not None else None
-        report = progress_of(run, now) if run is not None else None
-        work = lost_work(run, report.state) if run is not None and report is not None and job is not None else None
-        lost = work.text(report.step_name) if work is not None and report is not None else ""
+        lost = _lost(run, now) if run is not None and job is not None else ""
         self.pane.show(job, state.theme, run is None or run.ranks_examined, lost)
         head: list[Span] = [(f" {clean(run.name) if run else ''}", Role.TITLE)]
         if job is not None:
@@ -296,6 +294,13 @@ class RanksScreen(WorkScreen):
 
     def filter_submitted(self, text: str) -> None:
         self.filter_edited(text)
+
+
+def _lost(run: Run, now: float) -> str:
+    """Return what the end of the run, or of the attempt before, cost; "" if it is unknown."""
+    report = progress_of(run, now)
+    work = lost_work(run, report.state)
+    return work.text(report.step_name) if work is not None else ""
 
 
 def _counted(job: JobRanks) -> str:
