@@ -103,9 +103,11 @@ class CurvePanel(Struct, frozen=True):
         undrawn = [name for name in self.names(run) if name not in names]
         most = max(2, min(size.height // _ROWS_PER_LINE, size.width // _COLUMNS_PER_LINE, MAX_LINES))
         for name in names:
-            curve = drawn_curve(run, name) if len(curves) < most else None
+            if len(curves) == most:
+                undrawn.append(name)
+                continue
+            curve = drawn_curve(run, name)
             if curve is None:
-                undrawn += [name] * (len(curves) == most)
                 continue
             series = (name, meaning_of(run, name), curve)
             if any(_incompatible(series, other) or _repeats(series, other) for other in curves) or (
