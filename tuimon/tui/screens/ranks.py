@@ -202,7 +202,7 @@ class RanksPane(CellGrid):
         head += [(f"  {name} {text}", Role.MUTED) for name, text in facts.items() if text]
         rule = "─" * width
         rows = [fit_row(((rule, Role.MUTED),), width), fit_row(head, width)]
-        texts = [line for said in row.evidence if said != verdict for line in _wrapped(said, Role.TEXT, width, 2)]
+        texts = [line for text in row.evidence if text != verdict for line in _wrapped(text, Role.TEXT, width, 2)]
         rows += texts[: _EVIDENCE_ROWS - 2]
         rows.append(fit_row(((f" {row.line}", Role.TEXT),), width))
         rows.append(fit_row(((f" {clean(place)}" if place else " no log of its own", Role.ACCENT),), width))
