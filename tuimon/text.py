@@ -116,6 +116,12 @@ def local_time(when: float, layout: str = "%H:%M:%S") -> str:
         return ""
 
 
+def first_names(names: Sequence[str], most: int) -> str:
+    """Return the first `most` names and the number of the others: "a, b and 3 more"."""
+    more = len(names) - most
+    return f"{', '.join(names[:most])}{f' and {more} more' if more > 0 else ''}"
+
+
 def fit(text: str, width: int, keep: str = "start") -> str:
     """Cut `text` or pad it with blanks to exactly `width` cells.
 
@@ -273,9 +279,3 @@ def _tail(text: str, width: int) -> str:
         if used > width:
             return text[index + 1 :]
     return text
-
-
-def first_names(names: Sequence[str], most: int) -> str:
-    """Return the first `most` names and the number of the others: "a, b and 3 more"."""
-    more = len(names) - most
-    return f"{', '.join(names[:most])}{f' and {more} more' if more > 0 else ''}"

@@ -567,3 +567,11 @@ def test_a_validation_curve_beside_the_training_has_its_last_value_until_there_i
         view = panel.view(run, SIZE, 0.0, Symbols.BRAILLE, ChartOptions(cursor=cursor))
         assert isinstance(view, ChartView)
         assert [line.value for line in view.lines if not line.behind] == values
+
+
+@pytest.mark.parametrize(
+    ("axis", "word"), [("step", "last 1234567"), ("tokens", "last 1234567"), ("time", "last 14 d 7 h")]
+)
+def test_the_word_of_a_window_is_in_the_units_of_the_chosen_axis(axis: str, word: str) -> None:
+    run = run_of({"loss": (range(1, 9), [1.0] * 8), "num_tokens": (range(1, 9), [1e6 * step for step in range(1, 9)])})
+    assert ChartOptions(axis=axis, window=Window(1234567.0)).changes(run) == (word,)

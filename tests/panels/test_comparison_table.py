@@ -239,6 +239,13 @@ def test_the_verdict_is_of_all_runs_also_of_those_that_do_not_fit(tmp_path: Path
     )
 
 
+def test_a_setting_of_wide_characters_is_shown_whole() -> None:
+    series = {"reward": (range(9), [1.0] * 9)}
+    runs = snapshot_of(series, series, configs=[{"data": "数学"}, {"data": "代码"}]).runs
+    rows = comparison_table(compared_runs(runs), 1.8e9, Symbols.BRAILLE, 80)
+    assert row_of(rows, "data").split() == ["data", "数学", "代码"]
+
+
 def test_words_are_cut_before_runs_are_left_out() -> None:
     steps = range(60)
     rising = ({"reward": (steps, [gain * s + s % 3 / 7 for s in steps])} for gain in (1.0, 2.0, 3.0))

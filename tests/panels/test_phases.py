@@ -25,8 +25,8 @@ from tuimon.panels import (
     with_alert_marks,
     with_run_name,
 )
-from tuimon.panels._bottleneck import bottleneck
-from tuimon.panels._timers import read_timers, timers_of
+from tuimon.panels._bottleneck import bottleneck, spent
+from tuimon.panels._timers import read_timers, timed_seconds, timers_of
 from tuimon.store import Run
 
 # ---------------------------------------------------------------- the tree
@@ -452,6 +452,17 @@ def test_the_phases_are_those_of_the_step_at_the_cursor(cursor: int | None, step
     assert "".join(text for text, _ in latency.headline) == f"{whole} at step {step}"
     assert latency.columns[1] == ("now" if cursor is None else "then")
     assert "".join(text for text, _ in past.headline) == f"{whole} {'a step' if cursor is None else f'@ {step}'}"
+
+
+def test_the_seconds_of_all_phases_are_the_sum_of_the_readings() -> None:
+    run = timed_by_phases()
+    for cursor in (0, 30, 47, 90, None):
+        timers = read_timers(run, cursor)
+        assert timers is not None
+        step, readings = timers
+        seconds = sum(spent(reading) for reading in readings if not reading.timer.parent)
+        assert timed_seconds(run, cursor) == (step, pytest.approx(seconds))
+    assert timed_seconds(run, -1) is None
 
 
 def test_the_phases_before_the_first_step_are_unknown() -> None:

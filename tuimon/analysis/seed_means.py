@@ -28,7 +28,7 @@ from tuimon.analysis.matched_runs import combined, matched_runs
 from tuimon.analysis.run_noise import Noise, chance_of, run_noise
 from tuimon.draw.numbers import format_value
 from tuimon.model.points import Floats, Steps
-from tuimon.text import clean
+from tuimon.text import clean, first_names
 
 _UNCERTAIN = 0.05
 """Probability with which noise alone is called a difference."""
@@ -210,9 +210,7 @@ def name_of_seeds(labels: Sequence[str], runs: Sequence[int]) -> str:
 def names_of(labels: Sequence[str], runs: Sequence[int]) -> str:
     """Return "a", "a and b" or "a, b and 3 more"."""
     names = [clean(labels[run]) for run in runs]
-    if len(names) > 2:
-        return f"{', '.join(names[:2])} and {len(names) - 2} more"
-    return " and ".join(names)
+    return first_names(names, 2) if len(names) > 2 else " and ".join(names)
 
 
 class MeanRow(Struct, frozen=True):

@@ -32,8 +32,10 @@ _GLYPHS_PER_LINE = 4
 """Number of glyphs along a line through the whole chart, besides the one at its end."""
 _LEAST_NAME = 12
 """Minimum cells of a metric's name in the legend; if there is less room for it, only the first names are listed."""
-_ENTRY, _LEAST_LABEL, _ELLIPSIS_FROM = 4, 2, 4
-"""Cells of a legend entry besides its label, the minimum of a label of two lines, and of a cut one with an ellipsis."""
+LEGEND_ENTRY = 4
+"""Cells of a legend entry besides its label: the marker, a blank and a gap."""
+_LEAST_LABEL, _ELLIPSIS_FROM = 2, 4
+"""Minimum cells of a label that is cut, and of one that is cut with an ellipsis, if a chart has two lines."""
 _DOT = {Symbols.BRAILLE: "●", Symbols.BLOCK: "●", Symbols.ASCII: "o"}
 
 
@@ -155,7 +157,9 @@ def _head(view: ChartView, width: int, symbols: Symbols, note: str, named: froze
             room += row_width(headline)
             headline = _without_unit(headline[0])
             room -= row_width(headline)
-        legend = _legend(lines, _two_labels(view.title, [line.label for line in lines], room - 2 * _ENTRY), symbols)
+        legend = _legend(
+            lines, _two_labels(view.title, [line.label for line in lines], room - 2 * LEGEND_ENTRY), symbols
+        )
     legend = valued if _widths(valued) <= room else _few(legend, room)
     note = _whole_parts(clean(note), room - _widths(legend) - 2)
     return title_row(view.title, headline, width, [y_label, *legend, ((note, Role.MUTED),) if note else ()])

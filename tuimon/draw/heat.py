@@ -6,7 +6,9 @@ the one with the peak; of the rows the fullest are kept. The number of the other
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
+from collections.abc import Sequence
 from itertools import pairwise
 
 from tuimon.draw.rows import fit_rows, join, row_width, title_row, wrap_row
@@ -37,7 +39,8 @@ def render_heat(view: HeatView, size: Size, symbols: Symbols) -> Rows:
     spare = room - with_head - len(view.rows)
     foot = _foot(view, size.width, spare)[: max(spare, 0) or (1 if room >= 5 else 0)]
     shown = max(min(room - with_head - len(foot), len(view.rows)), 1)
-    rows = _fullest(view, shown - (shown < len(view.rows) and shown > 1))
+    highest = [_highest(view, row) for row in range(len(view.rows))]
+    rows = fullest(highest, shown - (shown < len(view.rows) and shown > 1))
     grid = _grid(view, rows, size.width, symbols, with_head)
     if len(rows) < len(view.rows) and len(rows) < shown:
         grid.append(((f"+{len(view.rows) - len(rows)} more", Role.MUTED),))
@@ -52,14 +55,19 @@ def _foot(view: HeatView, width: int, room: int) -> list[Row]:
     return rows + wrap_row(((view.note, Role.MUTED),), width, max(room - len(rows), 1)) if view.note else rows
 
 
-def _fullest(view: HeatView, room: int) -> list[int]:
-    """Return the indices of the `room` rows with the highest fractions, in order."""
+def fullest(fractions: Sequence[float], room: int) -> list[int]:
+    """Return the indices of the `room` highest fractions, ascending; NaN counts as the lowest."""
 
-    def highest(row: int) -> float:
-        values = (_at(view.cells, row, column) for column in range(len(view.columns)))
-        return max((value for value in values if value is not None and value == value), default=-1.0)
+    def emptiness(index: int) -> float:
+        return math.inf if math.isnan(fractions[index]) else -fractions[index]
 
-    return sorted(sorted(range(len(view.rows)), key=highest, reverse=True)[:room])
+    return sorted(sorted(range(len(fractions)), key=emptiness)[:room])
+
+
+def _highest(view: HeatView, row: int) -> float:
+    """Return the highest fraction of a row; NaN if none is known."""
+    values = (_at(view.cells, row, column) for column in range(len(view.columns)))
+    return max((value for value in values if value is not None and not math.isnan(value)), default=math.nan)
 
 
 def _keep(count: int, room: int, peak: int | None) -> list[int]:

@@ -17,8 +17,8 @@ from tuimon.model.views import Axis, ChartView
 _CLOCKS = ("time", "duration")
 _LEAST = {"step": 2.0, "time": 1.0, "duration": 1.0}
 """Minimum width of a window by kind of axis."""
-_MOST_SECONDS = 1e8
-"""Seconds from which a position on a clock is a wall time."""
+_WALL_TIME_FROM = 1e8
+"""Seconds from which a position on a clock is a wall time, not a duration."""
 _FINEST = 1e-9
 """Minimum width on an axis of plain numbers, as a fraction of all data."""
 _ROUGHEST = 1e-12
@@ -34,7 +34,7 @@ class Window(Struct, frozen=True):
     """Upper end; None to follow the newest point."""
 
     def word(self, kind: str) -> str:
-        """Return a description for the key bar. kind: that of the axis."""
+        """Return a description for the key bar. kind: `Axis.kind` of the x axis."""
         if self.end is None:
             return f"last {_position(self.span, kind)}"
         low, high = _position(self._low(self.end), kind), _position(self.end, kind)
@@ -60,7 +60,8 @@ class Window(Struct, frozen=True):
 
 
 def _position(value: float, kind: str) -> str:
-    if kind in _CLOCKS and abs(value) < _MOST_SECONDS:
+    """Format a position on an axis, or a part of it."""
+    if kind in _CLOCKS and abs(value) < _WALL_TIME_FROM:
         return format_duration(value)
     return f"{value:.0f}" if kind == "step" and abs(value) < 1e15 else f"{value:.6g}"
 

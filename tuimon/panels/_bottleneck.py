@@ -73,22 +73,21 @@ def bottleneck(
     biggest = max(inner, key=spent, default=None)
     if biggest is not None and taken / 2 <= spent(biggest) <= taken:
         part = f", {format_fraction(spent(biggest) / taken)} of it in {phase_name(biggest)}"
-    change = _change(run, most, step)
-    slowed = _slowed(run, top, step, whole)
+    slowed = _most_slowed(top, whole)
     if slowed is not None and slowed[0] is not most:
-        forms: tuple[Row, ...] = ((*slowed[1], ("; ", Role.TEXT), name, (f"{takes}{of}", Role.TEXT)), *slowed[1:])
+        long, brief = _slowdown(run, *slowed, step)
+        forms: tuple[Row, ...] = (*long, ("; ", Role.TEXT), name, (f"{takes}{of}", Role.TEXT)), long, brief
     else:
+        change = _change(run, most, step)
         short = f"{takes}{'the step' if timed else 'the timed phases'}"
         forms = (name, (f"{takes}{of}{part}", Role.TEXT), *change), (name, (short, Role.TEXT), *change)
     fitting = (form for form in forms if width is None or len(wrap_row(form, width, lines + 1)) <= lines)
     return next(fitting, forms[-1])
 
 
-def _slowed(
-    run: Run, readings: Sequence[TimerReading], step: int, whole: float
-) -> tuple[TimerReading, Row, Row] | None:
-    """Return the phase that has become slower by most seconds, and words about it, long and short; None if it is no
-    notable part of the step, which takes `whole` seconds."""
+def _most_slowed(readings: Sequence[TimerReading], whole: float) -> tuple[TimerReading, Drift] | None:
+    """Return the phase that has become slower by most seconds; None if these are no notable part of the step, which
+    takes `whole` seconds."""
     slower = [
         (reading, drift)
         for reading in readings
@@ -98,15 +97,17 @@ def _slowed(
     if not slower:
         return None
     reading, drift = max(slower, key=lambda change: change[1].longer)
-    if drift.longer < _NOTABLE * whole:
-        return None
+    return (reading, drift) if drift.longer >= _NOTABLE * whole else None
+
+
+def _slowdown(run: Run, reading: TimerReading, drift: Drift, step: int) -> tuple[Row, Row]:
+    """Return a long and a short form of the words about a phase that has become slower."""
     before, now, longer = map(format_duration, (drift.before, drift.before + drift.longer, drift.longer))
     name: Span = phase_name(reading), Role.ACCENT
-    mover = moves_with(run, reading.timer.metric, drift, step)
     words = f" takes {now} instead of {before} since step {drift.began} (+{longer} a step)"
-    words += f", with {mover.label} {signed_percent(mover.ratio)}" if mover is not None else ""
+    words += _mover_text(run, reading, drift, step)
     short = f" +{longer} a step since step {drift.began}"
-    return reading, (name, (words, Role.WARNING)), (name, (short, Role.WARNING))
+    return (name, (words, Role.WARNING)), (name, (short, Role.WARNING))
 
 
 def _change(run: Run, most: TimerReading, step: int) -> Row:
@@ -116,10 +117,15 @@ def _change(run: Run, most: TimerReading, step: int) -> Row:
     if drift is not None:
         role = Role.WARNING if drift.ratio >= SLOWER else Role.TEXT
         spans.append((f", {signed_percent(drift.ratio)} since step {drift.began}", role))
-        mover = moves_with(run, most.timer.metric, drift, step)
-        if mover is not None:
-            spans.append((f", with {mover.label} {signed_percent(mover.ratio)}", Role.TEXT))
+        if text := _mover_text(run, most, drift, step):
+            spans.append((text, Role.TEXT))
     return tuple(spans)
+
+
+def _mover_text(run: Run, reading: TimerReading, drift: Drift, step: int) -> str:
+    """Return ", with response length +41 %", the metric that correlates with the drift; "" without one."""
+    mover = moves_with(run, reading.timer.metric, drift, step)
+    return f", with {mover.label} {signed_percent(mover.ratio)}" if mover is not None else ""
 
 
 def spent(reading: TimerReading) -> float:

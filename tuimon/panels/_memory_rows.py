@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from msgspec import Struct
 
-from tuimon.draw.heat import level
+from tuimon.draw.heat import fullest, level
 from tuimon.draw.numbers import format_fraction, format_number
 from tuimon.model.views import SERIES_ROLES, Role, Row, Size, Span, Symbols
 from tuimon.panels._memory import phase_title
@@ -76,10 +77,10 @@ def device_rows(
         number, fraction = line.numbers[device], line.fractions[device]
         return fraction if fraction is not None else 0.0 if number is None else line.part(number, most)
 
-    fullest = [max(lines, key=lambda line: part(line, device)) for device in range(len(columns))]
-    parts = [part(line, device) for device, line in enumerate(fullest)]
+    highest = [max(lines, key=lambda line: part(line, device)) for device in range(len(columns))]
+    parts = [part(line, device) for device, line in enumerate(highest)]
     room = max(size.height - _AROUND_DEVICES, 1)
-    kept = sorted(sorted(range(len(columns)), key=lambda device: -parts[device])[:room])
+    kept = fullest(parts, room)
     width = max(len("device"), *map(len, columns))
     cell = [max(9, len(name) + 2) for name in names]
     free = size.width - width - sum(cell) - 2
@@ -92,7 +93,7 @@ def device_rows(
         cells += [
             (f"{_number(line, device):>{w}}", _role(line, device, most)) for line, w in zip(lines, cell, strict=True)
         ]
-        length = round(min(parts[device], 1.0) * bar) if parts[device] == parts[device] else 0
+        length = round(min(parts[device], 1.0) * bar) if not math.isnan(parts[device]) else 0
         cells += [("  ", Role.MUTED), (("#" if symbols is Symbols.ASCII else "█") * length, SERIES_ROLES[0])]
         rows.append(tuple(cells))
     if len(kept) < len(columns):

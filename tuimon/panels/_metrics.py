@@ -82,19 +82,19 @@ def lines_of(metrics: tuple[str, ...], concepts: tuple[str, ...]) -> tuple[str, 
 
 
 def is_counterpart(train: tuple[str, Meaning], validation: tuple[str, Meaning]) -> bool:
-    """Return whether a (metric, meaning) of the training and one of the validation are the same quantity.
+    """Whether a (metric, meaning) of the training and one of the validation are the same quantity.
 
-    They are if their concepts are the same or a pair such as reward.train and reward.val, and neither is a part of
+    That is so if their concepts are the same or a pair such as reward.train and reward.val, and neither is a part of
     its concept that the other is not: the loss of boxes is not the counterpart of the whole loss of the validation.
     """
-    (name, meaning), (other, own) = train, validation
-    if own.concept != meaning.concept and meaning.concept not in _COUNTERPARTS.get(own.concept, ()):
+    train_concept, concept = train[1].concept, validation[1].concept
+    if concept != train_concept and train_concept not in _COUNTERPARTS.get(concept, ()):
         return False
-    if pair_key(name) == pair_key(other):
+    if pair_key(train[0]) == pair_key(validation[0]):
         return True
-    facets, others = meaning.facets, own.facets
-    is_same_part = all(facets.get(key) == others.get(key) for key in _PARTS)
-    return is_same_part and facets.get("ds") in (None, others.get("ds"))
+    train_facets, facets = train[1].facets, validation[1].facets
+    is_same_part = all(train_facets.get(key) == facets.get(key) for key in _PARTS)
+    return is_same_part and train_facets.get("ds") in (None, facets.get("ds"))
 
 
 def is_secondary(meaning: Meaning) -> bool:

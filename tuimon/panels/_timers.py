@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from math import nan
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -70,6 +71,17 @@ class Drift(Struct, frozen=True):
         return self.before * self.ratio
 
 
+class _Timed(NamedTuple):
+    """The step that is displayed, and the timers with points up to it."""
+
+    step: int
+    curves: list[tuple[Timer, Curve]]
+    gaps: dict[str, float]
+    """Metric -> result of `_gap`."""
+    usual: float
+    """Median of the gaps; 0.0 if all are unknown."""
+
+
 class TimerReading(Struct, frozen=True):
     """Values of a timer at the displayed step."""
 
@@ -96,6 +108,29 @@ def read_timers(run: Run, cursor: int | None = None) -> tuple[int, tuple[TimerRe
     Sparse timers (a checkpoint every tenth step) keep their last value. cursor: step after which points are ignored;
     None for no such step.
     """
+    timed = _timed(run, cursor)
+    if timed is None:
+        return None
+    readings = (_read(run, t, c, timed.step, timed.gaps[t.metric], timed.usual) for t, c in timed.curves)
+    return timed.step, tuple(readings)
+
+
+def timed_seconds(run: Run, cursor: int | None = None) -> tuple[int, float] | None:
+    """Return the step of `read_timers`, and the seconds that all phases took in it, without the rest of the readings,
+    which takes longer."""
+    timed = _timed(run, cursor)
+    if timed is None:
+        return None
+    seconds = 0.0
+    for timer, curve in timed.curves:
+        row = int(np.searchsorted(curve.steps, timed.step, "right")) - 1
+        if not timer.parent and row >= 0 and curve.steps[row] == timed.step and 0 < curve.values[row] < math.inf:
+            seconds += float(curve.values[row]) * seconds_of(run, timer.metric)
+    return timed.step, seconds
+
+
+def _timed(run: Run, cursor: int | None) -> _Timed | None:
+    """Return the step of `read_timers` with its timers; None if there are no points."""
     every = [(timer, curve) for timer in timers_of(run.metrics) if (curve := curve_or_none(run, timer.metric))]
     ends = {timer.metric: len(curve) if cursor is None else curve.row_after(cursor) for timer, curve in every}
     curves = [(timer, curve) for timer, curve in every if ends[timer.metric]]
@@ -110,8 +145,7 @@ def read_timers(run: Run, cursor: int | None = None) -> tuple[int, tuple[TimerRe
     unknown = usual if cursor is None else math.inf
     frequent = [last for metric, last in lasts.items() if (gaps[metric] or unknown) <= usual * _SPARSE]
     step = min((last for last in frequent if last >= newest - 2 * usual), default=newest)
-    readings = (_read(run, t, c, step, gaps[t.metric], usual) for t, c in curves)
-    return step, tuple(readings)
+    return _Timed(step, curves, gaps, usual)
 
 
 def _gap(curve: Curve) -> float:

@@ -116,8 +116,8 @@ def _facts(run: Run, report: ProgressReport, now: float) -> Iterator[Row]:
         end = clock(report.finish_time, now)
         left = format_duration(_rounded(report.eta_seconds))
         watched = ", at the pace watched" if report.pace_watched else ""
-        watched = ", at the rate of its bar" if report.pace_of_bar else watched
-        yield (("ETA ", Role.MUTED), (left, Role.VALUE), (f" at {end}{watched}", Role.MUTED))
+        basis = ", at the rate of its bar" if report.pace_of_bar else watched
+        yield (("ETA ", Role.MUTED), (left, Role.VALUE), (f" at {end}{basis}", Role.MUTED))
         soon, late = (clock(now + seconds, now) for seconds in report.eta_range)
         if soon != late:
             yield ((f"({soon} to {late})", Role.MUTED),)

@@ -13,14 +13,13 @@ from tuimon.draw.limits import x_limits, y_limits
 from tuimon.draw.numbers import format_duration, thousands
 from tuimon.model.points import Floats
 from tuimon.model.views import SERIES_ROLES, Axis, ChartView, Envelope, Line, Role, Row, Size, Symbols
-from tuimon.panels._bottleneck import spent
 from tuimon.panels._charts.axes import cursor_x, x_label
 from tuimon.panels._charts.marks import marks_of
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
 from tuimon.panels._charts.traces import scaled
 from tuimon.panels._metrics import by_concept, curve_or_none
 from tuimon.panels._text import plural
-from tuimon.panels._timers import read_timers, timers_of
+from tuimon.panels._timers import timed_seconds, timers_of
 from tuimon.panels.phase_latency import step_seconds
 from tuimon.store import Curve, Run
 
@@ -147,15 +146,14 @@ def _headline(run: Run, top: Floats) -> Row:
 
 def _cursor_headline(run: Run, cursor: int) -> Row:
     """Return the duration of the step at the cursor, as the phase latency has it."""
-    timers = read_timers(run, cursor)
-    if timers is None:
+    timed = timed_seconds(run, cursor)
+    if timed is None:
         return ()
-    step, readings = timers
+    step, seconds = timed
     place = f" @ {step}", Role.ACCENT
     if (whole := step_seconds(run, step)) > 0:
         return ((format_duration(whole), Role.VALUE), place)
-    timed = sum(spent(reading) for reading in readings if not reading.timer.parent)
-    return ((format_duration(timed), Role.VALUE), (" timed", Role.MUTED), place)
+    return ((format_duration(seconds), Role.VALUE), (" timed", Role.MUTED), place)
 
 
 def _note(curve: Curve, envelope: Envelope) -> str:

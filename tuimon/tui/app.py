@@ -242,7 +242,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.board.update(run, now, self.state.symbols, theme, options, snapshot.alerts, note)
         typing, axis = self.filter_bar.display, axis_word(run, options.axis_of(run))
         number, missing = self._run_number(run), frozenset[str]() if run is None else self._text_watch.missing(run)
-        changes = self.state.options.changes(axis_word(run, "step"), run)
+        changes = self.state.options.changes(run)
         self.key_bar.update(self.state, self.board, number, axis, changes, typing, len(options.overlay), missing)
 
     def _draw_header(self, run: Run | None, now: float) -> None:

@@ -105,7 +105,7 @@ def reset(app: Dashboard) -> None:
     """Return to the default view of charts: window, limits, cursor, smoothing, scale, range of y and axis."""
     options = app.state.options
     words = [
-        *options.changes(axis_word(app.run_shown, "step"), app.run_shown),
+        *options.changes(app.run_shown),
         *([f"by {clean(options.axis.removeprefix(METRIC_AXIS))}"] if options.axis != "step" else []),
     ]
     app.state.options = replace(ChartOptions(), pins=options.pins)

@@ -15,9 +15,8 @@ _FIRST = 2.0
 """Seconds from the drawing of a run to the search of its files: reading comes first."""
 _AGAIN = 60.0
 """Seconds after which a run that lacks one of the kinds is searched again."""
-
-
 _ACTIONS = frozenset({"texts", "log"})
+"""Ids of the actions that show these kinds of text."""
 
 
 class TextWatch:

@@ -11,15 +11,10 @@ from tuimon.analysis.words import day, time_of_day
 from tuimon.draw.limits import finite_values, robust_limits, symlog_threshold, y_limits
 from tuimon.draw.numbers import format_duration, format_exact
 from tuimon.model.views import Axis, Envelope
-from tuimon.panels._charts.options import ChartOptions
+from tuimon.panels._charts.options import X_KINDS, ChartOptions
 from tuimon.store import METRIC_AXIS, Curve, Run, Scale
 from tuimon.text import clean
 
-X_KINDS = dict.fromkeys(("step", "relative step", "samples", "tokens"), "step") | {
-    "time": "time",
-    "duration": "duration",
-}
-"""Name of an x axis -> Axis.kind; all others are plain numbers."""
 _X_LABELS = {"step": "", "duration": "since its start"}
 """Labels of axes that are not labelled with their own name."""
 _LOG_FROM = 100.0

@@ -12,6 +12,7 @@ import numpy as np
 from tuimon.analysis.aligned_steps import step_name
 from tuimon.analysis.attempts import restart_name
 from tuimon.analysis.trend import change, change_noise
+from tuimon.draw.chart import LEGEND_ENTRY
 from tuimon.draw.numbers import distinct_digits, format_exact, nonfinite, thousands
 from tuimon.draw.rows import row_width
 from tuimon.model.points import Steps
@@ -37,8 +38,6 @@ arrow in one of thirty drawings."""
 _SHORT, _SHORTEST = 10, 6
 """Maximum characters of a value beside a small chart, and of a value in a legend that has no room for longer ones. The
 full-screen chart shows more digits."""
-ENTRY = 4
-"""Cells of a legend entry besides its label: a gap, the marker and a blank."""
 _BOTH = "logged, smoothed"
 """What the two numbers of each line of a legend are."""
 _GAP = 2
@@ -48,8 +47,7 @@ _CUT_NAME = 20
 _MOST_RESTARTS = 3
 """Maximum number of restarts for which the note says how many points each of them supersedes."""
 _LABEL_FACETS = ("component", "ds", "domain", "role", "kind", "sign", "who", "op", "phase", "tool", "q", "k")
-
-
+"""Facets that distinguish the labels of lines, in the order of the label."""
 _Line = tuple[str, Meaning]
 """Metric of a line and its meaning."""
 
@@ -180,7 +178,7 @@ def cursor_legend(
                 for curve, factor, smooth in zip(curves, factors, averages, strict=True)
             ]
             legend = [f"{label} {value}" for label, value in zip(labels, values, strict=True)]
-            left = room - sum(cell_width(clean(entry)) + ENTRY for entry in legend)
+            left = room - sum(cell_width(clean(entry)) + LEGEND_ENTRY for entry in legend)
             words: Row = () if are_named else ((_BOTH, Role.MUTED),)
             with_step: Row = (*words, (place if are_named else f" {place}", Role.ACCENT))
             if left >= row_width(with_step) + _GAP:

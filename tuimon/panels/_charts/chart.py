@@ -8,13 +8,12 @@ from typing import NamedTuple
 from tuimon.analysis.aligned_steps import counts_alike
 from tuimon.analysis.log_remarks import clock_remark
 from tuimon.analysis.printed_units import meaning_of
-from tuimon.draw.chart import plot_columns
+from tuimon.draw.chart import LEGEND_ENTRY, plot_columns
 from tuimon.draw.limits import x_limits
 from tuimon.draw.numbers import format_value
 from tuimon.model.views import DIM_ROLES, SERIES_ROLES, Axis, ChartView, Envelope, Line, Role, Row, Size, Symbols
-from tuimon.panels._charts.axes import X_KINDS, cursor_x, end_of_data, x_label, y_axis
+from tuimon.panels._charts.axes import cursor_x, end_of_data, x_label, y_axis
 from tuimon.panels._charts.captions import (
-    ENTRY,
     cursor_headline,
     cursor_legend,
     headline_of,
@@ -23,7 +22,7 @@ from tuimon.panels._charts.captions import (
     thinned,
 )
 from tuimon.panels._charts.marks import marks_of, milestone_legend, milestones
-from tuimon.panels._charts.options import DEFAULTS, ChartOptions
+from tuimon.panels._charts.options import DEFAULTS, X_KINDS, ChartOptions
 from tuimon.panels._charts.table import TableLine, line_table
 from tuimon.panels._charts.thresholds import threshold_lines, thresholds_of, with_thresholds
 from tuimon.panels._charts.traces import band_around, scaled, smoothed
@@ -145,7 +144,7 @@ def chart_of(
         "time" if all(series.meaning.unit == DATE for series in drawn) else "number",
     )
     title = title_of(title, panel, options, symbols)
-    named = sum(cell_width(line.label) + ENTRY for line in background if line.label)
+    named = sum(cell_width(line.label) + LEGEND_ENTRY for line in background if line.label)
     legend, headline = _texts(title, drawn, labels, smooths, size, symbols, options, named)
     units = {unit_text(series.meaning.unit) for series in drawn}
     background += threshold_lines([level for level in levels if y.low <= level <= y.high], columns)

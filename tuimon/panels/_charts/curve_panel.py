@@ -103,9 +103,11 @@ class CurvePanel(Struct, frozen=True):
         undrawn = [name for name in self.names(run) if name not in names]
         most = max(2, min(size.height // _ROWS_PER_LINE, size.width // _COLUMNS_PER_LINE, MAX_LINES))
         for name in names:
-            curve = drawn_curve(run, name) if len(curves) < most else None
+            if len(curves) == most:
+                undrawn.append(name)
+                continue
+            curve = drawn_curve(run, name)
             if curve is None:
-                undrawn += [name] * (len(curves) == most)
                 continue
             series = (name, meaning_of(run, name), curve)
             if any(_incompatible(series, other) or _repeats(series, other) for other in curves) or (
@@ -135,12 +137,12 @@ class CurvePanel(Struct, frozen=True):
         """Return the panel's title, or the labels of its metrics; "success (val)" if no line is of the training."""
         if not curves or self.metrics:
             return self.title
-        title = self._title_of_both(curves)
+        title = self._title_of_quantity(curves)
         is_named = "(val)" in title or any(meaning.split == "train" for _, meaning, _ in curves)
         return title if is_named else f"{title} (val)"
 
-    def _title_of_both(self, curves: Sequence[_Series]) -> str:
-        """Return the title of a chart of training and validation."""
+    def _title_of_quantity(self, curves: Sequence[_Series]) -> str:
+        """Return the title without regard to the split."""
         labels = list(dict.fromkeys(meaning.label for _, meaning, _ in curves))
         if curves[0][1].renamed or (self.named and len(labels) == 1):
             return labels[0]

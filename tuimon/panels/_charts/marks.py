@@ -87,15 +87,15 @@ def with_note_marks(view: ChartView, run: Run, note: RunNote, options: ChartOpti
         return view
     curve, scale = aligned(run, own), run.scale(options.axis_of(run))
     placed = [(curve.x_of_step(step, scale), sign, step, text) for sign, step, text in note.signed_steps]
-    shown = [note for note in placed if view.x.low <= note[0] <= view.x.high]
+    shown = [mark for mark in placed if view.x.low <= mark[0] <= view.x.high]
     if not shown:
         return view
+    marks = [Mark(x, "note", sign) for x, sign, *_ in shown]
     texts: list[Row] = []
     if options.fullscreen:
         texts += [((f"note {sign}: step {step}: {text}", Role.ACCENT),) for _, sign, step, text in shown[:_MOST_NOTES]]
         if len(shown) > _MOST_NOTES:
             texts[-1] = ((f"{plural(len(shown) - _MOST_NOTES + 1, 'more note')}: C", Role.ACCENT),)
-    marks = [Mark(x, "note", sign) for x, sign, *_ in shown]
     return replace(view, marks=(*view.marks, *marks), table=(*view.table, *texts))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from tuimon.analysis.aligned_steps import step_name
 from tuimon.draw.window import Window
 from tuimon.panels._charts.overlay_lines import OverlayLine
 from tuimon.store import Run
@@ -12,6 +13,11 @@ from tuimon.store import Run
 Value = TypeVar("Value")
 _TRANSIENT = {"transient": True}
 SMOOTHINGS = (0.0, 0.6, 0.9, 0.97, 0.99)
+X_KINDS = dict.fromkeys(("step", "relative step", "samples", "tokens"), "step") | {
+    "time": "time",
+    "duration": "duration",
+}
+"""Name of an x axis -> Axis.kind; all others are plain numbers."""
 Y_SCALES = ("auto", "linear", "log", "symlog")
 Y_RANGES = ("full", "robust")
 
@@ -77,14 +83,16 @@ class ChartOptions:
         others = tuple(entry for entry in self.y_fixed if entry[0] != panel)
         return replace(self, y_fixed=others if limits is None else (*others, (panel, *limits)))
 
-    def changes(self, step_name: str, run: Run | None) -> tuple[str, ...]:
+    def changes(self, run: Run | None) -> tuple[str, ...]:
         """Return the differences from the defaults, in one or two words each; without the axis, which charts label.
 
-        step_name: what the steps of the run count. run: the run that is shown.
+        run: the run that is shown.
         """
-        words = [f"{step_name} {self.cursor}"] if self.cursor is not None else []
+        words = []
+        if self.cursor is not None:
+            words.append(f"{'step' if run is None else step_name(run)} {self.cursor}")
         if self.window is not None:
-            words.append(self.window.word(self.axis_of(run)))
+            words.append(self.window.word(X_KINDS.get(self.axis_of(run), "number")))
         if self.weight:
             words.append(f"smooth {self.weight:g}")
         words += [word for word in (self.y_scale, self.y_range) if word not in ("auto", "full")]

@@ -16,11 +16,11 @@ from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import row_width
 from tuimon.model.points import Floats
 from tuimon.model.views import Axis, ChartView, Envelope, Line, Mark, Role, Row, Rows, Size, Symbols
-from tuimon.panels._charts.axes import X_KINDS, cursor_place, cursor_x, x_label, y_axis
+from tuimon.panels._charts.axes import cursor_place, cursor_x, x_label, y_axis
 from tuimon.panels._charts.captions import cursor_value, nonfinite_counts, superseded_value, thinned, with_average
 from tuimon.panels._charts.chart import scale_note, smoothing_note, title_of
 from tuimon.panels._charts.marks import marks_of, milestone_legend, milestones, restart_marks
-from tuimon.panels._charts.options import ChartOptions
+from tuimon.panels._charts.options import X_KINDS, ChartOptions
 from tuimon.panels._charts.overlay_legend import LEGEND_GAP, wrapped_legend
 from tuimon.panels._charts.overlay_lines import OverlayLine, failure_sign
 from tuimon.panels._charts.table import TableLine, line_table

@@ -235,7 +235,7 @@ def _progress(runs: Sequence[Run], now: float, failures: Sequence[str], most: in
         ((common_step_name(runs), Role.MUTED), [((step, Role.TEXT),) for step in steps]),
     ]
     if any(failures):
-        texts = (fit(text, min(len(text), most)) for text in failures)
+        texts = (fit(text, min(cell_width(text), most)) for text in failures)
         rows.append((("remark", Role.MUTED), [((text, Role.WARNING),) for text in texts]))
     return rows
 
@@ -309,7 +309,7 @@ def _setting(value: object, most: int) -> Row:
     if value is MISSING:
         return (("-", Role.MUTED),)
     text = setting_text(value)
-    return ((fit(text, min(len(text), most), "ends"), Role.VALUE),)
+    return ((fit(text, min(cell_width(text), most), "ends"), Role.VALUE),)
 
 
 def _metrics(comparison: RunComparison, symbols: Symbols, counted: bool, with_errors: bool) -> list[_TableRow]:

@@ -202,7 +202,7 @@ class RanksPane(CellGrid):
         head += [(f"  {name} {text}", Role.MUTED) for name, text in facts.items() if text]
         rule = "─" * width
         rows = [fit_row(((rule, Role.MUTED),), width), fit_row(head, width)]
-        texts = [line for said in row.evidence if said != verdict for line in _wrapped(said, Role.TEXT, width, 2)]
+        texts = [line for text in row.evidence if text != verdict for line in _wrapped(text, Role.TEXT, width, 2)]
         rows += texts[: _EVIDENCE_ROWS - 2]
         rows.append(fit_row(((f" {row.line}", Role.TEXT),), width))
         rows.append(fit_row(((f" {clean(place)}" if place else " no log of its own", Role.ACCENT),), width))
@@ -239,9 +239,7 @@ class RanksScreen(WorkScreen):
     def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
         run = self.dashboard.run_shown
         job = self._job(run, now) if run is not None else None
-        report = progress_of(run, now) if run is not None else None
-        work = lost_work(run, report.state) if run is not None and report is not None and job is not None else None
-        lost = work.text(report.step_name) if work is not None and report is not None else ""
+        lost = _lost(run, now) if run is not None and job is not None else ""
         self.pane.show(job, state.theme, run is None or run.ranks_examined, lost)
         head: list[Span] = [(f" {clean(run.name) if run else ''}", Role.TITLE)]
         if job is not None:
@@ -296,6 +294,13 @@ class RanksScreen(WorkScreen):
 
     def filter_submitted(self, text: str) -> None:
         self.filter_edited(text)
+
+
+def _lost(run: Run, now: float) -> str:
+    """Return what the end of the run, or of the attempt before, cost; "" if it is unknown."""
+    report = progress_of(run, now)
+    work = lost_work(run, report.state)
+    return work.text(report.step_name) if work is not None else ""
 
 
 def _counted(job: JobRanks) -> str:
