@@ -74,9 +74,8 @@ def _resume(cause: RootCause, evidence: Evidence) -> bool:
         next_attempt = min(begun, key=lambda other: other.number)
         first = next_attempt.first_step or 0
         cause.step, cause.resumed_step = max(until), first
-        cause.resumed_from = first - 1 if next_attempt.stride == 1 else None
-        if next_attempt.resumed_from is not None:
-            cause.resumed_from = next_attempt.resumed_from
+        certain = first - 1 if next_attempt.stride == 1 else None  # where every step is logged
+        cause.resumed_from = certain if next_attempt.resumed_from is None else next_attempt.resumed_from
         kept = first - next_attempt.stride if cause.resumed_from is None else min(cause.resumed_from, first - 1)
         cause.steps_lost = max(cause.step - kept, 0)
         if cause.count == len(earlier):
