@@ -216,7 +216,7 @@ class UnmatchedRule(NamedTuple):
     is_like_another: bool
     """Whether there are such names, so that the name is probably misspelled."""
     is_concept: bool
-    """See UserRule."""
+    """Whether the name is the id or label of a concept, see UserRule.is_concept."""
 
 
 def unmatched_rules(tables: Sequence[str | Mapping[str, Any]], runs: Sequence[Run]) -> list[UnmatchedRule]:
