@@ -105,3 +105,8 @@ def test_the_command_names_the_runs_without_the_axis(tmp_path_factory: pytest.Te
     result = run("compare", str(root), "--x", "tokens", expect=2)
     assert "cannot compare along tokens: a, b have no such axis" in result.stderr
     assert "Axes of all of these runs: step" in result.stderr
+    rows = [{"step": step, "loss": 1 / (step + 1), TOKENS: 512.0 * step} for step in range(20)]
+    (root / "c").mkdir()
+    (root / "c" / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    result = run("compare", *(str(root / name) for name in ("a", "c")), "--x", "tokens", expect=2)
+    assert "cannot compare along tokens: a has no such axis" in result.stderr

@@ -194,6 +194,9 @@ def test_at_prints_means_over_a_range_of_steps(log: Path, capsys: pytest.Capture
         table = capsys.readouterr().out.partition("\n  metric ")[2].splitlines()
         assert [line.split()[0] for line in table[1:3]] == ["loss", "val/loss"]
         assert "rss_gb" not in "".join(table)
+    for steps, where in ((["--step", "40"], " at or before step 40"), (["--steps", "38-41"], " in these steps")):
+        assert main(["at", str(log), *steps, "--metric", "late"]) == 3
+        assert f"has no point of these metrics{where}" in capsys.readouterr().err
     assert main(["at", str(log), "--steps", "38-41", "--metric", "lost"]) == 2
     assert "no metric matches lost; did you mean" in capsys.readouterr().err
     assert main(["at", str(log), "--steps", "48-"]) == 0

@@ -91,6 +91,7 @@ def test_steps_lost_do_not_count_the_steps_between_two_rows(tmp_path: Path) -> N
     cause = _ranks(LocalMonitor([tmp_path])).root_cause
     assert cause is not None
     assert (cause.step, cause.resumed_step, cause.resumed_from, cause.steps_lost) == (220, 210, 205, 15)
+    assert cause.all_steps_lost == 15
 
 
 def test_each_attempt_is_listed_with_its_steps_and_its_end(tmp_path: Path) -> None:

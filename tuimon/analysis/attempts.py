@@ -1,4 +1,4 @@
-"""The attempts of a training: where each went on, which steps it logged, how it ended, and what its end cost."""
+"""The attempts of a training: where each went on, which steps it logged, how it ended, and the work lost at its end."""
 
 from __future__ import annotations
 
@@ -77,16 +77,29 @@ def resumed_from(run: Run, first: int) -> int | None:
     curve = run.curve(run.busiest_metric)
     row = 0 if curve.ordinal else curve.row_before(first) + 1
     kept = int(curve.steps[row - 1]) if row else None
-    for fact in reversed(run.facts(Topic.RESUMED)):
-        if fact.step is not None and fact.step <= first and (kept is None or kept <= fact.step):
-            return fact.step
+    logged, saved = _logged_steps(run)
+    for step in reversed(logged):
+        if step <= first and (kept is None or kept <= step):
+            return step
     if kept is None or row == curve.gap or row not in curve.restarts or curve.steps[row] != first:
         return None
     if kept == first - 1:
         return kept
-    checkpoints = {*run.checkpoints, *(fact.step for fact in run.facts(Topic.CHECKPOINT) if fact.step is not None)}
-    possible = [step for step in checkpoints if kept <= step < first]
+    possible = [step for step in {*run.checkpoints, *saved} if kept <= step < first]
     return possible[0] if len(possible) == 1 else None
+
+
+@cached_per_run
+def _logged_steps(run: Run) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return (steps from which training went on, steps of saved checkpoints) as the logs of a run name them.
+
+    Cached because every chart names its restarts at each redraw, and the facts of a run with many files take long.
+    """
+    resumed, saved = (
+        tuple(fact.step for fact in run.facts(topic) if fact.step is not None)
+        for topic in (Topic.RESUMED, Topic.CHECKPOINT)
+    )
+    return resumed, saved
 
 
 def restart_name(run: Run, first: int, word: str = "") -> str:
@@ -100,7 +113,7 @@ def restart_name(run: Run, first: int, word: str = "") -> str:
 
 
 class LostWork(Struct, frozen=True):
-    """What the end of an attempt cost: the last one that was followed by another, or one after which none followed."""
+    """Steps and time lost at the end of an attempt: of the one before the last restart, or of the last one."""
 
     last_step: int
     """Last step that the attempt logged."""
@@ -113,10 +126,13 @@ class LostWork(Struct, frozen=True):
     seconds: float = math.nan
     """Time from the last point of the attempt to the first of the next one; NaN if unknown, or if there is none."""
     is_resumed: bool = False
+    """Whether another attempt followed."""
 
     def text(self, word: str) -> str:
-        """Return "resumed from step 400 (saved 2026-11-21 10:15), 29 steps lost, 2 h between the points"; "" if nothing
-        is known. word: what the run counts, such as "step"."""
+        """Return what is known, such as "resumed from step 400 (saved 2026-11-21 10:15), 29 steps lost".
+
+        "" if nothing is known. word: what the run counts, such as "step".
+        """
         saved = local_time(self.saved, " (saved %Y-%m-%d %H:%M)") if math.isfinite(self.saved) else ""
         parts = []
         if self.checkpoint is not None:
@@ -130,9 +146,9 @@ class LostWork(Struct, frozen=True):
 
 
 def lost_work(run: Run, state: str) -> LostWork | None:
-    """Return what the end of the run cost if it has died, or else the end of the attempt before its last restart.
+    """Return the work lost at the end of a run that has died, or else at the last restart; None without either.
 
-    None without either. state: that of the run.
+    state: that of the run.
     """
     cause = run.ranks.root_cause if run.ranks is not None else None
     if state not in _DIED or (cause is not None and cause.resolved):  # the job went on after the end that a log names
@@ -158,7 +174,7 @@ def _before_last_restart(run: Run) -> LostWork | None:
     steps, _, times, _, hiding = curve.superseded_points()
     hidden = hiding == first
     last_step = max(int(curve.steps[row - 1]), int(steps[hidden].max(initial=np.iinfo(np.int64).min)))
-    end = float(np.fmax.reduce((*times[hidden], curve.wall_times[row - 1])))
+    end = float(np.fmax.reduce(times[hidden], initial=curve.wall_times[row - 1]))
     seconds = float(curve.wall_times[row]) - end
     checkpoint, saved = resumed_from(run, first), math.nan
     if checkpoint is not None and (before := _checkpoint_before(run, checkpoint))[0] == checkpoint:
@@ -171,7 +187,8 @@ def _before_last_restart(run: Run) -> LostWork | None:
 def _checkpoint_before(run: Run, step: int) -> tuple[int | None, float]:
     """Return (step, time) of the last checkpoint up to a step, on disk or named by the log; (None, NaN) without one.
 
-    The time is that in the log, NaN if it does not name the checkpoint."""
+    The time is that in the log, NaN if it does not name the checkpoint.
+    """
     facts = [fact for fact in run.facts(Topic.CHECKPOINT) if fact.step is not None and fact.step <= step]
     last = max(facts, key=lambda fact: (fact.step, fact.wall_time or 0.0), default=None)
     on_disk = max((other for other in run.checkpoints if other <= step), default=None)

@@ -41,14 +41,19 @@ class ComparisonAxis(Struct, frozen=True, eq=False):
 STEPS = ComparisonAxis()
 
 
-def comparison_axis(runs: Sequence[Run], name: str) -> ComparisonAxis:
-    """Return the axis of a name, or that of steps if a run does not have it.
+def own_axis(name: str) -> str:
+    """Return the axis that each run has for a name of AXES.
 
     Runs that were trained at different times have no clock time in common, so that "time" is "duration".
     """
+    return "duration" if name == "time" else name
+
+
+def comparison_axis(runs: Sequence[Run], name: str) -> ComparisonAxis:
+    """Return the axis of a name of AXES or of "metric:NAME", or that of steps if a run does not have it."""
     if name == "step":
         return STEPS
-    own = "duration" if name == "time" else name
+    own = own_axis(name)
     missing = sum(not run.has_axis(own) for run in runs)
     if missing:
         have = "has" if missing == 1 else "have"

@@ -30,8 +30,7 @@ def at_equal_counter(labels: Sequence[str], runs: Sequence[Run], metric: Compare
     """Return the levels of a metric at the highest count that all runs have reached at the compared step.
 
     "" if the counts at this step hardly differ, if a run does not log any, or if the runs are not compared at equal
-    steps. labels: names of the runs. metric: that
-    of the verdict.
+    steps. labels: names of the runs. metric: that of the verdict.
     """
     step = None if metric is None else metric.comparable_step
     if metric is None or not isinstance(step, int):

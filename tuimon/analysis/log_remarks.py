@@ -40,11 +40,10 @@ def lasted_text(run: Run, seconds: float) -> str:
 @cached_per_run
 def _gap(run: Run) -> tuple[float, int]:
     """Return (seconds, step after it) of the only gap in the points of the longest metric; (0, 0) without one."""
-    names = run.busiest_metrics
-    curve = run.curve(names[0]) if names else None
+    curve = run.curve(run.busiest_metric) if run.busiest_metric is not None else None
     if curve is None or len(curve) < 3:
         return 0.0, 0
-    # Of a long run usually no part takes long enough to have an interval that matters, so that little is searched.
+    # In a long run usually no part is long enough to contain such an interval, so that few rows are examined.
     times, shortest = curve.wall_times, _GAP_PART / _GAP_RATIO * run.duration
     bounds = np.unique(np.linspace(0, len(curve) - 1, _PARTS + 1).astype(np.int64)).tolist()
     intervals = [

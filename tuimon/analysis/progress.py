@@ -3,8 +3,8 @@
 A run is "stalled" only if it has been silent for much longer than its longest usual silence, and if it was either
 watched while it was active or fell silent recently, or if a process still holds its log open. While its log grows (an
 evaluation of unknown length), a longer silence is required. As long as the usual pace is unknown, no silence counts as
-a stall: the first step may take any time. Nor does that of a run on another machine that was not watched before, if it
-is not known whether a process there holds its log open: it may have ended.
+a stall: the first step may take any time. Neither does the silence of a run on another machine that was not watched
+before, unless a process there is known to hold its log open: the run may have ended.
 
 If it is known that no process holds the log open any more, the run has "ended": whether it was complete cannot be
 known without a total. With a total that was not reached it has "stopped", as a killed job has. If a process was seen to

@@ -150,8 +150,7 @@ def seed_means(
     if by_name:
         cells = combined(cells, _codes_of_names([names[index] for index in having]))
     if projects:
-        numbers = {project: number for number, project in enumerate(dict.fromkeys(projects))}
-        cells = combined(cells, np.array([numbers[projects[index]] for index in having], np.int64))
+        cells = combined(cells, _codes([projects[index] for index in having]))
     members: dict[int, list[int]] = {}
     for index, cell in zip(having, cells.tolist(), strict=True):
         members.setdefault(cell, []).append(index)
@@ -173,7 +172,11 @@ def seed_means(
 def _codes_of_names(names: Sequence[str]) -> Steps:
     """Return numbers that are equal where names differ only in their seed; names without a seed have their own."""
     bare = [without_seed(name) for name in names]
-    keys = [own if own != name else index for index, (name, own) in enumerate(zip(names, bare, strict=True))]
+    return _codes([own if own != name else index for index, (name, own) in enumerate(zip(names, bare, strict=True))])
+
+
+def _codes(keys: Sequence[str | int]) -> Steps:
+    """Return numbers that are equal where the keys are."""
     numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
     return np.array([numbers[key] for key in keys], np.int64)
 

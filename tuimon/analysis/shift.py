@@ -67,8 +67,10 @@ def shift(values: Floats, since: int = 0) -> Shift | None:
 
 
 def jump(values: Floats) -> SuddenChange | None:
-    """Return the change from one level to another within a few points that explains how the last values differ from the
-    first; None if the values rise or fall gradually, or more than once."""
+    """Return the change between two levels, within a few points, by which the last values differ from the first.
+
+    None if the values rise or fall gradually, or more than once.
+    """
     moved = shift(values)
     if moved is None or not moved.significant:
         return None

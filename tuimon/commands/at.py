@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Container
 
 from tuimon.commands import Command
 from tuimon.commands._shared import (
@@ -53,13 +54,14 @@ def _run(options: argparse.Namespace) -> int:
     snapshot = open_run(*checked_paths(options.paths, options=options))
     metrics = chosen_metrics(options.metric, snapshot.runs) if options.metric else None
     alerts = (*snapshot.alerts, *snapshot.resolved)
+    of = _of_metrics(metrics)
     reaching = []
     for run in snapshot.runs:
         word = step_name(run)
         if run.last_step is not None and options.step > run.last_step:
             print_status(f"{clean(run.name)} has no {word} {options.step}: it ends at {word} {run.last_step}")
-        elif not has_point(run, options.step) and texts.of_run(run, options.step, samples) is None:
-            print_status(f"{clean(run.name)} has no point at or before {word} {options.step}")
+        elif not has_point(run, options.step, metrics) and texts.of_run(run, options.step, samples) is None:
+            print_status(f"{clean(run.name)} has no point{of} at or before {word} {options.step}")
         else:
             reaching.append(run)
     if not reaching:
@@ -72,6 +74,11 @@ def _run(options: argparse.Namespace) -> int:
             print()
         print("\n".join(as_text(run, options.step, terminal_width(), options.unusual, samples, alerts, metrics)))
     return ExitCode.OK
+
+
+def _of_metrics(metrics: Container[str] | None) -> str:
+    """Return " of these metrics" for messages if the user has chosen some."""
+    return "" if metrics is None else " of these metrics"
 
 
 def _over_steps(options: argparse.Namespace) -> int:
@@ -92,8 +99,7 @@ def _over_steps(options: argparse.Namespace) -> int:
         else:
             word = step_name(run)
             where = "" if run.last_step is None else f" in these {word}s; its last {word} is {run.last_step}"
-            of = " of these metrics" if metrics is not None else ""
-            print_status(f"{clean(run.name)} has no point{of}{where}")
+            print_status(f"{clean(run.name)} has no point{_of_metrics(metrics)}{where}")
     if not results:
         return ExitCode.NOTHING_FOUND
     if options.json:
@@ -109,7 +115,7 @@ def _over_steps(options: argparse.Namespace) -> int:
 _EXAMPLES = """\
   tuimon at RUN --step 1200                      every metric at step 1200, with the values before and after it
   tuimon at RUN --step 1200 --unusual            only metrics that differ clearly from the points before
-  tuimon at RUN --step 1200 --metric '*loss'      only metrics that match
+  tuimon at RUN --step 1200 --metric '*loss'     only metrics that match
   tuimon at RUN --steps 1000-1200                mean, deviation, minimum and maximum of every metric over these steps
 """
 COMMAND = Command(

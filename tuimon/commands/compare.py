@@ -113,13 +113,14 @@ def _run(options: argparse.Namespace) -> int:
 
 def _check_axis(runs: Sequence[Run], x: str) -> None:
     """Raise UsageError unless all runs have the axis."""
-    from tuimon.analysis.comparison_axis import AXES
+    from tuimon.analysis.comparison_axis import AXES, own_axis
 
-    without = [clean(run.name) for run in runs if not run.has_axis("duration" if x == "time" else x)]
+    without = [clean(run.name) for run in runs if not run.has_axis(own_axis(x))]
     if without:
-        common = [axis for axis in AXES if all(run.has_axis(axis) for run in runs)]
+        common = [axis for axis in AXES if all(run.has_axis(own_axis(axis)) for run in runs)]
+        have = "has" if len(without) == 1 else "have"
         raise UsageError(
-            f"cannot compare along {clean(x)}: {first_names(without, _MOST_NAMED)} have no such axis",
+            f"cannot compare along {clean(x)}: {first_names(without, _MOST_NAMED)} {have} no such axis",
             f"Axes of all of these runs: {', '.join(common)}.",
         )
 

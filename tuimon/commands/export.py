@@ -101,7 +101,7 @@ def _run(options: argparse.Namespace) -> int:
 
     exports = _formats(options)
     for export in exports:
-        if options.steps and not (export.in_steps or export.points_only):
+        if options.steps and not export.in_steps:
             names = ", ".join(name for name, other in all_exports().items() if other.in_steps)
             raise UsageError(f"--steps does not apply to {export.name}", f"It selects points of {names}.")
     files = _single(exports, options.output)

@@ -137,13 +137,17 @@ class UserRule(Struct, frozen=True):
         """Return the metric with this name, or those of the concept."""
         if self.name in run.metrics:
             return [self.name]
-        ids = [concept.id for concept in concepts() if self.name in (concept.id, concept.label)]
-        return [m for id in ids for m in metrics_of(run, id, "val" if id.endswith(".val") else "train")]
+        return [m for id in self._concept_ids for m in metrics_of(run, id, "val" if id.endswith(".val") else "train")]
+
+    @property
+    def _concept_ids(self) -> list[str]:
+        """Ids of the concepts whose id or label is the name."""
+        return [concept.id for concept in concepts() if self.name in (concept.id, concept.label)]
 
     @property
     def is_concept(self) -> bool:
-        """Whether the name is a concept, which a run of another kind need not have; its id or label has no typo."""
-        return any(self.name in (concept.id, concept.label) for concept in concepts())
+        """Whether the name is the id or label of a concept: no typo, even if this kind of run has no such metric."""
+        return bool(self._concept_ids)
 
     def matched_by_pattern(self, runs: Sequence[Run]) -> list[str]:
         """Return the metrics that the rule checks because they match a pattern, not by their name or concept."""
@@ -208,11 +212,11 @@ class UnmatchedRule(NamedTuple):
     """A rule whose name matches no metric of any run."""
 
     message: str
-    """The rule and the reason, with the names that are most like that of the rule."""
+    """The rule and the reason, with the names that are most similar to that of the rule."""
     is_like_another: bool
-    """Whether there are such names, so that it is probably misspelled."""
+    """Whether there are such names, so that the name is probably misspelled."""
     is_concept: bool
-    """See UserRule."""
+    """Whether the name is the id or label of a concept, see UserRule.is_concept."""
 
 
 def unmatched_rules(tables: Sequence[str | Mapping[str, Any]], runs: Sequence[Run]) -> list[UnmatchedRule]:

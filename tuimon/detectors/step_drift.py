@@ -1,10 +1,10 @@
 """Steps have become slower and stay slow.
 
 Rules: the median of nine of the step time is `ratio` times the median of the steps 10 to 59, for `points` steps in a
-row. Only information: the medians of three blocks of 16 steps are `mild` times that median, and as far above it as the
-noise of a step. The alert begins where the step time changes, and names the phase of the step that has most of the
-increase. The durations and lengths are medians of the steps 10 to 59 and of those since a sudden change, else of the
-last 50. Only information, too, if the responses have grown by three quarters as much.
+row. The alert is information only if instead the medians of three blocks of 16 steps are `mild` times that median, and
+as far above it as the noise of a step, or if the responses have grown by at least three quarters as much. It begins
+where the step time changes, and names the phase of the step that has most of the increase. The durations and lengths
+are medians of the steps 10 to 59 and of those since a sudden change, else of the last 50.
 Source: ours (no tool known to us reports this).
 """
 

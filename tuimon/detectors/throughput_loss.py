@@ -1,10 +1,10 @@
 """Throughput has fallen compared with the start of the run.
 
 Rules: the median of nine of the throughput is at most `part` of the median of the points 10 to 59, for `points` points
-in a row. Only information: the medians of three blocks of 16 points are at most `mild` of that median, and as far below
-it as the noise of a point; or shorter responses (of samples and steps a second: longer ones) explain the loss. The
-message has the median of the points since a sudden change, else of the last 50. Means since the start (time/fps) are
-left out.
+in a row. The alert is information only if instead the medians of three blocks of 16 points are at most `mild` of that
+median, and as far below it as the noise of a point, or if the length of the responses explains the loss (shorter ones
+for tokens, longer ones for samples and steps a second). The message has the median of the points since a sudden change,
+else of the last 50. Means since the start (time/fps) are left out.
 Source: ours.
 """
 
@@ -34,6 +34,8 @@ from tuimon.store import Curve, Run
 _CONCEPTS = ("throughput.tokens", "throughput.tokens_per_gpu", "throughput.samples", "throughput.steps")
 _SINCE_START = ("time/fps",)
 _SKIP, _BASELINE = 10, 50
+_START = _SKIP, _SKIP + _BASELINE - 1
+"""Rows of the points 10 to 59."""
 _HINT_OF_LENGTH = "the responses explain it; read some of them and see whether they need their length"
 _HINT = "a device that is hot or shared, a slow node, or responses that wait for the longest one"
 
@@ -78,12 +80,12 @@ def _lengths(run: Run, curve: Curve, raised: int, usual: float, rows: tuple[int,
 
     Fewer tokens share the time that a step takes in any case; longer responses make fewer samples and steps.
     """
-    start, then = (_SKIP, _SKIP + _BASELINE - 1), (raised - NINE + 1, raised)
-    growth, now = response_growth(run, curve, start, then), median_of_rows(curve, *then)
+    then = raised - NINE + 1, raised
+    growth, now = response_growth(run, curve, _START, then), median_of_rows(curve, *then)
     relative = 1 / growth if growth > 0 and "tokens" in meaning_of(run, curve.metric).concept else growth
     if not (now > 0 and relative - 1 >= EXPLAINS * (usual / now - 1)):
         return ""
-    growth = response_growth(run, curve, start, rows)
+    growth = response_growth(run, curve, _START, rows)
     return f" with responses {percent(abs(growth - 1))} {'longer' if growth > 1 else 'shorter'},"
 
 

@@ -115,9 +115,10 @@ def _alerts_at(run: Run, step: int, alerts: Sequence[Alert]) -> Iterator[Alert]:
             yield alert
 
 
-def has_point(run: Run, step: int) -> bool:
-    """Return whether a metric has a point at or before the step."""
-    return any(int(run.curve(name).steps[0]) <= step for name in run.metrics)
+def has_point(run: Run, step: int, metrics: Container[str] | None = None) -> bool:
+    """Return whether a metric has a point at or before the step. metrics: names to choose from; None for all."""
+    names = (name for name in run.metrics if metrics is None or name in metrics)
+    return any(int(run.curve(name).steps[0]) <= step for name in names)
 
 
 def first_unusual(run: Run, name: str, step: int) -> int:
@@ -225,7 +226,8 @@ def as_text(
         if any(math.isfinite(entry.deviations) for entry in entries if entry.unusual):
             yield from wrapped(_EXPLAINED, width, indent=2)
     else:
-        yield "  nothing unusual" if unusual and run.metrics else f"  no metric has a point at or before this {word}"
+        which = "no metric" if metrics is None else "none of these metrics"
+        yield "  nothing unusual" if unusual and run.metrics else f"  {which} has a point at or before this {word}"
     if (found := texts.of_run(run, step, samples)) is not None:
         yield from texts.as_lines(found, width)
 

@@ -88,7 +88,7 @@ def as_text(comparison: Comparison, now: float, width: int | None = None, full: 
         yield from _metric(metric, names, steps, width, left_out.append)
     if in_full:
         yield ""
-        place = steps if comparison.axis.name == "step" else comparison.axis.noun
+        place = steps if comparison.axis.name == "step" else f"value of {comparison.axis.noun}"
         yield from wrapped(_LEGEND.format(place=place), width)
     if rest := [metric for metric in comparison.metrics if metric not in in_full]:
         yield ""

@@ -1,10 +1,9 @@
 """A comparison of runs as one JSON object with "schema": 1.
 
 "verdict", "speed" and "at_equal_counter" are one sentence each, or "". "axis" is that of --x; "x" and "level_x" are
-positions on it. "seeds" has the mean, SD (standard deviation)
-and SE (standard error) of runs that differ only in their seed, see exports.seed_table, or null. "effects" has the
-settings of a sweep, see analysis.setting_effects. "runs" has the runs in order; "failure" is what casts doubt on the
-results of a run, such as a critical alert, or null.
+positions on it. "seeds" has the mean, SD (standard deviation) and SE (standard error) of runs that differ only in their
+seed, see exports.seed_table, or null. "effects" has the settings of a sweep, see analysis.setting_effects. "runs" has
+the runs in order; "failure" is what casts doubt on the results of a run, such as a critical alert, or null.
 Every list in "config", "about" (host, program, arguments, commit and versions) and "metrics" has one item per run, null
 if the run has no such setting or metric.
 Numbers are written as in summary_json. A rank of 1 is the best level, null if the noise of the level is unknown, as of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 
 import numpy as np
 from msgspec import Struct
@@ -41,7 +42,7 @@ def unit_columns(run: Run, names: Iterable[str]) -> list[Column]:
     return [Column("unit", units, need=1, left=True)] if any(units) else []
 
 
-class MetricSummary(Struct, frozen=True):
+class MetricSummary(Struct, frozen=True, dict=True):
     """One metric in numbers."""
 
     name: str
@@ -52,14 +53,18 @@ class MetricSummary(Struct, frozen=True):
     numbers: Statistics
     trend: Trend
     """Trend over all points."""
-    jump: SuddenChange | None
-    """The change between two levels that the curve consists of, if it does."""
     hidden: tuple[HiddenValues, ...] = ()
     """Values of other sources that are not finite."""
     worse_since: int | None = None
     """Step since which the metric gets worse, as an active alert says."""
 
-    @property
+    @cached_property
+    def jump(self) -> SuddenChange | None:
+        """The change between two levels that the curve consists of, if it does. Of a long curve it takes longer than
+        the trend, and a comparison shows it of few metrics."""
+        return jump(self.curve.values)
+
+    @cached_property
     def turned(self) -> tuple[str, int] | None:
         """Direction of the curve since the step at which it turned against its trend; None if it did not."""
         better = _TRENDS.get(self.meaning.direction)
@@ -108,8 +113,7 @@ def summarise(run: Run, name: str, alerts: Iterable[Alert] = ()) -> MetricSummar
     hidden = tuple(hidden_values(run, name)) if len(curve.sources) > 1 else ()
     line = trend(curve.steps, curve.values)
     worse = (a.step for a in alerts if a.active and (a.run, a.metric) == (run.id, name) and a.rule in _WORSENING)
-    numbers, since = statistics(curve.values), next(worse, None)
-    return MetricSummary(name, meaning, curve, top, numbers, line, jump(curve.values), hidden, since)
+    return MetricSummary(name, meaning, curve, top, statistics(curve.values), line, hidden, next(worse, None))
 
 
 def metric_summaries(run: Run, alerts: Iterable[Alert] = ()) -> tuple[MetricSummary, ...]:

@@ -203,9 +203,10 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
     if (best := best_step(run)) is not None:
         yield "best", f"{best.word} {best.step}" + (f": {best.scores_text}" if best.scores else "")
     if math.isfinite(progress.seconds_per_step):
-        watched = ", as its points were seen to arrive" if progress.pace_watched else ""
-        watched = ", the rate of its progress bar" if progress.pace_of_bar else watched
-        yield "pace", f"{duration(progress.seconds_per_step)} per {progress.step_name}{watched}"
+        source = ", as its points were seen to arrive" if progress.pace_watched else ""
+        if progress.pace_of_bar:
+            source = ", the rate of its progress bar"
+        yield "pace", f"{duration(progress.seconds_per_step)} per {progress.step_name}{source}"
     if math.isfinite(progress.eta_seconds):
         finish = local_time(progress.finish_time, "%Y-%m-%d %H:%M") or "a time out of range"
         yield "ETA", f"{duration(progress.eta_seconds)}, at {finish}"
@@ -327,7 +328,8 @@ def trend_text(metric: MetricSummary, brief: bool = False) -> str:
     """Return the direction and change, as "rising +0.5" or briefly "↑ 0.5", or "flat".
 
     "rising since 200" if the curve has turned against its trend; "jumped +9 at 300" if it is on one level before that
-    step and on another one from there on. "" with too few points, or if none of these fits."""
+    step and on another one from there on. "" with too few points, or if none of these fits.
+    """
     trend, jump = metric.trend, metric.jump
     if turned := metric.turned:
         direction, step = turned

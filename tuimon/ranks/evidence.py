@@ -84,6 +84,15 @@ class FileAttempt(Struct, frozen=True):
     resumed_from: int | None = None
     """Step of the checkpoint from which it went on, as the log says."""
 
+    @property
+    def kept_step(self) -> int | None:
+        """Last step of the attempts before whose work was kept; later ones are repeated. None without a step."""
+        if self.first_step is None:
+            return None
+        if self.resumed_from is None:
+            return self.first_step - self.stride
+        return min(self.resumed_from, self.first_step - 1)
+
 
 class LogFile(Struct):
     """Knowledge about the process that writes a file, before a line of it is read."""

@@ -335,8 +335,10 @@ def _is_idle(gpu: Gpu, load: float | None) -> bool:
 
 
 def _idle_gpus(evidence: Evidence) -> str:
-    """Return "; idle at the last measurement: GPU 3 of node01 (median of all 97 %)"; "" if no GPU is idle while the
-    others work. A GPU without a rank counts, too."""
+    """Return "; idle at the last measurement: GPU 3 of node01 (median of all 97 %)", also of GPUs without a rank.
+
+    "" if no GPU is idle while the others work.
+    """
     load = (_usual_gpu(evidence) or (None,))[-1]
     idle = [place for place, gpu in sorted(evidence.gpus.items()) if _is_idle(gpu, load)]
     if not idle:

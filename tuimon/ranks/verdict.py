@@ -74,11 +74,9 @@ def _resume(cause: RootCause, evidence: Evidence) -> bool:
         next_attempt = min(begun, key=lambda other: other.number)
         first = next_attempt.first_step or 0
         cause.step, cause.resumed_step = max(until), first
-        cause.resumed_from = first - 1 if next_attempt.stride == 1 else None
-        if next_attempt.resumed_from is not None:
-            cause.resumed_from = next_attempt.resumed_from
-        kept = first - next_attempt.stride if cause.resumed_from is None else min(cause.resumed_from, first - 1)
-        cause.steps_lost = max(cause.step - kept, 0)
+        certain = first - 1 if next_attempt.stride == 1 else None  # where every step is logged
+        cause.resumed_from = certain if next_attempt.resumed_from is None else next_attempt.resumed_from
+        cause.steps_lost = max(cause.step - (next_attempt.kept_step or 0), 0)
         if cause.count == len(earlier):
             cause.all_steps_lost = _all_steps_lost(evidence, next_attempt.number)
     return True
@@ -90,7 +88,7 @@ def _all_steps_lost(evidence: Evidence, until: int) -> int:
     lost, newest = 0, None
     for number in numbers:
         files = [attempt for attempt in evidence.attempts.values() if attempt.number == number]
-        begin = min((file.first_step - file.stride for file in files if file.first_step is not None), default=None)
+        begin = min((file.kept_step for file in files if file.kept_step is not None), default=None)
         if begin is not None and newest is not None:
             lost += max(newest - begin, 0)
         newest = max((file.last_step for file in files if file.last_step is not None), default=newest)

@@ -47,8 +47,10 @@ def listed(ranks: list[int]) -> str:
 
 
 def waiting_time(failures: list[Failure], blamed: int | None = None) -> str:
-    """Return "; 15 ranks waited 10 m (2.5 GPU hours)" for the collectives that timed out, a GPU a rank; "" if no line
-    says how long one had run. blamed: rank that the others waited for."""
+    """Return "; 15 ranks waited 10 m (2.5 GPU hours)" for the collectives that timed out, with one GPU per rank.
+
+    "" if no line says how long a collective had run. blamed: rank that the others waited for.
+    """
     waited: dict[Key, float] = {}
     for failure in failures:
         collective = failure.collective

@@ -50,7 +50,7 @@ _NOTICES = 200
 _MANY = 32
 """Number of metrics in a batch from which it pays to find out which of them were logged together."""
 CONSOLE_FACTS = 500
-"""Number of newest console facts kept of a stream; the whole text is in its file."""
+"""Number of newest facts kept of a stream about its console text, which is in its file, and about its checkpoints."""
 
 
 class Store:

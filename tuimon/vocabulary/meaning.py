@@ -49,9 +49,9 @@ _VALIDATION_NAMES = ("eval/", "eval_", "val/score", "val_", "validation/")
 _VALIDATION_MARKS = ("val", "eval", "test")
 """Beginnings of names that say no more than that they are of the validation, if nothing else is known of them."""
 _SHARE = re.compile(r"(?:^|[_/.-])(?:ratio|rate|frac|fraction|pct|percent|percentage)(?:/mean)?$", re.IGNORECASE)
-"""End of the name of a ratio, which has not the unit of what it is a ratio of."""
+"""End of the name of a ratio, whose values do not have the unit of the quantity that it is a ratio of."""
 _MEASURED = frozenset({"tokens", "count", "steps", "s", "ms", "min", "GiB", "nats"})
-"""Units of concepts that are no ratios."""
+"""Units of concepts that are not ratios."""
 _EDGE = 8
 """Characters of a beginning or end by which open templates are indexed."""
 _MAX_PREFIXES = 2
@@ -190,7 +190,7 @@ def _first_pattern(name: str) -> tuple[int, Mapping[str, str | None]] | None:
 def classify(name: str) -> Meaning:
     """Return the meaning of a metric name as it was logged. Never raises; an unknown name has the concept "other".
 
-    A unit of memory or time in the name is that of the values; a ratio ("timing_s/cache_hit_rate") has not its base's.
+    A unit of memory or time in the name is that of the values, except of a ratio such as "timing_s/cache_hit_rate".
     """
     if len(name) > MAX_NAME:
         return _OTHER

@@ -72,10 +72,15 @@ class Export(Struct, frozen=True):
     """Yield a single file for an output whose suffix is the name of the format; None if the format has none."""
     not_metrics: bool = False
     """True if the format writes things other than metrics, whose names only it knows; it asks `Job.wanted` for each."""
-    in_steps: bool = False
-    """True if all values come from `Job.curve` or `Job.batches`, so that --steps applies."""
+    curves_only: bool = False
+    """True if all values come from `Job.curve`."""
     points_only: bool = False
     """True if only `Job.batches` is used; the points then need not be in memory."""
+
+    @property
+    def in_steps(self) -> bool:
+        """Whether --steps applies: neither `Job.curve` nor `Job.batches` has other steps."""
+        return self.curves_only or self.points_only
 
 
 def all_exports() -> dict[str, Export]:

@@ -29,4 +29,4 @@ def _files(job: Job) -> Iterator[File]:
     yield "points.csv", write
 
 
-EXPORT = Export("csv", "every point as a row of CSV", ".csv", _files, in_steps=True, points_only=True)
+EXPORT = Export("csv", "every point as a row of CSV", ".csv", _files, points_only=True)

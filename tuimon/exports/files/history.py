@@ -30,5 +30,5 @@ EXPORT = Export(
     "train_history.csv and val_history.csv: one row per step, one column per metric",
     "",
     _files,
-    in_steps=True,
+    curves_only=True,
 )

@@ -27,4 +27,4 @@ def _files(job: Job) -> Iterator[File]:
     yield "points.jsonl", write
 
 
-EXPORT = Export("jsonl", "every point as a line of JSON", ".jsonl", _files, in_steps=True, points_only=True)
+EXPORT = Export("jsonl", "every point as a line of JSON", ".jsonl", _files, points_only=True)

@@ -232,7 +232,7 @@ EXPORTS = tuple(
         "",
         partial(_files, form=form),
         partial(_one_file, form=form),
-        in_steps=True,
+        curves_only=True,
     )
     for form in ("png", "svg", "pdf")
 )

@@ -38,7 +38,6 @@ def _files(job: Job) -> Iterator[File]:
         job.print_status(f"the table has no column for metrics with steps of their own: {names}")
     if not columns:
         raise UsageError("no chosen metric has the steps of its run", "`--format csv` writes these points.")
-
     if not any(map(len, columns.values())):
         raise UsageError("no chosen metric has a point in these steps", "`tuimon summary` shows the steps of a run.")
 
@@ -50,5 +49,5 @@ def _files(job: Job) -> Iterator[File]:
 
 
 EXPORT = Export(
-    "wide", "one CSV of all runs: one row per step, one column RUN:METRIC each", ".csv", _files, in_steps=True
+    "wide", "one CSV of all runs: one row per step, one column RUN:METRIC each", ".csv", _files, curves_only=True
 )

@@ -92,7 +92,7 @@ def chart_figure(view: ChartView, first: bool = False, steps: str = "step") -> C
     in_title = bool(unit) and not any(clean(text).endswith(f" {unit}") for text, _ in view.headline)
     note = clean(view.note)
     if SEEDS_NOTE not in note and any(line.filled and line.behind and not line.label for line in view.lines):
-        note = ", ".join(filter(None, ("area: min to max", note)))  # that a terminal has no room to name
+        note = ", ".join(filter(None, ("area: min to max", note)))  # a terminal has no room for it
     return ChartFigure(title, view.headline, unit, in_title, plot_of(view), x_label, note, spoken, first)
 
 
