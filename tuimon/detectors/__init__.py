@@ -112,7 +112,7 @@ class Checker:
         self._checked: WeakKeyDictionary[Run, tuple[Alert, ...]] = WeakKeyDictionary()
         self._last_results: dict[str, tuple[Alert, ...]] = {}
         """Results of `check_within` by the path of the run, the run that was checked last at the end."""
-        self._before_restart: dict[str, tuple[tuple[int, int], tuple[Alert, ...]]] = {}
+        self._before_restart: dict[str, tuple[tuple[int, int, str], tuple[Alert, ...]]] = {}
         """(result of `restart_of`, alerts of the attempt before) by the path of the run."""
         self._clock = -math.inf
 
@@ -142,7 +142,7 @@ class Checker:
             return ()
         known = self._before_restart.get(run.path)
         if known is None or known[0] != restart:
-            known = self._before_restart[run.path] = restart, alerts_before(run, restart[0], self._joined)
+            known = self._before_restart[run.path] = restart, alerts_before(run, restart[0], restart[2], self._joined)
         return known[1]
 
     def check_all(self, snapshot: Snapshot, now: float = math.nan) -> tuple[Alert, ...]:

@@ -45,12 +45,12 @@ def line(snapshot: Snapshot, now: float, width: int, ascii_only: bool = False) -
     heads = [(word, list(_head(run, progress, alerts, name, word, ascii_only))) for word, name in shown]
     word, head = next(((word, head) for word, head in heads if cell_width("  ".join(head)) <= width), heads[-1])
     text = _joined("", head, width)
+    if not alerts and (superseded := superseded_alert(snapshot, run)) is not None:
+        alerts = [superseded]
     if word != progress.state:
         alerts = [alert for alert in alerts if alert.rule != "liveness"]  # it repeats the cause
     others = _others(snapshot, run, ascii_only)
     room = width - cell_width(text) - 2
-    if not alerts and (superseded := superseded_alert(snapshot, run)) is not None:
-        alerts = [superseded]
     reason = _reason(alerts, room - cell_width(others) - 2) or _reason(alerts, room)
     return _joined(text, (reason, others, *_details(run, progress)), width)
 
