@@ -32,7 +32,7 @@ from tuimon.reader import Collector
 DATA = Path(__file__).parent.parent / "data" / "csv"
 FILES = [path for path in sorted(DATA.rglob("*")) if path.suffix in (".csv", ".log", ".tsv")]
 WRITERS = {path.relative_to(DATA).parts[0]: path for path in FILES}
-"""One file of each."""
+"""One file of each writer, by its directory."""
 
 
 def truth(path: Path) -> dict[str, dict[str, list[tuple[int, str]]]]:
@@ -258,7 +258,7 @@ def test_steps_that_are_epochs_are_called_so(text: str, units: list[str]) -> Non
 
 @pytest.mark.parametrize("first", ["", "0,1\n20,2\n"])
 def test_a_header_after_few_rows_decides_about_their_table_only(first: str) -> None:
-    """Reading the file again would come to the same, for ever."""
+    """A file that is read again has the same rows, so that it would be read again without end."""
     decoder = TableDecoder()
     rows = "".join(f"{number},2,{number / 10}\n" for number in range(10, 100, 10))
     items = decoder.feed(f"Upd,loss\n{first}Upd,loss,acc\n{rows}".encode())

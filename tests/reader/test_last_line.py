@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from tuimon.monitor.local import LocalMonitor, open_run
+from tuimon.sources import writers
+from tuimon.sources.open_files import Holder, holders
 
 LOGS = {
     "train.log": "".join(f"step {step} loss {step / 8}\n" for step in range(1, 9)),
@@ -75,6 +78,23 @@ def test_last_line_of_a_log_that_is_held_open_is_not_read(tmp_path: Path, name: 
         for _ in range(2):
             monitor.update()
             assert len(monitor.snapshot().runs[0].curve("loss")) == 8
+
+
+def test_writers_of_all_logs_are_searched_for_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    searches: list[set[str]] = []
+
+    def search(files: Mapping[str, os.stat_result], proc: str) -> dict[str, Holder]:
+        searches.append(set(files))
+        return holders(files, proc)
+
+    monkeypatch.setattr(writers, "holders", search)
+    paths = {str(tmp_path / str(run) / "train.log") for run in range(3)}
+    for path in map(Path, paths):
+        path.parent.mkdir()
+        write(path, LOGS["train.log"] + LAST["train.log"], 3600)
+    runs = open_run(tmp_path).runs
+    assert [run.curve("loss").values.tolist()[-1] for run in runs] == [0.75] * 3
+    assert searches == [paths]
 
 
 @pytest.mark.parametrize("torn", ["step 9 loss 0.", "step 9 loss 1e-", "step 9 loss", "step 9 loss="])

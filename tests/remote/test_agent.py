@@ -36,6 +36,19 @@ def test_source_is_python_3_6(part: object) -> None:
     assert not modules & {"dataclasses", "importlib.resources", "graphlib", "tomllib", "zoneinfo"}  # newer than 3.6
 
 
+def test_no_name_is_defined_by_two_parts() -> None:
+    """They are sent as one module, in which the later definition would replace the other."""
+    names: list[str] = []
+    for part in _PARTS:
+        for node in ast.parse(Path(str(part.__file__)).read_text("utf-8")).body:
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                names.append(node.name)
+            elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                names += [name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)]
+    assert sorted(names) == sorted(set(names))
+
+
 @pytest.mark.parametrize("version", ["3.6", "3.7", "3.8", "3.9", "3.10", "3.12", "3.13"])
 def test_other_pythons_run_it(version: str, tmp_path: Path) -> None:
     managed = sorted(Path("~/.pyenv/versions").expanduser().glob(f"{version}.*/bin/python3"))

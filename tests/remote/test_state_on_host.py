@@ -21,7 +21,13 @@ from tuimon.remote.agent_writers import Writers
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 
-_HOLD = "import sys; f = open(sys.argv[1], 'ab'); print('ready', flush=True); sys.stdin.read()"
+_HOLD = """
+import sys
+open("/proc/self/comm", "w", encoding="utf-8").write("entraîneur")
+file = open(sys.argv[1], "ab")
+print("ready", flush=True)
+sys.stdin.read()
+"""
 _SHORT = 20
 
 
@@ -67,7 +73,7 @@ def test_processes_of_the_host_decide_whether_a_silent_run_has_ended(tmp_path: P
             assert found["ended"][1].endswith("no process has its log open")
             assert found["copied"] == states(LocalMonitor([logs]))["copied"]
             assert found["hung"][0] == "stalled"
-            assert f"(pid {holder.pid}) still holds its log open" in found["hung"][1]
+            assert f"entraîneur (pid {holder.pid}) still holds its log open" in found["hung"][1]
             holder.kill()
             until(lambda: states(monitor)["hung"][0] == "ended", "the writer that was killed is noticed")
 

@@ -69,7 +69,7 @@ class LocalMonitor:
                 on_progress(*self.collector.estimated_progress())
             if not self.collector.behind:
                 break
-        for event in (*self.collector.flush(), *self.collector.find_writers(), *self._pipes.end_events(ended)):
+        for event in (*self.collector.find_writers(), *self.collector.flush(), *self._pipes.end_events(ended)):
             self.store.apply(self._pipes.renamed(event))
         while self.store.join_runs():
             pass

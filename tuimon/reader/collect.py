@@ -172,16 +172,19 @@ class Collector:
             yield from self._read(followed, closed)
 
     def flush(self, silent: float = 0.0) -> Iterator[Event]:
-        """Yield last records without their ends, where they can be decoded. To be called after a pause.
+        """Yield last records without their ends, where they can be decoded. To be called after a pause, and after
+        `find_writers`: else the writer of each log whose last line is incomplete is searched for by itself.
 
         silent: seconds for which a log must not have changed; 0 for all logs."""
         before = [f for f in self._assembly.live() if not silent or self._clock() - f.modified >= silent]
         for followed in before:
             yield from self._events(followed, followed.flush())
+            yield from self._changed_status(followed)
         known = {id(followed) for followed in before}
         for followed in list(self._assembly.live()):  # of texts whose first point is in such a record
             if id(followed) not in known and not followed.behind:
                 yield from self._events(followed, followed.flush())
+                yield from self._changed_status(followed)
 
     def assign_texts(self) -> Iterator[Event]:
         """Read each text that is in no run up to its first point, with which it becomes a run, or else to its end."""
@@ -220,6 +223,11 @@ class Collector:
             yield preview(followed.found.stream, ())
         yield from self._notices.of_access(followed.path, followed.access_error)
         followed.note_growth(self._clock())
+        yield from self._changed_status(followed)
+
+    @staticmethod
+    def _changed_status(followed: Followed) -> Iterator[Event]:
+        """Yield the status of a log if it has changed, unless the log is not reported."""
         if followed.found.stream >= 0 and not followed.retired and (status := followed.changed_status()):
             yield status
 

@@ -132,7 +132,7 @@ class Followed:
         return DocumentSource(path, log_format, self.remote)
 
     def _is_written(self) -> bool:
-        """Return whether a process of this machine holds the file open for writing; it is searched for if unknown."""
+        """Return whether a process holds the file open for writing; that of a local file is searched for if unknown."""
         check = self.writer_check
         if math.isfinite(check.modified) or self.remote:
             return check.writer.state == OPEN

@@ -109,8 +109,8 @@ class _Session:
             if busy or self._progress is None or not self._progress.caught_up:
                 if not self._has_read_all:  # the states of runs are shown from now on
                     self._has_read_all = True
-                    self._send(collector.flush(FLUSH_AFTER[0]))
                     self._send(collector.find_writers())
+                    self._send(collector.flush(FLUSH_AFTER[0]))
                 self._send_progress(True)
             if self._watching is None:  # events are not needed before everything has been read
                 self._watch()

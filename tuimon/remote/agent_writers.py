@@ -7,7 +7,7 @@ import os
 import time
 from typing import Any, Dict, Tuple
 
-from tuimon.remote.agent_walk import File, Out, coded
+from tuimon.remote.agent_walk import File, Out
 from tuimon.sources.copies import is_copy, is_written_in_place
 from tuimon.sources.mounts import is_remote, type_of
 from tuimon.sources.open_files import HELD, UNSEEN, holders, is_held
@@ -38,7 +38,8 @@ class Writers:
                     if now - since >= CHECK_EVERY:
                         self.send(id, (*self.sent[id][:5], True))
                 else:
-                    lost = self.held.pop(id, None) is not None
+                    del self.held[id]
+                    lost = True
         new = hurry and not self.sent.keys() >= files.keys()
         if files and (lost or new or now >= self.next_search):
             self.search(files)
@@ -66,7 +67,7 @@ class Writers:
                 self.held[id] = known if known[0] == descriptor else (descriptor, now)
                 before = self.sent.get(id)
                 again = known[0] == descriptor and before is not None and before[-1]
-                self.send(id, (state, coded(process), 0.0, False, False, again))
+                self.send(id, (state, process, 0.0, False, False, again))
                 continue
             self.held.pop(id, None)
             if self.sent.get(id, ())[:3] != (state, "", status.st_mtime):

@@ -387,10 +387,11 @@ def _group(row: dict[str, Any], flat: dict[str, Any], prompt: str | None) -> str
     for key in _GROUP:
         if isinstance(flat.get(key), (str, int)):
             return str(flat[key])
-    if isinstance(uid := flat.get("uid"), str) and (match := _UID.fullmatch(uid)):
-        return match[1]
-    if uid and isinstance(uid, str) and "gts" in flat:  # a row of verl, whose algorithms group by this name
-        return uid
+    if isinstance(uid := flat.get("uid"), str):
+        if match := _UID.fullmatch(uid):
+            return match[1]
+        if uid and "gts" in flat:  # a row of verl, whose algorithms group by this name
+            return uid
     return prompt or ""
 
 

@@ -1,4 +1,4 @@
-"""What is known about the files of a mirror beside their content, stored in a file beside the mirror's tree.
+"""Facts about the files of a mirror that their content does not show, stored in a file beside the mirror's tree.
 
 $XDG_CACHE_HOME/tuimon/mirror/<host>-<hash>/notes.json                 of the mirror of one target
 $XDG_CACHE_HOME/tuimon/mirror/<hosts>-<hash>/hosts/<host>/notes.json   of that of one host of a job
@@ -24,7 +24,7 @@ _HOST = re.compile(rf"tree/{re.escape(MARKER)}/[^/]+/[^/]+/([^/]+)/")
 
 
 class FileNote(msgspec.Struct, omit_defaults=True):
-    """What is known about one file of a mirror."""
+    """Facts about one file of a mirror."""
 
     writer: str = UNKNOWN
     """State of the writer on the host: open | closed | unknown."""
@@ -59,7 +59,7 @@ def key(path: str) -> str:
 
 
 def note_of(path: str) -> FileNote:
-    """Return what is known about a file of a mirror."""
+    """Return the facts about a file of a mirror; the defaults if none are stored."""
     where = mirror_directory()
     base, _, below = os.path.relpath(path, where).partition("/")
     host = _HOST.match(below)

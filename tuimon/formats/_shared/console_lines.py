@@ -49,7 +49,7 @@ class ConsoleLines:
 
     def take(self) -> list[Item]:
         """Return the lines since the last call as facts: "times" (seconds since the epoch or None) and "lines", of
-        equal length. Before them, what they say about checkpoints."""
+        equal length. The facts about checkpoints come first."""
         facts: list[Item] = list(self._checkpoints.take())
         for start in range(0, len(self._lines), MAX_BATCH):
             lines, times = self._lines[start : start + MAX_BATCH], self._times[start : start + MAX_BATCH]

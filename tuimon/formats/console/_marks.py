@@ -14,11 +14,14 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tuimon.formats._shared.checkpoint_lines import MARKS as CHECKPOINT_MARKS
+from tuimon.formats._shared.checkpoint_lines import MARKS
 from tuimon.formats.console._outcome import Outcome
 from tuimon.formats.console.families import Family, families
 
 Marks: TypeAlias = tuple[bytes, ...]
+
+CHECKPOINT_MARKS: Marks = tuple(mark.encode() for mark in MARKS)
+"""Strings of which each sentence about a checkpoint contains at least one."""
 
 _NUMBER = re.compile(rb"\d|nan|inf", re.IGNORECASE)
 _DIGITS = b"0123456789"
@@ -79,8 +82,7 @@ def closing_marks_of(known: tuple[Family, ...]) -> tuple[tuple[int, Marks], ...]
 def searched_marks(known: tuple[Family, ...]) -> SearchedMarks:
     """Return the marks of families, outcome and checkpoints, prepared for the search; cached, as all logs have the
     same."""
-    noted = (*Outcome.marks, *(mark.encode() for mark in CHECKPOINT_MARKS))
-    return SearchedMarks((*noted, *(mark for _, marks in marks_of(known) for mark in marks)))
+    return SearchedMarks((*Outcome.marks, *CHECKPOINT_MARKS, *(mark for _, marks in marks_of(known) for mark in marks)))
 
 
 def may_have_row(head: bytes, own: Sequence[Family] = ()) -> bool:

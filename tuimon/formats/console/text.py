@@ -25,12 +25,12 @@ from math import isnan
 from msgspec.structs import replace
 
 from tuimon.formats import Format, StreamDecoder
-from tuimon.formats._shared.checkpoint_lines import MARKS as CHECKPOINT_MARKS
 from tuimon.formats._shared.checkpoint_lines import CheckpointFacts
 from tuimon.formats._shared.lines import ROWS_COMPARED, LineSplitter, may_be_cut
 from tuimon.formats._shared.row_steps import numbered_remark
 from tuimon.formats.console._display import ERROR_PATTERN, PROBLEM_WORDS, TextTail, display_line, severity
 from tuimon.formats.console._marks import (
+    CHECKPOINT_MARKS,
     Marks,
     closing_marks_of,
     in_order,
@@ -64,7 +64,6 @@ _MAX_SEARCHED = 1000
 """Characters of a line that are searched for the name of a metric."""
 _LAST_WORD = re.compile(rb"(?<![\w.+-])[\w.+-]++$")
 """The part of a number or a name that a line ends with, if the program was killed while it wrote the line."""
-_CHECKPOINT_MARKS = tuple(mark.encode() for mark in CHECKPOINT_MARKS)
 _DIGITS = b"0123456789"
 _NOT_DIGITS = bytes(set(range(256)) - set(_DIGITS))
 _CONTROL = re.compile(rb"[\x01-\x06\x0e-\x1a\x1c-\x1f\x7f]")
@@ -170,7 +169,7 @@ class ConsoleDecoder(StreamDecoder):
         candidates = [(index, tuple(contained.intersection(marks))) for index, marks in families]
         candidates = [(index, marks) for index, marks in candidates if marks]
         outcome_marks = tuple(contained.intersection(Outcome.marks))
-        checkpoint_marks = tuple(contained.intersection(_CHECKPOINT_MARKS))
+        checkpoint_marks = tuple(contained.intersection(CHECKPOINT_MARKS))
         if (
             not candidates
             and not outcome_marks

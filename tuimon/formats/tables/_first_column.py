@@ -23,7 +23,7 @@ class FirstColumn:
     def __init__(self) -> None:
         self.guessed_wrong = False
         self._guesses: dict[str, bool] = {}
-        """What a flush has decided by fewer rows than ROWS_DECIDING, by the name of the column."""
+        """Whether the first column is the step, as a flush has decided by few rows; by the name of the column."""
         self.restart()
 
     def restart(self) -> None:
@@ -38,7 +38,7 @@ class FirstColumn:
         self._header, self._rows = header if self.is_open else None, []
 
     def add(self, rows: list[bytes]) -> bool:
-        """Add rows, and return whether it can be decided now; False if it was."""
+        """Add rows, and return whether there are enough to decide; False if that has been done."""
         if self._header is None:
             return False
         self._rows += rows
@@ -49,14 +49,15 @@ class FirstColumn:
         return self.is_open and are_enough
 
     def decide(self, by_flush: bool = False) -> tuple[list[bytes], Header | None]:
-        """Decide by the rows so far. Return (these rows, the header with the first column as step, or None). by_flush:
-        more rows may follow and show that it was wrong."""
+        """Decide by the rows so far. Return (these rows, the header if its first column is the step, else None).
+
+        by_flush: more rows may follow and show that the decision was wrong."""
         if self._header is None or not self.is_open or not self._rows:
             return [], None
         header, rows = self._header, self._rows
         known = self._check(header)
         self.is_open = False
-        if by_flush and len(rows) < ROWS_DECIDING:
+        if by_flush:
             self._guesses[header.names[0]] = known
             self._rows = [*rows]
         else:

@@ -129,7 +129,7 @@ class Sink:
         self._has_moved = False
         """Whether these have not been emitted yet."""
         self._seconds = 0.0
-        """Time per step that was not emitted yet; 0 for none."""
+        """Time (s) per step that was not emitted yet; 0 for none."""
         self._step_unit = StepUnit()
 
     def add_row(
@@ -261,8 +261,8 @@ class Sink:
         """Emit the time per step as a Fact("progress", ...) with the next items, if `total` is the reported one.
 
         inside: what a bar of tqdm shows in brackets, such as "00:10<01:30,  2.00it/s, loss=0.5"."""
-        if total == self._total and (rate := _RATE.match(inside)) and (number_shown := float(rate[1])):
-            self._seconds = number_shown if rate[2] == "s/it" else 1 / number_shown
+        if total == self._total and (match := _RATE.match(inside)) and (rate := float(match[1])):
+            self._seconds = rate if match[2] == "s/it" else 1 / rate
 
     def interrupt(self) -> None:
         """Note that lines are missing here: rows that name no step are left out until one names it."""
