@@ -234,6 +234,13 @@ def test_progress_is_emitted_once_and_with_each_piece_of_a_log_with_bars() -> No
     assert progress == [{"step": step, "total": 120} for step in steps]
 
 
+def test_counted_rows_go_on_after_a_damaged_line() -> None:
+    decoder = ConsoleDecoder()
+    items = list(decoder.feed(b"loss: 0.5\nloss: 0.4\nloss: 0.3\n")) + list(decoder.flush())
+    items += list(decoder.feed(b"\0\0\0\nloss: 0.2\nloss: 0.1\n")) + list(decoder.flush())
+    assert [step for item in items if isinstance(item, Points) for step in item.steps.tolist()] == [1, 2, 3, 4, 5]
+
+
 # ---------------------------------------------------------------- any cutting, any bytes
 
 

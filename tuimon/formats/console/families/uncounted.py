@@ -38,10 +38,6 @@ class UncountedReader(LineReader):
         self._released: dict[tuple[str, ...], int] = {}
         """Number of rows that were given."""
 
-    def interrupt(self) -> None:
-        super().interrupt()
-        self._rows.clear()
-
     def read(self, line: Line) -> bool:
         text = line.message
         if self.sink.row_count:
