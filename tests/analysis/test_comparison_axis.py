@@ -105,3 +105,4 @@ def test_the_command_names_the_runs_without_the_axis(tmp_path_factory: pytest.Te
     result = run("compare", str(root), "--x", "tokens", expect=2)
     assert "cannot compare along tokens: a, b have no such axis" in result.stderr
     assert "Axes of all of these runs: step" in result.stderr
+    assert "and metric:NAME for a metric that does not fall." in result.stderr

@@ -120,7 +120,7 @@ def _check_axis(runs: Sequence[Run], x: str) -> None:
         common = [axis for axis in AXES if all(run.has_axis(axis) for run in runs)]
         raise UsageError(
             f"cannot compare along {clean(x)}: {first_names(without, _MOST_NAMED)} have no such axis",
-            f"Axes of all of these runs: {', '.join(common)}.",
+            f"Axes of all of these runs: {', '.join(common)}, and metric:NAME for a metric that does not fall.",
         )
 
 
