@@ -67,7 +67,7 @@ def _is_month_first(text: bytes) -> bool | None:
     falls = [any(gap < 0 for gap in each) for each in gaps]
     if falls[0] != falls[1]:
         return falls[1]
-    for first, second in zip(*gaps, strict=True):
+    for first, second in zip(gaps[0], gaps[1], strict=False):
         if min(abs(first), abs(second)) < _DAY and abs(first - second) > _DAY:
             return abs(first) < abs(second)
     return None
