@@ -558,7 +558,7 @@ def test_growing_text_is_not_a_step():
     store = timed_store({"train/loss": (0, steps, times)}, formats=("tensorboard", "console"))
     store.apply(StreamStatus(0, "current", "", 9, 9, times[-1], 0))
     store.apply(StreamStatus(1, "current", "", 9, 9, times[-1] + 1500, 0))
-    store.apply(FactFound(1, Fact("console", {"lines": ["loading", "  Saving   model shard 3 ", ""]})))
+    store.apply(FactFound(1, Fact("console", {"lines": ["loading", "  Saving   model shard 3 ", "-" * 100, ""]})))
     known = progress_inputs(store.snapshot().runs[0])
     assert (known.last_change, known.last_growth) == (times[-1], times[-1] + 1500)
     assert known.last_line == "Saving model shard 3"

@@ -110,3 +110,4 @@ def test_the_command_names_the_runs_without_the_axis(tmp_path_factory: pytest.Te
     (root / "c" / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     result = run("compare", *(str(root / name) for name in ("a", "c")), "--x", "tokens", expect=2)
     assert "cannot compare along tokens: a has no such axis" in result.stderr
+    assert "and metric:NAME for a metric that does not fall." in result.stderr

@@ -14,7 +14,7 @@ from support.json_points import facts, feed, rows, series
 
 from tuimon.formats.console.families import number, printed_dict
 from tuimon.formats.console.text import ConsoleDecoder
-from tuimon.model.points import Fact, Topic
+from tuimon.model.points import Fact, Points, Topic
 
 DATA = Path(__file__).parent.parent / "data" / "console"
 LOGS = sorted(path for path in DATA.rglob("*") if path.suffix in (".log", ".out"))
@@ -101,6 +101,26 @@ def test_rlinf_run_log() -> None:
 
 
 # ---------------------------------------------------------------- shapes
+
+
+def test_nanotron() -> None:
+    text = (
+        "11/05/2026 10:00:02 [INFO|DP=0|PP=0|TP=0|node1]: iteration: 400 / 500 | consumed_tokens: 210M"
+        " | tokens_per_sec_per_gpu: 8.15K | lm_loss: 2.05 | lr: 0.0003 | hd_used_memory_tb: 41.2G\n"
+        "\x1b[2;3m11/05 10:00:04 [INFO|Train]\x1b[0m: iteration: 401 / 500 | consumed_tokens: 1.05T | lm_loss: nan\n"
+    )
+    items = feed(ConsoleDecoder(), text.encode())
+    assert series(items) == {
+        "consumed_tokens": points((400, 210e6), (401, 1.05e12)),
+        "tokens_per_sec_per_gpu": points((400, 8150)),
+        "lm_loss": points((400, 2.05), (401, math.nan)),
+        "lr": points((400, 0.0003)),
+        "hd_used_memory_tb": points((400, 41.2e9)),
+    }
+    assert facts(items, "progress") == [{"step": 400, "total": 500}]
+    assert facts(items, "units") == [{"hd_used_memory_tb": {"unit": "B"}}]
+    times = {item.wall_times[0] for item in items if isinstance(item, Points)}
+    assert times == {datetime(2026, 11, 5, 10, 0, 2).timestamp()}
 
 
 def test_megatron() -> None:

@@ -16,7 +16,7 @@ from tuimon.formats._shared.lines import MAX_LINE
 from tuimon.formats.console._display import KEPT
 from tuimon.formats.console.families import Family, Line, LineReader, families
 from tuimon.formats.console.text import FORMAT, ConsoleDecoder, matches, wants_name
-from tuimon.model.points import Fact
+from tuimon.model.points import Fact, Points
 from tuimon.monitor.local import LocalMonitor, open_run
 from tuimon.reader.collect import Collector
 

@@ -32,6 +32,11 @@ def test_all_numbers_of_a_line_that_are_not_read_are_named() -> None:
     assert unread(*lines) == "`tokens 1,000`, `11 tok/s` (in all of the first 10 lines)"
 
 
+def test_factors_and_rates_per_device_are_named() -> None:
+    lines = [f"step {step}: loss: 0.5 | cuda_memory: 42G | mem_per_gpu: 8.15K" for step in range(1, 11)]
+    assert unread(*lines) == "`cuda_memory: 42G`, `mem_per_gpu: 8.15K` (in all of the first 10 lines)"
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
 def test_names_with_letters_that_are_not_ascii_are_whole(encoding: str) -> None:
     decoder = ConsoleDecoder()

@@ -295,7 +295,13 @@ def test_row_of_units_below_the_header() -> None:
     [
         ("step,loss\n0,1\n1,NA\n2,\n", ""),
         ("step,loss\n0,1\n1,OOM\n2,oom\n", "2 cells of loss are not numbers: OOM"),
-        ("step,gpu,loss\n0,GPU0,1\n1,GPU0,x\n", "1 cell of loss is not a number: x; text column not drawn: gpu"),
+        ("step,gpu,loss\n0,GPU0,1\n1,GPU0,x\n", "1 cell of loss is not a number: x; text column not drawn: gpu (GPU0)"),
+        ("step,loss,v\n0,1,1.2.3\n1,2,1.2.4\n", "text column not drawn: v (1.2.3)"),
+        ("step,loss,v\n0,1,1.2.3\n1,2,\n2,,4\n", "1 cell of v is not a number: 1.2.3"),
+        (
+            "step,loss,a,b,c,d,e,f\n0,1,A,B,C,D,E,F\n",
+            "text columns not drawn: a (A), b (B), c (C), d (D), e (E) and 1 more",
+        ),
         ("a,loss\n5,1\n3,2\n", "no step recognised: 2 rows have their number as step"),
         ("r,l,t\n1,9,0.5\n", ""),
     ],
@@ -722,6 +728,11 @@ def test_decimal_commas_as_pandas_writes_them(rows: list[list[float]], digits: i
         ("step;acc;time\n1;85,3%;1,5 s\n", [85.3, 1.5]),
         ("step\tloss\tlr\n1\t2,613\t0,001\n", [2.613, 0.001]),
         ("step\tloss\ttokens\n1\t0.5\t1,024\n", [0.5, 1024.0]),
+        ("step;loss;tokens\n1;4,970150;1.234.567\n", [4.97015, 1234567.0]),
+        ("step;loss;tokens\n1;4,970150;1.234\n", [4.97015, 1234.0]),
+        ("step;loss;x;y\n1;4,970150;1.234;0.5\n", [4.97015, 1.234, 0.5]),
+        ("step;loss;tokens\n1;2,613;1.234\n", [2.613, 1.234]),
+        ("step,loss,tokens\n1,0.5,1.234.567\n", [0.5, 1234567.0]),
         ('step,loss,lr,tokens\n1,"2,6136","0,001","1,024"\n', [2.6136, 0.001, 1024.0]),
     ],
 )

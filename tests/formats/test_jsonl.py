@@ -577,3 +577,26 @@ def test_other_lists_are_no_metrics(value: object) -> None:
 def test_lists_of_samples_are_no_metrics() -> None:
     assert not read({"step": 1, "prompt": "Why?", "reward": 1.0, "lengths": [3, 4]})
     assert set(read({"step": 0, "loss": 1.0}, {"loss": 0.5, "lengths": [3, 4]})) == {"loss"}
+
+
+def test_texts_with_separated_thousands_are_points() -> None:
+    lines = b'{"step": 1, "loss": 0.5, "a": "1,234.5", "b": "-1,234,567", "c": "1.234.567", "d": "1,2", "e": "0,123"}\n'
+    assert series(feed(jsonl.decoder(), lines)) == {
+        "loss": [(1, "0.5")],
+        "a": [(1, "1234.5")],
+        "b": [(1, "-1234567.0")],
+        "c": [(1, "1234567.0")],
+    }
+
+
+def test_texts_like_numbers_that_are_not_read_are_named() -> None:
+    decoder = jsonl.decoder()
+    feed(decoder, b'{"step": 1, "loss": 0.5, "mem": null, "run_id": "12", "eta": "0:10:00", "note": "abc"}\n')
+    assert decoder.unread() == ""
+    feed(
+        decoder, b'{"step": 2, "loss": 0.5, "mem": "31.2GiB", "tps": "8.15K"}\n{"step": 3, "loss": 1, "mem": "9GiB"}\n'
+    )
+    assert decoder.unread() == "`mem: 31.2GiB`, `tps: 8.15K`"
+    many = "".join(f', "m{number}": "{number}K"' for number in range(5))
+    feed(decoder, f'{{"step": 4, "loss": 0.5{many}}}\n'.encode())
+    assert decoder.unread() == "`mem: 31.2GiB`, `tps: 8.15K`, `m0: 0K`, `m1: 1K`, `m2: 2K`; 2 more"

@@ -54,6 +54,17 @@ def rows(run, axis, metric="loss", size=SIZE):
 STEPS = range(100)
 
 
+def test_usual_names_of_totals_are_axes_if_they_do_not_fall():
+    totals = [1000.0 * (step + 1) for step in STEPS]
+    for name in ("tokens", "train/tokens_seen", "consumed_tokens"):
+        assert "tokens" in run_of({"loss": (STEPS, totals), name: (STEPS, totals)}).axes()
+    assert "samples" in run_of({"samples_seen": (STEPS, totals)}).axes()
+    each = [1000.0 + step % 7 for step in STEPS]
+    assert "tokens" not in run_of({"tokens": (STEPS, each)}).axes()
+    both = run_of({"tokens": (STEPS, totals), "total_tokens": (STEPS, [2 * total for total in totals])})
+    assert both.scale("tokens").counts[0] == 2000
+
+
 def test_a_metric_of_times_is_displayed_as_time():
     """W&B logs _timestamp and _runtime as metrics of every step."""
     run = run_of({"_timestamp": (STEPS, [START + 60.0 * step for step in STEPS]), "_runtime": (STEPS, STEPS)})

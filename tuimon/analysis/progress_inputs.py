@@ -238,10 +238,10 @@ def _last_phase(run: Run) -> str:
 
 
 def _last_line(run: Run) -> str:
-    """Return the last line of the console, or ""."""
+    """Return the last line of the console with a letter or a digit, so that it is no ruler; or ""."""
     fact = run.latest_fact(Topic.CONSOLE)
-    lines = [line for line in (fact.value.get("lines") or [] if fact else []) if isinstance(line, str) and line.strip()]
-    return " ".join(lines[-1].split())[:_LINE_LENGTH] if lines else ""
+    lines = (line for line in reversed(fact.value.get("lines") or [] if fact else []) if isinstance(line, str))
+    return next((" ".join(line.split())[:_LINE_LENGTH] for line in lines if any(map(str.isalnum, line))), "")
 
 
 def _logged_state(run: Run) -> tuple[Fact | None, float]:

@@ -121,7 +121,7 @@ def _check_axis(runs: Sequence[Run], x: str) -> None:
         have = "has" if len(without) == 1 else "have"
         raise UsageError(
             f"cannot compare along {clean(x)}: {first_names(without, _MOST_NAMED)} {have} no such axis",
-            f"Axes of all of these runs: {', '.join(common)}.",
+            f"Axes of all of these runs: {', '.join(common)}, and metric:NAME for a metric that does not fall.",
         )
 
 

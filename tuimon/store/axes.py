@@ -6,6 +6,7 @@ x of its own, and the cost depends on the number of bins.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -18,6 +19,11 @@ METRIC_AXIS = "metric:"
 """Beginning of the name of an axis that is a metric of the run: "metric:env_steps"."""
 COUNTERS = {"epoch": "progress.epoch", "samples": "progress.samples", "tokens": "progress.tokens"}
 """Axis -> concept of its counter."""
+_OTHER_NAMES = {
+    "tokens": re.compile(r"(?:train/)?(?:tokens|(?:seen|consumed|cumulative)[_ ]tokens|tokens[_ ](?:seen|consumed))"),
+    "samples": re.compile(r"(?:train/)?(?:seen[_ ]samples|samples[_ ](?:seen|consumed))"),
+}
+"""Axis -> names that denote its counter if they never fall; of a single step otherwise, so that they have a chart."""
 _RISING = 0.95
 """Minimum fraction of non-decreasing points for a metric to count as a cumulative counter."""
 
@@ -107,5 +113,8 @@ def counter_candidates(metrics: Iterable[str]) -> Iterator[tuple[str, str]]:
     for place, name in enumerate(metrics):
         meaning = classify(name)
         if meaning.concept in axes and meaning.split == "train":
-            candidates.append((meaning.preference, place, axes[meaning.concept], name))
-    return ((axis, name) for _, _, axis, name in sorted(candidates))
+            candidates.append((False, meaning.preference, place, axes[meaning.concept], name))
+        for axis, names in _OTHER_NAMES.items():
+            if names.fullmatch(name.lower()):
+                candidates.append((True, 0, place, axis, name))
+    return ((axis, name) for *_, axis, name in sorted(candidates))

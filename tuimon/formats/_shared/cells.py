@@ -40,6 +40,10 @@ _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")
 _DECIMAL = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?")
 _WITH_COMMA = re.compile(rb"(?<![\d,.])(\d+),(\d+)(?![\d,.])")
 _GROUPED = re.compile(rb"(?<![\d,.])[1-9]\d{0,2}(?:\.\d{3})+(?=,\d+(?![\d,.]))")
+_BY_POINTS = re.compile(rb" *[+-]?[1-9]\d{0,2}(?:\.\d{3}){2,} *")
+"""A number whose points can only separate thousands."""
+_MAY_BE_GROUPED = re.compile(rb"(?<![\w,.:/+ -])([1-9]\d{0,2}(?:\.\d{3})+)(?![\d.])")
+"""A number at the beginning of a cell whose points may separate thousands."""
 _IS_DECIMAL = re.compile(rb"(?<![\d,.])(?:0\d*,\d+|\d+,(?!\d{3}(?!\d))\d+|\d{4,},\d+)(?![\d,.])")
 """A number whose comma cannot separate thousands."""
 
@@ -70,8 +74,9 @@ def text_cells(lines: list[bytes], separator: bytes, present: Mask) -> dict[int,
     if present.all():
         return {}
     flat = separator.join(lines)
-    if not flat.translate(None, _OF_NUMBERS + separator).replace(b"nan", b"").replace(b"NaN", b""):
-        return {}
+    marks = np.frombuffer(b"%b%b%b" % (separator, flat, separator), np.uint8) == separator[0]
+    if np.count_nonzero(np.diff(np.flatnonzero(marks)) == 1) == present.size - np.count_nonzero(present):
+        return {}  # all of the absent cells are empty
     cells, columns = flat.split(separator), present.shape[1]
     texts = {}
     for column in np.flatnonzero(~present.all(axis=0)).tolist():
@@ -105,6 +110,9 @@ def _with_decimal_points(line: bytes, separator: bytes) -> bytes:
     """Return the row with points instead of its decimal commas."""
     if b"," not in line or not (separator == b";" or _IS_DECIMAL.search(line)):
         return line
+    if b"." in line and _IS_DECIMAL.search(line):
+        ungrouped = _MAY_BE_GROUPED.sub(lambda match: match[0].replace(b".", b""), line)
+        line = line if b"." in ungrouped else ungrouped
     return _WITH_COMMA.sub(rb"\1.\2", _GROUPED.sub(lambda match: match[0].replace(b".", b""), line))
 
 
@@ -153,5 +161,7 @@ def _column(cells: list[bytes]) -> tuple[Floats, Mask]:
 
 
 def _with_unit(cell: bytes) -> float | None:
+    if _BY_POINTS.fullmatch(cell):
+        return float(cell.replace(b".", b""))
     match = _WITH_UNIT.fullmatch(cell)
     return float(match[1].replace(b",", b"")) if match else None

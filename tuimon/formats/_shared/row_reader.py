@@ -30,6 +30,7 @@ from tuimon.formats._shared.rows import (
     Row,
     flatten,
     is_clock,
+    is_like_number,
     is_sample,
     is_text,
     number,
@@ -43,6 +44,10 @@ from tuimon.formats._shared.step_unit import StepUnit
 from tuimon.model.points import Fact, Floats, Item, Points, Steps, Topic
 
 _MAX_LAYOUTS = 1024
+_ROWS_EXAMINED = 64
+"""Number of rows of a batch that are searched for texts like numbers."""
+_NAMED = 5
+"""Number of keys of such texts that are named; further ones are counted."""
 _PLAIN = {int, float}
 _STEPS = frozenset(STEP_KEYS)
 _Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -130,6 +135,8 @@ class RowReader:
         """Whether the values of a key of CLOCK_KEYS are times, by the first of them."""
         self._fractions = 0
         """Number of rows whose step has a fraction."""
+        self._unread: dict[str, str] = {}
+        """The first text like a number that gave no point, by key."""
         self._total: int | None = None
         self._config: Row | None = None
 
@@ -161,6 +168,24 @@ class RowReader:
         rows = "1 row has" if self._fractions == 1 else f"{self._fractions} rows have"
         return f"{rows} a step that is not a whole number, and the step of the row before instead"
 
+    @property
+    def unread(self) -> str:
+        """The first texts like numbers that gave no point, as "`big: 1,2`, `mem: 31.2GiB`"; "" if there are none."""
+        named = [f"`{key}: {text}`" for key, text in list(self._unread.items())[:_NAMED]]
+        more = len(self._unread) - len(named)
+        return ", ".join(named) + (f"; {more} more" if more else "")
+
+    def _note_unread(self, keys: tuple[str, ...], flat: list[Any], read: _Mask) -> None:
+        """Note the texts like numbers among the values of some rows that were not read."""
+        for column in np.flatnonzero(~read[:_ROWS_EXAMINED].all(axis=0)).tolist():
+            key = keys[column]
+            if key in self._unread or key in _STEPS or key in TIME_KEYS:
+                continue
+            rows = np.flatnonzero(~read[:_ROWS_EXAMINED, column]).tolist()
+            values = (flat[row * len(keys) + column] for row in rows)
+            if (text := next((value for value in values if is_like_number(value, key)), None)) is not None:
+                self._unread[key] = text
+
     def find_batch_key(self, rows: Sequence[Row]) -> None:
         """Decide from the first row with an epoch, if it is among these, whether a key of it counts batches."""
         row = next((row for row in rows if "epoch" in row), None)
@@ -180,6 +205,7 @@ class RowReader:
             sample: _Mask = np.zeros(count, np.bool_)
         else:
             values, present, sample = _mixed(keys, group.values, count)
+            self._note_unread(keys, group.values, present | sample[:, None])
         if layout.epoch is not None:
             batch.epochs[rows] = values[:, layout.epoch]
         clocks = [column for column in layout.clocks if self._is_clock(keys[column], group.values[column::columns])]

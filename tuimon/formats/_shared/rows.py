@@ -13,9 +13,10 @@ A row is one call of a logger: {"step": 3, "loss": 0.5, "reward": {"mean": 0.1},
 - The time is the first of TIME_KEYS that holds a time: seconds, ms, µs or ns since the epoch, ISO 8601, or a date such
   as 2026/11/25 or 25.11.2026 with a time of day. Without any of them it is one of CLOCK_KEYS whose first value in the
   log is such a time.
-- Points are numbers, and strings that are numbers ("0.5", "NaN", "-Infinity": Hugging Face from 5.0, Trackio, SwanLab)
-  unless the key denotes a name ("run_id", "version", "date"). Booleans, null, longer lists and other text are not
-  points. In JSON lines the elements of a list of at most MAX_ELEMENTS numbers, or objects of numbers, are metrics.
+- Points are numbers, and strings that are numbers ("0.5", "NaN", "-Infinity": Hugging Face from 5.0, Trackio, SwanLab;
+  "1,234.5" with separated thousands) unless the key denotes a name ("run_id", "version", "date"). Booleans, null,
+  longer lists and other text are not points. In JSON lines the elements of a list of at most MAX_ELEMENTS numbers, or
+  objects of numbers, are metrics.
 - Rows that are samples are ignored: rows with a prompt, a completion … (SAMPLE_KEYS), and rows without a step that hold
   a long text or a list of objects. In a row with a step these entries are skipped, as trainers put a note, a command
   line or a sample beside the numbers. A file is a log of metrics only if such rows have many numbers (NUMBERS_BESIDE),
@@ -64,6 +65,8 @@ MAX_ELEMENTS = 16
 """A longer list is data, not metrics of the devices of a machine or of the groups of an optimizer."""
 _MAX_DEPTH = 16
 _NUMBER = re.compile(r"[+-]?(?:(?:\d++(?:\.\d*+)?|\.\d++)(?:e[+-]?\d++)?|nan|inf|infinity)", re.IGNORECASE | re.ASCII)
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:(?:,\d{3})+(?:\.\d+)?|(?:\.\d{3}){2,})", re.ASCII)
+_LIKE_NUMBER = re.compile(r"[+-]?\.?\d[\d.,_']{0,30}\s?[A-Za-z%/]{0,10}", re.ASCII)
 _DATE = re.compile(
     r"(?:(\d{4})[/.](\d\d?)[/.](\d\d?)|(\d\d?)\.(\d\d?)\.(\d{4})),?[ T](\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)", re.ASCII
 )
@@ -83,8 +86,16 @@ def number(value: Any, key: str) -> float | None:
         return float(value)
     if kind is str and len(value) <= 40 and not _NAME.search(key):
         value = value.removesuffix("%").rstrip()
-        return float(value) if _NUMBER.fullmatch(value) else None
+        if _NUMBER.fullmatch(value):
+            return float(value)
+        if _THOUSANDS.fullmatch(value):
+            return float(value.replace("," if "," in value else ".", ""))
     return None
+
+
+def is_like_number(value: Any, key: str) -> bool:
+    """Return whether a value that is no point looks like a number, perhaps with a unit: "31.2GiB"."""
+    return type(value) is str and _LIKE_NUMBER.fullmatch(value) is not None and not _NAME.search(key)
 
 
 def step_of(value: Any) -> tuple[int, int | None] | None:

@@ -22,7 +22,7 @@ _MAX_NAMED = 8
 _MAX_LENGTH = 2000
 _FIRST = (
     r"((?:[+-]?(?:\d{1,20}(?:,\d{3}){0,6}(?:\.\d{1,20})?|\.\d{1,20})(?:e[+-]?\d{1,3})?)|[+-]?(?:nan|inf)(?![a-z]))"
-    r"([kKMB](?![A-Za-z]))?"
+    r"([kKMGTB](?![A-Za-z]))?"
 )
 _RATE = r"[A-Za-z]{1,12}(?:/[A-Za-z]{1,12}){1,2}"
 _UNIT = r"(?:%|[kMGT]i?B|TFLOPS|[muµμ]?s|min|h|W)"
@@ -42,14 +42,14 @@ _MEASURED = re.compile(
 )
 """A number with its unit."""
 _COUNTER = re.compile(
-    r"(?:.*[_-])?(?:steps?|iter(?:ation)?s?|epochs?|updates?|episodes?|batch(?:es)?|rounds?|generations?|timesteps?|frames?|"
+    r"(?!.*per[_-])(?:.*[_-])?(?:steps?|iter(?:ation)?s?|epochs?|updates?|episodes?|batch(?:es)?|rounds?|generations?|timesteps?|frames?|"
     r"it|ep|total|remaining|elapsed|of|in|at|over|took|for|to|after|from|and|on|with|by|is|was|eta|rank|gpu|pid|seed|"
     r"line|info|warning|debug)",
     re.IGNORECASE,
 )
 _WORD_BEFORE = re.compile(r"of|in|at|over|took|for|to|after|from|and|on|with|by|is|was", re.IGNORECASE)
 """Words before a number that are no name of it: "at 12 tok/s"."""
-_EXPONENTS = {"": 0, "k": 3, "m": 6, "b": 9}
+_EXPONENTS = {"": 0, "k": 3, "m": 6, "g": 9, "b": 9, "t": 12}
 
 
 class UnreadParts:

@@ -42,6 +42,7 @@ from tuimon.formats.console._marks import (
 from tuimon.formats.console._outcome import Outcome
 from tuimon.formats.console._patterns import PatternReader, missed_remark, pattern_family, unused_patterns
 from tuimon.formats.console._recognise import is_console_name, is_text, mentions_training, wants_name
+from tuimon.formats.console._slash_dates import SlashDates
 from tuimon.formats.console._tasks import NUMBER_STARTS, Labels, Task, TaskSink
 from tuimon.formats.console._uniform import UniformLines
 from tuimon.formats.console._unread import UnreadParts
@@ -76,6 +77,7 @@ class ConsoleDecoder(StreamDecoder):
     def __init__(self, own: Sequence[Family] = ()) -> None:
         """own: families of the user, tried among the others by their order."""
         self._lines = LineSplitter()
+        self._dates = SlashDates()
         self._labels = Labels()
         self._tail = TextTail()
         self._sink = Sink()
@@ -121,6 +123,7 @@ class ConsoleDecoder(StreamDecoder):
     def _read_all(self, data: bytes) -> None:
         """Read the lines that end in `data`; the items are kept for `feed`."""
         self._labels.begin(data)
+        self._dates.examine(data)
         self._redrawn = b"\r" in data
         for part in self._lines.feed(data.replace(b"\r", b"\n")):
             if isinstance(part, Damage):
@@ -164,6 +167,8 @@ class ConsoleDecoder(StreamDecoder):
     def _read(self, offset: int, lines: list[bytes], ended: bool = True) -> None:
         """Read lines, the first of them at `offset`. Lines without any mark, nearly all of a chatty log, are cheap."""
         block = b"\n".join(lines)
+        if (rewritten := self._dates.rewritten(block)) is not block:
+            block, lines = rewritten, rewritten.split(b"\n")
         contained = self._all_marks.within(block)
         families = self._marks if ended else self._closing_marks
         candidates = [(index, tuple(contained.intersection(marks))) for index, marks in families]
@@ -320,7 +325,9 @@ class ConsoleDecoder(StreamDecoder):
         missed = missed_remark(self._own_readers())
         if no_points and self._own_marks and not missed:
             missed = "console_patterns match no line"
-        return "; ".join(filter(None, (not_understood, numbered_remark(numbered) if numbered else "", missed)))
+        return "; ".join(
+            filter(None, (not_understood, numbered_remark(numbered) if numbered else "", missed, self._dates.remark))
+        )
 
     def unread(self, least_part: float = 0.0) -> str:
         parts = self._unread_parts.text(least_part)
@@ -398,8 +405,8 @@ FORMAT = Format(
     id="console",
     title="console log",
     writers="ROLL, RLinf, AgentJet, Trinity, verl, TRL, transformers 4 and 5, slime, OpenRLHF, NeMo-RL, prime-rl, "
-    "torchtitan, torchtune, Megatron, SB3, Baselines, Keras, mmengine, mmcv, detectron2, timm, Swin, YOLO, XGBoost, "
-    "LightGBM, CatBoost, DeepSpeed, Composer, rsl_rl, AReaL, open-instruct, OLMo, llm.c, StyleGAN, PaddleNLP, "
+    "torchtitan, torchtune, Megatron, nanotron, SB3, Baselines, Keras, mmengine, mmcv, detectron2, timm, Swin, YOLO, "
+    "XGBoost, LightGBM, CatBoost, DeepSpeed, Composer, rsl_rl, AReaL, open-instruct, OLMo, llm.c, StyleGAN, PaddleNLP, "
     "MindSpore, spaCy, icefall, tqdm bars, lines of k=v",
     rank=10,
     matches=matches,

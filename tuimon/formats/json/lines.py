@@ -79,6 +79,9 @@ class MetricLines(JSONLines):
     def _note(self) -> str:
         return "" if self._validated else self._reader.remark
 
+    def unread(self, least_part: float = 0.0) -> str:
+        return self._reader.unread
+
     def flush(self) -> list[Item]:
         items = super().flush()
         rows = self._texts.flush()

@@ -29,10 +29,12 @@ _EPOCHS = frozenset({"epoch", "epochs", "global_epoch", "total/epochs"})
 """Step columns, in lower case, that count epochs."""
 EPISODES = ("r", "l", "t")
 """First columns of Stable-Baselines3's monitor.csv, whose rows are episodes."""
-_NAMED = 3
+_NAMED = 5
 """Number of columns that a remark names; further ones are counted."""
 _SHOWN = 40
 """Bytes of a cell that a remark quotes."""
+_SHOWN_BRIEFLY = 16
+"""Characters of the text of a column that gives no points."""
 _UNITS_FROM, _UNITS = np.array([1e11, 1e14, 1e17]), np.array([1.0, 1e3, 1e6, 1e9])
 """Timestamps from which on the next unit is assumed, and the units of a timestamp (parts of a second)."""
 _BLOCK = 32
@@ -163,7 +165,7 @@ class Rows:
             if self._with_numbers[column] and self.header.numeric[column] and column not in self._times
         ]
         unread = [
-            self.header.names[column]
+            f"{self.header.names[column]}{self._example(column)}"
             for column in columns
             if column not in self._times
             and (column in self._texts or self._with_numbers[column])
@@ -173,6 +175,11 @@ class Rows:
         named = first_names(unread, _NAMED)
         not_drawn = [f"text column{'s'[: len(unread) > 1]} not drawn: {named}"] if unread else []
         return "; ".join([*mixed[:_NAMED], *not_drawn, *filter(None, [self._step_remark])])
+
+    def _example(self, column: int) -> str:
+        """Return the first text of a column in parentheses, or ""."""
+        first = decoded(self._texts[column][1]) if column in self._texts else ""
+        return f" ({first if len(first) <= _SHOWN_BRIEFLY else first[: _SHOWN_BRIEFLY - 1] + '…'})" if first else ""
 
     @property
     def _step_remark(self) -> str:

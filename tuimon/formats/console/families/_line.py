@@ -37,6 +37,7 @@ _PREFIX = re.compile(
     r"(?:\s++"
     r"|\[(?!val|eval|test|(?:it|ep)\W{1,8}\d|[^\]]{0,12}(?:epoch|step|iter|episode|update|round|generation|batch)\w*\W{0,8}\d)[^\[\]]{1,80}\](?!\s*[=:]\s*[\d-]):?"
     r"|\d{4}[-/]\d\d[-/]\d\d(?:[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?(?=[\s:]|$)"
+    r"|\d\d/\d\d(?:/\d{4})? \d\d:\d\d:\d\d(?:[.,]\d+)?(?=[\s:]|$)"
     r"|[IWEF]\d{4} \d\d:\d\d:\d\d(?:\.\d+)?\s+\d+ [\w./<>-]{1,80}:\d+\]"  # absl and glog
     r"|(?:(?:\d\d-)?\d\d-\d\d )?\d\d:\d\d:\d\d(?:[.,]\d+)?(?=\s|$)"
     rf"|:(?=(?:{_LEVEL}):)|(?:{_LEVEL}):[\w.]{{1,60}}:|(?:{_LEVEL})\b:?(?:\s(?!val|eval|test)[\w.]{{1,60}}:(?=\s(?:[\[{{]|$)))?"

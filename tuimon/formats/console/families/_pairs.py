@@ -40,7 +40,7 @@ _UNIT_AFTER = (
 """A unit after a blank, but not the beginning of the next name ("reward 0.5 min 0.2")."""
 _VALUE = rf"(?:(?:np\.\w{{1,20}}|tensor)\()?({NUMBER})(?:[^()\s]{{0,40}}\))?(?:{_SUFFIX}|{_UNIT}){_END}{_UNIT_AFTER}"
 """Groups: the number; k, K, M or B; the unit in one of the three others."""
-_BYTES = re.compile(r"mem|ram\b|cache|size|disk|rss|alloc|reserved|gpu", re.IGNORECASE)
+_BYTES = re.compile(r"mem|ram\b|cache|size|disk|rss|alloc|reserved|(?<!per.)gpu", re.IGNORECASE)
 """Occurs in names of sizes, of which K and M may mean 1024 and 1024²."""
 _EXPONENTS = {"k": 3, "K": 3, "M": 6, "B": 9}
 _COUNTED = re.compile(r"token|sample|example|param|step|frame|seen", re.IGNORECASE)
