@@ -245,3 +245,16 @@ def test_names_alone_do_not_join_runs_with_other_settings_or_logged_seeds() -> N
     logged = seed_means(metric, [("seed", (0, 1, 2, 3))], names=names)
     assert logged is not None
     assert not logged.by_name
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"), [([("cv.fold", (0, 1, 2))], ""), ([], "by their names: no logged fold differs")]
+)
+def test_folds_of_a_cross_validation_are_a_group(settings: Any, reason: str) -> None:
+    names = ["folds/fold_0/version_0", "folds/fold_1/version_0", "folds/fold_2/version_0"]
+    means = seed_means(of_levels("val_loss", [0.1, 0.2, 0.6]), settings, names=names)
+    assert means is not None
+    (row,) = mean_rows(means, names)
+    assert (row.name, row.result.mean) == ("folds/version_0 (3 folds)", pytest.approx(0.3))
+    title = "val_loss: mean, SD and SE of the levels of runs that differ only in their fold"
+    assert seed_title(means, "step") == (f"{title} ({reason})" if reason else title)

@@ -144,7 +144,11 @@ def test_the_seeds_of_each_method_are_a_table(tmp_path: Path, capsys: pytest.Cap
             run.mkdir(parents=True)
             failed = (method, seed) == ("grpo", 2)
             points = (
-                {"step": step, "reward": value, "loss": math.nan if failed and step > 30 else 1 / (1 + step)}
+                {
+                    "step": step,
+                    "reward": value + 0.25 * (step == 20),
+                    "loss": math.nan if failed and step > 30 else 1 / (1 + step),
+                }
                 for step in range(60)
             )
             (run / "metrics.jsonl").write_text("".join(json.dumps(point) + "\n" for point in points))
@@ -185,6 +189,11 @@ def test_the_seeds_of_each_method_are_a_table(tmp_path: Path, capsys: pytest.Cap
     latex = (tmp_path / "t.tex").read_text().splitlines()
     assert r"a\_b\&c & $3$ & $0.6100$ & $0.0100$ & $0.00577$ & $0.6000$ & $0.6200$ \\" in latex
     assert main([*arguments, str(tmp_path / "t.md")]) == 2
+    assert main([*arguments, str(tmp_path / "best.csv"), "--best"]) == 0
+    written = list(csv.DictReader((tmp_path / "best.csv").read_text().splitlines()))
+    assert {row["metric"] for row in written} == {"best(reward)"}
+    assert [float(row["mean"]) for row in written] == pytest.approx([row["mean"] + 0.25 for row in rows])
+    assert main(["compare", str(tmp_path / "runs"), "--metric", "loss", "--best"]) == 2, "neutral in these runs"
     asked = compare(snapshot.runs, {"reward"}, reaches=0.6)
     assert json.loads(as_json(asked, LONG_AFTER))["reaches"] == {
         "metric": "reward",

@@ -22,7 +22,7 @@ import numpy as np
 from msgspec import Struct
 
 from tuimon.analysis.compared_metric import ComparedMetric
-from tuimon.analysis.comparing import is_seed, seedless_name, without_seed
+from tuimon.analysis.comparing import has_fold, is_seed, numbers_folds, seedless_name, without_seed
 from tuimon.analysis.comparison_axis import Place
 from tuimon.analysis.matched_runs import combined, matched_runs
 from tuimon.analysis.run_noise import Noise, chance_of, run_noise
@@ -34,10 +34,6 @@ _UNCERTAIN = 0.05
 """Probability with which noise alone is called a difference."""
 SEED_HEADS = ("n", "mean", "SD", "SE", "min", "max")
 """Heads of the numbers of `seed_cells`."""
-
-
-BY_NAME = "by their names: no logged seed differs"
-"""Reason for groups of runs without a setting that is a seed."""
 
 
 class SeedMean(Struct, frozen=True):
@@ -96,6 +92,25 @@ class SeedMeans(Struct, frozen=True):
     """Step, or position on another axis, up to which the levels are taken; None if the runs have no steps in common."""
     by_name: bool = False
     """Whether no run logs a seed that differs, so that the groups are those of the names."""
+    part: str = "seed"
+    """What the runs of a group differ in: "seed", or "fold" of a cross-validation."""
+    results: str = "levels"
+    """What the results of the runs are: their "levels" or "best values"."""
+
+    @property
+    def reason(self) -> str:
+        """Text that says that the groups are those of the names; "" if a setting shows them."""
+        return f"by their names: no logged {self.part} differs" if self.by_name else ""
+
+    def name_of(self, labels: Sequence[str], runs: Sequence[int]) -> str:
+        """Return "lr3e-6 (3 seeds)", or "run4 with 2 other seeds" if the names have more in them than seeds."""
+        name, count = labels[runs[0]], len(runs)
+        if count == 1:
+            return clean(name)
+        common = {seedless_name(labels[index]) for index in runs}
+        if len(common) == 1:
+            return f"{clean(common.pop())} ({count} {self.part}s)"
+        return f"{clean(name)} with {count - 1} other {self.part}{'s' * (count > 2)}"
 
     def difference(self, first: SeedMean, second: SeedMean, without: Iterable[int] = ()) -> Difference:
         """Return the difference of two groups. without: positions of runs that are not considered at all."""
@@ -132,16 +147,20 @@ def seed_means(
     projects: Sequence[str] = (),
     failures: Sequence[str] = (),
     names: Sequence[str] = (),
+    kind: str = "levels",
 ) -> SeedMeans | None:
     """Return the groups; None if no runs differ only in their seed.
 
     settings: (name, value in each run) that differ. projects: project of each run, see `project_of`; runs of different
     ones are in different groups. Without it, all are of one project. failures: what casts doubt on each run
-    (`failures_of`). names: whole names of the runs, which have the seeds if no setting is a seed.
+    (`failures_of`). names: whole names of the runs, which have the seeds if no setting is a seed. kind: what the
+    levels of the metric are, "levels" or "best values".
     """
-    by_name = not any(is_seed(name) for name, _ in settings)
-    if by_name and all(without_seed(name) == name for name in names):
+    seeds = [name for name, _ in settings if is_seed(name)]
+    by_name, named = not seeds, [name for name in names if without_seed(name) != name]
+    if by_name and not named:
         return None
+    part = "fold" if all(map(numbers_folds, seeds) if seeds else map(has_fold, named)) else "seed"
     step = metric.comparable_step
     levels = metric.levels_until(step)
     having = [index for index, level in enumerate(metric.levels) if level is not None]
@@ -166,7 +185,7 @@ def seed_means(
     if metric.meaning.direction in ("up", "down"):
         groups.sort(key=lambda group: group.every.mean, reverse=metric.meaning.direction == "up")
     goes_on = len({end for end in metric.ends if end is not None}) > 1
-    return SeedMeans(metric, tuple(groups), tuple(runs.values), step if goes_on else None, step, by_name)
+    return SeedMeans(metric, tuple(groups), tuple(runs.values), step if goes_on else None, step, by_name, part, kind)
 
 
 def _codes_of_names(names: Sequence[str]) -> Steps:
@@ -199,17 +218,6 @@ def _mean(runs: tuple[int, ...], results: dict[int, float]) -> SeedMean:
     return SeedMean(runs, float((values / scale).mean()) * scale, deviation, float(values.min()), float(values.max()))
 
 
-def name_of_seeds(labels: Sequence[str], runs: Sequence[int]) -> str:
-    """Return "lr3e-6 (3 seeds)", or "run4 with 2 other seeds" if the names have more in them than seeds."""
-    name, count = labels[runs[0]], len(runs)
-    if count == 1:
-        return clean(name)
-    common = {seedless_name(labels[index]) for index in runs}
-    if len(common) == 1:
-        return f"{clean(common.pop())} ({count} seeds)"
-    return f"{clean(name)} with {count - 1} other seed{'s' * (count > 2)}"
-
-
 def names_of(labels: Sequence[str], runs: Sequence[int]) -> str:
     """Return "a", "a and b" or "a, b and 3 more"."""
     names = [clean(labels[run]) for run in runs]
@@ -231,21 +239,22 @@ class MeanRow(Struct, frozen=True):
 def mean_rows(means: SeedMeans, labels: Sequence[str]) -> Iterator[MeanRow]:
     """Yield a row for each group, and one without the runs that are not healthy for a group with such runs."""
     for group in means.groups:
-        name = name_of_seeds(labels, group.every.runs)
+        name = means.name_of(labels, group.every.runs)
         missing = f"{names_of(labels, group.missing)} without a result" if group.missing else ""
         failed = f"with {names_of(labels, group.failed)}, not healthy" if group.failed else ""
         yield MeanRow(name, group.every, group, (), "; ".join(filter(None, (failed, missing))))
         if group.healthy is not None:
             without = f"without {names_of(labels, group.failed)}"
-            yield MeanRow(name_of_seeds(labels, group.healthy.runs), group.healthy, group, group.failed, without)
+            yield MeanRow(means.name_of(labels, group.healthy.runs), group.healthy, group, group.failed, without)
 
 
 def seed_title(means: SeedMeans, word: str) -> str:
     """Return the heading of the table. word: what the steps of the runs count."""
     metric = means.metric
     until = f" up to {metric.place_text(means.step, word)}" if means.step is not None else ""
-    reason = f" ({BY_NAME})" if means.by_name else ""
-    return f"{clean(metric.name)}{until}: mean, SD and SE of the levels of runs that differ only in their seed{reason}"
+    reason = f" ({means.reason})" if means.by_name else ""
+    runs = f"runs that differ only in their {means.part}{reason}"
+    return f"{clean(metric.name)}{until}: mean, SD and SE of the {means.results} of {runs}"
 
 
 def seed_cells(row: MeanRow) -> list[str]:

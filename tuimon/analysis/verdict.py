@@ -19,7 +19,7 @@ from tuimon.analysis.compared_metric import ComparedMetric
 from tuimon.analysis.comparing import is_output, is_seed
 from tuimon.analysis.comparison_axis import Place
 from tuimon.analysis.level import Level
-from tuimon.analysis.seed_means import BY_NAME, SeedGroup, SeedMeans, name_of_seeds, names_of
+from tuimon.analysis.seed_means import SeedGroup, SeedMeans, names_of
 from tuimon.draw.numbers import format_value
 from tuimon.text import clean
 
@@ -125,16 +125,16 @@ def _verdict_of_seeds(
     lr3e-6 (3 seeds) is ahead of lr1e-6 (3 seeds): mean reward +0.21 ± 0.02 SE; lr 3 times higher
     """
     best, second = means.groups[:2]
-    first, next_name = (name_of_seeds(labels, group.every.runs) for group in (best, second))
+    first, next_name = (means.name_of(labels, group.every.runs) for group in (best, second))
     difference = means.difference(best.every, second.every)
     until = f" up to {means.metric.place_text(means.step, word)}" if means.step is not None else ""
     apart, noise = format_value(abs(difference.value)), f" ± {format_value(difference.error)} SE"
     failed = [run for group in means.groups for run in group.failed]
     if difference.noise == "levels":
-        noise += " (noise of the curves: too few seeds)"
+        noise += f" (noise of the curves: too few {means.part}s)"
     elif difference.noise == "pooled":
         noise += f" (pooled noise{f', without {names_of(labels, failed)}' if failed else ''})"
-    doubts = [*([f"seeds {BY_NAME}"] if means.by_name else []), *_doubts_of_seeds(labels, means, failures)]
+    doubts = [*([f"{means.part}s {means.reason}"] if means.by_name else []), *_doubts_of_seeds(labels, means, failures)]
     if not difference.is_beyond_noise:
         differs = f"mean {what} of {first} and {next_name} differs by {apart}{noise}, which noise explains"
         return "; ".join([f"No combination of settings is ahead{until}: {differs}", *doubts])
@@ -160,7 +160,7 @@ def _doubts_of_seeds(labels: Sequence[str], means: SeedMeans, failures: Sequence
         if group.missing:
             reason = next((f" ({failures[run]})" for run in group.missing if failures and failures[run]), "")
             have = "has" if len(group.missing) == 1 else "have"
-            name = name_of_seeds(labels, group.every.runs)
+            name = means.name_of(labels, group.every.runs)
             doubts.append(f"{name}: {names_of(labels, group.missing)} {have} no result{reason}")
         if group.healthy is None:
             continue
@@ -168,7 +168,7 @@ def _doubts_of_seeds(labels: Sequence[str], means: SeedMeans, failures: Sequence
         rival = other.healthy or other.every
         reason = failures[group.failed[0]]
         doubt = (
-            f"{name_of_seeds(labels, group.every.runs)}: mean {format_value(group.every.mean)} with"
+            f"{means.name_of(labels, group.every.runs)}: mean {format_value(group.every.mean)} with"
             f" {names_of(labels, group.failed)} ({reason}), {format_value(group.healthy.mean)} without"
         )
         if group in (best, second) or (group.healthy.mean > second.every.mean) is higher:
@@ -176,7 +176,7 @@ def _doubts_of_seeds(labels: Sequence[str], means: SeedMeans, failures: Sequence
             order = "worse" if (difference.value > 0) is higher else "better"
             doubt += (
                 f", which is {format_value(abs(difference.value))} ± {format_value(difference.error)} SE {order} than"
-                f" {name_of_seeds(labels, rival.runs)}:"
+                f" {means.name_of(labels, rival.runs)}:"
                 f" {'more than noise explains' if difference.is_beyond_noise else 'noise explains this'}"
             )
         doubts.append(doubt)

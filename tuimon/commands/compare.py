@@ -48,7 +48,10 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--table",
         metavar="FILE",
-        help="write mean, SD and SE of runs that differ only in their seed (.csv or .tex)",
+        help="write mean, SD and SE of runs that differ only in their seed or fold (.csv or .tex)",
+    )
+    parser.add_argument(
+        "--best", action="store_true", help="mean, SD and SE of the best value of each run instead of its last level"
     )
     parser.add_argument(
         "--reaches", type=_value, metavar="VALUE", help="the first step at which each run reaches this reward (or loss)"
@@ -80,7 +83,14 @@ def _run(options: argparse.Namespace) -> int:
         )
     _check_axis(runs, options.x)
     selected = chosen_metrics(options.metric, runs) if options.metric else None
-    comparison = compare(runs, selected, options.show_secrets, snapshot.alerts, options.reaches, options.x)
+    comparison = compare(
+        runs, selected, options.show_secrets, snapshot.alerts, options.reaches, options.x, options.best
+    )
+    if options.best and comparison.seeds is not None and comparison.best_seeds is None:
+        raise UsageError(
+            f"--best: neither higher nor lower is known to be better for {clean(comparison.seeds.metric.name)}",
+            "Choose another metric with --metric.",
+        )
     if options.pictures:
         _write_pictures(comparison, options)
     if options.html:
@@ -90,10 +100,10 @@ def _run(options: argparse.Namespace) -> int:
             stream.write(as_html(comparison, time.time()).encode("utf-8", "backslashreplace"))
         print_status(f"wrote {clean(options.html)}")
     if table_form is not None:
-        if (seeds := comparison.seeds) is None:
+        if (seeds := comparison.table) is None:
             raise UsageError(
-                "no table of seeds: no two of the runs differ only in their seed",
-                "The seed must be a setting of the runs, such as `seed: 1` in config.yaml, or in their names (x_s0).",
+                "no table of seeds: no two of the runs differ only in their seed or fold",
+                "It must be a setting of the runs, such as `seed: 1` in config.yaml, or in their names (x_s0, fold_0).",
             )
         with open_output(options.table, options.force) as stream:
             stream.write(table_form(seeds, comparison.labels).encode("utf-8", "backslashreplace"))

@@ -55,7 +55,7 @@ def as_text(comparison: Comparison, now: float, width: int | None = None, full: 
             yield from wrapped(f"  {effect.line}", width, 4)
         yield ""
     steps = common_step_name(comparison.runs)
-    if seeds := comparison.seeds:
+    if seeds := comparison.table:
         yield from as_seed_table(seeds, comparison.labels, steps, width)
         yield ""
     states = [progress_of(run, now) for run in comparison.runs]

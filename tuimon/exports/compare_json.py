@@ -53,7 +53,7 @@ def as_json(comparison: Comparison, now: float) -> str:
             "at_equal_counter": comparison.at_equal_counter,
             "axis": comparison.axis.name,
             "reaches": _reaches(comparison),
-            "seeds": as_fields(seeds, comparison.labels) if (seeds := comparison.seeds) is not None else None,
+            "seeds": as_fields(seeds, comparison.labels) if (seeds := comparison.table) is not None else None,
             "effects": [_effect(effect, effects) for effect in effects.effects] if effects is not None else [],
             "runs": runs,
             "config": config,

@@ -129,6 +129,8 @@ class Comparison(Struct, frozen=True):
     """What casts doubt on the results of each run, see `failures_of`; "" for a healthy run."""
     seeds: SeedMeans | None = None
     """Results of runs that differ only in their seed, on the `main_metric`; None without such runs."""
+    best_seeds: SeedMeans | None = None
+    """As `seeds`, with the best value of each run as its result, if that was asked for."""
     reaches: float | None = None
     """Value of the `main_metric` of which the first step is asked for."""
     axis: ComparisonAxis = STEPS
@@ -140,6 +142,11 @@ class Comparison(Struct, frozen=True):
         compared = [metric.compared for metric in self.metrics]
         steps = common_step_name(self.runs)
         return verdict(self.labels, compared, self.differences, steps, self.seeds, self.failures)
+
+    @property
+    def table(self) -> SeedMeans | None:
+        """Results of runs that differ only in their seed: of the best values if they were asked for, or the levels."""
+        return self.best_seeds or self.seeds
 
     @property
     def speed(self) -> str:
@@ -189,11 +196,12 @@ def compare(
     alerts: Iterable[Alert] = (),
     reaches: float | None = None,
     x: str = "step",
+    best: bool = False,
 ) -> Comparison:
     """Compare runs.
 
     selected: names of the metrics to compare; None: all metrics. alerts: those of the runs. reaches: see `Comparison`.
-    x: axis along which they are compared, see `comparison_axis`.
+    x: axis along which they are compared, see `comparison_axis`. best: also compute `Comparison.best_seeds`.
     """
     axis = comparison_axis(runs, x)
 
@@ -206,8 +214,25 @@ def compare(
     failures = failures_of([run.id for run in runs], alerts)
     main = main_metric([metric.compared for metric in metrics])
     projects = [project_of(run.path) for run in runs]
-    seeds = seed_means(main, differences, projects, failures, [run.name for run in runs]) if main is not None else None
-    return Comparison(tuple(runs), run_labels(runs), differences, same, about, metrics, failures, seeds, reaches, axis)
+    names = [run.name for run in runs]
+    seeds = seed_means(main, differences, projects, failures, names) if main is not None else None
+    tops = next((_best_values(metric) for metric in metrics if best and metric.compared is main), None)
+    best_seeds = seed_means(tops, differences, projects, failures, names, "best values") if tops is not None else None
+    return Comparison(
+        tuple(runs), run_labels(runs), differences, same, about, metrics, failures, seeds, best_seeds, reaches, axis
+    )
+
+
+def _best_values(metric: MetricComparison) -> ComparedMetric | None:
+    """Return the metric with the best value of each run in place of its level; None without a better direction."""
+    if not metric.better:
+        return None
+    tops = [entry.summary.best if entry is not None else None for entry in metric.entries]
+    factors = metric.compared.factors
+    levels = tuple(
+        Level(top[1] * factor, 0.0, 0.0, 1) if top else None for top, factor in zip(tops, factors, strict=True)
+    )
+    return ComparedMetric(metric.name, metric.meaning, levels)
 
 
 def checkpoint_rows(comparison: Comparison, limit: int) -> list[tuple[str, list[str]]]:

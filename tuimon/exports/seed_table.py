@@ -49,6 +49,7 @@ def as_fields(means: SeedMeans, labels: Sequence[str]) -> dict[str, Any]:
     return {
         "metric": means.metric.name,
         "by": "name" if means.by_name else "setting",
+        "results": means.results,
         "step": means.limit if isinstance(means.limit, int) else None,
         "x": means.limit,
         "rows": [
@@ -82,18 +83,23 @@ def as_csv(means: SeedMeans, labels: Sequence[str]) -> str:
         settings = ("" if value is None else value for value in row.group.settings)
         texts = ["; ".join(labels[run] for run in runs) for runs in (own.runs, row.left_out)]
         written = ("" if math.isnan(number) else repr(number) for number in numbers)
-        writer.writerow([_name(row, labels), *settings, means.metric.name, len(own.runs), *written, *texts])
+        writer.writerow([_name(row, labels), *settings, _metric(means), len(own.runs), *written, *texts])
     return lines.getvalue()
 
 
 def as_latex(means: SeedMeans, labels: Sequence[str]) -> str:
     """Return the table as a tabular of LaTeX that needs no package."""
     lines = [rf"\begin{{tabular}}{{l{'r' * len(SEED_HEADS)}}}", r"\hline"]
-    lines += [" & ".join([_latex(means.metric.name), *SEED_HEADS]) + r" \\", r"\hline"]
+    lines += [" & ".join([_latex(_metric(means)), *SEED_HEADS]) + r" \\", r"\hline"]
     for row in mean_rows(means, labels):
         name = f"{_name(row, labels)}{f', {row.remark}' if row.remark else ''}"
         lines.append(" & ".join([_latex(name), *map(_latex_number, seed_cells(row))]) + r" \\")
     return "\n".join([*lines, r"\hline", r"\end{tabular}", ""])
+
+
+def _metric(means: SeedMeans) -> str:
+    """Return the name of the metric, or "best(val_loss)" if the results are best values."""
+    return means.metric.name if means.results == "levels" else f"best({means.metric.name})"
 
 
 def _name(row: MeanRow, labels: Sequence[str]) -> str:

@@ -39,6 +39,7 @@ from tuimon.model.log_names import log_name
 from tuimon.model.points import Fact, Item, Points, Topic
 from tuimon.reader.compression import decompressed_head
 from tuimon.reader.encoding import utf8
+from tuimon.reader.event_writers import EventWriters
 from tuimon.reader.neighbours import other_logs
 from tuimon.reader.rank_paths import task_numbers
 from tuimon.reader.recognition import COMPANION
@@ -48,7 +49,7 @@ from tuimon.reader.training_values import Beginning, Values
 from tuimon.reader.trainings_by_values import TrainingsByValues
 from tuimon.sources import layout
 from tuimon.sources.files import open_regular
-from tuimon.sources.grouped_files import GroupedFile, SplitFiles
+from tuimon.sources.grouped_files import GroupedFile, ParallelWriters, SplitFiles
 
 BEGINNING = 64 << 10
 """Bytes of the beginning of a file that are compared; of a document, its largest size."""
@@ -85,6 +86,9 @@ class Trainings:
         """(size, steps, values at these steps) of files that were searched, by path: a search can take 0.2 s."""
         self._texts_beside = TextsBeside(self._read)
         self._by_values = TrainingsByValues(self._read)
+        self._event_writers = EventWriters(self._beginning, self._is_long)
+        self._undecided_writers: set[str] = set()
+        """The part of `undecided` that are event files of processes that may write at the same time."""
 
     def of(self, files: Sequence[GroupedFile]) -> SplitFiles:
         """Return the name of the training of each file, if there are several, and the attempts of each training.
@@ -151,6 +155,17 @@ class Trainings:
         self.undecided.difference_update(paths - undecided)
         self.undecided.update(undecided)
         return numbers
+
+    def writers(self, files: Sequence[GroupedFile]) -> ParallelWriters:
+        """Return the processes that wrote event files of one directory at the same time."""
+        paths = [file.path for file in files if file.path in self.formats]
+        if len(paths) < 2:
+            return ParallelWriters()
+        writers, undecided = self._event_writers.of(paths, self.formats[paths[0]])
+        self.undecided -= self._undecided_writers.intersection(paths) - undecided
+        self.undecided |= undecided
+        self._undecided_writers = self._undecided_writers.difference(paths) | undecided
+        return writers
 
     def each(self, files: Sequence[GroupedFile]) -> dict[str, str]:
         """Return a name for each file, so that it is a run of its own; the same one for the parts of a rotated log.

@@ -68,6 +68,15 @@ class SplitFiles(Struct, frozen=True):
     """Attempts by path, of trainings with several attempts."""
 
 
+class ParallelWriters(Struct, frozen=True):
+    """The processes that wrote event files of one directory at the same time."""
+
+    names: Mapping[str, str] = {}
+    """Name of the writer by path; empty unless there are several."""
+    alike: bool = True
+    """Whether their values are alike, as those of the processes of one training."""
+
+
 class RunGroup(Struct, frozen=True):
     """The logs of one training job."""
 

@@ -23,7 +23,8 @@ A file belongs to the run directory that remains when the facets at the end of i
 6. Files of one directory are one run, except metric files named as separate runs (ppo_seed0.jsonl next to
    ppo_seed1.jsonl), files of different trainings by their content (slurm-1001.out next to slurm-1002.out; see
    `Trainings`), and files that are given by name, if several of one directory are given or it holds other logs. Event
-   files of one directory follow the files beside them whose values they have (event_files).
+   files of one directory follow the files beside them whose values they have; those that several processes wrote at
+   the same time are runs of their own, or sources of one run if their values are alike (event_files).
 
 7. Tables of one format in several facets (results/a.csv, output/b.csv) are several runs if they have common metrics.
 
@@ -41,7 +42,7 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from tuimon.sources import layout
-from tuimon.sources.event_files import split_event_files
+from tuimon.sources.event_files import EventTrainings, split_event_files
 from tuimon.sources.grouped_files import (
     GroupedFile,
     Home,
@@ -64,7 +65,7 @@ MOST_COMPARED = 20
 """Maximum number of runs with a text whose single text is compared with their metrics, which takes 20 ms each."""
 
 
-class Trainings(Protocol):
+class Trainings(EventTrainings, Protocol):
     """Knows which files of one directory and one format are of different trainings."""
 
     def of(self, files: Sequence[GroupedFile]) -> SplitFiles:
@@ -73,10 +74,6 @@ class Trainings(Protocol):
 
     def beside_metrics(self, texts: Sequence[GroupedFile], logs: Sequence[tuple[GroupedFile, str]]) -> SplitFiles:
         """Return the trainings of texts that are not that of the metric files (file, prefix) of their run."""
-        ...
-
-    def by_values(self, files: Sequence[GroupedFile], others: Sequence[Sequence[GroupedFile]]) -> Mapping[str, int]:
-        """Return the number of the training whose values each file has, by path. others: the files of trainings."""
         ...
 
     def each(self, files: Sequence[GroupedFile]) -> Mapping[str, str]:
@@ -105,7 +102,7 @@ def group_runs(
     if trainings is not None:
         _split_given_files(located, roots, trainings)
         _split_trainings((item for item in located if not (item.file.companion or item.prefix)), trainings)
-        split_event_files(located, _bare, trainings.by_values)
+        split_event_files(located, _bare, trainings)
     groups: dict[Home, list[Located]] = defaultdict(list)
     for item in located:
         groups[item.home].append(item)

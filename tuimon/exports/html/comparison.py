@@ -77,7 +77,7 @@ def verdict_of(comparison: Comparison) -> dict[str, Any]:
 
 
 def _seeds(comparison: Comparison) -> dict[str, Any] | None:
-    means = comparison.seeds
+    means = comparison.table
     if means is None:
         return None
     names = [clean(name) for name in means.settings]

@@ -11,7 +11,7 @@ from typing import Any
 
 from tuimon.analysis.compared_metric import ComparedMetric
 from tuimon.analysis.level import Level
-from tuimon.analysis.seed_means import SeedMean, name_of_seeds, seed_means
+from tuimon.analysis.seed_means import SeedMean, SeedMeans, seed_means
 from tuimon.analysis.setting_effects import SettingEffect
 from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import row_width
@@ -96,15 +96,15 @@ def _best_seeds(table: HparamTable, rows: _Rows, failed: frozenset[int]) -> Iter
     best, second = means.groups[:2]
     difference = means.difference(best.every, second.every)
     for group in (best, second):
-        yield _mean_text(labels, group.every), Role.TEXT
+        yield _mean_text(means, labels, group.every), Role.TEXT
     if difference.noise != "levels":
         apart = f"{format_value(abs(difference.value))} ± {format_value(difference.error)} SE apart"
         is_clear = difference.is_beyond_noise
         yield (apart, Role.TEXT) if is_clear else (f"{apart} (noise)", Role.MUTED)
     for group in means.groups[2:]:
-        yield _mean_text(labels, group.every), Role.MUTED
+        yield _mean_text(means, labels, group.every), Role.MUTED
 
 
-def _mean_text(labels: Sequence[str], mean: SeedMean) -> str:
+def _mean_text(means: SeedMeans, labels: Sequence[str], mean: SeedMean) -> str:
     error = f" ± {format_value(mean.error)} SE" if math.isfinite(mean.error) else ""
-    return f"{name_of_seeds(labels, mean.runs)} {format_value(mean.mean)}{error}"
+    return f"{means.name_of(labels, mean.runs)} {format_value(mean.mean)}{error}"

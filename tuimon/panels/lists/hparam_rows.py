@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tuimon.analysis.compared_metric import comparable_values
-from tuimon.analysis.comparing import MISSING, compared_settings, is_seed, number_of
+from tuimon.analysis.comparing import MISSING, compared_settings, is_seed, number_of, numbers_folds
 from tuimon.analysis.correlation import spearman
 from tuimon.analysis.setting_effects import SettingEffect, setting_effects
 from tuimon.draw.numbers import format_exact, format_value
@@ -214,7 +214,7 @@ def _seed(name: str, values: Sequence[Any], results: Sequence[float | None]) -> 
     pairs = [(x, y) for x, y in numbers if x is not None and y is not None and math.isfinite(x) and math.isfinite(y)]
     if len(pairs) < _FEWEST or not math.isfinite(rho := spearman(*np.array(pairs, np.float64).T)):
         return None
-    return Correlation(name, rho, len(pairs), " (a seed)", True)
+    return Correlation(name, rho, len(pairs), f" (a {'fold' if numbers_folds(name) else 'seed'})", True)
 
 
 def _correlation(effect: SettingEffect) -> Correlation | None:

@@ -1,0 +1,94 @@
+"""Event files that several processes write in one directory at the same time."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from support.event_points import event, records, scalar, version
+from support.event_reading import read_all
+
+from tuimon.reader import Collector
+from tuimon.store import Run, Store
+
+START = 1_795_650_000.0
+
+
+def write(
+    directory: Path, writer: str, start: float, steps: Iterable[int], offset: float = 0.0, noise: float = 0.0
+) -> None:
+    """Write an event file or append to it, two seconds a step. writer: its host and process."""
+    values = random.Random(writer)
+    path = directory / f"events.out.tfevents.{start:.0f}.{writer}.0"
+    is_new = not path.exists()
+    events = [
+        event(step, scalar("loss", 2 + offset + math.exp(-step / 50) + noise * values.gauss()), wall=start + 2 * number)
+        for number, step in enumerate(steps)
+    ]
+    with path.open("ab") as file:
+        file.write(b"".join(records([*([version()] if is_new else []), *events])))
+
+
+def read(store: Store, collector: Collector) -> dict[str, Run]:
+    for item in read_all(collector):
+        store.apply(item)
+    return {run.name: run for run in store.snapshot().runs if run.point_count}
+
+
+def runs_in(directory: Path) -> dict[str, Run]:
+    return read(Store(), Collector([str(directory)]))
+
+
+def last_value(run: Run) -> float:
+    return round(float(run.curve("loss").values[-1]), 3)
+
+
+@pytest.mark.parametrize(("second", "names"), [("node2.6", {"node1", "node2"}), ("node1.6", {"node1.5", "node1.6"})])
+def test_trainings_of_two_processes_are_two_runs(tmp_path: Path, second: str, names: set[str]) -> None:
+    write(tmp_path, "node1.5", START, range(1, 101))
+    write(tmp_path, second, START + 1, range(1, 101), offset=1.0)
+    runs = runs_in(tmp_path)
+    assert runs.keys() == names
+    assert [last_value(runs[name]) for name in sorted(runs)] == [2.135, 3.135]
+    assert {len(run.curve("loss")) for run in runs.values()} == {100}
+
+
+def test_each_host_resumes_its_own_training(tmp_path: Path) -> None:
+    for offset, writers in enumerate((("node1.5", "node1.9"), ("node2.6", "node2.10"))):
+        write(tmp_path, writers[0], START + offset, range(1, 61), offset)
+        write(tmp_path, writers[1], START + 1000 + offset, range(51, 101), offset)
+    runs = runs_in(tmp_path)
+    assert {name: last_value(run) for name, run in runs.items()} == {"node1": 2.135, "node2": 3.135}
+    assert {run.curve("loss").superseded for run in runs.values()} == {10}
+
+
+def test_processes_of_one_training_are_sources_of_one_run(tmp_path: Path) -> None:
+    for process in (1, 2):
+        write(tmp_path, f"node{process}.5", START + process, range(1, 101), noise=0.05)
+    (run,) = runs_in(tmp_path).values()
+    assert run.provenance("loss") == (("host node1", 100), ("host node2", 100))
+    curve = run.curve("loss")
+    assert (len(curve), curve.superseded, curve.disagreements) == (100, 0, ())
+
+
+@pytest.mark.parametrize("first_step", [81, 1])
+def test_a_job_that_continues_or_begins_again_on_another_host_stays_one_run(tmp_path: Path, first_step: int) -> None:
+    write(tmp_path, "node1.5", START, range(1, 101))
+    write(tmp_path, "node2.6", START + 201, range(first_step, 201), offset=1.0)  # the files were changed now, as copies
+    (run,) = runs_in(tmp_path).values()
+    assert (run.curve("loss").superseded, last_value(run)) == (101 - first_step, 3.018)
+
+
+def test_files_with_few_points_are_separated_as_they_grow(tmp_path: Path) -> None:
+    write(tmp_path, "node1.5", START, range(1, 3))
+    write(tmp_path, "node2.6", START + 1, range(1, 3), offset=1.0)
+    store, collector = Store(), Collector([str(tmp_path)])
+    assert len(read(store, collector)) == 1
+    for number, host in enumerate(("node1.5", "node2.6")):
+        write(tmp_path, host, START + number, range(3, 101), offset=number)
+    runs = read(store, collector)
+    assert sorted(map(last_value, runs.values())) == [2.135, 3.135]
+    assert {len(run.curve("loss")) for run in runs.values()} == {100}

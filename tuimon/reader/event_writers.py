@@ -1,0 +1,135 @@
+"""Find event files of one directory that several processes wrote at the same time, such as trainings on two hosts.
+
+The name of an event file holds the host and the process that write it. Two files are of parallel writers if they have
+values of one metric at the same steps, and each logged these steps before the other one ended. A resumed job repeats
+steps after the end of the file that it continues, so that it is not parallel to it.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Callable, Sequence
+from itertools import combinations
+
+from msgspec import Struct
+
+from tuimon.formats import Format
+from tuimon.model.points import Points
+from tuimon.reader.training_values import Beginning, Result, compared
+from tuimon.sources.files import open_regular
+from tuimon.sources.grouped_files import ParallelWriters, natural_order
+
+_NAME = re.compile(r".*tfevents\.(?P<time>\d+)\.(?P<host>.+?)(?:\.(?P<process>\d+)\.\d+(?:\.v2)?)?")
+"""TensorBoard's name of an event file; tensorboardX writes no process."""
+_LEAST_STEPS = 5
+"""Number of common steps from which on two files are compared."""
+_TAIL = 64 << 10
+"""Bytes of the end of a file in which its last wall time is searched for."""
+_MOST_FILES = 64
+"""Maximum number of files of a directory that are compared: each pair takes up to 0.2 ms."""
+
+
+class _File(Struct, frozen=True):
+    path: str
+    host: str
+    process: str
+    started: float
+    """Time in its name (s since the epoch)."""
+    modified: float
+    """Time of its last change (s since the epoch)."""
+
+
+class EventWriters:
+    """Compares event files that were written by different processes."""
+
+    def __init__(self, beginning: Callable[[str], Beginning | None], is_long: Callable[[str], bool]) -> None:
+        """beginning: returns the first points of a file. is_long: returns whether these do not change any more."""
+        self._beginning = beginning
+        self._is_long = is_long
+        self._ends: dict[str, tuple[float, float]] = {}
+        """(time of the last change, last wall time) by path."""
+
+    def of(self, paths: Sequence[str], log_format: Format) -> tuple[ParallelWriters, set[str]]:
+        """Return the parallel writers of some files, and the paths of those with too few points to know it."""
+        files = sorted(filter(None, map(_file_of, paths)), key=lambda file: (file.started, natural_order(file.path)))
+        undecided: set[str] = set()
+        alike: dict[tuple[str, str], bool] = {}
+        for first, second in combinations(files if len(files) <= _MOST_FILES else (), 2):
+            # The times are compared first, because a training that was resumed many times has many files.
+            if (first.host, first.process) == (second.host, second.process) or second.started > first.modified + 1:
+                continue
+            if (result := self._compare(first, second, log_format)) is None:
+                undecided |= {file.path for file in (first, second) if not self._is_long(file.path)}
+            elif result.steps:
+                alike[first.path, second.path] = 2 * result.alike >= result.metrics
+        writers: list[list[_File]] = []
+        for file in files if alike else ():
+            free = [own for own in writers if not any((other.path, file.path) in alike for other in own)]
+            if free:
+                max(free, key=lambda own: _likeness(own[-1], file)).append(file)
+            else:
+                writers.append([file])
+        names = {file.path: _name(own[0], writers) for own in writers for file in own}
+        return ParallelWriters(names, all(alike.values())), undecided
+
+    def _compare(self, first: _File, second: _File, log_format: Format) -> Result | None:
+        """Return the common values of two files, none if these were not written at the same time; None if they have
+        too few."""
+        here, there = self._beginning(first.path), self._beginning(second.path)
+        if here is None or there is None:
+            return None
+        result = compared(here.values, there.values)
+        common = [step for step in here.steps if step in here.times and step in there.times]
+        if result.steps < _LEAST_STEPS or len(common) < _LEAST_STEPS:
+            metrics_differ = here.values.keys().isdisjoint(there.values.keys())
+            is_known = metrics_differ or (self._is_long(first.path) and self._is_long(second.path))
+            return Result() if is_known else None
+        ends = self._end(first, log_format), self._end(second, log_format)
+        pairs = [(here.times[step], there.times[step]) for step in common]
+        together = sum(ours < ends[1] and theirs < ends[0] for ours, theirs in pairs)
+        return result if 2 * together > len(pairs) else Result()
+
+    def _end(self, file: _File, log_format: Format) -> float:
+        """Return the last wall time at the end of a file; that of its last change if there is none."""
+        known = self._ends.get(file.path)
+        if known is None or known[0] != file.modified:
+            items = log_format.tail(b"", _last_bytes(file.path)) if log_format.tail is not None else ()
+            times = [time for item in items if isinstance(item, Points) for time in item.wall_times.tolist()]
+            known = self._ends[file.path] = file.modified, max(filter(math.isfinite, times), default=file.modified)
+        return known[1]
+
+
+def _file_of(path: str) -> _File | None:
+    match = _NAME.fullmatch(os.path.basename(path))
+    if match is None:
+        return None
+    try:
+        modified = os.stat(path).st_mtime
+    except OSError:
+        return None
+    return _File(path, match["host"], match["process"] or "", float(match["time"]), modified)
+
+
+def _likeness(last: _File, file: _File) -> tuple[bool, bool]:
+    """Sort key of writers by the likelihood that a file is theirs. last: the last file of the writer."""
+    same_host = last.host == file.host
+    return same_host and last.process == file.process, same_host
+
+
+def _name(first: _File, writers: Sequence[Sequence[_File]]) -> str:
+    """Return the host of a writer, and its process if several of the writers have this host."""
+    several = sum(own[0].host == first.host for own in writers) > 1
+    return f"{first.host}.{first.process}" if several and first.process else first.host
+
+
+def _last_bytes(path: str) -> bytes:
+    try:
+        descriptor, status = open_regular(path)
+        try:
+            return os.pread(descriptor, _TAIL, max(0, status.st_size - _TAIL))
+        finally:
+            os.close(descriptor)
+    except OSError:
+        return b""
