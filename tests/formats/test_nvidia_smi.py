@@ -10,6 +10,10 @@ import pytest
 from support.json_points import damage, facts, feed, rows
 
 from tuimon.analysis.system_metrics import system_metrics
+from tuimon.exports.around import around
+from tuimon.exports.metrics import summarise
+from tuimon.exports.points import curve_batches
+from tuimon.exports.summary import trend_text
 from tuimon.formats import recognise
 from tuimon.formats.nvidia_smi import FORMAT, NvidiaSmiDecoder, node_of
 from tuimon.model.views import Size, Symbols, TextView
@@ -32,7 +36,7 @@ def test_points_of_rows(text: str, units: bool, name: str) -> None:
     percent = ("system/gpu.0.memory.used_percent", 0, repr(100 * 61259.0 / 81559.0), repr(begin))
     expected = [(name, 0, value, repr(begin)) for name, value in zip(names, values, strict=True)]
     assert rows(items)[:5] == [*expected, percent]
-    assert rows(items)[5][1] == 100
+    assert [row[1] for row in rows(items) if row[0] == "system/gpu.1.power.draw"] == list(range(40))
     assert damage(items) == []
     known = {name: fact for value in facts(items, "units") for name, fact in value.items()}
     wanted = {"unit": "MiB", "whole": 81559.0}
@@ -42,7 +46,7 @@ def test_points_of_rows(text: str, units: bool, name: str) -> None:
 def test_odd_rows() -> None:
     text = "timestamp, index, power.draw [W]\n2026/11/25 20:50:00, 0, [N/A]\n2026/11/25 20:50:05, 0, 5 W\n"
     items = feed(NvidiaSmiDecoder(), (text + text + "Unable to determine the device handle\n").encode())
-    assert [row[:3] for row in rows(items)] == [("system/gpu.0.power.draw", 5000, "5.0")] * 2
+    assert [row[:3] for row in rows(items)] == [("system/gpu.0.power.draw", step, "5.0") for step in (1, 3)]
     assert len(damage(items)) == 1
 
 
@@ -71,7 +75,7 @@ def test_node_of_a_path(path: str, node: str) -> None:
 
 @pytest.mark.parametrize("paths", [["gpu.csv"], ["gpu/node1.csv", "gpu/node2.csv"], ["node1/gpu.csv", "node2/gpu.csv"]])
 def test_an_idle_gpu_beside_a_run_is_named(tmp_path: Path, paths: list[str]) -> None:
-    """The steps of the log are a clock, and not those of the run."""
+    """The steps of the log are not those of the run."""
     (tmp_path / "metrics.jsonl").write_text(METRICS)
     for path in paths:
         (tmp_path / path).parent.mkdir(exist_ok=True)
@@ -84,3 +88,29 @@ def test_an_idle_gpu_beside_a_run_is_named(tmp_path: Path, paths: list[str]) -> 
     assert isinstance(view, TextView)
     name = "gpu 1" if paths == ["gpu.csv"] else "node1 gpu 1"
     assert view.rows[0][0][0] == f"{name} has been idle for 1 m 35 s (since 20:51) while others work"
+
+
+def test_exports_have_the_training_steps_of_the_rows(tmp_path: Path) -> None:
+    """A step of the training takes 10 s, a sample 5 s; GPU 1 is idle from 20:51:40 on, which is step 10."""
+    begin = datetime(2026, 11, 25, 20, 50).timestamp()
+    metrics = "".join(f'{{"step": {s}, "loss": {99 - s}, "_timestamp": {begin + 10 * s}}}\n' for s in range(30))
+    times = [begin + 5 * s + 0.1 for s in range(60)]
+    log = "timestamp, index, utilization.gpu [%]\n" + "".join(
+        f"{datetime.fromtimestamp(time):%Y/%m/%d %H:%M:%S}.100, {gpu}, {0 if gpu and s >= 20 else 98} %\n"
+        for s, time in enumerate(times)
+        for gpu in (0, 1)
+    )
+    (tmp_path / "metrics.jsonl").write_text(metrics)
+    (tmp_path / "gpu.csv").write_text(log)
+    snapshot = open_run(tmp_path)
+    (run,) = snapshot.runs
+    name = "system/gpu.1.utilization.gpu"
+    assert trend_text(summarise(run, name)) == "jumped -98 at 10"
+    (batch,) = (batch for batch in curve_batches(snapshot) if batch.names == (name,))
+    assert batch.steps.tolist() == [min(round((time - begin) / 10), 29) for time in times]
+    assert batch.values.tolist() == [98.0] * 20 + [0.0] * 40
+    assert batch.wall_times.tolist() == times
+    entries = {entry.name: entry for entry in around(run, 12)}
+    assert (entries[name].step, entries[name].value) == (12, 0.0)
+    (alone,) = open_run(tmp_path / "gpu.csv").runs
+    assert summarise(alone, name).last_step == 59
