@@ -5,15 +5,17 @@
 
 Columns may have any order; `nounits` leaves out the units. A file is recognised by the column `timestamp` and one of
 QUANTITIES; without `index` there is one GPU. Each of COLUMNS is the metric system/gpu.<index>.<column>, but
-`memory.total` is the whole of `memory.used`, and `memory.used_percent` is the used part of it. The step of a row is the
-number of rows of its GPU before it; what identifies a row is its wall time. The name of the node, if the name of the
-file or directory has one, follows the metric: "/l:node01".
+`memory.total` is the whole of `memory.used`, and `memory.used_percent` is the used part of it. The step of a row is its
+time in ms since the first row, which damage to other rows does not change; exports and charts have the training step
+instead if there is a training. The name of the node, if the name of the file or directory has one, follows the metric:
+"/l:node01".
 
 Source: nvidia-smi --help-query-gpu.
 """
 
 from __future__ import annotations
 
+import math
 import posixpath
 import re
 from collections.abc import Iterator
@@ -83,8 +85,7 @@ class NvidiaSmiDecoder(LineDecoder):
         super().__init__()
         self._columns: list[tuple[str, str]] | None = None
         self._time_column = 0
-        self._rows: dict[int, int] = {}
-        """Number of rows of each GPU."""
+        self._begin = math.nan
         self._units: list[Item] = []
         """Facts about the units of new metrics, one for each row that has any."""
 
@@ -107,6 +108,7 @@ class NvidiaSmiDecoder(LineDecoder):
         time = seconds(decoded(cells[self._time_column].strip()))
         if time is None:
             return _NOT_ROW
+        self._begin = time if math.isnan(self._begin) else self._begin
         row = {
             name: (value, unit)
             for (name, unit), cell in zip(self._columns, cells, strict=True)
@@ -115,8 +117,6 @@ class NvidiaSmiDecoder(LineDecoder):
         index = row.pop("index", (0.0, ""))[0]
         if not (0 <= index < _INDICES and index.is_integer()):
             return _NOT_ROW
-        step = self._rows.get(int(index), 0)
-        self._rows[int(index)] = step + 1
         total = row.pop("memory.total", (0.0, ""))[0]
         if "memory.used" in row and total > 0:
             row["memory.used_percent"] = 100 * row["memory.used"][0] / total, "%"
@@ -128,7 +128,7 @@ class NvidiaSmiDecoder(LineDecoder):
             if unit and not self._points.has(name):
                 whole = {"whole": total} if column == "memory.used" and total > 0 else {}
                 units[name] = {"unit": unit, **whole}
-            self._points.add(name, step, value, time)
+            self._points.add(name, round((time - self._begin) * 1000), value, time)
         if units:
             self._units.append(Fact(Topic.UNITS, units))
         return ""
