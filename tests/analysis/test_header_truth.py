@@ -194,7 +194,7 @@ def test_run_restarted_after_a_crash_is_running(tmp_path: Path) -> None:
     assert (progress.step, progress.total, progress.state) == (40, 100, "running")
     attempt(tmp_path / "attempt2.log", range(16, 41), START + 4000, CRASH)
     progress = progress_at(tmp_path, START + 4010)
-    assert (progress.state, progress.evidence) == ("crashed", "after step 40: RuntimeError: NCCL error")
+    assert (progress.state, progress.evidence) == ("crashed", "NCCL error after step 40: RuntimeError: NCCL error")
 
 
 def test_crashed_run_stays_crashed_without_new_steps(tmp_path: Path) -> None:

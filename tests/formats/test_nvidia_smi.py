@@ -10,6 +10,10 @@ import pytest
 from support.json_points import damage, facts, feed, rows
 
 from tuimon.analysis.system_metrics import system_metrics
+from tuimon.exports.around import around
+from tuimon.exports.metrics import summarise
+from tuimon.exports.points import curve_batches
+from tuimon.exports.summary import trend_text
 from tuimon.formats import recognise
 from tuimon.formats.nvidia_smi import FORMAT, NvidiaSmiDecoder, node_of
 from tuimon.model.views import Size, Symbols, TextView
@@ -46,6 +50,21 @@ def test_odd_rows() -> None:
     assert len(damage(items)) == 1
 
 
+def test_reasons_for_a_lower_clock_are_numbers() -> None:
+    head = (
+        "timestamp, index, power.draw [W], clocks_throttle_reasons.active, clocks_event_reasons.hw_thermal_slowdown\n"
+    )
+    text = (
+        head + "2026/11/25 20:50:00, 0, 5 W, 0x0000000000000021, Not Active\n2026/11/25 20:50:05, 0, 6 W, 0x0, Active\n"
+    )
+    active, thermal = (
+        f"system/gpu.0.clocks_{name}" for name in ("throttle_reasons.active", "event_reasons.hw_thermal_slowdown")
+    )
+    expected = [(active, "33.0"), (thermal, "0.0"), (active, "0.0"), (thermal, "1.0")]
+    found = [(row[0], row[2]) for row in rows(feed(NvidiaSmiDecoder(), text.encode())) if "power" not in row[0]]
+    assert sorted(found) == sorted(expected)
+
+
 @pytest.mark.parametrize("index", ["nan", "inf", "-1", "0.5", "1e300"])
 def test_row_without_a_valid_index_is_damage(index: str) -> None:
     text = f"timestamp, index, power.draw [W]\n2026/11/25 20:50:00, {index}, 5 W\n2026/11/25 20:50:05, 0, 6 W\n"
@@ -71,7 +90,7 @@ def test_node_of_a_path(path: str, node: str) -> None:
 
 @pytest.mark.parametrize("paths", [["gpu.csv"], ["gpu/node1.csv", "gpu/node2.csv"], ["node1/gpu.csv", "node2/gpu.csv"]])
 def test_an_idle_gpu_beside_a_run_is_named(tmp_path: Path, paths: list[str]) -> None:
-    """The steps of the log are a clock, and not those of the run."""
+    """The steps of the log are not those of the run."""
     (tmp_path / "metrics.jsonl").write_text(METRICS)
     for path in paths:
         (tmp_path / path).parent.mkdir(exist_ok=True)
@@ -83,4 +102,28 @@ def test_an_idle_gpu_beside_a_run_is_named(tmp_path: Path, paths: list[str]) -> 
     view = panel.view(run, Size(100, 12), 0.0, Symbols.BRAILLE)
     assert isinstance(view, TextView)
     name = "gpu 1" if paths == ["gpu.csv"] else "node1 gpu 1"
-    assert view.rows[0][0][0] == f"{name} has been idle for 1 m 35 s (since 20:51) while others work"
+    assert view.rows[0][0][0] == f"{name} idle since 20:51"
+
+
+def test_exports_have_the_training_steps_of_the_rows(tmp_path: Path) -> None:
+    """A step of the training takes 10 s, a sample 5 s; GPU 1 is idle from 20:51:40 on, which is step 10."""
+    begin = datetime(2026, 11, 25, 20, 50).timestamp()
+    metrics = "".join(f'{{"step": {s}, "loss": {99 - s}, "_timestamp": {begin + 10 * s}}}\n' for s in range(30))
+    times = [begin + 5 * s + 0.1 for s in range(60)]
+    log = "timestamp, index, utilization.gpu [%]\n" + "".join(
+        f"{datetime.fromtimestamp(time):%Y/%m/%d %H:%M:%S}.100, {gpu}, {0 if gpu and s >= 20 else 98} %\n"
+        for s, time in enumerate(times)
+        for gpu in (0, 1)
+    )
+    (tmp_path / "metrics.jsonl").write_text(metrics)
+    (tmp_path / "gpu.csv").write_text(log)
+    snapshot = open_run(tmp_path)
+    (run,) = snapshot.runs
+    name = "system/gpu.1.utilization.gpu"
+    assert trend_text(summarise(run, name)) == "jumped -98 at 10"
+    (batch,) = (batch for batch in curve_batches(snapshot) if batch.names == (name,))
+    assert batch.steps.tolist() == [min(round((time - begin) / 10), 29) for time in times]
+    assert batch.values.tolist() == [98.0] * 20 + [0.0] * 40
+    assert batch.wall_times.tolist() == times
+    entries = {entry.name: entry for entry in around(run, 12)}
+    assert (entries[name].step, entries[name].value) == (12, 0.0)

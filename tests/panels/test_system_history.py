@@ -11,12 +11,13 @@ from tuimon.analysis.system_metrics import system_metrics
 from tuimon.exports.summary import facts_of
 from tuimon.model.points import Fact
 from tuimon.model.views import Role, Size, Symbols, TextView
-from tuimon.panels import all_panels, arrange, unshown_metrics
+from tuimon.panels import ChartOptions, all_panels, arrange, unshown_metrics
 from tuimon.store import Run
-from tuimon.text import cell_width
+from tuimon.text import cell_width, local_time
 
 COUNT = 120
 PANEL = next(panel for panel in all_panels() if panel.id == "system_metrics")
+SINCE = local_time(START + 600, "%H:%M")
 Names = Callable[[int, str], str]
 
 WANDB = {"util": "gpu", "temp": "temp", "power": "powerWatts", "memory": "memoryAllocated", "clock": "smClock"}
@@ -66,7 +67,7 @@ def row_of(rows: list[str], device: str) -> str:
 def test_every_tracker_gives_a_strip_for_each_device(tracker: str) -> None:
     run = node(tracker, {2: {"util": 0.0}})
     rows = drawn(run)
-    assert "gpu 2 has been idle for 9 m" in rows[0]
+    assert rows[0] == f"gpu 2 idle since {SINCE}"
     assert row_of(rows, "gpu 1").count("█") > 60
     idle = row_of(rows, "gpu 2")
     assert idle.count("█") == pytest.approx(idle.count("▁"), abs=1)
@@ -80,10 +81,10 @@ def test_every_tracker_gives_a_strip_for_each_device(tracker: str) -> None:
 @pytest.mark.parametrize(
     ("tracker", "change", "words"),
     [
-        ("wandb", {"temp": 91.0}, "gpu 1 is hot: 91 °C"),
-        ("wandb", {"clock": 1200.0}, "gpu 1 runs at 1,200 MHz, the others at 1,980 MHz"),
-        ("trackio", {"throttle": 1.0}, "gpu 1 is slowed down by its temperature at 64 °C"),
-        ("swanlab", {"temp": 86.0}, "gpu 1 is hot: 86 °C"),
+        ("wandb", {"temp": 91.0}, f"gpu 1 is hot: 91 °C since {SINCE}"),
+        ("wandb", {"clock": 1200.0}, f"gpu 1 runs at 1,200 MHz at 64 °C, the others at 1,980 MHz since {SINCE}"),
+        ("trackio", {"throttle": 1.0}, f"gpu 1 throttled (thermal) since {SINCE} at 64 °C"),
+        ("swanlab", {"temp": 86.0}, f"gpu 1 is hot: 86 °C since {SINCE}"),
     ],
 )
 def test_the_throttling_gpu_stands_out_and_the_idle_one_is_counted(
@@ -93,14 +94,16 @@ def test_the_throttling_gpu_stands_out_and_the_idle_one_is_counted(
     view = PANEL.view(run, Size(100, 14), START, Symbols.BRAILLE)
     assert isinstance(view, TextView)
     assert view.rows[0][0] == (words, Role.CRITICAL)
-    assert "; gpu 3 idle" in text(view.rows[0])
+    assert f"; gpu 3 idle since {SINCE}" in text(view.rows[0])
     assert PANEL.view(node(tracker), Size(100, 14), START, Symbols.BRAILLE).rows[0][0][1] is Role.MUTED  # the axis
 
 
 def test_summary_names_the_gpus_that_stand_out() -> None:
     facts = dict(facts_of(node("wandb", {1: {"util": 0.0}, 3: {"temp": 91.0}}), START))
-    assert facts["GPUs"] == "gpu 3 is hot: 91 °C; gpu 1 idle"
-    assert "gpu 1 has been idle for 9 m" in dict(facts_of(node("wandb", {1: {"util": 0.0}}), START))["GPUs"]
+    assert facts["GPUs"] == f"gpu 3 is hot: 91 °C since {SINCE}; gpu 1 idle since {SINCE}"
+    many = {3: {"temp": 91.0}, **{gpu: {"util": 0.0} for gpu in range(3)}}
+    facts = dict(facts_of(node("wandb", many, gpus=8), START))
+    assert facts["GPUs"] == f"gpu 3 is hot: 91 °C since {SINCE}; gpu 0 idle; gpu 1 idle; gpu 2 idle"
     assert "GPUs" not in dict(facts_of(node("wandb"), START))
 
 
@@ -157,3 +160,44 @@ def test_times_of_a_minute_have_seconds() -> None:
         axis = drawn(store.snapshot().runs[0])[0].split()
         assert [len(time) for time in axis] == [length, length]
         assert axis[0] != axis[1]
+
+
+@pytest.mark.parametrize(
+    ("bits", "reason"),
+    [(0x20, "thermal"), (0x41, "thermal"), (0x80, "power brake"), (0x8, "hardware"), (0x4, ""), (0x1, "")],
+)
+def test_reasons_for_a_lower_clock(bits: int, reason: str) -> None:
+    """The power limit and an idle GPU lower the clock in normal operation."""
+    steps = range(0, 600, 10)
+    series = {
+        f"system/gpu.{gpu}.{what}": (steps, [before] * 20 + [after if gpu == 1 else before] * 40)
+        for gpu in range(3)
+        for what, before, after in (("utilization.gpu", 97.0, 97.0), ("clocks_event_reasons.active", 0.0, float(bits)))
+    }
+    training = {"loss": (range(600), [1.0] * 600)}
+    run = run_of({**series, **training}, [Fact("metrics", {name: {"system": True} for name in series})])
+    found = text(PANEL.view(run, Size(100, 14), START, Symbols.BRAILLE).rows[0])
+    since = local_time(START + 200, "%H:%M")
+    assert found == f"gpu 1 throttled ({reason}) since {since} (step 200)" if reason else "throttled" not in found
+
+
+def test_whole_screen_has_strips_of_further_quantities() -> None:
+    run = node("wandb", {1: {"temp": 91.0, "clock": 1200.0}})
+    view = PANEL.view(run, Size(100, 40), START, Symbols.ASCII, ChartOptions(fullscreen=True))
+    rows = [text(row) for row in view.rows]
+    assert [row for row in rows if "full: " in row] == [
+        "clock, full: 1,980 MHz",
+        "temperature, full: 91 C",
+        "power, full: 412 W",
+        "memory in use, full: 71 %",
+    ]
+    assert [row for row in rows if row.endswith(" MHz")][2].endswith("1,200 to 1,980 MHz")
+    hot = [row for row in view.rows if text(row).endswith(" 64 to 91 C")]
+    assert [sum(role is Role.CRITICAL for _, role in row) for row in hot] == [pytest.approx(len(hot[0]) / 2, abs=2)]
+    small = PANEL.view(run, Size(100, 14), START, Symbols.ASCII, ChartOptions(fullscreen=True))
+    assert not any("power, full" in text(row) for row in small.rows)
+
+
+def test_high_utilisation_is_no_alarm() -> None:
+    view = PANEL.view(node("wandb"), Size(100, 14), START, Symbols.BRAILLE)
+    assert {role for row in view.rows for _, role in row} <= {Role.MUTED, Role.SERIES_0, Role.VALUE, Role.TEXT}

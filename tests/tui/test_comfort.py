@@ -23,6 +23,7 @@ from tuimon.store import Store
 from tuimon.text import cell_width
 from tuimon.tui.action import key_names
 from tuimon.tui.actions import all_actions, with_user_keys
+from tuimon.tui.bars import zoomed_actions
 from tuimon.tui.palette import ActionProvider
 from tuimon.tui.screens.help import ESSENTIAL, help_entries
 from tuimon.tui.screens.notes import note_entries
@@ -133,10 +134,13 @@ QUERIES = {
     "zoom in": "closer",
     "learning rate": "show learning rate",
     "lr": "show actor/lr",
-    "gpu": "show util/gpu",
+    "gpu": "show system metrics",
     "reward": "show reward",
     "entropy": "show entropy",
     "gpu memory": "no GPU memory in this run",
+    "idle": "show system metrics",
+    "throttle": "show system metrics",
+    "utilisation": "show system metrics",
     "hide run": "run list: hide",
     "mtrc lst": "metric list",  # letters of a label in their order
 }
@@ -148,6 +152,8 @@ async def test_the_palette_and_the_help_begin_with_what_a_query_means(tmp_path: 
     path.parent.mkdir()
     values = {"reward": 1.0, "loss": 2.0, "entropy": 0.5, "actor/lr": 1e-6, "util/gpu": 0.9}
     path.write_text("".join(json.dumps({"step": step, **values}) + "\n" for step in range(20)))
+    rows = "".join(f"2026/11/25 20:50:0{second}, 0, 98 %\n" for second in range(3))
+    (path.parent / "nvidia.csv").write_text(f"timestamp, index, utilization.gpu [%]\n{rows}")
     async with opened(path.parent) as (app, pilot):
         await until(app, pilot, lambda s: "reward" in s)
         provider = ActionProvider(app.screen)
@@ -172,6 +178,12 @@ async def test_the_palette_and_the_help_begin_with_what_a_query_means(tmp_path: 
         await until(app, pilot, lambda s: "A horizontal line on charts" in s)
         await pilot.press("enter")
         await until(app, pilot, lambda s: "line at / kl 0.1" in s)
+
+
+def test_footer_of_a_zoomed_panel_without_an_axis_has_no_keys_of_charts() -> None:
+    labels = {axis: [action.label for action in zoomed_actions(all_actions(), axis)] for axis in (True, False)}
+    assert {"pan", "cursor", "smooth", "scale", "go to"} < set(labels[True])
+    assert sorted(labels[False]) == ["back", "keys", "next panel"]
 
 
 def test_an_action_without_a_key_is_not_listed_under_the_key_of_the_palette() -> None:

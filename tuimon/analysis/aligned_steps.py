@@ -14,7 +14,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from tuimon.analysis.progress_inputs import progress_inputs
-from tuimon.model.points import Steps
+from tuimon.analysis.system_metrics import system_metrics
+from tuimon.model.points import Floats, Steps
 from tuimon.store import Curve, Run
 
 _NEAR = 0.2
@@ -37,19 +38,38 @@ def aligned(run: Run, metric: str) -> Curve:
     curve = run.curve(metric)
     if counts_alike(run, metric) or curve.ordinal or not len(curve):
         return curve
-    main = next((run.curve(name) for name in run.busiest_metrics if name in run.main_metrics), None)
-    if main is None or not len(main) or main.ordinal:
+    main = _main_curve(run)
+    if main is None:
         return curve
     known = _aligned.get(curve)
     if known is not None and known[0] is main:
         return known[1]
-    steps = _by_time(curve, main)
+    steps = _by_time(curve.wall_times, main)
     if steps is None:
         steps = _by_updates(curve, main, updates_per_step(run))
     result = curve if steps is None else replace(curve, steps=steps, superseded=0)
     if result is not curve:
         _aligned[curve] = main, result
     return result
+
+
+def lacks_training_steps(run: Run, metric: str) -> bool:
+    """Return whether a metric comes from a log of machines beside the training, whose steps are those of the log."""
+    return metric in system_metrics(run) and not counts_alike(run, metric)
+
+
+def with_training_steps(run: Run, metric: str) -> Curve:
+    """Return the curve of a metric; one from a log of machines has the training steps at its wall times, if known.
+
+    Raises KeyError if the run has no such metric.
+    """
+    return aligned(run, metric) if lacks_training_steps(run, metric) else run.curve(metric)
+
+
+def training_steps_at(run: Run, wall_times: Floats) -> Steps | None:
+    """Return the steps of the run's main sources at the wall times of a curve; None if these are unknown."""
+    main = _main_curve(run)
+    return None if main is None or not len(wall_times) else _by_time(wall_times, main)
 
 
 def updates_per_step(run: Run) -> int:
@@ -68,9 +88,17 @@ def common_step_name(runs: Sequence[Run]) -> str:
     return names.pop() if len(names) == 1 else "step"
 
 
-def _by_time(curve: Curve, main: Curve) -> Steps | None:
+def _main_curve(run: Run) -> Curve | None:
+    """Return the longest training curve of the main sources; None without one, or if its steps are positions."""
+    machine = system_metrics(run)
+    names = (name for name in run.busiest_metrics if name in run.main_metrics and name not in machine)
+    main = next(map(run.curve, names), None)
+    return None if main is None or not len(main) or main.ordinal else main
+
+
+def _by_time(times: Floats, main: Curve) -> Steps | None:
     """Return the steps of the main curve at the wall times, interpolated; None if a wall time is unknown."""
-    times, clock = curve.wall_times, main.wall_times
+    clock = main.wall_times
     if not (np.isfinite(times).all() and np.isfinite(clock).all()) or clock[-1] <= clock[0]:
         return None
     if times[-1] < clock[0] or times[0] > clock[-1]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct, structs
 
-from tuimon.analysis.aligned_steps import step_name
+from tuimon.analysis.aligned_steps import step_name, with_training_steps
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.statistics import MAD_TO_DEVIATION, median, quantiles
 from tuimon.analysis.windows import NINE, median_of_nine
@@ -102,7 +102,7 @@ def around(
     onsets = sorted({alert.step for alert in _alerts_at(run, step, alerts) if alert.step is not None})
     chosen = (name for name in by_relevance(run.metrics) if metrics is None or name in metrics)
     names = takewhile(lambda name: not stop(), chosen)
-    entries = (_around(name, run.curve(name), step, onsets) for name in names)
+    entries = (_around(name, with_training_steps(run, name), step, onsets) for name in names)
     return tuple(entry for entry in entries if entry is not None)
 
 
@@ -118,14 +118,14 @@ def _alerts_at(run: Run, step: int, alerts: Sequence[Alert]) -> Iterator[Alert]:
 def has_point(run: Run, step: int, metrics: Container[str] | None = None) -> bool:
     """Return whether a metric has a point at or before the step. metrics: names to choose from; None for all."""
     names = (name for name in run.metrics if metrics is None or name in metrics)
-    return any(int(run.curve(name).steps[0]) <= step for name in names)
+    return any(int(with_training_steps(run, name).steps[0]) <= step for name in names)
 
 
 def first_unusual(run: Run, name: str, step: int) -> int:
     """Return the step of the first of the nine points of a metric from `step` on at which it is unusual; else `step`.
 
     A gradual change is unusual only some points after its onset."""
-    curve = run.curve(name)
+    curve = with_training_steps(run, name)
     begin = int(np.searchsorted(curve.steps, step))
     for near in curve.steps[begin : begin + NINE].tolist():
         entry = _around(name, curve, near, (step,))

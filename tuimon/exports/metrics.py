@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from msgspec import Struct
 
+from tuimon.analysis.aligned_steps import with_training_steps
 from tuimon.analysis.hidden_values import HiddenValues, hidden_values
 from tuimon.analysis.level import Level, level
 from tuimon.analysis.onset import SuddenChange
@@ -107,7 +108,7 @@ class MetricSummary(Struct, frozen=True, dict=True):
 
 def summarise(run: Run, name: str, alerts: Iterable[Alert] = ()) -> MetricSummary:
     """Summarise one metric of a run. Raise KeyError if the run has no such metric. alerts: those of any runs."""
-    meaning, curve = meaning_of(run, name), run.curve(name)
+    meaning, curve = meaning_of(run, name), with_training_steps(run, name)
     better = BETTER.get(meaning.direction)
     top = best(curve.steps, curve.values, better) if better else None
     hidden = tuple(hidden_values(run, name)) if len(curve.sources) > 1 else ()

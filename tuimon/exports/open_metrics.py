@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
+from tuimon.analysis.aligned_steps import with_training_steps
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.model.alerts import SEVERITIES
 from tuimon.panels import by_relevance
@@ -87,7 +88,7 @@ def _add(run: Run, snapshot: Snapshot, now: float, families: Mapping[str, _Famil
     for severity in SEVERITIES:
         families["tuimon_run_alerts"].add({**labels, "severity": severity}, active.count(severity))
     for name in by_relevance(run.metrics):
-        meaning, curve = meaning_in(run.metrics, name), run.curve(name)
+        meaning, curve = meaning_in(run.metrics, name), with_training_steps(run, name)
         described = {**labels, "metric": name, "concept": meaning.concept, "split": meaning.split}
         families["tuimon_metric"].add(described, float(curve.values[-1]))
         families["tuimon_metric_step"].add({**labels, "metric": name}, int(curve.steps[-1]))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from tuimon.analysis.aligned_steps import step_name
+from tuimon.analysis.aligned_steps import step_name, with_training_steps
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.statistics import Statistics, statistics
 from tuimon.draw.numbers import format_exact
@@ -42,7 +42,7 @@ def over_steps(run: Run, first: int, last: int, metrics: Container[str] | None =
     for name in by_relevance(run.metrics):
         if metrics is not None and name not in metrics:
             continue
-        curve = run.curve(name)
+        curve = with_training_steps(run, name)
         begin, end = np.searchsorted(curve.steps, first, "left"), np.searchsorted(curve.steps, last, "right")
         if begin < end:
             steps = int(curve.steps[begin]), int(curve.steps[end - 1])

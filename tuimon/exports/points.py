@@ -3,20 +3,23 @@
 `source_batches` yields all points unmerged, in file order, with their source, in constant memory. `curve_batches`
 yields merged curves: attempts are joined and superseded points left out. If the points of the store are on disk, this
 needs memory for one metric if that has several attempts or sources, otherwise for one batch. Steps that are clock ticks
-(the system metrics of W&B) are converted to seconds.
+(the system metrics of W&B) are converted to seconds. In curves, measurements from a log of machines (nvidia-smi) have
+the training steps at their wall times; what identifies them is the wall time.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 
 import numpy as np
 import orjson
 from msgspec import Struct
 
+from tuimon.analysis.aligned_steps import lacks_training_steps, training_steps_at
 from tuimon.model.points import Fact, Floats, Ids, Item, Points, Steps, Topic
-from tuimon.store import Snapshot
+from tuimon.store import Run, Snapshot
 from tuimon.text import clean
 
 ROWS = 1 << 16
@@ -82,9 +85,19 @@ def curve_batches(snapshot: Snapshot, wanted: Callable[[str], bool] | None = Non
     """Yield the merged curve of each metric, run by run."""
     for run in snapshot.runs:
         clocks = {metric: rate for fact in run.facts(Topic.METRICS) for metric, rate in _clocks(fact)}
-        for name, steps, values, wall_times in run.points(wanted or (lambda name: True), ROWS):
+        pieces = run.points(wanted or (lambda name: True), ROWS)
+        for name, of_metric in groupby(pieces, key=lambda piece: piece[0]):
             rates = {0: clocks[name]} if name in clocks else {}
-            yield Batch(run.name, (name,), np.zeros(len(steps), np.uint32), steps, values, wall_times, rates)
+            columns = (piece[1:] for piece in of_metric)
+            for steps, values, wall_times in _trained(run, columns) if lacks_training_steps(run, name) else columns:
+                yield from _cut(run.name, (name,), np.zeros(len(steps), np.uint32), steps, values, wall_times, rates)
+
+
+def _trained(run: Run, pieces: Iterable[tuple[Steps, Floats, Floats]]) -> Iterator[tuple[Steps, Floats, Floats]]:
+    """Yield the points of a curve with the training steps at their wall times, or as they are if these are unknown."""
+    steps, values, wall_times = map(np.concatenate, zip(*pieces, strict=True))
+    trained = training_steps_at(run, wall_times)
+    yield steps if trained is None else trained, values, wall_times
 
 
 def in_steps(batches: Iterable[Batch], first: int, last: int) -> Iterator[Batch]:

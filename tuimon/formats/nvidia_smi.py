@@ -6,7 +6,8 @@
 Columns may have any order; `nounits` leaves out the units. A file is recognised by the column `timestamp` and one of
 QUANTITIES; without `index` there is one GPU. Each of COLUMNS is the metric system/gpu.<index>.<column>, but
 `memory.total` is the whole of `memory.used`, and `memory.used_percent` is the used part of it. The step of a row is its
-time in ms since the first row. The name of the node, if the name of the file or directory has one, follows the metric:
+time in ms since the first row, which damage to other rows does not change; exports and charts have the training step
+instead if there is a training. The name of the node, if the name of the file or directory has one, follows the metric:
 "/l:node01".
 
 Source: nvidia-smi --help-query-gpu.
@@ -31,6 +32,14 @@ COLUMNS = (
     *(*QUANTITIES, "memory.used_percent", "memory.free", "utilization.memory", "power.limit"),
     *("clocks.sm", "clocks.current.sm", "clocks.gr", "clocks.mem", "temperature.memory", "fan.speed"),
     *("ecc.errors.corrected.volatile.total", "ecc.errors.uncorrected.volatile.total"),
+    *(
+        f"clocks_{word}_reasons.{reason}"
+        for word in ("throttle", "event")
+        for reason in (
+            *("active", "hw_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown"),
+            *("sw_thermal_slowdown", "sw_power_cap"),
+        )
+    ),
 )
 """Columns that are read."""
 _MOST_GPUS = 32
@@ -39,6 +48,8 @@ _INDICES = 1000
 """Number from which on an index is not that of a GPU."""
 _NOT_ROW = "not a row of the columns"
 _COLUMN = re.compile(r"([a-z][\w.]*)(?: \[([^\[\]]{1,10})\])?")
+_BITS = re.compile(rb"0x0{0,3}[0-9a-fA-F]{1,13}")
+_REASON = {b"Active": 1.0, b"Not Active": 0.0}
 _NOT_NODE = re.compile(
     r"(?:nvidia|gpus?|smi|log|logs|stats?|usage|util|metrics?|monitor|query|csv)(?=[-_.]|$)[-_.]?", re.IGNORECASE
 )
@@ -55,13 +66,16 @@ def _columns(line: bytes) -> list[tuple[str, str]] | None:
 
 
 def _number(cell: bytes) -> float | None:
-    """Return the number in front of the unit; None for "[N/A]" and other text.
+    """Return the number in front of the unit; 0x20 as 32, and Active and Not Active as 1 and 0. None for other text.
 
     read_cells() is made for blocks of lines: with it 100,000 rows took 9.4 s instead of 1.8 s."""
+    text = cell.strip()
     try:
-        return float(cell.lstrip().partition(b" ")[0])
+        return float(text.partition(b" ")[0])
     except ValueError:
-        return None
+        if _BITS.fullmatch(text):
+            return float(int(text, 16))
+        return _REASON.get(text)
 
 
 class NvidiaSmiDecoder(LineDecoder):

@@ -22,7 +22,8 @@ class Quantity(Struct, frozen=True):
     """A quantity of a device and how to read it."""
 
     kind: str
-    """util | memory | temp | power | clock | throttle of an accelerator; used | rate of the host."""
+    """util | memory | temp | power | clock | throttle | soft throttle | reasons of an accelerator, the last as bits of
+    NVML; used | rate of the host."""
     scale: float = 1.0
     """Factor to fractions, °C, W, MHz, or bytes/s."""
     counter: bool = False
@@ -47,7 +48,18 @@ _OF_ACCELERATOR: Mapping[str, Quantity] = {
     **dict.fromkeys(("temp", "temperature.gpu"), Quantity("temp")),
     **dict.fromkeys(("powerWatts", "power", "power_usage_watts", "power.draw"), Quantity("power")),
     **dict.fromkeys(("smClock", "sm_clock", "clocks.sm", "clocks.current.sm"), Quantity("clock")),
-    **dict.fromkeys(("throttle_thermal", "throttle_hw_slowdown"), Quantity("throttle")),
+    **dict.fromkeys(
+        (
+            *("throttle_thermal", "throttle_hw_slowdown"),
+            *("clocks_throttle_reasons.hw_thermal_slowdown", "clocks_event_reasons.hw_thermal_slowdown"),
+        ),
+        Quantity("throttle"),
+    ),
+    **dict.fromkeys(
+        ("clocks_throttle_reasons.sw_thermal_slowdown", "clocks_event_reasons.sw_thermal_slowdown"),
+        Quantity("soft throttle"),
+    ),
+    **dict.fromkeys(("clocks_throttle_reasons.active", "clocks_event_reasons.active"), Quantity("reasons")),
 }
 _USED = Quantity("used", _PERCENT)
 _OF_HOST: Mapping[str, tuple[str, Quantity]] = {

@@ -1,21 +1,21 @@
 """Load of GPUs and host over wall time, as W&B, SwanLab, Trackio, MLflow or nvidia-smi measured it beside the run.
 
 A strip for each device: the mean utilisation of each stretch of time, with the newest measurements beside it. A GPU
-that is idle while the others work, or that is too hot or clocked down, is named.
+that is idle while the others work, or that is throttled, clocked down or too hot, is named, with the time since when.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tuimon.analysis.aligned_steps import step_name, training_steps_at
 from tuimon.analysis.system_metrics import system_metrics
-from tuimon.analysis.words import time_of_day
-from tuimon.draw.heat import level
+from tuimon.analysis.words import day, time_of_day
 from tuimon.draw.numbers import format_bytes, format_duration, format_fraction
 from tuimon.draw.rows import wrap_row
 from tuimon.model.views import Role, Row, Size, Span, Symbols, TextView
@@ -34,12 +34,25 @@ _HOT = 85.0
 """Degrees Celsius; data-centre GPUs throttle a few degrees above."""
 _SLOW = 0.8
 """Fraction of the median clock of the working GPUs below which a GPU counts as throttled."""
+_REASONS = (("thermal", 0x60), ("power brake", 0x80), ("hardware", 0x08))
+"""Words for bits of the reasons to lower the clock. Other bits, such as the power limit, are set in normal operation.
+Source: nvml.h, nvmlClocksEventReason…"""
+_DAY = 86400.0
 _NEWEST = 5
 """Number of measurements whose mean is the present state."""
+_MOST_WHOLE = 2
+"""Number of devices after the first up to which each has its sentence; of more there is one word each."""
 _NARROWEST = 12
 """Minimum width of the strip, or two fifths of a wide panel: the newest values are left out first."""
 _WITHOUT_GPUS = 10_000
 """Order of the panel of a run without GPUs: after everything that the training logged."""
+_MORE = (
+    ("clock", "clock", "MHz"),
+    ("temp", "temperature", "°C"),
+    ("power", "power", "W"),
+    ("memory", "memory in use", "%"),
+)
+"""Kinds with strips of their own on the whole screen, their titles and units."""
 _BLOCKS, _PLAIN = "▁▂▃▄▅▆▇█", "_.:-=+*#"
 """Glyphs by level, from 0 to 100%."""
 
@@ -64,7 +77,20 @@ class _Line(Struct, frozen=True, eq=False):
     def main(self) -> str:
         """The kind that the strip displays."""
         return next(
-            kind for kind in ("util", "used", "rate", "memory", "power", "temp", "clock", "throttle") if self.has(kind)
+            kind
+            for kind in (
+                "util",
+                "used",
+                "rate",
+                "memory",
+                "power",
+                "temp",
+                "clock",
+                "throttle",
+                "soft throttle",
+                "reasons",
+            )
+            if self.has(kind)
         )
 
     def has(self, kind: str) -> bool:
@@ -81,6 +107,8 @@ class SystemHistory(Struct, frozen=True):
     kind: str = "text"
     rows: int = 12
     concepts: tuple[str, ...] = ()
+    also: str = "gpu utilisation utilization idle throttle throttled temperature power clock cpu ram disk network"
+    """Other words for it, by which the palette finds it."""
 
     def relevant(self, run: Run) -> bool:
         """Whether the tracker has measured a device at least twice."""
@@ -100,7 +128,7 @@ class SystemHistory(Struct, frozen=True):
         if not times:
             return TextView(TITLE, (), note="no points with a wall time yet")
         begin, end = min(float(t[0]) for t in times), max(float(t[-1]) for t in times)
-        states = _states(lines)
+        states = _states(run, lines)
         found = [(line, states[index]) for index, line in enumerate(lines) if states[index] is not None]
         ascii_only = symbols is Symbols.ASCII
         sentence = _sentence(found, size.width, ascii_only)
@@ -121,6 +149,8 @@ class SystemHistory(Struct, frozen=True):
             rows.append(tuple(spans))
         if len(shown) < len(lines):
             rows.append(((f"+{len(lines) - len(shown)} more", Role.MUTED),))
+        if options.fullscreen:
+            rows += _more(shown, (begin, end, columns), _label(shown), ascii_only, room - len(rows))
         note = f"each column {format_duration((end - begin) / columns)}, as measured"
         return TextView(TITLE, (*sentence, *rows), _headline(lines), note if len(rows) < room else "")
 
@@ -128,7 +158,7 @@ class SystemHistory(Struct, frozen=True):
 def odd_devices(run: Run) -> str:
     """Return the sentence of the panel about GPUs that are idle while others work, hot or slow; "" without any."""
     lines = _lines(run)
-    return "".join(text for text, _ in _sentence_of(list(zip(lines, _states(lines), strict=True))))
+    return "".join(text for text, _ in _sentence_of(list(zip(lines, _states(run, lines), strict=True))))
 
 
 def _lines(run: Run) -> list[_Line]:
@@ -158,46 +188,70 @@ def _read(run: Run, device: Device, kind: str) -> _Series:
     return _Series(times[1:][counted], grown[counted] / seconds[counted])
 
 
-def _states(lines: Sequence[_Line]) -> list[tuple[str, str, Role] | None]:
+def _states(run: Run, lines: Sequence[_Line]) -> list[tuple[str, str, Role] | None]:
     """Return (word, sentence, role) for each device that stands out, None for the others."""
     loads = [line.last("util") for line in lines if line.has("util")]
     working = bool(loads) and float(np.median(loads)) > _WORKING
     clocks = [line.last("clock") for line in lines if line.last("util") > _WORKING and line.has("clock")]
     clock = float(np.median(clocks)) if len(clocks) > 2 else float("nan")
-    return [_state(line, working or max(loads, default=0.0) > _WORKING, clock) for line in lines]
+    return [_state(run, line, working or max(loads, default=0.0) > _WORKING, clock) for line in lines]
 
 
-def _state(line: _Line, working: bool, clock: float) -> tuple[str, str, Role] | None:
+def _state(run: Run, line: _Line, working: bool, clock: float) -> tuple[str, str, Role] | None:
     name = clean(line.device.name)
     if not line.device.accelerator:
         return None
     temp, own = line.last("temp"), line.last("clock")
-    at = f" at {temp:.0f} °C" if np.isfinite(temp) else ""
-    if line.last("throttle") > 0.5:
-        return "throttled", f"{name} is slowed down by its temperature{at}", Role.CRITICAL
-    if temp >= _HOT:
-        return "hot", f"{name} is hot: {temp:.0f} °C", Role.CRITICAL
+    degrees = f" at {temp:.0f} °C" if np.isfinite(temp) else ""
+    for reason, holds, times in _throttles(line):
+        if np.mean(holds[-_NEWEST:]) > 0.5:
+            return "throttled", f"{name} throttled ({reason}){_since(run, times, holds)}{degrees}", Role.CRITICAL
     if line.last("util") > _WORKING and own < clock * _SLOW:
-        return "throttled", f"{name} runs at {own:,.0f} MHz, the others at {clock:,.0f} MHz", Role.CRITICAL
-    idle = _idle_for(line)
-    if working and idle >= _IDLE_FOR:
-        since = time_of_day(float(line.series["util"].times[-1]) - idle)[:5]
+        series = line.series["clock"]
+        since = _since(run, series.times, series.values < clock * _SLOW)
         return (
-            "idle",
-            f"{name} has been idle for {format_duration(idle)} (since {since}) while others work",
-            Role.WARNING,
+            "throttled",
+            f"{name} runs at {own:,.0f} MHz{degrees}, the others at {clock:,.0f} MHz{since}",
+            Role.CRITICAL,
         )
+    if temp >= _HOT:
+        series = line.series["temp"]
+        return "hot", f"{name} is hot: {temp:.0f} °C{_since(run, series.times, series.values >= _HOT)}", Role.CRITICAL
+    if working and (util := line.series.get("util")) is not None:
+        idle = util.values < _IDLE
+        begin = _begin(idle)
+        if begin is not None and util.times[-1] - util.times[begin] >= _IDLE_FOR:
+            return "idle", f"{name} idle{_since(run, util.times, idle)}", Role.WARNING
     return None
 
 
-def _idle_for(line: _Line) -> float:
-    """Return for how long (s) the utilisation has been below the limit, up to the newest measurement."""
-    series = line.series.get("util")
-    if series is None or len(series.values) < 2:
-        return 0.0
-    busy = np.flatnonzero(series.values >= _IDLE)
-    since = int(busy[-1]) + 1 if len(busy) else 0
-    return float(series.times[-1] - series.times[since]) if since < len(series.values) else 0.0
+def _throttles(line: _Line) -> Iterator[tuple[str, npt.NDArray[np.bool_], Floats]]:
+    """Yield (reason, whether it held at each measurement, times) of each reason that the log knows."""
+    if (bits := line.series.get("reasons")) is not None:
+        for reason, mask in _REASONS:
+            yield reason, (bits.values.astype(np.int64) & mask) != 0, bits.times
+    for kind in ("throttle", "soft throttle"):
+        if (thermal := line.series.get(kind)) is not None:
+            yield "thermal", thermal.values > 0.5, thermal.times
+
+
+def _begin(holds: npt.NDArray[np.bool_]) -> int | None:
+    """Return the position from which on a condition has held until the newest measurement; None if it does not."""
+    others = np.flatnonzero(~holds)
+    begin = int(others[-1]) + 1 if len(others) else 0
+    return begin if begin < len(holds) else None
+
+
+def _since(run: Run, times: Floats, holds: npt.NDArray[np.bool_]) -> str:
+    """Return " since 00:51 (step 1000)" for a condition that holds, without the step if the training has none then."""
+    begin = _begin(holds)
+    if begin is None:
+        return ""
+    time = float(times[begin])
+    date = f"{day(time)} " if times[-1] - time >= _DAY else ""
+    steps = training_steps_at(run, times[begin : begin + 1])
+    step = "" if steps is None else f" ({step_name(run)} {steps[0]})"
+    return f" since {date}{time_of_day(time)[:5]}{step}"
 
 
 def _sentence(found: Sequence[tuple[_Line, tuple[str, str, Role] | None]], width: int, ascii_only: bool) -> list[Row]:
@@ -214,7 +268,8 @@ def _sentence_of(found: Sequence[tuple[_Line, tuple[str, str, Role] | None]]) ->
     if not states:
         return ()
     (_, worst), *others = sorted(states, key=lambda item: item[1][2] is not Role.CRITICAL)
-    more = "".join(f"; {clean(line.device.name)} {state[0]}" for line, state in others)
+    whole = len(others) <= _MOST_WHOLE
+    more = "".join(f"; {state[1] if whole else f'{clean(line.device.name)} {state[0]}'}" for line, state in others)
     return (worst[1], worst[2]), (more, Role.WARNING)
 
 
@@ -272,19 +327,50 @@ def _axis(begin: float, end: float, indent: int, columns: int) -> Row:
 
 def _strip(line: _Line, begin: float, end: float, columns: int, ascii_only: bool) -> list[Span]:
     """Return one glyph for each stretch of time; of a rate, relative to its maximum."""
-    series = line.series[line.main]
-    means = _means(series, begin, end, columns)
-    known = means[np.isfinite(means)]
-    whole = 1.0 if line.main in ("util", "used", "memory") else float(known.max(initial=0.0)) or 1.0
+    means = _means(line.series[line.main], begin, end, columns)
+    whole = 1.0 if line.main in ("util", "used", "memory") else float(means[np.isfinite(means)].max(initial=0.0))
+    return _glyphs(means / (whole or 1.0), Role.SERIES_0 if line.device.accelerator else Role.MUTED, ascii_only)
+
+
+def _glyphs(fractions: Floats, role: Role, ascii_only: bool) -> list[Span]:
     glyphs = _PLAIN if ascii_only else _BLOCKS
-    spans: list[Span] = []
-    for fraction in (means / whole).tolist():
-        if fraction != fraction:
-            spans.append((" ", Role.FAINT))
+    return [
+        (glyphs[min(max(int(fraction * len(glyphs)), 0), len(glyphs) - 1)], role)
+        if fraction == fraction
+        else (" ", Role.FAINT)
+        for fraction in fractions.tolist()
+    ]
+
+
+def _more(
+    lines: Sequence[_Line], times: tuple[float, float, int], label: int, ascii_only: bool, room: int
+) -> list[Row]:
+    """Return strips of further quantities of the GPUs, as many quantities as fit in `room` rows.
+
+    times: begin and end of the strips, and their columns. A strip is relative to the maximum of all GPUs, and red where
+    the GPU is too hot. On its right are the lowest and the highest value.
+    """
+    rows: list[Row] = []
+    for kind, title, unit in _MORE:
+        of_kind = [line for line in lines if line.device.accelerator and line.has(kind) and line.main != kind]
+        if not of_kind or len(rows) + len(of_kind) + 1 > room:
             continue
-        glyph = glyphs[min(max(int(fraction * len(glyphs)), 0), len(glyphs) - 1)]
-        spans.append((glyph, level(fraction) if line.device.accelerator else Role.MUTED))
-    return spans
+        scale = 100.0 if kind == "memory" else 1.0
+        unit = unit.replace("°", "") if ascii_only else unit
+        most = max(float(line.series[kind].values.max()) for line in of_kind)
+        rows.append(((f"{title}, full: {most * scale:,.0f} {unit}", Role.MUTED),))
+        for line in of_kind:
+            means = _means(line.series[kind], *times)
+            spans = _glyphs(means / (most or 1.0), Role.SERIES_0, ascii_only)
+            if kind == "temp":
+                spans = [
+                    (glyph, Role.CRITICAL if mean >= _HOT else role)
+                    for (glyph, role), mean in zip(spans, means, strict=True)
+                ]
+            values = line.series[kind].values * scale
+            between = f" {values.min():,.0f} to {values.max():,.0f} {unit}"
+            rows.append(((fit(clean(line.device.name), label) + " ", Role.MUTED), *spans, (between, Role.TEXT)))
+    return rows
 
 
 def _means(series: _Series, begin: float, end: float, columns: int) -> Floats:

@@ -33,6 +33,8 @@ NOTICE_TIME = 8.0
 """Time (s) for which a new notice of reading is displayed; the screen of alerts keeps it."""
 _LONGEST_QUERY = 20
 _LONGEST_AXIS = 16
+_WITHOUT_AXIS = ("back", "next_page", "help")
+"""Actions of the footer that apply to a zoomed panel without an x axis."""
 _SEVERITY = {"info": Role.ACCENT, "warning": Role.WARNING, "critical": Role.CRITICAL, "error": Role.CRITICAL}
 _ORDER = ("critical", "warning", "info")
 _KEYS = "  a: all"
@@ -230,10 +232,17 @@ class KeyBar(Line):
             action for action in self._actions if (run_number or action.section != "Runs") and action.id not in missing
         ]
         if board.zoomed:
-            actions = [
-                replace(action, footer=action.zoomed[0], label=action.zoomed[1]) for action in actions if action.zoomed
-            ]
+            actions = zoomed_actions(actions, board.panel is None or board.panel.kind == "chart")
         self.draw((*key_spans(actions, room), *place), state.theme)
+
+
+def zoomed_actions(actions: Iterable[Action], has_axis: bool) -> list[Action]:
+    """Return the actions of the footer of a zoomed panel, with its labels. has_axis: whether the panel is a chart."""
+    return [
+        replace(action, footer=action.zoomed[0], label=action.zoomed[1])
+        for action in actions
+        if action.zoomed and (has_axis or action.id in _WITHOUT_AXIS)
+    ]
 
 
 def key_spans(actions: Iterable[Action], room: int) -> Row:

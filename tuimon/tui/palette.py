@@ -69,7 +69,9 @@ class ActionProvider(Provider):
         charts: list[tuple[float, str, str, partial[None]]] = []
         for panel in arrange(run):
             names = " ".join(getattr(panel, "metrics", ()))
-            if score := relevance(query, ((panel.title, _CHART), (panel.id.replace("_", " "), _CHART / 2))):
+            other = getattr(panel, "also", "")
+            words = (panel.title, _CHART), (other, _CHART), (panel.id.replace("_", " "), _CHART / 2)
+            if score := relevance(query, words):
                 show = partial(show_panel, self._dashboard, panel)
                 charts.append((score + 0.5, clean(panel.title), clean(names) or "A panel of the dashboard", show))
         titles = {title.lower() for _, title, _, _ in charts}

@@ -55,7 +55,10 @@ class Job(Struct, frozen=True):
 
     def curve(self, run: Run, name: str) -> Curve:
         """Return the curve of a metric in the chosen steps; it can be empty."""
-        return run.curve(name).in_steps(*self.steps) if self.steps else run.curve(name)
+        from tuimon.analysis.aligned_steps import with_training_steps
+
+        curve = with_training_steps(run, name)
+        return curve.in_steps(*self.steps) if self.steps else curve
 
 
 class Export(Struct, frozen=True):

@@ -241,7 +241,7 @@ ACTIONS = (
     _action("fold", "f", "fold", "All metrics: fold or unfold the section", _fold, also="collapse section"),
     _action("fold_all", "F", "fold all", "All metrics: fold or unfold every section", _fold_all),
     _action("order", "o", "order", "All metrics: sort by relevance or by name", _order, also="sort alphabetical"),
-    _action("next_page", "pagedown,space,n", "next page", _NEXT, _turn(1), footer=6),
+    _action("next_page", "pagedown,space,n", "next page", _NEXT, _turn(1), footer=6, zoomed=(12, "next panel")),
     _action("previous_page", "pageup,b,N", "previous page", _PREVIOUS, _turn(-1)),
     _action("left", "left,h", "left", _LEFT, _move("left"), zoomed=(2, "pan"), also="arrow"),
     _action(
