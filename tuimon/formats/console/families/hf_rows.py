@@ -13,8 +13,8 @@ unfinished bar; if later lines contradict the guess, it is disproved. A row whos
 the bar (standard output is buffered, the bar on standard error is not) has the step of its epoch. Rows of an evaluation
 and the final summary have the step of the training row before them, unless a bar right after them gives a later one.
 Some writers do not draw the bar again after a row: then the bar before it shows its step. Where the bar after the first
-row is one step further than that before it, the row is held back until the second one, which shows whether the steps
-before or after the rows are multiples of the interval at which the trainer logs.
+row is further than that before it, the row is held back until the second one, which shows whether the steps before or
+after the rows are in the ratio of their epochs, or else multiples of the interval at which the trainer logs.
 Source: transformers/trainer_callback.py (ProgressCallback, PrinterCallback).
 """
 
@@ -44,6 +44,8 @@ _ROW = ("{", "'", '"')
 _MAX_HELD = 4096
 _TOLERANCE = 0.25
 """Intervals by which an epoch, which is printed with few digits, may miss a multiple of the interval between rows."""
+_DRIFT = 0.01
+"""Fraction by which steps may miss the ratio of their epochs: the last batches of an epoch may not be a whole step."""
 _MAX_LINES = 1000
 """Lines of a row that pprint has spread."""
 
@@ -131,7 +133,9 @@ class HFRowReader(LineReader):
             self.sink.numbered_count += training
         if self._bar_step < 0 or len(self._held) >= _MAX_HELD:
             self._release(None)
-        elif self._bar_precedes and len(self._held) == 1 and self._bar_step > self._known.training_step:
+        elif (
+            self._bar_precedes and len(self._held) == 1 and (not training or self._bar_step > self._known.training_step)
+        ):
             self._release(self._bar_step)
         return True
 
@@ -154,26 +158,24 @@ class HFRowReader(LineReader):
             if self._bar_precedes is not None or self._compare(done):
                 self._release(done)
             self.sink.report_progress(done, int(bar["total"]))
+        elif self._bar_precedes:
+            self.sink.report_progress(done, int(bar["total"]))
         self.sink.note_bar(done, int(bar["total"]))
         self.sink.note_rate(int(bar["total"]), bar["inside"])
 
     def _compare(self, done: int) -> bool:
         """Find out from the first two training rows and the bars around each whether the bar before a row has its step.
-        Return whether the steps of the held rows are known now.
-
-        The trainer logs at multiples of an interval. If the bars before the rows show such multiples (5, 10) and those
-        after them show one more (6, 11), the bar is not drawn again after a row."""
+        Return whether the steps of the held rows are known now. A bar that is drawn again has the row's step itself."""
         new = [row for row in self._held if row.after is None]
         for row in new:
             row.after = done
         rows = [row for row in self._held if row.training]
         if not rows or rows[-1].after != done:
             return not rows
-        if not all(0 < row.before == row.after - 1 for row in rows if row.after is not None):
+        if any(row.after is not None and not 0 < row.before < row.after for row in rows):
             self._bar_precedes = False
         elif len(rows) > 1:
-            first, interval = rows[0].before, rows[1].before - rows[0].before
-            self._bar_precedes = interval > 0 and (first == interval or (interval > 1 and first % interval == 0))
+            self._bar_precedes = _bar_precedes(rows[0], rows[1])
         return self._bar_precedes is not None
 
     def flush(self) -> None:
@@ -259,6 +261,37 @@ class HFRowReader(LineReader):
             before = round(passed)
             steps.append(step + before * self._known.interval)
         return steps
+
+
+def _bar_precedes(first: _Held, second: _Held) -> bool:
+    """Return whether the bars before two training rows, rather than the later ones after them, show their steps.
+
+    Steps are in the ratio of the epochs. If that holds for both pairs of bars or for none, for example because the
+    epochs are rounded, the trainer logs at multiples of an interval: the bars 10 and 20 show such steps rather than 20
+    and 30 do, and 5 and 10 rather than the next steps 6 and 11."""
+    before = first.before, second.before
+    after = first.after or 0, second.after or 0
+    fits = _in_ratio_of_epochs(before, first, second)
+    if fits != _in_ratio_of_epochs(after, first, second):
+        return fits
+    interval = before[1] - before[0]
+    if before == (after[0] - 1, after[1] - 1):
+        return before[0] == interval or (interval > 1 and before[0] % interval == 0)
+    return before[0] == interval and before[1] == after[0] != after[1] - after[0]
+
+
+def _in_ratio_of_epochs(steps: tuple[int, int], first: _Held, second: _Held) -> bool:
+    """Return whether the steps are in the ratio of the epochs as far as these are known."""
+    if not first.epoch or not second.epoch:
+        return True
+    rounding = _rounding(first.epoch, second.epoch)
+    difference = abs(steps[0] * second.epoch - steps[1] * first.epoch)
+    return difference <= rounding * sum(steps) + _DRIFT * steps[1] * first.epoch
+
+
+def _rounding(*epochs: float) -> float:
+    """Return the amount by which printed epochs may be rounded: half a unit of the last digit that one of them has."""
+    return 0.5 * 10.0 ** -max(len(repr(epoch).partition(".")[2]) for epoch in epochs)
 
 
 FAMILY = Family("hf-rows", ("{'", '{"', "': ", "it/s", "s/it"), HFRowReader, order=24, self_closing=True)
