@@ -6,15 +6,16 @@
 
 Otherwise the row has no step, but the progress bar is drawn again right after it and shows the steps done (the bar
 before the row lags). So a row is held back until the next bar, except a nested one, which counts the batches of an
-evaluation; without bars, rows count from 1. Where no bar gives the step, it continues at the interval of the rows
-before: when standard output is buffered and rows come in bursts, or when the run was killed between row and bar or
-resumed in the same log. A flush gives held rows a guessed step: the one that they would then have, or that of an
-unfinished bar; if later lines contradict the guess, it is disproved. A row whose epoch shows that it was logged before
-the bar (standard output is buffered, the bar on standard error is not) has the step of its epoch. Rows of an evaluation
-and the final summary have the step of the training row before them, unless a bar right after them gives a later one.
-Some writers do not draw the bar again after a row: then the bar before it shows its step. Where the bar after the first
-row is further than that before it, the row is held back until the second one, which shows whether the steps before or
-after the rows are in the ratio of their epochs, or else multiples of the interval at which the trainer logs.
+evaluation; without bars, the epoch gives the step (_epoch_steps), or rows count from 1. Where no bar gives the step, it
+continues at the interval of the rows before: when standard output is buffered and rows come in bursts, or when the run
+was killed between row and bar or resumed in the same log. A flush gives held rows a guessed step: the one that they
+would then have, or that of an unfinished bar; if later lines contradict the guess, it is disproved. A row whose epoch
+shows that it was logged before the bar (standard output is buffered, the bar on standard error is not) has the step of
+its epoch. Rows of an evaluation and the final summary have the step of the training row before them, unless a bar right
+after them gives a later one. Some writers do not draw the bar again after a row: then the bar before it shows its step.
+Where the bar after the first row is further than that before it, the row is held back until the second one, which shows
+whether the steps before or after the rows are in the ratio of their epochs, or else multiples of the interval at which
+the trainer logs.
 Source: transformers/trainer_callback.py (ProgressCallback, PrinterCallback).
 """
 
@@ -35,6 +36,7 @@ from tuimon.formats.console.families import (
     numbers,
     printed_dict,
 )
+from tuimon.formats.console.families._epoch_steps import MARKS, EpochSteps, rounding
 
 _KEYS = frozenset({"epoch", "loss", "eval_loss", "train_loss", "train_runtime", "reward", *STEP_KEYS})
 _EVALUATION = re.compile(r"eval_|test_|predict_|train_runtime$")
@@ -89,6 +91,7 @@ class HFRowReader(LineReader):
         self._open_bar: int | None = None
         """Steps done by a bar whose line has not ended: it may still turn out to be nested."""
         self._known = _Known()
+        self._epoch_steps = EpochSteps()
         self._row_lines: list[str] = []
         """First lines of a row that is printed over several."""
 
@@ -102,6 +105,8 @@ class HFRowReader(LineReader):
         if not dictionary or text is not line.drawn:
             self._read_bar(line)
         if not dictionary:
+            if " = " in text:
+                self._epoch_steps.read(text)
             return False
         if text[0] == "{":
             self._row_lines = []
@@ -130,14 +135,35 @@ class HFRowReader(LineReader):
         self.sink.held_count += 1
         self._held.append(_Held(values, line, training, epoch if isinstance(epoch, float) else None, self._bar_step))
         if self._bar_step < 0:
-            self.sink.numbered_count += training
-        if self._bar_step < 0 or len(self._held) >= _MAX_HELD:
+            if self._uses_epochs():
+                self.sink.computed_count += training
+                self._decide_interval()
+            else:
+                self.sink.numbered_count += training
+                self._release(None)
+        elif len(self._held) >= _MAX_HELD:
             self._release(None)
         elif (
             self._bar_precedes and len(self._held) == 1 and (not training or self._bar_step > self._known.training_step)
         ):
             self._release(self._bar_step)
         return True
+
+    def _uses_epochs(self) -> bool:
+        """Return whether the steps of the held rows are computed from their epochs."""
+        usable = self._bar_step < 0 and self._epoch_steps.is_usable
+        return usable and all(row.epoch is not None for row in self._held)
+
+    def _decide_interval(self) -> None:
+        """Release the held rows if it is known now whether steps can be computed from their epochs."""
+        epochs = [row.epoch or 0.0 for row in self._held if row.training]
+        if self._epoch_steps.interval is None and epochs:
+            self._epoch_steps.decide(epochs)
+        if self._epoch_steps.interval == 0:
+            self.sink.numbered_count += self.sink.computed_count
+            self.sink.computed_count = 0
+        if self._epoch_steps.interval is not None or len(self._held) >= _MAX_HELD:
+            self._release(None)
 
     def _read_bar(self, line: Line) -> None:
         bar = line.bar
@@ -153,6 +179,8 @@ class HFRowReader(LineReader):
             if self._held:
                 self._release(None)
             self._known = _Known()
+        if self._bar_step < 0 and self._held:
+            self._release(None)
         self._bar_step = done
         if self._held:
             if self._bar_precedes is not None or self._compare(done):
@@ -202,6 +230,8 @@ class HFRowReader(LineReader):
 
     def _steps_of_held(self, done: int | None) -> tuple[list[int], _Known]:
         """Return the steps of the held rows, and what is known after them."""
+        if self._uses_epochs():
+            return self._steps_by_header()
         before, steps = self._known, list[int]()
         for after, group in groupby(self._held, key=lambda row: row.after):
             rows = list(group)
@@ -211,6 +241,20 @@ class HFRowReader(LineReader):
             steps += part
         known, self._known = self._known, before
         return steps, known
+
+    def _steps_by_header(self) -> tuple[list[int], _Known]:
+        """Return the steps that the epochs of the held rows give at the steps per epoch that the trainer printed."""
+        steps, last, epoch = list[int](), self._known.last_step, self._known.epoch
+        epochs = [row.epoch or 0.0 for row in self._held if row.training]
+        interval = self._epoch_steps.interval or (self._epoch_steps.decide(epochs) if epochs else 0) or 1
+        for row in self._held:
+            expected = last + interval if row.training else last
+            last = self._epoch_steps.step(row.epoch or 0.0, interval, expected)
+            steps.append(last)
+            epoch = row.epoch if row.training else epoch
+        if self._held:
+            self.sink.report_progress(last, self._epoch_steps.total)
+        return steps, _Known(last, last, interval, epoch)
 
     def _steps_of_group(self, held: list[_Held], done: int | None) -> tuple[list[int], _Known]:
         """Return the steps of rows without a bar between them, and what is known after them."""
@@ -284,14 +328,8 @@ def _in_ratio_of_epochs(steps: tuple[int, int], first: _Held, second: _Held) -> 
     """Return whether the steps are in the ratio of the epochs as far as these are known."""
     if not first.epoch or not second.epoch:
         return True
-    rounding = _rounding(first.epoch, second.epoch)
     difference = abs(steps[0] * second.epoch - steps[1] * first.epoch)
-    return difference <= rounding * sum(steps) + _DRIFT * steps[1] * first.epoch
+    return difference <= rounding(first.epoch, second.epoch) * sum(steps) + _DRIFT * steps[1] * first.epoch
 
 
-def _rounding(*epochs: float) -> float:
-    """Return the amount by which printed epochs may be rounded: half a unit of the last digit that one of them has."""
-    return 0.5 * 10.0 ** -max(len(repr(epoch).partition(".")[2]) for epoch in epochs)
-
-
-FAMILY = Family("hf-rows", ("{'", '{"', "': ", "it/s", "s/it"), HFRowReader, order=24, self_closing=True)
+FAMILY = Family("hf-rows", ("{'", '{"', "': ", "it/s", "s/it", *MARKS), HFRowReader, order=24, self_closing=True)
