@@ -6,12 +6,13 @@ from __future__ import annotations
 import random
 from itertools import pairwise
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.json_points import feed, rows
 
 from tuimon.formats.console.text import ConsoleDecoder
-from tuimon.model.points import Item
+from tuimon.model.points import Fact, Item
 
 Point = tuple[str, int, str]
 
@@ -130,20 +131,81 @@ def test_bracket_does_not_always_end_a_line(cuts: list[int]) -> None:
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.randoms(use_true_random=True), st.sampled_from([1, 2, 5, 7]), st.sampled_from([20, 60]))
-def test_bar_that_is_not_drawn_again_after_a_row(rng: random.Random, every: int, total: int) -> None:
-    """The bar of every step is drawn once: before the row of the step, if it has one."""
+@given(st.randoms(use_true_random=True), st.sampled_from([1, 2, 5, 7]), st.sampled_from([20, 60]), st.booleans())
+def test_bar_that_is_not_drawn_again_after_a_row(rng: random.Random, every: int, total: int, sparse: bool) -> None:
+    """The bar is drawn once: before the row of the step, if it has one. sparse: only then."""
 
     def bar(step: int) -> str:
         return f"\r{step / total:4.0%}|     | {step}/{total} [00:01<05:00,  5.00it/s]"
 
     text, wanted = f"  Num Epochs = 3\n  Total optimization steps = {total}\n{bar(0)}", list[Point]()
     for step in range(1, total + 1):
-        text += bar(step)
+        text += bar(step) if not sparse or step % every == 0 or step == total else ""
+        epoch = round(3 * step / total, 2)
+        logged: list[dict[str, float]] = []
         if step % every == 0:
-            row = {"loss": rng.uniform(-1, 1), "epoch": round(3 * step / total, 2)}
-            text += f"\n{row}\n"
-            wanted += [(name, step, repr(value)) for name, value in row.items()]
+            logged.append({"loss": rng.uniform(-1, 1), "epoch": epoch})
+        if step % (2 * every) == 0:
+            logged.append({"eval_loss": rng.uniform(-1, 1), "epoch": epoch})
+        if step == total:
+            logged.append({"train_runtime": 301.5, "epoch": epoch})
+        text += "".join(f"\n{row}" for row in logged) + "\n" * bool(logged)
+        wanted += [(name, step, repr(value)) for row in logged for name, value in row.items()]
     cuts = [rng.randrange(len(text)) for _ in range(rng.choice([0, 5, 50]))]
-    actual = rows(items_read_at_cuts(text.encode(), cuts))
-    assert sorted((name, step, value) for name, step, value, _ in actual) == sorted(wanted)
+    items = items_read_at_cuts(text.encode(), cuts)
+    assert sorted((name, step, value) for name, step, value, _ in rows(items)) == sorted(wanted)
+    assert [item.value["total"] for item in items if isinstance(item, Fact) and "total" in item.value][-1] == total
+
+
+def log_without_bars(per_epoch: int, every: int, rounded: str, header: str, resumed: int) -> tuple[str, list[Point]]:
+    """Return the log of a training with disable_tqdm, killed after 3 rows that are trained again, and its points."""
+    text, wanted = "", list[Point]()
+    for steps in (range(resumed + 1, resumed + 30 * every + 1), range(resumed + 27 * every + 1, 2 * per_epoch + 1)):
+        text += f"***** Running training *****\n{header}"
+        for step in steps:
+            epoch = float(format(step / per_epoch, rounded)) if rounded else step / per_epoch
+            logged: list[dict[str, float]] = [{"loss": 1 / step, "epoch": epoch}] if step % every == 0 else []
+            if step % (4 * every) == 0:
+                logged.append({"eval_loss": 2 / step, "epoch": epoch})
+            text += "".join(f"{row}\n" for row in logged)
+            wanted += [(name, step, repr(value)) for row in logged for name, value in row.items()]
+    return text, wanted
+
+
+@pytest.mark.parametrize(
+    ("per_epoch", "every", "rounded", "resumed"),
+    [(500, 10, ".2f", 0), (500, 10, "", 0), (93, 1, "", 0), (937, 20, ".4g", 0), (400, 5, "", 200)],
+)
+def test_steps_computed_from_epochs_without_bars(per_epoch: int, every: int, rounded: str, resumed: int) -> None:
+    header = f"  Num examples = 8,000\n  Num Epochs = 2\n  Total optimization steps = {2 * per_epoch:,}\n"
+    text, wanted = log_without_bars(per_epoch, every, rounded, header, resumed)
+    for cuts in ([], list(range(0, len(text), 97))):
+        items = items_read_at_cuts(text.encode(), cuts)
+        assert sorted((name, step, value) for name, step, value, _ in rows(items)) == sorted(wanted)
+        assert [item.value["total"] for item in items if isinstance(item, Fact) and "total" in item.value] == [
+            2 * per_epoch
+        ]
+    decoder = ConsoleDecoder()
+    feed(decoder, text.encode())
+    assert decoder.remark == "rows name no step: it is computed from their epochs"
+
+
+@pytest.mark.parametrize(
+    ("rounded", "header"),
+    [
+        (".1f", "  Num Epochs = 2\n  Total optimization steps = 1,000\n"),  # 50 steps to a digit
+        ("", "  Num Epochs = 2\n  Total optimization steps = 735\n"),  # max_steps
+        (
+            "",
+            "  Num examples = 8,000\n  Num Epochs = 1\n  Total train batch size (w. parallel, distributed & "
+            "accumulation) = 16\n  Total optimization steps = 250\n",  # max_steps
+        ),
+    ],
+)
+def test_rows_are_counted_if_epochs_do_not_show_their_steps(rounded: str, header: str) -> None:
+    text, wanted = log_without_bars(500, 10, rounded, header, 0)
+    decoder = ConsoleDecoder()
+    actual = rows(feed(decoder, text.encode()))
+    assert [value for name, _, value, _ in actual if name == "loss"] == [x for name, _, x in wanted if name == "loss"]
+    logged = sum(name == "loss" for name, *_ in wanted)
+    assert decoder.remark == f"no step recognised: {logged} rows have their number as step"

@@ -322,12 +322,13 @@ class ConsoleDecoder(StreamDecoder):
         no_points = not self._sink.points.names
         not_understood = f'"{self._first_unread}" is not understood' if self._first_unread and no_points else ""
         numbered = sum(task.sink.numbered_count for task in self._tasks.values())
+        computed = any(task.sink.computed_count for task in self._tasks.values())
         missed = missed_remark(self._own_readers())
         if no_points and self._own_marks and not missed:
             missed = "console_patterns match no line"
-        return "; ".join(
-            filter(None, (not_understood, numbered_remark(numbered) if numbered else "", missed, self._dates.remark))
-        )
+        counted = numbered_remark(numbered) if numbered else ""
+        by_epoch = "rows name no step: it is computed from their epochs" if computed else ""
+        return "; ".join(filter(None, (not_understood, counted, by_epoch, missed, self._dates.remark)))
 
     def unread(self, least_part: float = 0.0) -> str:
         parts = self._unread_parts.text(least_part)

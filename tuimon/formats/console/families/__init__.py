@@ -97,6 +97,8 @@ class Sink:
         self.row_count = 0
         self.numbered_count = 0
         """Number of rows whose step is their number, as the log names none."""
+        self.computed_count = 0
+        """Number of rows whose step is computed from their epoch."""
         self.interrupted = False
         """Whether lines are missing since the last row that named its step."""
         self.held_count = 0

@@ -6,15 +6,16 @@
 
 Otherwise the row has no step, but the progress bar is drawn again right after it and shows the steps done (the bar
 before the row lags). So a row is held back until the next bar, except a nested one, which counts the batches of an
-evaluation; without bars, rows count from 1. Where no bar gives the step, it continues at the interval of the rows
-before: when standard output is buffered and rows come in bursts, or when the run was killed between row and bar or
-resumed in the same log. A flush gives held rows a guessed step: the one that they would then have, or that of an
-unfinished bar; if later lines contradict the guess, it is disproved. A row whose epoch shows that it was logged before
-the bar (standard output is buffered, the bar on standard error is not) has the step of its epoch. Rows of an evaluation
-and the final summary have the step of the training row before them, unless a bar right after them gives a later one.
-Some writers do not draw the bar again after a row: then the bar before it shows its step. Where the bar after the first
-row is one step further than that before it, the row is held back until the second one, which shows whether the steps
-before or after the rows are multiples of the interval at which the trainer logs.
+evaluation; without bars, the epoch gives the step (_epoch_steps), or rows count from 1. Where no bar gives the step, it
+continues at the interval of the rows before: when standard output is buffered and rows come in bursts, or when the run
+was killed between row and bar or resumed in the same log. A flush gives held rows a guessed step: the one that they
+would then have, or that of an unfinished bar; if later lines contradict the guess, it is disproved. A row whose epoch
+shows that it was logged before the bar (standard output is buffered, the bar on standard error is not) has the step of
+its epoch. Rows of an evaluation and the final summary have the step of the training row before them, unless a bar right
+after them gives a later one. Some writers do not draw the bar again after a row: then the bar before it shows its step.
+Where the bar after the first row is further than that before it, the row is held back until the second one, which shows
+whether the steps before or after the rows are in the ratio of their epochs, or else multiples of the interval at which
+the trainer logs.
 Source: transformers/trainer_callback.py (ProgressCallback, PrinterCallback).
 """
 
@@ -35,6 +36,7 @@ from tuimon.formats.console.families import (
     numbers,
     printed_dict,
 )
+from tuimon.formats.console.families._epoch_steps import MARKS, EpochSteps, rounding
 
 _KEYS = frozenset({"epoch", "loss", "eval_loss", "train_loss", "train_runtime", "reward", *STEP_KEYS})
 _EVALUATION = re.compile(r"eval_|test_|predict_|train_runtime$")
@@ -44,6 +46,8 @@ _ROW = ("{", "'", '"')
 _MAX_HELD = 4096
 _TOLERANCE = 0.25
 """Intervals by which an epoch, which is printed with few digits, may miss a multiple of the interval between rows."""
+_DRIFT = 0.01
+"""Fraction by which steps may miss the ratio of their epochs: the last batches of an epoch may not be a whole step."""
 _MAX_LINES = 1000
 """Lines of a row that pprint has spread."""
 
@@ -87,6 +91,7 @@ class HFRowReader(LineReader):
         self._open_bar: int | None = None
         """Steps done by a bar whose line has not ended: it may still turn out to be nested."""
         self._known = _Known()
+        self._epoch_steps = EpochSteps()
         self._row_lines: list[str] = []
         """First lines of a row that is printed over several."""
 
@@ -100,6 +105,8 @@ class HFRowReader(LineReader):
         if not dictionary or text is not line.drawn:
             self._read_bar(line)
         if not dictionary:
+            if " = " in text:
+                self._epoch_steps.read(text)
             return False
         if text[0] == "{":
             self._row_lines = []
@@ -128,12 +135,35 @@ class HFRowReader(LineReader):
         self.sink.held_count += 1
         self._held.append(_Held(values, line, training, epoch if isinstance(epoch, float) else None, self._bar_step))
         if self._bar_step < 0:
-            self.sink.numbered_count += training
-        if self._bar_step < 0 or len(self._held) >= _MAX_HELD:
+            if self._uses_epochs():
+                self.sink.computed_count += training
+                self._decide_interval()
+            else:
+                self.sink.numbered_count += training
+                self._release(None)
+        elif len(self._held) >= _MAX_HELD:
             self._release(None)
-        elif self._bar_precedes and len(self._held) == 1 and self._bar_step > self._known.training_step:
+        elif (
+            self._bar_precedes and len(self._held) == 1 and (not training or self._bar_step > self._known.training_step)
+        ):
             self._release(self._bar_step)
         return True
+
+    def _uses_epochs(self) -> bool:
+        """Return whether the steps of the held rows are computed from their epochs."""
+        usable = self._bar_step < 0 and self._epoch_steps.is_usable
+        return usable and all(row.epoch is not None for row in self._held)
+
+    def _decide_interval(self) -> None:
+        """Release the held rows if it is known now whether steps can be computed from their epochs."""
+        epochs = [row.epoch or 0.0 for row in self._held if row.training]
+        if self._epoch_steps.interval is None and epochs:
+            self._epoch_steps.decide(epochs)
+        if self._epoch_steps.interval == 0:
+            self.sink.numbered_count += self.sink.computed_count
+            self.sink.computed_count = 0
+        if self._epoch_steps.interval is not None or len(self._held) >= _MAX_HELD:
+            self._release(None)
 
     def _read_bar(self, line: Line) -> None:
         bar = line.bar
@@ -149,31 +179,31 @@ class HFRowReader(LineReader):
             if self._held:
                 self._release(None)
             self._known = _Known()
+        if self._bar_step < 0 and self._held:
+            self._release(None)
         self._bar_step = done
         if self._held:
             if self._bar_precedes is not None or self._compare(done):
                 self._release(done)
+            self.sink.report_progress(done, int(bar["total"]))
+        elif self._bar_precedes:
             self.sink.report_progress(done, int(bar["total"]))
         self.sink.note_bar(done, int(bar["total"]))
         self.sink.note_rate(int(bar["total"]), bar["inside"])
 
     def _compare(self, done: int) -> bool:
         """Find out from the first two training rows and the bars around each whether the bar before a row has its step.
-        Return whether the steps of the held rows are known now.
-
-        The trainer logs at multiples of an interval. If the bars before the rows show such multiples (5, 10) and those
-        after them show one more (6, 11), the bar is not drawn again after a row."""
+        Return whether the steps of the held rows are known now. A bar that is drawn again has the row's step itself."""
         new = [row for row in self._held if row.after is None]
         for row in new:
             row.after = done
         rows = [row for row in self._held if row.training]
         if not rows or rows[-1].after != done:
             return not rows
-        if not all(0 < row.before == row.after - 1 for row in rows if row.after is not None):
+        if any(row.after is not None and not 0 < row.before < row.after for row in rows):
             self._bar_precedes = False
         elif len(rows) > 1:
-            first, interval = rows[0].before, rows[1].before - rows[0].before
-            self._bar_precedes = interval > 0 and (first == interval or (interval > 1 and first % interval == 0))
+            self._bar_precedes = _bar_precedes(rows[0], rows[1])
         return self._bar_precedes is not None
 
     def flush(self) -> None:
@@ -200,6 +230,8 @@ class HFRowReader(LineReader):
 
     def _steps_of_held(self, done: int | None) -> tuple[list[int], _Known]:
         """Return the steps of the held rows, and what is known after them."""
+        if self._uses_epochs():
+            return self._steps_by_header()
         before, steps = self._known, list[int]()
         for after, group in groupby(self._held, key=lambda row: row.after):
             rows = list(group)
@@ -209,6 +241,20 @@ class HFRowReader(LineReader):
             steps += part
         known, self._known = self._known, before
         return steps, known
+
+    def _steps_by_header(self) -> tuple[list[int], _Known]:
+        """Return the steps that the epochs of the held rows give at the steps per epoch that the trainer printed."""
+        steps, last, epoch = list[int](), self._known.last_step, self._known.epoch
+        epochs = [row.epoch or 0.0 for row in self._held if row.training]
+        interval = self._epoch_steps.interval or (self._epoch_steps.decide(epochs) if epochs else 0) or 1
+        for row in self._held:
+            expected = last + interval if row.training else last
+            last = self._epoch_steps.step(row.epoch or 0.0, interval, expected)
+            steps.append(last)
+            epoch = row.epoch if row.training else epoch
+        if self._held:
+            self.sink.report_progress(last, self._epoch_steps.total)
+        return steps, _Known(last, last, interval, epoch)
 
     def _steps_of_group(self, held: list[_Held], done: int | None) -> tuple[list[int], _Known]:
         """Return the steps of rows without a bar between them, and what is known after them."""
@@ -261,4 +307,29 @@ class HFRowReader(LineReader):
         return steps
 
 
-FAMILY = Family("hf-rows", ("{'", '{"', "': ", "it/s", "s/it"), HFRowReader, order=24, self_closing=True)
+def _bar_precedes(first: _Held, second: _Held) -> bool:
+    """Return whether the bars before two training rows, rather than the later ones after them, show their steps.
+
+    Steps are in the ratio of the epochs. If that holds for both pairs of bars or for none, for example because the
+    epochs are rounded, the trainer logs at multiples of an interval: the bars 10 and 20 show such steps rather than 20
+    and 30 do, and 5 and 10 rather than the next steps 6 and 11."""
+    before = first.before, second.before
+    after = first.after or 0, second.after or 0
+    fits = _in_ratio_of_epochs(before, first, second)
+    if fits != _in_ratio_of_epochs(after, first, second):
+        return fits
+    interval = before[1] - before[0]
+    if before == (after[0] - 1, after[1] - 1):
+        return before[0] == interval or (interval > 1 and before[0] % interval == 0)
+    return before[0] == interval and before[1] == after[0] != after[1] - after[0]
+
+
+def _in_ratio_of_epochs(steps: tuple[int, int], first: _Held, second: _Held) -> bool:
+    """Return whether the steps are in the ratio of the epochs as far as these are known."""
+    if not first.epoch or not second.epoch:
+        return True
+    difference = abs(steps[0] * second.epoch - steps[1] * first.epoch)
+    return difference <= rounding(first.epoch, second.epoch) * sum(steps) + _DRIFT * steps[1] * first.epoch
+
+
+FAMILY = Family("hf-rows", ("{'", '{"', "': ", "it/s", "s/it", *MARKS), HFRowReader, order=24, self_closing=True)
