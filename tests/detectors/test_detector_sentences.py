@@ -81,17 +81,64 @@ def test_spike_early_in_a_falling_loss() -> None:
 
 
 def test_spike_to_a_level_that_stays_is_not_resolved() -> None:
-    norms = np.concatenate((noisy(0.3, 320), noisy(0.3, 80) * np.exp(np.linspace(0, 4, 80)), noisy(16.0, 120)))
-    alert = only(run_of(grad_norm=norms), "spikes")
-    top = int(norms[:450].argmax())
+    losses = np.concatenate((noisy(0.3, 320), noisy(0.3, 80) * np.exp(np.linspace(0, 4, 80)), noisy(16.0, 120)))
+    alert = only(run_of(actor__pg_loss=losses), "spikes")
+    top = int(losses[:450].argmax())
     assert (alert.severity, alert.active) == ("info", True)
-    assert f"; at a new level, {np.median(norms[-50:]):.4g} in the last 50 points, since step " in alert.message
-    assert "grad_norm jumped to " in alert.message
+    assert f"; at a new level, {np.median(losses[-50:]):.4g} in the last 50 points, since step " in alert.message
+    assert "actor/pg_loss jumped to " in alert.message
     assert 10 * (top + 1) >= alert.step >= 3300
-    back = only(run_of(grad_norm=np.concatenate((norms, noisy(0.3, 8)))), "spikes")
+    back = only(run_of(actor__pg_loss=np.concatenate((losses, noisy(0.3, 8)))), "spikes")
     assert (back.severity, back.active, back.key) == ("warning", False, alert.key)
-    early = only(run_of(grad_norm=norms[:400]), "spikes")
+    early = only(run_of(actor__pg_loss=losses[:400]), "spikes")
     assert (early.severity, early.active, early.key) == ("warning", True, alert.key)
+
+
+def ramp_of_gradient(growth: np.ndarray) -> dict[str, np.ndarray]:
+    """Return a gradient norm that is multiplied by `growth` from row 800 on, and a loss that rises from row 860 on."""
+    rows, random = np.arange(800 + len(growth)), np.random.default_rng(3)
+    norms = (0.8 + 2 * np.exp(-rows / 60)) * np.exp(0.25 * random.standard_normal(len(rows)))
+    losses = 2 + 3 * np.exp(-rows / 200) + 0.01 * np.maximum(rows - 860, 0)
+    return {"grad_norm": norms * np.concatenate((np.ones(800), growth)), "loss": losses}
+
+
+@pytest.mark.parametrize(
+    "growth",
+    [np.exp(np.arange(400) / 40), np.exp(np.arange(400) / 100), 1 + np.arange(400) / 20, np.geomspace(1, 20, 100)],
+    ids=["e-fold in 40 points", "e-fold in 100 points", "linear", "short"],
+)
+def test_gradual_rise_of_a_gradient_norm_is_the_first_alert_of_a_divergence(growth: np.ndarray) -> None:
+    first, second = check(run_of(**ramp_of_gradient(np.concatenate((growth, np.full(400 - len(growth), growth[-1]))))))
+    assert (first.rule, first.metric, first.severity) == ("divergence", "grad_norm", "critical")
+    assert abs(first.step - 8010) <= 300
+    risen = re.match(r"grad_norm has risen to .* times the usual (\S+), since step ", first.message)
+    assert risen
+    assert 0.7 < float(risen[1]) < 0.9
+    assert (second.rule, second.metric, second.severity) == ("divergence", "loss", "critical")
+    assert second.step > first.step
+
+
+def test_spike_above_the_new_level_of_a_gradient_norm_is_reported() -> None:
+    series = ramp_of_gradient(np.concatenate((np.geomspace(1, 20, 100), np.full(500, 20.0))))
+    series["grad_norm"][1300] = 1000.0
+    assert only(run_of(**series), "spikes").step == 13010
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        np.geomspace(1, 3, 1500),
+        0.8 + 20 * np.exp(-np.arange(1500) / 100),
+        1 + np.maximum(np.arange(1500) - 1200, 0) / 150,
+    ],
+    ids=["grows threefold", "warm-up", "grows at the end"],
+)
+def test_gradient_norm_of_a_healthy_run_raises_no_alert(shape: np.ndarray) -> None:
+    random = np.random.default_rng(5)
+    noise = np.zeros(1500)
+    for row in range(1, 1500):  # autocorrelated, with a deviation of 0.3
+        noise[row] = 0.9 * noise[row - 1] + 0.13 * random.standard_normal()
+    assert check(run_of(grad_norm=shape * np.exp(noise))) == ()
 
 
 def test_gradient_norm_that_stays_high() -> None:

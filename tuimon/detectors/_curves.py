@@ -6,6 +6,7 @@ check costs the same at the end of a long run as at its beginning.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -15,7 +16,7 @@ import numpy as np
 from tuimon.analysis.incidents import Incident, Incidents, Rule
 from tuimon.analysis.onset import hinge, onset, sudden_change
 from tuimon.analysis.rules import AgainstSettled, AgainstStart, BlocksAgainstStart, Runaway
-from tuimon.analysis.windows import BLOCK, NINE, median_of_nine, usual_at
+from tuimon.analysis.windows import BLOCK, BLOCKS, NINE, median_of_nine, settled, usual_at
 from tuimon.model.alerts import Alert
 from tuimon.model.points import Floats
 from tuimon.store import Curve, Run
@@ -339,6 +340,16 @@ def usual_level(curve: Curve, row: int) -> tuple[float, float]:
     cache = _cache_of(curve)
     values, skipped = _without_gaps(curve, cache)
     return _cached(cache, ("usual", row), lambda: usual_at(values, row - skipped))
+
+
+def is_settled(curve: Curve, row: int, spread: float) -> bool:
+    """Return whether the medians of the blocks of the usual level at a row differ by a factor of at most `spread`."""
+    cache = _cache_of(curve)
+    values, skipped = _without_gaps(curve, cache)
+    end = row - skipped
+    return _cached(
+        cache, ("settled", row, spread), lambda: math.isfinite(settled(values[: end + 1], end, spread, BLOCKS)[0])
+    )
 
 
 def runaway_alerts(run: Run, curve: Curve, runaway: Runaway, rule: str, hint: str) -> Iterator[Alert]:

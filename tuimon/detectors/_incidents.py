@@ -5,6 +5,8 @@ A policy that has collapsed gets an alert of its own, be it one that the detecto
 make everything NaN that is computed later, so that the first alert names what follows. The alerts that belong to an
 incident remain as information, so that their metrics keep their marks.
 
+A spike of a metric that is rising is a part of the rise (divergence.py).
+
 An alert of a metric that a second source logs under another name (charts/episodic_return and a line of the console) is
 raised once, for the name of the better source.
 """
@@ -36,6 +38,8 @@ _LEAST_EQUAL, _LEAST_DISTINCT = 10, 5
 """Points, and different values among them, from which two equal series are one quantity."""
 _LEVEL_POINTS = 9
 """Points of the median that is the level of an entropy before and after a fall."""
+_SETTLED = 2.0
+"""Highest median of a block, relative to the lowest one, of a metric that has settled."""
 _MOST_COMPARED, _COMPARED_POINTS = 50, 1000
 """Maximum number of alerts that are compared, and of points, the last ones that both series have."""
 _FOLLOWING = frozenset({"nonfinite", "reward_drop", "entropy_collapse", "zero_variance", "divergence", "spikes"})
@@ -46,7 +50,7 @@ _OF_COLLAPSE = _FOLLOWING | {"kl_runaway", "approx_kl", "clip_fraction", "policy
 
 def joined(run: Run, alerts: Sequence[Alert]) -> tuple[Alert, ...]:
     """Return the alerts of a run with one alert for each failure."""
-    alerts = _without_repeats(run, alerts)
+    alerts = _without_spikes_of_rises(run, _without_repeats(run, alerts))
     return (
         _with_sudden_collapse(run, alerts)
         or _with_one_nan(run, alerts)
@@ -85,6 +89,27 @@ def _are_one(run: Run, metric: str, other: str) -> bool:
         and np.array_equal(one.values[rows], two.values[rows], equal_nan=True)
         and len(np.unique(one.values[rows])) >= _LEAST_DISTINCT
     )
+
+
+def _without_spikes_of_rises(run: Run, alerts: Sequence[Alert]) -> Sequence[Alert]:
+    """Return the alerts without spikes of a metric that is rising, of which a divergence is reported.
+
+    Their usual level is that of the rise. Spikes above a level on which the metric has settled remain.
+    """
+    rises = [alert for alert in alerts if alert.rule == "divergence"]
+    return [
+        alert for alert in alerts if alert.rule != "spikes" or not any(_is_of_rise(run, alert, rise) for rise in rises)
+    ]
+
+
+def _is_of_rise(run: Run, spike: Alert, rise: Alert) -> bool:
+    from tuimon.detectors._curves import is_settled
+
+    begins_inside = _onset(rise) < _onset(spike) and (rise.until is None or _onset(spike) <= rise.until)
+    if spike.metric != rise.metric or not begins_inside:
+        return False
+    curve = run.curve(spike.metric)
+    return not is_settled(curve, curve.row_after(_onset(spike) - 1), _SETTLED)
 
 
 def _with_sudden_collapse(run: Run, alerts: Sequence[Alert]) -> tuple[Alert, ...] | None:

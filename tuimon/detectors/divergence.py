@@ -1,11 +1,16 @@
 """The training diverges: a loss or a gradient norm stays far above its earlier level.
 
 Rule: the median of nine is `ratio` times the usual level (the median of about the last 130 points) and 6 robust
-deviations above it, for 4 points in a row; or, in supervised training (no reward is logged), a loss has lost `part` of
-its decrease since the start. Over when most of the rise is undone. A rise to less than `least` of what a supervised
-loss was at its start is none: a loss that has reached 1e-7 often multiplies for some steps.
+deviations above it, for 4 points in a row; or that of a gradient norm is for 16 points `growth` times the level on
+which it had settled at half of the points so far (128 points whose eighths differ by a factor of at most 2), so that
+growth over a few hundred steps counts, but not growth by a factor of 3 in the whole run; or, in supervised training (no
+reward is logged), a loss has lost `part` of its decrease since the start. Over when most of the rise is undone. A rise
+to less than `least` of what a supervised loss was at its start is none: a loss that has reached 1e-7 often multiplies
+for some steps. Alerts have the order of their onsets; a first one is as severe as what follows from it.
 Source: ours; SageMaker Debugger and rlwatch check single values only. The surrogate loss of RL need not fall, so its
-level says nothing.
+level says nothing. Measured for gradient norms with noise of 25 % to 40 % (autocorrelation up to 0.9): growth by a
+factor of e in 40 or 100 steps is reported after 104 and 230 steps, from its onset on; of 840 healthy norms, constant,
+falling, or growing threefold, none raises an alert by `growth`.
 """
 
 from __future__ import annotations
@@ -15,25 +20,32 @@ from collections.abc import Iterator
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tuimon.analysis.concepts import curves, metrics_of
-from tuimon.analysis.rules import FromBest, Runaway
-from tuimon.analysis.windows import NINE
+from tuimon.analysis.rules import AgainstSettled, FromBest, Runaway
+from tuimon.analysis.windows import BLOCK, BLOCKS, NINE
 from tuimon.detectors._curves import (
     alert,
+    changes_from_settled,
     extreme,
     from_onsets,
     median_of_rows,
+    merged,
     number,
     reached_level,
+    risen_message,
     runaway_alerts,
+    runaways,
     share_percent,
     verb,
 )
-from tuimon.model.alerts import Alert
+from tuimon.model.alerts import SEVERITIES, Alert
 from tuimon.store import Curve, Run
 
 _LOSSES = ("loss.total", "loss.sft")
+_SPREAD = 2.0
+"""Highest median of a block, relative to the lowest one, of a gradient norm that has settled."""
 _HINT = "lower the learning rate, or go back to an earlier checkpoint"
 
 
@@ -42,14 +54,30 @@ class Divergence(Struct, frozen=True):
     title: str = "Divergence"
     ratio: float = 5.0
     """Level of a loss or gradient norm, relative to the usual one."""
+    growth: float = 8.0
+    """Level of a gradient norm, relative to the level on which it had settled."""
     part: float = 0.5
     """Part of its decrease since the start that a supervised loss has lost."""
     least: float = 0.01
     """Level, relative to the start of a supervised loss, below which no rise counts."""
 
     def check(self, run: Run) -> Iterator[Alert]:
+        """Yield the alerts in the order of their onsets.
+
+        An active alert is at least as severe as those that began after it: the first sign of a divergence, which leads
+        to its cause, is listed first.
+        """
+        alerts = sorted(self._alerts(run), key=lambda alert: alert.step or 0)
+        severest = 0
+        for position in reversed(range(len(alerts))):
+            if alerts[position].active:
+                severest = max(severest, SEVERITIES.index(alerts[position].severity))
+                alerts[position] = replace(alerts[position], severity=SEVERITIES[severest])
+        yield from alerts
+
+    def _alerts(self, run: Run) -> Iterator[Alert]:
         for curve in curves(run, "grad_norm", all_names=True):
-            yield from self._runaways(run, curve)
+            yield from self._risen_gradient(run, curve)
         supervised = not metrics_of(run, "reward.train")
         for concept in (*_LOSSES, "loss.value"):
             for curve in curves(run, concept):
@@ -57,6 +85,12 @@ class Divergence(Struct, frozen=True):
                 start = curve.values[:NINE]
                 floor = self.least * float(np.fmax.reduce(start)) if supervised and len(start) == NINE else 0.0
                 yield from risen or self._runaways(run, curve, floor)
+
+    def _risen_gradient(self, run: Run, curve: Curve) -> Iterator[Alert]:
+        runaway = Runaway(6.0, self.ratio, self.ratio)
+        growth = AgainstSettled(self.growth, self.growth / 2, _SPREAD, blocks=BLOCKS, raise_after=BLOCK)
+        for incident, usual in merged([*runaways(curve, runaway), *changes_from_settled(curve, growth)]):
+            yield alert(run, curve, incident, self.id, "warning", risen_message(curve, incident, usual), _HINT)
 
     def _runaways(self, run: Run, curve: Curve, floor: float = 0.0) -> Iterator[Alert]:
         runaway = Runaway(6.0, self.ratio, self.ratio, floor if math.isfinite(floor) else 0.0)
