@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome-headless-shell")
-_PATIENCE = 60.0
+_PATIENCE = 250.0
 """Seconds to wait for a message of the browser."""
 
 
