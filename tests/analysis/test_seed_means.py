@@ -252,8 +252,11 @@ def test_names_alone_do_not_join_runs_with_other_settings_or_logged_seeds() -> N
 )
 def test_folds_of_a_cross_validation_are_a_group(settings: Any, reason: str) -> None:
     names = ["folds/fold_0/version_0", "folds/fold_1/version_0", "folds/fold_2/version_0"]
-    means = seed_means(of_levels("val_loss", [0.1, 0.2, 0.6]), settings, names=names)
+    losses = of_levels("val_loss", [0.1, 0.2, 0.6])
+    means = seed_means(losses, settings, names=names)
     assert means is not None
+    said = "folds/version_0 (3 folds): mean loss (val) 0.3000, SD 0.2646; the runs differ only in their fold"
+    assert verdict(names, [losses], settings, means=means) == (f"{said} ({reason})" if reason else said)
     (row,) = mean_rows(means, names)
     assert (row.name, row.result.mean) == ("folds/version_0 (3 folds)", pytest.approx(0.3))
     title = "val_loss: mean, SD and SE of the levels of runs that differ only in their fold"

@@ -77,6 +77,8 @@ def _comparison(
     if means is not None and len(means.groups) > 1:
         said = _verdict_of_seeds(labels, means, what, settings, word, failures)
         return said, tuple(run for group in means.groups[:2] if group.healthy is None for run in group.failed)
+    if means is not None and len(means.groups[0].every.runs) == len(labels):
+        return _result_of_seeds(labels, means), means.groups[0].every.runs
     higher = _BETTER[deciding.meaning.direction]
     known = [(index, level) for index, level in enumerate(deciding.levels) if level and level.is_known]
     known.sort(key=lambda pair: pair[1].value, reverse=higher)
@@ -110,6 +112,15 @@ def _comparison(
     # the standard errors of the levels say nothing about how much another seed would change
     noise += f" ({_counts(first, second, 'one seed each')}: noise of the curves only)"
     return "; ".join([f"{names[0]} is ahead{of}{until}: {what} {sign}{apart}{noise}", *more]), compared
+
+
+def _result_of_seeds(labels: Sequence[str], means: SeedMeans) -> str:
+    """Return the result of runs that all differ only in their seed: "lr3e-6 (3 seeds): mean reward 0.71, SD 0.02"."""
+    result, metric = means.groups[0].every, means.metric
+    what = f"{'best ' if means.results != 'levels' else ''}{clean(metric.meaning.label or metric.name)}"
+    numbers = f"mean {what} {format_value(result.mean)}, SD {format_value(result.deviation)}"
+    why = f" ({means.reason})" if means.by_name else ""
+    return f"{means.name_of(labels, result.runs)}: {numbers}; the runs differ only in their {means.part}{why}"
 
 
 def _verdict_of_seeds(

@@ -138,10 +138,11 @@ class Comparison(Struct, frozen=True):
 
     @property
     def verdict(self) -> str:
-        """One sentence: which run is ahead, and what else differs most; "" if nothing decides it."""
+        """One sentence: which run is ahead, and what else differs most, or the result of runs that differ only in their
+        seed; "" if nothing decides it."""
         compared = [metric.compared for metric in self.metrics]
-        steps = common_step_name(self.runs)
-        return verdict(self.labels, compared, self.differences, steps, self.seeds, self.failures)
+        means = self.table if self.table is not None and len(self.table.groups) == 1 else self.seeds
+        return verdict(self.labels, compared, self.differences, common_step_name(self.runs), means, self.failures)
 
     @property
     def table(self) -> SeedMeans | None:
