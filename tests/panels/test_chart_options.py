@@ -285,8 +285,8 @@ def test_superseded_points_are_drawn_in_the_background() -> None:
     assert ghost.role is Role.FAINT
     above = structs.replace(view, y=structs.replace(view.y, low=1.5))
     rows = ["".join(text for text, _ in row) for row in draw.render(above, SIZE)]
-    [[before, after]] = [row.split("┊") for row in rows if "▼" in row]
-    assert "▼" in before
+    [[before, after]] = [row.split("┊") for row in rows if "↓" in row]
+    assert "↓" in before
     assert not after.strip(), "the curve is inside the limits there, and the superseded points have no arrows"
     assert np.nanmax(ghost.envelope.high) == 1.0
     assert int(np.isfinite(ghost.envelope.low).sum()) == 5, "steps 5 to 9"

@@ -18,7 +18,7 @@ def test_the_validation_of_a_result_has_a_chart_while_runs_are_overlaid() -> Non
     run = store_of(metrics).snapshot().runs[0]
     alone = ViewState(Symbols.BRAILLE, "dark")
     ids = [panel.id for panel in panels_of(run, alone)]
-    assert "eval_loss" not in ids, "the chart of the loss draws it"
+    assert "metric:eval_loss" not in ids, "the chart of the loss draws it"
     overlaid = [panel.id for panel in panels_of(run, replace(alone, runs=RunChoice(marked=("/logs/other",))))]
-    assert overlaid[overlaid.index("loss") + 1] == "eval_loss"
+    assert overlaid[overlaid.index("loss") + 1] == "metric:eval_loss"
     assert [panel.id for panel in panels_of(run, replace(alone, runs=RunChoice(marked=("/x",), over=False)))] == ids
