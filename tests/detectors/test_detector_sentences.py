@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from support.stores import store_of
 
+from tuimon.analysis.run_states import failures_of
 from tuimon.detectors import Checker
 from tuimon.detectors._curves import share_percent
 from tuimon.errors import UsageError
@@ -851,6 +852,49 @@ def test_engine_mismatch() -> None:
     alert = only(run_of(training__rollout_probs_diff_mean=differ), "engine_mismatch")
     start, now = np.median(differ[:20]), highest_level(differ, alert.step // 10 - 1 + 4)
     assert f"has risen to {now:.4g}, {now / start:.3g} times its start of {start:.4g}," in alert.message
+
+
+def preferences(points: int, collapse: int, slow: float = 0.0) -> dict[str, np.ndarray]:
+    """Return the metrics of a DPO run.
+
+    collapse: row from which it degenerates. slow: part by which the log-probability of the chosen texts falls besides.
+    """
+    part, after = np.arange(points) / points, np.maximum(np.arange(points) - collapse, 0)
+    chosen = 0.3 * (1 - np.exp(-3 * part)) + 0.05 * RNG.standard_normal(points) - 0.5 * after
+    margins = 1.2 * (1 - np.exp(-3 * part)) + 0.08 * RNG.standard_normal(points) + 0.6 * after
+    return {
+        "rewards__chosen": chosen,
+        "rewards__rejected": chosen - margins,
+        "rewards__margins": margins,
+        "rewards__accuracies": np.minimum(0.5 + 0.3 * (1 - np.exp(-5 * part)) + 0.05 * after, 1.0),
+        "logps__chosen": -250 * (1 + slow * part) + 4 * RNG.standard_normal(points) - 5 * after,
+    }
+
+
+def test_preference_collapse() -> None:
+    series = preferences(100, 60)
+    run = run_of(**series)
+    alert = only(run, "preference_collapse")
+    assert 590 <= alert.step <= 630, "the onset"
+    start, now = np.median(series["logps__chosen"][:10]), lowest_level(series["logps__chosen"], 80)
+    margins = highest_level(series["rewards__margins"], 80)
+    assert alert.message.startswith(f"logps/chosen has fallen from {start:.4g} to {now:.4g}, while rewards/margins ")
+    assert f" to {margins:.4g}, since step {alert.step}" in alert.message
+    assert failures_of([run.id], [alert]) == (alert.message,)
+
+
+def test_preference_collapse_without_log_probabilities_and_accuracies() -> None:
+    series = preferences(100, 60)
+    del series["logps__chosen"], series["rewards__accuracies"]
+    assert only(run_of(**series), "preference_collapse").message.startswith("rewards/chosen has fallen from 0.0")
+
+
+@pytest.mark.parametrize("slow", [0.2, 0.6])
+def test_healthy_preferences(slow: float) -> None:
+    series = preferences(100, 100, slow)
+    assert not check(run_of(**series)), "with a low beta, chosen texts lose much while pairs are ranked wrongly"
+    if slow < 0.3:
+        assert not check(run_of(**series | {"rewards__accuracies": np.ones(100)})), "pairs that are easy to rank"
 
 
 def test_stall_depends_on_the_clock() -> None:

@@ -73,6 +73,7 @@ def test_number_of_detectors_in_the_readme() -> None:
         31: "Thirty-one",
         32: "Thirty-two",
         33: "Thirty-three",
+        34: "Thirty-four",
     }
     assert f"{names[len(all_detectors())]} detectors" in README
 

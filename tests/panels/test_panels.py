@@ -230,12 +230,31 @@ def test_a_statistic_alone_does_not_name_a_line_beside_full_names() -> None:
         (("train/box_loss", "val/box_loss"), ["train", "val"]),
         (("train/box_loss", "val/loss"), ["loss box", "loss (val)"]),
         (("actor/pg_loss", "val/loss"), ["policy loss", "loss (val)"]),
+        (("logps/chosen", "eval_logps/chosen"), ["train", "val"]),
+        (("logps/chosen", "logps/rejected", "eval_logps/chosen"), ["chosen", "rejected", "chosen val"]),
+        (
+            ("rewards/margins", "eval_rewards/margins", "rewards/chosen", "rewards/rejected"),
+            ["train", "val", "chosen", "rejected"],
+        ),
     ],
 )
 def test_lines_are_called_train_and_val_only_if_they_are_one_quantity(
-    names: tuple[str, str], labels: list[str]
+    names: tuple[str, ...], labels: list[str]
 ) -> None:
     assert labels_of([(name, classify(name)) for name in names]) == labels
+
+
+def test_chosen_and_rejected_texts_are_drawn_before_the_validation() -> None:
+    def pair(prefix: str) -> tuple[str, str]:
+        return f"{prefix}/chosen", f"{prefix}/rejected"
+
+    margins = ("rewards/margins", "eval_rewards/margins")
+    kinds = ("eval_logps", "eval_logits", "eval_rewards", "logits", "logps", "rewards")
+    run = run_of({name: constant(-1.0) for name in (*margins, *(name for kind in kinds for name in pair(kind)))})
+    assert panel("logprob").names(run) == (*pair("logps"), *pair("eval_logps"))
+    assert panel("logits").names(run) == (*pair("logits"), *pair("eval_logits"))
+    assert panel("reward_margin").names(run) == (*margins, *pair("rewards"), *pair("eval_rewards"))
+    assert chart(run, "logits").headline[0][0] == "-1", "without a unit"
 
 
 def test_a_chart_of_the_validation_alone_says_so_and_tool_success_is_no_success_of_the_task() -> None:

@@ -28,7 +28,7 @@ SIGNS = {
 }
 """State -> (sign, sign in ASCII), in sort order. "ended" has no tick: whether the run was complete is not known."""
 _FAILED = "crashed"
-_FAILURES = frozenset({"divergence", "liveness"})
+_FAILURES = frozenset({"divergence", "liveness", "preference_collapse"})
 """Detectors of which any active alert casts doubt on the result of a run; of the others only critical alerts do."""
 
 

@@ -34,6 +34,8 @@ _COUNTERPARTS = {
 """Concepts of the training by the concept of the same quantity of the validation."""
 _PARTS = ("component", "domain", "kind", "sign")
 """Facets that name a part of a quantity. A data set (ds) of the validation names none."""
+PAIR = frozenset({"chosen", "rejected"})
+"""Kinds of a metric of preference pairs, which are drawn together."""
 FEW_POINTS = 8
 """Every point of a curve with at most this many is drawn as a dot."""
 _NO_CHART_CONCEPTS = frozenset({"reward.range", "throughput.runtime"})
@@ -62,8 +64,9 @@ def by_concept(metrics: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
 def lines_of(metrics: tuple[str, ...], concepts: tuple[str, ...]) -> tuple[str, ...]:
     """Return the metrics of some concepts, those that should be drawn first.
 
-    First the preferred metric of each concept in turn, each with its validation metric, then the others. The max, min
-    and std of a metric are included only if there is no mean.
+    First the preferred metric of each concept in turn, each with its validation metric, then the others. The values of
+    chosen and rejected texts count as one metric, since only their difference says something. The max, min and std of a
+    metric are included only if there is no mean.
     """
     known, meaning_of = by_concept(metrics), meanings(metrics)
     first: list[str] = []
@@ -76,8 +79,9 @@ def lines_of(metrics: tuple[str, ...], concepts: tuple[str, ...]) -> tuple[str, 
             if split == "val" and len(of_split) > 1:  # the counterpart of a training metric that is drawn
                 drawn = {pair_key(name) for name in first}
                 of_split.sort(key=lambda name: pair_key(name) not in drawn)
-            first.extend(of_split[:1])
-            rest.extend((meaning_of[name].preference, rank, name) for name in of_split[1:])
+            count = 2 if {meaning_of[name].facets.get("kind") for name in of_split[:2]} == PAIR else 1
+            first.extend(of_split[:count])
+            rest.extend((meaning_of[name].preference, rank, name) for name in of_split[count:])
     return (*first, *(name for *_, name in sorted(rest)))
 
 

@@ -67,6 +67,7 @@ PANELS = (
     CurvePanel("ratio", "importance ratio", 108, ("ratio",)),
     CurvePanel("kl_mismatch", "rollout against trainer", 114, ("kl.mismatch",)),
     CurvePanel("logprob", "log-probability", 116, ("logprob",)),
+    CurvePanel("logits", "logits", 117, ("logits",)),
     CurvePanel("value_clip", "value clip fraction", 118, ("clip_frac.value",)),
     CurvePanel("kl_coefficient", "KL coefficient", 120, ("kl.coef",)),
     CurvePanel("aux_loss", "other losses", 122, ("loss.aux", "loss.entropy_term")),

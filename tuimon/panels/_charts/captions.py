@@ -18,7 +18,7 @@ from tuimon.draw.rows import row_width
 from tuimon.model.points import Steps
 from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._charts.marks import restart_steps
-from tuimon.panels._metrics import is_counterpart
+from tuimon.panels._metrics import PAIR, is_counterpart
 from tuimon.panels._text import change_span, plural, value_text
 from tuimon.store import Curve, Run
 from tuimon.store.arrays import distinct
@@ -234,8 +234,11 @@ def _candidates(line: _Line, lines: Sequence[_Line], several: bool) -> tuple[str
     others = [other for other in lines if other[1].split != meaning.split]
     pairs = [(line, other) if meaning.split == "train" else (other, line) for other in others]
     paired = not others or any(is_counterpart(train, own) for train, own in pairs)
-    split = meaning.split if paired else ""
-    label = meaning.label if paired or not meaning.facets.get("component") else ""
+    if "kind" in meaning.facets and {other.facets.get("kind") for _, other in lines} >= PAIR:
+        split = label = ""
+    else:
+        split = meaning.split if paired else ""
+        label = meaning.label if paired or not meaning.facets.get("component") else ""
     validation = " val" if meaning.split == "val" and "val" not in meaning.label else ""
     facets = " ".join(meaning.facets[key] for key in _LABEL_FACETS if key in meaning.facets)
     with_facets = (f"{meaning.label} {facets}" if several else facets) + validation if facets else ""

@@ -1,0 +1,117 @@
+"""Preference optimisation degenerates: the model no longer writes the chosen texts, although the margin grows.
+
+Rule: the median of nine of the log-probability of the chosen texts lies below the median of its first 10 points by more
+than `part` of that, for 5 points, and meanwhile the margin is above `ratio` times its median in the first half of the
+points before and at least `accuracy` of the pairs are ranked correctly (if accuracies are logged). In runs without
+log-probabilities, the implicit reward of the chosen texts has to fall by more than `reward` instead. The alert begins
+at the onset of the fall. Healthy runs also make the chosen texts less probable, but by less, or without ranking nearly
+all pairs correctly.
+Source: "Smaug" (arXiv 2402.13228) and "Unintentional Unalignment" (arXiv 2410.08847) describe it; the numbers are ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+
+from tuimon.analysis.concepts import curves
+from tuimon.analysis.incidents import Incident
+from tuimon.analysis.windows import median_of_nine
+from tuimon.detectors._curves import alert, from_onsets, incidents, median_of_rows, number, reached_level, verb
+from tuimon.model.alerts import Alert
+from tuimon.model.points import Floats, Steps
+from tuimon.store import Curve, Run
+from tuimon.vocabulary import classify
+
+_BASELINE = 10
+_HINT = (
+    "use a checkpoint from before; raise beta, add a supervised term on the chosen texts (rpo_alpha), lower the"
+    " learning rate, or train for fewer epochs"
+)
+
+
+class _FallFromStart(Struct, frozen=True):
+    """Score: how far the median of nine lies below the median of the first points; relative to that if `relative`."""
+
+    high: float
+    low: float
+    relative: bool
+    raise_after: int = 5
+    clear_after: int = 10
+
+    def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
+        if carried is None and len(values) >= _BASELINE:
+            carried = float(np.median(values[:_BASELINE]))
+        if carried is None or (self.relative and not carried < 0):
+            return np.full(len(values) - begin, np.nan), carried
+        scores = (carried - median_of_nine(values, begin)) / (-carried if self.relative else 1.0)
+        scores[: max(0, _BASELINE - begin)] = np.nan
+        return scores, carried
+
+
+class PreferenceCollapse(Struct, frozen=True):
+    id: str = "preference_collapse"
+    title: str = "Preference collapse"
+    part: float = 0.3
+    """Part of the log-probability of the chosen texts, as it was at the start, by which it has fallen."""
+    reward: float = 10.0
+    """Decrease of the implicit reward of the chosen texts, in runs that log no log-probability."""
+    ratio: float = 3.0
+    """Margin, relative to the usual one: its median in the first half of the points before the fall."""
+    accuracy: float = 0.95
+    """Share of the pairs that are ranked correctly, as a median of nine points."""
+
+    def check(self, run: Run) -> Iterator[Alert]:
+        margin = next((c for c in curves(run, "reward.margin") if "kind" not in classify(c.metric).facets), None)
+        if margin is None:
+            return
+        accuracy = next(curves(run, "success.pref"), None)
+        relative = True
+        chosen = next(_chosen(run, "logprob"), None)
+        if chosen is None:
+            relative, chosen = False, next(_chosen(run, "reward.margin"), None)
+        if chosen is None:
+            return
+        limit = self.part if relative else self.reward
+        rule = _FallFromStart(limit, 0.5 * limit, relative)
+        for incident, moved in zip(incidents(chosen, rule), from_onsets(chosen, rule, falls=True), strict=True):
+            usual = self._usual_margin(chosen, incident, margin, accuracy)
+            if usual is None:
+                continue
+            start, now = median_of_rows(chosen, 0, _BASELINE - 1), reached_level(chosen, incident, highest=False)
+            highest = np.nanmax(_levels_at(margin, chosen.steps[incident.raised : incident.last + 1]))
+            message = (
+                f"{chosen.metric} {verb(incident, 'has fallen', 'fell')} from {number(start)} to {number(now)},"
+                f" while {margin.metric} {verb(incident, 'has risen', 'rose')} from a usual {number(usual)}"
+                f" to {number(highest)},"
+            )
+            yield alert(run, chosen, moved, self.id, "warning", message, _HINT)
+
+    def _usual_margin(self, chosen: Curve, fall: Incident, margin: Curve, accuracy: Curve | None) -> float | None:
+        """Return the usual margin before a fall if all other conditions are true at one of its rows, else None."""
+        steps = chosen.steps[fall.raised : fall.last + 1]
+        usual = median_of_rows(margin, 0, (int(margin.steps.searchsorted(steps[0], "right")) - 1) // 2)
+        levels = _levels_at(margin, steps)
+        degenerate = (levels > 0) & (levels > self.ratio * usual)
+        if accuracy is not None:
+            degenerate &= _levels_at(accuracy, steps) >= self.accuracy
+        return usual if degenerate.any() else None
+
+
+def _levels_at(curve: Curve, steps: Steps) -> Floats:
+    """Return the median of nine of a curve at each of some steps; NaN without nine points."""
+    levels = np.concatenate((median_of_nine(curve.values, 0), [np.nan]))
+    return levels[curve.steps.searchsorted(steps, "right") - 1]
+
+
+def _chosen(run: Run, concept: str) -> Iterator[Curve]:
+    """Yield the curves of a concept for the chosen texts; not `chosen_reward`, which may be that of a reward model."""
+    for curve in curves(run, concept, all_names=True):
+        if classify(curve.metric).facets.get("kind") == "chosen":
+            yield curve
+
+
+DETECTOR = PreferenceCollapse()
