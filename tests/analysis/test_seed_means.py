@@ -73,9 +73,21 @@ def test_seeds_that_differ_as_much_explain_a_difference() -> None:
         "No combination of settings is ahead: mean reward of lr3e-06_b0.01 (3 seeds) and lr1e-06_b0.01 (3 seeds)"
         " differs by 0.0100 ± 0.00816 SE, which noise explains"
     )
-    *_, error, is_beyond, _ = best(seed_means(of_levels("reward", results(0.1), error=0.1), SETTINGS))
-    assert error == pytest.approx(0.1 * math.sqrt(2 / 3)), "the curves have more noise than the seeds"
-    assert not is_beyond
+
+
+def test_three_seeds_have_their_own_noise_also_if_that_of_the_curves_is_greater() -> None:
+    means = seed_means(of_levels("reward", results(0.1), error=0.1), SETTINGS)
+    assert means is not None
+    own = math.hypot(*(group.every.error for group in means.groups[:2]))
+    assert best(means)[3:] == (pytest.approx(own), True, "own"), "the noise of the curves is in it"
+    equal = best(seed_means(of_levels("reward", results(0.1, spread=0), error=0.1), SETTINGS))
+    assert equal[3:5] == (pytest.approx(0.1 * math.sqrt(2 / 3)), False), "a seed without effect"
+    two = [
+        (name, [value for value, (*_, seed) in zip(values, CELLS, strict=True) if seed < 3])
+        for name, values in SETTINGS
+    ]
+    few = [value for value, (*_, seed) in zip(results(0.1), CELLS, strict=True) if seed < 3]
+    assert best(seed_means(of_levels("reward", few, error=0.1), two))[3:] == (pytest.approx(0.1), False, "pooled")
 
 
 METHODS = {

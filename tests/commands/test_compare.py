@@ -269,7 +269,7 @@ def test_runs_share_a_rank_only_with_those_that_noise_can_explain(tmp_path: Path
     """Each level is within noise of the next one, but the last is far from the first."""
     noise = np.array([-0.01, 0.01] * 50)
     for number in range(9):
-        values = 0.5 + 0.010 * number + noise  # two levels differ from about 0.018 on
+        values = 0.5 + 0.012 * number + noise  # two levels differ from about 0.022 on
         rows = [{"step": step, "val_loss": value} for step, value in enumerate(values)]
         (tmp_path / f"run{number}").mkdir()
         (tmp_path / f"run{number}" / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
