@@ -84,6 +84,10 @@ class ComparedMetric(Struct, frozen=True, eq=False):
         """Last step that all runs have reached, except those that have not reached half of it; None without steps."""
         return _comparable(self.places, self.ends) if self.places else None
 
+    def comparable_step_of(self, runs: Sequence[int]) -> Place | None:
+        """Return the `comparable_step` of the runs at these positions."""
+        return _comparable([self.places[run] for run in runs], [self.ends[run] for run in runs])
+
     def levels_until(self, step: Place | None) -> tuple[Level | None, ...]:
         """Return the levels up to a step, None for runs that have not reached it; without a step those of the ends."""
         if step is None or not self.curves:
