@@ -34,7 +34,7 @@ def test_levels_where_both_have_counted_as_much(name: str, word: str, unit: floa
     runs = _runs(unit, 2 * unit, name=name)
     small, large = level_value(LOSSES[0]), level_value(LOSSES[1][: COUNT // 2])
     amount = "204.8 k" if word == "tokens" else "1"
-    sentence = f"compared at equal steps; at equal {word} ({amount}) loss is: " + ", ".join(
+    sentence = f"compared at equal steps; at equal {word} ({amount}) the level of loss is: " + ", ".join(
         f"{run} {format_value(value)}" for value, run in sorted([(small, "small"), (large, "large")])
     )
     comparison = compare(runs)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tuimon.analysis.compared_metric import ComparedMetric, compared_metric
 from tuimon.analysis.level import Level
@@ -73,9 +74,21 @@ def test_seeds_that_differ_as_much_explain_a_difference() -> None:
         "No combination of settings is ahead: mean reward of lr3e-06_b0.01 (3 seeds) and lr1e-06_b0.01 (3 seeds)"
         " differs by 0.0100 ± 0.00816 SE, which noise explains"
     )
-    *_, error, is_beyond, _ = best(seed_means(of_levels("reward", results(0.1), error=0.1), SETTINGS))
-    assert error == pytest.approx(0.1 * math.sqrt(2 / 3)), "the curves have more noise than the seeds"
-    assert not is_beyond
+
+
+def test_three_seeds_have_their_own_noise_also_if_that_of_the_curves_is_greater() -> None:
+    means = seed_means(of_levels("reward", results(0.1), error=0.1), SETTINGS)
+    assert means is not None
+    own = math.hypot(*(group.every.error for group in means.groups[:2]))
+    assert best(means)[3:] == (pytest.approx(own), True, "own"), "the noise of the curves is in it"
+    equal = best(seed_means(of_levels("reward", results(0.1, spread=0), error=0.1), SETTINGS))
+    assert equal[3:5] == (pytest.approx(0.1 * math.sqrt(2 / 3)), False), "a seed without effect"
+    two = [
+        (name, [value for value, (*_, seed) in zip(values, CELLS, strict=True) if seed < 3])
+        for name, values in SETTINGS
+    ]
+    few = [value for value, (*_, seed) in zip(results(0.1), CELLS, strict=True) if seed < 3]
+    assert best(seed_means(of_levels("reward", few, error=0.1), two))[3:] == (pytest.approx(0.1), False, "pooled")
 
 
 METHODS = {
@@ -216,6 +229,30 @@ def test_all_levels_are_taken_up_to_the_step_that_all_runs_have_reached() -> Non
     assert means.step == 119
     first, _, difference, *_ = best(means)
     assert (first, difference) == ((2, 3), pytest.approx(0.5 * np.arange(108, 120).mean()))
+
+
+@pytest.mark.parametrize("axis", ["tokens", "step"])
+def test_groups_that_end_after_few_tokens_are_compared_up_to_there(axis: str) -> None:
+    chance, settings = np.random.default_rng(3), [("batch", (16, 16, 64, 64)), ("seed", (1, 2, 1, 2))]
+    curves = [
+        Curve.from_arrays(
+            "loss", np.arange(1, 101) * tokens, np.exp(-np.arange(1, 101) / 30) + chance.normal(0, 0.01, 100)
+        )
+        for tokens in (16, 16, 64, 64)
+    ]
+    metric = replace(compared_metric("loss", classify("loss"), curves), axis=axis)
+    means = seed_means(metric, settings)
+    assert means is not None
+    if axis == "step":
+        assert (means.step, len(means.groups)) == (6400, 1)
+        return
+    assert (means.step, [group.every.runs for group in means.groups]) == (1600, [(0, 1), (2, 3)])
+    names = ("b16_s1", "b16_s2", "b64_s1", "b64_s2")
+    said = verdict(names, [metric], settings, means=means)
+    assert said.startswith("b16 (2 seeds) is ahead of b64 (2 seeds) up to 1.6 k tokens: mean loss -0.")
+    crashed = seed_means(metric, settings, failures=("crashed", "crashed", "", ""))
+    assert crashed is not None
+    assert crashed.step == 6400, "a group without a healthy run does not shorten the comparison of the others"
 
 
 @pytest.mark.parametrize("form", ["{}_s{}", "{}-seed{}", "{}_seed_{}", "s{1}/{0}"])

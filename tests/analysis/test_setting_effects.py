@@ -90,10 +90,9 @@ def test_levels_and_errors_are_those_of_least_squares_with_a_column_for_each_blo
     by_name = {effect.name: effect for effect in setting_effects(settings, results.tolist(), errors=errors.tolist())}
     groups = [[i for i, run in enumerate(runs) if run == cell] for cell in sorted(set(runs))]
     squares = sum(float(np.square(results[own] - results[own].mean()).sum()) for own in groups)
-    noise = np.full(len(runs), math.sqrt(squares / (len(runs) - len(groups))))
+    noise = np.maximum(errors, math.sqrt(squares / (len(runs) - len(groups))))
     for own in (own for own in groups if len(own) >= 3):
         noise[own] = results[own].std(ddof=1)
-    noise = np.maximum(errors, noise)
     for position, name in enumerate("abc"):
         others = [run[:position] + run[position + 1 :] for run in runs]
         own = [run[position] for run in runs]

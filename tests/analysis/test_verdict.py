@@ -64,6 +64,36 @@ def test_the_sentence(metrics: list[ComparedMetric], settings: list[tuple[str, t
     assert verdict(NAMES[: len(metrics[0].levels) if metrics else 2], metrics, settings) == said
 
 
+@pytest.mark.parametrize(("losses", "says"), [((0.52, 0.54), "the opposite"), ((0.54, 0.52), "the same")])
+def test_a_validation_loss_of_too_few_points_is_given_beside_the_training_loss(
+    losses: tuple[float, float], says: str
+) -> None:
+    levels = tuple(Level(value, math.nan, math.nan, 1) for value in losses)
+    val, train = replace(_metric("eval_loss", 0.0, 0.0), levels=levels), _metric("loss", 0.5, 0.1)
+    objective: list[tuple[str, tuple[object, ...]]] = [
+        ("dpo.loss_type", ("ipo", "sigmoid")),
+        ("optim.beta", (0.8, 0.9)),
+    ]
+    said = verdict(NAMES[:2], [train, val], objective)
+    values = f"{losses[1]:.4f} instead of {losses[0]:.4f}"
+    assert (
+        f"; loss (val) says {says} ({values}), but has too few points to judge; losses with different dpo.loss_type"
+        in (said)
+    )
+    assert "dpo.loss_type are not comparable;" in said
+    assert "not comparable" not in verdict(NAMES[:2], [_metric("reward", 0.5, 0.1)], objective)
+    best = min(zip(losses, NAMES, strict=False))
+    alone = verdict(NAMES[:2], [val], [])
+    assert alone.startswith(f"No run is ahead: loss (val) of {best[1]} and ")
+    assert alone.endswith(" is 0.5200 and 0.5400, too few points to judge")
+    seeds: list[tuple[str, tuple[object, ...]]] = [("label_smoothing_factor", (0, 0, 0.1, 0.1)), ("seed", (1, 2, 1, 2))]
+    four = replace(val, levels=(levels[0], levels[0], levels[1], levels[1]))
+    trained = _metric("loss", 0.5, 0.51, 0.1, 0.11, error=0.001)
+    grouped = verdict("abcd", [trained, four], seeds, means=seed_means(trained, seeds))
+    assert f"loss (val) says {says} ({values}), but has too few points" in grouped
+    assert "losses with different label_smoothing_factor are not comparable" in grouped
+
+
 def test_failures_of_the_runs_that_are_compared_end_the_sentence() -> None:
     metrics = [_metric("train/reward", 0.2, 1.0, 0.5)]
     said = verdict(NAMES, metrics, [], failures=("crashed", "", "loss is NaN since step 3"))

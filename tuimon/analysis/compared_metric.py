@@ -19,6 +19,8 @@ from tuimon.model.points import Floats, Steps
 from tuimon.store import Curve
 from tuimon.vocabulary import Meaning
 
+_SAME_INTERVAL = 0.02
+"""Relative difference of logging intervals up to which the last points of runs are at the same positions."""
 _SAME = 1e-9
 """Relative difference of equal positions that are no steps: epochs are sums."""
 
@@ -45,6 +47,9 @@ class ComparedMetric(Struct, frozen=True, eq=False):
     """Positions of the points of the curves on the axis; None if they are unknown."""
     axis: str = "step"
     """Axis of the positions, see `comparison_axis`."""
+    is_aligned: bool = True
+    """Whether the curves are logged at equal intervals. Otherwise their levels are of different positions, so that the
+    trend of a curve is a part of the difference of two levels and counts as noise."""
 
     def place_text(self, place: Place, word: str = "step") -> str:
         """Return a position as text, see `comparison_axis.place_text`."""
@@ -79,6 +84,10 @@ class ComparedMetric(Struct, frozen=True, eq=False):
         """Last step that all runs have reached, except those that have not reached half of it; None without steps."""
         return _comparable(self.places, self.ends) if self.places else None
 
+    def comparable_step_of(self, runs: Sequence[int]) -> Place | None:
+        """Return the `comparable_step` of the runs at these positions."""
+        return _comparable([self.places[run] for run in runs], [self.ends[run] for run in runs])
+
     def levels_until(self, step: Place | None) -> tuple[Level | None, ...]:
         """Return the levels up to a step, None for runs that have not reached it; without a step those of the ends."""
         if step is None or not self.curves:
@@ -93,7 +102,7 @@ class ComparedMetric(Struct, frozen=True, eq=False):
             raise ValueError("a run without the metric has no level")
         if own is not None and self.ends[index] == step:
             return own
-        return level(curve.values[: self._rows_until(index, step)] * self.factors[index])
+        return level(curve.values[: self._rows_until(index, step)] * self.factors[index], not self.is_aligned)
 
     def _rows_until(self, index: int, step: Place) -> int:
         places = self.places[index]
@@ -119,13 +128,25 @@ def compared_metric(
     last = _last_of_two(known)
     ends = tuple(None if own is None or last is None else min(_last(own), last) for own in places)
     multiples = tuple(factors) or (1.0,) * len(curves)
+    is_aligned = _have_equal_intervals(known)
     levels = tuple(
         None
         if curve is None
-        else level((curve.values if own is None or last is None else curve.values[: _rows_until(own, last)]) * factor)
+        else level(
+            (curve.values if own is None or last is None else curve.values[: _rows_until(own, last)]) * factor,
+            not is_aligned,
+        )
         for curve, own, factor in zip(curves, places, multiples, strict=True)
     )
-    return ComparedMetric(name, meaning, levels, ends, tuple(curves), multiples, in_steps, places, axis.name)
+    return ComparedMetric(
+        name, meaning, levels, ends, tuple(curves), multiples, in_steps, places, axis.name, is_aligned
+    )
+
+
+def _have_equal_intervals(places: Sequence[Places | None]) -> bool:
+    """Return whether the mean intervals of curves with several points are equal."""
+    intervals = [(own[-1] - own[0]) / (len(own) - 1) for own in places if own is not None and len(own) > 1]
+    return not intervals or max(intervals) <= min(intervals) * (1 + _SAME_INTERVAL)
 
 
 def _last(places: Places) -> Place:

@@ -1,6 +1,6 @@
 """at_equal_counter(): the metric of the verdict where the runs have counted as many tokens, samples or epochs.
 
-compared at equal steps; at equal tokens (39.3 M) loss is: lr2x 0.8969, base 0.9172, bs128 0.9684
+compared at equal steps; at equal tokens (39.3 M) the level of loss is: lr2x 0.8969, base 0.9172, bs128 0.9684
 """
 
 from __future__ import annotations
@@ -58,5 +58,5 @@ def at_equal_counter(labels: Sequence[str], runs: Sequence[Run], metric: Compare
         named = first_names([f"{label} {format_value(value)}" for label, value in values], _MOST)
         amount = format_value(least) if axis == "epoch" else format_count(least)
         word = step_name(compared[0][1])
-        return f"compared at equal {word}s; at equal {axis} ({amount}) {clean(metric.name)} is: {named}"
+        return f"compared at equal {word}s; at equal {axis} ({amount}) the level of {clean(metric.name)} is: {named}"
     return ""

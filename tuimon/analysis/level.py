@@ -1,15 +1,16 @@
 """level(): the final level of a curve and its standard error, by which runs are compared.
 
-Noise is the deviation of a point from the underlying curve. It is estimated from the differences d of neighbouring
-points, on which a slow trend has little influence (von Neumann, "Distribution of the Ratio of the Mean Square
-Successive Difference to the Variance", 1941). Medians are used instead of squares, so that a few spikes have no
-influence: noise = median |d - median d| / (0.6745 sqrt 2), the factor being that of a normal distribution. If most
-differences are equal, squares are used.
+Noise is the deviation of a point from the underlying curve. It is estimated from the second differences d of
+neighbouring points, on which a curve that rises or falls ever more slowly has little influence (after von Neumann,
+"Distribution of the Ratio of the Mean Square Successive Difference to the Variance", 1941). Medians are used instead of
+squares, so that a few spikes have no influence: noise = median |d - median d| / (0.6745 sqrt 6), the factor being that
+of a normal distribution. If most differences are equal, squares are used.
 
-The standard error of a level is at least s / sqrt(n) of the n points that it is the mean of, with their deviation s. It
-is more if the noise of the whole curve is greater than s and s could have come from it by chance, and if the points are
-correlated (a mean of the last 100 episodes): then the means of blocks of points scatter more than independent points
-would explain (Flyvbjerg & Petersen, "Error estimates on averages of correlated data", 1989).
+The standard error of a level is at least s / sqrt(n) of the n points that it is the mean of, with their deviation s
+from a line through them: a trend is not noise. It is more if the noise of the whole curve is greater than s and s could
+have come from it by chance, and if the points are correlated (a mean of the last 100 episodes): then the means of
+blocks of points scatter more than independent points would explain (Flyvbjerg & Petersen, "Error estimates on averages
+of correlated data", 1989).
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ _FEWEST = 5
 _QUARTER = 4
 _ROUNDING = 64 * float(np.finfo(np.float64).eps)
 """Noise below this part of the largest value is a rounding error."""
+_FEWEST_OF_LINE = 4
+"""Minimum number of points of a level from which a trend is removed."""
 _FEWEST_BLOCKS = 8
 """Least number of blocks from which a standard error is estimated."""
 _UNLIKELY = 2.326
@@ -42,7 +45,7 @@ class Level(Struct, frozen=True):
     value: float
     """Mean of the finite ones of the last points; the last value, such as infinity, if none of them is finite."""
     error: float
-    """Standard error of the mean; NaN if there is only one point. 0 only if all points are equal."""
+    """Standard error of the mean; NaN if there is only one point. 0 only if the points are on a line."""
     noise: float
     """Standard deviation of one point; NaN if there is only one point."""
     count: int
@@ -64,22 +67,23 @@ class Level(Struct, frozen=True):
 
 
 def noise(values: Floats) -> float:
-    """Return the standard deviation of a point from the underlying curve; NaN with fewer than 3 finite values."""
+    """Return the standard deviation of a point from the underlying curve; NaN with fewer than 4 finite values."""
     finite = values[np.isfinite(values)]
-    if len(finite) < 3:
+    if len(finite) < 4:
         return math.nan
     scale = float(np.abs(finite).max()) or 1.0
-    steps = np.diff(finite / scale)
+    steps = np.diff(finite / scale, 2)
     deviations = np.abs(steps - np.median(steps))
     middle = float(np.median(deviations))
-    scaled = middle / (_NORMAL * math.sqrt(2)) if middle else math.sqrt(float(np.square(deviations).mean()) / 2)
+    scaled = middle / (_NORMAL * math.sqrt(6)) if middle else math.sqrt(float(np.square(deviations).mean()) / 6)
     return scaled * scale if scaled > _ROUNDING else 0.0
 
 
-def level(values: Floats) -> Level:
+def level(values: Floats, with_trend: bool = False) -> Level:
     """Return the level of the last tenth of the values, or of the last 5 (at most a quarter) if that is more.
 
     Values of these that are not finite are left out. A run that has diverged is not judged by its values before.
+    with_trend: count a trend as noise, for levels that are not of the same steps.
     """
     window, scale = _last_part(values)
     if not len(window):
@@ -87,11 +91,12 @@ def level(values: Floats) -> Level:
     count, mean = len(window), float(window.mean()) * scale
     if count < 2:
         return Level(mean, math.nan, math.nan, count)
-    deviation = float(window.std(ddof=1)) if window.min() < window.max() else 0.0
+    rest, freedom = _deviations(window, with_trend)
+    deviation = math.sqrt(float(rest @ rest) / freedom)
     usual = noise(values) / scale
-    if deviation < usual and not _is_too_small(deviation / usual, count - 1):
+    if deviation < usual and not _is_too_small(deviation / usual, freedom):
         deviation = usual
-    error = max(deviation / math.sqrt(count), _error_of_blocks(window))
+    error = max(deviation / math.sqrt(count), _error_of_blocks(_deviations(window)[0]))
     return Level(mean, error * scale, deviation * scale, count)
 
 
@@ -125,16 +130,24 @@ def _is_too_small(ratio: float, freedom: int) -> bool:
     return math.pow(ratio, 2 / 3) < 1 - spread - _UNLIKELY * math.sqrt(spread)
 
 
-def _error_of_blocks(values: Floats) -> float:
-    """Return the greatest standard error of the mean that the means of blocks of 2, 4, 8 … values give, or 0.
+def _deviations(window: Floats, with_trend: bool = False) -> tuple[Floats, int]:
+    """Return the deviations of at least two values from a line through them and their degrees of freedom.
 
-    A linear trend is removed first: it is no noise.
+    Those of fewer than 4 values, which are near some line by chance, and those with a trend are from their mean.
     """
-    error = 0.0
-    if len(values) < 2 * _FEWEST_BLOCKS:
-        return error
-    steps = np.arange(len(values)) - (len(values) - 1) / 2
-    means = values - steps * float(steps @ values) / float(steps @ steps)
+    count = len(window)
+    rest = window - window.mean() if window.min() < window.max() else np.zeros(count)
+    if with_trend or count < _FEWEST_OF_LINE:
+        return rest, count - 1
+    steps = np.arange(count) - (count - 1) / 2
+    rest = rest - steps * float(steps @ rest) / float(steps @ steps)
+    rest[np.abs(rest) < _ROUNDING] = 0.0
+    return rest, count - 2
+
+
+def _error_of_blocks(values: Floats) -> float:
+    """Return the greatest standard error of the mean that the means of blocks of 2, 4, 8 … values give, or 0."""
+    error, means = 0.0, values
     while len(means) >= 2 * _FEWEST_BLOCKS:
         means = means[len(means) % 2 :].reshape(-1, 2).mean(axis=1)
         error = max(error, float(means.std(ddof=1)) / math.sqrt(len(means)))

@@ -7,10 +7,11 @@ Such runs are a group. The noise of a run is
   "A Hitchhiker's Guide to Statistical Comparisons of Reinforcement Learning Algorithms", 2019);
 - else the deviation that is pooled over the healthy runs of all groups, sqrt(sum of squares / (runs - groups)), or over
   all runs if the healthy ones have fewer than 2 degrees of freedom. It is not used for a group of 2 of which one is not
-  healthy: that has its own deviation, with 1 degree of freedom;
-- the standard error of the level of the run if that is more.
+  healthy: that has its own deviation, with 1 degree of freedom.
 
-Without 2 degrees of freedom it is the standard error of the level.
+The pooled deviation is never less than the standard error of the level of the run, which can differ between groups. A
+group's own deviation has this error in it, because the levels of its runs scatter by it, unless it is 0 (a seed without
+effect): then it is the standard error of the level. So it is without 2 degrees of freedom.
 """
 
 from __future__ import annotations
@@ -87,7 +88,9 @@ def run_noise(results: Floats, cells: Steps, errors: Floats, healthy: np.ndarray
     own_freedom = np.maximum(sizes - 1, 1)
     variances = np.where(is_own, squares / own_freedom, variance)
     estimates = np.where(is_own[cells], cells + 1, _POOLED)
-    deviations = np.fmax(errors, np.sqrt(variances[cells]))
+    deviations = np.sqrt(variances[cells])
+    scatters = is_own[cells] & (deviations > 0)
+    deviations = np.where(scatters, deviations, np.fmax(errors, deviations))
     return Noise(deviations, estimates, np.append(float(freedom), own_freedom), "seeds")
 
 

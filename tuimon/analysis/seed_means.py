@@ -161,8 +161,6 @@ def seed_means(
     if by_name and not named:
         return None
     part = "fold" if all(map(numbers_folds, seeds) if seeds else map(has_fold, named)) else "seed"
-    step = metric.comparable_step
-    levels = metric.levels_until(step)
     having = [index for index, level in enumerate(metric.levels) if level is not None]
     runs = matched_runs([(name, [values[index] for index in having]) for name, values in settings])
     cells = runs.cells if settings else np.zeros(len(having), np.int64)
@@ -173,6 +171,8 @@ def seed_means(
     members: dict[int, list[int]] = {}
     for index, cell in zip(having, cells.tolist(), strict=True):
         members.setdefault(cell, []).append(index)
+    step = _comparable_step(metric, tuple(members.values()), failures)
+    levels = metric.levels_until(step)
     results = {index: level.value for index, level in enumerate(levels) if level is not None and level.is_known}
     rows = {index: row for row, index in enumerate(having)}
     groups = [
@@ -186,6 +186,23 @@ def seed_means(
         groups.sort(key=lambda group: group.every.mean, reverse=metric.meaning.direction == "up")
     goes_on = len({end for end in metric.ends if end is not None}) > 1
     return SeedMeans(metric, tuple(groups), tuple(runs.values), step if goes_on else None, step, by_name, part, kind)
+
+
+def _comparable_step(metric: ComparedMetric, groups: Sequence[Sequence[int]], failures: Sequence[str]) -> Place | None:
+    """Return the last position that the groups are compared at, see `ComparedMetric.comparable_step`.
+
+    On another axis than steps it is the last one that all groups of healthy runs reach: with half the batch size, whole
+    groups end after half of the tokens. In steps a group that ends that early was stopped and has no result.
+    """
+    step = metric.comparable_step
+    if step is None or metric.axis == "step":
+        return step
+    is_failed = [bool(failures and failures[index]) for index in range(len(metric.levels))]
+    healthy = ([index for index in group if not is_failed[index]] for group in groups)
+    ends = [metric.comparable_step_of(group) for group in healthy if len(group) > 1]
+    reached = min((end for end in ends if end is not None), default=step)
+    begins = max(own[0].item() for own in metric.places if own is not None)
+    return min(step, reached) if begins <= reached else step
 
 
 def _codes_of_names(names: Sequence[str]) -> Steps:

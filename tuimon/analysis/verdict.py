@@ -29,6 +29,8 @@ _DECIDING = ("reward.train", "success.train", "reward.val", "success.val", "succ
 _NOTABLE = ("kl", "entropy", "grad_norm", "length", "clip_frac", "lr", "phase", "throughput")
 """Concepts, up to the first dot, whose ratio may be a part of the verdict."""
 _LEARNING_RATES = ("lr", "learning_rate")
+_OBJECTIVES = frozenset({"loss_type", "loss_fn", "loss_function", "criterion", "beta", "label_smoothing"})
+"""Last parts of the names of settings that define the loss, so that the losses of different values differ anyway."""
 _RATIO = 2.0
 """Least ratio of two levels that is mentioned."""
 _MOST_NAMED = 3
@@ -72,10 +74,10 @@ def _comparison(
     """Return the sentence, and the positions of the runs that it compares and whose failures it does not have."""
     deciding = deciding_metric(metrics)
     if deciding is None:
-        return "", ()
+        return _too_few_points(labels, metrics)
     what = clean(deciding.meaning.label or deciding.name)
     if means is not None and len(means.groups) > 1:
-        said = _verdict_of_seeds(labels, means, what, settings, word, failures)
+        said = _verdict_of_seeds(labels, means, what, metrics, settings, word, failures)
         return said, tuple(run for group in means.groups[:2] if group.healthy is None for run in group.failed)
     if means is not None and len(means.groups[0].every.runs) == len(labels):
         return _result_of_seeds(labels, means), means.groups[0].every.runs
@@ -99,7 +101,10 @@ def _comparison(
     if not (first.is_known and second.is_known):
         return f"No run is ahead{until}: {what} of {both} has too few points ({_counts(first, second)})", compared
     rest = [index for index, _ in known if index not in (best, next_best)]
-    early = _early_leader(labels, deciding, best, rest, word)
+    early = [
+        *_early_leader(labels, deciding, best, rest, word),
+        *_other_objective(deciding, settings, best, next_best),
+    ]
     if not first.differs_from(second):
         differs = f"{what} of {both} differs by {apart}{noise} ({_counts(first, second)})"
         tie = f"No run is ahead{until}: {differs}, which noise explains"
@@ -107,11 +112,64 @@ def _comparison(
     others = [metric for metric in metrics if metric is not deciding]
     if any(name.rpartition(".")[2].lower() in _LEARNING_RATES for name, _ in settings):
         others = [metric for metric in others if metric.meaning.concept != "lr"]
-    more = [*early, *_metrics(others, best, next_best), *_settings(settings, best, next_best)]
+    unjudged = _unjudged(metrics, deciding, (best,), (next_best,))
+    more = [*unjudged, *early, *_metrics(others, best, next_best), *_settings(settings, best, next_best)]
     of = f" of {names[1]}, the next of {len(known)} runs" if len(known) > 2 else ""
     # the standard errors of the levels say nothing about how much another seed would change
     noise += f" ({_counts(first, second, 'one seed each')}: noise of the curves only)"
     return "; ".join([f"{names[0]} is ahead{of}{until}: {what} {sign}{apart}{noise}", *more]), compared
+
+
+def _too_few_points(labels: Sequence[str], metrics: Sequence[ComparedMetric]) -> tuple[str, tuple[int, ...]]:
+    """Return the sentence about the most important metric whose noise is unknown, and the best two runs; "" without one
+    of _DECIDING that two runs have."""
+    for metric in sorted(filter(_decides, metrics), key=_rank):
+        known = [(own.value, i) for i, own in enumerate(metric.levels) if own and math.isfinite(own.value)]
+        if len(known) > 1:
+            known.sort(key=lambda pair: pair[0], reverse=_BETTER[metric.meaning.direction])
+            (first, best), (second, next_best) = known[:2]
+            names = f"{clean(labels[best])} and {clean(labels[next_best])}"
+            what = clean(metric.meaning.label or metric.name)
+            values = dict.fromkeys((format_value(first), format_value(second)))
+            said = f"{what} of {names} is {' and '.join(values)}"
+            return f"No run is ahead: {said}, too few points to judge", (best, next_best)
+    return "", ()
+
+
+def _unjudged(
+    metrics: Sequence[ComparedMetric], deciding: ComparedMetric, ahead: Sequence[int], other: Sequence[int]
+) -> Iterator[str]:
+    """Yield what the most important metric says that would decide if it had enough points.
+
+    ahead, other: positions of the runs of which the first are ahead.
+    """
+    for metric in sorted(filter(_decides, metrics), key=_rank):
+        if _rank(metric) >= _rank(deciding):
+            return
+        levels = metric.levels_until(metric.comparable_step)
+        own, base = ([level.value if (level := levels[run]) else math.nan for run in runs] for runs in (ahead, other))
+        first, second = sum(own) / len(own), sum(base) / len(base)
+        if first != second and math.isfinite(first - second):
+            says = "the same" if (first > second) is _BETTER[metric.meaning.direction] else "the opposite"
+            values = f"{format_value(first)} instead of {format_value(second)}"
+            what = clean(metric.meaning.label or metric.name)
+            yield f"{what} says {says} ({values}), but has too few points to judge"
+            return
+
+
+def _other_objective(
+    metric: ComparedMetric, settings: Sequence[tuple[str, tuple[Any, ...]]], one: int, other: int
+) -> Iterator[str]:
+    """Yield the settings with which the losses of two runs are not comparable, if the metric is a loss."""
+    differ = [clean(name) for name, values in settings if _defines_loss(name) and values[one] != values[other]]
+    if differ and (metric.meaning.concept or "").startswith("loss."):
+        yield f"losses with different {' and '.join(differ)} are not comparable"
+
+
+def _defines_loss(name: str) -> bool:
+    """Return whether a setting defines the loss; a beta of the optimizer does not."""
+    *groups, last = name.lower().replace("/", ".").split(".")
+    return last.removesuffix("_factor") in _OBJECTIVES and not any(group.startswith("optim") for group in groups)
 
 
 def _result_of_seeds(labels: Sequence[str], means: SeedMeans) -> str:
@@ -127,6 +185,7 @@ def _verdict_of_seeds(
     labels: Sequence[str],
     means: SeedMeans,
     what: str,
+    metrics: Sequence[ComparedMetric],
     settings: Sequence[tuple[str, tuple[Any, ...]]],
     word: str,
     failures: Sequence[str],
@@ -145,14 +204,19 @@ def _verdict_of_seeds(
         noise += f" (noise of the curves: too few {means.part}s)"
     elif difference.noise == "pooled":
         noise += f" (pooled noise{f', without {names_of(labels, failed)}' if failed else ''})"
-    doubts = [*([f"{means.part}s {means.reason}"] if means.by_name else []), *_doubts_of_seeds(labels, means, failures)]
+    doubts = [
+        *_other_objective(means.metric, settings, best.every.runs[0], second.every.runs[0]),
+        *([f"{means.part}s {means.reason}"] if means.by_name else []),
+        *_doubts_of_seeds(labels, means, failures),
+    ]
     if not difference.is_beyond_noise:
         differs = f"mean {what} of {first} and {next_name} differs by {apart}{noise}, which noise explains"
         return "; ".join([f"No combination of settings is ahead{until}: {differs}", *doubts])
     of = f", the next of {len(means.groups)} combinations of settings" if len(means.groups) > 2 else ""
     sign = "+" if difference.value >= 0 else "-"
     others = [(name, values) for name, values in settings if not is_seed(name)]
-    more = _settings(others, best.every.runs[0], second.every.runs[0])
+    unjudged = _unjudged(metrics, means.metric, best.every.runs, second.every.runs)
+    more = [*unjudged, *_settings(others, best.every.runs[0], second.every.runs[0])]
     return "; ".join([f"{first} is ahead of {next_name}{of}{until}: mean {what} {sign}{apart}{noise}", *more, *doubts])
 
 
@@ -273,8 +337,18 @@ def deciding_metric(metrics: Sequence[ComparedMetric]) -> ComparedMetric | None:
         and metric.meaning.direction in _BETTER
         and sum(level is not None and level.is_known for level in metric.levels) > 1
     ]
-    ranks = {concept: rank for rank, concept in enumerate(_DECIDING)}
-    return min(comparable, key=lambda metric: ranks.get(metric.meaning.concept or "", len(ranks)), default=None)
+    return min(comparable, key=_rank, default=None)
+
+
+def _rank(metric: ComparedMetric) -> int:
+    """Return the position of the metric in _DECIDING, or its length."""
+    concept = metric.meaning.concept or ""
+    return _DECIDING.index(concept) if concept in _DECIDING else len(_DECIDING)
+
+
+def _decides(metric: ComparedMetric) -> bool:
+    """Return whether the metric is one of _DECIDING with a better direction."""
+    return metric.in_steps and metric.meaning.direction in _BETTER and _rank(metric) < len(_DECIDING)
 
 
 def main_metric(metrics: Sequence[ComparedMetric]) -> ComparedMetric | None:
