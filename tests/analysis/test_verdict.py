@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from support.programs import run
 
 from tuimon.analysis.compared_metric import ComparedMetric, comparable_values, compared_metric
+from tuimon.analysis.comparing import MISSING
 from tuimon.analysis.level import Level
 from tuimon.analysis.seed_means import seed_means
 from tuimon.analysis.verdict import limits, main_metric, verdict
@@ -82,6 +83,7 @@ def test_a_validation_loss_of_too_few_points_is_given_beside_the_training_loss(
     )
     assert "dpo.loss_type are not comparable;" in said
     assert "not comparable" not in verdict(NAMES[:2], [_metric("reward", 0.5, 0.1)], objective)
+    assert "not comparable" not in verdict(NAMES[:2], [train], [("loss_type", ("ipo", MISSING))])
     best = min(zip(losses, NAMES, strict=False))
     alone = verdict(NAMES[:2], [val], [])
     assert alone.startswith(f"No run is ahead: loss (val) of {best[1]} and ")

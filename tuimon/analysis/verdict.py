@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tuimon.analysis.compared_metric import ComparedMetric
-from tuimon.analysis.comparing import is_output, is_seed
+from tuimon.analysis.comparing import MISSING, is_output, is_seed
 from tuimon.analysis.comparison_axis import Place
 from tuimon.analysis.level import Level
 from tuimon.analysis.seed_means import SeedGroup, SeedMeans, names_of
@@ -143,9 +143,7 @@ def _unjudged(
 
     ahead, other: positions of the runs of which the first are ahead.
     """
-    for metric in sorted(filter(_decides, metrics), key=_rank):
-        if _rank(metric) >= _rank(deciding):
-            return
+    for metric in sorted((m for m in metrics if _decides(m) and _rank(m) < _rank(deciding)), key=_rank):
         levels = metric.levels_until(metric.comparable_step)
         own, base = ([level.value if (level := levels[run]) else math.nan for run in runs] for runs in (ahead, other))
         first, second = sum(own) / len(own), sum(base) / len(base)
@@ -161,7 +159,8 @@ def _other_objective(
     metric: ComparedMetric, settings: Sequence[tuple[str, tuple[Any, ...]]], one: int, other: int
 ) -> Iterator[str]:
     """Yield the settings with which the losses of two runs are not comparable, if the metric is a loss."""
-    differ = [clean(name) for name, values in settings if _defines_loss(name) and values[one] != values[other]]
+    pairs = ((name, values[one], values[other]) for name, values in settings if _defines_loss(name))
+    differ = [clean(name) for name, own, base in pairs if own != base and MISSING not in (own, base)]
     if differ and (metric.meaning.concept or "").startswith("loss."):
         yield f"losses with different {' and '.join(differ)} are not comparable"
 
