@@ -333,7 +333,7 @@ def test_a_restart_is_marked_and_superseded_points_are_counted() -> None:
     assert run.curve("loss").superseded == 40
     facts = header_panel().view(run, Size(160, 2), START, Symbols.BRAILLE).rows[1]  # type: ignore[union-attr]
     assert f"{run.point_count} points, 40 logged steps superseded" in "".join(part for part, _ in facts)
-    assert "resumed from 80 (40 points superseded)" in view.note
+    assert "resumed from 80 (40 superseded)" in view.note
     assert [mark.x for mark in view.marks if mark.kind == "restart"] == [81.0]
 
 
@@ -343,7 +343,7 @@ def test_the_note_says_which_restart_supersedes_how_many_points() -> None:
         store.apply(SegmentStarted(0, None, False))
         feed(store, {"loss": (range(begin, end), [0.5] * (end - begin))}, 0)
     note = chart(store.snapshot().runs[0], "loss").note
-    assert "resumed from 200 (20 points superseded), resumed from 400 (15)" in note
+    assert "resumed from 200 (20 superseded), resumed from 400 (15)" in note
     for begin in (500, 520, 540):
         store.apply(SegmentStarted(0, None, False))
         feed(store, {"loss": (range(begin, 602), [0.5] * (602 - begin))}, 0)
@@ -416,7 +416,7 @@ def test_a_restart_has_one_mark_although_a_validation_comes_later() -> None:
     assert [(mark.x, mark.label) for mark in chart(run, "loss").marks] == [(42.0, "restart at 42")]
     alone = metric_panel("eval/loss").view(run, Size(80, 12), START, Symbols.BRAILLE)
     assert [(mark.x, mark.label) for mark in alone.marks] == [(42.0, "restart at 42")]
-    assert "restart at 42 (1 point superseded)" in alone.note
+    assert "restart at 42 (1 superseded)" in alone.note
 
 
 def test_metrics_with_other_step_counts_are_not_on_the_same_axis() -> None:

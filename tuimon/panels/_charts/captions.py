@@ -299,7 +299,7 @@ def _restart(run: Run, curve: Curve) -> Iterator[str]:
 
 
 def _superseding(run: Run, curve: Curve, steps: Steps, superseded: str) -> str:
-    """Return "resumed from 200 (20 points superseded), restart at 410 (15)"; of more than three restarts the number and
+    """Return "resumed from 200 (20 superseded), restart at 410 (15)"; of more than three restarts the number and
     the last one.
 
     steps: result of `restart_steps`."""
@@ -310,7 +310,7 @@ def _superseding(run: Run, curve: Curve, steps: Steps, superseded: str) -> str:
     if len(counts) > _MOST_RESTARTS:
         return f"{len(counts)} restarts supersede {superseded}, the last: {restart_name(run, max(counts))}"
     (first, count), *others = counts.items()
-    named = f"{restart_name(run, first)} ({plural(count, 'point')} superseded)"
+    named = f"{restart_name(run, first)} ({count} superseded)"
     return ", ".join([named, *(f"{restart_name(run, step)} ({number})" for step, number in others)])
 
 
