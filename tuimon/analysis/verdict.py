@@ -4,9 +4,8 @@
     times higher
 
 A run is ahead if its level of the most important metric is better than that of the next run by more than the noise
-explains, up to the last step that both have reached. Runs that differ only in their seed are compared by their mean
-(`seed_means`). The rest of the sentence says what is different, not what is the
-cause.
+explains, up to the last step that both have reached, and if it is healthy. Runs that differ only in their seed are
+compared by their mean (`seed_means`). The rest of the sentence says what is different, not what is the cause.
 """
 
 from __future__ import annotations
@@ -51,16 +50,14 @@ def verdict(
 
     labels: names of the runs. metrics: the most important first. settings: (name, value in each run) that differ.
     word: what the steps of the runs count. means: `seed_means` of the `main_metric`.
-    failures: what casts doubt on each run (`failures_of`); that of the runs that are compared ends the sentence.
+    failures: what casts doubt on each run (`failures_of`); that of a run with the better level comes directly after its
+    level, that of the others that are compared ends the sentence.
     """
     said, compared = _comparison(labels, metrics, settings, word, means, failures)
-    doubts = (
-        [f"{clean(labels[index])} is not healthy: {failures[index]}" for index in compared if failures[index]]
-        if failures
-        else []
-    )
-    more = [f"{len(doubts) - _MOST_NAMED} more of these runs are not healthy"] if len(doubts) > _MOST_NAMED else []
-    return "; ".join([said, *doubts[:_MOST_NAMED], *more])
+    failed = [index for index in compared if failures and failures[index]]
+    doubts = [f"{clean(labels[index])} is not healthy: {failures[index]}" for index in failed[:_MOST_NAMED]]
+    more = [f"{len(failed) - _MOST_NAMED} more of these runs are not healthy"] if len(failed) > _MOST_NAMED else []
+    return "; ".join([said, *doubts, *more])
 
 
 def _comparison(
@@ -89,8 +86,7 @@ def _comparison(
     if (second.value > first.value) is higher and first.value != second.value:
         (best, first), (next_best, second) = (next_best, second), (best, first)
     compared = best, next_best
-    error = math.hypot(first.error, second.error)
-    noise = f" ± {format_value(error)} SE"
+    noise = f" ± {format_value(math.hypot(first.error, second.error))} SE"
     apart = format_value(abs(first.value - second.value))
     sign = "+" if first.value >= second.value else "-"
     until = f" up to {deciding.place_text(step, word)}" if step is not None else ""
@@ -114,15 +110,20 @@ def _comparison(
         others = [metric for metric in others if metric.meaning.concept != "lr"]
     unjudged = _unjudged(metrics, deciding, (best,), (next_best,))
     more = [*unjudged, *early, *_metrics(others, best, next_best), *_settings(settings, best, next_best)]
-    of = f" of {names[1]}, the next of {len(known)} runs" if len(known) > 2 else ""
+    is_two = len(known) == 2
+    other = f"{names[1]}, the next of {len(known)} runs{until}"
     # the standard errors of the levels say nothing about how much another seed would change
     noise += f" ({_counts(first, second, 'one seed each')}: noise of the curves only)"
-    return "; ".join([f"{names[0]} is ahead{of}{until}: {what} {sign}{apart}{noise}", *more]), compared
+    if failures and failures[best]:
+        better = f"the {'higher' if sign == '+' else 'lower'} {what}{until if is_two else f' than {other}'}"
+        doubt = f"{names[0]} has {better}, {sign}{apart}{noise}, but is not healthy: {failures[best]}"
+        return "; ".join([doubt, *more]), (next_best,)
+    ahead = f"{names[0]} is ahead{until if is_two else f' of {other}'}: {what} {sign}{apart}{noise}"
+    return "; ".join([ahead, *more]), compared
 
 
 def _too_few_points(labels: Sequence[str], metrics: Sequence[ComparedMetric]) -> tuple[str, tuple[int, ...]]:
-    """Return the sentence about the most important metric whose noise is unknown, and the best two runs; "" without one
-    of _DECIDING that two runs have."""
+    """Return the sentence about the first metric of _DECIDING that two runs have, and its best two; or "" and ()."""
     for metric in sorted(filter(_decides, metrics), key=_rank):
         known = [(own.value, i) for i, own in enumerate(metric.levels) if own and math.isfinite(own.value)]
         if len(known) > 1:
@@ -156,10 +157,10 @@ def _unjudged(
 
 
 def _other_objective(
-    metric: ComparedMetric, settings: Sequence[tuple[str, tuple[Any, ...]]], one: int, other: int
+    metric: ComparedMetric, settings: Sequence[tuple[str, tuple[Any, ...]]], best: int, other: int
 ) -> Iterator[str]:
     """Yield the settings with which the losses of two runs are not comparable, if the metric is a loss."""
-    pairs = ((name, values[one], values[other]) for name, values in settings if _defines_loss(name))
+    pairs = ((name, values[best], values[other]) for name, values in settings if _defines_loss(name))
     differ = [clean(name) for name, own, base in pairs if own != base and MISSING not in (own, base)]
     if differ and (metric.meaning.concept or "").startswith("loss."):
         yield f"losses with different {' and '.join(differ)} are not comparable"
