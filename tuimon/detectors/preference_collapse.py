@@ -104,9 +104,11 @@ class PreferenceCollapse(Struct, frozen=True):
 
 
 def _levels_at(curve: Curve, steps: Steps) -> Floats:
-    """Return the median of nine of a curve at each of some steps; NaN without nine points."""
-    levels = np.concatenate((median_of_nine(curve.values, 0), [np.nan]))
-    return levels[curve.steps.searchsorted(steps, "right") - 1]
+    """Return the median of nine of a curve at each of some ascending steps; NaN without nine points."""
+    rows = curve.steps.searchsorted(steps, "right") - 1
+    begin = max(int(rows[0]), 0)
+    levels = np.concatenate((median_of_nine(curve.values[: int(rows[-1]) + 1], begin), [np.nan]))
+    return levels[np.where(rows < 0, -1, rows - begin)]
 
 
 def _chosen(run: Run, concept: str) -> Iterator[Curve]:
