@@ -296,5 +296,9 @@ def test_folds_of_a_cross_validation_are_a_group(settings: Any, reason: str) -> 
     assert verdict(names, [losses], settings, means=means) == (f"{said} ({reason})" if reason else said)
     (row,) = mean_rows(means, names)
     assert (row.name, row.result.mean) == ("folds/version_0 (3 folds)", pytest.approx(0.3))
+    few = replace(losses, levels=tuple(level and replace(level, error=math.nan) for level in losses.levels))
+    tops = seed_means(losses, settings, names=names, kind="best values")
+    said = "folds/version_0 (3 folds): mean best loss (val) 0.3000, SD 0.2646; "
+    assert verdict(names, [few], settings, means=tops).startswith(said), "the noise of the curves is not needed"
     title = "val_loss: mean, SD and SE of the levels of runs that differ only in their fold"
     assert seed_title(means, "step") == (f"{title} ({reason})" if reason else title)

@@ -96,10 +96,22 @@ def test_a_validation_loss_of_too_few_points_is_given_beside_the_training_loss(
     assert "losses with different label_smoothing_factor are not comparable" in grouped
 
 
-def test_failures_of_the_runs_that_are_compared_end_the_sentence() -> None:
+def test_failures_of_the_runs_that_are_compared_are_in_the_sentence() -> None:
     metrics = [_metric("train/reward", 0.2, 1.0, 0.5)]
     said = verdict(NAMES, metrics, [], failures=("crashed", "", "loss is NaN since step 3"))
     assert said == f"{verdict(NAMES, metrics, [])}; lr1e-5 is not healthy: loss is NaN since step 3"
+    losses, failures = _metric("eval_loss", 0.2, 1.0, 0.5), ("preferences collapsed", "", "crashed")
+    doubted = verdict(NAMES[:2], [replace(losses, levels=losses.levels[:2])], [("lr", (4, 1))], failures=failures)
+    assert doubted == (
+        f"{NAMES[0]} has the lower loss (val), -0.8000 ± 0.0707 SE (10 points and one seed each: noise of the curves"
+        " only), but is not healthy: preferences collapsed; lr 4 times higher"
+    )
+    three = verdict(NAMES, [losses], [], failures=failures)
+    assert three.startswith(f"{NAMES[0]} has the lower loss (val) than {NAMES[2]}, the next of 3 runs, -0.3000 ± ")
+    assert three.endswith(f", but is not healthy: preferences collapsed; {NAMES[2]} is not healthy: crashed")
+    curves = [Curve.from_arrays("loss", np.arange(end), np.full(end, value)) for end, value in ((40, 1.0), (60, 2.0))]
+    until = verdict(NAMES[:2], [compared_metric("loss", classify("loss"), curves)], [], failures=failures)
+    assert until.startswith(f"{NAMES[0]} has the lower loss up to step 39, -1 ± 0 SE")
     seeds: list[tuple[str, tuple[object, ...]]] = [("lr", (1, 1, 1, 1, 1, 2)), ("seed", (1, 2, 3, 4, 5, 1))]
     rewards = _metric("train/reward", 1.0, 1.01, 1.02, 1.01, 1.0, 0.5)
     stalled = ["stalled"] * 6

@@ -205,7 +205,12 @@ def test_the_seeds_of_each_method_are_a_table(tmp_path: Path, capsys: pytest.Cap
     assert "step of reward 0.6" in lines[start]
     assert [line.split()[3] for line in lines[start + 1 : start + 10]] == ["8"] * 6 + ["never"] * 3
     assert '<td class="n">never</td>' in as_html(asked, LONG_AFTER)
-    assert "Suffixes: .csv, .tex." in capsys.readouterr().err
+    assert "Suffixes: .csv, .tex." in (errors := capsys.readouterr().err)
+    assert "--best has no effect" not in errors
+    different = [str(run.path) for run in snapshot.runs if run.name in ("dapo_s0", "grpo_s0")]
+    assert len(different) == 2
+    assert main(["compare", *different, "--best"]) == 0
+    assert "--best has no effect: no two of the runs differ" in capsys.readouterr().err
 
 
 def test_units_of_metrics(tmp_path: Path) -> None:

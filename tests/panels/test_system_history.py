@@ -176,9 +176,9 @@ def test_reasons_for_a_lower_clock(bits: int, reason: str) -> None:
     }
     training = {"loss": (range(600), [1.0] * 600)}
     run = run_of({**series, **training}, [Fact("metrics", {name: {"system": True} for name in series})])
-    found = text(PANEL.view(run, Size(100, 14), START, Symbols.BRAILLE).rows[0])
+    sentence = text(PANEL.view(run, Size(100, 14), START, Symbols.BRAILLE).rows[0])
     since = local_time(START + 200, "%H:%M")
-    assert found == f"gpu 1 throttled ({reason}) since {since} (step 200)" if reason else "throttled" not in found
+    assert sentence == f"gpu 1 throttled ({reason}) since {since} (step 200)" if reason else "throttled" not in sentence
 
 
 def test_whole_screen_has_strips_of_further_quantities() -> None:

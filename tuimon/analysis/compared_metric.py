@@ -48,8 +48,11 @@ class ComparedMetric(Struct, frozen=True, eq=False):
     axis: str = "step"
     """Axis of the positions, see `comparison_axis`."""
     is_aligned: bool = True
-    """Whether the curves are logged at equal intervals. Otherwise their levels are of different positions, so that the
-    trend of a curve is a part of the difference of two levels and counts as noise."""
+    """Whether the curves are logged at equal intervals.
+
+    Otherwise the levels are means over different positions, so that the trend of a curve is a part of the difference of
+    two levels and counts as noise.
+    """
 
     def place_text(self, place: Place, word: str = "step") -> str:
         """Return a position as text, see `comparison_axis.place_text`."""

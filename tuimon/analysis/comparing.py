@@ -225,13 +225,13 @@ def settings_key(name: str, settings: Mapping[str, Any]) -> frozenset[tuple[str,
 
 
 def is_seed(key: str) -> bool:
-    """Return whether a setting seeds a random number generator, by the last part of its name."""
-    return re.split(r"[./]", key)[-1].lower() in SEED_KEYS
+    """Return whether a setting is a seed or numbers a repetition or a fold, by the last part of its name."""
+    return _last_part(key) in SEED_KEYS
 
 
 def numbers_folds(key: str) -> bool:
     """Return whether a setting numbers the parts of a cross-validation, by the last part of its name."""
-    return re.split(r"[./]", key)[-1].lower() in FOLD_KEYS
+    return _last_part(key) in FOLD_KEYS
 
 
 def seedless_name(name: str) -> str:
@@ -258,7 +258,12 @@ def _without(value: object, name: str) -> str:
 
 def is_output(key: str) -> bool:
     """Return whether a setting is the name or directory of what a run writes, by the last part of its name."""
-    return re.split(r"[./]", key)[-1].lower() in _OUTPUTS
+    return _last_part(key) in _OUTPUTS
+
+
+def _last_part(key: str) -> str:
+    """Return the last part of the name of a setting in lower case: "seed" of train.Seed."""
+    return re.split(r"[./]", key)[-1].lower()
 
 
 def number_of(value: Any) -> float | None:

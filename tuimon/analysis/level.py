@@ -131,9 +131,10 @@ def _is_too_small(ratio: float, freedom: int) -> bool:
 
 
 def _deviations(window: Floats, with_trend: bool = False) -> tuple[Floats, int]:
-    """Return the deviations of at least two values from a line through them and their degrees of freedom.
+    """Return the deviations of at least two values from a line through them, and their degrees of freedom.
 
-    Those of fewer than 4 values, which are near some line by chance, and those with a trend are from their mean.
+    The deviations are from the mean if the trend is to be a part of them, and of fewer than 4 values, to which some
+    line always fits well.
     """
     count = len(window)
     rest = window - window.mean() if window.min() < window.max() else np.zeros(count)

@@ -238,7 +238,7 @@ def _last_phase(run: Run) -> str:
 
 
 def _last_line(run: Run) -> str:
-    """Return the last line of the console with a letter or a digit, so that it is no ruler; or ""."""
+    """Return the last line of the console that has a letter or a digit, so not a line of dashes; "" without one."""
     fact = run.latest_fact(Topic.CONSOLE)
     lines = (line for line in reversed(fact.value.get("lines") or [] if fact else []) if isinstance(line, str))
     return next((" ".join(line.split())[:_LINE_LENGTH] for line in lines if any(map(str.isalnum, line))), "")

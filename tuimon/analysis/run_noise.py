@@ -11,7 +11,7 @@ Such runs are a group. The noise of a run is
 
 The pooled deviation is never less than the standard error of the level of the run, which can differ between groups. A
 group's own deviation has this error in it, because the levels of its runs scatter by it, unless it is 0 (a seed without
-effect): then it is the standard error of the level. So it is without 2 degrees of freedom.
+effect): then the standard error of the level is the noise, as it is if no deviation has 2 degrees of freedom.
 """
 
 from __future__ import annotations

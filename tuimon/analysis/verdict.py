@@ -4,9 +4,8 @@
     times higher
 
 A run is ahead if its level of the most important metric is better than that of the next run by more than the noise
-explains, up to the last step that both have reached. Runs that differ only in their seed are compared by their mean
-(`seed_means`). The rest of the sentence says what is different, not what is the
-cause.
+explains, up to the last step that both have reached, and if it is healthy. Runs that differ only in their seed are
+compared by their mean (`seed_means`). The rest of the sentence says what is different, not what is the cause.
 """
 
 from __future__ import annotations
@@ -51,16 +50,14 @@ def verdict(
 
     labels: names of the runs. metrics: the most important first. settings: (name, value in each run) that differ.
     word: what the steps of the runs count. means: `seed_means` of the `main_metric`.
-    failures: what casts doubt on each run (`failures_of`); that of the runs that are compared ends the sentence.
+    failures: what casts doubt on each run (`failures_of`); that of a run with the better level comes directly after its
+    level, that of the others that are compared ends the sentence.
     """
     said, compared = _comparison(labels, metrics, settings, word, means, failures)
-    doubts = (
-        [f"{clean(labels[index])} is not healthy: {failures[index]}" for index in compared if failures[index]]
-        if failures
-        else []
-    )
-    more = [f"{len(doubts) - _MOST_NAMED} more of these runs are not healthy"] if len(doubts) > _MOST_NAMED else []
-    return "; ".join([said, *doubts[:_MOST_NAMED], *more])
+    failed = [index for index in compared if failures and failures[index]]
+    doubts = [f"{clean(labels[index])} is not healthy: {failures[index]}" for index in failed[:_MOST_NAMED]]
+    more = [f"{len(failed) - _MOST_NAMED} more of these runs are not healthy"] if len(failed) > _MOST_NAMED else []
+    return "; ".join([said, *doubts, *more])
 
 
 def _comparison(
@@ -73,14 +70,15 @@ def _comparison(
 ) -> tuple[str, tuple[int, ...]]:
     """Return the sentence, and the positions of the runs that it compares and whose failures it does not have."""
     deciding = deciding_metric(metrics)
+    if means is not None and means.metric.meaning.direction in _BETTER:
+        if len(means.groups) > 1:
+            said = _verdict_of_seeds(labels, means, metrics, settings, word, failures)
+            return said, tuple(run for group in means.groups[:2] if group.healthy is None for run in group.failed)
+        if len(means.groups[0].every.runs) == len(labels):
+            return _result_of_seeds(labels, means), means.groups[0].every.runs
     if deciding is None:
         return _too_few_points(labels, metrics)
-    what = clean(deciding.meaning.label or deciding.name)
-    if means is not None and len(means.groups) > 1:
-        said = _verdict_of_seeds(labels, means, what, metrics, settings, word, failures)
-        return said, tuple(run for group in means.groups[:2] if group.healthy is None for run in group.failed)
-    if means is not None and len(means.groups[0].every.runs) == len(labels):
-        return _result_of_seeds(labels, means), means.groups[0].every.runs
+    what = _label(deciding)
     higher = _BETTER[deciding.meaning.direction]
     known = [(index, level) for index, level in enumerate(deciding.levels) if level and level.is_known]
     known.sort(key=lambda pair: pair[1].value, reverse=higher)
@@ -89,8 +87,7 @@ def _comparison(
     if (second.value > first.value) is higher and first.value != second.value:
         (best, first), (next_best, second) = (next_best, second), (best, first)
     compared = best, next_best
-    error = math.hypot(first.error, second.error)
-    noise = f" ± {format_value(error)} SE"
+    noise = f" ± {format_value(math.hypot(first.error, second.error))} SE"
     apart = format_value(abs(first.value - second.value))
     sign = "+" if first.value >= second.value else "-"
     until = f" up to {deciding.place_text(step, word)}" if step is not None else ""
@@ -114,24 +111,27 @@ def _comparison(
         others = [metric for metric in others if metric.meaning.concept != "lr"]
     unjudged = _unjudged(metrics, deciding, (best,), (next_best,))
     more = [*unjudged, *early, *_metrics(others, best, next_best), *_settings(settings, best, next_best)]
-    of = f" of {names[1]}, the next of {len(known)} runs" if len(known) > 2 else ""
+    other = f"{names[1]}, the next of {len(known)} runs{until}" if len(known) > 2 else ""
     # the standard errors of the levels say nothing about how much another seed would change
     noise += f" ({_counts(first, second, 'one seed each')}: noise of the curves only)"
-    return "; ".join([f"{names[0]} is ahead{of}{until}: {what} {sign}{apart}{noise}", *more]), compared
+    if failures and failures[best]:
+        better = f"the {'higher' if sign == '+' else 'lower'} {what}{f' than {other}' if other else until}"
+        doubt = f"{names[0]} has {better}, {sign}{apart}{noise}, but is not healthy: {failures[best]}"
+        return "; ".join([doubt, *more]), (next_best,)
+    ahead = f"{names[0]} is ahead{f' of {other}' if other else until}: {what} {sign}{apart}{noise}"
+    return "; ".join([ahead, *more]), compared
 
 
 def _too_few_points(labels: Sequence[str], metrics: Sequence[ComparedMetric]) -> tuple[str, tuple[int, ...]]:
-    """Return the sentence about the most important metric whose noise is unknown, and the best two runs; "" without one
-    of _DECIDING that two runs have."""
+    """Return the sentence about the first metric of _DECIDING that two runs have, and its best two; or "" and ()."""
     for metric in sorted(filter(_decides, metrics), key=_rank):
         known = [(own.value, i) for i, own in enumerate(metric.levels) if own and math.isfinite(own.value)]
         if len(known) > 1:
             known.sort(key=lambda pair: pair[0], reverse=_BETTER[metric.meaning.direction])
             (first, best), (second, next_best) = known[:2]
             names = f"{clean(labels[best])} and {clean(labels[next_best])}"
-            what = clean(metric.meaning.label or metric.name)
             values = dict.fromkeys((format_value(first), format_value(second)))
-            said = f"{what} of {names} is {' and '.join(values)}"
+            said = f"{_label(metric)} of {names} is {' and '.join(values)}"
             return f"No run is ahead: {said}, too few points to judge", (best, next_best)
     return "", ()
 
@@ -150,16 +150,15 @@ def _unjudged(
         if first != second and math.isfinite(first - second):
             says = "the same" if (first > second) is _BETTER[metric.meaning.direction] else "the opposite"
             values = f"{format_value(first)} instead of {format_value(second)}"
-            what = clean(metric.meaning.label or metric.name)
-            yield f"{what} says {says} ({values}), but has too few points to judge"
+            yield f"{_label(metric)} says {says} ({values}), but has too few points to judge"
             return
 
 
 def _other_objective(
-    metric: ComparedMetric, settings: Sequence[tuple[str, tuple[Any, ...]]], one: int, other: int
+    metric: ComparedMetric, settings: Sequence[tuple[str, tuple[Any, ...]]], best: int, other: int
 ) -> Iterator[str]:
     """Yield the settings with which the losses of two runs are not comparable, if the metric is a loss."""
-    pairs = ((name, values[one], values[other]) for name, values in settings if _defines_loss(name))
+    pairs = ((name, values[best], values[other]) for name, values in settings if _defines_loss(name))
     differ = [clean(name) for name, own, base in pairs if own != base and MISSING not in (own, base)]
     if differ and (metric.meaning.concept or "").startswith("loss."):
         yield f"losses with different {' and '.join(differ)} are not comparable"
@@ -174,7 +173,7 @@ def _defines_loss(name: str) -> bool:
 def _result_of_seeds(labels: Sequence[str], means: SeedMeans) -> str:
     """Return the result of runs that all differ only in their seed: "lr3e-6 (3 seeds): mean reward 0.71, SD 0.02"."""
     result, metric = means.groups[0].every, means.metric
-    what = f"{'best ' if means.results != 'levels' else ''}{clean(metric.meaning.label or metric.name)}"
+    what = f"{'best ' if means.results != 'levels' else ''}{_label(metric)}"
     numbers = f"mean {what} {format_value(result.mean)}, SD {format_value(result.deviation)}"
     why = f" ({means.reason})" if means.by_name else ""
     return f"{means.name_of(labels, result.runs)}: {numbers}; the runs differ only in their {means.part}{why}"
@@ -183,7 +182,6 @@ def _result_of_seeds(labels: Sequence[str], means: SeedMeans) -> str:
 def _verdict_of_seeds(
     labels: Sequence[str],
     means: SeedMeans,
-    what: str,
     metrics: Sequence[ComparedMetric],
     settings: Sequence[tuple[str, tuple[Any, ...]]],
     word: str,
@@ -193,7 +191,7 @@ def _verdict_of_seeds(
 
     lr3e-6 (3 seeds) is ahead of lr1e-6 (3 seeds): mean reward +0.21 ± 0.02 SE; lr 3 times higher
     """
-    best, second = means.groups[:2]
+    (best, second), what = means.groups[:2], _label(means.metric)
     first, next_name = (means.name_of(labels, group.every.runs) for group in (best, second))
     difference = means.difference(best.every, second.every)
     until = f" up to {means.metric.place_text(means.step, word)}" if means.step is not None else ""
@@ -231,19 +229,18 @@ def _doubts_of_seeds(labels: Sequence[str], means: SeedMeans, failures: Sequence
     best, second = means.groups[:2]
     doubts: list[str] = []
     for group in means.groups:
+        name = means.name_of(labels, group.every.runs)
         if group.missing:
             reason = next((f" ({failures[run]})" for run in group.missing if failures and failures[run]), "")
             have = "has" if len(group.missing) == 1 else "have"
-            name = means.name_of(labels, group.every.runs)
             doubts.append(f"{name}: {names_of(labels, group.missing)} {have} no result{reason}")
         if group.healthy is None:
             continue
         other = second if group is best else best
         rival = other.healthy or other.every
-        reason = failures[group.failed[0]]
         doubt = (
-            f"{means.name_of(labels, group.every.runs)}: mean {format_value(group.every.mean)} with"
-            f" {names_of(labels, group.failed)} ({reason}), {format_value(group.healthy.mean)} without"
+            f"{name}: mean {format_value(group.every.mean)} with {names_of(labels, group.failed)}"
+            f" ({failures[group.failed[0]]}), {format_value(group.healthy.mean)} without"
         )
         if group in (best, second) or (group.healthy.mean > second.every.mean) is higher:
             difference = means.difference(rival, group.healthy, failed if _has_healthy(other) else ())
@@ -339,6 +336,10 @@ def deciding_metric(metrics: Sequence[ComparedMetric]) -> ComparedMetric | None:
     return min(comparable, key=_rank, default=None)
 
 
+def _label(metric: ComparedMetric) -> str:
+    return clean(metric.meaning.label or metric.name)
+
+
 def _rank(metric: ComparedMetric) -> int:
     """Return the position of the metric in _DECIDING, or its length."""
     concept = metric.meaning.concept or ""
@@ -365,7 +366,7 @@ def _metrics(metrics: Sequence[ComparedMetric], best: int, other: int) -> Iterat
             continue
         own, base, _ = metric.pair(best, other)
         if own.value > 0 and base.value > 0 and math.isfinite(own.value / base.value) and own.differs_from(base):
-            ratios.setdefault(clean(metric.meaning.label or metric.name), own.value / base.value)
+            ratios.setdefault(_label(metric), own.value / base.value)
     most = sorted(ratios, key=lambda name: -abs(math.log(ratios[name])))[:_MOST]
     yield from (f"{name} {times}" for name in most if (times := _times(ratios[name])))
 

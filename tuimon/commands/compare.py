@@ -91,6 +91,8 @@ def _run(options: argparse.Namespace) -> int:
             f"--best: neither higher nor lower is known to be better for {clean(comparison.seeds.metric.name)}",
             "Choose another metric with --metric.",
         )
+    if options.best and comparison.table is None:
+        print_status("--best has no effect: no two of the runs differ only in their seed or fold")
     if options.pictures:
         _write_pictures(comparison, options)
     if options.html:

@@ -92,9 +92,9 @@ def _are_one(run: Run, metric: str, other: str) -> bool:
 
 
 def _without_spikes_of_rises(run: Run, alerts: Sequence[Alert]) -> Sequence[Alert]:
-    """Return the alerts without spikes of a metric that is rising, of which a divergence is reported.
+    """Return the alerts without the spikes of a metric that rises and has an alert of divergence.
 
-    Their usual level is that of the rise. Spikes above a level on which the metric has settled remain.
+    The rise has raised the usual level of these spikes. Spikes above a level on which the metric has settled remain.
     """
     rises = [alert for alert in alerts if alert.rule == "divergence"]
     return [

@@ -78,11 +78,11 @@ class PreferenceCollapse(Struct, frozen=True):
         limit = self.part if relative else self.reward
         rule = _FallFromStart(limit, 0.5 * limit, relative)
         for incident, moved in zip(incidents(chosen, rule), from_onsets(chosen, rule, falls=True), strict=True):
-            usual = self._usual_margin(chosen, incident, margin, accuracy)
-            if usual is None:
+            rise = self._rise_of_margin(chosen, incident, margin, accuracy)
+            if rise is None:
                 continue
+            usual, highest = rise
             start, now = median_of_rows(chosen, 0, _BASELINE - 1), reached_level(chosen, incident, highest=False)
-            highest = np.nanmax(_levels_at(margin, chosen.steps[incident.raised : incident.last + 1]))
             message = (
                 f"{chosen.metric} {verb(incident, 'has fallen', 'fell')} from {number(start)} to {number(now)},"
                 f" while {margin.metric} {verb(incident, 'has risen', 'rose')} from a usual {number(usual)}"
@@ -90,21 +90,25 @@ class PreferenceCollapse(Struct, frozen=True):
             )
             yield alert(run, chosen, moved, self.id, "warning", message, _HINT)
 
-    def _usual_margin(self, chosen: Curve, fall: Incident, margin: Curve, accuracy: Curve | None) -> float | None:
-        """Return the usual margin before a fall if all other conditions are true at one of its rows, else None."""
+    def _rise_of_margin(
+        self, chosen: Curve, fall: Incident, margin: Curve, accuracy: Curve | None
+    ) -> tuple[float, float] | None:
+        """Return (usual margin before a fall, highest in it); None unless a row of it meets all other conditions."""
         steps = chosen.steps[fall.raised : fall.last + 1]
         usual = median_of_rows(margin, 0, (int(margin.steps.searchsorted(steps[0], "right")) - 1) // 2)
         levels = _levels_at(margin, steps)
         degenerate = (levels > 0) & (levels > self.ratio * usual)
         if accuracy is not None:
             degenerate &= _levels_at(accuracy, steps) >= self.accuracy
-        return usual if degenerate.any() else None
+        return (usual, float(np.nanmax(levels))) if degenerate.any() else None
 
 
 def _levels_at(curve: Curve, steps: Steps) -> Floats:
-    """Return the median of nine of a curve at each of some steps; NaN without nine points."""
-    levels = np.concatenate((median_of_nine(curve.values, 0), [np.nan]))
-    return levels[curve.steps.searchsorted(steps, "right") - 1]
+    """Return the median of nine of a curve at each of some ascending steps; NaN without nine points."""
+    rows = curve.steps.searchsorted(steps, "right") - 1
+    begin = max(int(rows[0]), 0)
+    levels = np.concatenate((median_of_nine(curve.values[: int(rows[-1]) + 1], begin), [np.nan]))
+    return levels[np.where(rows < 0, -1, rows - begin)]
 
 
 def _chosen(run: Run, concept: str) -> Iterator[Curve]:

@@ -61,8 +61,10 @@ class MetricSummary(Struct, frozen=True, dict=True):
 
     @cached_property
     def jump(self) -> SuddenChange | None:
-        """The change between two levels that the curve consists of, if it does. Of a long curve it takes longer than
-        the trend, and a comparison shows it of few metrics."""
+        """The change between two levels that the curve consists of; None if it does not.
+
+        It is computed when asked for: it takes longer than the trend, and a comparison shows it of few metrics.
+        """
         return jump(self.curve.values)
 
     @cached_property

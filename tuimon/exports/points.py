@@ -2,9 +2,9 @@
 
 `source_batches` yields all points unmerged, in file order, with their source, in constant memory. `curve_batches`
 yields merged curves: attempts are joined and superseded points left out. If the points of the store are on disk, this
-needs memory for one metric if that has several attempts or sources, otherwise for one batch. Steps that are clock ticks
-(the system metrics of W&B) are converted to seconds. In curves, measurements from a log of machines (nvidia-smi) have
-the training steps at their wall times; what identifies them is the wall time.
+needs memory for one metric if that has several attempts or sources or comes from a log of machines, otherwise for one
+batch. Steps that are clock ticks (the system metrics of W&B) are converted to seconds. In curves, measurements from a
+log of machines (nvidia-smi) have the training steps at their wall times; what identifies them is the wall time.
 """
 
 from __future__ import annotations

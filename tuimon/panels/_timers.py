@@ -116,8 +116,10 @@ def read_timers(run: Run, cursor: int | None = None) -> tuple[int, tuple[TimerRe
 
 
 def timed_seconds(run: Run, cursor: int | None = None) -> tuple[int, float] | None:
-    """Return the step of `read_timers`, and the seconds that all phases took in it, without the rest of the readings,
-    which takes longer."""
+    """Return the step of `read_timers` and the seconds that all phases took in it; None if there are no points.
+
+    It does not compute the readings, which takes longer.
+    """
     timed = _timed(run, cursor)
     if timed is None:
         return None

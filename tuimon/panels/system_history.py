@@ -46,6 +46,8 @@ _NARROWEST = 12
 """Minimum width of the strip, or two fifths of a wide panel: the newest values are left out first."""
 _WITHOUT_GPUS = 10_000
 """Order of the panel of a run without GPUs: after everything that the training logged."""
+_MAIN = ("util", "used", "rate", "memory", "power", "temp", "clock", "throttle", "soft throttle", "reasons")
+"""Kinds of which the strip of a device displays the first that is measured."""
 _MORE = (
     ("clock", "clock", "MHz"),
     ("temp", "temperature", "°C"),
@@ -76,22 +78,7 @@ class _Line(Struct, frozen=True, eq=False):
     @property
     def main(self) -> str:
         """The kind that the strip displays."""
-        return next(
-            kind
-            for kind in (
-                "util",
-                "used",
-                "rate",
-                "memory",
-                "power",
-                "temp",
-                "clock",
-                "throttle",
-                "soft throttle",
-                "reasons",
-            )
-            if self.has(kind)
-        )
+        return next(kind for kind in _MAIN if self.has(kind))
 
     def has(self, kind: str) -> bool:
         return kind in self.series
@@ -129,9 +116,9 @@ class SystemHistory(Struct, frozen=True):
             return TextView(TITLE, (), note="no points with a wall time yet")
         begin, end = min(float(t[0]) for t in times), max(float(t[-1]) for t in times)
         states = _states(run, lines)
-        found = [(line, states[index]) for index, line in enumerate(lines) if states[index] is not None]
+        odd = [(line, states[index]) for index, line in enumerate(lines) if states[index] is not None]
         ascii_only = symbols is Symbols.ASCII
-        sentence = _sentence(found, size.width, ascii_only)
+        sentence = _sentence(odd, size.width, ascii_only)
         room = max(size.height - 1 - len(sentence), 1)
         shown = _keep(lines, states, room)
         cells = [_cells(line, states[lines.index(line)], ascii_only) for line in shown]
@@ -254,17 +241,17 @@ def _since(run: Run, times: Floats, holds: npt.NDArray[np.bool_]) -> str:
     return f" since {date}{time_of_day(time)[:5]}{step}"
 
 
-def _sentence(found: Sequence[tuple[_Line, tuple[str, str, Role] | None]], width: int, ascii_only: bool) -> list[Row]:
+def _sentence(odd: Sequence[tuple[_Line, tuple[str, str, Role] | None]], width: int, ascii_only: bool) -> list[Row]:
     """Return at most two rows about the devices that stand out."""
-    row = _sentence_of(found)
+    row = _sentence_of(odd)
     if ascii_only:
         row = tuple((text.replace("°", ""), role) for text, role in row)
     return wrap_row(row, width, 2) if row else []
 
 
-def _sentence_of(found: Sequence[tuple[_Line, tuple[str, str, Role] | None]]) -> Row:
+def _sentence_of(odd: Sequence[tuple[_Line, tuple[str, str, Role] | None]]) -> Row:
     """Return the sentence about the devices that stand out, the throttling ones first; () if none does."""
-    states = [(line, state) for line, state in found if state is not None]
+    states = [(line, state) for line, state in odd if state is not None]
     if not states:
         return ()
     (_, worst), *others = sorted(states, key=lambda item: item[1][2] is not Role.CRITICAL)

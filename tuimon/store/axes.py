@@ -23,7 +23,8 @@ _OTHER_NAMES = {
     "tokens": re.compile(r"(?:train/)?(?:tokens|(?:seen|consumed|cumulative)[_ ]tokens|tokens[_ ](?:seen|consumed))"),
     "samples": re.compile(r"(?:train/)?(?:seen[_ ]samples|samples[_ ](?:seen|consumed))"),
 }
-"""Axis -> names that denote its counter if they never fall; of a single step otherwise, so that they have a chart."""
+"""Axis -> names of its counter in some logs. In others they are counts of a single step, so that they have no concept
+of a counter, and `counter_scale` decides by the values."""
 _RISING = 0.95
 """Minimum fraction of non-decreasing points for a metric to count as a cumulative counter."""
 

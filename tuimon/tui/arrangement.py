@@ -39,9 +39,9 @@ _LARGEST_OPEN = 30
 ORDERS = ("relevance", "name")
 NO_SECTION = "without a section"
 _RESULTS = ("reward", "success", "loss")
-"""Panels of metrics by which runs are compared."""
+"""Ids of the panels of metrics by which runs are compared."""
 _NUMBER = re.compile(r"(\d+)")
-"""Panels whose metrics come last: the vocabulary ranks them high for the header, but their curves say little."""
+"""Number in a name, by which names are sorted."""
 _ARROWS = {True: "▸", False: "▾"}
 _ASCII_ARROWS = {True: "+", False: "-"}
 
@@ -64,8 +64,10 @@ def panels_of(run: Run | None, state: ViewState) -> tuple[Panel, ...]:
 
 
 def _with_validation(panels: tuple[Panel, ...], run: Run) -> Iterator[Panel]:
-    """Yield the panels, each result followed by a chart of its validation: an overlay draws one metric in a chart, and
-    runs are compared by their validation."""
+    """Yield the panels, each result followed by a chart of its validation.
+
+    An overlay draws one metric in a chart, and runs are compared by their validation.
+    """
     for panel in panels:
         yield panel
         if isinstance(panel, CurvePanel) and panel.id in _RESULTS:

@@ -297,7 +297,7 @@ class RanksScreen(WorkScreen):
 
 
 def _lost(run: Run, now: float) -> str:
-    """Return what the end of the run, or of the attempt before, cost; "" if it is unknown."""
+    """Return the work lost at the end of the run or at its last restart as text; "" if it is unknown."""
     report = progress_of(run, now)
     work = lost_work(run, report.state)
     return work.text(report.step_name) if work is not None else ""
