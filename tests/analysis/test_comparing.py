@@ -67,10 +67,11 @@ GROUPS: list[tuple[list[tuple[str, dict[str, Any]]], tuple[tuple[int, ...], ...]
     ),
     ([("a", {"lr": 1, "fold": 0}), ("b", {"lr": 1, "fold": 1}), ("c", {"lr": 2, "cv_fold": 1})], ((0, 1),)),
     (
-        [(f"{name}/version_0", {"lr": 1}) for name in ("fold_0", "fold1", "kfold-2", "cv3", "split_4")],
-        ((0, 1, 2, 3, 4),),
+        [(f"{name}/version_0", {"lr": 1}) for name in ("fold_0", "fold1", "fold-2")],
+        ((0, 1, 2),),
     ),
     ([("unfold_1", {}), ("unfold_2", {}), ("a", {"split": "x"}), ("b", {"split": "y"})], ()),
+    ([("kfold5", {"cv": 5}), ("kfold10", {"cv": 10}), ("split_80", {}), ("split_90", {})], ()),  # counts and parts
     ([("ppo", {"lr": 1}), ("ppo2", {"lr": 1})], ()),
     ([("ppo_seed0", {"lr": 1}), ("ppo_seed1", {"lr": 2})], ()),
     ([("steps100", {}), ("steps200", {})], ()),

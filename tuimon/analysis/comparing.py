@@ -17,7 +17,7 @@ from tuimon.store import Curve
 from tuimon.vocabulary import classify, merge_key
 
 _DEPTH = 6
-FOLD_KEYS = frozenset({"fold", "fold_id", "fold_idx", "fold_index", "fold_number", "cv", "cv_fold", "val_fold"})
+FOLD_KEYS = frozenset({"fold", "fold_id", "fold_idx", "fold_index", "fold_number", "cv_fold", "val_fold"})
 """Last parts of the names of settings that number the parts of a cross-validation."""
 SEED_KEYS = FOLD_KEYS | {
     *("seed", "random_seed", "global_seed", "manual_seed", "rng_seed", "data_seed", "train_seed", "trial_seed"),
@@ -27,7 +27,7 @@ SEED_KEYS = FOLD_KEYS | {
 _OUTPUTS = frozenset({"run_name", "output_dir", "exp_name", "experiment_name", "logging_dir"})
 """Last parts of the names of settings that differ between all runs and explain nothing."""
 _SEED_OF_NAME = re.compile(
-    r"(?:^|(?<=[-_./ ]))(?:seed|sd|s|replicate|rep|(?P<fold>k?fold|cv|split))[-_=]?\d+(?=$|[-_./ ])", re.IGNORECASE
+    r"(?:^|(?<=[-_./ ]))(?:seed|sd|s|replicate|rep|(?P<fold>fold))[-_=]?\d+(?=$|[-_./ ])", re.IGNORECASE
 )
 _NUMBER_AT_END = re.compile(r"(?:^|[-_. ])\d+$")
 """Number of a directory among others of one name."""
