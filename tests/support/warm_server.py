@@ -35,12 +35,11 @@ _PRELOADED = (
 )
 _TESTS = str(Path(__file__).parent.parent)
 _READER = ["-P", "-m", "tuimon.reader"]
-
-
 _ColdPopen = subprocess.Popen
 _START = inspect.signature(_ColdPopen._execute_child)  # type: ignore[attr-defined]
 _FDS = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
 _USED = {"args", "cwd", "env", "start_new_session", *_FDS}
+"""Names of the arguments of Popen._execute_child, which is private, that are read here."""
 
 
 class WarmPopen(_ColdPopen):  # type: ignore[type-arg]
@@ -48,10 +47,9 @@ class WarmPopen(_ColdPopen):  # type: ignore[type-arg]
 
     def _execute_child(self, *arguments: Any) -> None:
         """Called by Popen.__init__; a Python whose arguments have other names starts all processes as usual."""
-        names = list(_START.parameters)[1:]
-        start = dict(zip(names, arguments, strict=False))
+        start = _START.bind(self, *arguments).arguments
         words = list(start.get("args", ()))
-        if start.keys() < _USED or words[:4] != [sys.executable, *_READER] or threading.active_count() > 1:
+        if _USED - start.keys() or words[:4] != [sys.executable, *_READER] or threading.active_count() > 1:
             super()._execute_child(*arguments)
             return
         fds = [start[name] for name in _FDS]
