@@ -160,6 +160,13 @@ def test_small_sizes_lose_the_labels_before_the_curve() -> None:
     assert picture(view, 30, 1).rstrip().endswith(" 0.4523")
 
 
+def test_the_sign_of_a_pinned_chart_is_kept_when_its_title_is_cut() -> None:
+    view = chart(Line("", RED, envelope([0.1, 0.5])), title="eval/completions/mean_length", headline=(), sign="◆ ")
+    assert picture(view, 24, 6).splitlines()[1].split() == ["◆", "eval/…/mean_length"]
+    assert picture(view, 40, 1).splitlines()[1].startswith("◆ ")
+    assert "◆" not in picture(view, 2, 6)
+
+
 def test_the_name_of_a_single_metric_is_cut_to_the_room_beside_the_title() -> None:
     view = chart(Line("", RED, envelope([0.1, 0.5])), title="reward")
     view = replace(view, y=replace(view.y, label="rollout/reward_scores"))

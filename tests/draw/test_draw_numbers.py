@@ -22,6 +22,7 @@ from tuimon.draw.numbers import (
 )
 from tuimon.draw.ticks import axis_ticks, nice_ticks, tick_labels
 from tuimon.model.views import Axis
+from tuimon.vocabulary.units import BYTES, SECONDS
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -52,6 +53,11 @@ def test_a_unit_with_a_prefix_gets_no_other_one(value: float, unit: str, text: s
     assert format_value(value, unit) == text
     if unit != "B":
         assert format_number(value, unit) == text.split()[0]
+
+
+@pytest.mark.parametrize("unit", sorted({*BYTES, *SECONDS} - {"B", "s", "min", "h"}))
+def test_the_units_of_the_vocabulary_that_have_a_prefix_get_no_other_one(unit: str) -> None:
+    assert format_value(23120.4, unit) == f"23120 {unit}"
 
 
 @given(finite)

@@ -270,8 +270,7 @@ def test_ascii_is_ascii(view: View) -> None:
         ("a/one_very_long_name_without_parts", 12, "…thout_parts"),
         ("Train/Samples/elapsed_time_ms_backward", 20, "…time_ms_backward"),
         ("x", 1, "x"),
-        ("◆ eval/completions/mean_length", 24, "◆ eval/…/mean_length"),
-        ("◆ Reward / Total reward (mean)", 24, "◆ …Total reward (mean)"),
+        ("> Reward / Total reward (mean)", 24, "…Total reward (mean)"),
     ],
 )
 def test_a_title_is_cut_between_the_parts_of_a_name(title: str, width: int, shown: str) -> None:

@@ -454,6 +454,39 @@ def test_the_phases_are_those_of_the_step_at_the_cursor(cursor: int | None, step
     assert "".join(text for text, _ in past.headline) == f"{whole} {'a step' if cursor is None else f'@ {step}'}"
 
 
+def test_a_timer_of_the_previous_step_is_read_one_point_later_in_both_panels() -> None:
+    """ROLL's RLVR pipeline logs 0 at the first step, and then the time of the step before."""
+    run = run_of(
+        {
+            "time/step_rollout": (range(4), [3.0] * 4),
+            "time/step_train": (range(4), [2.0] * 4),
+            "time/step_total": (range(4), [0.0, 6.0, 7.0, 16.0]),
+        }
+    )
+    headlines = {}
+    for id in ("phase_latency", "phase_history"):
+        panel = next(panel for panel in all_panels() if panel.id == id)
+        for cursor in (1, None):
+            view = panel.view(run, Size(120, 20), START, Symbols.BRAILLE, ChartOptions(cursor=cursor))
+            headlines[id, cursor] = "".join(text for text, _ in view.headline)
+    assert headlines == {
+        ("phase_latency", 1): "7.0 s at step 1",
+        ("phase_history", 1): "7.0 s @ 1",
+        ("phase_latency", None): "5.0 s at step 3",
+        ("phase_history", None): "5.0 s timed",
+    }
+
+
+def test_the_history_of_the_phases_has_the_x_axis_of_other_charts() -> None:
+    run = run_of({name: (range(1000, 1003), [1.0, 2.0, 3.0]) for name in ("timing_s/gen", "timing_s/ref")})
+    panels = next(panel for panel in all_panels() if panel.id == "phase_history"), metric_panel("timing_s/gen")
+    options = ChartOptions(axis="relative step")
+    history, curve = (panel.view(run, Size(120, 20), START, Symbols.BRAILLE, options) for panel in panels)
+    assert isinstance(history, ChartView)
+    assert isinstance(curve, ChartView)
+    assert (history.x.kind, history.x.low, history.x.high) == (curve.x.kind, curve.x.low, curve.x.high)
+
+
 def test_the_seconds_of_all_phases_are_the_sum_of_the_readings() -> None:
     run = timed_by_phases()
     for cursor in (0, 30, 47, 90, None):

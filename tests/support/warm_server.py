@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import gc
 import importlib
+import inspect
 import io
 import os
 import pickle
@@ -17,6 +18,7 @@ import socket
 import subprocess
 import sys
 import threading
+import traceback
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
@@ -33,18 +35,24 @@ _PRELOADED = (
 )
 _TESTS = str(Path(__file__).parent.parent)
 _READER = ["-P", "-m", "tuimon.reader"]
+_ColdPopen = subprocess.Popen
+_START = inspect.signature(_ColdPopen._execute_child)  # type: ignore[attr-defined]
+_FDS = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
+_USED = {"args", "cwd", "env", "start_new_session", *_FDS}
+"""Names of the arguments of Popen._execute_child, which is private, that are read here."""
 
 
-class WarmPopen(subprocess.Popen):  # type: ignore[type-arg]
+class WarmPopen(_ColdPopen):  # type: ignore[type-arg]
     """Popen that forks the reader process of a dashboard, where there are no threads yet."""
 
-    def _execute_child(self, args: Any, executable: Any, *rest: Any) -> None:
-        """Called by Popen.__init__, in Python 3.11 to 3.13 with these arguments."""
-        words = list(args)
-        if words[:4] != [sys.executable, *_READER] or threading.active_count() > 1:
-            super()._execute_child(args, executable, *rest)
+    def _execute_child(self, *arguments: Any) -> None:
+        """Called by Popen.__init__; a Python whose arguments have other names starts all processes as usual."""
+        start = _START.bind(self, *arguments).arguments
+        words = list(start.get("args", ()))
+        if _USED - start.keys() or words[:4] != [sys.executable, *_READER] or threading.active_count() > 1:
+            super()._execute_child(*arguments)
             return
-        environment, fds, new_session = rest[4], rest[8:14], rest[19]
+        fds = [start[name] for name in _FDS]
         self.pid = os.fork()
         if self.pid:
             self._child_created = True
@@ -56,10 +64,14 @@ class WarmPopen(subprocess.Popen):  # type: ignore[type-arg]
             for number in signal.valid_signals():
                 if callable(signal.getsignal(number)):
                     signal.signal(number, signal.SIG_DFL)
-            job = pickle.dumps((words, str(Path.cwd()), dict(environment), new_session, None))
+            environment = os.environ if start["env"] is None else start["env"]
+            directory = str(start["cwd"] or Path.cwd())
+            job = pickle.dumps((words, directory, dict(environment), start["start_new_session"], None))
             module = _become(job, [fds[0], fds[3], fds[5]])
             os.closerange(3, os.sysconf("SC_OPEN_MAX"))
             _run(module)
+        except BaseException:  # noqa: BLE001  the process ends below
+            traceback.print_exc()
         finally:
             os._exit(1)
 

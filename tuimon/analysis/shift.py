@@ -15,6 +15,7 @@ import numpy as np
 from msgspec import Struct
 
 from tuimon.analysis.onset import SuddenChange, sudden_change
+from tuimon.analysis.statistics import median
 from tuimon.analysis.trend import SIGNIFICANT
 from tuimon.model.points import Floats, Steps
 
@@ -62,7 +63,7 @@ def shift(values: Floats, since: int = 0) -> Shift | None:
     before, after = before[np.isfinite(before)], after[np.isfinite(after)]
     if not len(before) or not len(after):
         return None
-    low, high = float(np.median(before)), float(np.median(after))
+    low, high = median(before), median(after)
     return Shift(low, high, high / low - 1 if low > 0 else math.nan, _rank_test(before, after), since)
 
 
@@ -80,7 +81,7 @@ def jump(values: Floats) -> SuddenChange | None:
     beside = values[max(change.index - _BESIDE, 0) : change.index], values[change.index : change.index + _BESIDE]
     for level, near in zip((change.before, change.after), beside, strict=True):
         known = near[np.isfinite(near)]
-        if not len(known) or abs(float(np.median(known)) - level) > _REACHED * abs(change.after - change.before):
+        if not len(known) or abs(median(known) - level) > _REACHED * abs(change.after - change.before):
             return None
     return change
 

@@ -199,7 +199,7 @@ def _write_pictures(comparison: Comparison, options: argparse.Namespace) -> None
 
 def _best(metric: MetricComparison, groups: Sequence[Sequence[Run]], runs: Sequence[Run]) -> tuple[frozenset[int], int]:
     """Return the ids of the runs of the best groups, as many as a picture has lines, and the number of other groups."""
-    from tuimon.exports.files.pictures import MOST_LINES
+    from tuimon.exports._across_runs import MOST_LINES
 
     ranks = {
         run.id: entry.rank or len(runs) + 1

@@ -29,14 +29,13 @@ from tuimon.detectors._curves import (
     verb,
     when,
 )
-from tuimon.detectors._policy import EXPLAINS, levels_beside, response_growth
+from tuimon.detectors._policy import EXPLAINS, SLOW_HINT, levels_beside, response_growth
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
 
 _SKIP, _BASELINE = 10, 50
 _START = _SKIP, _SKIP + _BASELINE - 1
 """Rows of the steps 10 to 59."""
-_HINT = "a device that is hot or shared, a slow node, or responses that wait for the longest one"
 _HINT_OF_LENGTH = "longer responses take longer to generate; read some of them and see whether they need their length"
 
 
@@ -71,7 +70,7 @@ class StepDrift(Struct, frozen=True):
                     f" {when(curve, slow)}{longer}: {_duration(run, curve, now)},"
                     f" at first {_duration(run, curve, usual)}{phase}"
                 )
-                hint = _HINT_OF_LENGTH if explained else _HINT
+                hint = _HINT_OF_LENGTH if explained else SLOW_HINT
                 severity = "info" if severe is None or explained else "warning"
                 yield alert_as_worded(run, curve, slow, self.id, severity, message, hint)
 

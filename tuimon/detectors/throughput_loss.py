@@ -27,7 +27,7 @@ from tuimon.detectors._curves import (
     rows_of_level,
     verb,
 )
-from tuimon.detectors._policy import EXPLAINS, response_growth
+from tuimon.detectors._policy import EXPLAINS, SLOW_HINT, response_growth
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
 
@@ -37,7 +37,6 @@ _SKIP, _BASELINE = 10, 50
 _START = _SKIP, _SKIP + _BASELINE - 1
 """Rows of the points 10 to 59."""
 _HINT_OF_LENGTH = "the responses explain it; read some of them and see whether they need their length"
-_HINT = "a device that is hot or shared, a slow node, or responses that wait for the longest one"
 
 
 class ThroughputLoss(Struct, frozen=True):
@@ -70,7 +69,7 @@ class ThroughputLoss(Struct, frozen=True):
                         f" {percent(now / usual)} of the {number(usual)}{unit} of the first steps,{lengths}"
                     )
                     severity = "info" if severe is None or lengths else "warning"
-                    yield alert(run, curve, slow, self.id, severity, message, _HINT_OF_LENGTH if lengths else _HINT)
+                    yield alert(run, curve, slow, self.id, severity, message, _HINT_OF_LENGTH if lengths else SLOW_HINT)
             if rates:
                 return
 

@@ -78,8 +78,10 @@ def render_chart(view: ChartView, size: Size, symbols: Symbols, frames: FrameCac
     cells, rows = plot_cells(size, note_below, len(view.table), len(view.legend))
     if cells <= 0 or rows <= 0:
         return fit_rows((), size.width, size.height)
+    sign = clean_row(((view.sign, Role.TITLE),)) if 0 < cell_width(view.sign) < size.width else ()
+    beside = size.width - row_width(sign)
     if size.height == 1 and size.width >= _GUTTER_FROM:
-        return (_sparkline(view, size.width, symbols),)
+        return (join(sign, _sparkline(view, beside, symbols)),)
     framed = FrameKey(cells, rows, view.x, view.y, _has_x_axis(size), symbols)
 
     def draw() -> tuple[list[Row], frozenset[str]]:
@@ -90,7 +92,8 @@ def render_chart(view: ChartView, size: Size, symbols: Symbols, frames: FrameCac
         return [*frames.row_cache.rows(canvas, frame.left), *(((text, Role.AXIS),) for text in frame.bottom)], named
 
     body, labels = frames.row_cache.body(view, (size.width, framed), draw)
-    head = [_head(view, size.width, symbols, "" if note_below else view.note, labels)] if size.height >= 2 else []
+    title_note = "" if note_below else view.note
+    head = [join(sign, _head(view, beside, symbols, title_note, labels))] if size.height >= 2 else []
     head += [fit_row(clean_row(row), size.width) for row in view.legend]
     note = fit(" " * (size.width - cells) + _whole_parts(clean(view.note), cells), size.width)
     foot: list[Row] = [((note, Role.MUTED),)] if note_below else []

@@ -120,8 +120,6 @@ def _cut_title(title: str, room: int) -> str:
     of a title, after a separator if what remains fills at least a third of the room."""
     if cell_width(title) <= room:
         return title
-    if title[1:2] == " " and not title[0].isalnum():  # the sign of a pinned chart
-        return f"{title[:2]}{_cut_title(title[2:], room - 2)}" if room > 2 else fit(title, room)
     if " " not in title and "/…/" in (name := fit_name(title, room)):
         return name
     for separator in _SEPARATOR.finditer(title):

@@ -6,10 +6,13 @@ from collections.abc import Sequence
 
 from tuimon.analysis.aligned_steps import counts_alike
 from tuimon.analysis.comparing import aligned, first_name
+from tuimon.model.views import SERIES_ROLES
 from tuimon.panels import headlines_first
 from tuimon.store import Run
 from tuimon.vocabulary.names import section_of
 
+MOST_LINES = 3 * len(SERIES_ROLES)
+"""Maximum number of lines in a chart of several runs: each colour in three styles."""
 Names = tuple[str | None, ...]
 """Name of a metric in each run; None where a run has no such metric."""
 

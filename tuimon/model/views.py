@@ -167,6 +167,8 @@ class ChartView(Struct, frozen=True, eq=False):
     """Rows below the chart, shown if there is room."""
     unit: str = ""
     """Unit of all values along y, as text; "" for plain numbers, or if the lines have several units."""
+    sign: str = ""
+    """Text before the title, which is not cut with it: that of a pinned chart."""
 
 
 class Bar(Struct, frozen=True):

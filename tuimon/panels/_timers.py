@@ -16,7 +16,7 @@ from tuimon.analysis.onset import onset, sudden_change
 from tuimon.analysis.printed_units import seconds_of
 from tuimon.analysis.progress_inputs import progress_inputs
 from tuimon.analysis.shift import Shift, shift
-from tuimon.analysis.statistics import median
+from tuimon.analysis.statistics import median, quantiles
 from tuimon.analysis.timers import Timer, step_timer, timer_tree
 from tuimon.analysis.windows import NINE
 from tuimon.panels._metrics import by_concept, curve_or_none
@@ -154,7 +154,7 @@ def _gap(curve: Curve) -> float:
     """Return the median number of steps between two points; 0.0 if it is unknown."""
     gaps = np.diff(curve.steps[-RECENT:])
     gaps = gaps[gaps > 0]
-    return float(np.median(gaps)) if len(gaps) else 0.0
+    return median(gaps) if len(gaps) else 0.0
 
 
 def _read(run: Run, timer: Timer, curve: Curve, step: int, gap: float, usual: float) -> TimerReading:
@@ -163,7 +163,7 @@ def _read(run: Run, timer: Timer, curve: Curve, step: int, gap: float, usual: fl
     recent = curve.values[max(end - RECENT, 0) : end]
     finite = recent[np.isfinite(recent)]
     factor = seconds_of(run, timer.metric)
-    p50, p95 = (np.percentile(finite, (50, 95)) * factor).tolist() if len(finite) else (float("nan"), float("nan"))
+    p50, p95 = (value * factor for value in quantiles(finite, 0.5, 0.95)) if len(finite) else (nan, nan)
     drift = _drift(curve, end, shift(curve.values[:end]), factor)
     recent_drift = _drift(curve, end, shift(curve.values[:end], end - RECENT), factor) if end > RECENT else None
     now = float(curve.values[end - 1]) * factor if end else float("nan")

@@ -15,9 +15,9 @@ from tuimon.model.points import Floats
 from tuimon.model.views import SERIES_ROLES, Axis, ChartView, Envelope, Line, Role, Row, Size, Symbols
 from tuimon.panels._charts.axes import cursor_x, x_label
 from tuimon.panels._charts.marks import marks_of
-from tuimon.panels._charts.options import DEFAULTS, ChartOptions
+from tuimon.panels._charts.options import DEFAULTS, X_KINDS, ChartOptions
 from tuimon.panels._charts.traces import scaled
-from tuimon.panels._metrics import by_concept, curve_or_none
+from tuimon.panels._metrics import curve_or_none
 from tuimon.panels._text import plural
 from tuimon.panels._timers import timed_seconds, timers_of
 from tuimon.panels.phase_latency import step_seconds
@@ -27,7 +27,6 @@ TITLE = "phase history"
 _MOST_LAYERS = 7
 _LONGEST = 1e12
 """Longest plausible duration (s); larger values are clipped."""
-_KINDS = {"time": "time", "duration": "duration"}
 
 
 class PhaseHistory(Struct, frozen=True):
@@ -52,7 +51,7 @@ class PhaseHistory(Struct, frozen=True):
         curves = [(name, curve) for name, metric in named if (curve := curve_or_none(run, metric)) is not None]
         axis = options.axis_of(run)
         along = run.scale(axis)
-        kind = _KINDS.get(axis, "step" if axis == "step" else "number")
+        kind = X_KINDS.get(axis, "number")
         spans = [span for _, curve in curves if (span := curve.limits(along)) is not None]
         if not spans:
             return ChartView(TITLE, (), Axis(0.0, 1.0, kind=kind), Axis(0.0, 1.0), (), note="no points yet")
@@ -75,7 +74,7 @@ class PhaseHistory(Struct, frozen=True):
         marks = marks_of(run, [densest], along, low, high, columns, ())
         return ChartView(
             TITLE,
-            _headline(run, top) if options.cursor is None else _cursor_headline(run, options.cursor),
+            _headline(run, options.cursor),
             Axis(low, high, kind=kind, label=x_label(axis, low, high, options.axis_named)),
             Axis(y_low, y_high, label="s"),
             tuple(lines),
@@ -134,26 +133,18 @@ def _flat(values: Floats) -> Envelope:
     return Envelope(values, values, values, values, gaps)
 
 
-def _headline(run: Run, top: Floats) -> Row:
-    """Return the duration of the newest step, by its own timer if there is one."""
-    for metric in by_concept(run.metrics).get("time.step", ())[:1]:
-        curve = curve_or_none(run, metric)
-        if curve is not None and curve.last is not None:
-            return ((format_duration(curve.last.value * seconds_of(run, metric)), Role.VALUE), (" a step", Role.MUTED))
-    known = top[np.isfinite(top)]
-    return ((format_duration(float(known[-1])), Role.VALUE), (" timed", Role.MUTED)) if len(known) else ()
-
-
-def _cursor_headline(run: Run, cursor: int) -> Row:
-    """Return the duration of the step at the cursor, as the phase latency has it."""
+def _headline(run: Run, cursor: int | None) -> Row:
+    """Return the duration of the newest step, or of that at the cursor, as the phase latency has it."""
     timed = timed_seconds(run, cursor)
     if timed is None:
         return ()
     step, seconds = timed
-    place = f" @ {step}", Role.ACCENT
-    if (whole := step_seconds(run, step)) > 0:
-        return ((format_duration(whole), Role.VALUE), place)
-    return ((format_duration(seconds), Role.VALUE), (" timed", Role.MUTED), place)
+    whole = step_seconds(run, step)
+    measured = whole > 0
+    words = (" a step" if cursor is None else "") if measured else " timed"
+    place = f" @ {step}" if cursor is not None else ""
+    duration = format_duration(whole if measured else seconds)
+    return tuple(span for span in ((duration, Role.VALUE), (words, Role.MUTED), (place, Role.ACCENT)) if span[0])
 
 
 def _note(curve: Curve, envelope: Envelope) -> str:

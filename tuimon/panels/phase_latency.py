@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from tuimon.analysis.printed_units import seconds_of
 from tuimon.analysis.progress_inputs import progress_inputs
+from tuimon.draw.bars import has_room_for_long_sentence
 from tuimon.draw.numbers import format_duration, format_fraction
 from tuimon.model.views import SERIES_ROLES, Bar, BarView, Role, Row, Size, Span, Symbols
 from tuimon.panels._bottleneck import bottleneck, phase_name, spent
@@ -28,8 +29,6 @@ _OVERLAP = 0.01
 """Phases overlap if their sum exceeds the step by this fraction."""
 _FIXED_ROWS = 5
 """Title, bar, table heading, sentence, note."""
-_TWO_LINES_FROM = 9
-"""Rows of the panel from which on the sentence may have two lines beside a table of four rows."""
 _MORE_ROWS = 2
 """Unattributed time, and the second line of a long sentence."""
 
@@ -70,7 +69,7 @@ class PhaseLatency(Struct, frozen=True):
         place = f" at {axis_word(run, 'step')} {step}", Role.MUTED if cursor is None else Role.ACCENT
         headline: Row = ((format_duration(whole), Role.VALUE), place)
         timer = differing_timer(run) if step_time > 0 and cursor is None else nan  # compares the newest steps
-        lines = 2 if size.height >= _TWO_LINES_FROM else 1
+        lines = 2 if has_room_for_long_sentence(size.height) else 1
         sentence = bottleneck(run, readings, step, whole, step_time > 0, isfinite(timer), size.width, lines)
         columns = (
             "phase",

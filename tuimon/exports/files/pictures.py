@@ -22,8 +22,6 @@ MAX_PICTURES = 60
 """Maximum number of pictures per run if the user has not chosen metrics."""
 MAX_CHARTS = 12
 """Maximum number of charts in one file."""
-MOST_LINES = 24
-"""Maximum number of lines in a chart of `compare --pictures`, as in its HTML."""
 
 
 def _files(job: Job, form: str) -> Iterator[File]:

@@ -7,6 +7,7 @@ from collections.abc import Container, Mapping, Sequence
 from msgspec.structs import replace
 
 from tuimon.analysis.aligned_steps import common_step_name
+from tuimon.exports._across_runs import MOST_LINES
 from tuimon.exports.html.figures import ChartFigure, chart_figure, chart_size, columns_for
 from tuimon.model.views import SERIES_ROLES, ChartView, Size, Symbols
 from tuimon.panels import DEFAULTS, OverlayLine, chart_of, metric_panel, overlay_lines, overlay_of, plural
@@ -18,8 +19,7 @@ _COLUMNS = 320
 _FEW = 12
 """Number of points up to which the points of a curve are marked."""
 _WIDTHS = ("", " thick", " thin")
-"""Classes of lines: the next one follows when the colours are used up."""
-MOST_LINES = len(SERIES_ROLES) * len(_WIDTHS)
+"""Classes of lines, enough for MOST_LINES: the next one follows when the colours are used up."""
 
 
 Series = tuple[Run, str, Meaning, Curve]

@@ -9,9 +9,10 @@ from tuimon.analysis.aligned_steps import common_step_name
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.seed_means import SEED_HEADS, mean_rows, seed_cells, seed_title
 from tuimon.analysis.words import setting_text
+from tuimon.exports._across_runs import MOST_LINES
 from tuimon.exports.comparison import Comparison, MetricComparison, checkpoint_rows, last_values
 from tuimon.exports.html import page
-from tuimon.exports.html.across import MOST_LINES, chart_across
+from tuimon.exports.html.across import chart_across
 from tuimon.exports.html.figures import ChartFigure
 from tuimon.run_notes import note_of
 from tuimon.text import clean, shown_path

@@ -143,9 +143,9 @@ def chart_of(
         leading.metric if len(drawn) == 1 and leading.metric != title else "",
         "time" if all(series.meaning.unit == DATE for series in drawn) else "number",
     )
-    title = title_of(title, panel, options, symbols)
+    pin = pin_of(panel, options, symbols)
     named = sum(cell_width(line.label) + LEGEND_ENTRY for line in background if line.label)
-    legend, headline = _texts(title, drawn, labels, smooths, size, symbols, options, named)
+    legend, headline = _texts(f"{pin}{title}", drawn, labels, smooths, size, symbols, options, named)
     units = {unit_text(series.meaning.unit) for series in drawn}
     background += threshold_lines([level for level in levels if y.low <= level <= y.high], columns)
     return ChartView(
@@ -161,6 +161,7 @@ def chart_of(
         extent=(first, last),
         table=table,
         unit=units.pop() if len(units) == 1 else "",
+        sign=pin,
     )
 
 
@@ -179,9 +180,9 @@ def _own_count(run: Run, drawn: Sequence[_Series]) -> str:
     return "" if known else "steps of its own"
 
 
-def title_of(title: str, panel: str, options: ChartOptions, symbols: Symbols) -> str:
-    """Return the title of a chart, with a pin if its panel is pinned."""
-    return f"{_PIN[symbols]} {title}" if panel in options.pins else title
+def pin_of(panel: str, options: ChartOptions, symbols: Symbols) -> str:
+    """Return the sign before the title of a chart if its panel is pinned, else ""."""
+    return f"{_PIN[symbols]} " if panel in options.pins else ""
 
 
 def scale_note(options: ChartOptions, y: Axis) -> str:

@@ -18,7 +18,7 @@ from tuimon.model.points import Floats
 from tuimon.model.views import Axis, ChartView, Envelope, Line, Mark, Role, Row, Rows, Size, Symbols
 from tuimon.panels._charts.axes import cursor_place, cursor_x, x_label, y_axis
 from tuimon.panels._charts.captions import cursor_value, nonfinite_counts, superseded_value, thinned, with_average
-from tuimon.panels._charts.chart import scale_note, smoothing_note, title_of
+from tuimon.panels._charts.chart import pin_of, scale_note, smoothing_note
 from tuimon.panels._charts.marks import marks_of, milestone_legend, milestones, restart_marks
 from tuimon.panels._charts.options import X_KINDS, ChartOptions
 from tuimon.panels._charts.overlay_legend import LEGEND_GAP, wrapped_legend
@@ -147,11 +147,11 @@ def overlay_of(
     bands: list[Line] = []
     means: list[Line] = []
     block, drawn_points, inside = 1, 0, 0
-    title = title_of(title, panel, options, symbols)
+    pin = pin_of(panel, options, symbols)
     headline: Row = ((place, Role.ACCENT),) if place else ()
     averages = {id(trace): _average(trace, low, high, columns, options) for trace in all_traces}
     smooths = {key: average.at_cursor for key, average in averages.items()}
-    room = size.width - cell_width(clean(title)) - row_width(headline)
+    room = size.width - cell_width(pin + clean(title)) - row_width(headline)
     of_base = None if base is None or options.base is None else _trace(options.base, base, axis)
     at_base = None if of_base is None or x is None else of_base.read_at(x)
     labels = _labels(groups, room, options, base, smooths, at_base)
@@ -199,6 +199,7 @@ def overlay_of(
         table=(*line_table(rows, symbols, options.cursor, size.width, window is not None, place), *legend)
         if rows
         else (),
+        sign=pin,
     )
 
 
