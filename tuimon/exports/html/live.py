@@ -47,7 +47,7 @@ ASSETS = {
 }
 """Files that the page loads, with their content types."""
 _METRICS_OF_SLOT = 10
-"""Number of rows of the table of metrics that are drawn together, which takes about 10 ms."""
+"""Number of rows of the table of metrics that are drawn together; a row takes about 9 ms with 20,000 points."""
 _TICK = 2.0
 """Seconds after which parts that depend on the current time are drawn again."""
 
