@@ -31,6 +31,7 @@ from tuimon.formats._shared.row_steps import numbered_remark
 from tuimon.formats.console._display import ERROR_PATTERN, PROBLEM_WORDS, TextTail, display_line, severity
 from tuimon.formats.console._marks import (
     CHECKPOINT_MARKS,
+    NOTED_MARKS,
     Marks,
     closing_marks_of,
     in_order,
@@ -173,12 +174,10 @@ class ConsoleDecoder(StreamDecoder):
         families = self._marks if ended else self._closing_marks
         candidates = [(index, tuple(contained.intersection(marks))) for index, marks in families]
         candidates = [(index, marks) for index, marks in candidates if marks]
-        outcome_marks = tuple(contained.intersection(Outcome.marks))
-        checkpoint_marks = tuple(contained.intersection(CHECKPOINT_MARKS))
+        noted = tuple(contained.intersection(NOTED_MARKS))
         if (
             not candidates
-            and not outcome_marks
-            and not checkpoint_marks
+            and not noted
             and not self._outcome.watching
             and not (self._open_blocks or self._labels.holding)
         ):
@@ -198,11 +197,10 @@ class ConsoleDecoder(StreamDecoder):
                 or self._open_blocks
                 or self._outcome.watching
                 or (self._labels.holding and raw[0] in NUMBER_STARTS)
-                or _contains_any(raw, outcome_marks)
-                or _contains_any(raw, checkpoint_marks)
+                or _contains_any(raw, noted)
             ):
                 rows = self._sink.row_count
-                self._read_line(raw, start, ended, candidates[first:], outcome_marks, checkpoint_marks)
+                self._read_line(raw, start, ended, candidates[first:], noted)
                 if self._sink.row_count > rows:
                     self._row_texts.append(raw)
                 if self._sink.row_count == rows + 1 and self._nothing_is_open():
@@ -222,15 +220,9 @@ class ConsoleDecoder(StreamDecoder):
         )
 
     def _read_line(
-        self,
-        raw: bytes,
-        offset: int,
-        ended: bool,
-        candidates: Sequence[tuple[int, Marks]],
-        outcome_marks: Marks,
-        checkpoint_marks: Marks,
+        self, raw: bytes, offset: int, ended: bool, candidates: Sequence[tuple[int, Marks]], noted: Marks
     ) -> None:
-        """Read a line that contains a mark, or follows a traceback."""
+        """Read a line that contains a mark, or follows a traceback. noted: marks of the outcome and of checkpoints."""
         if _CONTROL.search(raw):
             self._damage.append(Damage(offset, len(raw) + 1, "control characters within a line"))
             self.interrupt()
@@ -239,40 +231,40 @@ class ConsoleDecoder(StreamDecoder):
         task = self._tasks.get(label) or self._new_task(label)
         if self._outcome.watching and task is self._failed_task:
             self._outcome.follow(text)
-        if outcome_marks and _contains_any(text, outcome_marks):
-            step = self._latest_sink.step if task.sink.step is None else task.sink.step
-            self._outcome.read(Line(text, offset, ended), step, raw)
-            self._failed_task = task
-        if ended and _contains_any(text, checkpoint_marks):
-            line = Line(text, offset)
-            self._checkpoints.read(line.text, None if isnan(line.time) else line.time)
+        line = Line(text, offset, ended)
+        if _contains_any(text, noted):
+            self._note(task, line, raw, {mark for mark in noted if mark in text})
         if label or not self._labels.doubtful:
             if label:
                 self._read_held_lines()
-            self._offer(task, text, offset, ended, candidates)
-        elif (candidates or self._open_blocks or self._labels.holding) and not self._offer(
-            task, raw, offset, ended, self._own_marks
-        ):
+            self._offer(task, line, candidates)
+        elif (candidates or self._open_blocks or self._labels.holding) and not self._offer(task, line, self._own_marks):
             self._labels.hold(raw, offset)
             self._read_held_lines()
 
-    def _offer(
-        self, task: Task, text: bytes, offset: int, ended: bool, candidates: Sequence[tuple[int, Marks]]
-    ) -> bool:
+    def _note(self, task: Task, line: Line, raw: bytes, marks: set[bytes]) -> None:
+        """Read a line with these marks of the outcome and of checkpoints. raw: the line with the label of its task."""
+        if not Outcome.marks.isdisjoint(marks):
+            step = self._latest_sink.step if task.sink.step is None else task.sink.step
+            self._outcome.read(line, step, raw)
+            self._failed_task = task
+        if line.ended and not CHECKPOINT_MARKS.isdisjoint(marks):
+            self._checkpoints.read(line.text, None if isnan(line.time) else line.time)
+
+    def _offer(self, task: Task, line: Line, candidates: Sequence[tuple[int, Marks]]) -> bool:
         """Offer a line to the families whose marks it contains; return True if one of them has used it."""
-        line: Line | None = None
-        blocks = task.blocks if ended else {}
+        blocks = task.blocks if line.ended else {}
         if blocks:
             self._open_blocks -= len(blocks)
             candidates = sorted({**dict.fromkeys(blocks, ()), **dict(candidates)}.items())
-        used = False
+        offered = used = False
         for index, marks in candidates:
-            if (blocks and index in blocks) or _contains_any(text, marks):
-                line = line or Line(text, offset, ended)
+            if (blocks and index in blocks) or _contains_any(line.raw, marks):
+                offered = True
                 rows_before = task.sink.row_count
                 reader = task.reader(index)
                 used = reader.read(line)
-                if reader.lines_awaited and ended:
+                if reader.lines_awaited and line.ended:
                     task.blocks[index] = reader
                 if task.sink.row_count > rows_before:
                     self._latest_sink = task.sink
@@ -281,9 +273,9 @@ class ConsoleDecoder(StreamDecoder):
                         self._unread_parts.examine(line, task.sink)
                 if used:
                     break
-        if not (used or self._first_unread or self._sink.points.names) and line is not None and ended:
+        if offered and line.ended and not (used or self._first_unread or self._sink.points.names):
             self._note_unread(line)
-        if task.blocks and ended:
+        if task.blocks and line.ended:
             for index, reader in list(task.blocks.items()):
                 reader.lines_awaited -= 1
                 if reader.lines_awaited <= 0:
@@ -301,7 +293,7 @@ class ConsoleDecoder(StreamDecoder):
         """Read the lines that were held until their labels were known."""
         for raw, offset in self._labels.release():
             label, text = self._labels.split(raw, offset)
-            self._offer(self._tasks.get(label) or self._new_task(label), text, offset, True, self._marks)
+            self._offer(self._tasks.get(label) or self._new_task(label), Line(text, offset), self._marks)
 
     def _new_task(self, label: str) -> Task:
         if len(self._tasks) > MAX_TASKS:
