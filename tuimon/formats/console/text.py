@@ -323,9 +323,11 @@ class ConsoleDecoder(StreamDecoder):
         return "; ".join(filter(None, (not_understood, counted, by_epoch, missed, self._dates.remark)))
 
     def unread(self, least_part: float = 0.0) -> str:
-        parts = self._unread_parts.text(least_part)
-        unused = "" if least_part else unused_patterns(self._own_readers())
-        return "; ".join(filter(None, (parts, unused)))
+        return self._unread_parts.text(least_part)
+
+    @property
+    def unused_settings(self) -> str:
+        return unused_patterns(self._own_readers())
 
     def _own_readers(self) -> list[PatternReader]:
         """Return the readers of the user's patterns, one for each task."""
