@@ -12,7 +12,8 @@ import pytest
 from msgspec.structs import replace
 
 from tuimon.analysis.cadence import cadence
-from tuimon.analysis.progress import ProgressInputs, report
+from tuimon.analysis.progress import report
+from tuimon.analysis.progress_facts import ProgressInputs
 from tuimon.analysis.progress_inputs import progress_inputs
 from tuimon.analysis.words import percentage, time_of_day
 from tuimon.exports.summary import as_text

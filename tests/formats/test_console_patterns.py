@@ -162,10 +162,10 @@ def test_rows_without_a_step_and_patterns_without_a_line_are_noted(text: str, re
     decoder = ConsoleDecoder([pattern_family(["it {step}: loss {loss} x", "acc = {acc} %", "loss {loss} x"])])
     feed(decoder, text.encode())
     assert decoder.remark == remark
-    assert ("console_patterns 1, 2, 3 (no line matches)" in decoder.unread()) == (
+    assert ("console_patterns 1, 2, 3 (no line matches)" in decoder.unused_settings) == (
         "it 3" not in text and "x" not in text
     )
-    assert not decoder.unread(0.5)
+    assert not decoder.unread()
 
 
 @pytest.mark.parametrize(

@@ -88,3 +88,9 @@ def test_number_of_kinds_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_every_problem_has_a_word_by_which_it_is_searched(line: str) -> None:
     assert severity(line)
     assert re.search(PROBLEM_WORDS, line)
+
+
+@pytest.mark.parametrize("line", ["W9925 10:01:02.123456 7 a.py:1] a", "E2125 10:01:02.123456 7 a.py:1] a"])
+def test_a_letter_and_a_number_that_is_no_month_and_day_are_not_a_level(line: str) -> None:
+    assert not severity(line)
+    assert not re.search(PROBLEM_WORDS, line)

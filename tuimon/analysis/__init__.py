@@ -9,9 +9,11 @@ windows.py          usual level and noise before each point
 rules.py            scores of points by which incidents are found
 incidents.py        incidents from scores, computed incrementally
 cadence.py          time per step, pauses
-progress.py         state and ETA of a run
+progress.py         progress of a run: state, pace, ETA
+progress_state.py   the state of a run and its evidence
+progress_facts.py   the facts that these are computed from
 tolerated_silence.py  time without a point that is normal
-progress_inputs.py  the facts that these are computed from
+progress_inputs.py  gathers the facts about the progress of a run
 configured_length.py  steps and epochs that the settings of a run ask for
 log_remarks.py      what is remarkable about logs whose points are all read
 training_steps.py   training steps, if a tracker counts rows or a run counts updates

@@ -23,7 +23,8 @@ from tuimon.analysis.log_files import (
     unread_whole,
     writer_of,
 )
-from tuimon.analysis.progress import ProgressInputs, ProgressReport, report, total_steps
+from tuimon.analysis.progress import ProgressReport, report
+from tuimon.analysis.progress_facts import ProgressInputs, total_steps
 from tuimon.analysis.run_cache import cached_per_run
 from tuimon.analysis.system_metrics import system_metrics
 from tuimon.analysis.training_steps import Updates, global_step, updates_per_step

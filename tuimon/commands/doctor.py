@@ -58,7 +58,10 @@ def _print_runs(monitor: LocalMonitor, metrics: set[str]) -> bool:
     collector = monitor.collector
     partly_read = collector.partly_unreadable or bool(collector.problems)
     damage = {followed.found.stream: followed.damage for followed in collector.followed}
-    not_read = {followed.found.stream: followed.unread() for followed in collector.followed}
+    not_read = {
+        followed.found.stream: "; ".join(filter(None, (followed.unread(), followed.unused_settings)))
+        for followed in collector.followed
+    }
     files = {followed.found.stream: followed.own_source for followed in collector.followed}
     snapshot = monitor.snapshot()
     unread = not_understood(snapshot, time.time())

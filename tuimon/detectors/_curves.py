@@ -352,12 +352,6 @@ def is_settled(curve: Curve, row: int, spread: float) -> bool:
     )
 
 
-def runaway_alerts(run: Run, curve: Curve, runaway: Runaway, rule: str, hint: str) -> Iterator[Alert]:
-    """Yield a warning for each runaway: "kl has risen to 0.58, 9.4 times the usual 0.062, since step 36"."""
-    for incident, usual in runaways(curve, runaway):
-        yield alert(run, curve, incident, rule, "warning", risen_message(curve, incident, usual), hint)
-
-
 def runaways(curve: Curve, rule: Runaway) -> Iterator[tuple[Incident, float]]:
     """Yield (incident from its onset on, usual level before it)."""
     for incident, moved in zip(incidents(curve, rule), from_onsets(curve, rule), strict=True):

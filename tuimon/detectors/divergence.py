@@ -16,13 +16,14 @@ falling, or growing threefold, none raises an alert by `growth`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
 from tuimon.analysis.concepts import curves, metrics_of
+from tuimon.analysis.incidents import Incident
 from tuimon.analysis.rules import AgainstSettled, FromBest, Runaway
 from tuimon.analysis.windows import BLOCK, BLOCKS, NINE
 from tuimon.detectors._curves import (
@@ -35,7 +36,6 @@ from tuimon.detectors._curves import (
     number,
     reached_level,
     risen_message,
-    runaway_alerts,
     runaways,
     share_percent,
     verb,
@@ -89,12 +89,16 @@ class Divergence(Struct, frozen=True):
     def _risen_gradient(self, run: Run, curve: Curve) -> Iterator[Alert]:
         runaway = Runaway(6.0, self.ratio, self.ratio)
         growth = AgainstSettled(self.growth, self.growth / 2, _SPREAD, blocks=BLOCKS, raise_after=BLOCK)
-        for incident, usual in merged([*runaways(curve, runaway), *changes_from_settled(curve, growth)]):
-            yield alert(run, curve, incident, self.id, "warning", risen_message(curve, incident, usual), _HINT)
+        return self._warnings(run, curve, merged([*runaways(curve, runaway), *changes_from_settled(curve, growth)]))
 
-    def _runaways(self, run: Run, curve: Curve, floor: float = 0.0) -> Iterator[Alert]:
+    def _runaways(self, run: Run, curve: Curve, floor: float) -> Iterator[Alert]:
         runaway = Runaway(6.0, self.ratio, self.ratio, floor if math.isfinite(floor) else 0.0)
-        return runaway_alerts(run, curve, runaway, self.id, _HINT)
+        return self._warnings(run, curve, runaways(curve, runaway))
+
+    def _warnings(self, run: Run, curve: Curve, changes: Iterable[tuple[Incident, float]]) -> Iterator[Alert]:
+        """Yield a warning for each (incident, usual level before it)."""
+        for incident, usual in changes:
+            yield alert(run, curve, incident, self.id, "warning", risen_message(curve, incident, usual), _HINT)
 
     def _risen(self, run: Run, curve: Curve) -> Iterator[Alert]:
         for incident in from_onsets(curve, FromBest(self.part, self.part * 0.6, rises=False)):

@@ -1,9 +1,9 @@
 """The run is silent, was stopped before its end, or has crashed.
 
-Rule: the state that the header shows (analysis/progress.py, with its evidence) is "stalled", "stopped" or "crashed".
-A crash of a job of many ranks whose cause is known is left to the detector rank_failure. A run that has "ended", whose
-total is not known and whose log no process holds open any more, is no alert: it cannot be distinguished from a finished
-one.
+Rule: the state that the header shows (analysis/progress_state.py, with its evidence) is "stalled", "stopped" or
+"crashed". A crash of a job of many ranks whose cause is known is left to the detector rank_failure. A run that has
+"ended", whose total is not known and whose log no process holds open any more, is no alert: it cannot be distinguished
+from a finished one.
 Source: SageMaker Debugger StalledTrainingRule, 1800 s; here 4 usual intervals, 1.5 times the longest pause, or 2
 minutes, whichever is longest, so that slow starts and long evaluations are not stalls (instead of 2 minutes 10 times
 the longest time between two growths, at least 60 s, if the log was watched while it grew); and 10 intervals, at least

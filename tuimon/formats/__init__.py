@@ -95,6 +95,11 @@ class StreamDecoder(Protocol):
         return ""
 
     @property
+    def unused_settings(self) -> str:
+        """The settings for this format that had no effect on this log, in words; "" without any."""
+        return ""
+
+    @property
     def must_reread(self) -> bool:
         """Whether an earlier `flush` or empty `feed` decoded a record wrongly, as later ones show, so that all items
         returned so far are void.

@@ -167,6 +167,11 @@ class Followed:
         return self._source.unread(least_part) if isinstance(self._source, StreamSource) else ""
 
     @property
+    def unused_settings(self) -> str:
+        """The settings for the format that had no effect on this file, in words; "" without any."""
+        return self._source.unused_settings if isinstance(self._source, StreamSource) else ""
+
+    @property
     def damaged(self) -> int:
         """Number of damaged parts."""
         return self._damage.count + len(self._last_damage)

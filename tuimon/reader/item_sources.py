@@ -154,6 +154,11 @@ class StreamSource(TailSource):
         """Return examples of numbers that gave no point, as StreamDecoder.unread does; cleaned."""
         return clean(self._decoder.unread(least_part))
 
+    @property
+    def unused_settings(self) -> str:
+        """The settings for the format that had no effect, as StreamDecoder.unused_settings; cleaned."""
+        return clean(self._decoder.unused_settings)
+
     def read_new(self, limit: int, closed: bool) -> Iterator[Item]:
         head, path = self._tail.head, self._tail.path
         for chunk in self._tail.read_new(limit):

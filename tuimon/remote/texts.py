@@ -94,7 +94,7 @@ class TextFiles:
         if not wanted.version or not self._waiting or self._version == wanted.version:
             return
         self._version = wanted.version
-        from tuimon.rollouts.fields import step_of_path
+        from tuimon.rollouts.named_in_path import step_of_path
 
         for id, path in self._waiting.items():
             if id not in self._steps:

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 from msgspec import Struct
 
 from tuimon.rollouts import Sample
-from tuimon.rollouts.fields import split_of_path, step_of_path
+from tuimon.rollouts.named_in_path import split_of_path, step_of_path
 from tuimon.rollouts.parts import parts_of
 
 _DIGITS = re.compile(r"\d+")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
-from collections.abc import Iterator
 from typing import Any
 
-from tuimon.rollouts import Sample, Turn
+from tuimon.rollouts import Sample
+from tuimon.rollouts.messages import conversation, is_turn, prompt_of_turns, prompt_text, response_text
+from tuimon.rollouts.named_in_path import split_of_path, step_of_path
 
 _RESPONSE = [
     "output",
@@ -95,25 +95,20 @@ _UID = re.compile(r"(.+)_\d+_\d+", re.DOTALL)
 """Group, session and index, as in verl's agent loop."""
 _DEPTH = 4
 _LETTERS = {"C": 1.0, "I": 0.0}
-_NO_STEPS = (".table.json", ".log", ".out", ".db", ".eval")
-_NAMED_STEP = re.compile(r"(?:step|iteration|iter)[_.\-]?0*(\d{1,12})(?!\d)", re.IGNORECASE)
-_DATE = re.compile(r"\d{4}-?\d\d-?\d\d")
-_LAST_NUMBER = re.compile(r"(?:^|[_.\-])0*(\d{1,9})$|^0*(\d{1,9})-[0-9a-f]{8}$")
-_VALIDATION = re.compile(r"(?:^|[^a-z])(?:val|valid|validation|eval|evals|evaluation|test)(?:[^a-z]|$)")
 
 
 def sample_of(row: dict[str, Any], path: str, below: str) -> Sample | None:
     """Return the sample in a row of the file at `path`, `below` relative to the given directory, or None."""
     flat = _flat(row)
-    response_key = next((key for key in _RESPONSE if _response(flat.get(key))), None)
+    response_key = next((key for key in _RESPONSE if response_text(flat.get(key))), None)
     if response_key is None:  # a policy may emit its end token at once
         response_key = next((key for key in _RESPONSE if flat.get(key) == ""), None)
     if response_key is None:
         return None
-    response = _response(flat[response_key])
-    prompt = next((text for key in _PROMPT if (text := _prompt(flat.get(key)))), None)
+    response = response_text(flat[response_key])
+    prompt = next((text for key in _PROMPT if (text := prompt_text(flat.get(key)))), None)
     if prompt is None:
-        prompt = next((text for key in _RESPONSE if (text := _prompt_of_turns(flat.get(key)))), None)
+        prompt = next((text for key in _RESPONSE if (text := prompt_of_turns(flat.get(key)))), None)
     reference = next((flat[key] for key in _REFERENCE if flat.get(key) is not None), None)
     columns = _column_parts(row, response_key)
     has_reward, reward = _reward(row, flat, columns)
@@ -142,27 +137,8 @@ def sample_of(row: dict[str, Any], path: str, below: str) -> Sample | None:
         truncated=_truncated(flat),
         advantage=next((number for key in _ADVANTAGE if (number := _first_number(flat.get(key))) is not None), None),
         error=_error(row, flat),
-        turns=_conversation(flat),
+        turns=conversation(flat),
     )
-
-
-def split_of_path(below: str) -> str:
-    """Return the split that a path names, "train" if it names none."""
-    return "validation" if _VALIDATION.search(below.lower()) else "train"
-
-
-def step_of_path(below: str) -> int | None:
-    """Return the step that a path names: `train_data_step7.jsonl`, `step_7/all.jsonl` or `7.jsonl`."""
-    *folders, name = below.split("/")
-    if name.endswith(_NO_STEPS) or "tfevents" in name:
-        return None  # the number is a counter of W&B, a time, a rank or a part of a log
-    stem = name.rpartition(".")[0] or name
-    for part in (stem, *reversed(folders)):
-        if match := _NAMED_STEP.search(part):
-            return int(match[1])
-    if not _DATE.search(stem) and (match := _LAST_NUMBER.search(stem)):
-        return int(match[1] or match[2])
-    return None
 
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:
@@ -176,64 +152,10 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
                 flat.setdefault(key.lower(), value)
                 if isinstance(value, dict):
                     inner.append(value)
-                elif isinstance(value, list) and value and isinstance(value[0], dict) and not _is_turn(value[0]):
+                elif isinstance(value, list) and value and isinstance(value[0], dict) and not is_turn(value[0]):
                     inner.append(value[0])
         level = inner
     return flat
-
-
-def _is_turn(value: Any) -> bool:
-    return isinstance(value, dict) and ("role" in value or isinstance(value.get("message"), dict))
-
-
-def _turns(value: Any) -> list[tuple[str, str]]:
-    """Return (role, text) of each message in a list of messages, of nodes, or of texts that alternate."""
-    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
-        value = value[0]
-    if not isinstance(value, list):
-        return []
-    if len(value) > 1 and all(isinstance(text, str) for text in value):
-        return [("assistant" if index % 2 else "user", text) for index, text in enumerate(value)]
-    turns: list[tuple[str, str]] = []
-    for turn in value:
-        if isinstance(turn, dict):
-            message = turn["message"] if isinstance(turn.get("message"), dict) else turn
-            if "role" in message:
-                turns.append((str(message["role"]), _text(message.get("content"))))
-    return turns
-
-
-def _conversation(flat: dict[str, Any]) -> tuple[Turn, ...]:
-    """Return the messages of the sample in order, with thinking and tool calls as turns of their own, or () if the row
-    has only texts."""
-    for key in ("nodes", "chat_completions", "traj", "messages", "trajectory", "content"):
-        if turns := list(_messages(flat.get(key))):
-            return tuple(turns)
-    parts = [turn for key in ("prompt", "completion", "completions") for turn in _messages(flat.get(key))]
-    return tuple(parts)
-
-
-def _messages(value: Any) -> Iterator[Turn]:
-    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
-        value = value[0]
-    if not isinstance(value, list):
-        return
-    if len(value) > 1 and all(isinstance(text, str) for text in value):
-        yield from (Turn(*turn) for turn in _turns(value))
-        return
-    for turn in value:
-        if not isinstance(turn, dict):
-            continue
-        message = turn["message"] if isinstance(turn.get("message"), dict) else turn
-        if "role" not in message:
-            continue
-        if thinking := _text(message.get("reasoning_content")):
-            yield Turn("thinking", thinking)
-        if text := _text(message.get("content")):
-            yield Turn(str(message["role"]), text)
-        calls = message.get("tool_calls")
-        for call in calls if isinstance(calls, list) else ():
-            yield Turn("tool call", call if isinstance(call, str) else json.dumps(call, ensure_ascii=False))
 
 
 def _error(row: dict[str, Any], flat: dict[str, Any]) -> str:
@@ -258,41 +180,6 @@ def _other_numbers(row: dict[str, Any]) -> dict[str, float]:
         for key, value in row.items()
         if isinstance(value, (bool, float)) and key.lower() not in _KNOWN and not key.startswith("_")
     }
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, dict):
-        return _text(value.get("text", value.get("content")))
-    if isinstance(value, list):
-        return "".join(map(_text, value))
-    return ""
-
-
-def _response(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    if turns := _turns(value):
-        return "\n\n".join(text for role, text in turns if role == "assistant")
-    if isinstance(value, list) and len(value) == 1:
-        return _response(value[0])
-    return _text(value) if isinstance(value, dict) and ("text" in value or "content" in value) else ""
-
-
-def _prompt(value: Any) -> str | None:
-    if isinstance(value, str):
-        return value
-    return "\n\n".join(text for _, text in _turns(value)) or None
-
-
-def _prompt_of_turns(value: Any) -> str | None:
-    texts: list[str] = []
-    for role, text in _turns(value):
-        if role == "assistant":
-            break
-        texts.append(text)
-    return "\n\n".join(texts) or None
 
 
 def _column_parts(row: dict[str, Any], response_key: str) -> dict[str, float]:

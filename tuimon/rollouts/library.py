@@ -21,8 +21,8 @@ from tuimon.errors import FormatError
 from tuimon.rollouts import Sample, Shape
 from tuimon.rollouts.copies import Copies, Source, form_of, may_repeat, source_of
 from tuimon.rollouts.discovery import Location, Repeats, path_below, sample_files, samples_in
-from tuimon.rollouts.fields import step_of_path
 from tuimon.rollouts.flags import NAMES, flags_of
+from tuimon.rollouts.named_in_path import step_of_path
 from tuimon.rollouts.parts import parts_of, question_of
 from tuimon.sources.files import Signature, signature
 

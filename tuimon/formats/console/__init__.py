@@ -1,6 +1,7 @@
 """Console text of a training: what trainers print, through files, `tee`, Ray or logging modules.
 
 text       the only format: the text itself, its metric lines and how the run ended
+_decoder   lines, one after the other, to the families that may read them
 families   the shapes of metric lines: one module per trainer, each found by its FAMILY
 _marks     strings that metric lines contain, and whether a text can hold such a line
 _uniform   lines that one statement printed, read with one regular expression

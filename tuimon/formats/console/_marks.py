@@ -20,8 +20,9 @@ from tuimon.formats.console.families import Family, families
 
 Marks: TypeAlias = tuple[bytes, ...]
 
-CHECKPOINT_MARKS: Marks = tuple(mark.encode() for mark in MARKS)
+CHECKPOINT_MARKS = frozenset(mark.encode() for mark in MARKS)
 """Strings of which each sentence about a checkpoint contains at least one."""
+NOTED_MARKS = Outcome.marks | CHECKPOINT_MARKS
 
 _NUMBER = re.compile(rb"\d|nan|inf", re.IGNORECASE)
 _DIGITS = b"0123456789"
@@ -82,7 +83,7 @@ def closing_marks_of(known: tuple[Family, ...]) -> tuple[tuple[int, Marks], ...]
 def searched_marks(known: tuple[Family, ...]) -> SearchedMarks:
     """Return the marks of families, outcome and checkpoints, prepared for the search; cached, as all logs have the
     same."""
-    return SearchedMarks((*Outcome.marks, *CHECKPOINT_MARKS, *(mark for _, marks in marks_of(known) for mark in marks)))
+    return SearchedMarks((*NOTED_MARKS, *(mark for _, marks in marks_of(known) for mark in marks)))
 
 
 def may_have_row(head: bytes, own: Sequence[Family] = ()) -> bool:

@@ -134,7 +134,7 @@ def _is_last(text: str) -> bool:
 class Outcome:
     """State of a run: reads the lines that contain one of the marks and, while `watching`, all that follow."""
 
-    marks = tuple(mark.encode() for mark in _MARKS)
+    marks = frozenset(mark.encode() for mark in _MARKS)
 
     def __init__(self) -> None:
         self.watching = False

@@ -78,7 +78,7 @@ class Line:
     """One line, or one state of a line that is redrawn."""
 
     def __init__(self, raw: bytes, offset: int = 0, ended: bool = True) -> None:
-        self._raw = raw
+        self.raw = raw
         self.text = plain(raw)
         if self.text.startswith("{") and '"message"' in self.text:
             self._unwrap()
@@ -124,7 +124,7 @@ class Line:
     @property
     def nested(self) -> bool:
         """True for a bar drawn below another one, after which the cursor goes back up (tqdm/std.py)."""
-        return self._raw.rstrip().endswith(_CURSOR_UP)
+        return self.raw.rstrip().endswith(_CURSOR_UP)
 
     @_Lazy
     def time(self) -> float:
