@@ -41,6 +41,17 @@ class FileNote(msgspec.Struct, omit_defaults=True):
     renewed: bool = False
     """Whether the content before the last replacement was that of an earlier start, which no reader needs to keep."""
 
+    @property
+    def is_current(self) -> bool:
+        """Whether the host has reported the writer since the program that fills the mirror has started."""
+        return self.writer == OPEN or self.modified > 0
+
+    def without_process(self) -> FileNote:
+        """Return the note for a later start, at which the file may not be held open any more."""
+        if self.writer != OPEN:
+            return self
+        return msgspec.structs.replace(self, writer=UNKNOWN, process="", again=False)
+
     def writer_at(self, modified: float) -> Writer:
         """Return the writer of the file if that is known for this time of change (s since the epoch)."""
         if self.writer == OPEN:
@@ -56,6 +67,11 @@ def load(base: str) -> dict[str, FileNote]:
 def key(path: str) -> str:
     """Return the path of a file as a key: JSON has no other way for names that are not UTF-8."""
     return os.fsencode(path).decode("latin-1")
+
+
+def path_of(key: str) -> str:
+    """Return the path of the file with this key."""
+    return os.fsdecode(key.encode("latin-1"))
 
 
 def note_of(path: str) -> FileNote:
