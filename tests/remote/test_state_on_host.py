@@ -140,7 +140,10 @@ def test_writer_of_a_log_on_a_network_file_system_is_not_known(tmp_path: Path, m
     write(tmp_path / "log.jsonl", 5)
     files = {0: File(str(tmp_path / "log.jsonl"))}
     sent = Sent()
-    Writers(sent).update(files)
+    writers = Writers(sent)
+    assert writers.is_due()
+    writers.update(files)
+    assert not writers.is_due()
     monkeypatch.setattr(agent_writers, "type_of", lambda path: "nfs4")
     Writers(sent).update(files)
     assert sent.states == ["closed", "unknown"]
