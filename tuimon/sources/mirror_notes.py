@@ -75,9 +75,9 @@ def path_of(key: str) -> str:
 
 
 def note_of(path: str) -> FileNote:
-    """Return the facts about a file of a mirror; the defaults if none are stored."""
+    """Return the facts about a file of a mirror; the defaults if none are stored. path: below `mirror_directory()`."""
     where = mirror_directory()
-    base, _, below = os.path.relpath(path, where).partition("/")
+    base, _, below = path[len(where) + 1 :].partition("/")
     host = _HOST.match(below)
     directory = os.path.join(where, base, "hosts", host[1]) if host else os.path.join(where, base)
     return _notes(os.path.join(directory, NAME)).get(key(path), FileNote())
