@@ -36,6 +36,11 @@ def times(stamps: list[str], then: list[str] | None = None) -> tuple[list[float]
         pytest.param(
             ["12/01/2026 10:00:00", "01/02/2027 10:00:00", "02/01/2027 10:00:00"], "%m/%d/%Y %H:%M:%S", id="rises"
         ),
+        pytest.param(
+            ["12/01/2026 10:00:01", "12/01/2026 10:00:00", "01/02/2027 10:00:00", "02/01/2027 10:00:00"],
+            "%m/%d/%Y %H:%M:%S",
+            id="rises from date to date",
+        ),
     ],
 )
 def test_order_of_month_and_day(stamps: list[str], form: str) -> None:

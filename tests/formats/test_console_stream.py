@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.json_points import damage, facts, feed, rows, series
 
 from tuimon.formats import Format, recognise
-from tuimon.formats._shared.lines import MAX_LINE
+from tuimon.formats._shared.lines import MAX_LINE, may_be_cut
 from tuimon.formats.console._display import KEPT
 from tuimon.formats.console.families import Family, Line, LineReader, families
 from tuimon.formats.console.text import FORMAT, ConsoleDecoder, matches, wants_name
@@ -239,6 +239,22 @@ def test_counted_rows_go_on_after_a_damaged_line() -> None:
     items = list(decoder.feed(b"loss: 0.5\nloss: 0.4\nloss: 0.3\n")) + list(decoder.flush())
     items += list(decoder.feed(b"\0\0\0\nloss: 0.2\nloss: 0.1\n")) + list(decoder.flush())
     assert [step for item in items if isinstance(item, Points) for step in item.steps.tolist()] == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("end", "known", "cut"),
+    [
+        (b"0.5", [b"0.123", b"0.125"], True),
+        (b"0.5", [b"0.123", b"0.5"], False),
+        (b"0.5", [b"0.123", b"1", b"0.125"], True),  # the decimals of fractions only
+        (b"0.5", [b"0.4", b"-100"], False),
+        (b"0.5", [b"1", b"2"], False),
+        (b"1.2", [b"1e-05", b"2e-05"], True),
+        (b"12", [b"124", b"125"], True),
+    ],
+)
+def test_number_that_may_be_the_beginning_of_a_longer_one(end: bytes, known: list[bytes], cut: bool) -> None:
+    assert may_be_cut(end, known) is cut
 
 
 # ---------------------------------------------------------------- any cutting, any bytes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -11,7 +12,10 @@ import pytest
 from support.event_points import event, records, scalar, version
 from support.event_reading import read_all
 
+from tuimon.formats.tensorboard.event_file import FORMAT
 from tuimon.reader import Collector
+from tuimon.reader.event_writers import EventWriters
+from tuimon.reader.training_values import Beginning
 from tuimon.store import Run, Store
 
 START = 1_795_650_000.0
@@ -82,13 +86,35 @@ def test_a_job_that_continues_or_begins_again_on_another_host_stays_one_run(tmp_
     assert (run.curve("loss").superseded, last_value(run)) == (101 - first_step, 3.018)
 
 
-def test_files_with_few_points_are_separated_as_they_grow(tmp_path: Path) -> None:
-    write(tmp_path, "node1.5", START, range(1, 3))
-    write(tmp_path, "node2.6", START + 1, range(1, 3), offset=1.0)
-    store, collector = Store(), Collector([str(tmp_path)])
-    assert len(read(store, collector)) == 1
+@pytest.mark.parametrize(("first_steps", "delay"), [(0, 60), (2, 1)])
+def test_files_with_few_points_are_separated_as_they_grow(tmp_path: Path, first_steps: int, delay: int) -> None:
+    """Points are written to a file some time after the file was created, and after the other process has started."""
+    start = time.time()
     for number, host in enumerate(("node1.5", "node2.6")):
-        write(tmp_path, host, START + number, range(3, 101), offset=number)
+        write(tmp_path, host, start + delay * number, range(1, 1 + first_steps), offset=number)
+    store, collector = Store(), Collector([str(tmp_path)])
+    assert len(read(store, collector)) == min(first_steps, 1)
+    for number, host in enumerate(("node1.5", "node2.6")):
+        write(tmp_path, host, start + delay * number, range(1 + first_steps, 101), offset=number)
     runs = read(store, collector)
     assert sorted(map(last_value, runs.values())) == [2.135, 3.135]
     assert {len(run.curve("loss")) for run in runs.values()} == {100}
+
+
+@pytest.mark.parametrize(("delay", "times_read"), [(1, 1), (100, 0)])
+def test_beginnings_of_files_are_read_once_and_only_if_their_times_overlap(
+    tmp_path: Path, delay: int, times_read: int
+) -> None:
+    for number in range(4):
+        write(tmp_path, f"node{number}.5", START - 1e7 + delay * number, range(1, 4))  # copied: changed now
+    paths = sorted(map(str, tmp_path.iterdir()))
+    calls: list[str] = []
+
+    def beginning(path: str) -> Beginning | None:
+        calls.append(path)
+        return Beginning({"loss": {1: 1.0}}, [1], whole=True)
+
+    parallel, undecided = EventWriters(beginning, lambda path: False).of(paths, FORMAT)
+    assert not parallel.names
+    assert sorted(calls) == times_read * paths
+    assert undecided == set(times_read * paths)

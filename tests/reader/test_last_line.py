@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tuimon.model.points import Points
 from tuimon.monitor.local import LocalMonitor, open_run
+from tuimon.reader import Collector
 from tuimon.sources import writers
 from tuimon.sources.open_files import Holder, holders
 
@@ -94,6 +96,12 @@ def test_writers_of_all_logs_are_searched_for_together(tmp_path: Path, monkeypat
         write(path, LOGS["train.log"] + LAST["train.log"], 3600)
     runs = open_run(tmp_path).runs
     assert [run.curve("loss").values.tolist()[-1] for run in runs] == [0.75] * 3
+    assert searches == [paths]
+    searches.clear()
+    collector = Collector([str(tmp_path)])
+    assert list(collector.find())
+    items = [item for _, item in collector.in_file_order() if isinstance(item, Points)]
+    assert sum(9 in item.steps for item in items) == 3
     assert searches == [paths]
 
 

@@ -18,6 +18,9 @@ from tuimon.monitor.local import LocalMonitor
 from tuimon.remote import agent_writers
 from tuimon.remote.agent_walk import File, Out
 from tuimon.remote.agent_writers import Writers
+from tuimon.remote.mirror import Mirror
+from tuimon.remote.targets import parse
+from tuimon.sources.mirror_notes import FileNote, key, load
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 
@@ -78,6 +81,40 @@ def test_processes_of_the_host_decide_whether_a_silent_run_has_ended(tmp_path: P
             until(lambda: states(monitor)["hung"][0] == "ended", "the writer that was killed is noticed")
 
 
+def test_process_that_held_a_log_at_an_earlier_start_is_not_reported(tmp_path: Path, cache: Path) -> None:
+    write(tmp_path / "log", 50, age=7200.0)
+    modified = os.stat(tmp_path / "log").st_mtime
+    target = parse("gpu01:logs", lambda path: False)[0]
+    first = Mirror(target)
+    assert first.lock()
+    path, deleted = first.path(["metrics.jsonl"]), first.path(["deleted.jsonl"])
+    first.append(path, 0, (tmp_path / "log").read_bytes(), modified)
+    for name in (path, deleted):
+        first.note(name, writer="open", process="python (pid 4711)", again=True, renewed=True)
+    first.save_notes()
+    now = [time.time()]
+    watching = LocalMonitor([path])
+    watching.collector.use_clock(lambda: now[0])
+
+    def state(monitor: LocalMonitor) -> str:
+        for _ in range(4):
+            now[0] += 1
+            found = states(monitor)
+        return found.popitem()[1][0]
+
+    assert state(watching) == "stalled"
+    first.close()
+    second = Mirror(target)
+    assert second.lock()
+    assert load(second.base) == {key(path): FileNote(renewed=True)}
+    assert state(LocalMonitor([path])) == "quiet"
+    assert state(watching) == "stalled"  # until the host reports the writer
+    second.note(path, writer="closed", modified=modified)
+    second.save_notes()
+    assert state(watching) == "ended"
+    second.close()
+
+
 def test_silence_is_no_alarm_if_the_writer_is_not_known(tmp_path: Path, cache: Path) -> None:
     write(tmp_path / "run" / "metrics.jsonl", 50)
     with Mirrored(tmp_path / "run", cache, by_shell("/bin/sh")) as mirrored:
@@ -103,7 +140,10 @@ def test_writer_of_a_log_on_a_network_file_system_is_not_known(tmp_path: Path, m
     write(tmp_path / "log.jsonl", 5)
     files = {0: File(str(tmp_path / "log.jsonl"))}
     sent = Sent()
-    Writers(sent).update(files)
+    writers = Writers(sent)
+    assert writers.is_due()
+    writers.update(files)
+    assert not writers.is_due()
     monkeypatch.setattr(agent_writers, "type_of", lambda path: "nfs4")
     Writers(sent).update(files)
     assert sent.states == ["closed", "unknown"]

@@ -28,6 +28,7 @@ from tuimon.reader.recognition import nothing_found
 from tuimon.reader.writer_watch import WriterWatch
 from tuimon.sources.listing import CHECK_ACCESS
 from tuimon.sources.scan import Problem
+from tuimon.sources.writers import writers
 
 PREVIEWS = 32
 """Maximum number of logs whose end is read first, the newest ones: a screen shows no more."""
@@ -255,12 +256,17 @@ class Collector:
 
     def in_file_order(self) -> Iterator[tuple[str, Item]]:
         """(source, item) of every log from its beginning to its present end, file by file, for exports."""
-        for followed in sorted(self._assembly.live(), key=lambda f: file_order(f.path)):
+        logs = sorted(self._assembly.live(), key=lambda f: file_order(f.path))
+        local = [followed for followed in logs if not (followed.remote or followed.in_database)]
+        holders = writers({followed.file for followed in local})
+        for followed in logs:
             while True:
                 for item in followed.read():
                     yield followed.own_source, item
                 if followed.status().state != "reading":
                     break
+            if (writer := holders.get(followed.file)) is not None:
+                followed.set_writer(writer, copied=False)
             for item in followed.flush():
                 yield followed.own_source, item
 

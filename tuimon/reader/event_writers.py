@@ -11,6 +11,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import combinations
 
 from msgspec import Struct
@@ -29,6 +30,8 @@ _TAIL = 64 << 10
 """Bytes of the end of a file in which its last wall time is searched for."""
 _MOST_FILES = 64
 """Maximum number of files of a directory that are compared: each pair takes up to 0.2 ms."""
+_FIRST_FLUSH = 600.0
+"""Time (s) within which a process that has created its file writes the first points to it."""
 
 
 class _File(Struct, frozen=True):
@@ -39,6 +42,12 @@ class _File(Struct, frozen=True):
     """Time in its name (s since the epoch)."""
     modified: float
     """Time of its last change (s since the epoch)."""
+    size: int
+
+    @property
+    def latest_end(self) -> float:
+        """Time (s since the epoch) until which its process may have written, as far as its status shows."""
+        return self.modified + (_FIRST_FLUSH if self.size < _TAIL else 0)
 
 
 class EventWriters:
@@ -49,18 +58,22 @@ class EventWriters:
         self._beginning = beginning
         self._is_long = is_long
         self._ends: dict[str, tuple[float, float]] = {}
-        """(time of the last change, last wall time) by path."""
+        """(time of the last change, end of the writing) by path."""
 
     def of(self, paths: Sequence[str], log_format: Format) -> tuple[ParallelWriters, set[str]]:
         """Return the parallel writers of some files, and the paths of those with too few points to know it."""
         files = sorted(filter(None, map(_file_of, paths)), key=lambda file: (file.started, natural_order(file.path)))
         undecided: set[str] = set()
         alike: dict[tuple[str, str], bool] = {}
+        beginning = cache(self._beginning)  # which reads the file each time, and a file is part of many pairs
         for first, second in combinations(files if len(files) <= _MOST_FILES else (), 2):
-            # The times are compared first, because a training that was resumed many times has many files.
-            if (first.host, first.process) == (second.host, second.process) or second.started > first.modified + 1:
+            if (first.host, first.process) == (second.host, second.process):
                 continue
-            if (result := self._compare(first, second, log_format)) is None:
+            # The times are compared first, because a training that was resumed many times has many files.
+            if second.started > first.latest_end + 1 or second.started > self._end(first, log_format) + 1:
+                continue
+            ends = self._end(first, log_format), self._end(second, log_format)
+            if (result := _compared(beginning(first.path), beginning(second.path), ends)) is None:
                 undecided |= {file.path for file in (first, second) if not self._is_long(file.path)}
             elif result.steps:
                 alike[first.path, second.path] = 2 * result.alike >= result.metrics
@@ -74,31 +87,30 @@ class EventWriters:
         names = {file.path: _name(own[0], writers) for own in writers for file in own}
         return ParallelWriters(names, all(alike.values())), undecided
 
-    def _compare(self, first: _File, second: _File, log_format: Format) -> Result | None:
-        """Return the common values of two files, none if these were not written at the same time; None if they have
-        too few."""
-        here, there = self._beginning(first.path), self._beginning(second.path)
-        if here is None or there is None:
-            return None
-        result = compared(here.values, there.values)
-        common = [step for step in here.steps if step in here.times and step in there.times]
-        if result.steps < _LEAST_STEPS or len(common) < _LEAST_STEPS:
-            metrics_differ = here.values.keys().isdisjoint(there.values.keys())
-            is_known = metrics_differ or (self._is_long(first.path) and self._is_long(second.path))
-            return Result() if is_known else None
-        ends = self._end(first, log_format), self._end(second, log_format)
-        pairs = [(here.times[step], there.times[step]) for step in common]
-        together = sum(ours < ends[1] and theirs < ends[0] for ours, theirs in pairs)
-        return result if 2 * together > len(pairs) else Result()
-
     def _end(self, file: _File, log_format: Format) -> float:
-        """Return the last wall time at the end of a file; that of its last change if there is none."""
+        """Return the last wall time at the end of a file, or the time until which its first points are expected."""
         known = self._ends.get(file.path)
         if known is None or known[0] != file.modified:
             items = log_format.tail(b"", _last_bytes(file.path)) if log_format.tail is not None else ()
             times = [time for item in items if isinstance(item, Points) for time in item.wall_times.tolist()]
-            known = self._ends[file.path] = file.modified, max(filter(math.isfinite, times), default=file.modified)
+            end = max(filter(math.isfinite, times), default=file.latest_end)
+            known = self._ends[file.path] = file.modified, end
         return known[1]
+
+
+def _compared(here: Beginning | None, there: Beginning | None, ends: tuple[float, float]) -> Result | None:
+    """Return the common values of two files, none if these were not written at the same time; None if they have too
+    few. ends: their last wall times."""
+    if here is None or there is None:
+        return None
+    if here.values.keys().isdisjoint(there.values.keys()):
+        return Result()
+    common = [step for step in here.steps if step in here.times and step in there.times]
+    if len(common) < _LEAST_STEPS or (result := compared(here.values, there.values)).steps < _LEAST_STEPS:
+        return None
+    pairs = [(here.times[step], there.times[step]) for step in common]
+    together = sum(ours < ends[1] and theirs < ends[0] for ours, theirs in pairs)
+    return result if 2 * together > len(pairs) else Result()
 
 
 def _file_of(path: str) -> _File | None:
@@ -106,10 +118,10 @@ def _file_of(path: str) -> _File | None:
     if match is None:
         return None
     try:
-        modified = os.stat(path).st_mtime
+        status = os.stat(path)
     except OSError:
         return None
-    return _File(path, match["host"], match["process"] or "", float(match["time"]), modified)
+    return _File(path, match["host"], match["process"] or "", float(match["time"]), status.st_mtime, status.st_size)
 
 
 def _likeness(last: _File, file: _File) -> tuple[bool, bool]:

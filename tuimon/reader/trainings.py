@@ -253,10 +253,10 @@ def _first_bytes(path: str, limit: int) -> tuple[bytes, bool]:
 
 
 @lru_cache(maxsize=8)
-def _first_items(log_format: Format, data: bytes, whole: bool) -> list[Item]:
+def _first_items(log_format: Format, data: bytes, whole: bool) -> tuple[Item, ...]:
     """Decode the beginning of a file as _items() does. A file is compared with several texts, and decoding it takes
     about 5 ms."""
-    return _items(log_format, data, whole)
+    return tuple(_items(log_format, data, whole))
 
 
 def _items(log_format: Format, data: bytes, whole: bool) -> list[Item]:

@@ -17,7 +17,7 @@ from tuimon.sources.writers import CLOSED, OPEN, Writer, still_holds, writers
 EVERY = 60.0
 """Minimum time (s) between two searches for the writer of a log among the processes of the machine."""
 _HELD_EVERY = 1.0
-"""Minimum time (s) between two checks of the descriptors that are known to be open."""
+"""Minimum time (s) between two checks of the descriptors that are known to be open, and of the notes of mirrors."""
 _SCAN_EVERY = 2.0
 """Minimum time (s) between two searches for the writers of any logs."""
 _SHARE = 0.02
@@ -64,13 +64,14 @@ class WriterWatch:
     def changed(self, streams: Sequence[Followed]) -> Iterator[Followed]:
         """Do the checks and searches that are due, set the writers of the logs concerned, and yield these logs."""
         timer, now = self._timer(), self._clock()
-        if timer >= self._next_check and self._held:
+        if checks := timer >= self._next_check:
             self._next_check = timer + _HELD_EVERY
             self._check_held(timer)
         if timer < self._next_search:
             return
         runs = {followed.found.run for followed in self._lost.values()}
-        due = [f for f in streams if _can_be_found(f) and (f.found.run in runs or self._is_due(f, timer, now))]
+        logs = filter(_can_be_found, streams)
+        due = [f for f in logs if f.found.run in runs or self._is_due(f, timer, now, checks)]
         if not due:
             return
         started = time.monotonic()
@@ -88,7 +89,7 @@ class WriterWatch:
             search = self._searches[stream]
             if followed.retired:
                 del self._held[stream]
-            elif followed.mirrored and (note := note_of(followed.file)).writer == OPEN:
+            elif followed.mirrored and ((note := note_of(followed.file)).writer == OPEN or not note.is_current):
                 search.was_held = search.was_held or note.again
             elif not followed.mirrored and still_holds(writer, followed.file):
                 search.was_held = search.was_held or timer - search.held_since >= _HELD_EVERY
@@ -117,13 +118,15 @@ class WriterWatch:
         else:
             followed.set_writer(writer, _is_copy(followed), closed, is_written_in_place(followed.file))
 
-    def _is_due(self, followed: Followed, timer: float, now: float) -> bool:
+    def _is_due(self, followed: Followed, timer: float, now: float, checks: bool) -> bool:
+        """Return whether the writer of a log is to be searched for. checks: whether notes of mirrors are examined."""
         stream, modified = followed.found.stream, followed.modified
         search = self._searches.get(stream, _Search())
         if stream in self._held or search.closed_when == modified:
             return False
         if followed.mirrored:  # the search was made on the host
-            return search.count == 0 or _mirrored_writer(followed).state != followed.writer_check.writer.state
+            known = followed.writer_check.writer.state
+            return search.count == 0 or (checks and _mirrored_writer(followed).state != known)
         waited = timer - search.last
         if search.was_held:
             return waited >= _REOPENED

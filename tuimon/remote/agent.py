@@ -70,7 +70,8 @@ class Agent:
                 if file.mode and self.look(id, file):
                     self.behind.append((id, file))
             settled = bool(self.syncs) and commands.empty() and not any(map(is_unsettled, self.files))
-            self.writers.update({id: file for id, file in enumerate(self.files) if is_log(file)}, hurry=settled)
+            if settled or self.writers.is_due():
+                self.writers.update({id: file for id, file in enumerate(self.files) if is_log(file)}, hurry=settled)
             if settled:
                 for number in self.syncs:
                     self.out.send("synced", n=number)

@@ -27,6 +27,10 @@ class Writers:
         self.networks: Dict[int, bool] = {}  # device -> whether other machines write there, too
         self.next_search = self.next_check = 0.0
 
+    def is_due(self) -> bool:
+        """Is a check or a search due?"""
+        return time.time() >= min(self.next_check, self.next_search)
+
     def update(self, files: Dict[int, File], hurry: bool = False) -> None:
         """Do the check and the search that are due. files: those that are followed. hurry: search for new ones now."""
         now = time.time()

@@ -124,7 +124,7 @@ class Mirror:
         self.is_current = False
         """Whether this program has received everything: what it replaces later was the content on the host until then,
         and not a copy of an earlier start."""
-        self._notes = mirror_notes.load(self.base)
+        self._notes: dict[str, FileNote] = {}
         self._notes_changed = False
 
     # ------------------------------------------------------------------ who fills it
@@ -136,6 +136,7 @@ class Mirror:
             with contextlib.suppress(OSError):
                 shutil.rmtree(os.path.join(self.base, "tmp"))
                 os.mkdir(os.path.join(self.base, "tmp"), 0o700)
+            self._renew_notes()
         return self._held
 
     def close(self) -> None:
@@ -171,6 +172,15 @@ class Mirror:
         after = msgspec.structs.replace(before, **facts)
         if after != before:
             self._notes[name], self._notes_changed = after, True
+
+    def _renew_notes(self) -> None:
+        """Load the notes of the program that filled the mirror before, without those of deleted files and without the
+        processes that held files open then."""
+        stored = mirror_notes.load(self.base)
+        kept = {name: note for name, note in stored.items() if os.path.lexists(mirror_notes.path_of(name))}
+        self._notes = {name: note.without_process() for name, note in kept.items()}
+        self._notes_changed = self._notes != stored
+        self.save_notes()
 
     def save_notes(self) -> None:
         """Store the notes if they have changed."""

@@ -41,6 +41,17 @@ class FileNote(msgspec.Struct, omit_defaults=True):
     renewed: bool = False
     """Whether the content before the last replacement was that of an earlier start, which no reader needs to keep."""
 
+    @property
+    def is_current(self) -> bool:
+        """Whether the host has reported the writer since the program that fills the mirror has started."""
+        return self.writer == OPEN or self.modified > 0
+
+    def without_process(self) -> FileNote:
+        """Return the note for a later start, at which the file may not be held open any more."""
+        if self.writer != OPEN:
+            return self
+        return msgspec.structs.replace(self, writer=UNKNOWN, process="", again=False)
+
     def writer_at(self, modified: float) -> Writer:
         """Return the writer of the file if that is known for this time of change (s since the epoch)."""
         if self.writer == OPEN:
@@ -58,10 +69,15 @@ def key(path: str) -> str:
     return os.fsencode(path).decode("latin-1")
 
 
+def path_of(key: str) -> str:
+    """Return the path of the file with this key."""
+    return os.fsdecode(key.encode("latin-1"))
+
+
 def note_of(path: str) -> FileNote:
-    """Return the facts about a file of a mirror; the defaults if none are stored."""
+    """Return the facts about a file of a mirror; the defaults if none are stored. path: below `mirror_directory()`."""
     where = mirror_directory()
-    base, _, below = os.path.relpath(path, where).partition("/")
+    base, _, below = path[len(where) + 1 :].partition("/")
     host = _HOST.match(below)
     directory = os.path.join(where, base, "hosts", host[1]) if host else os.path.join(where, base)
     return _notes(os.path.join(directory, NAME)).get(key(path), FileNote())

@@ -40,8 +40,8 @@ def may_be_cut(end: bytes, known: Sequence[bytes]) -> bool:
     """Return whether the number that an unfinished line ends with may be the beginning of a longer one.
 
     known: the ends of up to ROWS_COMPARED complete lines, the newest last. The decimals of full precision vary in
-    number, so only a fraction with fewer of them than all others is in doubt; an integer is if it is shorter than the
-    newest, and an exponent if it has a single digit.
+    number, so only a fraction with fewer of them than all other fractions is in doubt; an integer is if it is shorter
+    than the newest, and an exponent if it has a single digit.
     """
     if not known:
         return False
@@ -49,7 +49,8 @@ def may_be_cut(end: bytes, known: Sequence[bytes]) -> bool:
         return len(end.lower().rpartition(b"e")[2].lstrip(b"+-")) < 2
     if b"." not in end:
         return len(end) < len(known[-1])
-    return len(end) - end.rfind(b".") < min(len(other) - other.rfind(b".") for other in known)
+    fractions = [other for other in known if not other.strip().lstrip(b"+-").isdigit()]
+    return len(end) - end.rfind(b".") < min((len(other) - other.rfind(b".") for other in fractions), default=0)
 
 
 class LineSplitter:
