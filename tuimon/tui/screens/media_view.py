@@ -131,7 +131,7 @@ class MediaScreen(TableScreen):
             return "reading the log files"
         if self._media.tags:
             return "no tag matches"
-        return "Only scalars: no histogram, image or text in the event files, .wandb and .swanlab files of this run"
+        return "Only scalars: the logs of this run have no histogram, image or text"
 
     def _head(self) -> Row:
         media, tag = self._media, self.table.tag
