@@ -28,8 +28,7 @@ async def test_screen_follows_the_log(log: Path) -> None:
         await until(app, pilot, lambda s: "step 19" in s)
         with log.open("a") as file:
             file.write(rows(20, 21))
-        shown = await until(app, pilot, lambda s: "step 21" in s)
-        assert "2.1" in shown
+        await until(app, pilot, lambda s: "step 21" in s and "2.1" in s)  # the header can be drawn before the charts
 
 
 async def test_a_new_run_appears_and_can_be_chosen(log: Path) -> None:
