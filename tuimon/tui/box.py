@@ -17,7 +17,15 @@ from tuimon.draw.ascii import ascii_rows
 from tuimon.draw.diff import changed_spans
 from tuimon.model.alerts import Alert
 from tuimon.model.views import ChartView, Role, Row, Rows, Size, Span, Symbols
-from tuimon.panels import DEFAULTS, ChartOptions, Panel, with_alert_marks, with_note_marks, with_run_name
+from tuimon.panels import (
+    DEFAULTS,
+    ChartOptions,
+    CurvePanel,
+    Panel,
+    with_alert_marks,
+    with_note_marks,
+    with_run_name,
+)
 from tuimon.run_notes import NO_NOTE, RunNote
 from tuimon.store import Run
 from tuimon.tui import themes
@@ -176,7 +184,9 @@ class PanelBox(CellGrid):
             view = self.panel.view(run, size, now, symbols, options)
             view = with_run_name(view, self.panel, run, size.width, options)
             if isinstance(view, ChartView):
-                view = with_note_marks(with_alert_marks(view, run, alerts, options), run, note, options)
+                metrics = self.panel.names(run) if isinstance(self.panel, CurvePanel) and alerts else ()
+                view = with_alert_marks(view, run, alerts, options, symbols, metrics)
+                view = with_note_marks(view, run, note, options)
             self._drawn = render(view, size, symbols, self._frames)
             self._drawn_from, self._run = inputs, ref(run)
         self.select(selected, theme)
