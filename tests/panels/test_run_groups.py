@@ -76,6 +76,9 @@ def test_tasks_of_a_job_array_are_a_group() -> None:
 def test_groupings_with_a_single_group_or_single_runs_are_skipped() -> None:
     assert groupings(RUNS) == ("", "lr"), "each run has a directory of its own"
     assert groupings(RUNS[:1]) == ("",)
+    configs = [{"lr": rate, "seed": number, "cv.fold": number} for rate in (1, 2) for number in (1, 2)]
+    runs = runs_of(*[{"reward": (STEPS, REWARDS[0])}] * 4, configs=configs)
+    assert groupings(runs) == ("", "lr"), "seeds and folds are repetitions"
 
 
 def test_headings_fill_any_width() -> None:

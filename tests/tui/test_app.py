@@ -72,6 +72,8 @@ async def test_nan_is_marked_counted_and_raises_an_alert(log: Path) -> None:
         await until(app, pilot, lambda s: "✗" in s and "1 NaN" in s)
         shown = await until(app, pilot, lambda s: "✗ " in s.splitlines()[-2])
         assert "loss" in shown.splitlines()[-2], "the alert is displayed above the keys"
+        axes = [line.count("└") for line in shown.splitlines() if "└" in line]
+        assert axes == [3], "the note below one chart does not move its axis"
         assert "step 20" in shown.splitlines()[-2]
 
 

@@ -12,13 +12,14 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
 from tuimon.draw.area import draw_areas, name_areas
 from tuimon.draw.frames import GUTTER, FrameCache, FrameKey, build_frame
 from tuimon.draw.marks import Canvas, draw_cursor, draw_marks
 from tuimon.draw.raster import Glyphs, glyphs, masks, points, spans
 from tuimon.draw.rows import clean_row, fit_row, fit_rows, join, row_width, title_row
-from tuimon.model.views import ChartView, Line, Role, Row, Rows, Size, Span, Symbols
+from tuimon.model.views import ChartView, Line, Role, Row, Rows, Size, Span, Symbols, View
 from tuimon.text import cell_width, clean, fit, fit_name, fit_side_by_side
 
 _GUTTER_FROM = 24
@@ -100,6 +101,18 @@ def render_chart(view: ChartView, size: Size, symbols: Symbols, frames: FrameCac
     foot += [clean_row(row) for row in _table(view.table, _table_rows(size, len(view.table)))]
     drawn = (*head, *body)
     return (*drawn, *fit_rows(foot, size.width, size.height - len(drawn)))
+
+
+def has_note_row(view: View, size: Size) -> bool:
+    """Return whether a row below the axis of the view is the chart's note."""
+    return isinstance(view, ChartView) and bool(view.note.strip()) and size.height >= _NOTE_FROM
+
+
+def with_note_row(view: View, size: Size) -> View:
+    """Return a chart with a blank row in place of a missing note, so that its axis aligns with charts that have one."""
+    if not isinstance(view, ChartView) or view.note or size.height < _NOTE_FROM:
+        return view
+    return replace(view, note=" ")
 
 
 def _table(table: Rows, rows: int) -> Rows:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from tuimon.analysis.attempts import superseded_steps
 from tuimon.analysis.best_step import best_step
 from tuimon.analysis.log_files import damage_of
 from tuimon.analysis.log_remarks import lasted_text
@@ -207,8 +208,8 @@ def _speed(run: Run) -> str:
 
 def _superseded(run: Run) -> str:
     """Return ", 35 logged steps superseded" if restarts hide points of the metric with most points; else ""."""
-    curve = curve_or_none(run, run.busiest_metric) if run.busiest_metric is not None else None
-    return f", {plural(curve.superseded, 'logged step')} superseded" if curve is not None and curve.superseded else ""
+    count = superseded_steps(run)
+    return f", {plural(count, 'logged step')} superseded" if count else ""
 
 
 def _newest(run: Run, concept: str) -> float:

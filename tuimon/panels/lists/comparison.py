@@ -56,6 +56,7 @@ order in which they are given up for the columns of more runs."""
 _OF_VERDICT = 3
 """Number of runs that the verdict is about: the best two, and the first run."""
 _NO_METRICS: Row = (("  no metrics in common: no two of these runs log the same name", Role.MUTED),)
+_NO_CAUSE = "Settings and metrics that differ are listed side by side; this does not show a cause."
 _GAP: Span = ("  ", Role.MUTED)
 
 _TableRow = tuple[Span, list[Row]]
@@ -137,6 +138,7 @@ def comparison_table(
     sentences = list(filter(None, (said, speed_difference(names, runs), at_counter, comparison.axis.sentence)))
     common = f"a common {counted_in}" if comparison.axis.name == "step" else f"the same {comparison.axis.noun}"
     tilde = "~" if symbols is Symbols.ASCII else "≈"
+    level = f"Level: mean of the last tenth of the points up to {common}. {tilde}: within noise."
     return [
         *(row for sentence in sentences for row in _wrapped(sentence, width)),
         *([()] if sentences else []),
@@ -157,13 +159,7 @@ def comparison_table(
         *(_wrapped(f"  {limit}", width, Role.WARNING) if (limit := limits(names, compared, 0, counted_in)) else []),
         *([join((name, role), cells) for name, role, cells in _with_short_names(metrics, widths[0])] or [_NO_METRICS]),
         (),
-        (
-            (
-                f"Level: mean of the last tenth of the points up to {common}. {tilde}: within noise.",
-                Role.MUTED,
-            ),
-        ),
-        (("Settings and metrics that differ are listed side by side; this does not show a cause.", Role.MUTED),),
+        *(row for sentence in (level, _NO_CAUSE) for row in _wrapped(sentence, width, Role.MUTED)),
     ]
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from tuimon.analysis.comparing import compared_settings, flat, seed_groups, seedless_name, settings_key
+from tuimon.analysis.comparing import compared_settings, flat, is_seed, seed_groups, seedless_name, settings_key
 from tuimon.analysis.run_cache import cached_per_run
 from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_value
@@ -49,11 +49,13 @@ Entry: TypeAlias = "Run | RunGroup"
 
 
 def groupings(runs: Sequence[Run]) -> tuple[str, ...]:
-    """Return by what these runs can be grouped: NONE, DIRECTORY, and the settings that differ between some of them;
-    without groupings that put all runs in one group, or each run in a group of its own."""
+    """Return by what these runs can be grouped: NONE, DIRECTORY, and the settings that differ between some of them.
+
+    Seeds and folds are left out: runs with the same one have nothing else in common. So are directories that put all
+    runs in one group, or each run in a group of its own."""
     different, _ = compared_settings([settings_of(run) for run in runs])
     few = [name for name, values in different if 1 < len({_title(value) for value in values}) <= MOST_VALUES]
-    few = [name for name in few if not name.startswith("_")][:_MOST_SETTINGS]
+    few = [name for name in few if not (name.startswith("_") or is_seed(name))][:_MOST_SETTINGS]
     shared = shared_directory([run.path for run in runs])
     counts = Counter(_directory(run, shared) for run in runs)
     directories = [DIRECTORY] if 1 < len(counts) < len(runs) else []
