@@ -89,14 +89,16 @@ def curve_batches(snapshot: Snapshot, wanted: Callable[[str], bool] | None = Non
         for name, of_metric in groupby(pieces, key=lambda piece: piece[0]):
             rates = {0: clocks[name]} if name in clocks else {}
             columns = (piece[1:] for piece in of_metric)
-            for steps, values, wall_times in _trained(run, columns) if lacks_training_steps(run, name) else columns:
+            of_machine = run.counts_no_steps or lacks_training_steps(run, name)
+            for steps, values, wall_times in _trained(run, columns) if of_machine else columns:
                 yield from _cut(run.name, (name,), np.zeros(len(steps), np.uint32), steps, values, wall_times, rates)
 
 
 def _trained(run: Run, pieces: Iterable[tuple[Steps, Floats, Floats]]) -> Iterator[tuple[Steps, Floats, Floats]]:
-    """Yield the points of a curve with the training steps at their wall times, or as they are if these are unknown."""
+    """Yield the points of a curve with the training steps at their wall times, or as they are if these are unknown, or
+    with their numbers without a training."""
     steps, values, wall_times = map(np.concatenate, zip(*pieces, strict=True))
-    trained = training_steps_at(run, wall_times)
+    trained = np.arange(len(steps)) if run.counts_no_steps else training_steps_at(run, wall_times)
     yield steps if trained is None else trained, values, wall_times
 
 
