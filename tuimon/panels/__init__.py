@@ -173,13 +173,11 @@ class Panel(Protocol):
 def all_panels() -> tuple[Panel, ...]:
     """Return all panels, in order."""
     panels: tuple[Panel, ...] = discover(PANELS, "PANEL")
-    guarded = (InstalledPanel(panel) if _is_foreign(panel) else panel for panel in panels)
+    guarded = (
+        InstalledPanel(panel) if is_installed(PANELS, panel) and not isinstance(panel, CurvePanel) else panel
+        for panel in panels
+    )
     return tuple(sorted(guarded, key=lambda panel: (panel.order, panel.id)))
-
-
-def _is_foreign(panel: Panel) -> bool:
-    """Return whether a panel runs code of an installed package."""
-    return is_installed(PANELS, panel) and not isinstance(panel, CurvePanel)
 
 
 def preload() -> None:

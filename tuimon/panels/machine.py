@@ -40,7 +40,6 @@ class MachinePanel(Struct, frozen=True):
     rows: int = 10
     live: bool = True
     """The view depends on the current time, not only on the run."""
-    concepts: tuple[str, ...] = ()
 
     def relevant(self, run: Run) -> bool:
         """Whether the run is active, and the machine has GPUs or is short of memory or disk space."""

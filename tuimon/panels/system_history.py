@@ -93,7 +93,6 @@ class SystemHistory(Struct, frozen=True):
     order: int = 55
     kind: str = "text"
     rows: int = 12
-    concepts: tuple[str, ...] = ()
     also: str = "gpu utilisation utilization idle throttle throttled temperature power clock cpu ram disk network"
     """Other words for it, by which the palette finds it."""
 

@@ -114,6 +114,7 @@ def hparam_table(runs: Sequence[Run], before: HparamTable | None = None, metric:
     settings_columns = [
         (name, [None if value is MISSING else value for value in row]) for name, row in before.different
     ]
+    objectives = [(run, reading.metric) for run in runs if (reading := objective_of(run)) is not None]
     shown = [(NAME, [run.name for run in runs]), *columns, *settings_columns]
     table = replace(
         before,
@@ -121,7 +122,7 @@ def hparam_table(runs: Sequence[Run], before: HparamTable | None = None, metric:
         rows=tuple((run, tuple(values[index] for _, values in shown)) for index, run in enumerate(runs)),
         results=len(columns),
         metric=metric,
-        objective=heading_of(objectives) if (objectives := _objectives(runs)) else "",
+        objective=heading_of(objectives) if objectives else "",
     )
     column = result_column(table)
     if column is None:
@@ -141,10 +142,6 @@ def _curves(readings: Sequence[MetricReading | None]) -> tuple[list[Curve | None
     """Return the curve and the factor of each reading."""
     curves = [None if reading is None else reading.curve for reading in readings]
     return curves, [1.0 if reading is None else reading.factor for reading in readings]
-
-
-def _objectives(runs: Sequence[Run]) -> list[tuple[Run, str]]:
-    return [(run, reading.metric) for run in runs if (reading := objective_of(run)) is not None]
 
 
 def result_column(table: HparamTable) -> int | None:

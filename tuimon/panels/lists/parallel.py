@@ -150,10 +150,6 @@ def _scaled(values: Sequence[Any], may_be_log: bool, is_result: bool) -> tuple[F
     return parts, clean(names[0]), clean(names[-1]), False
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _best(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, ...]]]) -> int:
     """Return the index of the run with the best value of the chosen metric, or else of the reward; -1 without any."""
     results = table.columns[1 : 1 + table.results]
@@ -161,8 +157,9 @@ def _best(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, ...]]]) -> in
     if name is None:
         return -1
     column, sign = table.columns.index(name), -1 if name == METRIC and is_name_of_falling(table.metric) else 1
-    known = [(sign * row[column], index) for index, (_, row) in enumerate(rows[:_MOST_RUNS]) if _is_number(row[column])]
-    return max((pair for pair in known if math.isfinite(pair[0])), default=(0, -1))[1]
+    results = [(number_of(row[column]), index) for index, (_, row) in enumerate(rows[:_MOST_RUNS])]
+    known = [(sign * result, index) for result, index in results if result is not None and math.isfinite(result)]
+    return max(known, default=(0, -1))[1]
 
 
 def _drawn(

@@ -7,10 +7,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
 from msgspec import Struct
 
 from tuimon.analysis.comparing import compared_settings, flat, seed_groups, seedless_name, settings_key
 from tuimon.analysis.run_cache import cached_per_run
+from tuimon.analysis.statistics import statistics
 from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import fit_row
@@ -147,7 +149,7 @@ def _values(runs: Sequence[Run], listing: Listing) -> Iterator[Span]:
     numbers = [value for value, _ in known]
     spread = ""
     if len(known) > 1:
-        deviation = _deviation(numbers)
+        deviation = statistics(np.array(numbers)).deviation
         error = format_value(deviation / math.sqrt(len(known)))
         spread = f" ± {error} SE, SD {format_value(deviation)}"
     if len(readings) > 1 and alike:
@@ -226,9 +228,3 @@ def _flat_settings(run: Run) -> Mapping[str, Any]:
 
 def _title(value: object) -> str:
     return "not set" if value is None else setting_text(value, 80)
-
-
-def _deviation(values: Sequence[float]) -> float:
-    """Return the standard deviation of a sample. The module statistics takes 4 ms to import."""
-    mean = sum(values) / len(values)
-    return math.sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1))

@@ -91,7 +91,7 @@ class Listing(Struct, frozen=True):
 
     def marker(self, run: Run) -> Span:
         """Return the marker and role of a run."""
-        return self.markers.get(run.id) or marker_of(run, self.symbols)
+        return self.markers.get(run.id) or marker_of(run.id, self.symbols)
 
     def note(self, run: Run) -> RunNote:
         """Return the note about a run, which may be empty."""
