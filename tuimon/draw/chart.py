@@ -279,7 +279,7 @@ def _label_level(
     line, (rows, cells) = view.lines[index], canvas.codes.shape
     text = clean(line.label)
     _, y = points(line.envelope, view.y, cells * shape.columns, rows * shape.rows)
-    if not len(y) or cells < _LABEL_FROM or cell_width(text) != len(text):
+    if not len(y) or cells < max(_LABEL_FROM, len(text) + 1) or cell_width(text) != len(text):
         return
     row = y[0] // shape.rows
     for begin in (0, cells - len(text) - 1):
