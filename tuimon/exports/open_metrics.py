@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 
 from tuimon.analysis.aligned_steps import with_training_steps
 from tuimon.analysis.progress_inputs import progress_of
+from tuimon.exports._shared import known
 from tuimon.model.alerts import SEVERITIES
 from tuimon.panels import by_relevance
 from tuimon.store import Run, Snapshot
@@ -72,13 +73,12 @@ def _add(run: Run, snapshot: Snapshot, now: float, families: Mapping[str, _Famil
     """Add the samples of a run."""
     labels = {"run": run.name}
     progress = progress_of(run, now)
-    newest = run.last_wall_time
     values = {
         "step": progress.step,
         "total_steps": progress.total,
-        "eta_seconds": _known(progress.eta_seconds),
-        "step_duration_seconds": _known(progress.seconds_per_step),
-        "last_point_timestamp_seconds": _known(newest),
+        "eta_seconds": known(progress.eta_seconds),
+        "step_duration_seconds": known(progress.seconds_per_step),
+        "last_point_timestamp_seconds": known(run.last_wall_time),
         "points": run.point_count,
     }
     families["tuimon_run_state"].add({**labels, "state": progress.state}, 1)
@@ -92,10 +92,6 @@ def _add(run: Run, snapshot: Snapshot, now: float, families: Mapping[str, _Famil
         described = {**labels, "metric": name, "concept": meaning.concept, "split": meaning.split}
         families["tuimon_metric"].add(described, float(curve.values[-1]))
         families["tuimon_metric_step"].add({**labels, "metric": name}, int(curve.steps[-1]))
-
-
-def _known(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _escaped(text: str) -> str:
