@@ -6,6 +6,7 @@ Cells are characters first and colours second: `.` `-` `=` `#` `X` in order of t
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -214,9 +215,7 @@ def node_row(grid: Grid, node: int, quantity: Quantity, selected: tuple[int, int
 
 
 def _counted_states(rows: Sequence[RankRow]) -> list[Span]:
-    counts: dict[str, int] = {}
-    for row in rows:
-        counts[row.state] = counts.get(row.state, 0) + 1
+    counts = Counter(row.state for row in rows)
     return [(f"{count} {state} ", _STATE_ROLES.get(state, Role.TEXT)) for state, count in counts.items()]
 
 

@@ -23,7 +23,7 @@ from tuimon.panels._run_facts import loss_of, main_of, reward_of, settings_of
 from tuimon.panels._text import plural
 from tuimon.panels.lists.hparam_rows import sort_key
 from tuimon.panels.lists.run_levels import Reader, reader_of
-from tuimon.panels.lists.run_metrics import is_falling
+from tuimon.panels.lists.run_metrics import falls
 from tuimon.panels.lists.run_selection import shared_directory
 from tuimon.panels.lists.runs import Listing
 from tuimon.sources.layout import array_of_task
@@ -156,12 +156,12 @@ def _values(runs: Sequence[Run], listing: Listing) -> Iterator[Span]:
         sign = spread if listing.symbols is not Symbols.ASCII else spread.replace("±", "+-")
         yield f"  {label} ", Role.MUTED
         yield f"{format_value(sum(numbers) / len(known))}{sign}", Role.VALUE
-    falls = is_falling(readings[0][1])
-    value, run = (min if falls else max)(known, key=lambda pair: pair[0])
+    is_falling = falls(readings[0][1].meaning)
+    value, run = (min if is_falling else max)(known, key=lambda pair: pair[0])
     if len(readings) > 1 and not alike:
         label = next(clean(reading.metric) for own, reading in readings if own is run)
     of = "" if len(readings) > 1 and alike else f"{label} "
-    yield f"  {of}{'lowest' if falls else 'best'} ", Role.MUTED
+    yield f"  {of}{'lowest' if is_falling else 'best'} ", Role.MUTED
     yield format_value(value), Role.VALUE
     if len(readings) > 1:
         name = clean(run.name[listing.shared :])
