@@ -51,27 +51,22 @@ def environment() -> jinja2.Environment:
     return environment
 
 
+def render(template: str, **values: Any) -> str:
+    """Return the text of a template with these values."""
+    return environment().get_template(template).render(**values)
+
+
 def picture(template: str, style: str, **values: Any) -> str:
     """Return an SVG picture, or a fragment of HTML, from a template and a style sheet of this package."""
-    return environment().get_template(template).render(style=asset(style), **values)
+    return render(template, style=asset(style), **values)
 
 
 def page(template: str, now: float, **values: Any) -> str:
     """Return an HTML page. now: wall time (s since epoch), printed at its end."""
     style, script = asset("style.css"), asset("chart.js")
-    return (
-        environment()
-        .get_template(template)
-        .render(
-            made=local_time(now, "%Y-%m-%d %H:%M:%S %Z"),
-            version=tuimon.__version__,
-            style=style,
-            style_digest=_digest(style),
-            script=script,
-            script_digest=_digest(script),
-            **values,
-        )
-    )
+    made = local_time(now, "%Y-%m-%d %H:%M:%S %Z")
+    parts = {"style": style, "style_digest": _digest(style), "script": script, "script_digest": _digest(script)}
+    return render(template, made=made, version=tuimon.__version__, **parts, **values)
 
 
 def asset(file: str) -> Markup:
