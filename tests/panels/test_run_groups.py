@@ -32,6 +32,14 @@ def test_headings_have_the_best_level_with_its_run_and_mean_and_spread() -> None
     ]
 
 
+def test_the_values_of_a_heading_may_be_too_large_to_be_squared() -> None:
+    configs = [{"lr": rate} for rate in (1, 1, 2)]
+    runs = runs_of(*[{"loss": (STEPS, [value] * 3)} for value in (1e200, 3e200, 1.0)], configs=configs)
+    listed = entries(runs, "lr", frozenset(), LISTING)
+    heading = next(text(group_row(entry, LISTING, False, 120)) for entry in listed if isinstance(entry, RunGroup))
+    assert "loss 2.0e+200 ± 1.0e+200 SE, SD 1.4e+200" in heading
+
+
 def test_headings_have_the_chosen_metric() -> None:
     listing = Listing(0.0, Symbols.ASCII, metric="val_loss")
     assert (

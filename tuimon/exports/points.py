@@ -9,7 +9,6 @@ log of machines (nvidia-smi) have the training steps at their wall times; what i
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
@@ -208,8 +207,3 @@ def csv_cell(text: str, shown: bool = False) -> str:
     if any(character in text for character in ',"\r\n'):
         return '"' + text.replace('"', '""') + '"'
     return text
-
-
-def csv_number(value: float, whole: bool = False) -> str:
-    """Return a number as a cell: nan, inf or -inf by name, without a decimal point if `whole`."""
-    return str(int(value)) if whole and math.isfinite(value) else repr(value)
