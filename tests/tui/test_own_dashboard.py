@@ -256,6 +256,43 @@ def test_a_project_file_is_made_only_in_a_private_directory(tmp_path: Path, monk
     assert file_to_save([], [run]) == tmp_path / "config.toml"
 
 
+@pytest.mark.parametrize(
+    ("logs", "opened_path", "saved_in"),
+    [
+        (("runs/events", "console.log"), "runs", "logs"),
+        (("runs/events", "console.log"), "runs/events", "logs"),
+        (("tb/events",), "tb", "logs"),
+        (("board/events", "trainer_state.json"), "board", "logs"),
+        (("runs/Nov21_10-11-12_host/events", "checkpoint-5/trainer_state.json"), "runs/Nov21_10-11-12_host", "logs"),
+        (("runs/Nov21_10-11-12_host/events", "checkpoint-5/trainer_state.json"), "runs", "logs"),
+        (("checkpoint-5/trainer_state.json",), "checkpoint-5/trainer_state.json", "logs"),
+        (("runs/Nov21_10-11-12_host/events",), "runs/Nov21_10-11-12_host", "logs/grpo_a/runs"),
+        (("a/events", "b/events", "config.yaml"), "a", "logs/grpo_a"),
+    ],
+)
+def test_no_project_file_is_made_in_a_run_of_which_a_part_is_open(
+    tmp_path: Path, logs: tuple[str, ...], opened_path: str, saved_in: str
+) -> None:
+    directory = tmp_path / "logs" / "grpo_a"
+    texts = {
+        "console.log": b"step 1 loss 0.5\nstep 2 loss 0.4\n",
+        "trainer_state.json": b'{"log_history": [{"loss": 1.0, "step": 1}], "global_step": 1}',
+        "config.yaml": b"lr: 0.1\n",
+    }
+    for log in logs:
+        path = directory / log
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(texts.get(path.name, b""))
+    path = directory / opened_path
+    run = run_of({"loss": (STEPS, list(STEPS))})
+    run.directory = str((directory / logs[0]).parent)
+    assert file_to_save([str(path)], [run]) == tmp_path / saved_in / PROJECT_FILE
+    if saved_in == "logs":
+        (directory / PROJECT_FILE).write_text("")
+        with pytest.raises(UsageError, match="below the directory of a run"):
+            save_dashboard(OwnDashboard(), [str(path)], [run])
+
+
 def test_a_reset_keeps_the_rest_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "config.toml"
     monkeypatch.setenv("TUIMON_CONFIG", str(file))
