@@ -144,6 +144,8 @@ def test_a_project_file_sets_nothing_but_the_dashboard(tmp_path: Path, written: 
     settings = Settings(dashboard={"panels": ["lr"]})
     own, ignored = load_dashboard(settings, [str(tmp_path / "logs" / "run")])
     assert words in ignored
+    assert ignored.startswith(f"{PROJECT_FILE} is ignored: ")
+    assert ignored.count(PROJECT_FILE) == 2, "at the beginning, and in the path at the end"
     assert str(tmp_path) in ignored
     assert own == parse_dashboard(settings.dashboard, ""), "the dashboard of config.toml is used"
 

@@ -50,7 +50,7 @@ def load_dashboard(settings: Settings, paths: Iterable[str]) -> tuple[OwnDashboa
     try:
         return _of_project(file), ""
     except UsageError as error:
-        return own, f"{clean(str(file))} is ignored: {error}"
+        return own, f"{PROJECT_FILE} is ignored: {error} ({clean(str(file))})"  # the end is cut off on a narrow screen
 
 
 def _of_project(file: Path) -> OwnDashboard:
@@ -63,7 +63,7 @@ def _of_project(file: Path) -> OwnDashboard:
     table = values.get("dashboard", {})
     if not isinstance(table, dict):
         raise UsageError("dashboard must be a table: [dashboard]")
-    return parse_dashboard(table, PROJECT_FILE)
+    return parse_dashboard(table, "")
 
 
 def file_to_save(paths: Sequence[str], runs: Sequence[Run]) -> Path:
