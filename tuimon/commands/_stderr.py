@@ -54,7 +54,7 @@ class Progress:
         part = min(done / total, 1.0)
         filled = round(part * _WIDTH)
         left = (now - self._begun) / part * (1 - part) if part > 0.01 else float("nan")
-        eta = f"  {left:.0f} s left" if left == left else ""
+        eta = f"  {left:.0f} s left" if left >= 1 else ""
         bar = "#" * filled + "-" * (_WIDTH - filled)
         sys.stderr.write(f"\r{self._label} [{bar}] {part:4.0%}  {done:,}{unit}{eta}\x1b[K")
         sys.stderr.flush()
