@@ -34,10 +34,11 @@ def count_of(count: int, noun: str) -> str:
 class Progress:
     """A progress bar that redraws itself in place; draws nothing if stderr is not a terminal."""
 
-    def __init__(self, label: str) -> None:
+    def __init__(self, label: str, at_once: bool = False) -> None:
+        """at_once: draw the bar at the first update, for a task whose updates are seconds apart."""
         self._label = label
         self._begun = time.monotonic()
-        self._next = self._begun + _AFTER
+        self._next = self._begun + _AFTER * (not at_once)
         self._enabled = sys.stderr.isatty()
         self._shown = False
 
