@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from pathlib import Path
 
@@ -13,9 +14,11 @@ from support.made_run import START, run_of
 
 from tuimon import config
 from tuimon.config import Settings
+from tuimon.draw import render
 from tuimon.errors import UsageError
 from tuimon.model.views import ChartView, Role, Size, Symbols
 from tuimon.panels import ChartOptions, OwnDashboard, arrange, header_panel, parse_dashboard
+from tuimon.text import cell_width
 from tuimon.tui.dashboard_file import (
     PROJECT_FILE,
     dashboard_toml,
@@ -82,6 +85,30 @@ def test_thresholds_are_lines_within_the_limits_of_the_chart() -> None:
 
 
 @pytest.mark.parametrize(
+    ("values", "width", "symbols", "labels"),
+    [
+        ([500, 600.5], 80, Symbols.BRAILLE, ["↑ 500, 600.5"]),
+        ([500, -700], 80, Symbols.ASCII, ["^ 500", "v -700"]),
+        ([500], 28, Symbols.BRAILLE, ["↑"]),
+    ],
+)
+def test_thresholds_outside_the_limits_are_named_at_the_edge(
+    values: list[float], width: int, symbols: Symbols, labels: list[str]
+) -> None:
+    """Below the limits too, and an arrow where there is no room for the values."""
+    options = ChartOptions(thresholds=parse_dashboard({"thresholds": {"train/reward": values}}, "").thresholds)
+    panel = next(panel for panel in arrange(RUN) if panel.id == "reward")
+    view = panel.view(RUN, Size(width, 12), 0.0, symbols, options)
+    assert isinstance(view, ChartView)
+    rows = render(view, Size(width, 12), symbols)
+    shown = [part for row in rows for part, role in row if role is Role.WARNING]
+    assert [part.strip() for part in shown] == labels
+    without = render(panel.view(RUN, Size(width, 12), 0.0, symbols), Size(width, 12), symbols)
+    curve = [character for row in without for part, role in row if role is Role.SERIES_0 for character in part.strip()]
+    assert [c for row in rows for part, role in row if role is Role.SERIES_0 for c in part.strip()] == curve
+
+
+@pytest.mark.parametrize(
     ("name", "drawn_on"),
     [
         ("kl", {"metric:train/kl", "metric:approx_kl"}),
@@ -108,6 +135,19 @@ def test_values_are_in_the_header() -> None:
     shown = "".join(part for part, _ in view.rows[1])  # type: ignore[union-attr]
     assert "lr 2.9" in shown
     assert "val/acc 2.9" in shown
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 120, 200])
+def test_values_without_room_in_the_header_are_counted(width: int) -> None:
+    options = ChartOptions(values=("train/*", "*/*_loss", "kl", "lr", "val/*"))
+    view = header_panel().view(RUN, Size(width, 2), 0.0, Symbols.BRAILLE, options)
+    second = "".join(part for part, _ in view.rows[1])  # type: ignore[union-attr]
+    counted = re.search(r"  \+(\d)\b", second)
+    assert sum(f"{name} " in second for name in NAMES) + int(counted[1] if counted else 0) == len(NAMES)
+    assert cell_width(second) <= width
+    many = run_of({f"m/{index}": (STEPS, [1.0] * len(STEPS)) for index in range(9)})
+    view = header_panel().view(many, Size(200, 2), 0.0, Symbols.BRAILLE, ChartOptions(values=("m/*",)))
+    assert "m/3 1  +5" in "".join(part for part, _ in view.rows[1])  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
