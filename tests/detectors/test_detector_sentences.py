@@ -384,7 +384,7 @@ def test_plateau_is_information_and_not_reported_near_the_maximum() -> None:
     )
     assert check(run_of(reward=np.clip(reward * 1.9, 0, 1))) == ()
     assert check(run_of(reward=np.linspace(0, 1, 300))) == ()
-    assert "too coarse or too hard" in only(run_of(reward=noisy(0.2, 260, 0.1)), "plateau").hint
+    assert "too coarse, or the prompts too hard" in only(run_of(reward=noisy(0.2, 260, 0.1)), "plateau").hint
 
 
 def test_equal_plateaus_are_all_reported_from_the_begin_of_the_flat_part() -> None:

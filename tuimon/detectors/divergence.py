@@ -46,7 +46,7 @@ from tuimon.store import Curve, Run
 _LOSSES = ("loss.total", "loss.sft")
 _SPREAD = 2.0
 """Highest median of a block, relative to the lowest one, of a gradient norm that has settled."""
-_HINT = "lower the learning rate, or go back to an earlier checkpoint"
+_HINT = "go back to an earlier checkpoint; lower the learning rate, clip gradients, or skip the data of those steps"
 
 
 class Divergence(Struct, frozen=True):

@@ -25,7 +25,7 @@ from tuimon.store import Curve, Run
 from tuimon.vocabulary import classify, pair_key
 
 _LOSSES = ("loss.total", "loss.sft", "loss.part")
-_HINT = "the checkpoint at the lowest validation loss is better; use more data, fewer epochs, more regularisation"
+_HINT = "the checkpoint at the lowest validation loss is better; use more data, fewer epochs or more regularisation"
 
 
 class Overfitting(Struct, frozen=True):
