@@ -119,6 +119,14 @@ def test_gradual_rise_of_a_gradient_norm_is_the_first_alert_of_a_divergence(grow
     assert second.step > first.step
 
 
+@pytest.mark.parametrize(("begin", "points"), [(80, 12), (100, 20)])
+def test_gradual_rise_of_a_gradient_norm_in_a_short_run(begin: int, points: int) -> None:
+    growth = np.exp(np.maximum(np.arange(180) - begin, 0) / points)
+    alert = only(run_of(grad_norm=noisy(0.5, 180, 0.2) * growth), "divergence")
+    assert abs(alert.step // 10 - 1 - begin) <= 10
+    assert re.match(r"grad_norm has risen to .* times the usual 0\.[45]\d*, since step ", alert.message)
+
+
 def test_spike_above_the_new_level_of_a_gradient_norm_is_reported() -> None:
     series = ramp_of_gradient(np.concatenate((np.geomspace(1, 20, 100), np.full(500, 20.0))))
     series["grad_norm"][1300] = 1000.0
