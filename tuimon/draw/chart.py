@@ -161,11 +161,14 @@ def _head(view: ChartView, width: int, symbols: Symbols, note: str, named: froze
             headline = _without_unit(headline[0])
             room -= row_width(headline)
         legend = _legend(
-            lines, _two_labels(view.title, [line.label for line in lines], room - 2 * LEGEND_ENTRY), symbols
+            lines,
+            _two_labels(view.title, [line.label for line in lines], room - 2 * LEGEND_ENTRY, view.cursor is not None),
+            symbols,
         )
     legend = valued if _widths(valued) <= room else _few(legend, room)
     note = _whole_parts(clean(note), room - _widths(legend) - 2)
-    return title_row(view.title, headline, width, [y_label, *legend, ((note, Role.MUTED),) if note else ()])
+    extras = [y_label, *legend, ((note, Role.MUTED),) if note else ()]
+    return title_row(view.title, headline, width, extras, view.alike)
 
 
 def _widths(legend: Sequence[Row]) -> int:
@@ -189,13 +192,19 @@ def _short_labels(lines: Sequence[Line], room: int) -> list[str]:
     return [by_line.get(id(line), line.label) for line in lines] if short != names else []
 
 
-def _two_labels(title: str, labels: Sequence[str], room: int) -> list[str]:
-    """Return two labels without the words that both begin with, or that the title has, cut to `room` cells together;
-    whole ones if too little would be left of them."""
+def _two_labels(title: str, labels: Sequence[str], room: int, with_values: bool) -> list[str]:
+    """Return two labels without the words that both begin or end with, or that the title has, cut to `room` cells
+    together; whole ones if too little would be left of them.
+
+    with_values: whether the labels end with the values at the cursor, which are kept."""
     names = [clean(label) for label in labels]
     differs = next((i for i, (left, right) in enumerate(zip(*names, strict=False)) if left != right), 0)
     begin = max(names[0].rfind(separator, 0, differs) for separator in " /") + 1
     names = [name[begin:].removeprefix(f"{clean(title)} ") for name in names]
+    while (
+        not with_values and len({name.rpartition(" ")[2] for name in names}) == 1 and all(" " in name for name in names)
+    ):
+        names = [name.rpartition(" ")[0] for name in names]
     first, second = map(cell_width, names)
     least = min(max(room // 2, room - second), first)
     cells = least, room - least
@@ -205,6 +214,10 @@ def _two_labels(title: str, labels: Sequence[str], room: int) -> list[str]:
         name[:own] if own < _ELLIPSIS_FROM and name.isascii() else fit(name, min(cell_width(name), own)).rstrip()
         for name, own in zip(names, cells, strict=True)
     ]
+
+
+def _last_word(label: str) -> str:
+    return label.rpartition(" ")[2]
 
 
 def _without_unit(value: Span) -> Row:
