@@ -116,6 +116,8 @@ class Followed:
         self._name = metric_name(found.path, log_format, names)
         self._names: list[str] = []
         """Name table of a file that holds one metric."""
+        self._run_name = ""
+        """Name of the run as it was emitted; "" before."""
         self._source = self._open()
 
     def _open(self) -> ItemSource:
@@ -267,12 +269,17 @@ class Followed:
         return self._name is None or self._name.taken is not None
 
     def _update_name(self, hurry: bool = False) -> Iterator[Item]:
-        """Look for the name of the metric; start again at the beginning if the file was read under another name."""
+        """Look for the names of the metric and of the run; start again at the beginning if the file was read under
+        another name of the metric."""
         if self._name is None:
             return
         if self._name.look(hurry):
             self._source = self._open()
+            self._run_name = ""
             yield Replaced()
+        if self._run_name != self._name.run_name:
+            self._run_name = self._name.run_name
+            yield Fact(Topic.WRITER, {"name": "swanlab", "run_name": self._run_name})
         if self._name.taken is not None and self._names != [self._name.taken]:
             self._names = [self._name.taken]
 
