@@ -299,12 +299,12 @@ class Followed:
                 yield item
             elif isinstance(item, Damage):
                 self._damage.add(item)
+            elif self._name is not None and isinstance(item, Fact) and "" in item.value:
+                yield replace(item, value={self._names[0]: item.value[""]})
             elif isinstance(item, Fact) and item.topic == Topic.WRITER:
                 yield replace(item, value={**nearby_facts(self.file, self.format), **item.value})
             elif self._name is not None and isinstance(item, Points) and self._is_unnamed(item):
                 yield replace(item, names=self._names)
-            elif self._name is not None and isinstance(item, Fact) and "" in item.value:
-                yield replace(item, value={self._names[0]: item.value[""]})
             else:
                 yield item
 
