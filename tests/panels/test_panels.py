@@ -216,6 +216,13 @@ def test_a_statistic_alone_does_not_name_a_line_beside_full_names() -> None:
     assert labels_of([(name, classify(name)) for name in names]) == names
 
 
+def test_a_part_that_several_lines_have_names_none_of_them() -> None:
+    rewards = ["grpo_actor/final_reward/avg", "grpo_actor/task_reward/avg"]
+    assert labels_of([(name, classify(name)) for name in rewards]) == rewards
+    rates = ["lr", "Train/Samples/lr"]
+    assert labels_of([(name, classify(name)) for name in rates]) == rates
+
+
 @pytest.mark.parametrize(
     ("names", "labels"),
     [
