@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Iterator
 
+import numpy as np
 from msgspec import Struct
 
 from tuimon.analysis.best_step import best_step
@@ -206,9 +207,16 @@ def _speed(run: Run) -> str:
 
 
 def _superseded(run: Run) -> str:
-    """Return ", 35 logged steps superseded" if restarts hide points of the metric with most points; else ""."""
+    """Return ", 35 logged steps superseded" if restarts hide points of the metric with most points; else "".
+
+    A step that has several of its points, such as the epoch logged by training and by validation, counts once.
+    """
     curve = curve_or_none(run, run.busiest_metric) if run.busiest_metric is not None else None
-    return f", {plural(curve.superseded, 'logged step')} superseded" if curve is not None and curve.superseded else ""
+    if curve is None or not curve.superseded:
+        return ""
+    hidden = curve.superseded_curve
+    count = curve.superseded if hidden is None else int(np.count_nonzero(np.diff(hidden.steps))) + 1
+    return f", {plural(count, 'logged step')} superseded"
 
 
 def _newest(run: Run, concept: str) -> float:
