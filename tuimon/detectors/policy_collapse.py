@@ -45,8 +45,8 @@ Flags = npt.NDArray[np.bool_]
 
 
 class _Sign(NamedTuple):
-    """A sign of a collapse: the step at which it begins, and its words with the step of the value that they give
-    ("KL 30 times higher at 33")."""
+    """A sign of a collapse: the step at which it begins, and its words with that step ("KL up to 30 times higher from
+    29")."""
 
     step: int
     words: str
@@ -92,9 +92,8 @@ class PolicyCollapse(Struct, frozen=True):
     def _signs(self, run: Run, first: int, raised: int, last: int) -> Iterator[_Sign | None]:
         """Yield the signs besides the entropy, None for each that is absent."""
 
-        def times_higher(usual: Floats, now: Floats) -> tuple[int, str]:
-            row = int(np.argmax(now))
-            return row, f"KL {now[row] / max(float(np.median(usual)), 1e-300):.3g} times higher"
+        def times_higher(usual: Floats, now: Floats) -> str:
+            return f"KL up to {now.max() / max(float(np.median(usual)), 1e-300):.3g} times higher"
 
         def is_high(usual: Floats, now: Floats) -> Flags:
             return (now >= self.ratio * np.median(usual)) & (now > self.floor)
@@ -127,12 +126,12 @@ def _sign(
     raised: int,
     last: int,
     is_bad: Callable[[Floats, Floats], Flags],
-    words: Callable[[Floats, Floats], tuple[int, str]],
+    words: Callable[[Floats, Floats], str],
 ) -> _Sign | None:
     """Return the sign of a curve; None unless all its values from step `first` to `raised` are bad.
 
-    is_bad(usual values, values) and words(usual values, values) get finite values; words() returns (row among the
-    values, text that is true at this row). The result does not depend on points after `raised`, but for the words.
+    is_bad(usual values, values) and words(usual values, values) get finite values, words() those from the onset on. The
+    result does not depend on points after `raised`, but for the words.
     """
     begin = max(0, curve.row_before(first) + 1 - _LEAD)
     usual = _finite(curve.values[max(0, begin - _USUAL_POINTS) : begin])
@@ -147,9 +146,9 @@ def _sign(
     good = np.flatnonzero(~bad)
     onset = int(good[-1]) + 1 if len(good) else 0
     until = min(curve.row_after(last), end + _USUAL_POINTS)
-    rows = begin + onset + np.flatnonzero(np.isfinite(curve.values[begin + onset : until]))
-    row, text = words(usual, curve.values[rows])
-    return _Sign(int(steps[onset]), f"{text} at {int(curve.steps[rows[row]])}")
+    text = words(usual, _finite(curve.values[begin + onset : until]))
+    step = int(steps[onset])
+    return _Sign(step, f"{text} from {step}")
 
 
 def _finite(values: Floats) -> Floats:
@@ -157,16 +156,12 @@ def _finite(values: Floats) -> Floats:
     return finite
 
 
-def _lowest(name: str) -> Callable[[Floats, Floats], tuple[int, str]]:
-    def words(usual: Floats, now: Floats) -> tuple[int, str]:
-        row = int(np.argmin(now))
-        return row, f"{name} {number(float(now[row]))}"
-
-    return words
+def _lowest(name: str) -> Callable[[Floats, Floats], str]:
+    return lambda usual, now: f"{name} down to {number(float(now.min()))}"
 
 
-def _no_variance(usual: Floats, now: Floats) -> tuple[int, str]:
-    return 0, "no group with variance"
+def _no_variance(usual: Floats, now: Floats) -> str:
+    return "no group with variance"
 
 
 def _all_equal(usual: Floats, now: Floats) -> Flags:
