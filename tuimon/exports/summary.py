@@ -208,7 +208,8 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
         source = ", as its points were seen to arrive" if progress.pace_watched else ""
         if progress.pace_of_bar:
             source = ", the rate of its progress bar"
-        yield "pace", f"{duration(progress.seconds_per_step)} per {progress.step_name}{source}"
+        article = "an" if progress.step_name[0] in "aeiou" else "a"
+        yield "pace", f"{duration(progress.seconds_per_step)} {article} {progress.step_name}{source}"
     if math.isfinite(progress.eta_seconds):
         finish = local_time(progress.finish_time, "%Y-%m-%d %H:%M") or "a time out of range"
         yield "ETA", f"{duration(progress.eta_seconds)}, at {finish}"
