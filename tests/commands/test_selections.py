@@ -133,8 +133,13 @@ def test_a_report_in_another_format_is_an_error(log: str, tmp_path: Path, name: 
     assert [path.name for path in tmp_path.iterdir()] == ([] if fails else [name])
 
 
-def test_of_several_patterns_one_match_is_enough(log: str) -> None:
-    done = run("export", log, "--metric", "train/loss", "--metric", "rewrd")
+def test_a_page_of_a_comparison_in_another_format_is_an_error(log: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", log, log, "--html", "r.png"]) == 2
+    assert "no comparison in HTML has the suffix .png" in capsys.readouterr().err
+
+
+def test_of_several_patterns_what_one_matches_is_written(log: str) -> None:
+    done = run("export", log, "--metric", "train/loss", "--metric", "rewrd", expect=2)
     assert {row["metric"] for row in csv.DictReader(io.StringIO(done.stdout))} == {"train/loss"}
     assert "no metric matches rewrd; did you mean train/reward" in done.stderr
     assert "no metric matches rewrd" in run("doctor", log, "--metric", "rewrd", expect=2).stderr

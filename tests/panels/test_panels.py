@@ -413,7 +413,7 @@ def test_points_of_another_source_are_counted() -> None:
     store = store_of({"loss": (range(50, 100), [1.0 + s for s in range(50, 100)])})
     add_source(store, 7, "out/trainer_state.json", 29, {"loss": (range(100), [1.0 + s for s in range(100)])})
     view = chart(store.snapshot().runs[0], "loss")
-    assert "50 from trainer_state.json" in view.note
+    assert "50 points of trainer_state.json" in view.note
     assert view.x.low == 0
 
 

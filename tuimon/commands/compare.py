@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from tuimon.commands import Command
-from tuimon.commands._output import add_force, directory, open_output
+from tuimon.commands._output import add_force, check_html_suffix, directory, open_output
 from tuimon.commands._reading import in_order, read_logs
 from tuimon.commands._shared import (
     add_json,
@@ -73,6 +73,8 @@ def _run(options: argparse.Namespace) -> int:
     from tuimon.exports.comparison import compare
 
     table_form = _table_form(options.table)
+    if options.html:
+        check_html_suffix(options.html, "comparison in HTML", "Pictures: --pictures DIR.")
     paths = checked_paths(options.paths, options=options)
     snapshot = read_logs(paths).snapshot()
     runs = in_order(snapshot.runs, paths)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 from msgspec import Struct
 
+from tuimon.analysis.attempts import lost_work
 from tuimon.analysis.best_step import best_step
 from tuimon.analysis.log_files import damage_of
 from tuimon.analysis.log_remarks import lasted_text
@@ -144,6 +145,9 @@ def _facts(run: Run, report: ProgressReport, now: float) -> Iterator[Row]:
         # Always a duration: a speed near the border would change its unit all the time.
         pace = f"{format_duration(report.seconds_per_step)} {article} {report.step_name}"
         yield (("pace ", Role.MUTED), (pace, Role.TEXT))
+    if (lost := lost_work(run, report.state)) is not None and lost.is_resumed and lost.checkpoint is not None:
+        when = f" at {clock(lost.resumed, now)}" if math.isfinite(lost.resumed) else ""
+        yield (("resumed from ", Role.MUTED), (str(lost.checkpoint), Role.TEXT), (when, Role.MUTED))
     epoch = report.epoch if math.isfinite(report.epoch) else _newest(run, "progress.epoch")
     if math.isfinite(epoch):
         yield (("epoch ", Role.MUTED), (format_value(epoch), Role.TEXT))

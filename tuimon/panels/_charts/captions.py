@@ -322,8 +322,10 @@ def _of_rank(curve: Curve) -> Iterator[str]:
 
 def _filled(curve: Curve) -> Iterator[str]:
     if curve.filled:
-        others = curve.sources[1:]
-        yield f"{thousands(curve.filled)} from {_short(others[0]) if len(others) == 1 else 'other sources'}"
+        names = [_short(source) for source in curve.sources[1:]]
+        # The name of a directory of logs, such as "logs", names no source that a reader knows.
+        other = names[0] if "." in names[0] else "another log"
+        yield f"{plural(curve.filled, 'point')} of {other if len(names) == 1 else 'other logs'}"
 
 
 def _short(source: str) -> str:
