@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from tuimon.analysis.words import silence
 from tuimon.model.alerts import SEVERITIES, Alert
 from tuimon.text import clean
 
@@ -60,6 +59,8 @@ def superseded_alert(snapshot: Snapshot, run: Run) -> Alert | None:
 def since_onset(run: Run, alert: Alert, now: float) -> str:
     """Return the time since the step at which an alert of a run began, as ", 4 m ago"; "" below one minute, or if the
     log does not say when that was. now: wall time (s since epoch)."""
+    from tuimon.analysis.words import silence  # numpy, which `tuimon completion` does without
+
     metric = alert.metric if alert.metric in run.metrics else run.busiest_metric
     if alert.step is None or metric is None:
         return ""

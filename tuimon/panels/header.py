@@ -146,8 +146,8 @@ def _facts(run: Run, report: ProgressReport, now: float) -> Iterator[Row]:
         pace = f"{format_duration(report.seconds_per_step)} {article} {report.step_name}"
         yield (("pace ", Role.MUTED), (pace, Role.TEXT))
     if (lost := lost_work(run, report.state)) is not None and lost.is_resumed and lost.checkpoint is not None:
-        when = f" at {clock(lost.resumed, now)}" if math.isfinite(lost.resumed) else ""
-        yield (("resumed from ", Role.MUTED), (str(lost.checkpoint), Role.TEXT), (when, Role.MUTED))
+        time_known = f" at {clock(lost.resumed, now)}" if math.isfinite(lost.resumed) else ""
+        yield (("resumed from ", Role.MUTED), (str(lost.checkpoint), Role.TEXT), (time_known, Role.MUTED))
     epoch = report.epoch if math.isfinite(report.epoch) else _newest(run, "progress.epoch")
     if math.isfinite(epoch):
         yield (("epoch ", Role.MUTED), (format_value(epoch), Role.TEXT))
