@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tuimon.commands import Command
 from tuimon.commands._remote import add_remote
 from tuimon.commands._shared import add_json, checked_paths
+from tuimon.commands._stderr import count_of
 from tuimon.errors import ExitCode, NothingFound
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def _run(options: argparse.Namespace) -> int:
     elif not found.tags:
         what = f"{' or '.join(options.kind)} value" if options.kind else "value that is not a scalar"
         raise NothingFound(
-            f"No {what} in {found.files} log files at or below {clean(path)}.",
+            f"No {what} in {count_of(found.files, 'log file')} at or below {clean(path)}.",
             "TensorBoard event files, .wandb and .swanlab files are searched.",
         )
     else:

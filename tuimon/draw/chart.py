@@ -162,7 +162,9 @@ def _head(view: ChartView, width: int, symbols: Symbols, note: str, named: froze
             room += row_width(headline)
             headline = _without_unit(headline[0])
             room -= row_width(headline)
-        labels = _two_labels(view.title, [line.label for line in lines], room - 2 * LEGEND_ENTRY, view.cursor is not None)
+        labels = _two_labels(
+            view.title, [line.label for line in lines], room - 2 * LEGEND_ENTRY, view.cursor is not None
+        )
     valued = [f"{line.label} {line.value}".rstrip() for line in lines]
     legend = _legend(lines, valued if _legend_width(valued) <= room else labels, room, symbols)
     note = _whole_parts(clean(note), room - sum(row_width(entry) + 2 for entry in legend) - 2)

@@ -57,6 +57,10 @@ def line(snapshot: Snapshot, now: float, width: int, ascii_only: bool = False) -
         alerts = [alert for alert in alerts if alert.rule != "liveness"]  # it repeats the cause
     others = _others(snapshot, run, ascii_only)
     room = width - cell_width(text) - 2
+    without_value = _joined("", head[:2], width)
+    if critical_count(alerts, run.id) and room < _LEAST_REASON <= width - cell_width(without_value) - 2:
+        text = without_value  # the reason matters more than the value of a run that has failed
+        room = width - cell_width(text) - 2
     reason = _reason(alerts, room, room - cell_width(others) - 2)
     return _joined(text, (reason, others, *_details(run, progress, alerts)), width)
 

@@ -270,8 +270,10 @@ def note_of(run: Run, curves: Sequence[Curve], factors: Sequence[float], thinnin
     if len(leading.sources) > 1 and RANK.search(leading.sources[0]):  # each process of the job logs to its own file
         parts.append(f"of {_short(leading.sources[0])}")
     if filled.filled:
-        others = filled.sources[1:]
-        parts.append(f"{thousands(filled.filled)} from {_short(others[0]) if len(others) == 1 else 'other sources'}")
+        names = [_short(source) for source in filled.sources[1:]]
+        # The name of a directory of logs, such as "logs", names no source that a reader knows.
+        other = names[0] if "." in names[0] else "another log"
+        parts.append(f"{plural(filled.filled, 'point')} of {other if len(names) == 1 else 'other logs'}")
     parts += thinning
     if left:
         parts.append(f"+{plural(left, 'metric')}")

@@ -86,13 +86,14 @@ def note_entries(snapshot: Snapshot, shown: Run | None, brief: bool = False) -> 
     shown: the run that is shown, whose alerts come first among those of the same severity. brief: leave out which keys
     work on an alert.
     """
-    names = {run.id: clean(run.name) for run in snapshot.runs} if len(snapshot.runs) > 1 else {}
+    of_alerts = {run.id: clean(run.name) for run in snapshot.runs}
+    names = of_alerts if len(snapshot.runs) > 1 else {}
     keys = () if brief else (("   Enter opens the run at the step, L its log, w what changed with it", Role.MUTED),)
     yield Entry((("Alerts", Role.TITLE), *keys))
     for alert in sorted(snapshot.alerts, key=lambda alert: _urgency(alert, shown)):
-        yield from _alert(alert, names)
+        yield from _alert(alert, of_alerts)
     for alert in snapshot.resolved[:_RESOLVED]:
-        name = f"{names[alert.run]}: " if alert.run in names else ""
+        name = f"{of_alerts[alert.run]}: " if alert.run in of_alerts else ""
         yield Entry(((f"  resolved: {name}{clean(alert.message)}", Role.MUTED),), alert)
     if not snapshot.alerts:
         yield Entry((("  no active alerts", Role.GOOD), ("; Ctrl+p, rule adds one of your own", Role.MUTED)))
