@@ -21,6 +21,9 @@ _SAMPLE = 200
 _NO_MATCH = "No run matches all of these. Esc removes the filter"
 """Each word of the filter is known, but no run matches all of them."""
 
+_EXAMINED = "read, states being determined"
+"""Displayed from the end of reading until the states of all runs are known, which takes seconds for thousands."""
+
 
 @dataclass(frozen=True, slots=True)
 class RunContents:
@@ -37,18 +40,24 @@ class RunContents:
     """Numbers of runs by their states, the longest text first, see `totals`; () for a single run."""
     choices: Row
     """What else restricts or orders the list."""
+    is_reading: bool
+    """Whether the history of the runs was being read."""
     problem: str
     """Which word of the filter is unknown, or that no run matches; else ""."""
 
-    def head(self, width: int) -> Row:
-        """Return the head line: the longest of the texts about the states that fits into `width` cells."""
+    def head(self, width: int, is_reading: bool = False) -> Row:
+        """Return the head line: the longest of the texts about the states that fits into `width` cells.
+
+        is_reading: whether the history of the runs is being read now."""
         gap = "  " if self.choice.query else ": "
-        rows = [(*self.counts, (f"{gap}{text}", Role.TEXT), *self.choices) for text in self.states]
+        states = (_EXAMINED,) if self.is_reading and not is_reading and self.states else self.states
+        rows = [(*self.counts, (f"{gap}{text}", Role.TEXT), *self.choices) for text in states]
         return next((row for row in rows if row_width(row) <= width), rows[-1] if rows else self.counts + self.choices)
 
 
 def contents_of(snapshot: Snapshot, choice: RunChoice, symbols: Symbols, now: float) -> RunContents:
     """Return the contents of the run list. now: wall time (s since epoch)."""
+    is_reading = any(run.is_reading for run in snapshot.runs)
     runs = runs_of(snapshot, choice, now, symbols)
     listing = listing_of(snapshot, choice, now, symbols)
     by_value = choice.sort in ("found", "urgent") and not choice.reverse
@@ -65,6 +74,7 @@ def contents_of(snapshot: Snapshot, choice: RunChoice, symbols: Symbols, now: fl
         _counts(snapshot, choice, len(runs)),
         totals(runs, listing) if len(snapshot.runs) > 1 else (),
         tuple(_choices(snapshot, choice, runs)),
+        is_reading,
         problem,
     )
 

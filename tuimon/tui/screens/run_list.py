@@ -43,6 +43,9 @@ from tuimon.tui.state import ViewState
 
 _AT_ONCE = 32
 """Number of runs from which the contents of the list are computed in a thread: a key would wait for them otherwise."""
+_SHARE = 0.2
+"""Maximum fraction of the time in which contents are computed in a thread while logs grow; the rest is left for the
+thread that stores the points, and for keys."""
 _UNCHANGED_FOR = 10.0
 """Seconds after which contents that were computed in a thread are computed again although no log has changed: states
 depend on the time."""
@@ -221,8 +224,8 @@ class RunListScreen(MetricTableScreen):
         """Contents that are displayed."""
         self._inputs: tuple[Snapshot, RunChoice, Symbols, Mapping[str, RunNote]] | None = None
         """Inputs of the last computation in a thread, which may not be finished."""
-        self._computed_at = 0.0
-        """Wall time (s since epoch) of that computation."""
+        self._computed_at = self._took = 0.0
+        """When the last computation was finished (time.monotonic()), and how long it took (s)."""
         self._is_computing = False
 
     def on_mount(self) -> None:
@@ -274,12 +277,18 @@ class RunListScreen(MetricTableScreen):
         inputs = snapshot, state.runs, state.symbols, notes()
         if len(snapshot.runs) < _AT_ONCE:
             self._contents = contents_of(snapshot, state.runs, state.symbols, now)
-        elif inputs != self._inputs or now >= self._computed_at + _UNCHANGED_FOR:
-            self._inputs, self._computed_at = inputs, now
+        elif self._inputs is None or inputs[1:] != self._inputs[1:] or self._is_due(snapshot):
+            self._inputs = inputs
             if not self._is_computing:
                 self._is_computing = True
                 self.run_worker(self._compute())
         self._display(state, now)
+
+    def _is_due(self, snapshot: Snapshot) -> bool:
+        """Return whether to compute the contents again although the user has changed nothing."""
+        changed = self._inputs is None or snapshot is not self._inputs[0]
+        pause = self._took * (1 / _SHARE - 1) if changed else _UNCHANGED_FOR
+        return not self._is_computing and time.monotonic() >= self._computed_at + pause
 
     async def _compute(self) -> None:
         """Compute the contents in a thread, and again if the inputs have changed meanwhile."""
@@ -289,7 +298,10 @@ class RunListScreen(MetricTableScreen):
                 computed = self._inputs
                 assert computed is not None
                 snapshot, choice, symbols, _ = computed
-                self._contents = await asyncio.to_thread(contents_of, snapshot, choice, symbols, self._computed_at)
+                begun = time.monotonic()
+                self._contents = await asyncio.to_thread(contents_of, snapshot, choice, symbols, time.time())
+                self._computed_at = time.monotonic()
+                self._took = self._computed_at - begun
                 self._display(self.dashboard.state, time.time())
         finally:
             self._is_computing = False
@@ -303,7 +315,8 @@ class RunListScreen(MetricTableScreen):
             return
         self.table.show(contents, now, state.theme)
         problem = state.runs.filter.problem if self.filter_bar.display and not self._asks_metric else ""
-        head = contents.head(self.size.width)
+        is_reading = any(run.is_reading for run in self.dashboard.snapshot.runs[:1])
+        head = contents.head(self.size.width, is_reading)
         if state.paused:
             head = (*head, ("  paused", Role.WARNING))
         head = _with_live_links(head, self.dashboard.links, now)
