@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tuimon.analysis.attempts import lost_work, restart_name
+from tuimon.analysis.attempts import attempts_of, lost_work, restart_name, superseded_steps
 from tuimon.exports.summary import as_text
 from tuimon.model.ranks import JobRanks, RootCause
 from tuimon.monitor.local import open_run
@@ -66,6 +66,24 @@ def test_the_steps_and_the_time_that_a_resumed_run_lost(tmp_path: Path) -> None:
     assert work.text("step") == lost
     summary = " ".join(" ".join(as_text(open_run(tmp_path), 0.0)).split())
     assert lost in summary
+
+
+def test_logged_steps_are_counted_once_beside_the_steps_lost(tmp_path: Path) -> None:
+    """A trainer that writes a second row at each evaluation has more points of its epoch than logged steps."""
+    for job, steps in ((1001, range(10, 431, 10)), (1002, range(410, 601, 10))):
+        rows = []
+        for step in steps:
+            rows.append(f'{{"step": {step}, "epoch": {step / 100}, "loss": {5 - step / 1000 + job / 1e6}}}\n')
+            if step % 100 == 20:
+                rows.append(f'{{"step": {step}, "epoch": {step / 100}, "eval_loss": {6 - step / 1000}}}\n')
+        (tmp_path / f"log-{job}.jsonl").write_text("".join(rows))
+    (run,) = open_run(tmp_path).runs
+    run.checkpoints = (400,)
+    assert (run.curve("epoch").superseded, superseded_steps(run)) == (4, 3)
+    assert [attempt.superseded for attempt in attempts_of(run)] == [3, 0]
+    work = lost_work(run, "finished")
+    assert work is not None
+    assert work.text("step") == "resumed from step 400, 30 steps lost (3 logged steps superseded)"
 
 
 def test_the_steps_after_the_last_checkpoint_of_a_dead_run_are_lost(tmp_path: Path) -> None:

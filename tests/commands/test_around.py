@@ -62,7 +62,9 @@ def test_a_jump_in_a_falling_loss_is_unusual(tmp_path: Path) -> None:
     (run,) = open_run(tmp_path).runs
     unusual = {step: [entry.name for entry in around(run, step) if entry.unusual] for step in range(60)}
     assert {step: names for step, names in unusual.items() if names} == {34: ["loss"]}
-    assert "from the nine before, farthest of 26" in "\n".join(as_text(run, 34, unusual=True))
+    assert f"from {np.median(loss[25:34]):.6g} of the nine before, farthest of 26" in "\n".join(
+        as_text(run, 34, unusual=True)
+    )
 
 
 def test_unusual_values_are_marked(log: Path) -> None:
@@ -73,7 +75,7 @@ def test_unusual_values_are_marked(log: Path) -> None:
     assert [entry.name for entry in around(run, 30) if entry.unusual] == ["loss"]
     assert [entry.name for entry in around(run, 40) if entry.unusual] == ["loss"]
     text = "\n".join(as_text(run, 30, unusual=True))
-    assert "+107 robust deviations, farthest of 31" in text
+    assert "+107 robust deviations from 1.05, farthest of 31" in text
     assert "lr" not in text
     assert "not finite" in "\n".join(as_text(run, 40))
 
@@ -103,7 +105,7 @@ def test_values_in_an_incident_are_compared_with_those_before_it(
     assert main(["at", str(tmp_path), "--step", "140"]) == 0
     text = capsys.readouterr().out
     assert "critical: reward has fallen" in text
-    assert re.search(r"-\d+(\.\d)? robust deviations from before step 100, farthest of 65", text)
+    assert re.search(r"-\d+(\.\d)? robust deviations from 0\.6 before step 100, farthest of 65", text)
     assert "a robust deviation is how far these points usually are from it" in " ".join(text.split())
 
 
@@ -143,6 +145,7 @@ def test_at_prints_json_and_text(log: Path, capsys: pytest.CaptureFixture[str]) 
         "is_local": False,
         "compared": 40,
         "as_far": 0,
+        "usual": 1.1,
         "onset": None,
         "unusual": True,
     }

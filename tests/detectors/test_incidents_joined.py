@@ -122,8 +122,9 @@ def test_a_collapse_of_four_steps_is_one_incident_with_nan_as_its_consequence(tm
     headline, *others = document["alerts"]
     assert (headline["rule"], headline["severity"], headline["step"]) == ("policy_collapse", "critical", 29)
     assert headline["message"] == (
-        "policy collapsed from step 29: KL 30 times higher at 30, entropy 0 at 32, reward 0 at 30, no group with"
-        " variance at 30, gradient norm 0 at 31; train/grad_norm is NaN since step 36 (1 NaN of 36 points)"
+        "policy collapsed from step 29: KL from 0.08 to 2.4 at 30, entropy from 3.926 to 0 at 32, reward from 0.6 to 0"
+        " at 30, no group with variance at 30, gradient norm from 0.8 to 0 at 31; train/grad_norm is NaN since step 36"
+        " (1 NaN of 36 points)"
     )
     assert headline["hint"].startswith("go back to the checkpoint of step 20;")
     assert {alert["severity"] for alert in others} == {"info"}
@@ -205,7 +206,7 @@ def test_a_policy_that_moved_too_far_is_one_incident_in_the_order_of_the_onsets(
     assert onsets == sorted(onsets)
     assert abs(onsets[0] - 150) <= 5
     assert all(abs(onset - 180) <= 5 for onset in onsets[1:])
-    assert "(alert at " in whole.message
+    assert "; alert at " in whole.message
     assert "fewer updates per batch" in whole.hint
     assert [alert.severity for alert in parts if alert.active] == ["info"] * 5
 
@@ -224,6 +225,18 @@ def test_metrics_that_change_at_once_in_the_same_step_have_the_same_onset() -> N
         alerts = Checker().check(run)
         assert {alert.step for alert in alerts if alert.metric in series} == {1010}
         assert set(re.findall(r"(?:from|since) step (\d+)", " ".join(alert.message for alert in alerts))) == {"1010"}
+    for name, part, extreme in (
+        ("reward", "reward fell", min),
+        ("kl", "KL rose", max),
+        ("entropy", "entropy fell", min),
+    ):
+        before, levels = (
+            np.median(series[name][84:100]),
+            [np.median(series[name][n - 8 : n + 1]) for n in range(100, 160)],
+        )
+        if f"{part} from" in alerts[0].message:
+            assert f"{part} from step 1010 ({before:.4g} to {extreme(levels):.4g})" in alerts[0].message
+    assert alerts[0].message.count(" to ") == 3
 
 
 def test_a_reward_that_falls_before_the_policy_moves_keeps_its_advice() -> None:

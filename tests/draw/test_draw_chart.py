@@ -491,3 +491,9 @@ def test_the_glyph_of_a_line_behind_never_covers_a_curve_on_top() -> None:
     assert not [text for row in shown[1:] for text, role in row if role is Role.DIM_0]
     below = Line("", Role.DIM_0, envelope([0.1] * 64), behind=True, glyph="b")
     assert "b" in picture(chart(below, Line("", RED, flat)), 40, 10)
+
+
+def test_the_label_of_a_level_that_is_longer_than_the_chart_is_left_out() -> None:
+    level = Line("-1.2345678901234567e-100", Role.WARNING, envelope([0.5, 0.5]), behind=True)
+    for width, shown in ((GUTTER + 24, False), (GUTTER + 25, True)):
+        assert (level.label in picture(chart(level), width, 8)) is shown

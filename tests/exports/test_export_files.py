@@ -27,7 +27,7 @@ from tuimon.exports._shared import SafeNames
 from tuimon.exports.comparison import compare
 from tuimon.exports.files import all_exports
 from tuimon.exports.files._history import history_lines
-from tuimon.exports.files.pictures import base_name, label_with_unit, pictures_across, pictures_of
+from tuimon.exports.files.pictures import base_name, label_with_unit, picture_across, pictures_across, pictures_of
 from tuimon.exports.pictures import Picture, Series, draw_chart, draw_charts, figure_class, thinned
 from tuimon.model.views import Symbols
 from tuimon.monitor.local import open_run
@@ -274,6 +274,26 @@ def test_a_picture_of_a_comparison_has_the_best_runs_of_many(tmp_path: Path) -> 
     assert (sorted(best), left) == ([run.id for run in runs[2:]], 2)
     best, left = _best(metric, [runs[:13], runs[13:]], runs)
     assert (len(best), left) == (26, 0)
+
+
+def test_a_picture_of_a_comparison_is_drawn_along_its_axis() -> None:
+    steps = list(range(1, 11))
+    runs = runs_of(
+        *(
+            {"reward": (steps, [s / 10 for s in steps]), "tokens_seen": (steps, [s * size for s in steps])}
+            for size in (100, 200)
+        )
+    )
+    axis = compare(runs, x="tokens").axis
+    curves = [run.curve("reward") for run in runs]
+    for lines in ((), overlay_lines(runs, runs, True, Symbols.BRAILLE)):
+        chart = picture_across("reward", runs, curves, lines, {runs[0].id}, axis)
+        axes = figure_class()().add_subplot()
+        draw_chart(axes, chart, 0.0)
+        assert axes.get_xlabel() == "tokens"
+        assert axes.collections[0].get_offsets()[0].tolist() == [1000.0, 1.0], "the last value of a run that failed"
+        for line, size in zip(axes.get_lines(), (100, 200), strict=True):
+            assert np.asarray(line.get_xdata()).tolist() == [s * size for s in steps]
 
 
 def test_names_are_not_parsed_as_formulas_by_matplotlib(tmp_path: Path) -> None:

@@ -323,6 +323,8 @@ def test_an_alert_is_marked_at_its_start_on_the_chart_of_its_metric() -> None:
     ]
     other = chart(run, ChartOptions(), "other")
     assert with_alert_marks(other, run, alerts, ChartOptions()) is other
+    hidden = with_alert_marks(other, run, alerts, ChartOptions(), Symbols.BRAILLE, ("other", "m"))
+    assert ([(mark.kind, mark.x) for mark in hidden.marks], hidden.note) == ([("alert", 4.0)], "⚑ m")
     late = chart(run, ChartOptions(window=Window(3.0, 9.0)))
     assert with_alert_marks(late, run, alerts, ChartOptions()).marks == (), "it began before the window"
 

@@ -225,6 +225,11 @@ def test_the_value_at_the_cursor_has_the_step_of_its_point() -> None:
     assert "at" not in dict.fromkeys(column.id for column, _ in metric_layout(120))
     assert metric_sorts(10) == ("relevance", "metric", "at", *metric_sorts()[2:])
     assert sort_metrics(RUN, ("loss", "reward"), "at", False, 10) == ("reward", "loss")
+    widths = metric_layout(80, cursor=10, with_before=True)
+    assert "at 10        before" in text(metric_head(widths, "relevance", False, Symbols.BRAILLE, 80, 10))
+    row = text(metric_row(RUN, "reward", widths, False, Symbols.BRAILLE, 80, cursor=10, usual=0.25))
+    assert row.split()[:4] == ["reward", "0.5000", "0.2500", "1.500"]
+    assert sort_metrics(RUN, ("a", "loss", "reward"), "before", True, 10, {"loss": 2.0, "reward": 1.0})[0] == "reward"
 
 
 def test_names_of_visible_metrics_stay_distinct() -> None:

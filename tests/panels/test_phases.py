@@ -344,7 +344,7 @@ def test_the_dashboard_gives_the_phases_no_more_rows_than_they_can_use(phases: i
     run = run_of({f"timing_s/phase{number}": (range(9), [1.0 + number] * 9) for number in range(phases)})
     [result] = [panel for panel in arrange(run) if panel.id == "phase_latency"]
     assert result.rows == rows
-    assert next(panel for panel in arrange(run) if panel.id == "phase_latency") is result, (
+    assert next(panel for panel in arrange(run) if panel.id == "phase_latency") == result, (
         "as long as the phases are the same"
     )
     drawn = draw.render(result.view(run, Size(120, rows), START, Symbols.BRAILLE), Size(120, rows), Symbols.BRAILLE)

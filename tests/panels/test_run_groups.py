@@ -45,6 +45,14 @@ def test_headings_have_the_best_level_with_its_run_and_mean_and_spread() -> None
     ]
 
 
+def test_the_values_of_a_heading_may_be_too_large_to_be_squared() -> None:
+    configs = [{"lr": rate} for rate in (1, 1, 2)]
+    runs = runs_of(*[{"loss": (STEPS, [value] * 3)} for value in (1e200, 3e200, 1.0)], configs=configs)
+    listed = entries(runs, "lr", frozenset(), LISTING)
+    heading = next(heading_of(entry, LISTING) for entry in listed if isinstance(entry, RunGroup))
+    assert "loss 2.0e+200 ± 1.0e+200 SE, SD 1.4e+200" in heading
+
+
 def test_headings_have_the_chosen_metric() -> None:
     listing = Listing(0.0, Symbols.ASCII, metric="val_loss")
     assert (
@@ -89,6 +97,9 @@ def test_tasks_of_a_job_array_are_a_group() -> None:
 def test_groupings_with_a_single_group_or_single_runs_are_skipped() -> None:
     assert groupings(RUNS) == ("", "lr"), "each run has a directory of its own"
     assert groupings(RUNS[:1]) == ("",)
+    configs = [{"lr": rate, "seed": number, "cv.fold": number} for rate in (1, 2) for number in (1, 2)]
+    runs = runs_of(*[{"reward": (STEPS, REWARDS[0])}] * 4, configs=configs)
+    assert groupings(runs) == ("", "lr"), "seeds and folds are repetitions"
 
 
 def test_headings_fill_any_width() -> None:

@@ -110,7 +110,7 @@ def test_each_attempt_is_listed_with_its_steps_and_its_end(tmp_path: Path) -> No
     assert [name[6:10] for name in names] == ["", "1001", "1001", "1002", "1002", "1002", "1003", "1003"]
     text = [line.split() for line in as_text(open_run(tmp_path), 0.0)]
     assert ["slurm-1003.out", "401", "600", "400"] in text
-    assert ["3", "attempts", "first", "step", "last", "step", "resumed", "from", "superseded", "points", "end"] in text
+    assert ["3", "attempts", "first", "step", "last", "step", "resumed", "from", "superseded", "steps", "end"] in text
 
 
 def test_a_training_with_one_file_has_no_list_of_attempts(tmp_path: Path) -> None:

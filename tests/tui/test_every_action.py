@@ -259,7 +259,7 @@ async def test_enter_on_an_alert_opens_its_run_at_its_step(tmp_path: Path, monke
             assert (app.board.panel.title, app.state.options.cursor) == ("loss", 30)
         may_compute = threading.Event()
 
-        def unusual_later(*arguments: Any) -> tuple[str, ...]:
+        def unusual_later(*arguments: Any) -> dict[str, float]:
             may_compute.wait(60)
             return unusual_metrics(*arguments)
 
@@ -271,6 +271,7 @@ async def test_enter_on_an_alert_opens_its_run_at_its_step(tmp_path: Path, monke
                 may_compute.set()
             shown = await until(app, pilot, lambda s: "1 listed, unusual at step 30  by distance" in s)
             assert isinstance(app.screen, MetricBrowser)
+            assert re.search(r"at 30 +before +last", shown)
             assert app.screen.table.names == ("loss",), "the metrics that `at --unusual` prints"
             app.state.options = ChartOptions()
             app.redraw()

@@ -491,6 +491,27 @@ def test_names_are_read_by_their_words(name: str, concept: str, direction: str, 
     assert (meaning.concept, meaning.direction, meaning.split) == (concept, direction, split)
 
 
+@pytest.mark.parametrize(
+    ("name", "concept", "direction"),
+    [
+        ("rewards/margins", "reward.margin", "up"),
+        ("rewards/accuracies", "success.pref", "up"),
+        ("rewards/chosen", "reward.margin", "neutral"),
+        ("eval_rewards/rejected", "reward.margin", "neutral"),
+        ("rewards/rejected/mean", "reward.margin", "neutral"),
+        ("chosen_rewards", "reward.margin", "neutral"),
+        ("reward/rejected", "reward.margin", "neutral"),
+        ("logps/rejected", "logprob", "neutral"),
+        ("critic/returns/mean", "return", "up"),
+        ("critic/returns/max", "return", "neutral"),
+        ("val/num_eos_tokens", "truncation", "neutral"),
+    ],
+)
+def test_metrics_of_which_neither_direction_is_better(name: str, concept: str, direction: str) -> None:
+    meaning = classify(name)
+    assert (meaning.concept, meaning.direction) == (concept, direction)
+
+
 @pytest.mark.parametrize("spelling", ["avg val loss", "Avg Val Loss", "AVG_VAL_LOSS", "avgValLoss", "avg-val-loss"])
 def test_case_blanks_and_separators_do_not_change_the_meaning(spelling: str) -> None:
     assert classify(spelling) == classify("avg_val_loss")

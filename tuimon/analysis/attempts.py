@@ -15,6 +15,7 @@ from tuimon.analysis.words import duration
 from tuimon.model.log_names import log_name
 from tuimon.model.points import Topic
 from tuimon.store import Curve, Run, StreamView
+from tuimon.store.arrays import distinct
 from tuimon.store.curve_builder import FilePart
 from tuimon.text import local_time
 
@@ -30,7 +31,7 @@ class Attempt(Struct, frozen=True):
     first_step: int
     last_step: int
     superseded: int
-    """Number of points that are not drawn, of the metric with the most points."""
+    """Number of logged steps that are not drawn, of the metric with the most points."""
     begin: float
     """Time of the first point (s since the epoch); NaN if unknown."""
     end: str
@@ -127,6 +128,8 @@ class LostWork(Struct, frozen=True):
     """Time from the last point of the attempt to the first of the next one; NaN if unknown, or if there is none."""
     is_resumed: bool = False
     """Whether another attempt followed."""
+    superseded: int = 0
+    """Number of logged steps of the attempt that the next one has logged again, or left out."""
 
     def text(self, word: str) -> str:
         """Return what is known, such as "resumed from step 400 (saved 2026-11-21 10:15), 29 steps lost".
@@ -139,10 +142,23 @@ class LostWork(Struct, frozen=True):
             name = "resumed from" if self.is_resumed else "last checkpoint at"
             parts.append(f"{name} {word} {self.checkpoint}{saved}")
         if self.steps:
-            parts.append(f"{self.steps} {word}{'s' * (self.steps > 1)} lost")
+            lost = f"{self.steps} {word}{'s' * (self.steps > 1)} lost"
+            logged = f"{self.superseded} logged {word}{'s' * (self.superseded > 1)} superseded"
+            parts.append(f"{lost} ({logged})" if 0 < self.superseded != self.steps else lost)
         if math.isfinite(self.seconds):
             parts.append(f"{duration(self.seconds)} without a point before it went on")
         return ", ".join(parts)
+
+
+def superseded_steps(run: Run) -> int:
+    """Return the number of logged steps that later attempts supersede, of the metric with the most points. A step that
+    two attempts logged before the one that is drawn counts twice."""
+    curve = run.curve(run.busiest_metric) if run.busiest_metric is not None else None
+    if curve is None or (hidden := curve.superseded_curve) is None:
+        return curve.superseded if curve is not None else 0
+    begins = np.append(True, np.diff(hidden.steps) != 0)
+    begins[hidden.restarts] = True
+    return int(np.count_nonzero(begins))
 
 
 def lost_work(run: Run, state: str) -> LostWork | None:
@@ -181,7 +197,8 @@ def _before_last_restart(run: Run) -> LostWork | None:
         saved = before[1]
     # A log that counts from 0 names the step that comes next, not the last one that was done.
     lost = None if checkpoint is None else last_step - min(checkpoint, first - 1)
-    return LostWork(last_step, checkpoint, saved, lost, seconds if seconds > 0 else math.nan, True)
+    seconds = seconds if seconds > 0 else math.nan
+    return LostWork(last_step, checkpoint, saved, lost, seconds, True, len(distinct(steps[hidden])))
 
 
 def _checkpoint_before(run: Run, step: int) -> tuple[int | None, float]:

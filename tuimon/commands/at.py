@@ -69,10 +69,8 @@ def _run(options: argparse.Namespace) -> int:
     if options.json:
         sys.stdout.write(as_json(tuple(reaching), options.step, samples, alerts, metrics) + "\n")
         return ExitCode.OK
-    for number, run in enumerate(reaching):
-        if number:
-            print()
-        print("\n".join(as_text(run, options.step, terminal_width(), options.unusual, samples, alerts, metrics)))
+    chosen = terminal_width(), options.unusual, samples, alerts, metrics
+    print("\n\n".join("\n".join(as_text(run, options.step, *chosen)) for run in reaching))
     return ExitCode.OK
 
 
@@ -105,10 +103,7 @@ def _over_steps(options: argparse.Namespace) -> int:
     if options.json:
         sys.stdout.write(as_json(results, first, last) + "\n")
         return ExitCode.OK
-    for number, (run, entries) in enumerate(results):
-        if number:
-            print()
-        print("\n".join(as_text(run, entries, terminal_width())))
+    print("\n\n".join("\n".join(as_text(run, entries, terminal_width())) for run, entries in results))
     return ExitCode.OK
 
 

@@ -189,7 +189,7 @@ def _write_pictures(comparison: Comparison, options: argparse.Namespace) -> None
         ]
         path = os.path.join(directory(options.pictures), f"comparison_{names.name(_file_name(metric))}.png")
         with open_output(path, options.force) as stream:
-            picture = picture_across(metric.name, runs, curves, lines, failed)
+            picture = picture_across(metric.name, runs, curves, lines, failed, comparison.axis)
             if left:
                 some = "best" if metric.better else "first"
                 picture = replace(picture, title=f"the {some} {len(picture.series)}, {left} more are not drawn")

@@ -57,12 +57,7 @@ def _print_runs(monitor: LocalMonitor, metrics: set[str]) -> bool:
 
     collector = monitor.collector
     partly_read = collector.partly_unreadable or bool(collector.problems)
-    damage = {followed.found.stream: followed.damage for followed in collector.followed}
-    not_read = {
-        followed.found.stream: "; ".join(filter(None, (followed.unread(), followed.unused_settings)))
-        for followed in collector.followed
-    }
-    files = {followed.found.stream: followed.own_source for followed in collector.followed}
+    logs = {log.found.stream: log for log in collector.followed}
     snapshot = monitor.snapshot()
     unread = not_understood(snapshot, time.time())
     partly_read |= bool(unread)
@@ -79,14 +74,15 @@ def _print_runs(monitor: LocalMonitor, metrics: set[str]) -> bool:
             size = format_bytes(status.size) if status else ""
             state = status.state if status else "waiting"
             points = format_count(stream.point_count)
-            source = files.get(info.stream, info.source)
+            log = logs.get(info.stream)
+            source = info.source if log is None else log.own_source
             joined = f", part of {clean(info.source)}" if source != info.source else ""
             print(f"  {state:<12} {clean(source)}  [{clean(info.format)}]  {points} points, {size}{joined}")
             if status and status.message:
                 print(f"      {clean(status.message)}")
-            if example := not_read.get(info.stream):
-                print(f"      not read: {example}")
-            for gap in damage.get(info.stream, ()):
+            if log is not None and (unused := list(filter(None, (log.unread(), log.unused_settings)))):
+                print(f"      not read: {'; '.join(unused)}")
+            for gap in log.damage if log is not None else ():
                 print(f"      damaged at byte {gap.offset}, {format_bytes(gap.length)}: {gap.reason}; all others read")
             partly_read |= bool(status and (status.damaged or status.state in ("unreadable", "unsupported")))
         if jumps := clock_remark(run):

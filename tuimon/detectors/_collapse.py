@@ -7,6 +7,7 @@ consequence is therefore that of the steps at which the metrics left their level
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from operator import attrgetter
 
@@ -14,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tuimon.detectors._checkpoints import checkpoint_before
-from tuimon.detectors._curves import onset_row
+from tuimon.detectors._curves import extreme_level, median_of_rows, number, onset_row
 from tuimon.model.alerts import Alert
 from tuimon.store import Run
 
@@ -28,16 +29,19 @@ _WORDS = {
     "zero_variance": "groups lost their variance",
 }
 _FALLING = frozenset({"reward_drop", "entropy_collapse"})
-_DRIFT = frozenset({"kl_runaway", "approx_kl", "clip_fraction", "policy_ratio"})
+_RISING = frozenset({"kl_runaway", "approx_kl", "clip_fraction"})
+_DRIFT = _RISING | {"policy_ratio"}
 """Rules whose alerts say that the policy moves too far."""
 _HINT = (
-    "go back to {checkpoint}; the policy moves too far: make fewer updates per batch, lower the learning rate, check"
-    " the clip range and the KL coefficient"
+    "go back to {checkpoint}; the policy moves too far: make fewer updates per batch, lower the learning rate, or"
+    " check the clip range and the KL coefficient"
 )
 _OF_LIMIT = frozenset({"approx_kl", "clip_fraction", "policy_ratio"})
 """Rules whose alerts begin where a limit is exceeded, and not at the onset."""
 _FURTHER = 4
 """Points after such an alert that are read to find the onset."""
+_BEFORE = 16
+"""Points before the onset whose median is the level before."""
 _LEAD, _LAG = 128, 16
 """Points by which the onset of a drift may precede that of the collapse, or come after it."""
 
@@ -72,7 +76,7 @@ def with_drift_first(run: Run, rule: str, alerts: Sequence[Alert]) -> tuple[Aler
     first = parts[0]
     chain: dict[str, str] = {}
     for part in parts:
-        chain.setdefault(_WORDS[part.alert.rule], _described(part, with_alert=part is first))
+        chain.setdefault(_WORDS[part.alert.rule], _described(run, part, with_alert=part is first))
     message = f"policy collapsed: {', '.join(chain.values())}"
     is_drift = first.alert.rule in _DRIFT
     hint = _HINT.format(checkpoint=checkpoint_before(run, first.step)) if is_drift else first.alert.hint
@@ -86,10 +90,20 @@ def _belongs(part: _Part, core: _Part) -> bool:
     return part.row >= core.row - _LEAD if part.alert.rule in _DRIFT else part.step >= core.step
 
 
-def _described(part: _Part, *, with_alert: bool) -> str:
-    words = f"{_WORDS[part.alert.rule]} from step {part.step}"
-    late = with_alert and part.alert.step != part.step
-    return f"{words} (alert at {part.alert.step})" if late else words
+def _described(run: Run, part: _Part, *, with_alert: bool) -> str:
+    """Return "entropy fell from step 120 (0.91 to 0.05)", with the median before and the extreme median of nine since.
+
+    with_alert: add the step of the alert if it is another one.
+    """
+    notes = []
+    if part.alert.rule in _RISING | _FALLING:
+        curve = run.curve(part.alert.metric)
+        before = median_of_rows(curve, part.row - _BEFORE, part.row - 1)
+        now, _ = extreme_level(curve, part.row, len(curve) - 1, part.alert.rule in _RISING)
+        notes = [f"{number(before)} to {number(now)}"] if math.isfinite(before + now) else []
+    if with_alert and part.alert.step != part.step:
+        notes.append(f"alert at {part.alert.step}")
+    return f"{_WORDS[part.alert.rule]} from step {part.step}" + (f" ({'; '.join(notes)})" if notes else "")
 
 
 def _part(run: Run, alert: Alert) -> _Part:

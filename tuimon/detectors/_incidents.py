@@ -29,8 +29,8 @@ _WORDS = {"entropy_collapse": "entropy", "zero_variance": "groups without varian
 _CAUSES = ("entropy_collapse", "zero_variance")
 _ADVICE = {
     "learning_rate": "lower the learning rate and start again: checkpoints after the collapse are of no use",
-    "entropy_collapse": "go back to {checkpoint}; lower the learning rate, or explore more",
-    "zero_variance": "go back to {checkpoint}; filter such groups, add other prompts",
+    "entropy_collapse": "go back to {checkpoint}; lower the learning rate, or raise the entropy bonus",
+    "zero_variance": "go back to {checkpoint}; filter such groups, or add other prompts",
 }
 
 

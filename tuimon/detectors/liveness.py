@@ -32,7 +32,7 @@ _NEWS = 86400.0
 _SEVERITY = {"stalled": "warning", "stopped": "warning", "crashed": "critical"}
 _VERBS = {"stalled": "has stalled", "stopped": "has stopped early", "crashed": "crashed"}
 _HINT = {
-    "stalled": "look at the processes and the console of the run: a waiting collective, a queue, a full disk",
+    "stalled": "look at the processes and the console of the run: a hung collective, a wait for data, a full disk",
     "stopped": "the process is gone: see the end of its console log, the scheduler and the kernel log (out of memory)",
     "crashed": "see the end of its console log",
 }

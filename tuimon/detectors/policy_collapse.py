@@ -46,7 +46,7 @@ Flags = npt.NDArray[np.bool_]
 
 class _Sign(NamedTuple):
     """A sign of a collapse: the step at which it begins, and its words with the step of the value that they give
-    ("KL 30 times higher at 33")."""
+    ("KL from 0.08 to 2.4 at 33")."""
 
     step: int
     words: str
@@ -77,7 +77,7 @@ class PolicyCollapse(Struct, frozen=True):
         if len(signs) < _SIGNS:
             return
         entropy = _sign(
-            curve, first, raised, last, lambda usual, now: now <= 2 * self.part * np.median(usual), _lowest("entropy")
+            curve, first, raised, last, lambda usual, now: now <= 2 * self.part * np.median(usual), _extreme("entropy")
         )
         signs = sorted([entropy, *signs] if entropy is not None else signs, key=lambda sign: sign.step)
         step = signs[0].step
@@ -92,17 +92,13 @@ class PolicyCollapse(Struct, frozen=True):
     def _signs(self, run: Run, first: int, raised: int, last: int) -> Iterator[_Sign | None]:
         """Yield the signs besides the entropy, None for each that is absent."""
 
-        def times_higher(usual: Floats, now: Floats) -> tuple[int, str]:
-            row = int(np.argmax(now))
-            return row, f"KL {now[row] / max(float(np.median(usual)), 1e-300):.3g} times higher"
-
         def is_high(usual: Floats, now: Floats) -> Flags:
             return (now >= self.ratio * np.median(usual)) & (now > self.floor)
 
         for curve in _main_curve(run, "kl.ref", "kl.old"):
-            yield _sign(curve, first, raised, last, is_high, times_higher)
+            yield _sign(curve, first, raised, last, is_high, _extreme("KL", np.argmax))
         for curve in _main_curve(run, "reward.train", "success.train"):
-            yield _sign(curve, first, raised, last, lambda usual, now: now < usual.min(), _lowest("reward"))
+            yield _sign(curve, first, raised, last, lambda usual, now: now < usual.min(), _extreme("reward"))
         for curve in _main_curve(run, "reward.zero_std_frac"):
             yield _sign(curve, first, raised, last, _all_equal, _no_variance)
             break
@@ -110,7 +106,7 @@ class PolicyCollapse(Struct, frozen=True):
             for curve in _main_curve(run, "reward.std"):
                 yield _sign(curve, first, raised, last, _no_deviation, _no_variance)
         for curve in _main_curve(run, "grad_norm"):
-            yield _sign(curve, first, raised, last, _is_lost, _lowest("gradient norm"))
+            yield _sign(curve, first, raised, last, _is_lost, _extreme("gradient norm"))
 
 
 def _main_curve(run: Run, *concepts: str) -> Iterator[Curve]:
@@ -157,10 +153,12 @@ def _finite(values: Floats) -> Floats:
     return finite
 
 
-def _lowest(name: str) -> Callable[[Floats, Floats], tuple[int, str]]:
+def _extreme(name: str, choose: Callable[[Floats], np.intp] = np.argmin) -> Callable[[Floats, Floats], tuple[int, str]]:
+    """Return `words` of `_sign` for the value that `choose` selects, with the median of the usual values before it."""
+
     def words(usual: Floats, now: Floats) -> tuple[int, str]:
-        row = int(np.argmin(now))
-        return row, f"{name} {number(float(now[row]))}"
+        row = int(choose(now))
+        return row, f"{name} from {number(float(np.median(usual)))} to {number(float(now[row]))}"
 
     return words
 

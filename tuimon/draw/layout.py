@@ -275,6 +275,14 @@ def _cells(x: int, y: int, width: int, height: int, panels: Sequence[int], colum
     return boxes
 
 
+def side_by_side(page: Page) -> list[list[int]]:
+    """Return the positions in the page of the boxes of each row: those at the same y and of the same height."""
+    rows: dict[tuple[int, int], list[int]] = {}
+    for position, box in enumerate(page):
+        rows.setdefault((box.y, box.height), []).append(position)
+    return list(rows.values())
+
+
 def neighbour(page: Page, current: int, direction: str) -> int | None:
     """Return the index of the panel next to panel `current` in a direction, None at the edge."""
     here = next((box for box in page if box.index == current), None)

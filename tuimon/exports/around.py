@@ -72,6 +72,8 @@ class Around(Struct, frozen=True):
     """Number of finite values among the previous 64 points."""
     as_far: int
     """Number of these values that are as far from their median as the value, or farther."""
+    usual: float = math.nan
+    """Median of these values, of the last nine of them if `is_local`; NaN without any."""
     onset: int | None = None
     """Step at which an alert began that is active at the step, if the value is compared with the 64 points before it.
 
@@ -150,11 +152,13 @@ def _around(name: str, curve: Curve, step: int, onsets: Sequence[int]) -> Around
         previous = values[max(0, end - _BEFORE) : end]
         previous = previous[np.isfinite(previous)]
         deviations, as_far = _deviations(previous, value)
-        return Around(name, last, value, before, after, deviations, len(previous), as_far, onset, old)
+        usual = median(previous) if len(previous) else math.nan
+        return Around(name, last, value, before, after, deviations, len(previous), as_far, usual, onset, old)
 
     entry = compared(index)
     if not entry.unusual and (local := _locally(values[max(0, index - _BEFORE) : index], value)) is not None:
-        entry = structs.replace(entry, deviations=local[0], compared=local[1], as_far=local[2], is_local=True)
+        deviations, count, as_far, usual = local
+        entry = structs.replace(entry, deviations=deviations, compared=count, as_far=as_far, usual=usual, is_local=True)
     for onset in () if entry.unusual else onsets:
         row = curve.row_before(onset) + 1
         if index - _BEFORE <= row < index and (other := compared(row, onset)).unusual:
@@ -162,8 +166,8 @@ def _around(name: str, curve: Curve, step: int, onsets: Sequence[int]) -> Around
     return entry
 
 
-def _locally(previous: Floats, value: float) -> tuple[float, int, int] | None:
-    """Return Around.deviations, compared and as_far by the nine points before, of a value that is unusual by them.
+def _locally(previous: Floats, value: float) -> tuple[float, int, int, float] | None:
+    """Return Around.deviations, compared, as_far and usual of a value that is unusual by the nine points before.
 
     None for another value. It must also be as far from the nine points as all of them usually are from their median:
     the noise of a schedule is that of rounding.
@@ -176,7 +180,8 @@ def _locally(previous: Floats, value: float) -> tuple[float, int, int] | None:
     if abs(distance) < _spread(np.abs(previous - median(previous))):
         return None
     deviations, as_far = _deviations(distances, distance)
-    return (deviations, len(distances), as_far) if _LOCALLY <= abs(deviations) < math.inf else None
+    level = float(levels[-1])
+    return (deviations, len(distances), as_far, level) if _LOCALLY <= abs(deviations) < math.inf else None
 
 
 def _spread(distances: Floats) -> float:
@@ -262,8 +267,8 @@ def _remark(entry: Around, word: str) -> str:
     if math.isinf(entry.deviations):
         return f"constant before{base}" if entry.compared < 20 else f"95 % of {entry.compared} before{base} are equal"
     farthest = f"{entry.as_far} of {entry.compared} as far" if entry.as_far else f"farthest of {entry.compared + 1}"
-    origin = " from the nine before" if entry.is_local else base and f" from before{base}"
-    return f"{entry.deviations:+.3g} robust deviations{origin}, {farthest}"
+    origin = " of the nine before" if entry.is_local else base and f" before{base}"
+    return f"{entry.deviations:+.3g} robust deviations from {entry.usual:.6g}{origin}, {farthest}"
 
 
 def as_json(
@@ -284,6 +289,7 @@ def as_json(
             structs.asdict(entry)
             | {"unit": meaning_of(run, entry.name).logged_unit}
             | {"deviations": None if math.isnan(entry.deviations) else entry.deviations, "unusual": entry.unusual}
+            | {"usual": None if entry.compared == 0 else entry.usual}
             for entry in around(run, step, alerts, metrics=metrics)
         ]
         found = texts.as_fields(texts.of_run(run, step, samples), run.directory)

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tuimon.draw import FrameCache, render
-from tuimon.draw.layout import Box, PanelRequest, pages
+from tuimon.draw.chart import has_note_row, with_note_row
+from tuimon.draw.layout import Box, PanelRequest, pages, side_by_side
 from tuimon.model.views import ChartView, Role, Row, Rows, Size, Symbols
 from tuimon.panels import ChartOptions, OwnDashboard, Panel, arrange, header_panel, with_note_marks
 from tuimon.run_notes import RunNote, note_of
@@ -63,13 +64,14 @@ def _page(
     options: ChartOptions,
 ) -> Iterator[Row]:
     page = pages(size.width, size.height, [PanelRequest(panel.kind, panel.rows) for panel in panels])[0]
-    drawn = []
-    for box in page:
-        room = Size(box.width, box.height)
-        view = panels[box.index].view(run, room, now, symbols, options)
-        if isinstance(view, ChartView):
-            view = with_note_marks(view, run, note, options)
-        drawn.append((box, render(view, room, symbols, frames)))
+    sizes = [Size(box.width, box.height) for box in page]
+    views = [panels[box.index].view(run, size, now, symbols, options) for box, size in zip(page, sizes, strict=True)]
+    views = [with_note_marks(view, run, note, options) if isinstance(view, ChartView) else view for view in views]
+    for row in side_by_side(page):
+        if any(has_note_row(views[n], sizes[n]) for n in row):
+            for n in row:
+                views[n] = with_note_row(views[n], sizes[n])
+    drawn = [(box, render(view, size, symbols, frames)) for box, view, size in zip(page, views, sizes, strict=True)]
     rows = [_row(y, drawn) for y in range(size.height)]
     while rows and not any(text.strip() for text, _ in rows[-1]):
         rows.pop()

@@ -110,16 +110,13 @@ def _others(snapshot: Snapshot, run: Run, ascii_only: bool) -> str:
     if not others:
         return ""
     severities = [alert.severity for alert in snapshot.alerts if alert.run != run.id and alert.severity != "info"]
-    return f"+{_count(others, 'run')}" + (f", {_alert_count(severities, ascii_only)}" if severities else "")
+    runs = f"+{others} run{'s' * (others != 1)}"
+    return f"{runs}, {_alert_count(severities, ascii_only)}" if severities else runs
 
 
 def _alert_count(severities: Sequence[str], ascii_only: bool) -> str:
     """Return the number of alerts after the sign of the most severe one."""
     return f"{state_sign('crashed' if 'critical' in severities else 'stalled', ascii_only)}{len(severities)}"
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _reason(alerts: list[Alert], room: int) -> str:

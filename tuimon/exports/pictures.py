@@ -20,7 +20,7 @@ from tuimon.errors import UsageError
 from tuimon.model.points import Floats
 from tuimon.model.views import Envelope
 from tuimon.panels import SEEDS_NOTE, mean_and_band
-from tuimon.store import Curve, envelope_of_points
+from tuimon.store import Curve, Scale, envelope_of_points
 from tuimon.store.envelope import wide_enough
 from tuimon.text import clean
 from tuimon.vocabulary import classify
@@ -47,6 +47,7 @@ _DECADES = 100.0
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a7a00", "#3a4fd0", "#56b4e9", "#606060")
 _NEUTRAL = "#606060"
 _MARKERS = "os^Dv<>P"
+_STEPS = Scale("step")
 _DASHES = ("-", "--", "-.", ":")
 """Styles of lines; the next one follows when the colours are used up."""
 
@@ -67,6 +68,14 @@ class Series(Struct, frozen=True):
     """(step, text) of the user's notes at steps."""
     failed: tuple[Curve, ...] = ()
     """Those of the curves whose run is not healthy (`failures_of`)."""
+    scales: tuple[Scale, ...] = ()
+    """Axis of `curve` and of each of the others; () for steps."""
+
+    @property
+    def drawn(self) -> list[tuple[Curve, Scale]]:
+        """Curves with their axes."""
+        curves = self.curve, *self.others
+        return list(zip(curves, self.scales or [_STEPS] * len(curves), strict=True))
 
 
 def figure_class() -> Any:
@@ -160,62 +169,64 @@ def _style(index: int, series: Series) -> dict[str, Any]:
 
 def _curve(axes: Any, series: Series, style: dict[str, Any], weight: float, several: bool) -> list[tuple[Any, str]]:
     """Draw a curve and return its legend entries. Of several smoothed curves only the smoothed line is listed."""
-    curve, label = series.curve, clean(series.label)
-    x = curve.x_of_rows(np.arange(len(curve)))
+    ((curve, scale),), label = series.drawn, clean(series.label)
+    x = curve.x_of_rows(np.arange(len(curve)), scale)
     smoothed = weight > 0 and not series.validation and _is_noisy(curve)
     raw = {**style, "alpha": 0.3, "linewidth": 0.9} if smoothed else style
-    (line,) = axes.plot(*thinned(curve), **raw)
+    (line,) = axes.plot(*thinned(curve, scale), **raw)
     handles = [] if smoothed and several else [(line, f"{label} (raw)" if smoothed else label)]
     if smoothed:
         (line,) = axes.plot(x, smooth(curve.values, weight), **{**style, "marker": ""})
         handles.append((line, f"{label} (smoothed {weight:g})"))
-    return handles + _nonfinite(axes, [curve], label, style)
+    return handles + _nonfinite(axes, series, style)
 
 
-def _nonfinite(axes: Any, curves: Sequence[Curve], label: str, style: dict[str, Any]) -> list[tuple[Any, str]]:
+def _nonfinite(axes: Any, series: Series, style: dict[str, Any]) -> list[tuple[Any, str]]:
     """Mark non-finite values at the bottom and return the entry of the legend; [] if there are none."""
-    x = np.concatenate([curve.x_of_rows(np.flatnonzero(~np.isfinite(curve.values))) for curve in curves])
+    rows = [np.flatnonzero(~np.isfinite(curve.values)) for curve, _ in series.drawn]
+    x = np.concatenate([c.x_of_rows(own, scale) for (c, scale), own in zip(series.drawn, rows, strict=True)])
     if not len(x):
         return []
     place = axes.get_xaxis_transform()
     marks = axes.scatter(x, np.full(len(x), 0.02), transform=place, marker="x", color=style["color"])
-    return [(marks, f"{label}: not finite")]
+    return [(marks, f"{clean(series.label)}: not finite")]
 
 
 def _seeds(axes: Any, series: Series, style: dict[str, Any], weight: float) -> list[tuple[Any, str]]:
     """Draw the mean of runs that differ only in their seed and its band, as the screen does, and return the legend."""
-    curves, label = [series.curve, *series.others], clean(series.label)
-    limits = [known for curve in curves if (known := curve.limits()) is not None]
+    label = clean(series.label)
+    limits = [known for curve, scale in series.drawn if (known := curve.limits(scale)) is not None]
     low, high = min(first for first, _ in limits), max(last for _, last in limits)
     low, high = wide_enough(*((low - 0.5, high + 0.5) if low == high else (low, high)))
-    weight = weight if any(map(_is_noisy, curves)) else 0
-    mean, band = mean_and_band([_envelope(curve, low, high, weight) for curve in curves])
+    weight = weight if any(_is_noisy(curve) for curve, _ in series.drawn) else 0
+    mean, band = mean_and_band([_envelope(curve, scale, low, high, weight) for curve, scale in series.drawn])
     x = low + (np.arange(_COLUMNS) + 0.5) * ((high - low) / _COLUMNS)
     axes.fill_between(x, band.low, band.high, color=style["color"], alpha=0.18, linewidth=0)
     (line,) = axes.plot(x, mean.last, **{**style, "marker": ""})
     text = f"{label} (smoothed {weight:g})" if weight else label
-    return [(line, text), *_nonfinite(axes, curves, label, style)]
+    return [(line, text), *_nonfinite(axes, series, style)]
 
 
-def _envelope(curve: Curve, low: float, high: float, weight: float) -> Envelope:
+def _envelope(curve: Curve, scale: Scale, low: float, high: float, weight: float) -> Envelope:
     if not weight:
-        return curve.envelope(low, high, _COLUMNS)
-    return envelope_of_points(curve.x_of_rows(np.arange(len(curve))), smooth(curve.values, weight), low, high, _COLUMNS)
+        return curve.envelope(low, high, _COLUMNS, scale)
+    x = curve.x_of_rows(np.arange(len(curve)), scale)
+    return envelope_of_points(x, smooth(curve.values, weight), low, high, _COLUMNS)
 
 
 def _draw_crosses(axes: Any, series: Series, color: str) -> None:
     """Draw a cross at the last finite value of each run that is not healthy."""
-    for curve in series.failed:
-        if curve.last is not None:
-            x = curve.x_of_rows(np.flatnonzero(np.isfinite(curve.values))[-1:])
+    for curve, scale in series.drawn:
+        if curve.last is not None and any(curve is failed for failed in series.failed):
+            x = curve.x_of_rows(np.flatnonzero(np.isfinite(curve.values))[-1:], scale)
             axes.scatter(x, [curve.last.value], marker="X", s=90, color=color, edgecolor="white", zorder=5)
 
 
 def _draw_notes(axes: Any, series: Series, color: str) -> None:
     """Draw a line with the text of each of the user's notes at the steps of the curves."""
-    limits = [known for curve in (series.curve, *series.others) if (known := curve.limits()) is not None]
+    limits = [known for curve, scale in series.drawn if (known := curve.limits(scale)) is not None]
     for step, text in series.notes:
-        x = series.curve.x_of_step(step)
+        x = series.curve.x_of_step(step, series.drawn[0][1])
         if not any(first <= x <= last for first, last in limits):
             continue
         axes.axvline(x, color=color, linewidth=0.9, linestyle=":", zorder=1)
@@ -232,14 +243,14 @@ def _is_noisy(curve: Curve) -> bool:
     return noise(curve.values) > _NOISY * (curve.max.value - curve.min.value)
 
 
-def thinned(curve: Curve) -> tuple[Floats, Floats]:
+def thinned(curve: Curve, scale: Scale = _STEPS) -> tuple[Floats, Floats]:
     """Return x and y of a line that looks as if every point were drawn. NaN are gaps."""
-    low_high = curve.limits()
+    low_high = curve.limits(scale)
     if len(curve) <= 4 * _COLUMNS or low_high is None:
-        places = curve.x_of_rows(np.arange(len(curve)))
+        places = curve.x_of_rows(np.arange(len(curve)), scale)
         return places, np.where(np.isfinite(curve.values), curve.values, np.nan)
     low, high = wide_enough(*low_high)
-    envelope = curve.envelope(low, high, _COLUMNS)
+    envelope = curve.envelope(low, high, _COLUMNS, scale)
     width = (high - low) / _COLUMNS
     left = low + np.arange(_COLUMNS) * width
     x = (left[:, None] + np.array([0.1, 0.4, 0.6, 0.9, 1.0]) * width).ravel()

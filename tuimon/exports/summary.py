@@ -271,7 +271,7 @@ def _attempts(run: Run, width: int | None) -> Iterator[str]:
         Column(f"first {steps}", [str(attempt.first_step) for attempt in shown]),
         Column(f"last {steps}", [str(attempt.last_step) for attempt in shown]),
         *([Column("resumed from", resumed, need=2)] if any(resumed) else []),
-        Column("superseded points", [str(attempt.superseded or "") for attempt in shown], need=1),
+        Column(f"superseded {steps}s", [str(attempt.superseded or "") for attempt in shown], need=1),
         *([Column("begins", begins, need=2, left=True)] if any(begins) else []),
         *([Column("end", ends, need=3, left=True)] if any(ends) else []),
     ]

@@ -8,12 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
+from itertools import pairwise
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
 from tuimon.model.points import Floats, Indices, Steps
+from tuimon.store.arrays import distinct
 from tuimon.store.attempt_starts import attempt_starts
 from tuimon.store.cache import CachedCurve, CachedFill, CachedSlices, ViewCache
 from tuimon.store.columns import PointColumns
@@ -41,7 +43,7 @@ class FilePart(Struct, frozen=True):
     first_step: int
     last_step: int
     superseded: int
-    """Number of points that are not drawn; 0 if they were not counted."""
+    """Number of steps whose points are not drawn; 0 if they were not counted."""
 
 
 class CurveBuilder:
@@ -107,10 +109,15 @@ class CurveBuilder:
         of_series = {id(series): position for position, series in source.series}
         hidden = arrange(slices).hidden if count_superseded else np.empty(0, np.int64)
         ends = np.cumsum([0, *(part.length for part in slices)])
-        superseded = np.diff(np.searchsorted(hidden, ends)).tolist()
+        rows = (hidden[(hidden >= begin) & (hidden < end)] - begin for begin, end in pairwise(ends.tolist()))
         return [
-            FilePart(of_series[id(part.series)], int(part.steps.min()), int(part.steps.max()), count)
-            for part, count in zip(slices, superseded, strict=True)
+            FilePart(
+                of_series[id(part.series)],
+                int(part.steps.min()),
+                int(part.steps.max()),
+                len(distinct(part.steps[superseded])),
+            )
+            for part, superseded in zip(slices, rows, strict=True)
         ]
 
     def pieces(self, ranked: Sequence[MetricSource], rows: int) -> Iterator[tuple[Steps, Floats, Floats]]:

@@ -15,7 +15,7 @@ from textual.geometry import NULL_OFFSET, NULL_SPACING, Region
 from textual.layout import ArrangeResult, Layout, WidgetPlacement
 from textual.widget import Widget
 
-from tuimon.draw.layout import Box, Page, PanelRequest, grid_shape, neighbour, pages
+from tuimon.draw.layout import Box, Page, PanelRequest, grid_shape, neighbour, pages, side_by_side
 from tuimon.model.alerts import Alert
 from tuimon.model.views import Size, Symbols
 from tuimon.panels import DEFAULTS, ChartOptions, Panel
@@ -191,6 +191,7 @@ class Board(Container):
         """Draw the whole page before it is laid out: at the start, and when the terminal has another size."""
         for number in range(len(self.places)):
             self._draw_box(number)
+        self._align_axes()
 
     async def _draw_boxes(self) -> None:
         """Draw a page whenever one is due. A page requested meanwhile is begun after the current one."""
@@ -228,12 +229,20 @@ class Board(Container):
                 begun = self._limiter.taken
         if not self._backpressure.slow:
             self._draw_new_boxes()
+        self._align_axes()
 
     def _draw_new_boxes(self) -> None:
         """Draw boxes that a key has added or resized meanwhile, or else the page would be sent with holes."""
         for number, box in enumerate(self.boxes[: len(self.places)]):
             if not box.is_drawn:
                 self._draw_box(number)
+
+    def _align_axes(self) -> None:
+        """Keep a row below the axis free in each chart beside one that has a note there."""
+        for row in side_by_side(self.places):
+            reserved = any(self.boxes[number].has_note for number in row)
+            for number in row:
+                self.boxes[number].reserve_note(reserved)
 
     def _draw_box(self, number: int) -> None:
         if self._inputs is None:

@@ -14,10 +14,19 @@ from textual.widget import Widget
 
 from tuimon.draw import FrameCache, render
 from tuimon.draw.ascii import ascii_rows
+from tuimon.draw.chart import has_note_row, with_note_row
 from tuimon.draw.diff import changed_spans
 from tuimon.model.alerts import Alert
-from tuimon.model.views import ChartView, Role, Row, Rows, Size, Span, Symbols
-from tuimon.panels import DEFAULTS, ChartOptions, Panel, with_alert_marks, with_note_marks, with_run_name
+from tuimon.model.views import ChartView, Role, Row, Rows, Size, Span, Symbols, View
+from tuimon.panels import (
+    DEFAULTS,
+    ChartOptions,
+    CurvePanel,
+    Panel,
+    with_alert_marks,
+    with_note_marks,
+    with_run_name,
+)
 from tuimon.run_notes import NO_NOTE, RunNote
 from tuimon.store import Run
 from tuimon.tui import themes
@@ -132,6 +141,11 @@ class PanelBox(CellGrid):
         self.panel: Panel | None = None
         self.room = Size(0, 0)
         """Size that the box will have on the screen. Set before it is laid out, so that it can be drawn before."""
+        self._view: View | None = None
+        """View that was drawn last."""
+        self._symbols = Symbols.BRAILLE
+        self._note_reserved = False
+        """Whether the row of a note is kept free, because a chart beside this one has a note."""
         self._frames = FrameCache()
         self._clock = clock
         self._drawn: Rows = ()
@@ -149,6 +163,7 @@ class PanelBox(CellGrid):
         if panel != self.panel:
             self.panel = panel
             self._drawn_from, self._drawn, self._rows = (), (), ()
+            self._view = None
 
     @property
     def is_drawn(self) -> bool:
@@ -176,10 +191,31 @@ class PanelBox(CellGrid):
             view = self.panel.view(run, size, now, symbols, options)
             view = with_run_name(view, self.panel, run, size.width, options)
             if isinstance(view, ChartView):
-                view = with_note_marks(with_alert_marks(view, run, alerts, options), run, note, options)
-            self._drawn = render(view, size, symbols, self._frames)
+                metrics = self.panel.names(run) if isinstance(self.panel, CurvePanel) and alerts else ()
+                view = with_alert_marks(view, run, alerts, options, symbols, metrics)
+                view = with_note_marks(view, run, note, options)
+            self._view, self._symbols = view, symbols
+            self._draw_view()
             self._drawn_from, self._run = inputs, ref(run)
         self.select(selected, theme)
+
+    @property
+    def has_note(self) -> bool:
+        """Whether the view has a note in a row of its own."""
+        return self._view is not None and self.is_drawn and has_note_row(self._view, self.room)
+
+    def reserve_note(self, reserved: bool) -> None:
+        """Keep the row of a note free, or do not, so that the axes of the charts of a row are in the same row."""
+        if reserved != self._note_reserved:
+            self._note_reserved = reserved
+            if self._view is not None and self.is_drawn:
+                self._draw_view()
+                self.select(*self._shown[1:])
+
+    def _draw_view(self) -> None:
+        assert self._view is not None
+        view = with_note_row(self._view, self.room) if self._note_reserved else self._view
+        self._drawn = render(view, self.room, self._symbols, self._frames)
 
     def select(self, selected: bool, theme: str) -> None:
         """Display the rows drawn last in a theme; selected: highlight the title."""

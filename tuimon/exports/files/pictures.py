@@ -14,6 +14,7 @@ from tuimon.errors import UsageError
 from tuimon.exports.files import Export, File, Job
 
 if TYPE_CHECKING:
+    from tuimon.analysis.comparison_axis import ComparisonAxis
     from tuimon.exports.pictures import Picture, Series
     from tuimon.panels import OverlayLine
     from tuimon.store import Curve, Run
@@ -107,6 +108,7 @@ def pictures_of(
     from tuimon.exports.pictures import Series
     from tuimon.panels import by_relevance
     from tuimon.vocabulary import classify
+    from tuimon.vocabulary.names import section_of
 
     pairs: dict[str, list[str]] = {}
     for name in by_relevance(run.metrics):
@@ -120,7 +122,7 @@ def pictures_of(
                 label = ("validation" if validation else "training") if len(names) < 3 else name
                 series.append(Series(label, curve, validation))
         if series:
-            yield base if len(names) > 1 else _short(names[0]), series
+            yield base if len(names) > 1 else section_of(names[0])[1], series
 
 
 def _step_notes(runs: Sequence[Run]) -> tuple[tuple[int, str], ...]:
@@ -164,16 +166,19 @@ def picture_across(
     curves: Sequence[Curve | None],
     lines: Sequence[OverlayLine] = (),
     failed: Container[int] = (),
+    axis: ComparisonAxis | None = None,
 ) -> Picture:
     """Return a chart of the metric `name` with the curve of each run; None where a run has none.
 
     lines: the runs of each line (`overlay_lines`); (): a line for each run. failed: ids of runs that are not healthy.
+    axis: that of the comparison; None for steps.
     """
     from tuimon.analysis.aligned_steps import common_step_name
     from tuimon.exports._across_runs import run_labels
     from tuimon.exports.pictures import Picture, Series
 
     cross = f" {state_sign('', ascii_only=False, critical=1)}"
+    scales = dict(zip([run.id for run in runs], axis.scales, strict=True)) if axis is not None and axis.scales else {}
     logged = {run.id: curve for run, curve in zip(runs, curves, strict=True) if curve is not None}
     if lines:
         named = [(line.label, line.runs) for line in lines]
@@ -188,9 +193,12 @@ def picture_across(
             leading.append(present[0])
             first, *others = (logged[run.id] for run in present)
             crossed = tuple(logged[run.id] for run in present if run.id in failed and _has_end(run, logged[run.id]))
-            series.append(Series(label, first, False, position, tuple(others), _step_notes(present), crossed))
+            own = tuple(scales[run.id] for run in present) if scales else ()
+            series.append(Series(label, first, False, position, tuple(others), _step_notes(present), crossed, own))
     title = series[0].label if len(series) == 1 else ""
-    return Picture(series, title, label_with_unit(leading, name, series), common_step_name(runs))
+    x_label = axis.noun if axis is not None and scales else common_step_name(runs)
+    x_label = "time since the start (s)" if x_label == "duration" else x_label
+    return Picture(series, title, label_with_unit(leading, name, series), x_label)
 
 
 def label_with_unit(runs: Sequence[Run], name: str, series: Sequence[Series]) -> str:
@@ -215,12 +223,6 @@ def base_name(name: str) -> str:
     from tuimon.vocabulary.names import section_of
 
     return re.sub(r"^(?:train|eval|val|valid|validation|test)[_/]", "", section_of(name)[1])
-
-
-def _short(name: str) -> str:
-    from tuimon.vocabulary.names import section_of
-
-    return section_of(name)[1]
 
 
 EXPORTS = tuple(

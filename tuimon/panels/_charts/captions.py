@@ -258,8 +258,12 @@ def note_of(run: Run, curves: Sequence[Curve], factors: Sequence[float], thinnin
     parts += _restart(run, max(curves, key=lambda curve: curve.superseded))
     if any(run.is_left_behind(curve.metric) for curve in curves):
         parts.append("no point since the restart")
-    parts += _of_rank(curves[0])
-    parts += _filled(max(curves, key=lambda curve: curve.filled))
+    leading, filled = curves[0], max(curves, key=lambda curve: curve.filled)
+    if len(leading.sources) > 1 and RANK.search(leading.sources[0]):  # each process of the job logs to its own file
+        parts.append(f"of {_short(leading.sources[0])}")
+    if filled.filled:
+        others = filled.sources[1:]
+        parts.append(f"{thousands(filled.filled)} from {_short(others[0]) if len(others) == 1 else 'other sources'}")
     parts += thinning
     if left:
         parts.append(f"+{plural(left, 'metric')}")
@@ -312,18 +316,6 @@ def _superseding(run: Run, curve: Curve, steps: Steps, superseded: str) -> str:
     (first, count), *others = counts.items()
     named = f"{restart_name(run, first)} ({count} superseded)"
     return ", ".join([named, *(f"{restart_name(run, step)} ({number})" for step, number in others)])
-
-
-def _of_rank(curve: Curve) -> Iterator[str]:
-    """Yield "of rank_0.log" if each process of the job logs the metric to a file of its own, and one is drawn."""
-    if len(curve.sources) > 1 and RANK.search(curve.sources[0]):
-        yield f"of {_short(curve.sources[0])}"
-
-
-def _filled(curve: Curve) -> Iterator[str]:
-    if curve.filled:
-        others = curve.sources[1:]
-        yield f"{thousands(curve.filled)} from {_short(others[0]) if len(others) == 1 else 'other sources'}"
 
 
 def _short(source: str) -> str:

@@ -23,13 +23,15 @@ from tuimon.panels._text import plural
 from tuimon.run_notes import RunNote
 from tuimon.store import Curve, Run, Scale
 from tuimon.store.arrays import distinct
+from tuimon.text import clean
 from tuimon.vocabulary import classify
 
 _FEW_RESTARTS = 2
 _CHECKPOINT_STEP = re.compile(r"(?:checkpoint|global_step|step)[-_](?:samples-)?(\d+)[/\\]?$")
 _MOST_NOTES = 3
 """Rows below a full-screen chart for the texts of notes."""
-_STEP_KEYS = ("step", "global_step", "best_global_step")
+STEP_KEYS = ("step", "global_step", "best_global_step")
+"""Keys of the description of a checkpoint that have its step."""
 
 
 def marks_of(
@@ -63,19 +65,34 @@ def restart_marks(
     ]
 
 
-def with_alert_marks(view: ChartView, run: Run, alerts: Sequence[Alert], options: ChartOptions) -> ChartView:
-    """Return the chart with a mark at the start of each alert about one of its metrics."""
+def with_alert_marks(
+    view: ChartView,
+    run: Run,
+    alerts: Sequence[Alert],
+    options: ChartOptions,
+    symbols: Symbols = Symbols.BRAILLE,
+    metrics: Sequence[str] = (),
+) -> ChartView:
+    """Return the chart with a mark at the start of each alert about one of its metrics.
+
+    metrics: those of the panel; the note begins with the ones that have an alert and no line."""
     axis = options.axis_of(run)
-    marks = []
+    lines = {line.metric for line in view.lines if not line.behind}
+    marks: list[Mark] = []
+    undrawn: dict[str, str] = {}
     for alert in alerts:
-        shown = any(line.metric == alert.metric and not line.behind for line in view.lines)
-        if alert.run == run.id and alert.metric and alert.step is not None and shown:  # lines without a metric have ""
+        if alert.run == run.id and alert.metric in metrics and alert.metric not in lines and not options.overlay:
+            undrawn[alert.metric] = f"{glyph_of('alert', symbols)} {clean(alert.metric)}"
+        elif alert.metric not in lines:
+            continue
+        if alert.run == run.id and alert.metric and alert.step is not None:  # lines without a metric have ""
             logged, drawn = run.curve(alert.metric), aligned(run, alert.metric)
             step = alert.step if drawn is logged else int(drawn.steps[logged.row_near(alert.step)])
             x = drawn.x_of_step(step, run.scale(axis))
             if view.x.low <= x <= view.x.high:
                 marks.append(Mark(x, "alert", alert.rule))
-    return replace(view, marks=(*view.marks, *marks)) if marks else view
+    note = ", ".join(filter(None, [*undrawn.values(), view.note]))
+    return replace(view, marks=(*view.marks, *marks), note=note) if marks or undrawn else view
 
 
 def with_note_marks(view: ChartView, run: Run, note: RunNote, options: ChartOptions) -> ChartView:
@@ -167,7 +184,7 @@ def best_step(run: Run, concepts: Sequence[str]) -> int | None:
 
 def _metrics_in(best: Mapping[str, Any]) -> Iterator[str]:
     for key, value in best.items():
-        if isinstance(value, int | float) and classify(key).panel != "progress" and key not in _STEP_KEYS:
+        if isinstance(value, int | float) and classify(key).panel != "progress" and key not in STEP_KEYS:
             yield key
         elif key in ("metric", "metric_for_best_model") and isinstance(value, str):
             yield value
@@ -175,7 +192,7 @@ def _metrics_in(best: Mapping[str, Any]) -> Iterator[str]:
 
 def checkpoint_step(best: Mapping[str, Any]) -> int | None:
     """Return the step in the description of a checkpoint: its own field, or part of a path; None if it has neither."""
-    for key in _STEP_KEYS:
+    for key in STEP_KEYS:
         value = best.get(key)
         if isinstance(value, int) and not isinstance(value, bool):
             return value

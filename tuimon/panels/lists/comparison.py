@@ -25,6 +25,7 @@ from tuimon.analysis.comparing import (
     is_partly_missing,
 )
 from tuimon.analysis.comparison_axis import comparison_axis
+from tuimon.analysis.comparison_limits import limits
 from tuimon.analysis.equal_counter import at_equal_counter
 from tuimon.analysis.level import Level
 from tuimon.analysis.progress_inputs import progress_of
@@ -32,7 +33,7 @@ from tuimon.analysis.run_cache import cached_per_run
 from tuimon.analysis.seed_means import SEED_HEADS, SeedMeans, mean_rows, seed_cells, seed_title
 from tuimon.analysis.setting_effects import effects_on
 from tuimon.analysis.speed import speed_difference
-from tuimon.analysis.verdict import deciding_metric, limits, verdict
+from tuimon.analysis.verdict import deciding_metric, verdict
 from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import row_width
@@ -56,6 +57,7 @@ order in which they are given up for the columns of more runs."""
 _OF_VERDICT = 3
 """Number of runs that the verdict is about: the best two, and the first run."""
 _NO_METRICS: Row = (("  no metrics in common: no two of these runs log the same name", Role.MUTED),)
+_NO_CAUSE = "Settings and metrics that differ are listed side by side; this does not show a cause."
 _GAP: Span = ("  ", Role.MUTED)
 
 _TableRow = tuple[Span, list[Row]]
@@ -137,6 +139,7 @@ def comparison_table(
     sentences = list(filter(None, (said, speed_difference(names, runs), at_counter, comparison.axis.sentence)))
     common = f"a common {counted_in}" if comparison.axis.name == "step" else f"the same {comparison.axis.noun}"
     tilde = "~" if symbols is Symbols.ASCII else "≈"
+    level = f"Level: mean of the last tenth of the points up to {common}. {tilde}: within noise."
     return [
         *(row for sentence in sentences for row in _wrapped(sentence, width)),
         *([()] if sentences else []),
@@ -157,13 +160,7 @@ def comparison_table(
         *(_wrapped(f"  {limit}", width, Role.WARNING) if (limit := limits(names, compared, 0, counted_in)) else []),
         *([join((name, role), cells) for name, role, cells in _with_short_names(metrics, widths[0])] or [_NO_METRICS]),
         (),
-        (
-            (
-                f"Level: mean of the last tenth of the points up to {common}. {tilde}: within noise.",
-                Role.MUTED,
-            ),
-        ),
-        (("Settings and metrics that differ are listed side by side; this does not show a cause.", Role.MUTED),),
+        *(row for sentence in (level, _NO_CAUSE) for row in _wrapped(sentence, width, Role.MUTED)),
     ]
 
 

@@ -1,12 +1,14 @@
 """Every metric of a run as a row: last, lowest and highest value, recent change, sparkline, number of points, source.
 
-A column is an entry of METRIC_COLUMNS. The column of the values at the cursor is shown only while a cursor is set.
+A column is an entry of METRIC_COLUMNS. The column of the values at the cursor is shown only while a cursor is set, and
+that of the medians before it only where metrics are compared with their points before.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from msgspec import Struct
@@ -14,13 +16,11 @@ from msgspec import Struct
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.draw.numbers import format_number, thousands
 from tuimon.draw.rows import fit_row
-from tuimon.draw.spark import spark_columns, sparkline
 from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._charts.captions import recent_change, recent_change_row
-from tuimon.panels._charts.traces import scaled
+from tuimon.panels._charts.traces import spark
 from tuimon.panels._metrics import curve_or_none, factor_of
 from tuimon.store import Curve, Run, Sample
-from tuimon.store.envelope import wide_enough
 from tuimon.text import cell_width, clean, fit, fit_distinct, fit_name
 from tuimon.vocabulary import Meaning, unit_text
 
@@ -45,6 +45,8 @@ class _Metric(Struct, frozen=True):
     shown: str = ""
     """The name as it is displayed."""
     cursor: int | None = None
+    usual: float | None = None
+    """Median of the points before the cursor."""
 
     def number(self, value: float | None, width: int) -> Row:
         """Format a value, with its unit if it fits into `width`: not in "min" and "max", as "last" has it."""
@@ -101,12 +103,8 @@ def _recent(metric: _Metric, width: int) -> Row:
 
 
 def _curve(metric: _Metric, width: int) -> Row:
-    limits = metric.curve.limits()
-    if limits is None:
-        return ()
-    low, high = wide_enough(*limits)
-    envelope = scaled(metric.curve.envelope(low, high, spark_columns(width, metric.symbols)), metric.factor)
-    return ((sparkline(envelope, width, metric.symbols), Role.SERIES_0),)
+    line = spark(metric.curve, metric.factor, width, metric.symbols)
+    return ((line, Role.SERIES_0),) if line else ()
 
 
 def _source(metric: _Metric, width: int) -> Row:
@@ -145,6 +143,7 @@ def _value_at(metric: _Metric) -> float | None:
 METRIC_COLUMNS = (
     MetricColumn("metric", 0, lambda m: m.name.lower(), _name, 0, right=False, down=False),
     MetricColumn("at", 16, _value_at, _at, 0),
+    MetricColumn("before", 12, lambda m: m.usual and m.usual * m.factor, lambda m, width: m.number(m.usual, width), 0),
     MetricColumn("last", 12, lambda m: m.last * m.factor, lambda m, width: m.number(m.last, width), 0),
     MetricColumn("recent", 11, lambda m: m.change, _recent, 3, right=False),
     MetricColumn("min", 10, lambda m: m.least, lambda m, width: m.number(m.least, 0), 4, down=False),
@@ -158,20 +157,23 @@ MetricWidths = tuple[tuple[MetricColumn, int], ...]
 
 def metric_sorts(cursor: int | None = None) -> tuple[str, ...]:
     """Return the orders of the list: "relevance" and the columns. cursor: step of the cursor, or None."""
-    return ("relevance", *(column.id for column in _columns(cursor)))
+    return ("relevance", *(column.id for column in _columns(cursor, False)))
 
 
-def _columns(cursor: int | None) -> list[MetricColumn]:
-    return [column for column in METRIC_COLUMNS if column.id != "at" or cursor is not None]
+def _columns(cursor: int | None, with_before: bool) -> list[MetricColumn]:
+    shown = {"at": cursor is not None, "before": with_before}
+    return [column for column in METRIC_COLUMNS if shown.get(column.id, True)]
 
 
-def metric_layout(width: int, longest: int = _LEAST_NAME, cursor: int | None = None) -> MetricWidths:
+def metric_layout(
+    width: int, longest: int = _LEAST_NAME, cursor: int | None = None, with_before: bool = False
+) -> MetricWidths:
     """Return the columns that fit into `width` cells, with their widths; name and curve share the remaining cells.
 
     longest: width of the longest name. The columns `points` and `source` are left out if names would not fit. cursor:
-    step of the cursor, or None.
+    step of the cursor, or None. with_before: with the medians before the cursor.
     """
-    columns = _columns(cursor)
+    columns = _columns(cursor, with_before)
     while True:
         taken = _SIGN + sum(column.width + 2 for column in columns if column.id != "metric")
         droppable = [column for column in columns if column.drop or (column.id == "last" and cursor is not None)]
@@ -218,15 +220,17 @@ def metric_row(
     marked: bool = False,
     cursor: int | None = None,
     shown: str = "",
+    usual: float | None = None,
 ) -> Row:
     """Return the row of a metric; only its name if it has no points.
 
-    shown: the name as it is displayed, see `metric_names`; "" for the name itself, cut if it does not fit.
+    usual: median before the cursor, if it has a column. shown: the name as it is displayed, see `metric_names`; "" for
+    the name itself, cut if it does not fit.
     """
     sign = (">" if symbols is Symbols.ASCII else "▸") if selected else " "
     mark = ("*" if symbols is Symbols.ASCII else "●") if marked else " "
     spans: list[Span] = [(f"{sign}{mark}", Role.ACCENT)]
-    metric = _metric(run, name, symbols, shown, cursor)
+    metric = _metric(run, name, symbols, shown, cursor, usual)
     for column, cells in widths:
         row = fit_row(column.cell(metric, cells) if metric else ((shown or clean(name), Role.MUTED),), cells)
         if column.right:
@@ -249,15 +253,22 @@ def _aligned_right(row: Row, cells: int) -> Row:
 
 
 def sort_metrics(
-    run: Run, names: Sequence[str], sort: str, reverse: bool, cursor: int | None = None
+    run: Run,
+    names: Sequence[str],
+    sort: str,
+    reverse: bool,
+    cursor: int | None = None,
+    usual: Mapping[str, float] = MappingProxyType({}),
 ) -> tuple[str, ...]:
-    """Sort metrics by a column; those with unknown values come last, and the sort is stable."""
+    """Sort metrics by a column; those with unknown values come last, and the sort is stable.
+
+    usual: metric -> median before the cursor."""
     column = next((column for column in METRIC_COLUMNS if column.id == sort), None)
     if column is None:
         return tuple(reversed(names) if reverse else names)
     keys: dict[str, Any] = {}
     for name in names:
-        metric = _metric(run, name, Symbols.BRAILLE, cursor=cursor)
+        metric = _metric(run, name, Symbols.BRAILLE, cursor=cursor, usual=usual.get(name))
         key = column.by(metric) if metric else None
         if key is not None and key == key:
             keys[name] = key
@@ -265,9 +276,11 @@ def sort_metrics(
     return (*known, *(name for name in names if name not in keys))
 
 
-def _metric(run: Run, name: str, symbols: Symbols, shown: str = "", cursor: int | None = None) -> _Metric | None:
+def _metric(
+    run: Run, name: str, symbols: Symbols, shown: str = "", cursor: int | None = None, usual: float | None = None
+) -> _Metric | None:
     curve = curve_or_none(run, name)
     if curve is None:
         return None
     meaning = meaning_of(run, name)
-    return _Metric(run, name, curve, meaning, factor_of(meaning, curve), symbols, shown, cursor)
+    return _Metric(run, name, curve, meaning, factor_of(meaning, curve), symbols, shown, cursor, usual)

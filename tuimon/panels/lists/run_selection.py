@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -41,11 +42,7 @@ def shared_words(names: Sequence[str]) -> int:
 
 def _shared(names: Sequence[str]) -> str:
     """Return the prefix that all names share; "" for fewer than two names."""
-    if len(names) < 2:
-        return ""
-    first, last = min(names), max(names)  # all names share the prefix of these two
-    shared = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
-    return first[:shared]
+    return os.path.commonprefix(names) if len(names) > 1 else ""  # noqa: RUF071  by characters
 
 
 def count_alerts(alerts: Iterable[Alert]) -> Mapping[int, int]:

@@ -17,10 +17,9 @@ from tuimon.analysis.log_files import percent_read
 from tuimon.analysis.progress_inputs import progress_of, state_at
 from tuimon.analysis.run_states import SIGNS, state_sign
 from tuimon.draw.numbers import format_value
-from tuimon.draw.spark import spark_columns, sparkline
 from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._charts.overlay_lines import marker_of
-from tuimon.panels._charts.traces import scaled
+from tuimon.panels._charts.traces import spark
 from tuimon.panels._metrics import label_of
 from tuimon.panels._run_facts import heading_of, loss_of, main_of, objective_of, reward_of
 from tuimon.panels._text import signed
@@ -34,7 +33,6 @@ from tuimon.panels.lists.run_metrics import (
 from tuimon.run_notes import RunNote, note_in
 from tuimon.sources.grouped_files import natural_order
 from tuimon.store import Run
-from tuimon.store.envelope import wide_enough
 from tuimon.text import cell_width, clean, fit
 
 _ROLES = {
@@ -92,7 +90,7 @@ class Listing(Struct, frozen=True):
 
     def marker(self, run: Run) -> Span:
         """Return the marker and role of a run."""
-        return self.markers.get(run.id) or marker_of(run, self.symbols)
+        return self.markers.get(run.id) or marker_of(run.id, self.symbols)
 
     def note(self, run: Run) -> RunNote:
         """Return the note about a run, which may be empty."""
@@ -187,12 +185,8 @@ def _delta(run: Run, listing: Listing, width: int) -> Row:
 
 def _trend(run: Run, listing: Listing, width: int) -> Row:
     reading = main_of(run)
-    limits = reading.curve.limits() if reading is not None else None
-    if reading is None or limits is None:
-        return ()
-    low, high = wide_enough(*limits)
-    envelope = scaled(reading.curve.envelope(low, high, spark_columns(width, listing.symbols)), reading.factor)
-    return ((sparkline(envelope, width, listing.symbols), listing.marker(run)[1]),)
+    line = "" if reading is None else spark(reading.curve, reading.factor, width, listing.symbols)
+    return ((line, listing.marker(run)[1]),) if line else ()
 
 
 def _alert_count(run: Run, listing: Listing) -> int:

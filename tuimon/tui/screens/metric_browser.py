@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from textual.events import Click
 from textual.message import Message
@@ -54,7 +54,8 @@ class MetricTable(Table):
         self._shown: tuple[Run, str, bool, Symbols, str, int | None] | None = None
         self._cache: dict[tuple[str, str, bool, bool], Row] = {}
         """Rows by (metric, its name as displayed, selected, marked), drawn for `_cached_for`."""
-        self._cached_for: tuple[Run, MetricWidths, Symbols, int | None] | None = None
+        self._cached_for: tuple[object, ...] | None = None
+        self._usual: Mapping[str, float] | None = None
 
     @property
     def count(self) -> int:
@@ -72,9 +73,19 @@ class MetricTable(Table):
             self.names, self._longest = names, max(map(len, names), default=0)
         self.cursor = names.index(selected) if selected in names else 0
 
-    def show(self, run: Run, sort: str, reverse: bool, symbols: Symbols, theme: str, cursor: int | None = None) -> None:
-        """Display the values of the metrics. cursor: step of the cursor, or None."""
-        self._shown = run, sort, reverse, symbols, theme, cursor
+    def show(
+        self,
+        run: Run,
+        sort: str,
+        reverse: bool,
+        symbols: Symbols,
+        theme: str,
+        cursor: int | None = None,
+        usual: Mapping[str, float] | None = None,
+    ) -> None:
+        """Display the values of the metrics. cursor: step of the cursor, or None. usual: metric -> median before the
+        cursor, for a column of its own; None for no such column."""
+        self._shown, self._usual = (run, sort, reverse, symbols, theme, cursor), usual
         self.draw()
 
     def draw(self) -> None:
@@ -82,9 +93,9 @@ class MetricTable(Table):
         if self._shown is None or width < 1 or height < 1:
             return
         run, sort, reverse, symbols, theme, step = self._shown
-        self._widths = metric_layout(width, self._longest, step)
-        if self._cached_for != (run, self._widths, symbols, step):
-            self._cached_for = run, self._widths, symbols, step
+        self._widths = metric_layout(width, self._longest, step, self._usual is not None)
+        if self._cached_for != (run, self._widths, symbols, step, self._usual):
+            self._cached_for = run, self._widths, symbols, step, self._usual
             self._cache.clear()
         visible = self.scroll_to_cursor()
         # Only the visible names are cut so that they stay distinct: for 12,000 names it takes 2.5 s.
@@ -100,7 +111,8 @@ class MetricTable(Table):
         row = self._cache.get(key)
         if row is None and self._shown is not None:
             run, _, _, symbols, _, step = self._shown
-            row = metric_row(run, name, self._widths, selected, symbols, self.size.width, key[-1], step, shown)
+            usual = None if self._usual is None else self._usual.get(name)
+            row = metric_row(run, name, self._widths, selected, symbols, self.size.width, key[-1], step, shown, usual)
             self._cache[key] = row
         return row or ()
 
@@ -122,16 +134,17 @@ class MetricTable(Table):
                 self.post_message(self.Clicked("", True))
 
 
-def unusual_metrics(run: Run, step: int, alerts: Sequence[Alert], stop: Callable[[], bool]) -> tuple[str, ...]:
-    """Return the metrics that `tuimon at --unusual` lists for a step, those that differ most first.
+def unusual_metrics(run: Run, step: int, alerts: Sequence[Alert], stop: Callable[[], bool]) -> dict[str, float]:
+    """Return the metrics that `tuimon at --unusual` lists for a step, those that differ most first, with the medians
+    before.
 
     alerts: those of all runs; stop: return early once it returns True.
     """
     from tuimon.exports.around import around
 
     entries = [entry for entry in around(run, step, alerts, stop) if entry.unusual]
-    distances = {entry.name: abs(entry.deviations) if math.isfinite(entry.value) else math.inf for entry in entries}
-    return tuple(sorted(distances, key=lambda name: -distances[name]))
+    entries.sort(key=lambda entry: -abs(entry.deviations) if math.isfinite(entry.value) else -math.inf)
+    return {entry.name: entry.usual for entry in entries}
 
 
 class MetricBrowser(TableScreen):
@@ -150,8 +163,8 @@ class MetricBrowser(TableScreen):
         self._first = selected
         self._listed: tuple[object, ...] = ()
         """Everything that the order of the rows was computed from."""
-        self._unusual: tuple[str, ...] | None = None
-        """Metrics that are unusual at the cursor; None while they are computed."""
+        self._unusual: dict[str, float] | None = None
+        """Metrics that are unusual at the cursor, with the medians before; None while they are computed."""
         self._unusual_for: tuple[object, ...] = ()
         """Identity and metrics of the run, and the step, that `_unusual` is of."""
 
@@ -188,16 +201,27 @@ class MetricBrowser(TableScreen):
         if cursor is None:
             self._is_unusual = False
             self.sort = "relevance" if self.sort == "at" else self.sort
+        if not self._is_unusual and self.sort == "before":
+            self.sort = "relevance"
         needed = cursor if self.sort == "at" or self._is_unusual else None
         if self._is_unusual and cursor is not None:
             self._find_unusual(run, cursor, (*snapshot.alerts, *snapshot.resolved))
         unusual = self._unusual if self._is_unusual else None
-        listed = (run.id, run.metrics, self.sort, self.reverse, self.query_text, self._is_unusual, needed, unusual)
+        listed = (
+            run.id,
+            run.metrics,
+            self.sort,
+            self.reverse,
+            self.query_text,
+            self._is_unusual,
+            needed,
+            unusual and tuple(unusual),
+        )
         if listed != self._listed:
             self._listed = listed
             known = ordered(run.metrics, "relevance")
             if self._is_unusual:
-                known = unusual or ()
+                known = tuple(unusual or ())
             names = matching(known, self.query_text)
             selected = self._first or self.table.selected
             is_computed = not self._is_unusual or unusual is not None
@@ -209,8 +233,8 @@ class MetricBrowser(TableScreen):
                 empty = f"No metric differs clearly at step {cursor} from its points before. u lists all metrics."
             if not is_computed:
                 empty = f"Comparing {plural(len(run.metrics), 'metric')} with their points before step {cursor}"
-            self.table.list(sort_metrics(run, names, self.sort, self.reverse, cursor), selected, empty)
-        self.table.show(run, self.sort, self.reverse, state.symbols, state.theme, cursor)
+            self.table.list(sort_metrics(run, names, self.sort, self.reverse, cursor, unusual or {}), selected, empty)
+        self.table.show(run, self.sort, self.reverse, state.symbols, state.theme, cursor, unusual)
         self.draw_lines(self._head(run), state.theme)
 
     def _head(self, run: Run) -> Row:
@@ -226,6 +250,8 @@ class MetricBrowser(TableScreen):
             spans.append((f"  /{clean(self.query_text)}", Role.ACCENT))
         order = "distance" if self._is_unusual and self.sort == "relevance" else self.sort
         spans.append((f"  by {order}{', reversed' if self.reverse else ''}", Role.MUTED))
+        if self._is_unusual:
+            spans.append(("  before: median", Role.MUTED))
         return tuple(spans)
 
     def toggle_unusual(self) -> None:

@@ -185,7 +185,7 @@ def _attempts(run: Run) -> Iterator[Row]:
         facts = (
             f"since {begin}" if begin else "",
             "" if attempt.resumed_from is None else f"resumed from {attempt.resumed_from}",
-            f"{plural(attempt.superseded, 'point')} superseded" if attempt.superseded else "",
+            f"{plural(attempt.superseded, 'logged step')} superseded" if attempt.superseded else "",
             clean(attempt.end),
         )
         yield (

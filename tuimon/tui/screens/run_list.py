@@ -174,10 +174,11 @@ class RunTable(Table):
         size = Size(self.size.width, self.size.height - taken - 1)
         if len(visible) < 2 or size.height < run_overview.LEAST.height:
             return ()
-        inputs = (tuple(visible), listing.marked, listing.failed, choice.grouped, size, listing.symbols)
+        sorting = choice.sort, listing.metric
+        inputs = (tuple(visible), listing.marked, listing.failed, choice.grouped, size, listing.symbols, sorting)
         if self._chart_inputs != inputs:
             self._chart_inputs = inputs
-            chart = run_overview.overview(visible, listing, choice.grouped, size, self._frames)
+            chart = run_overview.overview(visible, listing, choice.grouped, size, self._frames, choice.sort)
             self._chart_rows = (blank(size.width), *chart) if chart else ()
         return self._chart_rows
 
