@@ -14,6 +14,7 @@ from tuimon.text import clean
 from tuimon.tui import screens
 from tuimon.tui.action import Action, Dashboard
 from tuimon.tui.actions._screens import END, begin_filter, move, topmost
+from tuimon.tui.screens.run_list import AT_ONCE
 
 _action = partial(Action, section="Run list", where=("runs",))
 
@@ -29,12 +30,19 @@ def _show(app: Dashboard) -> None:
 
 
 def _group(app: Dashboard) -> None:
-    """Group the list by the next criterion, which a thread searches for: the settings of thousands take a while."""
-    topmost(app, screens.RunListScreen).run_worker(_group_next(app, app.runs_listed()), exclusive=True, group="group")
+    """Group the list by the next criterion. A thread searches for it if there are many runs."""
+    runs = app.runs_listed()
+    if len(runs) < AT_ONCE:
+        _group_by_next(app, groupings(runs))
+    else:
+        topmost(app, screens.RunListScreen).run_worker(_search_groups(app, runs), exclusive=True, group="group")
 
 
-async def _group_next(app: Dashboard, runs: Sequence[Run]) -> None:
-    known = await asyncio.to_thread(groupings, runs)
+async def _search_groups(app: Dashboard, runs: Sequence[Run]) -> None:
+    _group_by_next(app, await asyncio.to_thread(groupings, runs))
+
+
+def _group_by_next(app: Dashboard, known: Sequence[str]) -> None:
     choice = app.state.runs
     index = known.index(choice.group) + 1 if choice.group in known else 0
     by = known[index % len(known)]

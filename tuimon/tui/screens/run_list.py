@@ -41,7 +41,7 @@ from tuimon.tui.screens.run_contents import RunContents, contents_of
 from tuimon.tui.screens.table import Table
 from tuimon.tui.state import ViewState
 
-_AT_ONCE = 32
+AT_ONCE = 32
 """Number of runs from which the contents of the list are computed in a thread: a key would wait for them otherwise."""
 _SHARE = 0.2
 """Maximum fraction of the time in which contents are computed in a thread while logs grow; the rest is left for the
@@ -276,7 +276,7 @@ class RunListScreen(MetricTableScreen):
 
     def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
         inputs = snapshot, state.runs, state.symbols, notes()
-        if len(snapshot.runs) < _AT_ONCE:
+        if len(snapshot.runs) < AT_ONCE:
             self._contents = contents_of(snapshot, state.runs, state.symbols, now)
         elif self._inputs is None or inputs[1:] != self._inputs[1:] or self._is_due(snapshot):
             self._inputs = inputs
