@@ -11,11 +11,13 @@ from support.stores import store_of
 from tuimon.analysis.run_states import since_onset
 from tuimon.draw.window import Window
 from tuimon.model.alerts import Alert
+from tuimon.model.events import Progress, RunFound
 from tuimon.panels import ChartOptions
+from tuimon.store import Store
 from tuimon.tui import explore
 from tuimon.tui.actions.alerts import alert_places, neighbour
 from tuimon.tui.bars import AlertBar, _alert
-from tuimon.tui.screens.notes import _title
+from tuimon.tui.screens.notes import _title, note_entries
 
 RUN = run_of({"loss": (range(100), [1.0] * 100), "kl": (range(100), [0.1] * 100)})
 
@@ -55,6 +57,21 @@ def test_the_window_moves_to_a_cursor_outside_of_it() -> None:
     assert explore.with_cursor(options, RUN, 98).window == Window(20.0, 99.0)
     assert explore.with_cursor(options, RUN, 3).window == Window(20.0, 20.0)
     assert explore.with_cursor(ChartOptions(), RUN, 3) == ChartOptions(cursor=3)
+
+
+def test_no_alert_is_not_reported_before_all_runs_have_been_checked() -> None:
+    store = Store(is_reading=True)
+    store.apply(RunFound(0, "run", "/logs/run"))
+    for caught_up, unchecked, title, line in (
+        (False, 0, "1 run still being read", "none is known before the logs have been read"),
+        (True, 1, "No active alerts so far, 1 run still to check", "no active alerts so far"),
+        (True, 0, "No active alerts", "no active alerts; Ctrl+p, rule adds one of your own"),
+    ):
+        store.apply(Progress(1, 1, caught_up))
+        store.set_alerts((), unchecked)
+        assert _title(store.snapshot()) == title
+        rows = ["".join(text for text, _ in entry.row).strip() for entry in note_entries(store.snapshot(), None)]
+        assert rows[1] == line
 
 
 def test_information_is_not_called_an_alert() -> None:

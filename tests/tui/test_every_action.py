@@ -68,7 +68,7 @@ def write(root: Path, runs: int) -> Path:
         run.mkdir(parents=True)
         steps = LAST + 1 if number == 0 else 20 + number
         (run / "metrics.jsonl").write_text("".join(map(row, range(steps))))
-        (run / "config.json").write_text(json.dumps({"lr": 1e-5, "seed": number, "algorithm": {"clip": 0.2, "k": 3}}))
+        (run / "config.json").write_text(json.dumps({"lr": 1e-5, "batch": number, "algorithm": {"clip": 0.2, "k": 3}}))
         (run / "train.log").write_text("".join(map(line, range(steps))))
         (run / "worker.log").write_text("another text\n")
     return root / "sweep"
@@ -567,7 +567,7 @@ async def test_the_list_of_runs(tmp_path: Path) -> None:
         await t.press("run_pin", "run_hide")
         assert names[1] not in listed()
         await t.press("run_group")
-        assert t.app.state.runs.group == "seed", "each run has a directory of its own"
+        assert t.app.state.runs.group == "batch", "each run has a directory of its own"
         await t.press("run_first", "run_fold")
         assert len(listed()) == RUNS - 2
         await t.press("run_fold_all", "run_fold_all", "run_fold_all")

@@ -59,6 +59,12 @@ def progress_of(run: Run, now: float) -> ProgressReport:
     return progress
 
 
+def state_at(run: Run, now: float) -> str:
+    """Return the state of the run at `now`, see `progress_of`; without a look at its points until its history has been
+    read, because thousands of runs whose points arrive would have to be examined again and again."""
+    return "reading" if run.is_reading else progress_of(run, now).state
+
+
 def not_understood(snapshot: Snapshot, now: float) -> Mapping[int, str]:
     """Return run id -> reason for the runs whose files give no point although they are complete."""
     reports = {run.id: progress_of(run, now) for run in snapshot.runs if not run.point_count}
