@@ -55,7 +55,7 @@ def _run(options: argparse.Namespace) -> int:
     elif not found.tags:
         what = f"{' or '.join(options.kind)} value" if options.kind else "value that is not a scalar"
         raise NothingFound(
-            f"No {what} in {found.files} log files at or below {clean(path)}.",
+            f"No {what} in {count_of(found.files, 'log file')} at or below {clean(path)}.",
             "TensorBoard event files, .wandb and .swanlab files are searched.",
         )
     else:

@@ -162,12 +162,14 @@ def _head(view: ChartView, width: int, symbols: Symbols, note: str, named: froze
             room += row_width(headline)
             headline = _without_unit(headline[0])
             room -= row_width(headline)
-        labels = _two_labels(view.title, [line.label for line in lines], room - 2 * LEGEND_ENTRY)
+        labels = _two_labels(
+            view.title, [line.label for line in lines], room - 2 * LEGEND_ENTRY, view.cursor is not None
+        )
     valued = [f"{line.label} {line.value}".rstrip() for line in lines]
     legend = _legend(lines, valued if _legend_width(valued) <= room else labels, room, symbols)
     note = _whole_parts(clean(note), room - sum(row_width(entry) + 2 for entry in legend) - 2)
     extras = (((y_label, Role.MUTED),), *legend, ((note, Role.MUTED),))
-    return title_row(view.title, headline, width, [row for row in extras if row[0][0]])
+    return title_row(view.title, headline, width, [row for row in extras if row[0][0]], view.alike)
 
 
 def _headline_and_labels(headline: Row, lines: Sequence[Line], room: int) -> tuple[Row, list[str]]:
@@ -217,13 +219,19 @@ def _short_labels(lines: Sequence[Line], room: int) -> list[str]:
     return [by_line.get(id(line), line.label) for line in lines] if short != names else []
 
 
-def _two_labels(title: str, labels: Sequence[str], room: int) -> list[str]:
-    """Return two labels without the words that both begin with, or that the title has, cut to `room` cells together;
-    whole ones if too little would be left of them."""
+def _two_labels(title: str, labels: Sequence[str], room: int, with_values: bool) -> list[str]:
+    """Return two labels without the words that both begin or end with, or that the title has, cut to `room` cells
+    together; whole ones if too little would be left of them.
+
+    with_values: whether the labels end with the values at the cursor, which are kept."""
     names = [clean(label) for label in labels]
     differs = next((i for i, (left, right) in enumerate(zip(*names, strict=False)) if left != right), 0)
     begin = max(names[0].rfind(separator, 0, differs) for separator in " /") + 1
     names = [name[begin:].removeprefix(f"{clean(title)} ") for name in names]
+    while (
+        not with_values and len({name.rpartition(" ")[2] for name in names}) == 1 and all(" " in name for name in names)
+    ):
+        names = [name.rpartition(" ")[0] for name in names]
     first, second = map(cell_width, names)
     least = min(max(room // 2, room - second), first)
     cells = least, room - least

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from tuimon.analysis.attempts import superseded_steps
+from tuimon.analysis.attempts import lost_work, superseded_steps
 from tuimon.analysis.best_step import best_step
 from tuimon.analysis.log_files import damage_of
 from tuimon.analysis.log_remarks import lasted_text
@@ -24,7 +24,6 @@ from tuimon.panels._link import link_row
 from tuimon.panels._metrics import by_concept, curve_or_none, reading_of
 from tuimon.panels._own_dashboard import named
 from tuimon.panels._text import plural
-from tuimon.panels._timers import differing_timer
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit, local_time
 from tuimon.vocabulary import unit_text
@@ -138,7 +137,13 @@ def _facts(run: Run, report: ProgressReport, now: float) -> Iterator[Row]:
     if speed:
         yield ((speed, Role.TEXT),)
     if report.seconds_per_step > 0:
-        yield (_pace(report.seconds_per_step, report.step_name, math.isfinite(differing_timer(run))),)
+        article = "an" if report.step_name[0] in "aeiou" else "a"
+        # Always a duration: a speed near the border would change its unit all the time.
+        pace = f"{format_duration(report.seconds_per_step)} {article} {report.step_name}"
+        yield (("pace ", Role.MUTED), (pace, Role.TEXT))
+    if (lost := lost_work(run, report.state)) is not None and lost.is_resumed and lost.checkpoint is not None:
+        time_known = f" at {clock(lost.resumed, now)}" if math.isfinite(lost.resumed) else ""
+        yield (("resumed from ", Role.MUTED), (str(lost.checkpoint), Role.TEXT), (time_known, Role.MUTED))
     epoch = report.epoch if math.isfinite(report.epoch) else _newest(run, "progress.epoch")
     if math.isfinite(epoch):
         yield (("epoch ", Role.MUTED), (format_value(epoch), Role.TEXT))
@@ -196,15 +201,6 @@ def _step(report: ProgressReport) -> Iterator[Span]:
     if report.total:
         yield f" of {thousands(report.total)}", Role.MUTED
         yield f" {percentage(report.position or 0, report.total)}", Role.TEXT
-
-
-def _pace(seconds: float, step_name: str, differs: bool) -> Span:
-    """Return the time of a step, always as a duration: a speed near the border would change its unit all the time.
-
-    differs: the timers of the log, which other panels show, say something else.
-    """
-    kind = "wall time " if differs else ""
-    return f"{format_duration(seconds)} {kind}{'an' if step_name[0] in 'aeiou' else 'a'} {step_name}", Role.TEXT
 
 
 def _speed(run: Run) -> str:
