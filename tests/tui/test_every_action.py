@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import os
 import re
 import threading
 from collections.abc import AsyncIterator, Callable
@@ -830,8 +831,19 @@ async def test_media(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     async with tour(tmp_path, (80, 24), 1, "Media") as t:
         write_run(tmp_path / "sweep" / "seed00")
+        waiting = tmp_path / "sweep" / "seed00" / "events.out.tfevents.9.pipe"
+        os.mkfifo(waiting)  # reading it waits for its writer
         await t.press("media")
         screen = await t.on(MediaScreen)
+        shown = await until(t.app, t.pilot, lambda s: "weights" in s)
+        await t.press("media_down")
+        waiting.open("wb").close()
+        waiting.unlink()
+        assert re.search(r" reading \d+ %  7 tags", shown)
+        assert screen.table.cursor == 1
+        await until(t.app, t.pilot, lambda s: " reading" not in s)
+        assert screen.table.cursor == 1
+        await t.press("media_up")
         shown = await until(t.app, t.pilot, lambda s: "heat map" in s and "weights" in s)
         assert "7 tags" in shown
         assert "step 4" in shown

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tuimon.commands import Command
 from tuimon.commands._remote import add_remote
 from tuimon.commands._shared import add_json, checked_paths
-from tuimon.commands._stderr import count_of
+from tuimon.commands._stderr import Progress, count_of
 from tuimon.errors import ExitCode, NothingFound
 
 if TYPE_CHECKING:
@@ -37,7 +37,13 @@ def _run(options: argparse.Namespace) -> int:
     from tuimon.text import clean
 
     path = checked_paths([options.path], options=options)[0]
-    found = read_media(path, [Kind(kind) for kind in options.kind])
+    kinds = [Kind(kind) for kind in options.kind]
+    with Progress("reading") as progress:
+
+        def show(found: Found) -> None:
+            progress.update(found.read, found.size, f" bytes, {count_of(len(found.tags), 'tag')}")
+
+        found = read_media(path, kinds, on_read=show)
     for problem in found.problems:
         print(f"tuimon: cannot read {clean(problem)}", file=sys.stderr)
     if found.left_out:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from itertools import count
 
 from tuimon.commands import Command
 from tuimon.commands._output import add_force, check_html_suffix, open_output
 from tuimon.commands._reading import read_logs
 from tuimon.commands._shared import add_paths, add_samples, add_show_secrets, checked_paths, samples_of
-from tuimon.commands._stderr import interruptible, print_status
+from tuimon.commands._stderr import Progress, interruptible, print_status
 from tuimon.errors import ExitCode, UsageError
 from tuimon.text import clean
 
@@ -33,7 +34,15 @@ def _run(options: argparse.Namespace) -> int:
     samples = samples_of(options)
     snapshot = read_logs(checked_paths(options.paths, options=options)).snapshot()
     with open_output(options.output, options.force) as stream:
-        page = as_html(snapshot, time.time(), options.show_secrets, samples)
+        with Progress("drawing", at_once=True) as progress:
+            numbers = count(1)
+            page = as_html(
+                snapshot,
+                time.time(),
+                options.show_secrets,
+                samples,
+                lambda: progress.update(next(numbers), 0, " panels"),
+            )
         stream.write(page.encode("utf-8", "backslashreplace"))
     if options.output != "-":
         print_status(f"wrote {clean(options.output)}")
