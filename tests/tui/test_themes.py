@@ -176,7 +176,7 @@ def test_alerts_differ_from_curves(theme: str, colours: int) -> None:
         ("● reward (val) 0.5  ", ("● ", "reward (val) 0.5", "  ")),
         ("o output", ("o ", "output")),
         ("███ rollout ▉▉", ("███ ", "rollout", " ▉▉")),
-        ("● pos x", ("● ", "pos x")),
+        ("● pos x …", ("● ", "pos x …")),
         ("■ 报酬", ("■ ", "报酬")),
         ("step 3 ", ("step 3", " ")),
         ("⠁⠂  ●⡇", ("⠁⠂  ●⡇",)),

@@ -34,7 +34,7 @@ from tuimon.tui import themes
 from tuimon.tui.ascii_mode import ascii_only
 from tuimon.tui.terminal.textual_patches import refresh_regions, unscrolled
 
-_NAME = re.compile(r"(?<!\S)\S*[^\W_ovx](?:.*\w\S*)?")
+_NAME = re.compile(r"(?<!\S)\S*[^\W_ovx](?:.*[\w…]\S*)?")
 """From the first word with a letter or digit to the last; o, v and x are also marks in ASCII."""
 _CLOCK = 3.0
 """Interval (s) at which a panel that displays times is computed again although nothing changed."""
