@@ -56,13 +56,13 @@ def test_the_level_of_a_curve_that_ends_in_values_that_are_not_finite(values: li
 @pytest.mark.parametrize("last", [[2.416, 2.444, 0.023, 0.022, 0.018], [0.0, 0.0, 3.99, 3.99, 3.99]])
 def test_a_jump_in_the_window_is_in_its_error(last: list[float]) -> None:
     values = np.array([1.0, 1.001, 1.002, 1.001] * 8 + last)
-    assert level(values[4:]).error == pytest.approx(_least_error(np.array(last)))
+    assert _least_error(np.array(last)) <= level(values[4:]).error <= np.ptp(last)
 
 
 def test_the_noise_of_an_earlier_part_is_not_that_of_a_quiet_end() -> None:
     last = np.array([0.00635, 0.0, 0.0, 0.0, 0.0])
     values = np.append(np.random.default_rng(1).normal(1.0, 0.1, 31), last)
-    assert level(values).error == pytest.approx(_least_error(last))
+    assert _least_error(last) <= level(values).error < 3 * _least_error(last), "0.04 with the noise of the curve"
     assert level(np.append(values, [3.0] * 5)).error == 0
 
 
@@ -80,7 +80,29 @@ def test_correlated_points_are_fewer_than_they_seem() -> None:
     window = values[-round(len(values) / 10) :]
     truth = 1 / math.sqrt(len(window))
     assert _least_error(window) < 0.3 * truth
-    assert level(values).error == pytest.approx(truth, rel=0.35)
+    assert level(values).error == pytest.approx(truth, rel=0.5)
+
+
+@pytest.mark.parametrize(("rho", "count", "most"), [(0.5, 60, 16), (0.7, 100, 16), (0.9, 100, 24), (0.9, 400, 12)])
+def test_correlated_noise_of_curves_with_equal_levels_is_seldom_called_a_difference(
+    rho: float, count: int, most: int
+) -> None:
+    random = np.random.default_rng(6)
+    noise = random.normal(0.0, 1.0, (400, count))
+    for step in range(1, count):
+        noise[:, step] = rho * noise[:, step - 1] + math.sqrt(1 - rho**2) * noise[:, step]
+    losses = 1 + 1.5 * np.exp(-3 * np.linspace(0, 1, count))
+    levels = [level(losses + 0.01 * own) for own in noise]
+    assert sum(first.differs_from(second) for first, second in zip(levels[::2], levels[1::2], strict=True)) <= most
+    higher = [level(losses + 0.05 + 0.01 * own) for own in noise[1::2]]
+    assert sum(first.differs_from(second) for first, second in zip(levels[::2], higher, strict=True)) >= 180
+
+
+@pytest.mark.parametrize("count", [20, 30, 60, 100])
+def test_a_plain_difference_of_falling_curves_with_independent_noise_is_called_one(count: int) -> None:
+    random, losses = np.random.default_rng(7), 1 + 1.5 * np.exp(-3 * np.linspace(0, 1, count))
+    levels = [[level(losses + own + random.normal(0.0, 0.005, count)) for own in (0.0, 0.025)] for _ in range(100)]
+    assert sum(first.differs_from(second) for first, second in levels) >= 90
 
 
 def test_a_trend_is_not_noise() -> None:

@@ -137,6 +137,43 @@ def test_a_collapsed_seed_of_another_group_is_no_noise_of_two_healthy_ones() -> 
     ]
 
 
+def test_groups_of_runs_with_one_point_are_compared_by_their_seeds() -> None:
+    labels = ["a_s0", "a_s1", "a_s2", "b_s0", "b_s1", "b_s2"]
+    settings = [("lr", (1, 1, 1, 2, 2, 2)), ("seed", (0, 1, 2, 0, 1, 2))]
+    points = [Level(value, math.nan, math.nan, 1) for value in (0.50, 0.51, 0.52, 0.70, 0.71, 0.72)]
+    metric = ComparedMetric("eval_loss", classify("eval_loss"), tuple(points))
+    assert verdict_of(labels, metric, settings) == (
+        "a (3 seeds) is ahead of b (3 seeds): mean loss (val) -0.2000 ± 0.00816 SE (1 point each); lr 2 times lower"
+    )
+    means = seed_means(metric, settings)
+    assert means is not None
+    assert "SE of the levels (1 point each) of runs" in seed_title(means, "step")
+    assert [row.result.mean for row in mean_rows(means, labels)] == [pytest.approx(0.51), pytest.approx(0.71)]
+    longer = replace(metric, levels=(*points[:5], Level(0.72, 0.01, 0.01, 5)))
+    assert "± 0.00816 SE (1 to 5 points); lr" in verdict_of(labels, longer, settings)
+    two = replace(metric, levels=(*points[:2], None, points[3], None, None))
+    few = "No combination of settings is ahead: mean loss (val) of a (2 seeds) and b_s0 is 0.5050 and 0.7000, too few"
+    assert verdict_of(labels, two, settings) == f"{few} points to judge"
+    failed = verdict_of(labels, two, settings, (), ("diverged", *[""] * 5))
+    doubt = "a (2 seeds): mean 0.5050 with a_s0 (diverged), 0.5100 without, too few points to judge"
+    assert failed == f"{few} points to judge; {doubt}"
+
+
+def test_a_better_group_without_a_healthy_run_is_not_called_ahead() -> None:
+    labels, metric, settings, _ = methods(4, ("dapo", "gspo"))
+    failures = ["crashed"] * 4 + [""] * 4
+    said = verdict_of(labels, metric, settings, (), failures)
+    assert said.startswith(
+        "dapo (4 seeds) has the higher mean reward than gspo (4 seeds), +0.0506 ± 0.0133 SE, but none of its runs is"
+        " healthy; method dapo instead of gspo; dapo_s0 is not healthy: crashed; dapo_s1 is"
+    )
+    single = ComparedMetric(metric.name, metric.meaning, (Level(2.0, 0.001, 0.001, 20), *metric.levels[4:]))
+    settings = [(name, (values[0], *values[4:])) for name, values in settings]
+    failures = ["crashed", *[""] * 4]
+    said = verdict_of([labels[0], *labels[4:]], single, settings, (), failures)
+    assert re.match(r"dapo_s0 has the higher mean reward than .* SE .*, but is not healthy; .*; dapo_s0 is not", said)
+
+
 def test_a_run_without_a_finite_level_is_named() -> None:
     labels, _, settings, failures = methods(4)
     values = [value for levels in METHODS.values() for value in levels]

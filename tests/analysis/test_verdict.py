@@ -13,9 +13,10 @@ from support.programs import run
 
 from tuimon.analysis.compared_metric import ComparedMetric, comparable_values, compared_metric
 from tuimon.analysis.comparing import MISSING
+from tuimon.analysis.comparison_limits import limits
 from tuimon.analysis.level import Level
 from tuimon.analysis.seed_means import seed_means
-from tuimon.analysis.verdict import limits, main_metric, verdict
+from tuimon.analysis.verdict import main_metric, verdict
 from tuimon.store import Curve
 from tuimon.vocabulary import classify
 
@@ -194,11 +195,13 @@ def test_a_metric_whose_steps_are_not_those_of_the_run_decides_nothing() -> None
 
 
 def test_the_main_metric_is_that_of_the_verdict_or_else_the_first_that_two_runs_have() -> None:
-    alone, other = _metric("only/mine", 1.0), _metric("some/thing", 0.2, 1.0)
+    alone, other, reward = _metric("only/mine", 1.0), _metric("some/thing", 0.2, 1.0), _metric("reward", 1.0, 2.0)
     alone = replace(alone, levels=(*alone.levels, None))
     assert main_metric([alone, other]) is other
-    assert main_metric([alone, other, reward := _metric("reward", 1.0, 2.0)]) is reward
+    assert main_metric([alone, other, reward]) is reward
     assert main_metric([alone, replace(other, in_steps=False)]) is None
+    few = replace(reward, levels=tuple(Level(value, math.nan, math.nan, 1) for value in (1.0, 2.0)))
+    assert main_metric([other, few]) is few, "the sentence gives its values"
 
 
 def test_a_run_that_was_ahead_when_it_ended_early_is_named() -> None:

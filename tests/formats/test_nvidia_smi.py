@@ -18,7 +18,7 @@ from tuimon.formats import recognise
 from tuimon.formats.nvidia_smi import FORMAT, NvidiaSmiDecoder, node_of
 from tuimon.model.views import Size, Symbols, TextView
 from tuimon.monitor.local import open_run
-from tuimon.panels import all_panels
+from tuimon.panels import ChartOptions, all_panels
 
 LOG = (Path(__file__).parent.parent / "data/nvidia_smi/gpu.csv").read_text()
 NO_UNITS = re.sub(r" (?:%|MiB|W)(?=[,\n])", "", re.sub(r" \[[^\]]*\]", "", LOG))
@@ -127,3 +127,16 @@ def test_exports_have_the_training_steps_of_the_rows(tmp_path: Path) -> None:
     assert batch.wall_times.tolist() == times
     entries = {entry.name: entry for entry in around(run, 12)}
     assert (entries[name].step, entries[name].value) == (12, 0.0)
+
+
+def test_without_a_training_rows_are_numbered_and_drawn_over_time(tmp_path: Path) -> None:
+    (tmp_path / "gpu.csv").write_text(LOG)
+    snapshot = open_run(tmp_path)
+    (run,) = snapshot.runs
+    name = "system/gpu.1.utilization.gpu"
+    times = run.curve(name).wall_times.tolist()
+    assert summarise(run, name).last_step == len(times) - 1
+    (batch,) = (batch for batch in curve_batches(snapshot) if batch.names == (name,))
+    assert (batch.steps.tolist(), batch.wall_times.tolist()) == ([*range(len(times))], times)
+    assert run.axes() == ("time", "duration")
+    assert ChartOptions().axis_of(run) == "time"

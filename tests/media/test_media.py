@@ -335,7 +335,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert sum(document["tags"][1]["counts"]) == 500
     assert "abc123secret" not in json.dumps(document)
     assert main(["media", path, "--kind", "video"]) == 3
-    assert "No video value in 1 log files" in capsys.readouterr().err
+    assert "No video value in 1 log file at or below" in capsys.readouterr().err
 
 
 def test_a_signalling_nan_of_a_damaged_writer_prints_nothing() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tuimon.model.ranks import RankRow
-from tuimon.panels.lists.rank_rows import lines_differ, table_head, table_row
+from tuimon.panels.lists.rank_grid import QUANTITIES, Grid
+from tuimon.panels.lists.rank_rows import lines_differ, node_row, table_head, table_row
 
 
 @pytest.mark.parametrize(
@@ -69,3 +70,11 @@ def test_a_column_that_does_not_fit_is_left_out() -> None:
     )
     assert head.split() == ["rank", "node", "gpu", "state", "step", "own", "s"]
     assert cells.split() == ["11", "node02", "3", "SLOW", "40", ".476"]
+
+
+@pytest.mark.parametrize(("gpu", "cells"), [(0, " [.] .  "), (1, "  . [.] ")])
+def test_the_selected_cell_of_a_node_is_in_brackets(gpu: int, cells: str) -> None:
+    grid = Grid([RankRow("", rank, "node01", rank, "run", 0.0) for rank in range(2)])
+    text = "".join(text for text, _ in node_row(grid, 0, QUANTITIES[0], (0, gpu), 80))
+    assert text.count("]") == 1, "also without times, whose blanks follow the last cell"
+    assert cells in text

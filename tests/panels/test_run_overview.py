@@ -56,7 +56,7 @@ def test_it_shows_the_reward_of_each_run_in_the_colour_of_the_list(tmp_path: Pat
     assert text(rows).startswith("reward")
     legend = {part.strip(): role for part, role in rows[0]}
     for run, last in zip(runs, ("0.2500", "0.7500"), strict=True):
-        marker, role = marker_of(run, Symbols.BRAILLE)
+        marker, role = marker_of(run.id, Symbols.BRAILLE)
         assert legend[f"{marker} {run.name} {last}"] is role
 
 
@@ -66,6 +66,20 @@ def test_it_shows_the_metric_that_most_runs_have(tmp_path: Path) -> None:
     assert text(drawn(runs_of(tmp_path / "half", a=loss, b=reward))).startswith("reward")
     other = {"accuracy_on_my_test": [0.5, 0.75]}
     assert "0.7500" in text(drawn(runs_of(tmp_path / "other", a=other, b=other)))
+
+
+def test_it_shows_the_metric_by_which_the_list_is_sorted(tmp_path: Path) -> None:
+    both = {"loss": [2.0, 1.0], "eval_loss": [2.5, 1.5], "reward": [0.0, 1.0]}
+    runs = runs_of(tmp_path, a=both, b=both, c={"loss": [2.0, 1.0], "eval_accuracy": [0.0, 0.25]})
+
+    def title(sort: str, metric: str = "") -> str:
+        listing = Listing(0.0, Symbols.BRAILLE, metric=metric)
+        return text(overview(runs, listing, False, SIZE, FrameCache(), sort)).split()[0]
+
+    assert title("found", "eval_loss") == title("name") == title("reward") == "reward"
+    assert title("loss") == "loss"
+    assert title("metric", "eval_loss") == title("metric", "best(eval_loss)") == "eval_loss"
+    assert title("metric", "eval_accuracy") == "reward", "only one run has an accuracy"
 
 
 def test_a_value_far_from_the_others_does_not_set_the_limits(tmp_path: Path) -> None:

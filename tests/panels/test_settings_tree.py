@@ -56,3 +56,12 @@ def test_a_commit_is_shown_and_a_secret_is_not() -> None:
     assert known["git_commit"] == writer["git_commit"]
     assert "aaaa" not in known["api_key"]
     assert settings_tree(run_of({})) == ()
+
+
+def test_the_best_checkpoint_has_its_step_also_if_only_its_path_names_it() -> None:
+    best = {"best_metric": 1.25, "best_model_checkpoint": "out/checkpoint-600"}
+    rows = [(row.name, row.value) for row in settings_tree(run_of({}, [Fact("best_checkpoint", best)]))]
+    assert rows == [("best checkpoint", ""), ("step", "600"), ("best_metric", "1.25"), tuple(best.items())[1]]
+    with_step = {**best, "best_global_step": 600}
+    rows = [(row.name, row.value) for row in settings_tree(run_of({}, [Fact("best_checkpoint", with_step)]))]
+    assert [name for name, _ in rows] == ["best checkpoint", *with_step]

@@ -22,15 +22,21 @@ START = 1_795_650_000.0
 
 
 def write(
-    directory: Path, writer: str, start: float, steps: Iterable[int], offset: float = 0.0, noise: float = 0.0
-) -> None:
-    """Write an event file or append to it, two seconds a step. writer: its host and process."""
+    directory: Path, writer: str, start: float, steps: Iterable[int], offset: float = 0.0, noise: float = 0.0,
+    seconds: float = 2.0,
+) -> None:  # fmt: skip
+    """Write an event file or append to it. writer: its host, and its process unless it is tensorboardX. seconds: time
+    of a step."""
     values = random.Random(writer)
-    path = directory / f"events.out.tfevents.{start:.0f}.{writer}.0"
+    path = directory / f"events.out.tfevents.{start:.0f}.{writer}{'.0' if '.' in writer else ''}"
     is_new = not path.exists()
     events = [
-        event(step, scalar("loss", 2 + offset + math.exp(-step / 50) + noise * values.gauss()), wall=start + 2 * number)
-        for number, step in enumerate(steps)
+        event(
+            step,
+            scalar("loss", 2 + offset + math.exp(-step / 50) + noise * values.gauss()),
+            wall=start + seconds * step,
+        )
+        for step in steps
     ]
     with path.open("ab") as file:
         file.write(b"".join(records([*([version()] if is_new else []), *events])))
@@ -50,9 +56,17 @@ def last_value(run: Run) -> float:
     return round(float(run.curve("loss").values[-1]), 3)
 
 
-@pytest.mark.parametrize(("second", "names"), [("node2.6", {"node1", "node2"}), ("node1.6", {"node1.5", "node1.6"})])
-def test_trainings_of_two_processes_are_two_runs(tmp_path: Path, second: str, names: set[str]) -> None:
-    write(tmp_path, "node1.5", START, range(1, 101))
+@pytest.mark.parametrize(
+    ("first", "second", "names"),
+    [
+        ("node1.5", "node2.6", {"node1", "node2"}),
+        ("node1.5", "node1.6", {"node1.5", "node1.6"}),
+        ("node1.5", "node1.5", {"1795650000.node1.5.0", "1795650001.node1.5.0"}),
+        ("node1", "node1", {"1795650000.node1", "1795650001.node1"}),  # tensorboardX
+    ],
+)
+def test_trainings_of_two_processes_are_two_runs(tmp_path: Path, first: str, second: str, names: set[str]) -> None:
+    write(tmp_path, first, START, range(1, 101))
     write(tmp_path, second, START + 1, range(1, 101), offset=1.0)
     runs = runs_in(tmp_path)
     assert runs.keys() == names
@@ -78,10 +92,26 @@ def test_processes_of_one_training_are_sources_of_one_run(tmp_path: Path) -> Non
     assert (len(curve), curve.superseded, curve.disagreements) == (100, 0, ())
 
 
+def test_two_seeds_with_like_values_are_two_runs(tmp_path: Path) -> None:
+    """The second one takes 1 % longer for a step, which the first steps do not show."""
+    store, collector = Store(), Collector([str(tmp_path)])
+    lengths = []
+    for steps in (range(1, 7), range(7, 101)):
+        write(tmp_path, "node1.5", START, steps, noise=0.05, seconds=2.0)
+        write(tmp_path, "node2.5", START + 1, steps, noise=0.05, seconds=2.02)
+        lengths.append([len(run.curve("loss")) for run in read(store, collector).values()])
+    assert lengths == [[6], [100, 100]]
+
+
 @pytest.mark.parametrize("first_step", [81, 1])
-def test_a_job_that_continues_or_begins_again_on_another_host_stays_one_run(tmp_path: Path, first_step: int) -> None:
-    write(tmp_path, "node1.5", START, range(1, 101))
-    write(tmp_path, "node2.6", START + 201, range(first_step, 201), offset=1.0)  # the files were changed now, as copies
+@pytest.mark.parametrize("writers", [("node1.5", "node2.6"), ("node1", "node1")])
+def test_a_job_that_continues_or_begins_again_stays_one_run(
+    tmp_path: Path, writers: tuple[str, str], first_step: int
+) -> None:
+    write(tmp_path, writers[0], START, range(1, 101))
+    write(
+        tmp_path, writers[1], START + 201, range(first_step, 201), offset=1.0
+    )  # the files were changed now, as copies
     (run,) = runs_in(tmp_path).values()
     assert (run.curve("loss").superseded, last_value(run)) == (101 - first_step, 3.018)
 

@@ -73,8 +73,13 @@ def test_a_text_of_one_training_has_common_values(text: Curves, file: Curves) ->
         (logged(OTHER, every=5), renamed(FILE, NAMES)),
         (logged(OTHER, every=5)[:1], FILE),
         (logged(ALIKE, every=5, stride=0), logged(A, every=5, stride=0)),
+        (logged(ALIKE, every=5, stride=0)[:1], logged(A, every=5, stride=0)),
+        (logged(ALIKE, every=5, stride=0, digits=3)[:1], logged(A, every=5, stride=0)),
     ],
-    ids=["equal count", "rounded", "more entries", "other names", "loss only", "alike at the same steps"],
+    ids=[
+        *("equal count", "rounded", "more entries", "other names", "loss only"),
+        *("alike at the same steps", "loss only at the same steps", "rounded loss at the same steps"),
+    ],
 )
 def test_a_text_of_another_training_is_different(text: Curves, file: Curves) -> None:
     assert agreement(text, file) == Agreement(common=0.0, different=True)
@@ -85,6 +90,8 @@ def test_a_text_of_another_training_is_different(text: Curves, file: Curves) -> 
     [
         (logged(ALIKE, every=5), FILE),
         (logged(means(A, 10), every=5, stride=0), logged(A, every=5, stride=0)),
+        (logged(means(A, 50), every=5, stride=0)[:1], logged(A, every=5, stride=0)),
+        (logged(ALIKE, every=25, stride=0)[:1], logged(A, every=25, stride=0)),
         (logged(A, every=7), logged(A, every=10)),
         (logged({"loss": 8 * A["loss"]}, every=5), FILE),
         (logged({"loss": OTHER["loss"]}, every=100), FILE),
@@ -95,6 +102,8 @@ def test_a_text_of_another_training_is_different(text: Curves, file: Curves) -> 
     ids=[
         "alike",
         "means",
+        "smooth loss",
+        "few like values",
         "other steps",
         "scaled",
         "few values",

@@ -447,6 +447,7 @@ def test_import_does_not_load_the_vocabulary() -> None:
         ("g_lr", "lr", "neutral", "train"),
         ("episodeReward", "reward.train", "up", "train"),
         ("Reward / Total reward (mean)", "reward.train", "up", "train"),
+        ("Loss / Entropy loss", "loss.entropy_term", "neutral", "train"),
         ("Reward / Total reward (max)", "reward.range", "neutral", "train"),
         ("charts/episodic_return", "reward.train", "up", "train"),
         ("env_runners/episode_return_mean", "reward.train", "up", "train"),
@@ -489,6 +490,27 @@ def test_import_does_not_load_the_vocabulary() -> None:
 def test_names_are_read_by_their_words(name: str, concept: str, direction: str, split: str) -> None:
     meaning = classify(name)
     assert (meaning.concept, meaning.direction, meaning.split) == (concept, direction, split)
+
+
+@pytest.mark.parametrize(
+    ("name", "concept", "direction"),
+    [
+        ("rewards/margins", "reward.margin", "up"),
+        ("rewards/accuracies", "success.pref", "up"),
+        ("rewards/chosen", "reward.margin", "neutral"),
+        ("eval_rewards/rejected", "reward.margin", "neutral"),
+        ("rewards/rejected/mean", "reward.margin", "neutral"),
+        ("chosen_rewards", "reward.margin", "neutral"),
+        ("reward/rejected", "reward.margin", "neutral"),
+        ("logps/rejected", "logprob", "neutral"),
+        ("critic/returns/mean", "return", "up"),
+        ("critic/returns/max", "return", "neutral"),
+        ("val/num_eos_tokens", "truncation", "neutral"),
+    ],
+)
+def test_metrics_of_which_neither_direction_is_better(name: str, concept: str, direction: str) -> None:
+    meaning = classify(name)
+    assert (meaning.concept, meaning.direction) == (concept, direction)
 
 
 @pytest.mark.parametrize("spelling", ["avg val loss", "Avg Val Loss", "AVG_VAL_LOSS", "avgValLoss", "avg-val-loss"])

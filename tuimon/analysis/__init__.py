@@ -5,6 +5,7 @@ trend.py            direction and slope of a curve, and their significance
 shift.py            newest against earlier points, correlation of two curves
 smoothing.py        exponential moving average
 level.py            final level of a curve and its standard error
+autocorrelation.py  correlation of the noise of consecutive points
 windows.py          usual level and noise before each point
 rules.py            scores of points by which incidents are found
 incidents.py        incidents from scores, computed incrementally

@@ -59,10 +59,14 @@ def lacks_training_steps(run: Run, metric: str) -> bool:
 
 
 def with_training_steps(run: Run, metric: str) -> Curve:
-    """Return the curve of a metric; one from a log of machines has the training steps at its wall times, if known.
+    """Return the curve of a metric; one from a log of machines has the training steps at its wall times, if known, and
+    the numbers of its points without a training.
 
     Raises KeyError if the run has no such metric.
     """
+    if run.counts_no_steps:
+        curve = run.curve(metric)
+        return replace(curve, steps=np.arange(len(curve)))
     return aligned(run, metric) if lacks_training_steps(run, metric) else run.curve(metric)
 
 

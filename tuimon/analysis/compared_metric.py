@@ -12,7 +12,6 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
-from tuimon.analysis.comparing import common_step
 from tuimon.analysis.comparison_axis import STEPS, ComparisonAxis, Place, place_text, places_of
 from tuimon.analysis.level import Level, level, level_value
 from tuimon.model.points import Floats, Steps
@@ -123,27 +122,34 @@ def compared_metric(
     axis: ComparisonAxis = STEPS,
 ) -> ComparedMetric:
     """Compare a metric of several runs. curves: at least one point each; None for a run that has no such metric."""
-    scales = axis.scales or (None,) * len(curves)
-    places = tuple(
-        None if curve is None else places_of(curve, scale) for curve, scale in zip(curves, scales, strict=True)
-    )
+    places, ends = _places_and_ends(curves, axis)
     known = [own for own, curve in zip(places, curves, strict=True) if curve is not None]
-    last = _last_of_two(known)
-    ends = tuple(None if own is None or last is None else min(_last(own), last) for own in places)
     multiples = tuple(factors) or (1.0,) * len(curves)
     is_aligned = _have_equal_intervals(known)
     levels = tuple(
         None
         if curve is None
         else level(
-            (curve.values if own is None or last is None else curve.values[: _rows_until(own, last)]) * factor,
+            (curve.values if own is None or end is None else curve.values[: _rows_until(own, end)]) * factor,
             not is_aligned,
         )
-        for curve, own, factor in zip(curves, places, multiples, strict=True)
+        for curve, own, end, factor in zip(curves, places, ends, multiples, strict=True)
     )
     return ComparedMetric(
         name, meaning, levels, ends, tuple(curves), multiples, in_steps, places, axis.name, is_aligned
     )
+
+
+def _places_and_ends(
+    curves: Sequence[Curve | None], axis: ComparisonAxis
+) -> tuple[tuple[Places | None, ...], tuple[Place | None, ...]]:
+    """Return `places` and `ends` of a ComparedMetric."""
+    scales = axis.scales or (None,) * len(curves)
+    places = tuple(
+        None if curve is None else places_of(curve, scale) for curve, scale in zip(curves, scales, strict=True)
+    )
+    last = _last_of_two([own for own, curve in zip(places, curves, strict=True) if curve is not None])
+    return places, tuple(None if own is None or last is None else min(_last(own), last) for own in places)
 
 
 def _have_equal_intervals(places: Sequence[Places | None]) -> bool:
@@ -194,14 +200,14 @@ def comparable_values(
 
     levels: those up to the last step that two runs have reached, which are returned if all runs end at the same step.
     """
-    last = last_step_of_two(curves)
-    ends = [None if curve is None or last is None else min(int(curve.steps[-1]), last) for curve in curves]
-    places = [None if curve is None else places_of(curve, None) for curve in curves]
+    places, ends = _places_and_ends(curves, STEPS)
     step = _comparable(places, ends)
     if step is None or all(end is None or end == step for end in ends):
         return list(levels)
-    reached = [curve if end is not None and end >= step else None for curve, end in zip(curves, ends, strict=True)]
-    return _values(reached, factors, int(step))
+    return [
+        level_until(curve, int(step)) * factor if curve is not None and end is not None and end >= step else None
+        for curve, factor, end in zip(curves, factors, ends, strict=True)
+    ]
 
 
 def level_until(curve: Curve, step: int | None) -> float:
@@ -209,21 +215,10 @@ def level_until(curve: Curve, step: int | None) -> float:
 
     4,000 curves of 1,000 points take 0.05 s instead of 1.4 s, and only the last points of each are read.
     """
-    return level_value(_values_until(curve, step))
-
-
-def _values(curves: Sequence[Curve | None], factors: Sequence[float], step: int | None) -> list[float | None]:
-    return [
-        None if curve is None else level_until(curve, step) * factor
-        for curve, factor in zip(curves, factors, strict=True)
-    ]
+    return level_value(curve.values if step is None else curve.values[: curve.row_after(step)])
 
 
 def last_step_of_two(curves: Sequence[Curve | None]) -> int | None:
     """Return the last step that two curves have reached; None if they have none in common or log no steps."""
-    known = sorted((curve for curve in curves if curve is not None), key=lambda curve: -int(curve.steps[-1]))
-    return common_step(known[:2]) if len(known) > 1 and not any(curve.ordinal for curve in known) else None
-
-
-def _values_until(curve: Curve, step: int | None) -> Floats:
-    return curve.values if step is None else curve.values[: int(curve.steps.searchsorted(step, "right"))]
+    last = _last_of_two([places_of(curve, None) for curve in curves if curve is not None])
+    return None if last is None else int(last)

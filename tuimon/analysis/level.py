@@ -8,9 +8,16 @@ of a normal distribution. If most differences are equal, squares are used.
 
 The standard error of a level is at least s / sqrt(n) of the n points that it is the mean of, with their deviation s
 from a line through them: a trend is not noise. It is more if the noise of the whole curve is greater than s and s could
-have come from it by chance, and if the points are correlated (a mean of the last 100 episodes): then the means of
-blocks of points scatter more than independent points would explain (Flyvbjerg & Petersen, "Error estimates on averages
-of correlated data", 1989).
+have come from it by chance, and if the points are correlated (a mean of the last 100 episodes), because the mean
+of n such points varies as that of fewer independent points, and n of them scatter less about a line than all of the
+noise does. Two estimates are used:
+
+- the noise of the last points, up to six times as many as the level has and two thirds of the curve, as a process with
+  one `autocorrelation`. 1,000 pairs of equal curves with noise of autocorrelation 0.5, 0.7 and 0.9 were called
+  different in 4, 6 and 11 % of the cases with 60 points, 4, 3 and 8 % with 100, and 4, 3 and 2 % with 400 (without it
+  in 30, 52 and 75 %, 32, 49 and 77 %, 14, 26 and 58 %);
+- the scatter of the means of blocks of points (Flyvbjerg & Petersen, "Error estimates on averages of correlated data",
+  1989), for correlations of other kinds in levels of many points.
 """
 
 from __future__ import annotations
@@ -20,6 +27,7 @@ import math
 import numpy as np
 from msgspec import Struct
 
+from tuimon.analysis.autocorrelation import autocorrelation
 from tuimon.model.points import Floats
 
 _NORMAL = 0.6744897501960817
@@ -31,6 +39,12 @@ _ROUNDING = 64 * float(np.finfo(np.float64).eps)
 """Noise below this part of the largest value is a rounding error."""
 _FEWEST_OF_LINE = 4
 """Minimum number of points of a level from which a trend is removed."""
+_LEVELS = 6
+"""Number of points from which an autocorrelation is estimated, as a multiple of those of the level."""
+_LATE = 2 / 3
+"""Maximum part of a curve from which an autocorrelation is estimated: a steep beginning is not a polynomial."""
+_MOST_BLOCKS = 32
+"""Maximum number of means that represent the points of a level with an autocorrelation."""
 _FEWEST_BLOCKS = 8
 """Least number of blocks from which a standard error is estimated."""
 _UNLIKELY = 2.326
@@ -94,10 +108,10 @@ def level(values: Floats, with_trend: bool = False) -> Level:
     rest, freedom = _deviations(window, with_trend)
     deviation = math.sqrt(float(rest @ rest) / freedom)
     usual = noise(values) / scale
-    if deviation < usual and not _is_too_small(deviation / usual, freedom):
-        deviation = usual
+    deviation = _not_by_chance(deviation, usual, freedom)
     error = max(deviation / math.sqrt(count), _error_of_blocks(_deviations(window)[0]))
-    return Level(mean, error * scale, deviation * scale, count)
+    correlated, error_of_mean = _of_correlated(values, window, scale, usual)
+    return Level(mean, max(error, error_of_mean) * scale, max(deviation, correlated) * scale, count)
 
 
 def level_value(values: Floats) -> float:
@@ -119,6 +133,40 @@ def _last_part(values: Floats) -> tuple[Floats, float]:
     window = window[np.isfinite(window)]
     scale = float(np.abs(window).max(initial=0.0)) or 1.0
     return window / scale, scale
+
+
+def _of_correlated(values: Floats, window: Floats, scale: float, usual: float) -> tuple[float, float]:
+    """Return the standard deviation of the noise, and the standard error of the mean of the last points, as those of
+    noise with an autocorrelation; 0 and 0 if it has none.
+
+    window: the finite last values / scale. usual: noise of the curve / scale. Means of blocks are used if it is long.
+    """
+    size = -(-len(window) // _MOST_BLOCKS)
+    late = values[-min(_LEVELS * points_of_level(len(values)), int(_LATE * len(values))) :]
+    late = late[np.isfinite(late)] / scale
+    points = late[len(late) % size :].reshape(-1, size).mean(axis=1) if size > 1 else late
+    rho = autocorrelation(points)
+    if not rho:
+        return 0.0, 0.0
+    count = len(window) // size
+    rest, freedom = _deviations(points[-count:])
+    steps = np.arange(count)
+    correlations = rho ** np.abs(steps[:, None] - steps)
+    part = float(correlations.sum()) / count**2  # variance of the mean, as a part of that of a point
+    expected = count * (1 - part)  # sum of the squares of the rest, as a multiple of the variance of a point
+    if freedom < count - 1:
+        line = steps - (count - 1) / 2
+        expected -= float(line @ correlations @ line) / float(line @ line)
+    own = math.sqrt(float(rest @ rest) / expected)
+    # the noise is from second differences d, with mean d^2 = 2 (1 - rho) (3 - rho) variances of a point instead of 6
+    usual = (noise(points) if size > 1 else usual) * math.sqrt(3 / ((1 - rho) * (3 - rho)))
+    deviation = _not_by_chance(own, usual, freedom)
+    return deviation, deviation * math.sqrt(part)
+
+
+def _not_by_chance(deviation: float, usual: float, freedom: int) -> float:
+    """Return the deviation, or the usual one if the deviation is smaller and could be so by chance."""
+    return usual if deviation < usual and not _is_too_small(deviation / usual, freedom) else deviation
 
 
 def _is_too_small(ratio: float, freedom: int) -> bool:

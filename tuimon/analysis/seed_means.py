@@ -73,7 +73,7 @@ class Difference(Struct, frozen=True):
 
     value: float
     error: float
-    """Standard error of the difference."""
+    """Standard error of the difference; NaN if neither enough seeds nor enough points of the curves are known."""
     is_beyond_noise: bool
     noise: str
     """Measure of the noise: "own" deviations of the groups, "pooled" over all groups, or "levels" of the runs."""
@@ -101,6 +101,15 @@ class SeedMeans(Struct, frozen=True):
     def reason(self) -> str:
         """Text that says that the groups are those of the names; "" if a setting shows them."""
         return f"by their names: no logged {self.part} differs" if self.by_name else ""
+
+    @property
+    def points(self) -> str:
+        """How many points the levels are means of, if some are single points: "1 point each" or "1 to 5 points"."""
+        levels = self.metric.levels_until(self.limit)
+        counts = [level.count for group in self.groups for run in group.every.runs if (level := levels[run])]
+        if self.results != "levels" or min(counts) > 1:
+            return ""
+        return "1 point each" if max(counts) == 1 else f"1 to {max(counts)} points"
 
     def name_of(self, labels: Sequence[str], runs: Sequence[int]) -> str:
         """Return "lr3e-6 (3 seeds)", or "run4 with 2 other seeds" if the names have more in them than seeds."""
@@ -173,7 +182,7 @@ def seed_means(
         members.setdefault(cell, []).append(index)
     step = _comparable_step(metric, tuple(members.values()), failures)
     levels = metric.levels_until(step)
-    results = {index: level.value for index, level in enumerate(levels) if level is not None and level.is_known}
+    results = {index: level.value for index, level in enumerate(levels) if level and math.isfinite(level.value)}
     rows = {index: row for row, index in enumerate(having)}
     groups = [
         _group(group, results, failures, tuple(values[rows[group[0]]] for values in runs.values.values()))
@@ -271,7 +280,8 @@ def seed_title(means: SeedMeans, word: str) -> str:
     until = f" up to {metric.place_text(means.step, word)}" if means.step is not None else ""
     reason = f" ({means.reason})" if means.by_name else ""
     runs = f"runs that differ only in their {means.part}{reason}"
-    return f"{clean(metric.name)}{until}: mean, SD and SE of the {means.results} of {runs}"
+    results = f"{means.results} ({means.points})" if means.points else means.results
+    return f"{clean(metric.name)}{until}: mean, SD and SE of the {results} of {runs}"
 
 
 def seed_cells(row: MeanRow) -> list[str]:

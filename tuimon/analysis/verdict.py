@@ -16,7 +16,6 @@ from typing import Any
 
 from tuimon.analysis.compared_metric import ComparedMetric
 from tuimon.analysis.comparing import MISSING, is_output, is_seed
-from tuimon.analysis.comparison_axis import Place
 from tuimon.analysis.level import Level
 from tuimon.analysis.seed_means import SeedGroup, SeedMeans, names_of
 from tuimon.draw.numbers import format_value
@@ -72,8 +71,7 @@ def _comparison(
     deciding = deciding_metric(metrics)
     if means is not None and means.metric.meaning.direction in _BETTER:
         if len(means.groups) > 1:
-            said = _verdict_of_seeds(labels, means, metrics, settings, word, failures)
-            return said, tuple(run for group in means.groups[:2] if group.healthy is None for run in group.failed)
+            return _verdict_of_seeds(labels, means, metrics, settings, word, failures)
         if len(means.groups[0].every.runs) == len(labels):
             return _result_of_seeds(labels, means), means.groups[0].every.runs
     if deciding is None:
@@ -174,7 +172,8 @@ def _result_of_seeds(labels: Sequence[str], means: SeedMeans) -> str:
     """Return the result of runs that all differ only in their seed: "lr3e-6 (3 seeds): mean reward 0.71, SD 0.02"."""
     result, metric = means.groups[0].every, means.metric
     what = f"{'best ' if means.results != 'levels' else ''}{_label(metric)}"
-    numbers = f"mean {what} {format_value(result.mean)}, SD {format_value(result.deviation)}"
+    points = f" ({means.points})" if means.points else ""
+    numbers = f"mean {what} {format_value(result.mean)}, SD {format_value(result.deviation)}{points}"
     why = f" ({means.reason})" if means.by_name else ""
     return f"{means.name_of(labels, result.runs)}: {numbers}; the runs differ only in their {means.part}{why}"
 
@@ -186,8 +185,9 @@ def _verdict_of_seeds(
     settings: Sequence[tuple[str, tuple[Any, ...]]],
     word: str,
     failures: Sequence[str],
-) -> str:
-    """Return the sentence about groups of runs that differ only in their seed.
+) -> tuple[str, tuple[int, ...]]:
+    """Return the sentence about groups of runs that differ only in their seed, and the positions of the runs of the
+    best two groups whose failures it does not have.
 
     lr3e-6 (3 seeds) is ahead of lr1e-6 (3 seeds): mean reward +0.21 ± 0.02 SE; lr 3 times higher
     """
@@ -197,24 +197,37 @@ def _verdict_of_seeds(
     until = f" up to {means.metric.place_text(means.step, word)}" if means.step is not None else ""
     apart, noise = format_value(abs(difference.value)), f" ± {format_value(difference.error)} SE"
     failed = [run for group in means.groups for run in group.failed]
+    unnamed = tuple(run for group in (best, second) if group.healthy is None for run in group.failed)
     if difference.noise == "levels":
         noise += f" (noise of the curves: too few {means.part}s)"
     elif difference.noise == "pooled":
         noise += f" (pooled noise{f', without {names_of(labels, failed)}' if failed else ''})"
+    noise += f" ({means.points})" if means.points else ""
     doubts = [
         *_other_objective(means.metric, settings, best.every.runs[0], second.every.runs[0]),
         *([f"{means.part}s {means.reason}"] if means.by_name else []),
         *_doubts_of_seeds(labels, means, failures),
     ]
+    if math.isnan(difference.error):
+        values = " and ".join(dict.fromkeys(format_value(group.every.mean) for group in (best, second)))
+        tie = f"No combination of settings is ahead{until}: mean {what} of {first} and {next_name} is {values}"
+        return "; ".join([f"{tie}, too few points to judge", *doubts]), unnamed
     if not difference.is_beyond_noise:
         differs = f"mean {what} of {first} and {next_name} differs by {apart}{noise}, which noise explains"
-        return "; ".join([f"No combination of settings is ahead{until}: {differs}", *doubts])
+        return "; ".join([f"No combination of settings is ahead{until}: {differs}", *doubts]), unnamed
     of = f", the next of {len(means.groups)} combinations of settings" if len(means.groups) > 2 else ""
     sign = "+" if difference.value >= 0 else "-"
     others = [(name, values) for name, values in settings if not is_seed(name)]
     unjudged = _unjudged(metrics, means.metric, best.every.runs, second.every.runs)
     more = [*unjudged, *_settings(others, best.every.runs[0], second.every.runs[0])]
-    return "; ".join([f"{first} is ahead of {next_name}{of}{until}: mean {what} {sign}{apart}{noise}", *more, *doubts])
+    than = f"{next_name}{of}{until}"
+    if _has_healthy(best):
+        said = f"{first} is ahead of {than}: mean {what} {sign}{apart}{noise}"
+    else:
+        is_not = "is not" if len(best.every.runs) == 1 else "none of its runs is"
+        better = "higher" if sign == "+" else "lower"
+        said = f"{first} has the {better} mean {what} than {than}, {sign}{apart}{noise}, but {is_not} healthy"
+    return "; ".join([said, *more, *doubts]), unnamed
 
 
 def _doubts_of_seeds(labels: Sequence[str], means: SeedMeans, failures: Sequence[str]) -> list[str]:
@@ -245,6 +258,9 @@ def _doubts_of_seeds(labels: Sequence[str], means: SeedMeans, failures: Sequence
         if group in (best, second) or (group.healthy.mean > second.every.mean) is higher:
             difference = means.difference(rival, group.healthy, failed if _has_healthy(other) else ())
             order = "worse" if (difference.value > 0) is higher else "better"
+            if math.isnan(difference.error):
+                doubts.append(f"{doubt}, too few points to judge")
+                continue
             doubt += (
                 f", which is {format_value(abs(difference.value))} ± {format_value(difference.error)} SE {order} than"
                 f" {means.name_of(labels, rival.runs)}:"
@@ -278,43 +294,6 @@ def _early_leader(
             end = f"last {word} {step}" if metric.axis == "step" else f"end, {metric.place_text(step)}"
             yield f"{clean(labels[index])} was ahead of {clean(labels[best])} at its {end}"
             return
-
-
-def limits(
-    labels: Sequence[str], metrics: Sequence[ComparedMetric], base: int | None = None, word: str = "step"
-) -> str:
-    """Return up to which steps the runs are compared on the deciding metric, or on the first one; "" if to their ends.
-
-    dead ends at step 39 and is compared up to there; the others up to step 90, where short ends (long reaches 100)
-
-    base: position of the run that each of the others is compared with (`ComparedMetric.pair`); None if there is none.
-    """
-    metric = deciding_metric(metrics) or next((m for m in metrics if sum(end is not None for end in m.ends) > 1), None)
-    if metric is None or not metric.curves:
-        return ""
-    lasts = [metric.last_of(index) for index in range(len(metric.ends))]
-    pairs = zip(labels, lasts, metric.ends, strict=True)
-    runs = [(clean(label), last, end) for label, last, end in pairs if last is not None and end is not None]
-
-    def text(place: Place) -> str:
-        return metric.place_text(place, word)
-
-    base_end = metric.ends[base] if base is not None else None
-    step = base_end if base_end is not None else max((end for *_, end in runs), default=0)
-    early = [(name, end) for name, _, end in runs if end < step]
-    longer = [(name, last) for name, last, end in runs if last > step]
-    parts = []
-    if early:
-        names = ", ".join(f"{name} ends at {text(end)}" for name, end in early[:_MOST_NAMED])
-        more = f" and {len(early) - _MOST_NAMED} more end before {text(step)}" if len(early) > _MOST_NAMED else ""
-        parts.append(f"{names}{more} and {'are' if len(early) > 1 else 'is'} compared up to there")
-    if longer:
-        shortest = next(name for name, last, _ in runs if last == step)
-        others = " the others" if early else " compared"
-        name, last = longer[0]
-        reached = last if metric.axis == "step" else text(last)
-        parts.append(f"{others.strip()} up to {text(step)}, where {shortest} ends; {name} reaches {reached}")
-    return "; ".join(parts)
 
 
 def _counts(first: Level, second: Level, more: str = "") -> str:
@@ -353,8 +332,8 @@ def _decides(metric: ComparedMetric) -> bool:
 
 def main_metric(metrics: Sequence[ComparedMetric]) -> ComparedMetric | None:
     """Return the metric of the verdict, or else the first one; None without a metric that two runs have."""
-    shared = (m for m in metrics if m.in_steps and sum(level is not None for level in m.levels) > 1)
-    return deciding_metric(metrics) or next(shared, None)
+    shared = [m for m in metrics if m.in_steps and sum(level is not None for level in m.levels) > 1]
+    return deciding_metric(metrics) or min(filter(_decides, shared), key=_rank, default=next(iter(shared), None))
 
 
 def _metrics(metrics: Sequence[ComparedMetric], best: int, other: int) -> Iterator[str]:

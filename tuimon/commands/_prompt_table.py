@@ -8,11 +8,7 @@ if TYPE_CHECKING:
     from tuimon.rollouts.prompt_changes import PromptChange
 
 _WIDTH = 60
-
-
-def prompts_head() -> str:
-    """Return the column heads."""
-    return f"{'change':>9} {'first':>8} {'last':>8} {'steps':>15}  prompt"
+HEAD = f"{'change':>9} {'first':>8} {'last':>8} {'steps':>15}  prompt"
 
 
 def prompt_line(prompt: PromptChange) -> str:

@@ -10,12 +10,11 @@ import atexit
 import os
 import re
 import sys
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tuimon.errors import NothingFound, TuimonError
-from tuimon.text import clean
+from tuimon.text import clean, local_time
 
 if TYPE_CHECKING:
     from tuimon.model.links import RemotePath
@@ -225,8 +224,7 @@ def _copy(keeper: Keeper) -> None:
 
 def _hint(keeper: Keeper) -> str:
     if keeper.known:
-        heard = time.strftime("%Y-%m-%d %H:%M", time.localtime(keeper.link.heard))
-        return f"--offline shows what was copied until {heard}."
+        return f"--offline shows what was copied until {local_time(keeper.link.heard, '%Y-%m-%d %H:%M')}."
     return "`ssh HOST true` shows whether the host can be reached." if keeper.target.scheme == "ssh" else ""
 
 

@@ -38,8 +38,8 @@ def _run(options: argparse.Namespace) -> int:
     paths = checked_paths(options.paths, options=options)
     monitor = LocalMonitor(paths)
     monitor.update()
-    metrics = chosen_metrics([options.metric], monitor.snapshot().runs) if options.metric else set()
-    partly_read = _print_runs(monitor, metrics)
+    metrics, _ = chosen_metrics([options.metric] if options.metric else [], monitor.snapshot().runs)
+    partly_read = _print_runs(monitor, metrics or set())
     _print_skipped(monitor.collector, options.all)
     _print_settings(paths, monitor)
     _print_environment(paths, monitor.collector)
@@ -57,12 +57,7 @@ def _print_runs(monitor: LocalMonitor, metrics: set[str]) -> bool:
 
     collector = monitor.collector
     partly_read = collector.partly_unreadable or bool(collector.problems)
-    damage = {followed.found.stream: followed.damage for followed in collector.followed}
-    not_read = {
-        followed.found.stream: "; ".join(filter(None, (followed.unread(), followed.unused_settings)))
-        for followed in collector.followed
-    }
-    files = {followed.found.stream: followed.own_source for followed in collector.followed}
+    logs = {log.found.stream: log for log in collector.followed}
     snapshot = monitor.snapshot()
     unread = not_understood(snapshot, time.time())
     partly_read |= bool(unread)
@@ -79,14 +74,15 @@ def _print_runs(monitor: LocalMonitor, metrics: set[str]) -> bool:
             size = format_bytes(status.size) if status else ""
             state = status.state if status else "waiting"
             points = format_count(stream.point_count)
-            source = files.get(info.stream, info.source)
+            log = logs.get(info.stream)
+            source = info.source if log is None else log.own_source
             joined = f", part of {clean(info.source)}" if source != info.source else ""
             print(f"  {state:<12} {clean(source)}  [{clean(info.format)}]  {points} points, {size}{joined}")
             if status and status.message:
                 print(f"      {clean(status.message)}")
-            if example := not_read.get(info.stream):
-                print(f"      not read: {example}")
-            for gap in damage.get(info.stream, ()):
+            if log is not None and (unused := list(filter(None, (log.unread(), log.unused_settings)))):
+                print(f"      not read: {'; '.join(unused)}")
+            for gap in log.damage if log is not None else ():
                 print(f"      damaged at byte {gap.offset}, {format_bytes(gap.length)}: {gap.reason}; all others read")
             partly_read |= bool(status and (status.damaged or status.state in ("unreadable", "unsupported")))
         if jumps := clock_remark(run):

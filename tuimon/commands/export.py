@@ -120,7 +120,7 @@ def _run(options: argparse.Namespace) -> int:
         _write_folder(exports, job, options)
     if reading.partly_read:
         print_status("some records could not be read; run `tuimon doctor` for details")
-    return ExitCode.PARTLY_READ if reading.partly_read and options.strict else ExitCode.OK
+    return ExitCode.PARTLY_READ if reading.partly_read and options.strict else reading.code
 
 
 def _single(exports: list[Export], output: str) -> Callable[[Job], Iterator[File]] | None:
@@ -213,6 +213,8 @@ class _Reading:
         self._monitor: LocalMonitor | None = None
         self._progress = Progress("reading")
         self.partly_read = False
+        self.code = ExitCode.OK
+        """Exit code of the choice of metrics."""
         self._selected: set[str] | None = None
 
     def _wanted(self, name: str) -> bool:
@@ -223,8 +225,8 @@ class _Reading:
         if self._only_metrics:
             if self._selected is None:
                 runs = self._read().snapshot().runs
-                self._selected = chosen_metrics(patterns, runs, self._options.by_source)
-            return name in self._selected
+                self._selected, self.code = chosen_metrics(patterns, runs, self._options.by_source)
+            return self._selected is not None and name in self._selected
         from tuimon.analysis.metric_filter import chosen
 
         check_patterns(patterns)

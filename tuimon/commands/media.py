@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tuimon.commands import Command
 from tuimon.commands._remote import add_remote
 from tuimon.commands._shared import add_json, checked_paths
+from tuimon.commands._stderr import count_of
 from tuimon.errors import ExitCode, NothingFound
 
 if TYPE_CHECKING:
@@ -42,11 +43,13 @@ def _run(options: argparse.Namespace) -> int:
     if found.left_out:
         print(f"tuimon: too many tags: {found.left_out} values of further tags are not listed", file=sys.stderr)
     if options.json:
-        print(json.dumps(_document(path, found), allow_nan=False))  # ASCII: names are those of others
+        from tuimon.exports._shared import plain
+
+        print(json.dumps(plain(_document(path, found)), allow_nan=False))  # ASCII: names are those of others
     elif not found.tags:
         what = f"{' or '.join(options.kind)} value" if options.kind else "value that is not a scalar"
         raise NothingFound(
-            f"No {what} in {found.files} log files at or below {clean(path)}.",
+            f"No {what} in {count_of(found.files, 'log file')} at or below {clean(path)}.",
             "TensorBoard event files, .wandb and .swanlab files are searched.",
         )
     else:
@@ -137,21 +140,14 @@ def _tag(tag: Tag) -> dict[str, Any]:
     if isinstance(content, str):
         entry["text"] = redacted_text(content)
     elif isinstance(content, dict):
-        entry["settings"] = {key: _finite(value) for key, value in redacted(content).items()}
+        entry["settings"] = redacted(content)
     elif isinstance(content, Distribution):
         entry |= {"edges": [*content.edges], "counts": [*content.counts]}
         if content.moments is not None:
-            entry |= {name: _finite(value) for name, value in content.moments._asdict().items() if value is not None}
+            entry |= {name: value for name, value in content.moments._asdict().items() if value is not None}
     elif content is not None:
-        entry |= {name: [_finite(value) for value in values] for name, values in content._asdict().items()}
+        entry |= content._asdict()
     return entry
-
-
-def _finite(value: Any) -> Any:
-    """Return the value; a number that is not finite as text, as in the JSON of other commands."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    return value
 
 
 _EXAMPLES = """\

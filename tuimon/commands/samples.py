@@ -110,14 +110,14 @@ def _run(options: argparse.Namespace) -> int:
 
 def _print_prompts(samples: Iterable[Sample], options: argparse.Namespace) -> int:
     """Print the change of each prompt over the run and return the number of prompts."""
-    from tuimon.commands._prompt_table import prompt_line, prompts_head
+    from tuimon.commands._prompt_table import HEAD, prompt_line
     from tuimon.rollouts.prompt_changes import change_json, prompt_changes
 
     changes = prompt_changes(samples, options.step)
     if options.json:
         sys.stdout.writelines(map(change_json, changes))
     elif changes:
-        print(prompts_head())
+        print(HEAD)
         sys.stdout.writelines(map(prompt_line, changes))
     return len(changes)
 
@@ -252,14 +252,11 @@ class _Part(_Rewards):
             mean = of_all.mean(" of all")
         folders = dict.fromkeys(source_of("", path_below(file, path)).folder for file in self.files)
         sources = f"{len(folders)} sources: {clean(', '.join([*folders][:_SOURCES]), 80)}" if len(folders) > 1 else ""
-        degenerate = (self._looping(), self._identical()) if of_all is None else ()
+        looping = f"{self._loops} repeat{'s' if self._loops == 1 else ''} a phrase" if self._loops else ""
+        degenerate = (looping, self._identical()) if of_all is None else ()
         numbers = ", ".join(filter(None, (count, mean, *degenerate, sources)))
         yield f"{'no step' if step is None else f'step {step}'}, {split}: {numbers}\n"
         yield from self._lines
-
-    def _looping(self) -> str:
-        """Return how many texts repeat a phrase; "" for none."""
-        return f"{self._loops} repeat{'s' if self._loops == 1 else ''} a phrase" if self._loops else ""
 
     def _identical(self) -> str:
         """Return the group with the most identical texts, and how many others have any; "" if no group has."""

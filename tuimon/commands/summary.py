@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tuimon.commands import Command
-from tuimon.commands._reading import read_logs, read_ranks
+from tuimon.commands._reading import read_logs
 from tuimon.commands._shared import (
     add_interval,
     add_json,
@@ -68,7 +68,7 @@ def _print_ranks(paths: Sequence[str]) -> int:
     """Print the verdict about the ranks of each run."""
     from tuimon.commands._ranks import rank_lines
 
-    monitor = read_ranks(paths)
+    monitor = read_logs(paths, only_ranks=True)
     sys.stdout.write("\n".join(rank_lines(monitor.snapshot())) + "\n")
     return ExitCode.OK
 

@@ -76,22 +76,13 @@ def _run(options: argparse.Namespace) -> int:
     if options.json:
         from tuimon.commands._watch_json import print_changes
 
-        paths = (
-            resolved_paths(options.paths, True, options)
-            if options.wait
-            else checked_paths(options.paths, live=True, can_wait=True, options=options)
-        )
-        print_changes(paths or ["."], settings.interval, settings.poll, not options.new)
+        print_changes(_paths(options, True), settings.interval, settings.poll, not options.new)
     if "-" in options.paths and not options.once:
         return _watch_standard_input(options, settings)
     from tuimon.tui.terminal import capabilities as terminal
 
     is_live = not options.once and terminal.can_draw()
-    paths = (
-        resolved_paths(options.paths, is_live, options) or ["."]
-        if options.wait
-        else checked_paths(options.paths, live=is_live, can_wait=True, options=options)
-    )
+    paths = _paths(options, is_live)
     if options.once:
         return _once(paths, options, settings)
     if not terminal.can_draw():
@@ -102,6 +93,13 @@ def _run(options: argparse.Namespace) -> int:
         print_status(f"{terminal.obstacle()}; printing the summary instead (--once prints the charts)")
         return print_summary(paths, as_json=False)
     return _watch(paths, settings, options.wait or any(map(is_mirror, paths)), options.fresh)
+
+
+def _paths(options: argparse.Namespace, live: bool) -> list[str]:
+    """Return the paths to read; with --wait they need not exist yet."""
+    if options.wait:
+        return resolved_paths(options.paths, live, options) or ["."]
+    return checked_paths(options.paths, live=live, can_wait=True, options=options)
 
 
 def _watch_standard_input(options: argparse.Namespace, settings: config.Settings) -> int:

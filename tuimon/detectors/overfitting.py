@@ -22,10 +22,9 @@ from tuimon.detectors._curves import alert_as_worded, number, verb, when
 from tuimon.detectors._validation import newest_validations
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
-from tuimon.vocabulary import classify, pair_key
+from tuimon.vocabulary import TRAINING_CONCEPTS, classify, pair_key
 
-_LOSSES = ("loss.total", "loss.sft", "loss.part")
-_HINT = "the checkpoint at the lowest validation loss is better; use more data, fewer epochs, more regularisation"
+_HINT = "the checkpoint at the lowest validation loss is better; use more data, fewer epochs or more regularisation"
 
 
 class Overfitting(Struct, frozen=True):
@@ -80,7 +79,7 @@ def _counterpart(run: Run, validation: str) -> str | None:
 
     The validation loss of a data set is compared with the training loss.
     """
-    losses = [name for concept in _LOSSES for name in metrics_of(run, concept, all_names=True)]
+    losses = [name for concept in TRAINING_CONCEPTS["loss.val"] for name in metrics_of(run, concept, all_names=True)]
     key = pair_key(validation)
     if same := next((name for name in losses if pair_key(name) == key), None):
         return same

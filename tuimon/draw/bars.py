@@ -7,13 +7,13 @@ the value; without headings, both. If there is room, a waterfall beside the tabl
 
 from __future__ import annotations
 
+from tuimon.draw.area import PLAIN_FILLS
 from tuimon.draw.numbers import format_fraction, format_value
 from tuimon.draw.rows import clean_row, fit_rows, join, row_width, title_row, wrap_row
 from tuimon.model.views import Bar, BarView, Role, Row, Rows, Size, Span, Symbols
 from tuimon.text import cell_width, clean, fit
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
-_ASCII_FILLS = "#=+-%~:o"
 _SHORTEST_NAME = 20
 _LONG_SENTENCE_FROM = 9
 """Rows of the panel from which on a sentence may have three lines: the table then keeps four."""
@@ -60,7 +60,7 @@ def stacked_bar(view: BarView, width: int, symbols: Symbols) -> Row:
         last = min(max(last, done), width)
         cells = last - done
         if cells:
-            fill = _ASCII_FILLS[index % len(_ASCII_FILLS)] if symbols is Symbols.ASCII else "█"
+            fill = PLAIN_FILLS[index % len(PLAIN_FILLS)] if symbols is Symbols.ASCII else "█"
             text = fill * cells
             if symbols is not Symbols.ASCII:
                 text = _soft_ends(text, start - done, end - last)
@@ -136,7 +136,7 @@ def _with_waterfall(
 def _waterfall_row(bar: Bar, index: int, total: float, room: int, symbols: Symbols) -> Row:
     """Return a row of a waterfall; a part shorter than a cell is a thin line."""
     plain = symbols is Symbols.ASCII
-    work, side, thin = (_ASCII_FILLS[index % len(_ASCII_FILLS)], ".", "|") if plain else ("█", "▒", "▏")
+    work, side, thin = (PLAIN_FILLS[index % len(PLAIN_FILLS)], ".", "|") if plain else ("█", "▒", "▏")
     edges = [min(max(edge / total * room, 0.0), room) for edge in bar.edges]
     first, last = round(edges[0]), round(edges[-1])
     if last <= first:
@@ -148,7 +148,7 @@ def _waterfall_row(bar: Bar, index: int, total: float, room: int, symbols: Symbo
 
 
 def _cells(bar: Bar, total: float, own: int, index: int, symbols: Symbols) -> list[Span]:
-    key = _ASCII_FILLS[index % len(_ASCII_FILLS)] if symbols is Symbols.ASCII else "■"
+    key = PLAIN_FILLS[index % len(PLAIN_FILLS)] if symbols is Symbols.ASCII else "■"
     share = bar.value / total if total > 0 else 0.0
     values: list[Span] = [(format_value(bar.value), Role.VALUE), (format_fraction(share), Role.TEXT)]
     return [(f"{key if index >= 0 else ' '} {clean(bar.label)}", bar.role), *values[:own], *clean_row(bar.detail)]

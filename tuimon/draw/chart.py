@@ -145,49 +145,66 @@ def _sparkline(view: ChartView, width: int, symbols: Symbols) -> Row:
 def _head(view: ChartView, width: int, symbols: Symbols, note: str, named: frozenset[str]) -> Row:
     """Return the title row with legend and headline; labels drawn in the chart are not in the legend.
 
-    If the legend needs the room, the headline is reduced to the last value; then names of metrics in it are cut. Two
-    lines have a legend even if their labels have to be cut.
+    If the legend needs the room, headline and names of metrics are cut (`_headline_and_labels`), then the name of the
+    y axis. Two lines have a legend even if their labels have to be cut; of more lines the first ones that fit have one.
     """
     several = sum(not line.behind for line in view.lines) > 1
     lines = [line for line in view.lines if line.glyph or (several and not line.behind)]
     lines = [line for line in lines if line.label and line.label not in named]
-    legend = _legend(lines, [line.label for line in lines], symbols)
-    valued = _legend(lines, [f"{line.label} {line.value}".rstrip() for line in lines], symbols)
-    y_label: Row = ((view.y.label, Role.MUTED),) if view.y.label else ()
-    headline = clean_row(view.headline)
-    needed = cell_width(clean(view.title)) + _widths(legend) + 2
-    if legend and needed + row_width(headline) > width:
-        short = _short_labels(lines, width - needed - row_width(headline[:1]))
-        if short or needed + row_width(headline[:1]) <= width:
-            headline = headline[:1]
-        legend = _legend(lines, short, symbols) if short else legend
-    elif headline and not legend and cell_width(clean(view.title)) + 2 + row_width(headline[:1]) > width:
-        headline = _without_unit(headline[0])
-    left = width - cell_width(clean(view.title)) - row_width(headline) - 4
-    if y_label and cell_width(clean(view.y.label)) > left >= _LEAST_NAME:
-        y_label = ((fit_name(clean(view.y.label), left), Role.MUTED),)
-    beside = sum(row_width(row) + 2 for row in (headline, y_label) if row)
-    room = width - cell_width(clean(view.title)) - beside
-    if len(lines) == 2 and _widths(legend) > room:
+    room = width - cell_width(clean(view.title))
+    headline, labels = _headline_and_labels(clean_row(view.headline), lines, room)
+    y_label, left = clean(view.y.label), room - row_width(headline) - 4
+    if cell_width(y_label) > left >= _LEAST_NAME:
+        y_label = fit_name(y_label, left)
+    room -= sum(cells + 2 for cells in (row_width(headline), cell_width(y_label)) if cells)
+    if len(lines) == 2 and _legend_width(labels) > room:
         if headline and view.cursor is None:
             room += row_width(headline)
             headline = _without_unit(headline[0])
             room -= row_width(headline)
-        legend = _legend(
-            lines, _two_labels(view.title, [line.label for line in lines], room - 2 * LEGEND_ENTRY), symbols
+        labels = _two_labels(
+            view.title, [line.label for line in lines], room - 2 * LEGEND_ENTRY, view.cursor is not None
         )
-    legend = valued if _widths(valued) <= room else _few(legend, room)
-    note = _whole_parts(clean(note), room - _widths(legend) - 2)
-    return title_row(view.title, headline, width, [y_label, *legend, ((note, Role.MUTED),) if note else ()])
+    valued = [f"{line.label} {line.value}".rstrip() for line in lines]
+    legend = _legend(lines, valued if _legend_width(valued) <= room else labels, room, symbols)
+    note = _whole_parts(clean(note), room - sum(row_width(entry) + 2 for entry in legend) - 2)
+    extras = (((y_label, Role.MUTED),), *legend, ((note, Role.MUTED),))
+    return title_row(view.title, headline, width, [row for row in extras if row[0][0]], view.alike)
 
 
-def _widths(legend: Sequence[Row]) -> int:
-    """Return the cells of the entries of a legend, with the blanks between them."""
-    return sum(row_width(clean_row(entry)) + 2 for entry in legend)
+def _headline_and_labels(headline: Row, lines: Sequence[Line], room: int) -> tuple[Row, list[str]]:
+    """Return the headline and the labels of the legend beside each other in `room` cells, as far as possible.
+
+    The headline is reduced to its value, then names of metrics in the labels are cut. Without a legend, a value that
+    does not fit loses its unit.
+    """
+    labels, value = [line.label for line in lines], headline[:1]
+    if not lines:
+        return (headline if row_width(value) + 2 <= room else _without_unit(headline[0])) if headline else (), labels
+    left = room - _legend_width(labels) - 2
+    if row_width(headline) <= left:
+        return headline, labels
+    if row_width(value) <= left:
+        return value, labels
+    short = _short_labels(lines, left - row_width(value))
+    return (value, short) if short else (headline, labels)
 
 
-def _legend(lines: Sequence[Line], labels: Sequence[str], symbols: Symbols) -> list[Row]:
-    return [((f"{line.glyph or _DOT[symbols]} {label}", line.role),) for line, label in zip(lines, labels, strict=True)]
+def _legend_width(labels: Sequence[str]) -> int:
+    return sum(cell_width(clean(label)) + LEGEND_ENTRY for label in labels)
+
+
+def _legend(lines: Sequence[Line], labels: Sequence[str], room: int, symbols: Symbols) -> list[Row]:
+    """Return the entries of the legend that fit, followed by the number of the others; all if not even one fits."""
+    legend: list[Row] = [
+        ((f"{line.glyph or _DOT[symbols]} {clean(label)}", line.role),)
+        for line, label in zip(lines, labels, strict=True)
+    ]
+    widths = np.cumsum([row_width(entry) + 2 for entry in legend])
+    if not legend or widths[-1] <= room:
+        return legend
+    shown = int(np.searchsorted(widths, room - len(f"  +{len(legend)}"), "right"))
+    return [*legend[:shown], ((f"+{len(legend) - shown}", Role.MUTED),)] if shown else legend
 
 
 def _short_labels(lines: Sequence[Line], room: int) -> list[str]:
@@ -202,13 +219,19 @@ def _short_labels(lines: Sequence[Line], room: int) -> list[str]:
     return [by_line.get(id(line), line.label) for line in lines] if short != names else []
 
 
-def _two_labels(title: str, labels: Sequence[str], room: int) -> list[str]:
-    """Return two labels without the words that both begin with, or that the title has, cut to `room` cells together;
-    whole ones if too little would be left of them."""
+def _two_labels(title: str, labels: Sequence[str], room: int, with_values: bool) -> list[str]:
+    """Return two labels without the words that both begin or end with, or that the title has, cut to `room` cells
+    together; whole ones if too little would be left of them.
+
+    with_values: whether the labels end with the values at the cursor, which are kept."""
     names = [clean(label) for label in labels]
     differs = next((i for i, (left, right) in enumerate(zip(*names, strict=False)) if left != right), 0)
     begin = max(names[0].rfind(separator, 0, differs) for separator in " /") + 1
     names = [name[begin:].removeprefix(f"{clean(title)} ") for name in names]
+    while (
+        not with_values and len({name.rpartition(" ")[2] for name in names}) == 1 and all(" " in name for name in names)
+    ):
+        names = [name.rpartition(" ")[0] for name in names]
     first, second = map(cell_width, names)
     least = min(max(room // 2, room - second), first)
     cells = least, room - least
@@ -226,17 +249,6 @@ def _without_unit(value: Span) -> Row:
     return ((number, value[1]),) if number and " " not in number and not unit[:1].isdigit() else (value,)
 
 
-def _few(legend: list[Row], room: int) -> list[Row]:
-    """Return the entries of the legend that fit, followed by the number of the others."""
-    if not legend:
-        return legend
-    widths = np.cumsum([row_width(clean_row(entry)) + 2 for entry in legend])
-    if widths[-1] <= room:
-        return legend
-    shown = int(np.searchsorted(widths, room - len(f"  +{len(legend)}"), "right"))
-    return [*legend[:shown], ((f"+{len(legend) - shown}", Role.MUTED),)] if shown else legend
-
-
 def _canvas(view: ChartView, cells: int, rows: int, symbols: Symbols) -> tuple[Canvas, frozenset[str]]:
     """Return the canvas and the labels written on it."""
     shape = glyphs(symbols)
@@ -249,8 +261,8 @@ def _canvas(view: ChartView, cells: int, rows: int, symbols: Symbols) -> tuple[C
         draw_areas(canvas, view.lines, view.y, symbols)
     else:
         canvas.codes[:] = _BLANK
-    for index in _back_to_front(view.lines):
-        line = view.lines[index]
+    # The first line is drawn last, on top of the others.
+    for index, line in sorted(enumerate(view.lines), key=lambda item: (not item[1].behind, -item[0])):
         if line.filled:
             continue
         top, bottom, beyond = spans(line.envelope, view.y, columns, rows * shape.rows)
@@ -279,11 +291,6 @@ def _canvas(view: ChartView, cells: int, rows: int, symbols: Symbols) -> tuple[C
     return canvas, named
 
 
-def _back_to_front(lines: Sequence[Line]) -> list[int]:
-    """Return the indices of the lines in drawing order; the first line is drawn last, on top of the others."""
-    return sorted(range(len(lines)), key=lambda index: (not lines[index].behind, -index))
-
-
 def _label_level(
     canvas: Canvas, view: ChartView, index: int, curves: npt.NDArray[np.uint8] | None, shape: Glyphs
 ) -> None:
@@ -293,7 +300,7 @@ def _label_level(
     line, (rows, cells) = view.lines[index], canvas.codes.shape
     text = clean(line.label)
     _, y = points(line.envelope, view.y, cells * shape.columns, rows * shape.rows)
-    if not len(y) or cells < _LABEL_FROM or cell_width(text) != len(text):
+    if not len(y) or cells < max(_LABEL_FROM, len(text) + 1) or cell_width(text) != len(text):
         return
     row = y[0] // shape.rows
     for begin in (0, cells - len(text) - 1):

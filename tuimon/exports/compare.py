@@ -37,17 +37,11 @@ _LEGEND = (
 def as_text(comparison: Comparison, now: float, width: int | None = None, full: bool = False) -> Iterator[str]:
     """Yield lines of at most `width` cells (None: unlimited). full: print every metric in full, and every setting."""
     names = [clean(label) for label in comparison.labels]
-    if verdict := comparison.verdict:
-        yield from wrapped(verdict, width)
-    if speed := comparison.speed:
-        yield from wrapped(speed, width)
-    if limits := comparison.limits:
-        yield from wrapped(limits, width)
-    if at_equal_counter := comparison.at_equal_counter:
-        yield from wrapped(at_equal_counter, width)
-    if axis := comparison.axis.sentence:
-        yield from wrapped(axis, width)
-    if verdict or speed or limits or at_equal_counter or axis:
+    every = (comparison.verdict, comparison.speed, comparison.limits, comparison.at_equal_counter)
+    sentences = list(filter(None, (*every, comparison.axis.sentence)))
+    for sentence in sentences:
+        yield from wrapped(sentence, width)
+    if sentences:
         yield ""
     if effects := comparison.effects:
         yield from wrapped(effects.title, width)

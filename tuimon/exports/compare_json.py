@@ -102,11 +102,11 @@ def _metric(metric: MetricComparison) -> dict[str, Any]:
         "better": metric.better or None,
         "common_step": metric.common_step,
         "common_seconds": known(metric.common_seconds),
-        "runs": [_entry(entry, metric) if entry else None for entry in metric.entries],
+        "runs": [_entry(entry) if entry else None for entry in metric.entries],
     }
 
 
-def _entry(entry: Entry, metric: MetricComparison) -> dict[str, Any]:
+def _entry(entry: Entry) -> dict[str, Any]:
     summary, top = entry.summary, entry.summary.best
     return {
         "name": summary.name,

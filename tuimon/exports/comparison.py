@@ -13,6 +13,7 @@ from tuimon.analysis.aligned_steps import common_step_name, counts_alike
 from tuimon.analysis.compared_metric import ComparedMetric, compared_metric
 from tuimon.analysis.comparing import common_step, compared_settings, first_name, flat, project_of
 from tuimon.analysis.comparison_axis import STEPS, ComparisonAxis, comparison_axis
+from tuimon.analysis.comparison_limits import limits
 from tuimon.analysis.equal_counter import at_equal_counter
 from tuimon.analysis.level import Level
 from tuimon.analysis.reaching import step_reaching
@@ -20,7 +21,7 @@ from tuimon.analysis.run_states import failures_of
 from tuimon.analysis.seed_means import SeedMeans, seed_means
 from tuimon.analysis.setting_effects import SettingEffects, effects_on
 from tuimon.analysis.speed import speed_difference
-from tuimon.analysis.verdict import deciding_metric, limits, main_metric, verdict
+from tuimon.analysis.verdict import deciding_metric, main_metric, verdict
 from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_value
 from tuimon.exports._across_runs import metrics_across, run_labels

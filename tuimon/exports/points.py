@@ -9,7 +9,6 @@ log of machines (nvidia-smi) have the training steps at their wall times; what i
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
@@ -89,14 +88,16 @@ def curve_batches(snapshot: Snapshot, wanted: Callable[[str], bool] | None = Non
         for name, of_metric in groupby(pieces, key=lambda piece: piece[0]):
             rates = {0: clocks[name]} if name in clocks else {}
             columns = (piece[1:] for piece in of_metric)
-            for steps, values, wall_times in _trained(run, columns) if lacks_training_steps(run, name) else columns:
+            of_machine = run.counts_no_steps or lacks_training_steps(run, name)
+            for steps, values, wall_times in _trained(run, columns) if of_machine else columns:
                 yield from _cut(run.name, (name,), np.zeros(len(steps), np.uint32), steps, values, wall_times, rates)
 
 
 def _trained(run: Run, pieces: Iterable[tuple[Steps, Floats, Floats]]) -> Iterator[tuple[Steps, Floats, Floats]]:
-    """Yield the points of a curve with the training steps at their wall times, or as they are if these are unknown."""
+    """Yield the points of a curve with the training steps at their wall times, or as they are if these are unknown, or
+    with their numbers without a training."""
     steps, values, wall_times = map(np.concatenate, zip(*pieces, strict=True))
-    trained = training_steps_at(run, wall_times)
+    trained = np.arange(len(steps)) if run.counts_no_steps else training_steps_at(run, wall_times)
     yield steps if trained is None else trained, values, wall_times
 
 
@@ -206,8 +207,3 @@ def csv_cell(text: str, shown: bool = False) -> str:
     if any(character in text for character in ',"\r\n'):
         return '"' + text.replace('"', '""') + '"'
     return text
-
-
-def csv_number(value: float, whole: bool = False) -> str:
-    """Return a number as a cell: nan, inf or -inf by name, without a decimal point if `whole`."""
-    return str(int(value)) if whole and math.isfinite(value) else repr(value)

@@ -15,6 +15,7 @@ _NEEDED = 3
 `_WHOLE_NAME` cells and remain distinct."""
 _LEAST_NAME = 16
 _WHOLE_NAME = 32
+_LONGEST_NAME = 44
 _GAP = "  "
 
 
@@ -52,7 +53,6 @@ def table(
     columns: Sequence[Column],
     width: int | None,
     indent: int = 2,
-    most_name: int = 44,
     notes: Sequence[str] = (),
     left_out: Callable[[str], None] = lambda head: None,
 ) -> Iterator[str]:
@@ -61,7 +61,7 @@ def table(
     notes: a remark per name, or "". It is appended to the line, or printed below if there would be no room for a needed
     column. left_out: is called with the head of each column that is left out.
     """
-    longest = min(max(map(cell_width, (title, *names))), most_name)
+    longest = min(max(map(cell_width, (title, *names))), _LONGEST_NAME)
     remarks = Column("", notes, left=True) if any(notes) else None
     kept, room, below = _fit_columns(names, list(columns), remarks, longest, width, indent)
     for head in [column.head for column in columns if all(column.head != other.head for other in kept)]:
@@ -95,7 +95,8 @@ def _fit_columns(
     def fits(kept: Sequence[Column], need: int) -> bool:
         if need <= _NEEDED:
             return not need or room(kept) >= min(longest, _LEAST_NAME)
-        return room(kept) >= min(longest, _WHOLE_NAME) and _distinct(names, room(kept))
+        are_distinct = len(set(fit_apart(names, room(kept)))) == len(set(names))
+        return are_distinct and room(kept) >= min(longest, _WHOLE_NAME)
 
     brief = [replace(column, cells=column.brief) if column.brief else column for column in columns]
     needed = [column for column in brief if column.need <= _NEEDED]
@@ -116,7 +117,3 @@ def wrapped(text: str, width: int | None, indent: int = 0) -> Iterator[str]:
         yield text
     else:
         yield from textwrap.wrap(text, width, subsequent_indent=" " * indent, break_on_hyphens=False)
-
-
-def _distinct(names: Sequence[str], room: int) -> bool:
-    return len(set(fit_apart(names, room))) == len(set(names))

@@ -7,8 +7,8 @@ Columns may have any order; `nounits` leaves out the units. A file is recognised
 QUANTITIES; without `index` there is one GPU. Each of COLUMNS is the metric system/gpu.<index>.<column>, but
 `memory.total` is the whole of `memory.used`, and `memory.used_percent` is the used part of it. The step of a row is its
 time in ms since the first row, which damage to other rows does not change; exports and charts have the training step
-instead if there is a training. The name of the node, if the name of the file or directory has one, follows the metric:
-"/l:node01".
+instead if there is a training, else the number of the row and the wall time. The name of the node, if the name of the
+file or directory has one, follows the metric: "/l:node01".
 
 Source: nvidia-smi --help-query-gpu.
 """

@@ -36,7 +36,6 @@ from tuimon.panels._metrics import (
     MetricReading,
     by_relevance,
     is_over,
-    is_secondary,
     is_total,
     label_of,
     leftovers,
@@ -49,7 +48,6 @@ from tuimon.panels._run_facts import (
     heading_of,
     headlines_first,
     loss_of,
-    main_of,
     name_of,
     objective_of,
     relevant_metrics,
@@ -89,11 +87,9 @@ __all__ = [
     "header_panel",
     "heading_of",
     "headlines_first",
-    "is_secondary",
     "label_of",
     "link_row",
     "loss_of",
-    "main_of",
     "mean_and_band",
     "metric_panel",
     "metric_panel_by_id",
@@ -173,13 +169,11 @@ class Panel(Protocol):
 def all_panels() -> tuple[Panel, ...]:
     """Return all panels, in order."""
     panels: tuple[Panel, ...] = discover(PANELS, "PANEL")
-    guarded = (InstalledPanel(panel) if _is_foreign(panel) else panel for panel in panels)
+    guarded = (
+        InstalledPanel(panel) if is_installed(PANELS, panel) and not isinstance(panel, CurvePanel) else panel
+        for panel in panels
+    )
     return tuple(sorted(guarded, key=lambda panel: (panel.order, panel.id)))
-
-
-def _is_foreign(panel: Panel) -> bool:
-    """Return whether a panel runs code of an installed package."""
-    return is_installed(PANELS, panel) and not isinstance(panel, CurvePanel)
 
 
 def preload() -> None:

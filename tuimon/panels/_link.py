@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import time
 
 from tuimon.draw.numbers import format_bytes
 from tuimon.model.links import Link
 from tuimon.model.views import Role, Row, Span
-from tuimon.text import clean
+from tuimon.text import clean, local_time
 
 
 def link_row(link: Link, now: float) -> Row:
@@ -45,9 +44,7 @@ def _state(link: Link, now: float) -> Span:
 
 
 def _as_of(link: Link) -> str:
-    if math.isnan(link.heard):
-        return ""
-    return f", shown as of {time.strftime('%H:%M:%S', time.localtime(link.heard))}"
+    return "" if math.isnan(link.heard) else f", shown as of {local_time(link.heard)}"
 
 
 def _clock(seconds: float) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 
 from msgspec import Struct
 
 from tuimon.analysis.forecast import Growth, forecast_text, growth
+from tuimon.analysis.progress_inputs import steps_left
 from tuimon.analysis.run_cache import cached_per_run
 from tuimon.model.views import Role, Span
 from tuimon.panels._metrics import by_concept, curve_or_none
@@ -123,8 +124,7 @@ def phase_order(phase: str) -> tuple[int, str]:
 class Forecast(Struct, frozen=True):
     """A device that is predicted to be full."""
 
-    row: int
-    """Index of the phase."""
+    phase: str
     column: str
     growth: Growth
 
@@ -145,31 +145,19 @@ def _growths(run: Run) -> dict[tuple[str, float], Growth | None]:
     return {}
 
 
-def soonest_full(
-    run: Run,
-    table: MemoryTable,
-    cells: Sequence[Sequence[float | None]],
-    phases: Sequence[str],
-    columns: Sequence[str],
-    kind: str,
-    left: int | None,
-) -> Forecast | None:
-    """Return the first device to be full, of the fullest of each phase; None if none will be before the run ends.
+def soonest_full(run: Run, fullest: Iterable[tuple[str, str, str, float]]) -> Forecast | None:
+    """Return the first device to be full; None if none will be before the run ends.
 
-    cells: newest fractions by phase and column. left: steps until the end of the run, None if unknown.
+    fullest: (phase, column, metric, factor from its values to a share) of the fullest device of each phase.
     """
+    left = steps_left(run)
     best: Forecast | None = None
-    for index, (phase, row) in enumerate(zip(phases, cells, strict=True)):
-        known = [(value, column) for value, column in zip(row, columns, strict=True) if value is not None]
-        if not known:
-            continue
-        column = max(known)[1]
-        metric = table.metric_of.get((phase, column, kind))
-        trend = growth_of(run, metric, table.scale_of[metric]) if metric else None
+    for phase, column, metric, scale in fullest:
+        trend = growth_of(run, metric, scale)
         if trend is None or (left is not None and trend.soonest > left):
             continue
         if best is None or trend.steps < best.growth.steps:
-            best = Forecast(index, column, trend)
+            best = Forecast(phase, column, trend)
     return best
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from types import MappingProxyType
 
@@ -14,7 +14,7 @@ from tuimon.analysis.comparing import delta_to
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.registry import discover
 from tuimon.store import Curve, Run
-from tuimon.vocabulary import Meaning, meanings, pair_key
+from tuimon.vocabulary import TRAINING_CONCEPTS, Meaning, meanings, pair_key
 
 SECONDARY_PANELS = frozenset({"progress", "machine", "hidden"})
 """Panels of metrics that do not measure the quality of a model: they come last."""
@@ -25,13 +25,6 @@ _NO_CHART = frozenset({"hidden", "machine", "progress", "memory"})
 _TASK = re.compile(r"(?:default|(?:local_)?rank|worker|node|proc(?:ess)?)[-_]?\d+/")
 """Labels of the tasks of a job: those of torchrun, and usual ones."""
 _TOTAL = re.compile(r"(?:^|[_/. ])(?:total|num|n)[_/. ]|_(?:params|parameters|flops|size)$", re.IGNORECASE)
-_COUNTERPARTS = {
-    "reward.val": ("reward.train",),
-    "reward.val_bare": ("reward.train",),
-    "success.val": ("success.train", "success.accuracy"),
-    "loss.val": ("loss.total", "loss.sft", "loss.part"),
-}
-"""Concepts of the training by the concept of the same quantity of the validation."""
 _PARTS = ("component", "domain", "kind", "sign")
 """Facets that name a part of a quantity. A data set (ds) of the validation names none."""
 PAIR = frozenset({"chosen", "rejected"})
@@ -92,7 +85,7 @@ def is_counterpart(train: tuple[str, Meaning], validation: tuple[str, Meaning]) 
     its concept that the other is not: the loss of boxes is not the counterpart of the whole loss of the validation.
     """
     train_concept, concept = train[1].concept, validation[1].concept
-    if concept != train_concept and train_concept not in _COUNTERPARTS.get(concept, ()):
+    if concept != train_concept and train_concept not in TRAINING_CONCEPTS.get(concept, ()):
         return False
     if pair_key(train[0]) == pair_key(validation[0]):
         return True
@@ -222,6 +215,12 @@ def reading_of(run: Run, names: Iterable[str]) -> MetricReading | None:
             meaning = meaning_of(run, name)
             return MetricReading(name, meaning, curve, factor_of(meaning, curve))
     return None
+
+
+def curves_and_factors(readings: Sequence[MetricReading | None]) -> tuple[list[Curve | None], list[float]]:
+    """Return the curve and the factor of each reading."""
+    curves = [None if reading is None else reading.curve for reading in readings]
+    return curves, [1.0 if reading is None else reading.factor for reading in readings]
 
 
 def difference(own: MetricReading | None, base: MetricReading | None) -> float | None:

@@ -30,6 +30,10 @@ class Quantity(Struct, frozen=True):
     """Whether the values count up, so that the rate is their slope."""
 
 
+IDLE, WORKING = 0.05, 0.5
+"""Utilisation below which a GPU counts as idle, and median utilisation from which the GPUs count as working."""
+HOT = 85.0
+"""Degrees Celsius; data-centre GPUs throttle a few degrees above."""
 _PERCENT = 0.01
 _MIB = float(1 << 20)
 _OF_ACCELERATOR: Mapping[str, Quantity] = {

@@ -9,9 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tuimon.analysis.device_memory import device_memory
-from tuimon.analysis.forecast import Growth, forecast_text, near_step
+from tuimon.analysis.forecast import forecast_text, near_step
 from tuimon.analysis.printed_units import meaning_of
-from tuimon.analysis.progress_inputs import steps_left
 from tuimon.draw.numbers import format_fraction, format_number, format_value
 from tuimon.model.views import HeatView, Role, Row, Size, Span, Symbols, TextView
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
@@ -21,7 +20,6 @@ from tuimon.panels._memory import (
     MemoryTable,
     forecast_words,
     gpu_table,
-    growth_of,
     kind_words,
     memory_title,
     phase_title,
@@ -116,7 +114,13 @@ def _fractions(run: Run, table: MemoryTable) -> HeatView:
         peak = (int(row), int(column))
         headline = ((format_fraction(float(values[peak])), Role.VALUE), (" peak", Role.MUTED))
     names = tuple(map(phase_title, phases))
-    forecast = soonest_full(run, table, cells, phases, columns, first, steps_left(run))
+    fullest: list[tuple[str, str, str, float]] = []
+    for phase, row_of_cells in zip(phases, cells, strict=True):
+        known = [(value, device) for value, device in zip(row_of_cells, columns, strict=True) if value is not None]
+        if known:
+            metric = table.metric_of[phase, max(known)[1], first]
+            fullest.append((phase, max(known)[1], metric, table.scale_of[metric]))
+    forecast = soonest_full(run, fullest)
     notes = [f"% of the device {_FRACTION_WORDS[first]}" + (" / allocated" if second else "")]
     if any(phases):
         notes.append(_ROLL_NOTE)
@@ -160,8 +164,9 @@ def _sentence(
     role = Role.CRITICAL if highest >= 0.98 else Role.WARNING if highest >= 0.95 else Role.TEXT
     spans: list[Span] = [(f"peak {format_fraction(highest)}{where}{during}", role)]
     if forecast is not None:
-        here = (forecast.row, columns.index(forecast.column)) == peak
-        spans.append(forecast_words(forecast, "" if here else names[forecast.row]))
+        name = phase_title(forecast.phase)
+        here = (names.index(name), columns.index(forecast.column)) == peak
+        spans.append(forecast_words(forecast, "" if here else name))
     outlier = outlier_device(values)
     if outlier is not None and outlier[:2] == peak:
         spans.append((f", {abs(outlier[2]) * 100:.0f} points above the median device", Role.WARNING))
@@ -252,19 +257,15 @@ def _full(run: Run, table: MemoryTable, lines: Sequence[MemoryLine]) -> Span | N
         for column, fraction in zip(table.columns, line.fractions, strict=True):
             if fraction is not None and fraction > fullest.get(line.phase, (0.0, "", ""))[0]:
                 fullest[line.phase] = fraction, column, line.kind
-    left, last = steps_left(run), run.last_step
-    trends: list[tuple[float, str, Growth]] = []
-    for phase, (_, column, kind) in fullest.items():
-        metric = table.metric_of[phase, column, kind]
-        device = device_memory(run, metric)
-        trend = growth_of(run, metric, 1 / device.size) if device is not None else None
-        if trend is not None and (left is None or trend.soonest <= left):
-            names = [phase_title(phase)] * bool(phase) + [f"device {column}"] * (column != "all")
-            trends.append((trend.steps, "".join(f"{name}, " for name in names), trend))
-    if not trends or last is None:
+    metrics = [(phase, column, table.metric_of[phase, column, kind]) for phase, (_, column, kind) in fullest.items()]
+    sized = [(*entry, 1 / device.size) for entry in metrics if (device := device_memory(run, entry[2])) is not None]
+    forecast, last = soonest_full(run, sized), run.last_step
+    if forecast is None or last is None:
         return None
-    _, where, trend = min(trends, key=lambda entry: entry[0])
-    return f"{where}full in {forecast_text(trend)}, near step {near_step(last, trend)}", Role.WARNING
+    names = [phase_title(forecast.phase)] * bool(forecast.phase)
+    names += [f"device {forecast.column}"] * (forecast.column != "all")
+    when = f"{forecast_text(forecast.growth)}, near step {near_step(last, forecast.growth)}"
+    return f"{''.join(f'{name}, ' for name in names)}full in {when}", Role.WARNING
 
 
 def _lines(run: Run, table: MemoryTable) -> list[MemoryLine]:

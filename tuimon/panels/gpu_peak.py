@@ -30,7 +30,6 @@ class GpuPeak(Struct, frozen=True):
     order: int = 98
     kind: str = "chart"
     rows: int = 0
-    concepts: tuple[str, ...] = ()
 
     def relevant(self, run: Run) -> bool:
         """Whether the run has memory tags."""

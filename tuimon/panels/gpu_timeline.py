@@ -57,7 +57,6 @@ class GpuTimeline(Struct, frozen=True):
     order: int = 52
     kind: str = "heat"
     rows: int = 12
-    concepts: tuple[str, ...] = ()
 
     def relevant(self, run: Run) -> bool:
         """Whether the run has memory tags of more than one stage of an operation."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator
 
 from msgspec import Struct
 
-from tuimon.analysis.attempts import superseded_steps
+from tuimon.analysis.attempts import lost_work, superseded_steps
 from tuimon.analysis.best_step import best_step
 from tuimon.analysis.log_files import damage_of
 from tuimon.analysis.log_remarks import lasted_text
@@ -25,9 +24,8 @@ from tuimon.panels._link import link_row
 from tuimon.panels._metrics import by_concept, curve_or_none, reading_of
 from tuimon.panels._own_dashboard import named
 from tuimon.panels._text import plural
-from tuimon.panels._timers import differing_timer
 from tuimon.store import Run
-from tuimon.text import cell_width, clean, fit
+from tuimon.text import cell_width, clean, fit, local_time
 from tuimon.vocabulary import unit_text
 
 _ROLES = {
@@ -82,11 +80,10 @@ class Header(Struct, frozen=True):
         while len(parts) > 1 and _LEAST_NAME + sum(row_width(part) + 2 for part in parts) > size.width:
             parts.pop()
         room = size.width - sum(row_width(part) + 2 for part in parts)
+        name = clean(run.name)
         if size.height < 2:
-            name = clean(run.name)
             named: Row = ((fit(name, min(cell_width(name), max(room // 3, 1)), keep="end"), Role.TITLE),)
             return TextView("", (_fill([named, *parts, *facts], size.width),))
-        name = clean(run.name)
         named = ((fit(name, min(cell_width(name), max(room, size.width // 5, 1)), keep="end"), Role.TITLE),)
         left = room - row_width(named) - 2
         if evidence and _LEAST_EVIDENCE <= left < row_width(evidence):
@@ -132,8 +129,7 @@ def _facts(run: Run, report: ProgressReport, now: float) -> Iterator[Row]:
         when = report.last_wall_time if math.isfinite(report.last_wall_time) else report.last_change
         yield (
             (last.removesuffix(time_of_day(when)), Role.MUTED),
-            (f"{day(when)} " if abs(now - when) > _DAY / 2 else "", Role.TEXT),
-            (time_of_day(when), Role.TEXT),
+            *_date_and_time(when, now),
         )
     if damage := damage_of(run):
         yield ((damage, Role.WARNING),)
@@ -141,20 +137,26 @@ def _facts(run: Run, report: ProgressReport, now: float) -> Iterator[Row]:
     if speed:
         yield ((speed, Role.TEXT),)
     if report.seconds_per_step > 0:
-        yield (_pace(report.seconds_per_step, report.step_name, math.isfinite(differing_timer(run))),)
+        article = "an" if report.step_name[0] in "aeiou" else "a"
+        # Always a duration: a speed near the border would change its unit all the time.
+        pace = f"{format_duration(report.seconds_per_step)} {article} {report.step_name}"
+        yield (("pace ", Role.MUTED), (pace, Role.TEXT))
+    if (lost := lost_work(run, report.state)) is not None and lost.is_resumed and lost.checkpoint is not None:
+        time_known = f" at {clock(lost.resumed, now)}" if math.isfinite(lost.resumed) else ""
+        yield (("resumed from ", Role.MUTED), (str(lost.checkpoint), Role.TEXT), (time_known, Role.MUTED))
     epoch = report.epoch if math.isfinite(report.epoch) else _newest(run, "progress.epoch")
     if math.isfinite(epoch):
         yield (("epoch ", Role.MUTED), (format_value(epoch), Role.TEXT))
     yield ((f"{plural(run.point_count, 'point')}{_superseded(run)}", Role.MUTED),)
     lasted = run.duration + report.last_wall_time - run.last_wall_time
     if lasted > 0:
-        when = run.first_wall_time
-        yield (
-            ("first point ", Role.MUTED),
-            (f"{day(when)} " if abs(now - when) > _DAY / 2 else "", Role.TEXT),
-            (time_of_day(when), Role.TEXT),
-            (f", {lasted_text(run, lasted)}", Role.MUTED),
-        )
+        begin = _date_and_time(run.first_wall_time, now)
+        yield (("first point ", Role.MUTED), *begin, (f", {lasted_text(run, lasted)}", Role.MUTED))
+
+
+def _date_and_time(when: float, now: float) -> Row:
+    """Return a time of day, after its date if it is not near now."""
+    return (f"{day(when)} " if abs(now - when) > _DAY / 2 else "", Role.TEXT), (time_of_day(when), Role.TEXT)
 
 
 def _values(run: Run, patterns: tuple[str, ...]) -> Iterator[Row]:
@@ -187,15 +189,6 @@ def _step(report: ProgressReport) -> Iterator[Span]:
         yield f" {percentage(report.position or 0, report.total)}", Role.TEXT
 
 
-def _pace(seconds: float, step_name: str, differs: bool) -> Span:
-    """Return the time of a step, always as a duration: a speed near the border would change its unit all the time.
-
-    differs: the timers of the log, which other panels show, say something else.
-    """
-    kind = "wall time " if differs else ""
-    return f"{format_duration(seconds)} {kind}{'an' if step_name[0] in 'aeiou' else 'a'} {step_name}", Role.TEXT
-
-
 def _speed(run: Run) -> str:
     """Return tokens per second, or the closest measure of throughput in the log."""
     for concept in _SPEEDS:
@@ -222,13 +215,9 @@ def _newest(run: Run, concept: str) -> float:
 
 def clock(when: float, now: float) -> str:
     """Return the local time of day, or the date from the next day on: "17:42", "Sat 17:42", "2026-11-21"."""
-    try:
-        local = time.localtime(when)
-    except (OverflowError, ValueError, OSError):  # outside the range of the platform's clock
-        return "the end of time"
-    if when - now < _DAY and local.tm_yday == time.localtime(now).tm_yday:
-        return time.strftime("%H:%M", local)
-    return time.strftime("%a %H:%M" if when - now < 6 * _DAY else "%Y-%m-%d", local)
+    if when - now < _DAY and day(when) == day(now):
+        return local_time(when, "%H:%M")
+    return local_time(when, "%a %H:%M" if when - now < 6 * _DAY else "%Y-%m-%d") or "the end of time"
 
 
 def _fill(parts: list[Row], width: int) -> Row:

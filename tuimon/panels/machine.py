@@ -17,17 +17,14 @@ from tuimon.draw.numbers import format_bytes, format_fraction
 from tuimon.model.machine import Disk, Gpu, GpuProcess, Machine
 from tuimon.model.views import Role, Row, Size, Span, Symbols, TextView
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
+from tuimon.panels._system import HOT, IDLE, WORKING
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit
 
 TITLE = "machine"
 MEMORY_SHORT = 0.95
 """Fraction of the machine's memory in use at which a warning is displayed."""
-_HOT = 85.0
-"""Degrees Celsius; data-centre GPUs throttle a few degrees above."""
 _BAR = 10
-_WORKING, _IDLE = 0.5, 0.05
-"""Median utilisation at which GPUs count as working, and utilisation below which a GPU counts as idle."""
 _ACTIVE = ("running", "stalled", "waiting", "reading")
 _GAP: Span = ("  ", Role.MUTED)
 
@@ -40,7 +37,6 @@ class MachinePanel(Struct, frozen=True):
     rows: int = 10
     live: bool = True
     """The view depends on the current time, not only on the run."""
-    concepts: tuple[str, ...] = ()
 
     def relevant(self, run: Run) -> bool:
         """Whether the run is active, and the machine has GPUs or is short of memory or disk space."""
@@ -105,7 +101,7 @@ def _gpus(gpus: Sequence[Gpu], width: int, symbols: Symbols) -> Iterator[Row]:
     """Yield rows with aligned columns; the rightmost are left out if they do not fit (processes, then temperature)."""
     several = len({_model(gpu) for gpu in gpus}) > 1
     known = [gpu.utilisation for gpu in gpus if gpu.utilisation is not None]
-    working = bool(known) and median(np.array(known)) > _WORKING
+    working = bool(known) and median(np.array(known)) > WORKING
     cells = [_cells(gpu, symbols, several, working) for gpu in gpus]
     widths = [max(cell_width(row[column][0]) for row in cells) for column in range(len(cells[0]))] if cells else []
     for row in cells:
@@ -127,8 +123,8 @@ def _cells(gpu: Gpu, symbols: Symbols, named: bool, working: bool) -> tuple[Span
     part = gpu.memory_used / gpu.memory_total if gpu.memory_total else 0.0
     full, empty = ("#", ".") if symbols is Symbols.ASCII else ("█", "░")
     bar = round(min(part, 1.0) * _BAR)
-    idle = working and gpu.utilisation is not None and gpu.utilisation < _IDLE
-    hot = (gpu.celsius or 0.0) >= _HOT
+    idle = working and gpu.utilisation is not None and gpu.utilisation < IDLE
+    hot = (gpu.celsius or 0.0) >= HOT
     return (
         (str(gpu.index), Role.TEXT),
         (full * bar + empty * (_BAR - bar), level(part)),

@@ -35,7 +35,6 @@ class PhaseHistory(Struct, frozen=True):
     order: int = 96
     kind: str = "chart"
     rows: int = 0
-    concepts: tuple[str, ...] = ()
 
     def relevant(self, run: Run) -> bool:
         """Whether the run has timers of several phases of the step."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from math import isfinite, nan
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tuimon.analysis.printed_units import seconds_of
 from tuimon.analysis.progress_inputs import progress_inputs
@@ -47,7 +47,7 @@ class PhaseLatency(Struct, frozen=True):
 
     def fitted(self, run: Run) -> PhaseLatency:
         """Return the panel with only the rows that the run's phases can use; charts get the rest."""
-        return _of_rows(min(self.rows, _FIXED_ROWS + _MORE_ROWS + len(timers_of(run.metrics))))
+        return replace(self, rows=min(self.rows, _FIXED_ROWS + _MORE_ROWS + len(timers_of(run.metrics))))
 
     def view(self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS) -> BarView:
         """Return the newest complete step, at the cursor if there is one. Nested timers are in the table only."""
@@ -83,11 +83,6 @@ class PhaseLatency(Struct, frozen=True):
         )
         note = "; ".join(filter(None, (_note(whole, timed, step_time > 0), _other_pace(run, timer))))
         return BarView(TITLE, headline, tuple(bars), max(whole, timed), columns, sentence, note)
-
-
-@lru_cache
-def _of_rows(rows: int) -> PhaseLatency:
-    return PhaseLatency(rows=rows)
 
 
 def step_seconds(run: Run, step: int) -> float:
@@ -192,11 +187,11 @@ def _note(whole: float, spent: float, timed: bool) -> str:
 
 
 def _other_pace(run: Run, timer: float) -> str:
-    """Return a note about the header's time of a step; timer: the usual one by the timers if it differs, else NaN."""
+    """Return a note about the pace in the header; timer: the usual one by the timers if it differs, else NaN."""
     cadence = progress_inputs(run).cadence
     if cadence is None or not isfinite(timer):
         return ""
-    return f"timer: {format_duration(timer)} a step; times of the points: {format_duration(cadence.mean_seconds)}"
+    return f"timer: {format_duration(timer)} a step; pace: {format_duration(cadence.mean_seconds)}"
 
 
 PANEL = PhaseLatency()

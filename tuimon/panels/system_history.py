@@ -18,20 +18,17 @@ from tuimon.analysis.system_metrics import system_metrics
 from tuimon.analysis.words import day, time_of_day
 from tuimon.draw.numbers import format_bytes, format_duration, format_fraction
 from tuimon.draw.rows import wrap_row
+from tuimon.model.points import Floats
 from tuimon.model.views import Role, Row, Size, Span, Symbols, TextView
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
 from tuimon.panels._metrics import curve_or_none
-from tuimon.panels._system import Device, devices_of
+from tuimon.panels._system import HOT, IDLE, WORKING, Device, devices_of
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit
 
 TITLE = "system metrics"
-_IDLE, _WORKING = 0.05, 0.5
-"""Utilisation below which a GPU counts as idle, and median utilisation from which the GPUs count as working."""
 _IDLE_FOR = 60.0
 """Seconds of idleness from which it is reported: between two phases every GPU waits."""
-_HOT = 85.0
-"""Degrees Celsius; data-centre GPUs throttle a few degrees above."""
 _SLOW = 0.8
 """Fraction of the median clock of the working GPUs below which a GPU counts as throttled."""
 _REASONS = (("thermal", 0x60), ("power brake", 0x80), ("hardware", 0x08))
@@ -57,8 +54,6 @@ _MORE = (
 """Kinds with strips of their own on the whole screen, their titles and units."""
 _BLOCKS, _PLAIN = "▁▂▃▄▅▆▇█", "_.:-=+*#"
 """Glyphs by level, from 0 to 100%."""
-
-Floats = npt.NDArray[np.float64]
 
 
 class _Series(Struct, frozen=True, eq=False):
@@ -93,7 +88,6 @@ class SystemHistory(Struct, frozen=True):
     order: int = 55
     kind: str = "text"
     rows: int = 12
-    concepts: tuple[str, ...] = ()
     also: str = "gpu utilisation utilization idle throttle throttled temperature power clock cpu ram disk network"
     """Other words for it, by which the palette finds it."""
 
@@ -178,10 +172,10 @@ def _read(run: Run, device: Device, kind: str) -> _Series:
 def _states(run: Run, lines: Sequence[_Line]) -> list[tuple[str, str, Role] | None]:
     """Return (word, sentence, role) for each device that stands out, None for the others."""
     loads = [line.last("util") for line in lines if line.has("util")]
-    working = bool(loads) and float(np.median(loads)) > _WORKING
-    clocks = [line.last("clock") for line in lines if line.last("util") > _WORKING and line.has("clock")]
+    working = bool(loads) and float(np.median(loads)) > WORKING
+    clocks = [line.last("clock") for line in lines if line.last("util") > WORKING and line.has("clock")]
     clock = float(np.median(clocks)) if len(clocks) > 2 else float("nan")
-    return [_state(run, line, working or max(loads, default=0.0) > _WORKING, clock) for line in lines]
+    return [_state(run, line, working or max(loads, default=0.0) > WORKING, clock) for line in lines]
 
 
 def _state(run: Run, line: _Line, working: bool, clock: float) -> tuple[str, str, Role] | None:
@@ -193,7 +187,7 @@ def _state(run: Run, line: _Line, working: bool, clock: float) -> tuple[str, str
     for reason, holds, times in _throttles(line):
         if np.mean(holds[-_NEWEST:]) > 0.5:
             return "throttled", f"{name} throttled ({reason}){_since(run, times, holds)}{degrees}", Role.CRITICAL
-    if line.last("util") > _WORKING and own < clock * _SLOW:
+    if line.last("util") > WORKING and own < clock * _SLOW:
         series = line.series["clock"]
         since = _since(run, series.times, series.values < clock * _SLOW)
         return (
@@ -201,11 +195,11 @@ def _state(run: Run, line: _Line, working: bool, clock: float) -> tuple[str, str
             f"{name} runs at {own:,.0f} MHz{degrees}, the others at {clock:,.0f} MHz{since}",
             Role.CRITICAL,
         )
-    if temp >= _HOT:
+    if temp >= HOT:
         series = line.series["temp"]
-        return "hot", f"{name} is hot: {temp:.0f} °C{_since(run, series.times, series.values >= _HOT)}", Role.CRITICAL
+        return "hot", f"{name} is hot: {temp:.0f} °C{_since(run, series.times, series.values >= HOT)}", Role.CRITICAL
     if working and (util := line.series.get("util")) is not None:
-        idle = util.values < _IDLE
+        idle = util.values < IDLE
         begin = _begin(idle)
         if begin is not None and util.times[-1] - util.times[begin] >= _IDLE_FOR:
             return "idle", f"{name} idle{_since(run, util.times, idle)}", Role.WARNING
@@ -288,7 +282,7 @@ def _cells(line: _Line, state: tuple[str, str, Role] | None, ascii_only: bool) -
     cells: list[Span] = [(first, Role.VALUE), (state[0], state[2]) if state else ("", Role.MUTED)]
     for kind, text in _COLUMNS:
         value = line.last(kind)
-        role = Role.CRITICAL if kind == "temp" and value >= _HOT else Role.TEXT
+        role = Role.CRITICAL if kind == "temp" and value >= HOT else Role.TEXT
         cells.append((text(value, ascii_only) if np.isfinite(value) else "", role))
     return cells
 
@@ -351,7 +345,7 @@ def _more(
             spans = _glyphs(means / (most or 1.0), Role.SERIES_0, ascii_only)
             if kind == "temp":
                 spans = [
-                    (glyph, Role.CRITICAL if mean >= _HOT else role)
+                    (glyph, Role.CRITICAL if mean >= HOT else role)
                     for (glyph, role), mean in zip(spans, means, strict=True)
                 ]
             values = line.series[kind].values * scale

@@ -1,8 +1,11 @@
 """Find event files of one directory that several processes wrote at the same time, such as trainings on two hosts.
 
-The name of an event file holds the host and the process that write it. Two files are of parallel writers if they have
-values of one metric at the same steps, and each logged these steps before the other one ended. A resumed job repeats
-steps after the end of the file that it continues, so that it is not parallel to it.
+The name of an event file holds the host that writes it and, unless tensorboardX writes it, the process. Two files are
+of parallel writers if they have values of one metric at the same steps, and each logged these steps before the other
+one ended. A resumed job repeats steps after the end of the file that it continues, so that it is not parallel to it.
+
+Parallel writers are of one training if they have equal values, or like values at the same times: the processes of a
+training wait for one another at each step, while two trainings drift apart.
 """
 
 from __future__ import annotations
@@ -14,11 +17,12 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import combinations
 
+import numpy as np
 from msgspec import Struct
 
 from tuimon.formats import Format
 from tuimon.model.points import Points
-from tuimon.reader.training_values import Beginning, Result, compared
+from tuimon.reader.training_values import Beginning, compared
 from tuimon.sources.files import open_regular
 from tuimon.sources.grouped_files import ParallelWriters, natural_order
 
@@ -26,6 +30,10 @@ _NAME = re.compile(r".*tfevents\.(?P<time>\d+)\.(?P<host>.+?)(?:\.(?P<process>\d
 """TensorBoard's name of an event file; tensorboardX writes no process."""
 _LEAST_STEPS = 5
 """Number of common steps from which on two files are compared."""
+_SURE_STEPS = 128
+"""Number of common steps up to which two trainings can log at the same times by chance."""
+_DRIFT = 0.02
+"""Median deviation of the delay between two processes of one training, as a part of the time between their steps."""
 _TAIL = 64 << 10
 """Bytes of the end of a file in which its last wall time is searched for."""
 _MOST_FILES = 64
@@ -50,6 +58,16 @@ class _File(Struct, frozen=True):
         return self.modified + (_FIRST_FLUSH if self.size < _TAIL else 0)
 
 
+class _Comparison(Struct, frozen=True):
+    """Two files of different processes."""
+
+    are_parallel: bool = False
+    are_alike: bool = False
+    """Whether they are of one training."""
+    is_sure: bool = True
+    """Whether more points do not change the result."""
+
+
 class EventWriters:
     """Compares event files that were written by different processes."""
 
@@ -67,16 +85,15 @@ class EventWriters:
         alike: dict[tuple[str, str], bool] = {}
         beginning = cache(self._beginning)  # which reads the file each time, and a file is part of many pairs
         for first, second in combinations(files if len(files) <= _MOST_FILES else (), 2):
-            if (first.host, first.process) == (second.host, second.process):
-                continue
             # The times are compared first, because a training that was resumed many times has many files.
             if second.started > first.latest_end + 1 or second.started > self._end(first, log_format) + 1:
                 continue
             ends = self._end(first, log_format), self._end(second, log_format)
-            if (result := _compared(beginning(first.path), beginning(second.path), ends)) is None:
+            result = _compared(beginning(first.path), beginning(second.path), ends)
+            if not result.is_sure:
                 undecided |= {file.path for file in (first, second) if not self._is_long(file.path)}
-            elif result.steps:
-                alike[first.path, second.path] = 2 * result.alike >= result.metrics
+            if result.are_parallel:
+                alike[first.path, second.path] = result.are_alike
         writers: list[list[_File]] = []
         for file in files if alike else ():
             free = [own for own in writers if not any((other.path, file.path) in alike for other in own)]
@@ -98,19 +115,31 @@ class EventWriters:
         return known[1]
 
 
-def _compared(here: Beginning | None, there: Beginning | None, ends: tuple[float, float]) -> Result | None:
-    """Return the common values of two files, none if these were not written at the same time; None if they have too
-    few. ends: their last wall times."""
+def _compared(here: Beginning | None, there: Beginning | None, ends: tuple[float, float]) -> _Comparison:
+    """Compare the values and times at the common steps. ends: the last wall times of the files."""
     if here is None or there is None:
-        return None
+        return _Comparison(is_sure=False)
     if here.values.keys().isdisjoint(there.values.keys()):
-        return Result()
+        return _Comparison()
     common = [step for step in here.steps if step in here.times and step in there.times]
     if len(common) < _LEAST_STEPS or (result := compared(here.values, there.values)).steps < _LEAST_STEPS:
-        return None
+        return _Comparison(is_sure=False)
     pairs = [(here.times[step], there.times[step]) for step in common]
     together = sum(ours < ends[1] and theirs < ends[0] for ours, theirs in pairs)
-    return result if 2 * together > len(pairs) else Result()
+    if 2 * together <= len(pairs):
+        return _Comparison()
+    if not result.different:
+        return _Comparison(are_parallel=True, are_alike=True)
+    alike = 2 * result.alike >= result.metrics and _log_at_the_same_times(pairs)
+    return _Comparison(are_parallel=True, are_alike=alike, is_sure=not alike or len(common) >= _SURE_STEPS)
+
+
+def _log_at_the_same_times(pairs: Sequence[tuple[float, float]]) -> bool:
+    """Return whether two processes log each step with the same delay. pairs: their wall times of each step."""
+    times = np.array(pairs)
+    delays = times[:, 1] - times[:, 0]
+    deviation = np.median(np.abs(delays - np.median(delays)))
+    return bool(deviation <= _DRIFT * np.median(np.diff(times[:, 0])))
 
 
 def _file_of(path: str) -> _File | None:
@@ -131,9 +160,14 @@ def _likeness(last: _File, file: _File) -> tuple[bool, bool]:
 
 
 def _name(first: _File, writers: Sequence[Sequence[_File]]) -> str:
-    """Return the host of a writer, and its process if several of the writers have this host."""
-    several = sum(own[0].host == first.host for own in writers) > 1
-    return f"{first.host}.{first.process}" if several and first.process else first.host
+    """Return the host of a writer, with its process if others have this host, or the end of the file's name if others
+    have both."""
+    others = [own[0] for own in writers if own[0] is not first and own[0].host == first.host]
+    if not others:
+        return first.host
+    if first.process and all(other.process != first.process for other in others):
+        return f"{first.host}.{first.process}"
+    return os.path.basename(first.path).partition("tfevents.")[2]
 
 
 def _last_bytes(path: str) -> bytes:

@@ -6,8 +6,8 @@ has in the same order. Rounded values of different trainings also agree by chanc
 that of values that were never logged: the means of neighbouring values.
 
 A text without common values is of another training only if its curves are unlike those of the file as well, or if most
-steps are the same and three metrics differ and vary independently. The text of a training may show means of the logged
-values, or those of other steps.
+steps are the same, and the metrics that differ have the same names, and vary independently and equally strongly. The
+text of a training may show means of the logged values, which are smoother, or those of other steps.
 """
 
 from __future__ import annotations
@@ -38,8 +38,9 @@ _TELLING = 0.6
 """Agreement by chance from which on a metric shows nothing."""
 _SAME_STEPS = 0.8
 """Part of the steps that are common to two files that log at the same steps."""
-_LEAST_METRICS = 3
-"""Number of metrics with other values at the same steps that show another training, even if their curves are alike."""
+_LEAST_COMMON, _NOISIER = 32, 2.0
+"""Number of common steps from which on other values show another training even if the curves are alike, and ratio up to
+which their noise is the same."""
 _COURSE = 9
 """Number of values whose mean is the course of a metric."""
 _LIKE = 0.1
@@ -110,8 +111,9 @@ def agreement(text: Collection[tuple[str, ValueSequence]], logged: Collection[tu
             if all(_are_unlike(pair.here, pair.there) for pair in of_concept):
                 unlike += 1
                 named += any(pair.is_named_alike for pair in of_concept)
-    same_steps = len(differing) >= _LEAST_METRICS and _log_same_steps(text, logged) and not _vary_together(differing)
-    different = not common and (named > 0 or unlike > 1 or same_steps)
+    different = not common and (named > 0 or unlike > 1)
+    if not common and not different and differing and all(map(_are_equally_noisy, differing)):
+        different = _log_same_steps(text, logged) and not _vary_together(differing)
     return Agreement(common, different)
 
 
@@ -221,6 +223,15 @@ def _vary_together(pairs: Iterable[_Pair]) -> bool:
             products = _deviations(pair.here.values[here]) * _deviations(pair.there.values[there])
             equal, count = equal + int(np.sum(products > 0)), count + len(products)
     return equal > count / 2 + 0.75 * math.sqrt(count)  # 1.5 standard deviations
+
+
+def _are_equally_noisy(pair: _Pair) -> bool:
+    """Return whether metrics of one name have as much noise at many common steps, as those of two trainings do."""
+    _, here, there = np.intersect1d(pair.here.steps, pair.there.steps, return_indices=True)
+    if not pair.is_named_alike or len(here) < _LEAST_COMMON:
+        return False
+    noise = [np.median(np.abs(_deviations(values))) for values in (pair.here.values[here], pair.there.values[there])]
+    return bool(max(noise) <= _NOISIER * min(noise))
 
 
 def _deviations(values: np.ndarray) -> np.ndarray:

@@ -56,7 +56,7 @@ def _split_by_values(located: Iterable[Located], bare: Callable[[Home], Home], t
 
 def _split_parallel_writers(located: Iterable[Located], trainings: EventTrainings) -> None:
     """Make event files that several processes wrote at the same time in one directory a run for each of them, or a
-    source for each if their values are alike. In one source, the points of both would be mixed at each step.
+    source for each if they are of one training. In one source, the points of both would be mixed at each step.
 
     The sources are named "host node1", so that they are ranks (store/curve_builder.py)."""
     events: dict[tuple[Home, Home], list[Located]] = defaultdict(list)

@@ -74,7 +74,7 @@ class ParallelWriters(Struct, frozen=True):
     names: Mapping[str, str] = {}
     """Name of the writer by path; empty unless there are several."""
     alike: bool = True
-    """Whether their values are alike, as those of the processes of one training."""
+    """Whether they are processes of one training, by their values and times."""
 
 
 class RunGroup(Struct, frozen=True):

@@ -24,7 +24,7 @@ A file belongs to the run directory that remains when the facets at the end of i
    ppo_seed1.jsonl), files of different trainings by their content (slurm-1001.out next to slurm-1002.out; see
    `Trainings`), and files that are given by name, if several of one directory are given or it holds other logs. Event
    files of one directory follow the files beside them whose values they have; those that several processes wrote at
-   the same time are runs of their own, or sources of one run if their values are alike (event_files).
+   the same time are runs of their own, or sources of one run if they are of one training (event_files).
 
 7. Tables of one format in several facets (results/a.csv, output/b.csv) are several runs if they have common metrics.
 

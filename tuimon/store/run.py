@@ -342,7 +342,7 @@ class Run(RunFacts):
 
     @cached_property
     def _scales(self) -> Mapping[str, Scale]:
-        scales = {"step": _STEP}
+        scales = {} if self.counts_no_steps else {"step": _STEP}
         steps = [self.curve(metric).steps for metric in self.busiest_metrics[:_BUSIEST]]
         first = min((int(metric_steps[0]) for metric_steps in steps), default=0)
         if steps and first > _BEGINS_LATE * max(usual_stride(steps[0]), 1):
@@ -366,8 +366,14 @@ class Run(RunFacts):
         shifts = before + np.cumsum([0.0, *(jump.seconds for jump in jumps)])
         return Scale("duration", steps=np.array([jump.step for jump in jumps], np.int64), shifts=shifts)
 
+    @cached_property
+    def counts_no_steps(self) -> bool:
+        """Whether all points are measurements of machines, whose steps are a clock."""
+        of_machine = {view.info.of_machine for view in self.streams if view.point_count}
+        return of_machine == {True} and math.isfinite(self.first_wall_time)
+
     def axes(self) -> tuple[str, ...]:
-        """Return the names of the axes that its curves can be drawn against, "step" first; see Scale.name."""
+        """Return the names of the axes that its curves can be drawn against, the usual one first; see Scale.name."""
         return tuple(self._scales)
 
     def scale(self, axis: str) -> Scale:

@@ -17,12 +17,13 @@ from tuimon.vocabulary.memory import MemoryTag, memory_of
 from tuimon.vocabulary.names import merge_key, without_reducer
 from tuimon.vocabulary.phases import Phase, is_nested, phase_of
 from tuimon.vocabulary.units import BYTES, DATE, SECONDS, named_unit, unit_text
-from tuimon.vocabulary.words import pair_key
+from tuimon.vocabulary.words import TRAINING_CONCEPTS, pair_key
 
 __all__ = [
     "BYTES",
     "DATE",
     "SECONDS",
+    "TRAINING_CONCEPTS",
     "Concept",
     "Meaning",
     "MemoryTag",

@@ -24,6 +24,13 @@ _SEPARATORS = re.compile(r"[\s\-()\[\]:=]+")
 _PLAIN = re.compile(r"[a-z0-9_/@]*")
 _WEAK_MARKS = frozenset({"valid", "dev", "test", "testing"})
 """Marks of the validation that are also ordinary words."""
+TRAINING_CONCEPTS: Mapping[str, tuple[str, ...]] = {
+    "reward.val": ("reward.train",),
+    "reward.val_bare": ("reward.train",),
+    "success.val": ("success.train", "success.accuracy"),
+    "loss.val": ("loss.total", "loss.sft", "loss.part"),
+}
+"""Concept of the validation -> concepts of the same quantity of the training."""
 _MAX_WORDS = 12
 """Names of more words are not looked up."""
 

@@ -95,9 +95,6 @@ class Hub:
             await asyncio.to_thread(self._draw, {key: None}, math.inf)
         return self._boards.get(key)
 
-    def board_of(self, page: Page) -> Board | None:
-        return self._boards.get(page.run)
-
     async def run(self) -> None:
         """Draw until cancelled."""
         while True:

@@ -135,7 +135,7 @@ class Server:
     async def _send_changes(self, response: web.StreamResponse, page: Page) -> None:
         """Send what a page does not have yet, then wait for the next round."""
         page.changed.clear()
-        board = self._hub.board_of(page)
+        board = self._boards.get(page.run)
         if board is not None and (event := board.event(self._boards.epoch, page.sent)):
             page.sent = board.version
             await _write(response, event)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
 from msgspec import Struct
 
-from tuimon.exports.points import csv_cell, csv_number
+from tuimon.exports.points import csv_cell
 from tuimon.model.points import Steps
 from tuimon.store import Curve, Run
 from tuimon.vocabulary import classify, meanings
@@ -82,7 +83,7 @@ def _table(steps: Steps, columns: list[_Column]) -> Iterator[list[str]]:
         cells = [""] * int(row_counts.sum())
         values = column.curve.values[points].tolist()
         for row, value in zip((first_row[index] + repetition).tolist(), values, strict=True):
-            cells[row] = csv_number(value, column.whole)
+            cells[row] = str(int(value)) if column.whole and math.isfinite(value) else repr(value)
         yield cells
 
 

@@ -108,6 +108,7 @@ def pictures_of(
     from tuimon.exports.pictures import Series
     from tuimon.panels import by_relevance
     from tuimon.vocabulary import classify
+    from tuimon.vocabulary.names import section_of
 
     pairs: dict[str, list[str]] = {}
     for name in by_relevance(run.metrics):
@@ -121,7 +122,7 @@ def pictures_of(
                 label = ("validation" if validation else "training") if len(names) < 3 else name
                 series.append(Series(label, curve, validation))
         if series:
-            yield base if len(names) > 1 else _short(names[0]), series
+            yield base if len(names) > 1 else section_of(names[0])[1], series
 
 
 def _step_notes(runs: Sequence[Run]) -> tuple[tuple[int, str], ...]:
@@ -222,12 +223,6 @@ def base_name(name: str) -> str:
     from tuimon.vocabulary.names import section_of
 
     return re.sub(r"^(?:train|eval|val|valid|validation|test)[_/]", "", section_of(name)[1])
-
-
-def _short(name: str) -> str:
-    from tuimon.vocabulary.names import section_of
-
-    return section_of(name)[1]
 
 
 EXPORTS = tuple(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
-import time
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -23,7 +22,7 @@ from tuimon.draw.numbers import format_count, format_number
 from tuimon.exports.html.figures import heat_cells
 from tuimon.exports.html.plot import SPARK_COLUMNS, sparkline
 from tuimon.exports.summary import odd_text, trend_text
-from tuimon.text import clean
+from tuimon.text import clean, local_time
 
 
 @cache
@@ -52,28 +51,22 @@ def environment() -> jinja2.Environment:
     return environment
 
 
+def render(template: str, **values: Any) -> str:
+    """Return the text of a template with these values."""
+    return environment().get_template(template).render(**values)
+
+
 def picture(template: str, style: str, **values: Any) -> str:
     """Return an SVG picture, or a fragment of HTML, from a template and a style sheet of this package."""
-    return environment().get_template(template).render(style=asset(style), **values)
+    return render(template, style=asset(style), **values)
 
 
 def page(template: str, now: float, **values: Any) -> str:
     """Return an HTML page. now: wall time (s since epoch), printed at its end."""
-    local_time = time.strftime("%Y-%m-%d %H:%M:%S %Z", time.localtime(now))
     style, script = asset("style.css"), asset("chart.js")
-    return (
-        environment()
-        .get_template(template)
-        .render(
-            made=local_time,
-            version=tuimon.__version__,
-            style=style,
-            style_digest=_digest(style),
-            script=script,
-            script_digest=_digest(script),
-            **values,
-        )
-    )
+    made = local_time(now, "%Y-%m-%d %H:%M:%S %Z")
+    parts = {"style": style, "style_digest": _digest(style), "script": script, "script_digest": _digest(script)}
+    return render(template, made=made, version=tuimon.__version__, **parts, **values)
 
 
 def asset(file: str) -> Markup:

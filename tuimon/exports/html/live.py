@@ -15,7 +15,7 @@ from msgspec import Struct
 import tuimon
 from tuimon.analysis.aligned_steps import step_name
 from tuimon.exports import ranks, texts
-from tuimon.exports.html import asset, environment
+from tuimon.exports.html import asset, environment, render
 from tuimon.exports.html.figures import columns_for
 from tuimon.exports.html.report import COLUMNS, panel_figure, settings_of, state_of
 from tuimon.exports.metrics import summarise
@@ -147,20 +147,17 @@ def page(run: Run | None, parts: Sequence[Slot], drawn: Mapping[str, str], since
     """Return the document. drawn: key -> HTML of the slots that were drawn. since: version of the page."""
     name = clean(run.name) if run is not None else "tuimon"
     grouped = [(group, title, [slot for slot in parts if slot.group == group]) for group, title in GROUPS]
-    return (
-        environment()
-        .get_template("live.html")
-        .render(
-            title=name,
-            run="" if run is None else run_key(run),
-            path="" if run is None else clean(run.path),
-            groups=grouped,
-            drawn=drawn,
-            steps="step" if run is None else step_name(run),
-            metrics=0 if run is None else len(run.metrics),
-            since=since,
-            version=tuimon.__version__,
-        )
+    return render(
+        "live.html",
+        title=name,
+        run="" if run is None else run_key(run),
+        path="" if run is None else clean(run.path),
+        groups=grouped,
+        drawn=drawn,
+        steps="step" if run is None else step_name(run),
+        metrics=0 if run is None else len(run.metrics),
+        since=since,
+        version=tuimon.__version__,
     )
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 from msgspec import Struct
 
+from tuimon.draw.raster import unit_height
 from tuimon.draw.ticks import axis_ticks
 from tuimon.model.points import Floats
 from tuimon.model.views import Axis, ChartView, Envelope, Line
@@ -130,10 +131,7 @@ def _ticks(axis: Axis, count: int) -> Iterator[tuple[float, str]]:
 
 
 def _along(value: float, axis: Axis) -> float:
-    if axis.scale == "log":
-        low, high = math.log10(axis.low), math.log10(axis.high)
-        return round((math.log10(value) - low) / (high - low), 4) if value > 0 else -1.0
-    return round((value / 2 - axis.low / 2) / (axis.high / 2 - axis.low / 2), 4)
+    return round(float(unit_height(np.array(value), axis)), 4)
 
 
 def _line(line: Line, y: Axis, room: int) -> PlotLine:
@@ -169,13 +167,7 @@ def _area(envelope: Envelope, y: Axis) -> str:
 
 def _rows(values: Floats, y: Axis) -> Floats:
     """Return the vertical positions as integers from 0 (top) to GRID; NaN stays NaN."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        if y.scale == "log":
-            low, high = math.log10(y.low), math.log10(y.high)
-            part = (np.log10(values) - low) / (high - low)
-        else:
-            part = (values / 2 - y.low / 2) / (y.high / 2 - y.low / 2)
-    return np.clip(np.round((1 - part) * GRID), -_OUTSIDE, GRID + _OUTSIDE)
+    return np.clip(np.round((1 - unit_height(values, y)) * GRID), -_OUTSIDE, GRID + _OUTSIDE)
 
 
 def _path(envelope: Envelope, y: Axis) -> str:

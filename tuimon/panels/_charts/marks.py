@@ -30,7 +30,8 @@ _FEW_RESTARTS = 2
 _CHECKPOINT_STEP = re.compile(r"(?:checkpoint|global_step|step)[-_](?:samples-)?(\d+)[/\\]?$")
 _MOST_NOTES = 3
 """Rows below a full-screen chart for the texts of notes."""
-_STEP_KEYS = ("step", "global_step", "best_global_step")
+STEP_KEYS = ("step", "global_step", "best_global_step")
+"""Keys of the description of a checkpoint that have its step."""
 
 
 def marks_of(
@@ -183,7 +184,7 @@ def best_step(run: Run, concepts: Sequence[str]) -> int | None:
 
 def _metrics_in(best: Mapping[str, Any]) -> Iterator[str]:
     for key, value in best.items():
-        if isinstance(value, int | float) and classify(key).panel != "progress" and key not in _STEP_KEYS:
+        if isinstance(value, int | float) and classify(key).panel != "progress" and key not in STEP_KEYS:
             yield key
         elif key in ("metric", "metric_for_best_model") and isinstance(value, str):
             yield value
@@ -191,7 +192,7 @@ def _metrics_in(best: Mapping[str, Any]) -> Iterator[str]:
 
 def checkpoint_step(best: Mapping[str, Any]) -> int | None:
     """Return the step in the description of a checkpoint: its own field, or part of a path; None if it has neither."""
-    for key in _STEP_KEYS:
+    for key in STEP_KEYS:
         value = best.get(key)
         if isinstance(value, int) and not isinstance(value, bool):
             return value

@@ -66,8 +66,11 @@ class ChartOptions:
     """The run with which values are compared."""
 
     def axis_of(self, run: Run | None) -> str:
-        """Return the chosen axis if the run has it, else "step"."""
-        return self.axis if run is not None and run.has_axis(self.axis) else "step"
+        """Return the chosen axis if the run has it, else the steps, or the time if it counts none."""
+        if run is None:
+            return "step"
+        usual = run.axes()[0]
+        return self.axis if self.axis != "step" and run.has_axis(self.axis) else usual
 
     @property
     def weight(self) -> float:

@@ -44,12 +44,8 @@ class OverlayLine(Struct, frozen=True):
         return f"{len(self.failed)} of {len(self.runs)} not healthy" if self.failed else ""
 
 
-def marker_of(run: Run, symbols: Symbols) -> Span:
-    """Return the marker and role of a run, derived from its id: the same in all charts, distinct for 64 runs."""
-    return _marker_of(run.id, symbols)
-
-
-def _marker_of(id: int, symbols: Symbols) -> Span:
+def marker_of(id: int, symbols: Symbols) -> Span:
+    """Return the marker and role of the run with this id: the same in all charts, distinct for 64 runs."""
     shapes = SHAPES[symbols]
     return shapes[(id + id // len(SERIES_ROLES)) % len(shapes)], SERIES_ROLES[id % len(SERIES_ROLES)]
 
@@ -63,7 +59,7 @@ def distinct_markers(ids: Iterable[int], symbols: Symbols) -> dict[int, Span]:
     markers: dict[int, Span] = {}
     uses: Counter[str] = Counter()
     for id in sorted(ids):
-        shape, role = _marker_of(id, symbols)
+        shape, role = marker_of(id, symbols)
         if len(markers) >= _MOST_DISTINCT:
             markers[id] = shape, role
             continue
@@ -107,7 +103,7 @@ def overlay_lines(
         return ()
     if markers is None:
         markers = distinct_markers([runs[0].id for runs in lines], symbols)
-    signs = [markers.get(runs[0].id) or marker_of(runs[0], symbols) for runs in lines]
+    signs = [markers.get(runs[0].id) or marker_of(runs[0].id, symbols) for runs in lines]
     names = [runs[0].name if len(runs) == 1 else seedless_name(runs[0].name) for runs in lines]
     cross = failure_sign(symbols)
     result = []

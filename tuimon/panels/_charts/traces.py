@@ -10,10 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from tuimon.analysis.smoothing import smooth
+from tuimon.draw.spark import spark_columns, sparkline
 from tuimon.model.points import Floats
-from tuimon.model.views import Envelope
+from tuimon.model.views import Envelope, Symbols
 from tuimon.panels._metrics import curve_or_none
 from tuimon.store import Curve, Run, Scale, envelope_of_points
+from tuimon.store.envelope import wide_enough
 
 _BLOCKS = 2048
 """Maximum number of values (block means) per chart that an average is computed from."""
@@ -30,6 +32,15 @@ def scaled(envelope: Envelope, factor: float) -> Envelope:
     if factor < 0:
         low, high = high, low
     return Envelope(low, high, envelope.first * factor, envelope.last * factor, envelope.gap_after)
+
+
+def spark(curve: Curve, factor: float, cells: int, symbols: Symbols) -> str:
+    """Return the curve as a sparkline of `cells` cells; "" without a point."""
+    limits = curve.limits()
+    if limits is None:
+        return ""
+    envelope = curve.envelope(*wide_enough(*limits), spark_columns(cells, symbols))
+    return sparkline(scaled(envelope, factor), cells, symbols)
 
 
 class Smoothed(NamedTuple):

@@ -14,7 +14,7 @@ from tuimon.analysis.comparison_axis import STEPS, ComparisonAxis, comparison_ax
 from tuimon.analysis.level import Level
 from tuimon.analysis.seed_means import SeedMeans, seed_means
 from tuimon.analysis.verdict import deciding_metric, main_metric
-from tuimon.panels._metrics import MetricReading, reading_of
+from tuimon.panels._metrics import MetricReading, curves_and_factors, reading_of
 from tuimon.panels._run_facts import headlines_first, settings_of
 from tuimon.store import Run
 from tuimon.text import clean
@@ -81,9 +81,7 @@ def compared_readings(
     known = [reading for reading in readings if reading is not None]
     if len(known) < 2:
         return None
-    curves = [None if reading is None else reading.curve for reading in readings]
-    factors = [1.0 if reading is None else reading.factor for reading in readings]
-    return compared_metric(name, known[0].meaning, curves, factors, axis=axis)
+    return compared_metric(name, known[0].meaning, *curves_and_factors(readings), axis=axis)
 
 
 def best_first(comparison: RunComparison) -> list[int]:

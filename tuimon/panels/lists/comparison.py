@@ -25,6 +25,7 @@ from tuimon.analysis.comparing import (
     is_partly_missing,
 )
 from tuimon.analysis.comparison_axis import comparison_axis
+from tuimon.analysis.comparison_limits import limits
 from tuimon.analysis.equal_counter import at_equal_counter
 from tuimon.analysis.level import Level
 from tuimon.analysis.progress_inputs import progress_of
@@ -32,7 +33,7 @@ from tuimon.analysis.run_cache import cached_per_run
 from tuimon.analysis.seed_means import SEED_HEADS, SeedMeans, mean_rows, seed_cells, seed_title
 from tuimon.analysis.setting_effects import effects_on
 from tuimon.analysis.speed import speed_difference
-from tuimon.analysis.verdict import deciding_metric, limits, verdict
+from tuimon.analysis.verdict import deciding_metric, verdict
 from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import row_width

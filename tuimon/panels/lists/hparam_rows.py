@@ -19,13 +19,13 @@ from tuimon.analysis.correlation import spearman
 from tuimon.analysis.setting_effects import SettingEffect, setting_effects
 from tuimon.draw.numbers import format_exact, format_value
 from tuimon.model.views import Role, Row, Span, Symbols
-from tuimon.panels._metrics import MetricReading
+from tuimon.panels._metrics import curves_and_factors
 from tuimon.panels._run_facts import heading_of, objective_of, settings_of
 from tuimon.panels.lists.run_levels import Reader, RunLevels, reader_of
 from tuimon.panels.lists.run_metrics import is_name_of_falling, split_statistic
 from tuimon.panels.lists.runs import METRIC, RESULTS, repeated_columns
 from tuimon.sources.grouped_files import natural_order
-from tuimon.store import Curve, Run
+from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit
 
 _MOST_SETTINGS = 60
@@ -114,6 +114,7 @@ def hparam_table(runs: Sequence[Run], before: HparamTable | None = None, metric:
     settings_columns = [
         (name, [None if value is MISSING else value for value in row]) for name, row in before.different
     ]
+    objectives = [(run, reading.metric) for run in runs if (reading := objective_of(run)) is not None]
     shown = [(NAME, [run.name for run in runs]), *columns, *settings_columns]
     table = replace(
         before,
@@ -121,7 +122,7 @@ def hparam_table(runs: Sequence[Run], before: HparamTable | None = None, metric:
         rows=tuple((run, tuple(values[index] for _, values in shown)) for index, run in enumerate(runs)),
         results=len(columns),
         metric=metric,
-        objective=heading_of(objectives) if (objectives := _objectives(runs)) else "",
+        objective=heading_of(objectives) if objectives else "",
     )
     column = result_column(table)
     if column is None:
@@ -129,22 +130,12 @@ def hparam_table(runs: Sequence[Run], before: HparamTable | None = None, metric:
     results = [number_of(value) for value in shown[column][1]]
     until = None
     if measured := readers.get(table.columns[column]):
-        curves, factors = _curves([measured(run) for run in runs])
+        curves, factors = curves_and_factors([measured(run) for run in runs])
         results = comparable_values(curves, factors, results)
         step = levels.last_step(measured)
         if step is not None and any(curve is not None and curve.steps[-1] > step for curve in curves):
             until = step
     return replace(table, comparable=tuple(results), until=until)
-
-
-def _curves(readings: Sequence[MetricReading | None]) -> tuple[list[Curve | None], list[float]]:
-    """Return the curve and the factor of each reading."""
-    curves = [None if reading is None else reading.curve for reading in readings]
-    return curves, [1.0 if reading is None else reading.factor for reading in readings]
-
-
-def _objectives(runs: Sequence[Run]) -> list[tuple[Run, str]]:
-    return [(run, reading.metric) for run in runs if (reading := objective_of(run)) is not None]
 
 
 def result_column(table: HparamTable) -> int | None:

@@ -16,13 +16,11 @@ from msgspec import Struct
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.draw.numbers import format_number, thousands
 from tuimon.draw.rows import fit_row
-from tuimon.draw.spark import spark_columns, sparkline
 from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._charts.captions import recent_change, recent_change_row
-from tuimon.panels._charts.traces import scaled
+from tuimon.panels._charts.traces import spark
 from tuimon.panels._metrics import curve_or_none, factor_of
 from tuimon.store import Curve, Run, Sample
-from tuimon.store.envelope import wide_enough
 from tuimon.text import cell_width, clean, fit, fit_distinct, fit_name
 from tuimon.vocabulary import Meaning, unit_text
 
@@ -105,12 +103,8 @@ def _recent(metric: _Metric, width: int) -> Row:
 
 
 def _curve(metric: _Metric, width: int) -> Row:
-    limits = metric.curve.limits()
-    if limits is None:
-        return ()
-    low, high = wide_enough(*limits)
-    envelope = scaled(metric.curve.envelope(low, high, spark_columns(width, metric.symbols)), metric.factor)
-    return ((sparkline(envelope, width, metric.symbols), Role.SERIES_0),)
+    line = spark(metric.curve, metric.factor, width, metric.symbols)
+    return ((line, Role.SERIES_0),) if line else ()
 
 
 def _source(metric: _Metric, width: int) -> Row:

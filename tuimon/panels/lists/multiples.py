@@ -85,8 +85,7 @@ def limits_of(runs: Iterable[Run], metric: str) -> tuple[float, float] | None:
     """Return the lowest and the highest finite value of a metric in any of the runs, in the unit of the charts; None
     without any."""
     low, high = math.inf, -math.inf
-    for run in runs:
-        reading = reading_of(run, (name_in(run, metric),))
+    for reading in map(reader_of(metric), runs):
         if reading is not None and reading.curve.min is not None and reading.curve.max is not None:
             values = reading.curve.min.value * reading.factor, reading.curve.max.value * reading.factor
             low, high = min(low, *values), max(high, *values)
@@ -109,8 +108,7 @@ def comparable(runs: Sequence[Run], metric: str) -> bool:
     """Return whether half of the curves or more take at least _LEAST_SHARE of the height and width that charts with the
     same limits have; otherwise most of these charts would look empty."""
     heights, widths = [], []
-    for run in runs:
-        reading = reading_of(run, (name_in(run, metric),))
+    for reading in map(reader_of(metric), runs):
         if reading is not None and reading.curve.min is not None and reading.curve.max is not None:
             heights.append((reading.curve.max.value - reading.curve.min.value) * abs(reading.factor))
             widths.append(int(reading.curve.steps[-1]) - int(reading.curve.steps[0]))
@@ -147,32 +145,22 @@ def chart(
 ) -> Rows:
     """Return the chart of a run as rows, each exactly as wide as `size`, with the level that the run list shows.
 
-    line: runs that are drawn as their mean.
+    line: runs that differ only in their seed; the chart then has their mean and range, with name and value as legend.
     """
-    if line is not None:
-        return _merged_chart(run, metric, limits, listing, size, frames, line)
-    sign = "!" if run.id in listing.alerts else " "
-    name = f" {sign}" + fit(clean(run.name[listing.shared :]), max(size.width - 13, 8), "ends").rstrip()
-    panel = metric_panel(name_in(run, metric) or metric)
+    own = name_in(run, metric)
+    panel = metric_panel(own or metric)
     fixed = () if limits.y is None or limits.y[0] == limits.y[1] else ((panel.id, *limits.y),)
-    options = ChartOptions(y_fixed=fixed, window=limits.x, axis_named=True)
+    overlay = () if line is None else (line,)
+    options = ChartOptions(y_fixed=fixed, window=limits.x, axis_named=True, overlay=overlay)
     view = panel.view(run, size, listing.now, listing.symbols, options)
+    members = (run,) if line is None else line.runs
+    sign = " !" if any(member.id in listing.alerts for member in members) else "  "
+    if line is not None:
+        return render(replace(view, title=sign, note=""), size, listing.symbols, frames)
+    name = sign + fit(clean(run.name[listing.shared :]), max(size.width - 13, 8), "ends").rstrip()
     reader = reader_of(metric)
     level = level_cell(reader(run), size.width, listing.levels.level(run, reader))
     headline = (*level, *view.headline[1:]) if size.width >= _CHANGE_FROM else level
-    own = name_in(run, metric)
     note = clean(own) if own != metric else ""
     view = replace(view, title=name, note=note, headline=headline)
     return render(view, size, listing.symbols, frames)
-
-
-def _merged_chart(
-    run: Run, metric: str, limits: Limits, listing: Listing, size: Size, frames: FrameCache, line: OverlayLine
-) -> Rows:
-    """Return the chart of runs that differ only in their seed: their mean and range, with name and value as legend."""
-    panel = metric_panel(name_in(run, metric) or metric)
-    fixed = () if limits.y is None or limits.y[0] == limits.y[1] else ((panel.id, *limits.y),)
-    options = ChartOptions(y_fixed=fixed, window=limits.x, axis_named=True, overlay=(line,))
-    view = panel.view(run, size, listing.now, listing.symbols, options)
-    sign = "!" if any(member.id in listing.alerts for member in line.runs) else " "
-    return render(replace(view, title=f" {sign}", note=""), size, listing.symbols, frames)

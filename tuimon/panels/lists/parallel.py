@@ -12,6 +12,7 @@ import numpy.typing as npt
 from tuimon.analysis.comparing import is_seed, number_of
 from tuimon.draw.raster import glyphs
 from tuimon.draw.rows import fit_row, row_width
+from tuimon.model.points import Floats
 from tuimon.model.views import SERIES_ROLES, Role, Row, Span, Symbols
 from tuimon.panels.lists.hparam_rows import HparamTable, cell_text, result_column
 from tuimon.panels.lists.run_metrics import is_name_of_falling
@@ -30,8 +31,6 @@ _ROLES = (Role.MUTED, *(SERIES_ROLES[index] for index in (5, 3, 6, 1)), Role.GOO
 without a result, quarters from the lowest to the highest result, the run with the best result, the selected run. Where
 a theme has its own colours, the quarters are violet, pink or purple, red and orange, an order of hues as in a heat map.
 """
-
-Floats = npt.NDArray[np.float64]
 
 
 def parallel_rows(
@@ -151,10 +150,6 @@ def _scaled(values: Sequence[Any], may_be_log: bool, is_result: bool) -> tuple[F
     return parts, clean(names[0]), clean(names[-1]), False
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _best(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, ...]]]) -> int:
     """Return the index of the run with the best value of the chosen metric, or else of the reward; -1 without any."""
     results = table.columns[1 : 1 + table.results]
@@ -162,8 +157,9 @@ def _best(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, ...]]]) -> in
     if name is None:
         return -1
     column, sign = table.columns.index(name), -1 if name == METRIC and is_name_of_falling(table.metric) else 1
-    known = [(sign * row[column], index) for index, (_, row) in enumerate(rows[:_MOST_RUNS]) if _is_number(row[column])]
-    return max((pair for pair in known if math.isfinite(pair[0])), default=(0, -1))[1]
+    values = ((number_of(row[column]), index) for index, (_, row) in enumerate(rows[:_MOST_RUNS]))
+    known = [(sign * value, index) for value, index in values if value is not None and math.isfinite(value)]
+    return max(known, default=(0, -1))[1]
 
 
 def _drawn(

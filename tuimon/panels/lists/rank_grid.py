@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
@@ -10,6 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from tuimon.model.ranks import RankRow
+from tuimon.sources.grouped_files import natural_order
 
 _PER_NODE = 8
 """Ranks in a row of the grid whose node is unknown."""
@@ -79,7 +79,7 @@ class Grid:
             known = self._at.get((node, gpu))
             if known is None or rows[index].strangeness > rows[known].strangeness:
                 self._at[node, gpu] = index
-        self.nodes = sorted({node for node, _ in self._at}, key=_natural)
+        self.nodes = sorted({node for node, _ in self._at}, key=natural_order)
         self.gpus = sorted({gpu for _, gpu in self._at})
 
     def index_at(self, node: int, position: int) -> int | None:
@@ -118,8 +118,3 @@ class Grid:
     @cached_property
     def _usual(self) -> dict[str, float | None]:
         return {}
-
-
-def _natural(name: str) -> list[tuple[bool, int, str]]:
-    """Return a sort key in which node10 follows node9."""
-    return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in re.split(r"(\d+)", name)]

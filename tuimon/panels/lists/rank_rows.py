@@ -6,6 +6,7 @@ Cells are characters first and colours second: `.` `-` `=` `#` `X` in order of t
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,7 +16,7 @@ from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import fit_row
 from tuimon.model.ranks import JobRanks, RankRow
 from tuimon.model.views import Role, Row, Span
-from tuimon.panels.lists.rank_grid import QUANTITIES, Grid, Quantity
+from tuimon.panels.lists.rank_grid import Grid, Quantity
 from tuimon.text import fit
 
 _LEVEL_ROLES = (Role.MUTED, Role.TEXT, Role.ACCENT, Role.WARNING, Role.CRITICAL)
@@ -195,15 +196,13 @@ def node_row(grid: Grid, node: int, quantity: Quantity, selected: tuple[int, int
     here = selected is not None and selected[0] == node
     spans: list[Span] = [("▌ " if here else "  ", Role.ACCENT)]
     spans.append((fit(grid.nodes[node], LABEL, "end"), Role.VALUE if here else Role.TEXT))
+    chosen = selected[1] if selected is not None and here else -2
     for position in range(len(grid.gpus)):
         row = grid.row_at(node, position)
-        sign, role = cell(row, quantity, grid.usual(quantity)) if row else (" ", Role.MUTED)
-        chosen = here and selected is not None and selected[1] == position
-        spans += [(" [" if chosen else "  ", Role.ACCENT), (sign, role)]
-        if chosen and position == len(grid.gpus) - 1:
-            spans.append(("]", Role.ACCENT))
+        gap = " [" if position == chosen else "] " if position == chosen + 1 else "  "
+        spans += [(gap, Role.ACCENT), cell(row, quantity, grid.usual(quantity)) if row else (" ", Role.MUTED)]
     rows = grid.rows_of(node)
-    spans.append(("  " if spans[-1][0] != "]" else " ", Role.TEXT))
+    spans.append(("] " if chosen + 1 == len(grid.gpus) else "  ", Role.ACCENT))
     temperatures = [row.temperature for row in rows if row.temperature is not None]
     span = f"{min(temperatures):.0f}-{max(temperatures):.0f}" if temperatures else ""
     memory = _median([row.memory for row in rows])
@@ -212,28 +211,11 @@ def node_row(grid: Grid, node: int, quantity: Quantity, selected: tuple[int, int
     numbers += f" {'' if memory is None else f'{memory:.0%}':>4} {span:>6} {f'{min(clocks):.0f}' if clocks else '':>5}"
     spans.append((f"{numbers}  ", Role.TEXT))
     spans += _counted_states(rows)
-    return fit_row(_closed(spans), width)
-
-
-def _closed(spans: list[Span]) -> list[Span]:
-    """Put the bracket after the selected cell in place of the blank that follows it."""
-    result: list[Span] = []
-    close = False
-    for text, role in spans:
-        if close and text.startswith("  "):
-            result.append(("]", Role.ACCENT))
-            text = text[1:]
-            close = False
-        result.append((text, role))
-        if len(result) > 1 and result[-2][0] == " [":
-            close = True
-    return result
+    return fit_row(spans, width)
 
 
 def _counted_states(rows: Sequence[RankRow]) -> list[Span]:
-    counts: dict[str, int] = {}
-    for row in rows:
-        counts[row.state] = counts.get(row.state, 0) + 1
+    counts = Counter(row.state for row in rows)
     return [(f"{count} {state} ", _STATE_ROLES.get(state, Role.TEXT)) for state, count in counts.items()]
 
 
@@ -268,16 +250,3 @@ def map_rows(grid: Grid, quantity: Quantity, selected: tuple[int, int] | None, w
 def map_columns(width: int) -> int:
     """Return how many nodes fit beside the names of the GPUs."""
     return max((width - LABEL) // 10 * 10, 1)
-
-
-__all__ = [
-    "QUANTITIES",
-    "cell",
-    "legend",
-    "lines_differ",
-    "map_rows",
-    "node_head",
-    "node_row",
-    "table_head",
-    "table_row",
-]

@@ -7,10 +7,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
 from msgspec import Struct
 
 from tuimon.analysis.comparing import compared_settings, flat, is_seed, seed_groups, seedless_name, settings_key
 from tuimon.analysis.run_cache import cached_per_run
+from tuimon.analysis.statistics import statistics
 from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import fit_row
@@ -21,7 +23,7 @@ from tuimon.panels._run_facts import loss_of, main_of, reward_of, settings_of
 from tuimon.panels._text import plural
 from tuimon.panels.lists.hparam_rows import sort_key
 from tuimon.panels.lists.run_levels import Reader, reader_of
-from tuimon.panels.lists.run_metrics import is_falling
+from tuimon.panels.lists.run_metrics import falls
 from tuimon.panels.lists.run_selection import shared_directory
 from tuimon.panels.lists.runs import Listing
 from tuimon.sources.layout import array_of_task
@@ -118,8 +120,9 @@ def seed_titles(runs: Sequence[Run], listing: Listing) -> dict[int, str]:
     return titles
 
 
-def group_row(group: RunGroup, listing: Listing, selected: bool, width: int) -> Row:
-    """Return the row of a heading: its arrow, title, number of runs, number of runs with alerts, and their values."""
+def group_row(group: RunGroup, listing: Listing, selected: bool, width: int, values: Row) -> Row:
+    """Return the row of a heading: its arrow, title, number of runs, number of runs with alerts, and their values, see
+    `group_values`."""
     ascii_only = listing.symbols is Symbols.ASCII
     cursor, arrow = (">" if ascii_only else "▌"), ("+-" if ascii_only else "▸▾")[not group.folded]
     alarmed = sum(run.id in listing.alerts for run in group.runs)
@@ -132,12 +135,16 @@ def group_row(group: RunGroup, listing: Listing, selected: bool, width: int) -> 
     ]
     if alarmed:
         spans.append((f"  {alarmed} with alerts", Role.CRITICAL if critical else Role.WARNING))
-    return fit_row((*spans, *_values(group.runs, listing)), width)
+    return fit_row((*spans, *values), width)
+
+
+def group_values(runs: Sequence[Run], listing: Listing) -> Row:
+    """Return the best of the values that the column of the chosen metric, the reward or else the loss shows, with its
+    run, and their mean with its standard error (SE) and their standard deviation (SD)."""
+    return tuple(_values(runs, listing))
 
 
 def _values(runs: Sequence[Run], listing: Listing) -> Iterator[Span]:
-    """Yield the best of the values that the column of the chosen metric, the reward or else the loss shows, with its
-    run, and their mean with its standard error (SE) and their standard deviation (SD)."""
     reader, readings = _readings(runs, listing)
     levels, chosen = listing.levels, listing.metric
     values = [(levels.value(run, chosen) if chosen else levels.level(run, reader), run) for run, _ in readings]
@@ -149,19 +156,19 @@ def _values(runs: Sequence[Run], listing: Listing) -> Iterator[Span]:
     numbers = [value for value, _ in known]
     spread = ""
     if len(known) > 1:
-        deviation = _deviation(numbers)
+        deviation = statistics(np.array(numbers)).deviation
         error = format_value(deviation / math.sqrt(len(known)))
         spread = f" ± {error} SE, SD {format_value(deviation)}"
     if len(readings) > 1 and alike:
         sign = spread if listing.symbols is not Symbols.ASCII else spread.replace("±", "+-")
         yield f"  {label} ", Role.MUTED
         yield f"{format_value(sum(numbers) / len(known))}{sign}", Role.VALUE
-    falls = is_falling(readings[0][1])
-    value, run = (min if falls else max)(known, key=lambda pair: pair[0])
+    is_falling = falls(readings[0][1].meaning)
+    value, run = (min if is_falling else max)(known, key=lambda pair: pair[0])
     if len(readings) > 1 and not alike:
         label = next(clean(reading.metric) for own, reading in readings if own is run)
     of = "" if len(readings) > 1 and alike else f"{label} "
-    yield f"  {of}{'lowest' if falls else 'best'} ", Role.MUTED
+    yield f"  {of}{'lowest' if is_falling else 'best'} ", Role.MUTED
     yield format_value(value), Role.VALUE
     if len(readings) > 1:
         name = clean(run.name[listing.shared :])
@@ -228,9 +235,3 @@ def _flat_settings(run: Run) -> Mapping[str, Any]:
 
 def _title(value: object) -> str:
     return "not set" if value is None else setting_text(value, 80)
-
-
-def _deviation(values: Sequence[float]) -> float:
-    """Return the standard deviation of a sample. The module statistics takes 4 ms to import."""
-    mean = sum(values) / len(values)
-    return math.sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1))

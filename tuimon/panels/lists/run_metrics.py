@@ -43,22 +43,18 @@ def split_statistic(wanted: str) -> tuple[str, str]:
 
 def best_of(reading: MetricReading) -> float:
     """Return the lowest value of a metric that should fall, else the highest one; NaN without finite values."""
-    curve, falls = reading.curve, is_falling(reading)
+    curve, is_falling = reading.curve, falls(reading.meaning)
     samples = [sample.value * reading.factor for sample in (curve.min, curve.max) if sample is not None]
-    return (min if falls else max)(samples, default=math.nan)
-
-
-def is_falling(reading: MetricReading) -> bool:
-    """Return whether lower values of a metric are better."""
-    return _falls(reading.meaning)
+    return (min if is_falling else max)(samples, default=math.nan)
 
 
 def is_name_of_falling(metric: str) -> bool:
     """Return whether lower values are better of the metric with this name, or of the one in "best(name)"."""
-    return _falls(classify(split_statistic(metric)[0]))
+    return falls(classify(split_statistic(metric)[0]))
 
 
-def _falls(meaning: Meaning) -> bool:
+def falls(meaning: Meaning) -> bool:
+    """Return whether lower values of a metric are better."""
     return meaning.direction == "down" or meaning.concept.startswith("loss")
 
 

@@ -1,4 +1,5 @@
-"""Chart below a short run list: the main metric of the listed runs, in the colours of their curves in the list."""
+"""Chart below a short run list: the metric by which the list is sorted, or the main metric of the listed runs, in the
+colours of their curves in the list."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from tuimon.panels._charts.overlay_lines import overlay_lines
 from tuimon.panels._run_facts import loss_of, main_of, reward_of
 from tuimon.panels._text import plural
 from tuimon.panels.curves import LOSS, REWARD
-from tuimon.panels.lists.runs import Listing
+from tuimon.panels.lists.run_levels import reader_of
+from tuimon.panels.lists.runs import METRIC, RESULTS, Listing
 from tuimon.store import Run
 
 LEAST = Size(60, 10)
@@ -23,15 +25,21 @@ MOST_LINES = 8
 """Maximum number of lines: more could not be distinguished."""
 
 
-def overview(runs: Sequence[Run], listing: Listing, grouped: bool, size: Size, frames: FrameCache) -> Rows:
+def overview(
+    runs: Sequence[Run], listing: Listing, grouped: bool, size: Size, frames: FrameCache, sort: str = "found"
+) -> Rows:
     """Return the chart as rows, without values that are far from the others; () for fewer than two runs with a metric.
     If several runs are marked, only these are drawn.
 
     grouped: draw runs that differ only in their seed as one line, as is done anyway if there are more than MOST_LINES
-    runs.
+    runs. sort: column by which the list is sorted. Its metric is drawn if two runs have it.
     """
     marked = [run for run in runs if run.path in listing.marked]
-    every = [run for run in (runs if len(marked) < 2 else marked) if main_of(run) is not None]
+    chosen = runs if len(marked) < 2 else marked
+    sorted_by = reader_of(listing.metric) if sort == METRIC else RESULTS.get(sort)
+    if sorted_by is not None and sum(sorted_by(run) is not None for run in chosen) < 2:
+        sorted_by = None
+    every = [run for run in chosen if (sorted_by or main_of)(run) is not None]
     grouped = grouped or len(every) > MOST_LINES
     lines = overlay_lines(every, every, grouped, listing.symbols, listing.markers, listing.failed)
     if any(len(line.runs) > 1 for line in lines):  # a group has no colour in the list
@@ -41,7 +49,10 @@ def overview(runs: Sequence[Run], listing: Listing, grouped: bool, size: Size, f
     if len(known) < 2 or not lines or size.width < LEAST.width or size.height < LEAST.height:
         return ()
     rewards, losses = (sum(fact(run) is not None for run in known) for fact in (reward_of, loss_of))
-    if not rewards and not losses and (main := main_of(known[0])) is not None:
+    if sorted_by is not None:
+        names = dict.fromkeys(reading.metric for run in known if (reading := sorted_by(run)) is not None)
+        panel = metric_panel(*names)
+    elif not rewards and not losses and (main := main_of(known[0])) is not None:
         panel = metric_panel(main.metric)
     else:
         panel = REWARD if rewards >= losses or rewards * 2 >= len(known) else LOSS

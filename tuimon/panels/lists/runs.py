@@ -13,13 +13,13 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from tuimon.analysis.progress_inputs import progress_of
+from tuimon.analysis.log_files import percent_read
+from tuimon.analysis.progress_inputs import progress_of, state_at
 from tuimon.analysis.run_states import SIGNS, state_sign
 from tuimon.draw.numbers import format_value
-from tuimon.draw.spark import spark_columns, sparkline
 from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._charts.overlay_lines import marker_of
-from tuimon.panels._charts.traces import scaled
+from tuimon.panels._charts.traces import spark
 from tuimon.panels._metrics import label_of
 from tuimon.panels._run_facts import heading_of, loss_of, main_of, objective_of, reward_of
 from tuimon.panels._text import signed
@@ -33,7 +33,6 @@ from tuimon.panels.lists.run_metrics import (
 from tuimon.run_notes import RunNote, note_in
 from tuimon.sources.grouped_files import natural_order
 from tuimon.store import Run
-from tuimon.store.envelope import wide_enough
 from tuimon.text import cell_width, clean, fit
 
 _ROLES = {
@@ -91,7 +90,7 @@ class Listing(Struct, frozen=True):
 
     def marker(self, run: Run) -> Span:
         """Return the marker and role of a run."""
-        return self.markers.get(run.id) or marker_of(run, self.symbols)
+        return self.markers.get(run.id) or marker_of(run.id, self.symbols)
 
     def note(self, run: Run) -> RunNote:
         """Return the note about a run, which may be empty."""
@@ -120,14 +119,16 @@ class Column(Struct, frozen=True):
 
 
 def _state_rank(run: Run, listing: Listing) -> int:
-    return list(SIGNS).index(progress_of(run, listing.now).state)
+    return list(SIGNS).index(state_at(run, listing.now))
 
 
 def _state(run: Run, listing: Listing, width: int) -> Row:
-    state = progress_of(run, listing.now).state
+    state = state_at(run, listing.now)
     critical = run.id in listing.critical
     sign = state_sign(state, listing.symbols is Symbols.ASCII, critical)
     role = Role.CRITICAL if critical else _ROLES.get(state, Role.MUTED)
+    if state == "reading" and width > 1 and 0 < (percent := percent_read((run,))) < 100:
+        state = f"{percent}% read"
     return ((sign if width < len(state) + 2 else f"{sign} {state}", role),)
 
 
@@ -184,12 +185,8 @@ def _delta(run: Run, listing: Listing, width: int) -> Row:
 
 def _trend(run: Run, listing: Listing, width: int) -> Row:
     reading = main_of(run)
-    limits = reading.curve.limits() if reading is not None else None
-    if reading is None or limits is None:
-        return ()
-    low, high = wide_enough(*limits)
-    envelope = scaled(reading.curve.envelope(low, high, spark_columns(width, listing.symbols)), reading.factor)
-    return ((sparkline(envelope, width, listing.symbols), listing.marker(run)[1]),)
+    line = "" if reading is None else spark(reading.curve, reading.factor, width, listing.symbols)
+    return ((line, listing.marker(run)[1]),) if line else ()
 
 
 def _alert_count(run: Run, listing: Listing) -> int:

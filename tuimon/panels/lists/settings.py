@@ -11,6 +11,7 @@ from msgspec import Struct
 from tuimon.analysis.best_step import best_step
 from tuimon.analysis.log_remarks import lasted_text
 from tuimon.analysis.words import day, setting_text, time_of_day
+from tuimon.panels._charts.marks import STEP_KEYS, checkpoint_step
 from tuimon.panels._run_facts import facts_about
 from tuimon.redact import redacted
 from tuimon.run_notes import NO_NOTE, RunNote
@@ -44,9 +45,12 @@ class Setting(Struct, frozen=True):
 
 def settings_tree(run: Run, note: RunNote = NO_NOTE) -> tuple[Setting, ...]:
     """Return all rows, unfolded. note: the user's note, whose notes at steps come first."""
+    checkpoint = dict(run.best_checkpoint or {})
+    if not checkpoint.keys() & {*STEP_KEYS} and (step := checkpoint_step(checkpoint)) is not None:
+        checkpoint = {"step": step, **checkpoint}
     parts = {
         "run": _about(run),
-        f"best {best.word}" if (best := best_step(run)) else "best checkpoint": run.best_checkpoint,
+        f"best {best.word}" if (best := best_step(run)) else "best checkpoint": checkpoint,
         "final metrics": run.final_metrics,
         "config": run.config,
     }
