@@ -89,7 +89,9 @@ def least_contrast(theme: str, role: Role, colours: int) -> float:
 @pytest.mark.parametrize("colours", [256, 1 << 24])
 @pytest.mark.parametrize("theme", BACKGROUNDS)
 def test_text_and_curves_have_enough_contrast(theme: str, colours: int) -> None:
-    text, curve = (7.0, 4.5) if theme.startswith("contrast") else (4.5, 3.0)
+    """Names are text in the colours of curves, except in those of the terminal, see test_names_in_16_colours."""
+    text, curve = 7.0 if theme.startswith("contrast") else 4.5, 3.0 if theme.startswith("ansi") else 4.5
+    assert themes.terminal_colours(theme) == (set(SERIES_ROLES) if theme.startswith("ansi") else set())
     if colours == 256:  # the darkest yellow of the palette has 6.7 on white
         text = min(text, 6.5)
     low = {
@@ -116,7 +118,8 @@ def test_raw_values_are_seen_and_are_fainter_than_their_curve(theme: str) -> Non
         assert raw >= (3.0 if theme.startswith("contrast") else 2.0)
         assert smooth >= 1.4 * raw, dim
         assert least_contrast(theme, dim, 256) > 1.5
-        assert np.dot(hues[dim], hues[curve]) > 0.8 * math.hypot(*hues[dim]) * math.hypot(*hues[curve]), dim
+        chroma = math.hypot(*hues[dim]), math.hypot(*hues[curve])
+        assert max(chroma) < 1 or np.dot(hues[dim], hues[curve]) > 0.8 * math.prod(chroma), dim  # greys have no hue
 
 
 @pytest.mark.parametrize("theme", ["ansi", "ansi-dark", "ansi-light"])
@@ -126,17 +129,71 @@ def test_raw_values_have_the_dim_colour_of_their_curve_in_the_colours_of_the_ter
         assert (raw.dim, raw.color) == (True, themes.style(theme, curve).color)
 
 
+DISTINCT = {"ansi": 4, "ansi-light": 5, "ansi-dark": 6}
+"""Theme → number of curves, from the first, whose colours differ for all; 8 in other themes."""
+
+
+def shades(theme: str, role: Role, colours: int) -> list[ColorTriplet]:
+    """Return the colours that a role may have: the foreground of the terminal is unknown."""
+    color = themes.style(theme, role).color
+    assert color is not None
+    if not color.is_default:
+        return [shown(color, theme, colours)]
+    names = {"ansi": ("#000000", "#e5e5e5", "#ffffff"), "ansi-light": ("#000000",)}[theme]
+    return [Color.parse(name).get_truecolor() for name in names]
+
+
+def least_difference(theme: str, first: Role, second: Role, vision: str, colours: int) -> float:
+    pairs = itertools.product(shades(theme, first, colours), shades(theme, second, colours))
+    return min(float(np.linalg.norm(lab(one, vision) - lab(other, vision))) for one, other in pairs)
+
+
+@pytest.mark.parametrize("colours", [256, 1 << 24])
 @pytest.mark.parametrize("vision", VISION)
-@pytest.mark.parametrize("theme", ["dark", "light", "contrast", "contrast-light"])
-def test_curves_can_be_distinguished(theme: str, vision: str) -> None:
+@pytest.mark.parametrize("theme", BACKGROUNDS)
+def test_curves_can_be_distinguished(theme: str, vision: str, colours: int) -> None:
     """A difference of 2.3 is just noticeable side by side (Sharma, Digital Color Imaging Handbook)."""
-    seen = {}
-    for role in SERIES_ROLES:
-        color = themes.style(theme, role).color
-        assert color is not None
-        seen[role] = lab(color.get_truecolor(), vision)
-    distances = {pair: np.linalg.norm(seen[pair[0]] - seen[pair[1]]) for pair in itertools.combinations(seen, 2)}
+    count = DISTINCT.get(theme, 8) if vision != "usual" else 7 if theme == "ansi" else 8
+    pairs = itertools.combinations(SERIES_ROLES[:count], 2)
+    distances = {pair: least_difference(theme, *pair, vision, colours) for pair in pairs}
     assert not {pair: distance for pair, distance in distances.items() if distance < 15}
+
+
+@pytest.mark.parametrize("colours", [256, 1 << 24])
+@pytest.mark.parametrize("theme", BACKGROUNDS)
+def test_alerts_differ_from_curves(theme: str, colours: int) -> None:
+    """Alerts on a background of their own do in any case."""
+    alerts = [role for role in (Role.WARNING, Role.CRITICAL, Role.GOOD) if not themes.style(theme, role).bgcolor]
+    alerts = [role for role in alerts if (color := themes.style(theme, role).color) and not color.is_default]
+    pairs = itertools.product(alerts, SERIES_ROLES[: DISTINCT.get(theme, 8)])
+    distances = {pair: least_difference(theme, *pair, "usual", colours) for pair in pairs}
+    assert not {pair: distance for pair, distance in distances.items() if distance < 15}
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("● reward (val) 0.5  ", ("● ", "reward (val) 0.5", "  ")),
+        ("o output", ("o ", "output")),
+        ("███ rollout ▉▉", ("███ ", "rollout", " ▉▉")),
+        ("● pos x …", ("● ", "pos x …")),
+        ("■ 报酬", ("■ ", "报酬")),
+        ("step 3 ", ("step 3", " ")),
+        ("⠁⠂  ●⡇", ("⠁⠂  ●⡇",)),
+        ("'o  oo v| xx", ("'o  oo v| xx",)),
+    ],
+)
+def test_names_in_16_colours(text: str, parts: tuple[str, ...]) -> None:
+    """They are in the plain foreground after a mark in the colour of the curve."""
+    plain = themes.style("ansi-light", Role.TEXT)
+    assert plain.color is not None
+    assert plain.color.is_default
+    pieces = segments(((text, Role.SERIES_1),), "ansi-light")
+    assert tuple(piece.text for piece in pieces) == parts
+    coloured = themes.style("ansi-light", Role.SERIES_1)
+    assert [piece.style == plain for piece in pieces] == [any(c.isalnum() and c not in "ovx" for c in p) for p in parts]
+    assert all(piece.style in (plain, coloured) for piece in pieces)
+    assert [piece.text for piece in segments(((text, Role.SERIES_1),), "light")] == [text]
 
 
 @pytest.mark.parametrize("theme", BACKGROUNDS)

@@ -24,6 +24,8 @@ CELL = 6, 13
 """Pixels of a character of the font "fixed"."""
 DECORATION = (0x4A5058, 0xC4C8CC, 0x444444, 0x4E4E4E, 0xC6C6C6, 0xBCBCBC)
 """Colours of Role.FAINT, also as a terminal with 256 colours shows them."""
+NAMES = ("policy loss", "old_log_prob", "ref_log_prob", "update_actor")
+"""Names in the colours of curves: of a legend, and of phases."""
 
 
 @pytest.fixture
@@ -58,21 +60,54 @@ def luminance(color: int) -> float:
     return float(linear @ (0.2126, 0.7152, 0.0722))
 
 
-def pairs(window: np.ndarray) -> dict[tuple[int, int], float]:
-    """Return the contrast of each pair of colours that share a character cell of CELL pixels."""
+def contrast(first: int, second: int) -> float:
+    low, high = sorted((luminance(first), luminance(second)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def cells_of(window: np.ndarray) -> np.ndarray:
+    """Return the character cells of CELL pixels: uint32 (rows, columns, height, width)."""
     width, height = CELL
     rows, columns = window.shape[0] // height, window.shape[1] // width
-    cells = window.reshape(rows, height, columns, width)[..., 1:]  # bold letters extend into the next cell by a pixel
-    cells = cells.swapaxes(1, 2).reshape(rows * columns, -1)
+    return window.reshape(rows, height, columns, width).swapaxes(1, 2)
+
+
+def paper_of(cell: np.ndarray) -> int:
+    colours, counts = np.unique(cell, return_counts=True)
+    return int(colours[counts.argmax()])
+
+
+def pairs(window: np.ndarray) -> dict[tuple[int, int], float]:
+    """Return the contrast of each pair of colours that share a character cell of CELL pixels."""
     ratios = {}
-    for cell in np.unique(cells, axis=0):
-        colours, counts = np.unique(cell, return_counts=True)
-        paper = int(colours[counts.argmax()])
-        for color in map(int, colours):
-            low, high = sorted((luminance(color), luminance(paper)))
+    cells = cells_of(window)[..., 1:]  # bold letters extend into the next cell by a pixel
+    for cell in np.unique(cells.reshape(-1, CELL[1] * (CELL[0] - 1)), axis=0):
+        paper = paper_of(cell)
+        for color in map(int, np.unique(cell)):
             if color != paper:
-                ratios[color, paper] = (high + 0.05) / (low + 0.05)
+                ratios[color, paper] = contrast(color, paper)
     return ratios
+
+
+def inks(window: np.ndarray, name: str) -> set[tuple[int, int]]:
+    """Return (colour, colour of the paper) of the cells of a name, wherever it is on the screen and not bold: where
+    cells have the same shape if, and only if, the name has the same letter."""
+    cells = cells_of(window)
+    rows, columns = cells.shape[:2]
+    papers = np.array([[paper_of(cell) for cell in row] for row in cells])
+    marks = (cells != papers[..., np.newaxis, np.newaxis]).reshape(rows * columns, -1)
+    blanks = ~marks.any(axis=1).reshape(rows, columns)
+    shapes = np.unique(marks, axis=0, return_inverse=True)[1].reshape(rows, columns)
+    letters = np.array(list(name))
+    places = np.lib.stride_tricks.sliding_window_view(shapes, len(name), axis=1)
+    equal = (places[..., np.newaxis] == places[..., np.newaxis, :]) == (letters[:, np.newaxis] == letters)
+    blank = np.lib.stride_tricks.sliding_window_view(blanks, len(name), axis=1) == (letters == " ")
+    return {
+        (int(color), int(papers[row, column]))
+        for row, column in np.argwhere(equal.all(axis=(2, 3)) & blank.all(axis=2)).tolist()
+        for color in np.unique(cells[row, column : column + len(name)])
+        if color != papers[row, column]
+    }
 
 
 @needs_xterm
@@ -84,8 +119,11 @@ def test_everything_can_be_read(
     number, picture = display
     log = tmp_path / "run" / "metrics.jsonl"
     log.parent.mkdir()
+    levels = dict.fromkeys(("reward", "loss", "policy_loss", "kl"), 0.0)
+    levels |= {f"timing_s/{name}": 2.0 for name in ("generate", *NAMES[1:])}
     rows = (
-        {"step": step, **{name: math.sin(step / 9 + place) for place, name in enumerate(("reward", "loss", "kl"))}}
+        {name: level + math.sin(step / 9 + place) for place, (name, level) in enumerate(levels.items())}
+        | {"step": step}
         for step in range(200)
     )
     log.write_text("".join(json.dumps(row) + "\n" for row in rows) + '{"step": 200, "loss": NaN}\n')
@@ -108,9 +146,15 @@ def test_everything_can_be_read(
             ratios = pairs(window)
             key_bar = window[-CELL[1] :]
             complete = len(ratios) > 2 and len(np.unique(key_bar)) > 1 and np.array_equal(before, window)
+            complete = complete and all(inks(window, name) for name in NAMES)
     finally:
         xterm.terminate()
         xterm.wait(60)
     assert np.bincount(window.ravel() & 1).argmax() == (background == "white"), "the terminal's own background shows"
     low = {f"{color:06x} on {paper:06x}": ratio for (color, paper), ratio in ratios.items() if ratio < 3.0}
     assert not [pair for pair in low if int(pair[:6], 16) not in DECORATION]
+    plain = 0xFFFFFF if foreground == "white" else 0
+    for name in NAMES:
+        colours = inks(window, name)
+        assert all(contrast(*pair) >= 4.5 for pair in colours), (name, colours)
+        assert kind == "xterm" or any(color != plain for color, _ in colours), "in the colour of its curve"

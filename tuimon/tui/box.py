@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from weakref import ref
 
@@ -33,6 +34,8 @@ from tuimon.tui import themes
 from tuimon.tui.ascii_mode import ascii_only
 from tuimon.tui.terminal.textual_patches import refresh_regions, unscrolled
 
+_NAME = re.compile(r"(?<!\S)\S*[^\W_ovx](?:.*[\w…]\S*)?")
+"""From the first word with a letter or digit to the last; o, v and x are also marks in ASCII."""
 _CLOCK = 3.0
 """Interval (s) at which a panel that displays times is computed again although nothing changed."""
 
@@ -44,7 +47,17 @@ def strip(row: Row, theme: str) -> Strip:
 
 def segments(row: Row, theme: str) -> list[Segment]:
     """Convert a row to segments of rich."""
+    if marked := themes.terminal_colours(theme):
+        row = tuple(part for span in row for part in (_plain_name(*span) if span[1] in marked else (span,)))
     return [Segment(text, themes.style(theme, _role(text, role))) for text, role in row]
+
+
+def _plain_name(text: str, role: Role) -> Row:
+    """Return a span with its name, if it has one, in the foreground colour: "● reward", "███ rollout ███"."""
+    if (match := _NAME.search(text)) is None:
+        return ((text, role),)
+    start, end = match.span()
+    return tuple(part for part in ((text[:start], role), (text[start:end], Role.TEXT), (text[end:], role)) if part[0])
 
 
 def _role(text: str, role: Role) -> Role:

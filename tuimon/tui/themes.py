@@ -1,8 +1,12 @@
 """Styles of the roles, by theme.
 
-The colours of curves differ in lightness, too: they were chosen by a search for the largest smallest distance in CIE
-L*a*b* of any two of them, as seen with and without each kind of dichromacy. tests/tui/test_themes.py computes that
-distance and the contrasts. Colour is never the only carrier: labels, marks and numbers say the same.
+The colours of curves are also those of names. They are fixed colours of the palette of 256, so that terminals with 256
+and with 16 million colours show the same. They differ in lightness, too: they were chosen by a search for the largest
+smallest distance in CIE L*a*b* of any two of them, as seen with and without each kind of dichromacy, among those of
+enough contrast for text. The colours of a terminal with 16 are not enough for that: the first of them differ for all
+(six in ansi-dark, five in ansi-light, four in ansi), and names are drawn in the plain foreground after a coloured mark.
+tests/tui/test_themes.py computes distances and contrasts. Colour is never the only carrier: labels, marks and numbers
+say the same.
 
 Only heat cells, the title of the selected panel and warnings in 16 colours have a background; elsewhere the background
 of the terminal shows, which halves the bytes of a repaint.
@@ -13,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from rich.color import blend_rgb
+from rich.color import ColorType, blend_rgb
 from rich.color_triplet import ColorTriplet
 from rich.errors import StyleSyntaxError
 from rich.style import Style
@@ -33,14 +37,6 @@ _STYLES: dict[str, dict[Role, str]] = {
         Role.WARNING: "#f2b84b",
         Role.CRITICAL: "bold #ff6b5e",
         Role.ACCENT: "bold #56b4e9",
-        Role.SERIES_0: "#56b4e9",
-        Role.SERIES_1: "#c98500",
-        Role.SERIES_2: "#71f8b1",
-        Role.SERIES_3: "#f0acc8",
-        Role.SERIES_4: "#f0e442",
-        Role.SERIES_5: "#8c75fa",
-        Role.SERIES_6: "#ed7356",
-        Role.SERIES_7: "#93867c",
         Role.FAINT: "#4a5058",
         Role.HEAT_0: "#cfe3f2 on #14344d",
         Role.HEAT_1: "#e3f1fb on #1c5480",
@@ -55,18 +51,10 @@ _STYLES: dict[str, dict[Role, str]] = {
         Role.VALUE: "bold #000000",
         Role.MUTED: "#626262",
         Role.AXIS: "#5c646e",
-        Role.GOOD: "#006b43",
-        Role.WARNING: "#8a5000",
+        Role.GOOD: "#005f00",
+        Role.WARNING: "#875f00",
         Role.CRITICAL: "bold #b81810",
         Role.ACCENT: "bold #005a9c",
-        Role.SERIES_0: "#0072b2",
-        Role.SERIES_1: "#b56b49",
-        Role.SERIES_2: "#109b8c",
-        Role.SERIES_3: "#750069",
-        Role.SERIES_4: "#9f8c00",
-        Role.SERIES_5: "#2c04ac",
-        Role.SERIES_6: "#7b0000",
-        Role.SERIES_7: "#3a1c28",
         Role.FAINT: "#c4c8cc",
         Role.HEAT_0: "#10364f on #dcebf7",
         Role.HEAT_1: "#0b2f49 on #b4d6ee",
@@ -81,18 +69,10 @@ _STYLES: dict[str, dict[Role, str]] = {
         Role.VALUE: "bold #ffffff",
         Role.MUTED: "#d8d8d8",
         Role.AXIS: "#d8d8d8",
-        Role.GOOD: "#6ef0b0",
+        Role.GOOD: "#5fd787",
         Role.WARNING: "#ffd75f",
         Role.CRITICAL: "bold #ffa097",
         Role.ACCENT: "bold #8ad4ff",
-        Role.SERIES_0: "#56b4e9",
-        Role.SERIES_1: "#ca9301",
-        Role.SERIES_2: "#52ffb7",
-        Role.SERIES_3: "#babac9",
-        Role.SERIES_4: "#f0e442",
-        Role.SERIES_5: "#857dfe",
-        Role.SERIES_6: "#de744e",
-        Role.SERIES_7: "#a3897f",
         Role.FAINT: "#808080",
         Role.HEAT_0: "#ffffff on #0a2236",
         Role.HEAT_1: "#ffffff on #10395c",
@@ -109,16 +89,8 @@ _STYLES: dict[str, dict[Role, str]] = {
         Role.AXIS: "#303030",
         Role.GOOD: "#004d2f",
         Role.WARNING: "#5c3000",
-        Role.CRITICAL: "bold #900a04",
+        Role.CRITICAL: "bold #af0000",
         Role.ACCENT: "bold #00407a",
-        Role.SERIES_0: "#0072b2",
-        Role.SERIES_1: "#b15c50",
-        Role.SERIES_2: "#002e2d",
-        Role.SERIES_3: "#43075a",
-        Role.SERIES_4: "#8e7202",
-        Role.SERIES_5: "#912ae2",
-        Role.SERIES_6: "#621f00",
-        Role.SERIES_7: "#626375",
         Role.FAINT: "#909090",
         Role.HEAT_0: "#000000 on #e6f1fa",
         Role.HEAT_1: "#000000 on #b4d6ee",
@@ -138,14 +110,6 @@ _STYLES: dict[str, dict[Role, str]] = {
         Role.WARNING: "black on yellow",
         Role.CRITICAL: "bold bright_white on red",
         Role.ACCENT: "bold reverse default",
-        Role.SERIES_0: "bright_blue",
-        Role.SERIES_1: "red",
-        Role.SERIES_2: "magenta",
-        Role.SERIES_3: "default",
-        Role.SERIES_4: "bright_magenta",
-        Role.SERIES_5: "bright_red",
-        Role.SERIES_6: "bright_black",
-        Role.SERIES_7: "bold default",
         Role.FAINT: "bright_black",
         Role.HEAT_0: "default",
         Role.HEAT_1: "bright_white on blue",
@@ -159,27 +123,25 @@ _STYLES["ansi-dark"] = _STYLES["ansi"] | {
     Role.GOOD: "green",
     Role.WARNING: "yellow",
     Role.ACCENT: "bold bright_cyan",
-    Role.SERIES_0: "bright_cyan",
-    Role.SERIES_1: "yellow",
-    Role.SERIES_2: "green",
-    Role.SERIES_3: "bright_magenta",
-    Role.SERIES_4: "default",
-    Role.SERIES_5: "bright_blue",
-    Role.SERIES_6: "bright_red",
-    Role.SERIES_7: "bold default",
 }
 _STYLES["ansi-light"] = _STYLES["ansi"] | {
     Role.CRITICAL: "bold red",
     Role.ACCENT: "bold blue",
-    Role.SERIES_0: "blue",
-    Role.SERIES_1: "red",
-    Role.SERIES_2: "magenta",
-    Role.SERIES_3: "default",
-    Role.SERIES_4: "bright_magenta",
-    Role.SERIES_5: "bright_blue",
-    Role.SERIES_6: "bright_red",
-    Role.SERIES_7: "bold default",
 }
+_CURVES_ON_DARK = "#5fafd7 #ffaf00 #5fffaf #ffd7ff #d7ff5f #8787ff #ff875f #af8787"
+_CURVES_ON_LIGHT = "#005fff #af5f00 #00875f #5f005f #d700af #0000af #870000 #3a3a3a"
+_CURVES = {
+    "dark": _CURVES_ON_DARK,
+    "light": _CURVES_ON_LIGHT,
+    "contrast": _CURVES_ON_DARK,
+    "contrast-light": _CURVES_ON_LIGHT,
+    "ansi": "bright_blue red default bright_black magenta bright_red bright_magenta default",
+    "ansi-dark": "bright_cyan bright_yellow bright_magenta bright_red cyan bright_black bright_green bright_blue",
+    "ansi-light": "blue magenta default bright_red bright_black bright_blue bright_magenta red",
+}
+"""Theme → colours of SERIES_ROLES."""
+for _theme, _colours in _CURVES.items():
+    _STYLES[_theme] |= zip(SERIES_ROLES, _colours.split(), strict=True)
 for _styles in _STYLES.values():  # text in the colour of the background, on the accent: seen without colours, too
     _styles[Role.SELECTED] = f"{_styles[Role.ACCENT].replace('reverse ', '')} reverse"
 LIGHT = ("light", "contrast-light", "ansi-light")
@@ -245,6 +207,7 @@ def define(themes: Mapping[str, Mapping[str, str]], where: str) -> None:
         styles |= {dim: _dim(styles[curve], base) for dim, curve in dims.items() if dim not in given}
         _STYLES[name] = styles
     style.cache_clear()
+    terminal_colours.cache_clear()
 
 
 @cache
@@ -252,6 +215,14 @@ def style(theme: str, role: Role) -> Style:
     """Return the style of a role; never None, since Textual fails on a segment without a style under NO_COLOR. The
     theme may be one that the user has removed from the settings."""
     return Style.parse(_STYLES.get(theme, _STYLES["dark"])[role])
+
+
+@cache
+def terminal_colours(theme: str) -> frozenset[Role]:
+    """Return the roles of curves that a theme draws in one of the 16 colours of the terminal or in its foreground."""
+    of_terminal = (ColorType.DEFAULT, ColorType.STANDARD)
+    colours = {role: style(theme, role).color for role in SERIES_ROLES}
+    return frozenset(role for role, color in colours.items() if color is None or color.type in of_terminal)
 
 
 def on_paper(svg: str, theme: str) -> str:

@@ -26,10 +26,11 @@ _MOST_RUNS = 2000
 _LOG_RATIO = 10.0
 """Ratio of the largest to the smallest value, all positive, above which an axis is logarithmic, unless it has seeds."""
 _OTHER, _BEST, _SELECTED = 0, 5, 6
-_ROLES = (Role.MUTED, *(SERIES_ROLES[index] for index in (5, 6, 1, 4)), Role.GOOD, Role.ACCENT)
+_ROLES = (Role.MUTED, *(SERIES_ROLES[index] for index in (5, 3, 6, 1)), Role.GOOD, Role.ACCENT)
 """Colours of the lines, those in front last where high results are better, none like that of the selection: runs
-without a result, quarters from the lowest to the highest result, the run with the best result, the selected run. The
-quarters are violet, red, orange and yellow where a theme has its own colours, an order of hues as in a heat map."""
+without a result, quarters from the lowest to the highest result, the run with the best result, the selected run. Where
+a theme has its own colours, the quarters are violet, pink or purple, red and orange, an order of hues as in a heat map.
+"""
 
 
 def parallel_rows(
