@@ -167,7 +167,7 @@ def _together(app: Dashboard) -> None:
         return
     metrics = state.chosen
     if state.query and run is not None:
-        metrics = tuple(matching(ordered(run.metrics, state.order), state.query))
+        metrics = tuple(matching(ordered(run, state.order), state.query))
     if len(metrics) < 2:
         app.say("Choose metrics first: / with kl|entropy, or mark them in M with space and press Enter")
     else:
