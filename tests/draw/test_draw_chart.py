@@ -53,6 +53,15 @@ def test_areas_behind_the_lines_share_the_cells_that_they_both_cover() -> None:
     assert seen == ["dim-0"] * 4 + ["dim-0", "dim-1"] * 2
 
 
+def test_an_area_in_ascii_has_no_character_of_a_curve() -> None:
+    low, high = np.zeros(64), np.ones(64)
+    band = Line("", Role.FAINT, Envelope(low, high, low, high, low), filled=True, behind=True)
+    rows = draw.render(chart(band), Size(40, 12), Symbols.ASCII)[1:9]
+    cells = "".join(character for row in rows for character, role in row if role is Role.FAINT)
+    assert set(cells) == {":", " "}
+    assert cells.count(":") * 3 <= len(cells)
+
+
 def test_a_table_that_does_not_fit_says_how_many_rows_are_left_out() -> None:
     table: Rows = tuple(((f"run{number}", Role.TEXT),) for number in range(12))
     for height, last in ((30, "  … 3 more rows"), (45, "run11")):
