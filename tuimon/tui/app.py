@@ -209,7 +209,7 @@ class TuimonApp(App[None], inherit_bindings=False):
     @property
     def _board_size(self) -> Size:
         """Size that the lines above and below leave to the board."""
-        lines = 1 + self.alert_bar.display + self.filter_bar.display + self.question_bar.display
+        lines = 1 + self.alert_bar.rows + self.filter_bar.display + self.question_bar.display
         return Size(self.size.width, max(1, self.size.height - _HEADER_ROWS - lines))
 
     def draw(self, header: bool = True) -> None:
