@@ -119,7 +119,8 @@ class TuimonApp(App[None], inherit_bindings=False):
         self._wait = wait
         self._views = views
         symbols, theme = capabilities.symbols(settings.symbols), capabilities.theme(settings.theme)
-        self._default = ViewState(symbols, theme, runs=RunChoice(sort="urgent" if list_runs else "found"))
+        choice = RunChoice(sort="urgent" if list_runs else "found")
+        self._default = ViewState(symbols, theme, runs=choice, frames=settings.frames)
         self.list_runs = list_runs
         """Whether the run list is still to be opened."""
         self.begun_at = time.monotonic()
@@ -229,6 +230,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         run, theme = self.run_shown, self.state.theme
         panels = () if opening.is_list_expected(self) else panels_of(run, self.state)
         self.alert_bar.update(snapshot, run, theme, self.size.width)
+        self.board.set_frames(self.state.frames)
         self.board.fit(self._board_size)
         self.board.show(panels)
         self.board.display = bool(panels)
