@@ -95,8 +95,8 @@ class AlertBar(Line):
         if self._message:
             first, *rest = wrap_row(((self._message, Role.ACCENT),), max(width - len(_INFO), 1), _MESSAGE_ROWS)
             row = ((_INFO, Role.ACCENT), *first)
-            rest = [((" " * len(_INFO), Role.ACCENT), *line) for line in rest]
-            self._below = ascii_rows(rest) if ascii_only() else tuple(rest)
+            indented = tuple(((" " * len(_INFO), Role.ACCENT), *line) for line in rest)
+            self._below = ascii_rows(indented) if ascii_only() else indented
         self.display = bool(row)
         if self._below != below:
             self.styles.height = 1 + len(self._below)
