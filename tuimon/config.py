@@ -5,6 +5,7 @@ The file is `$XDG_CONFIG_HOME/tuimon/config.toml`, or the one named by TUIMON_CO
 
     theme = "dark"            # dark | light | contrast | contrast-light | ansi …, or one of [themes]
     symbols = "braille"       # braille | block | ascii
+    frames = false            # true: borders around the panels from 160 columns on
     poll = false
     interval = 1.0
     console_patterns = ["it {step} | loss {loss}"]
@@ -57,6 +58,8 @@ class Settings:
     ansi-light: for a background that is known."""
     symbols: str = "auto"
     """auto, braille, block or ascii. auto is braille if the locale and the terminal support it."""
+    frames: bool = False
+    """Draw borders around the panels of the dashboard from 160 columns on."""
     poll: bool = False
     """Do not use file system events; poll the files every `interval` seconds."""
     interval: float = 1.0

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from tuimon import draw
 from tuimon.draw.chart import plot_cells, plot_columns
-from tuimon.draw.frames import GUTTER, FrameKey, y_places
+from tuimon.draw.frames import GUTTER, FrameKey, x_places, y_places
 from tuimon.model.views import Axis, ChartView, Envelope, Line, Mark, Role, Row, Rows, Size, Symbols
 from tuimon.store import Curve
 
@@ -51,6 +51,15 @@ def test_areas_behind_the_lines_share_the_cells_that_they_both_cover() -> None:
     rows = draw.render(chart(*bands), Size(40, 12), Symbols.BRAILLE)[1:9]
     seen = ["".join(sorted({str(role) for text, role in row if role in (Role.DIM_0, Role.DIM_1)})) for row in rows]
     assert seen == ["dim-0"] * 4 + ["dim-0", "dim-1"] * 2
+
+
+def test_an_area_in_ascii_has_no_character_of_a_curve() -> None:
+    low, high = np.zeros(64), np.ones(64)
+    band = Line("", Role.FAINT, Envelope(low, high, low, high, low), filled=True, behind=True)
+    rows = draw.render(chart(band), Size(40, 12), Symbols.ASCII)[1:9]
+    cells = "".join(character for row in rows for character, role in row if role is Role.FAINT)
+    assert set(cells) == {":", " "}
+    assert cells.count(":") * 3 <= len(cells)
 
 
 def test_a_table_that_does_not_fit_says_how_many_rows_are_left_out() -> None:
@@ -493,6 +502,20 @@ def test_a_y_axis_has_two_ticks_whose_labels_keep_their_first_digits(limits: tup
         assert all(0 < float(label) <= limits[1] - limits[0] for label in labels[1:])
     else:
         assert all(limits[0] - margin <= float(label) <= limits[1] + margin for label in labels)
+
+
+def test_seconds_on_a_y_axis_of_times_are_not_cut() -> None:
+    key = FrameKey(32, 10, Axis(0.0, 1.0), Axis(1795572859.7, 1795572871.7, kind="time"), True, Symbols.BRAILLE)
+    assert [label[-3:] for _, label in y_places(key)] == [":20", ":25", ":30"]
+    assert all(len(label) < GUTTER for _, label in y_places(key))
+
+
+@pytest.mark.parametrize("cells", range(24, 140, 4))
+def test_the_name_of_an_axis_leaves_the_ticks_at_equal_distances(cells: int) -> None:
+    axis = Axis(1795659642.6, 1795659642.6 + 3300, label="2026-11-26", kind="time")
+    places = [cell for cell, _ in x_places(FrameKey(cells, 8, axis, Axis(0.0, 1.0), True, Symbols.BRAILLE))]
+    distances = np.diff(places)
+    assert distances.max() - distances.min() <= 1
 
 
 def test_the_glyph_of_a_line_behind_never_covers_a_curve_on_top() -> None:

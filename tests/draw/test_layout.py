@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -88,3 +89,12 @@ def test_neighbours_by_direction() -> None:
     assert neighbour(page, 3, "up") == 1
     assert neighbour(page, 0, "left") is None
     assert neighbour(page, 0, "up") is None
+
+
+@pytest.mark.parametrize("charts", range(3, 30))
+@pytest.mark.parametrize(("width", "height"), [(300, 75), (300, 77), (200, 47), (160, 40), (120, 37)])
+def test_no_chart_is_higher_than_the_first_ones(width: int, height: int, charts: int) -> None:
+    requests = [PanelRequest("chart")] * 3 + [PanelRequest("bars", 14)] * 2 + [PanelRequest("chart")] * (charts - 3)
+    first, *_ = pages(width, height, requests)
+    heights = [box.height for box in first if requests[box.index].kind == "chart"]
+    assert heights[0] == max(heights)

@@ -275,6 +275,15 @@ def test_a_band_that_would_flatten_its_mean_is_cut_off() -> None:
     assert chart(run, ChartOptions(), "len/mean").y.high < 100
 
 
+def test_a_band_without_a_border_in_the_chart_is_left_out() -> None:
+    steps = list(range(40))
+    mean = [1e-8 * math.sin(step) for step in steps]
+    run = run_of({"adv/mean": (steps, mean), "adv/max": (steps, [1.5] * 40), "adv/min": (steps, [-1.5] * 40)})
+    assert not any(line.filled for line in chart(run, ChartOptions(), "adv/mean").lines)
+    one_side = run_of({"adv/mean": (steps, steps), "adv/max": (steps, [2048] * 40), "adv/min": (steps, steps)})
+    assert any(line.filled for line in chart(one_side, ChartOptions(), "adv/mean").lines)
+
+
 def test_superseded_points_are_drawn_in_the_background() -> None:
     store = store_of({"m": (list(range(10)), [1.0] * 10)})
     store.apply(SegmentStarted(0, None, False))

@@ -23,6 +23,7 @@ from tuimon.panels.lists.metric_rows import (
     metric_sorts,
     sort_metrics,
 )
+from tuimon.store import Run
 from tuimon.store.block_sums import BlockSums
 from tuimon.text import cell_width
 from tuimon.tui.arrangement import Heading, ordered, sectioned
@@ -68,38 +69,42 @@ def test_any_filter_returns_a_subset_of_the_names(query: str, names: list[str]) 
     assert set(matching(names, f"re:{query}")) <= set(names)
 
 
+def _run_with(names: tuple[str, ...]) -> Run:
+    return run_of({name: (range(20), [float(step % 7) for step in range(20)]) for name in names})
+
+
 def test_metrics_by_relevance_and_by_name() -> None:
-    names = ("epoch", "zzz/m10", "zzz/m9", "loss", "train/reward", "kl")
-    assert ordered(names, "name") == ("epoch", "kl", "loss", "train/reward", "zzz/m9", "zzz/m10")
-    by_relevance = ordered(names, "relevance")
+    run = _run_with(("epoch", "zzz/m10", "zzz/m9", "loss", "train/reward", "kl"))
+    assert ordered(run, "name") == ("epoch", "kl", "loss", "train/reward", "zzz/m9", "zzz/m10")
+    by_relevance = ordered(run, "relevance")
     assert by_relevance.index("train/reward") < by_relevance.index("loss") < by_relevance.index("zzz/m10")
     assert by_relevance[-1] == "epoch", "progress metrics come last"
 
 
 def test_sections_hold_every_metric_once_and_fold() -> None:
     names = ("a/x", "b/y", "a/z", "plain")
-    panels = sectioned(names, "name", False, ())
+    panels = sectioned(tuple(sorted(names)), False, ())
     assert [panel.title for panel in panels] == ["a/", "a/x", "a/z", "b/", "b/y", "without a section", "plain"]
-    folded = sectioned(names, "name", True, ("b/",))
+    folded = sectioned(tuple(sorted(names)), True, ("b/",))
     assert [panel.title for panel in folded] == ["a/", "b/", "b/y", "without a section"]
     assert [panel.metrics for panel in folded if isinstance(panel, Heading)] == [2, 1, 1]
-    assert not any(isinstance(panel, Heading) for panel in sectioned(("a/x", "a/y"), "name", None, ()))
+    assert not any(isinstance(panel, Heading) for panel in sectioned(("a/x", "a/y"), None, ()))
     many = tuple(f"{s}/{i}" for s in "ab" for i in range(50))
-    assert len(sectioned(many, "name", None, ())) == 2, "many metrics begin folded"
+    assert len(sectioned(many, None, ())) == 2, "many metrics begin folded"
     few_first = (*(f"0/{i}" for i in range(12)), *many)
-    opened = sectioned(few_first, "name", None, ())
+    opened = sectioned(few_first, None, ())
     assert [panel.folded for panel in opened if isinstance(panel, Heading)] == [False, True, True]
     assert len(opened) == 3 + 12, "but for the first sections"
 
 
 def test_a_section_of_many_metrics_has_sections_of_its_own() -> None:
     memory = [
-        f"memory/{phase}/{when}/{device}" for phase in ("train", "sample") for when in "ab" for device in range(40)
+        f"memory/{phase}/{when}/{device}" for phase in ("sample", "train") for when in "ab" for device in range(40)
     ]
     names = ("loss/x", *memory, "memory/total")
 
     def titles(*turned: str) -> list[str]:
-        panels = sectioned(names, "name", True, turned)
+        panels = sectioned(names, True, turned)
         return [f"{panel.depth} {panel.title}" if isinstance(panel, Heading) else panel.title for panel in panels]
 
     assert titles() == ["0 loss/", "0 memory/"]
@@ -109,9 +114,9 @@ def test_a_section_of_many_metrics_has_sections_of_its_own() -> None:
     assert opened[7:] == [f"memory/train/b/{device}" for device in range(40)], (
         "no more than can be seen through: charts"
     )
-    charts = [panel.title for panel in sectioned(names, "name", False, ()) if not isinstance(panel, Heading)]
+    charts = [panel.title for panel in sectioned(names, False, ()) if not isinstance(panel, Heading)]
     assert sorted(charts) == sorted(names)
-    assert [panel.title for panel in sectioned(tuple(memory), "name", True, ())] == ["memory/sample/", "memory/train/"]
+    assert [panel.title for panel in sectioned(tuple(memory), True, ())] == ["memory/sample/", "memory/train/"]
 
 
 @given(
@@ -323,8 +328,27 @@ def test_relevance_begins_with_the_reward_and_its_mean() -> None:
         "own",
         "epoch",
     )
-    assert ordered(names, "relevance")[:3] == ("critic/rewards/mean", "train/loss", "train/kl")
-    assert ordered(names, "relevance")[-1] == "epoch"
+    by_relevance = ordered(_run_with(names), "relevance")
+    assert by_relevance[:3] == ("critic/rewards/mean", "train/loss", "train/kl")
+    assert by_relevance[-1] == "epoch"
+
+
+def test_relevance_is_the_order_of_the_dashboard() -> None:
+    steps = range(20)
+    wave = [float(step % 7) for step in steps]
+    own = {"Stats/Batch time": wave, "a/constant": [7.0] * 20, "a/count": [float(s) for s in steps], "lr": wave}
+    run = run_of({name: (steps, values) for name, values in (own | {"noise": wave, "z/psnr": wave}).items()})
+    by_relevance = ordered(run, "relevance")
+    shown = [panel.id.removeprefix("metric:") for panel in arrange(run)]
+    assert list(by_relevance) == shown == ["z/psnr", "noise", "lr", "Stats/Batch time", "a/count", "a/constant"]
+    with_loss = run_of(dict.fromkeys(("lr", "noise", "loss", "_step"), (steps, wave)))
+    assert ordered(with_loss, "relevance") == ("loss", "lr", "noise", "_step"), "a panel shows the quality"
+
+
+def test_bookkeeping_without_a_section_is_a_section_at_the_end() -> None:
+    run = _run_with(("_step", "_timestamp", "__swanlab__.mem.pct", "loss", "rollout/rewards"))
+    titles = [panel.title for panel in sectioned(ordered(run, "relevance"), True, ())]
+    assert titles == ["rollout/", "without a section", "bookkeeping"]
 
 
 @pytest.mark.parametrize(

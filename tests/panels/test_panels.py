@@ -424,6 +424,19 @@ def test_points_of_another_source_are_counted() -> None:
     assert view.x.low == 0
 
 
+def test_the_note_names_each_restart_that_supersedes_nothing() -> None:
+    store = store_of({"loss": (range(100), [1.0] * 100)})
+    for begin, note in (
+        (100, "resumed from step 99"),
+        (200, "resumed from step 99, resumed from 199"),
+        (300, "resumed from step 99, resumed from 199, resumed from 299"),
+        (400, "4 restarts, the last: resumed from step 399"),
+    ):
+        store.apply(SegmentStarted(0, None, False))
+        feed(store, {"loss": (range(begin, begin + 100), [0.5] * 100)}, 0)
+        assert chart(store.snapshot().runs[0], "loss").note == note
+
+
 def test_a_restart_has_one_mark_although_a_validation_comes_later() -> None:
     """Restarted at 42; the first validation after it is at 60."""
     series = {"train/loss": (range(2, 77, 2), [1.0] * 38), "eval/loss": ([20, 40, 60], [1.0] * 3)}

@@ -187,8 +187,8 @@ def test_labels_of_time_and_duration_axes():
     time_axis, duration = view(run, "time").x, view(run, "duration").x
     assert (time_axis.kind, time_axis.low, duration.kind, duration.low) == ("time", START, "duration", 0.0)
     assert (time_axis.label, duration.label) == ("2026-11-21", "since its start")
-    assert all(label in rows(run, "time")[-1] for label in ("10:00", "11:15"))
-    assert "1 h 15 m" in "\n".join(rows(run, "duration"))
+    assert all(label in rows(run, "time")[-1] for label in ("10:00", "11:00"))
+    assert "1 h 30 m" in "\n".join(rows(run, "duration"))
     night = run_of({"loss": (STEPS, STEPS)}, seconds=600.0)
     assert view(night, "time").x.label == "", "the tick of midnight has the date"
     days = run_of({"loss": (STEPS, STEPS)}, seconds=3600.0)

@@ -198,6 +198,37 @@ async def test_a_filter_without_a_match_says_what_the_log_lacks(tmp_path: Path, 
         await until(app, pilot, lambda s: f"No metric matches {query}. Esc shows all. {words}"[:70] in s)
 
 
+async def test_panels_have_borders_on_a_wide_screen_if_wanted(log: Path) -> None:
+    async with opened(log.parent, (160, 40), Settings(theme="dark", symbols="braille", frames=True)) as (app, pilot):
+        shown = await until(app, pilot, lambda s: "╭ KL" in s)
+        assert {len(line) for line in shown.splitlines()} == {160}
+        await pilot.press("enter")
+        await until(app, pilot, lambda s: "╭" not in s and "last @ step" in s)
+        await pilot.press("escape")
+        await until(app, pilot, lambda s: "╭ KL" in s)
+        await pilot.resize_terminal(159, 40)
+        await until(app, pilot, lambda s: "╭" not in s and "KL" in s)
+        await pilot.resize_terminal(160, 40)
+        await until(app, pilot, lambda s: "╭ KL" in s)
+        next(action for action in app.actions if action.id == "frames").do(app)
+        await until(app, pilot, lambda s: "╭" not in s and "KL" in s)
+
+
+async def test_long_sentences_are_wrapped(tmp_path: Path) -> None:
+    (tmp_path / "metrics.jsonl").write_text("".join(f'{{"step": {n}, "reward": {n}}}\n' for n in range(9)))
+    async with opened(tmp_path, (60, 20)) as (app, pilot):
+        await until(app, pilot, lambda s: "reward" in s)
+        app.say(" ".join(f"word{number}" for number in range(16)))
+        shown = await until(app, pilot, lambda s: "word0" in s)
+        assert [line.split()[-1] for line in shown.splitlines() if "word" in line] == ["word8", "word15"]
+        app.say("short")
+        await until(app, pilot, lambda s: " i short" in s and "word" not in s and app.alert_bar.size.height == 1)
+        for key in ("H", "C"):
+            await pilot.press(key)
+            await until(app, pilot, lambda s: "Hydra or config.yaml adds them" in " ".join(s.split()))
+            await pilot.press("escape")
+
+
 async def test_hostile_names_are_shown_and_not_executed(tmp_path: Path) -> None:
     name = "\x1b]0;owned\x07[@click=app.quit]reward[/]\u202e"
     (tmp_path / "metrics.jsonl").write_text(json.dumps({"step": 1, name: 1.0, "loss[/b]": 2.0}) + "\n")

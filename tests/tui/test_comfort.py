@@ -259,6 +259,19 @@ def test_smoothing_is_among_the_most_important_keys() -> None:
     assert sorted(listed) == sorted(action.id for action in all_actions())
 
 
+def test_the_keys_of_the_screen_follow_the_most_important_ones() -> None:
+    actions = all_actions()
+    for where in {where for action in actions for where in action.where}:
+        targets = [
+            entry.target for entry in help_entries(actions, where, "") if entry.target and where in entry.target.where
+        ]
+        essential = sum(action.footer > 0 for action in targets)
+        sections = [action.section for action in targets[min(essential, ESSENTIAL) :]]
+        own = {action.section for action in actions if action.where == (where,)} or {"Help and alerts"}
+        assert sections[0] in own, where
+        assert sections[-1] == "General", where
+
+
 def test_key_for_an_unknown_action_is_an_error() -> None:
     with pytest.raises(UsageError, match="fly"):
         with_user_keys({"fly": "w"})

@@ -318,6 +318,9 @@ async def test_panels(tmp_path: Path) -> None:
         assert board.panel.id == "kl"
         await t.press("previous_page")
         assert board.panel.id == "loss"
+        t.app.action_do("frames")  # the palette has it
+        t.done.add("frames")
+        await until(t.app, t.pilot, lambda s: "Panels have borders from 160 columns on" in s)
         await t.press("zoom", "metrics")
         assert not board.zoomed
         headings = [panel for panel in board.panels if isinstance(panel, Heading)]

@@ -12,7 +12,7 @@ from support.dashboard import opened, until
 from tuimon.reader.log_problems import LogProblems
 from tuimon.reader.log_text import LogText
 from tuimon.tui.screens.config_view import ConfigScreen
-from tuimon.tui.screens.log_page import Pager, text_files
+from tuimon.tui.screens.log_page import Page, Pager, text_files
 from tuimon.tui.screens.log_view import LogScreen
 
 STEPS = 300
@@ -102,6 +102,10 @@ async def test_follow_search_errors_and_steps(run: Path) -> None:
         await pilot.press("L")
         shown = await until(app, pilot, lambda s: "following" in s and f"step:{STEPS} " in s)
         assert f"step {STEPS}" in shown.splitlines()[0]
+        assert isinstance(app.screen, LogScreen)
+        pager, app.screen.pager = app.screen.pager, None
+        assert "".join(part for part, _ in app.screen._head(Page())).endswith("  reading")
+        app.screen.pager = pager
         with (run / "train.log").open("a") as file:
             file.write("the newest line\n")
         await until(app, pilot, lambda s: "the newest line" in s)

@@ -20,6 +20,9 @@ from tuimon.text import cell_width, clean
 Bits = npt.NDArray[np.uint8]
 PLAIN_FILLS = "#=+-%~:o"
 """Fill characters of the layers in ASCII."""
+_BACKGROUND = ":"
+"""Character of background areas in ASCII, in one of four cells. No curve has it: without colours a full area of dots
+would hide the flat parts of curves."""
 _FAINT_FROM = 0.5
 """Part of the chart from which on a background area is drawn with fewer dots, which would hide the lines."""
 _DOTS_LIT = np.array([bin(mask).count("1") for mask in range(256)], np.int8)
@@ -46,8 +49,11 @@ def draw_areas(canvas: Canvas, lines: Sequence[Line], axis: Axis, symbols: Symbo
     if symbols is Symbols.ASCII:
         for index, line in enumerate(lines):
             if line.filled:
-                fill = "." if line.behind else PLAIN_FILLS[index % len(PLAIN_FILLS)]
-                canvas.codes[canvas.owner == index] = ord(fill)
+                own = canvas.owner == index
+                canvas.codes[own] = ord(_BACKGROUND if line.behind else PLAIN_FILLS[index % len(PLAIN_FILLS)])
+                if line.behind:
+                    row, cell = np.indices(own.shape)
+                    canvas.codes[own & ((row + cell) % 4 > 0)] = ord(" ")
 
 
 def _alternate(canvas: Canvas, bands: Sequence[tuple[int, npt.NDArray[np.bool_]]]) -> None:

@@ -23,6 +23,7 @@ _REPLACED = {
     "0": "∅",
     "'": "°",
     ";": "╎",
+    "u": "µ",
 }
 """ASCII character: the characters that it replaces."""
 _GLYPHS = str.maketrans({glyph: char for char, glyphs in _REPLACED.items() for glyph in glyphs})

@@ -23,6 +23,8 @@ _TWO_TICKS_FROM = 3
 """Rows of a canvas from which on a y axis has at least two ticks."""
 GUTTER = 8
 """Width left of the canvas: labels of up to 7 cells and the axis. Equal for all charts, so that they align."""
+_MINUTES = len(":59:59")
+"""Cells of a time without its hour, for ticks whose times with seconds do not fit into the gutter."""
 
 _TO_ASCII = str.maketrans("│┤└┬─…µ", "|+++-.u")
 
@@ -100,6 +102,8 @@ def y_places(key: FrameKey) -> list[tuple[int, str]]:
     ticks = next(fitting, None)
     if ticks is None:
         ticks = _shortened(enough[0]) if key.y.kind in ("number", "step") else enough[0]
+        if key.y.kind == "time":
+            ticks = [tick._replace(label=tick.label[-_MINUTES:]) for tick in ticks]
     return [(tick.row, tick.label) for tick in ticks] or [(key.rows - 1, "")]
 
 
@@ -136,30 +140,30 @@ def _short(value: float, width: int = GUTTER - 1) -> str:
 
 
 def x_places(key: FrameKey) -> list[tuple[int, str]]:
-    """Return (cell, label) of the x ticks: as many as do not touch, at most one in ten cells; without the tick whose
-    place the name of the axis needs."""
+    """Return (cell, label) of the x ticks: as many as do not touch, at most one in ten cells. If the name of the axis
+    then has no room between two of them, and fits if there are fewer, at least three, there are fewer."""
+    needed = cell_width(clean(key.x.label, 40)) + 6
+    densest: list[tuple[int, str]] = []
     for n in range(max(2, min(key.cells // 10, 8)), 0, -1):
         ticks = axis_ticks(key.x, n)
         parts = unit_height(np.array([value for value, _ in ticks]), key.x)
         cells = np.clip(np.floor(parts * key.cells), 0, key.cells - 1).astype(int).tolist()
         placed = [(cell, label) for cell, (_, label) in zip(cells, ticks, strict=True)]
-        if _free_cells(placed) >= 2:
-            break
-    else:
-        return placed[:1]
-    needed = cell_width(clean(key.x.label, 40)) + 6
-    last = len(placed) - 2
-    if key.x.label and len(placed) > 3 and all(_free_cells(pair) < needed for pair in pairwise(placed)):
-        without = [placed[:tick] + placed[tick + 1 :] for tick in range(last, 0, -1)]
-        return next(
-            (ticks for ticks in without if any(_free_cells(pair) >= needed for pair in pairwise(ticks))), placed
-        )
-    return placed
+        gaps = _free_cells(placed, key.cells)
+        if min(gaps, default=math.inf) < 2:
+            continue
+        densest = densest or placed
+        if not key.x.label or (len(placed) > 2 and max(gaps) >= needed):
+            return placed
+    return densest or placed[:1]
 
 
-def _free_cells(ticks: Sequence[tuple[int, str]]) -> float:
-    """Return the smallest number of cells between the labels of two consecutive ticks; inf for a single one."""
-    return min((b[0] - a[0] - (len(a[1]) + len(b[1])) / 2 for a, b in pairwise(ticks)), default=math.inf)
+def _free_cells(ticks: Sequence[tuple[int, str]], cells: int) -> list[float]:
+    """Return the numbers of cells between the labels of consecutive ticks of an axis of `cells` cells."""
+    # A label that would end behind the axis is moved to its end.
+    middles = [min(cell, cells - len(label) / 2) for cell, label in ticks]
+    halves = [len(label) / 2 for _, label in ticks]
+    return [b - a - (left + right) for (a, b), (left, right) in zip(pairwise(middles), pairwise(halves), strict=True)]
 
 
 def _with_label(line: str, label: str) -> str:

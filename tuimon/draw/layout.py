@@ -141,7 +141,7 @@ Split = tuple[list[Box], list[int], list[int]]
 
 
 def _beside(width: int, height: int, requests: Sequence[PanelRequest], charts: list[int], others: list[int]) -> Split:
-    """Place charts in two columns and the other panels in a third (wide screens)."""
+    """Place charts in two or three columns and the other panels in a further one, with charts below (wide screens)."""
     if not charts:
         boxes, left = _column(0, 0, width, height, requests, others)
         return boxes, [], left
@@ -150,15 +150,18 @@ def _beside(width: int, height: int, requests: Sequence[PanelRequest], charts: l
     main = width - side - GAP
     below = max(box.y + box.height for box in aside) + 1
     free = max(0, height - below)  # charts get the rows that the other panels do not need
-    columns = min(len(charts), 2 if width < _VERY_WIDE else 3)
+    columns, across = (2, 1) if width < _VERY_WIDE else (3, 2)
+    columns = min(len(charts), columns)
     rows = most = max(1, height // _CHART_ROWS)
     for rows in range(1, most + 1):  # as few rows as possible: higher charts are easier to read
-        if columns * rows + free // max(height // rows, _CHART_ROWS) >= len(charts):
+        if columns * rows + free // max(height // rows * 3 // 4, _CHART_ROWS) * across >= len(charts):
             break
     shown, later = charts[: rows * columns], charts[rows * columns :]
-    more = later[: free // max(height // rows, _CHART_ROWS - 2)]
-    if more:
-        aside += _cells(width - side, below, side, free, more, 1, len(more))
+    more = later[: free // max(height // rows * 3 // 4, _CHART_ROWS - 2) * across]
+    if more:  # not higher than the first ones, which matter more
+        lines = -(-len(more) // across)
+        free = min(free, lines * (height // rows))
+        aside += _cells(width - side, below, side, free, more, min(across, len(more)), lines)
     return _cells(0, 0, main, height, shown, columns, rows) + aside, later[len(more) :], left
 
 
@@ -263,14 +266,15 @@ def _grid(width: int, height: int, requests: Sequence[PanelRequest], panels: lis
 
 
 def _cells(x: int, y: int, width: int, height: int, panels: Sequence[int], columns: int, rows: int) -> list[Box]:
-    """Place panels in rows × columns of equal cells, row by row; panels in the last row share its width."""
+    """Place panels in rows × columns of equal cells, row by row; panels in the last row share its width, and the first
+    rows are higher by one if the height cannot be divided equally."""
     boxes = []
     for number, index in enumerate(panels):
         row, column = divmod(number, columns)
         inside = min(columns, len(panels) - row * columns)
         left = x + (width + GAP) * column // inside
         right = x + (width + GAP) * (column + 1) // inside - GAP
-        top, bottom = y + height * row // rows, y + height * (row + 1) // rows
+        top, bottom = y - (-height * row // rows), y - (-height * (row + 1) // rows)
         boxes.append(Box(index, left, top, max(1, right - left), max(1, bottom - top)))
     return boxes
 

@@ -119,7 +119,8 @@ class TuimonApp(App[None], inherit_bindings=False):
         self._wait = wait
         self._views = views
         symbols, theme = capabilities.symbols(settings.symbols), capabilities.theme(settings.theme)
-        self._default = ViewState(symbols, theme, runs=RunChoice(sort="urgent" if list_runs else "found"))
+        choice = RunChoice(sort="urgent" if list_runs else "found")
+        self._default = ViewState(symbols, theme, runs=choice, frames=settings.frames)
         self.list_runs = list_runs
         """Whether the run list is still to be opened."""
         self.begun_at = time.monotonic()
@@ -211,7 +212,7 @@ class TuimonApp(App[None], inherit_bindings=False):
     @property
     def _board_size(self) -> Size:
         """Size that the lines above and below leave to the board."""
-        lines = 1 + self.alert_bar.display + self.filter_bar.display + self.question_bar.display
+        lines = 1 + self.alert_bar.rows + self.filter_bar.display + self.question_bar.display
         return Size(self.size.width, max(1, self.size.height - _HEADER_ROWS - lines))
 
     def draw(self, header: bool = True) -> None:
@@ -231,6 +232,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         run, theme = self.run_shown, self.state.theme
         panels = () if opening.is_list_expected(self) else panels_of(run, self.state)
         self.alert_bar.update(snapshot, run, theme, self.size.width)
+        self.board.set_frames(self.state.frames)
         self.board.fit(self._board_size)
         self.board.show(panels)
         self.board.display = bool(panels)

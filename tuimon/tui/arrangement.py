@@ -15,12 +15,13 @@ from tuimon.analysis.metric_filter import matching
 from tuimon.model.views import Role, Size, Symbols, TextView
 from tuimon.panels import (
     DEFAULTS,
+    SECONDARY_PANELS,
     ChartOptions,
     CurvePanel,
     Panel,
     TogetherPanel,
     arrange,
-    by_relevance,
+    by_relevance_in,
     metric_panel,
     metric_panel_by_id,
 )
@@ -38,6 +39,8 @@ _LARGEST_OPEN = 30
 """Number of metrics above which a section begins folded."""
 ORDERS = ("relevance", "name")
 NO_SECTION = "without a section"
+_BOOKKEEPING = "bookkeeping"
+"""Section of the counters and internals of trainers and trackers whose names have no other section."""
 _RESULTS = ("reward", "success", "loss")
 """Ids of the panels of metrics by which runs are compared."""
 _NUMBER = re.compile(r"(\d+)")
@@ -53,11 +56,11 @@ def panels_of(run: Run | None, state: ViewState) -> tuple[Panel, ...]:
     if state.together:
         return (TogetherPanel(state.together),)
     if state.query:
-        return tuple(metric_panel(name) for name in matching(ordered(run.metrics, state.order), state.query))
+        return tuple(metric_panel(name) for name in matching(ordered(run, state.order), state.query))
     if state.chosen:
         return tuple(metric_panel(name) for name in state.chosen)
     if state.all_metrics:
-        return sectioned(run.metrics, state.order, state.folded, state.turned)
+        return sectioned(ordered(run, state.order), state.folded, state.turned)
     is_overlaid = state.runs.over and bool(state.runs.marked)
     panels = tuple(_with_validation(arrange(run), run)) if is_overlaid else arrange(run)
     return _pinned_first(state.own.arranged(panels, run), run, state.options.pins)
@@ -122,15 +125,15 @@ class Heading(Struct, frozen=True):
 
 
 @lru_cache(maxsize=8)
-def sectioned(metrics: tuple[str, ...], order: str, folded: bool | None, turned: tuple[str, ...]) -> tuple[Panel, ...]:
+def sectioned(names: tuple[str, ...], folded: bool | None, turned: tuple[str, ...]) -> tuple[Panel, ...]:
     """Return headings, each followed by the charts of its metrics unless it is folded. There are no headings if all
     metrics are in one section.
 
+    names: the metrics in their order, which is also that of the sections, each at its first metric.
     folded: whether sections are folded, except those in `turned`; None: if there are many metrics, all but the first
     sections are, whose charts fill about a page.
     """
-    names = ordered(metrics, order)
-    default = len(metrics) > MANY if folded is None else folded
+    default = len(names) > MANY if folded is None else folded
     if folded is None and default:
         turned = tuple(set(turned) ^ _first_sections(names))
     return tuple(_panels(names, "", 0, default, frozenset(turned)))
@@ -164,21 +167,28 @@ def _panels(names: Sequence[str], above: str, depth: int, default: bool, turned:
 
 
 def _divided(names: Sequence[str], above: str) -> dict[str, list[str]]:
-    """Group names by their next part; names that have no further part are grouped under `above` itself."""
+    """Group names by their next part; names that have no further part are grouped under `above` itself. Bookkeeping
+    is not among the metrics without a section, or else it would come as early as the first of them."""
     sections: dict[str, list[str]] = {}
     for name in names:
         head, slash, _ = name[len(above) :].partition("/")
-        sections.setdefault(f"{above}{head}/" if slash and head else above, []).append(name)
+        section = f"{above}{head}/" if slash and head else above
+        if not section and classify(name).panel in SECONDARY_PANELS:
+            section = _BOOKKEEPING
+        sections.setdefault(section, []).append(name)
     only = next(iter(sections), above)
     return _divided(names, only) if len(sections) == 1 and only != above and len(names) > MANY else sections
 
 
+def ordered(run: Run, order: str) -> tuple[str, ...]:
+    """Sort the metrics of a run by "name" (ignoring case, numbers by their value) or by "relevance" (see
+    by_relevance_in)."""
+    return by_relevance_in(run) if order == "relevance" else _by_name(run.metrics)
+
+
 @lru_cache(maxsize=8)
-def ordered(metrics: tuple[str, ...], order: str) -> tuple[str, ...]:
-    """Sort metrics by "name" (ignoring case, numbers by their value) or by "relevance" (see by_relevance)."""
-    if order == "name":
-        return tuple(sorted(metrics, key=_natural))
-    return tuple(by_relevance(metrics))
+def _by_name(metrics: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(sorted(metrics, key=_natural))
 
 
 def _natural(name: str) -> list[tuple[int, int, str]]:

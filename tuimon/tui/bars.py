@@ -14,10 +14,11 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from tuimon.analysis.run_states import since_onset, superseded_alert
-from tuimon.draw.ascii import ascii_row
+from tuimon.draw.ascii import ascii_row, ascii_rows
+from tuimon.draw.rows import wrap_row
 from tuimon.model.alerts import Alert
 from tuimon.model.events import Notice
-from tuimon.model.views import Role, Row, Span
+from tuimon.model.views import Role, Row, Rows, Span
 from tuimon.store import Run, Snapshot
 from tuimon.text import cell_width, clean, fit
 from tuimon.tui.action import Action, key_names
@@ -38,6 +39,9 @@ _WITHOUT_AXIS = ("back", "next_page", "help")
 _SEVERITY = {"info": Role.ACCENT, "warning": Role.WARNING, "critical": Role.CRITICAL, "error": Role.CRITICAL}
 _ORDER = ("critical", "warning", "info")
 _KEYS = "  a: all"
+_INFO = " i "
+_MESSAGE_ROWS = 3
+"""Maximum rows of a message."""
 _MARK = {"info": "i", "warning": "!", "critical": "✗", "error": "✗"}
 
 
@@ -65,10 +69,12 @@ class Line(Widget):
 
 class AlertBar(Line):
     """A message, or else the most severe active alert, or else, for a few seconds, a new notice, or else an alert of a
-    superseded attempt; hidden if empty."""
+    superseded attempt; hidden if empty. Only a message that is too long has more than one row."""
 
     def __init__(self) -> None:
         super().__init__()
+        self._below: Rows = ()
+        """Rows of a message after its first one."""
         self.display = False
         self._message = ""
         self._message_at = 0.0
@@ -84,9 +90,27 @@ class AlertBar(Line):
 
     def update(self, snapshot: Snapshot, run: Run | None, theme: str, width: int = 80) -> None:
         """width: columns of the screen, to which the text of an alert is cut."""
-        row = self._content(snapshot, run, width)
+        row, below = self._content(snapshot, run, width), self._below
+        self._below = ()
+        if self._message:
+            first, *rest = wrap_row(((self._message, Role.ACCENT),), max(width - len(_INFO), 1), _MESSAGE_ROWS)
+            row = ((_INFO, Role.ACCENT), *first)
+            indented = tuple(((" " * len(_INFO), Role.ACCENT), *line) for line in rest)
+            self._below = ascii_rows(indented) if ascii_only() else indented
         self.display = bool(row)
+        if self._below != below:
+            self.styles.height = 1 + len(self._below)
+            self.refresh()
         self.draw(row, theme)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows of the screen that the bar takes; 0 if it is hidden."""
+        return 1 + len(self._below) if self.display else 0
+
+    def render_line(self, y: int) -> Strip:
+        row = (self._row, *self._below)[y] if y <= len(self._below) else ()
+        return strip(_filled(row, self.size.width), self._theme)
 
     @property
     def expired(self) -> bool:
@@ -98,7 +122,7 @@ class AlertBar(Line):
             if self._message_version == -1:
                 self._message_version = snapshot.version
             if self._message_version == snapshot.version or time.monotonic() < self._message_at + MESSAGE_TIME:
-                return ((f" i {self._message}", Role.ACCENT),)
+                return ((f"{_INFO}{self._message}", Role.ACCENT),)
             self._message = ""
         alerts = [alert for alert in snapshot.alerts if run is not None and alert.run == run.id]
         marks = "".join(f" {clean(notice.mark)} " for notice in snapshot.notices if notice.mark)

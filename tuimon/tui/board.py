@@ -15,6 +15,7 @@ from textual.geometry import NULL_OFFSET, NULL_SPACING, Region
 from textual.layout import ArrangeResult, Layout, WidgetPlacement
 from textual.widget import Widget
 
+from tuimon.draw.border import BORDERS_FROM, has_border, inside
 from tuimon.draw.layout import Box, Page, PanelRequest, grid_shape, neighbour, pages, side_by_side
 from tuimon.model.alerts import Alert
 from tuimon.model.views import Size, Symbols
@@ -79,6 +80,8 @@ class Board(Container):
         self.zoomed = False
         self.larger = 0
         """Chart size, see ViewState.chart_size."""
+        self.frames = False
+        """Whether panels have borders if the screen is wide."""
         self.drawing = False
         """Whether boxes are waiting to be drawn."""
         self._limiter = limiter
@@ -145,13 +148,28 @@ class Board(Container):
             if box.display:
                 place = self.places[number]
                 box.room = Size(place.width, place.height)
+                box.bordered = self._is_bordered(place)
                 box.assign(self.panels[place.index])
         if self.places != before:
             self._moved = True
             self.boxes[0].refresh(layout=True)  # of a child: only that invalidates Textual's cached arrangement
 
+    @property
+    def _has_borders(self) -> bool:
+        return self.frames and self.room.width >= BORDERS_FROM
+
+    def _is_bordered(self, place: Box) -> bool:
+        return self._has_borders and not self.zoomed and has_border(Size(place.width, place.height))
+
+    def set_frames(self, frames: bool) -> None:
+        """Draw borders around the panels, or none."""
+        if frames != self.frames:
+            self.frames = frames
+            self.place_boxes()
+
     def _pages(self) -> tuple[Page, ...]:
-        wishes = [PanelRequest(panel.kind, panel.rows) for panel in self.panels]
+        border = int(self._has_borders)
+        wishes = [PanelRequest(panel.kind, panel.rows and panel.rows + border) for panel in self.panels]
         return pages(self.room.width, self.room.height, wishes, self.larger)
 
     def resize(self, larger: int) -> bool:
@@ -262,9 +280,12 @@ class Board(Container):
 
     @property
     def panel_size(self) -> Size:
-        """Size of the selected panel; 0 × 0 if it is not on the page."""
+        """Size of the selected panel without its border; 0 × 0 if it is not on the page."""
         place = next((place for place in self.places if place.index == self.selected), None)
-        return Size(place.width, place.height) if place is not None else Size(0, 0)
+        if place is None:
+            return Size(0, 0)
+        size = Size(place.width, place.height)
+        return inside(size) if self._is_bordered(place) else size
 
     def open(self, index: int) -> None:
         """Select and zoom a panel."""

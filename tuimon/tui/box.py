@@ -15,6 +15,7 @@ from textual.widget import Widget
 
 from tuimon.draw import FrameCache, render
 from tuimon.draw.ascii import ascii_rows
+from tuimon.draw.border import inside, with_border
 from tuimon.draw.chart import has_note_row, with_note_row
 from tuimon.draw.diff import changed_spans
 from tuimon.model.alerts import Alert
@@ -154,6 +155,8 @@ class PanelBox(CellGrid):
         self.panel: Panel | None = None
         self.room = Size(0, 0)
         """Size that the box will have on the screen. Set before it is laid out, so that it can be drawn before."""
+        self.bordered = False
+        """Whether the panel has a border."""
         self._view: View | None = None
         """View that was drawn last."""
         self._symbols = Symbols.BRAILLE
@@ -179,9 +182,14 @@ class PanelBox(CellGrid):
             self._view = None
 
     @property
+    def inside(self) -> Size:
+        """Size of the panel without its border."""
+        return inside(self.room) if self.bordered else self.room
+
+    @property
     def is_drawn(self) -> bool:
         """Whether the panel has been drawn since it was assigned, and for the size that the box has now."""
-        return self._drawn_from[1:2] == (self.room,)
+        return self._drawn_from[1:2] == (self.inside,)
 
     def update(
         self,
@@ -195,7 +203,7 @@ class PanelBox(CellGrid):
         note: RunNote = NO_NOTE,
     ) -> None:
         """Draw the panel for a run. Costs almost nothing if nothing that the panel depends on has changed."""
-        size = self.room
+        size = self.inside
         if run is None or self.panel is None or size.width < 1 or size.height < 1:
             return
         machine = run.machine if getattr(self.panel, "live", False) else None
@@ -215,7 +223,7 @@ class PanelBox(CellGrid):
     @property
     def has_note(self) -> bool:
         """Whether the view has a note in a row of its own."""
-        return self._view is not None and self.is_drawn and has_note_row(self._view, self.room)
+        return self._view is not None and self.is_drawn and has_note_row(self._view, self.inside)
 
     def reserve_note(self, reserved: bool) -> None:
         """Keep the row of a note free, or do not, so that the axes of the charts of a row are in the same row."""
@@ -227,8 +235,9 @@ class PanelBox(CellGrid):
 
     def _draw_view(self) -> None:
         assert self._view is not None
-        view = with_note_row(self._view, self.room) if self._note_reserved else self._view
-        self._drawn = render(view, self.room, self._symbols, self._frames)
+        view = with_note_row(self._view, self.inside) if self._note_reserved else self._view
+        rows = render(view, self.inside, self._symbols, self._frames)
+        self._drawn = with_border(rows) if self.bordered else rows
 
     def select(self, selected: bool, theme: str) -> None:
         """Display the rows drawn last in a theme; selected: highlight the title."""

@@ -45,7 +45,7 @@ _GAP = 2
 _CUT_NAME = 20
 """Cells to which a metric's name may be cut in a legend with values at the cursor."""
 _MOST_RESTARTS = 3
-"""Maximum number of restarts for which the note says how many points each of them supersedes."""
+"""Maximum number of restarts that the note names each, with the points that it supersedes."""
 _LABEL_FACETS = ("component", "ds", "domain", "role", "kind", "sign", "who", "op", "phase", "tool", "q", "k")
 """Facets that distinguish the labels of lines, in the order of the label."""
 _Line = tuple[str, Meaning]
@@ -308,8 +308,12 @@ def _restart(run: Run, curve: Curve) -> Iterator[str]:
     if curve.superseded:
         superseded = plural(curve.superseded, "point")
         yield _superseding(run, curve, steps, superseded) if len(steps) else f"{superseded} superseded"
-    elif len(steps):
-        yield restart_name(run, int(steps[-1]), step_name(run))
+    elif len(steps) > _MOST_RESTARTS:
+        yield f"{len(steps)} restarts, the last: {restart_name(run, int(steps[-1]), step_name(run))}"
+    else:
+        yield from (
+            restart_name(run, step, "" if index else step_name(run)) for index, step in enumerate(steps.tolist())
+        )
 
 
 def _superseding(run: Run, curve: Curve, steps: Steps, superseded: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from tuimon.analysis.aligned_steps import counts_alike
 from tuimon.analysis.log_remarks import clock_remark
 from tuimon.analysis.printed_units import meaning_of
@@ -34,7 +36,9 @@ from tuimon.vocabulary import DATE, Meaning, unit_text
 
 _COLUMNS_PER_DOT = 6
 """Minimum distance of dots, in columns of the canvas, on average."""
-_AREA = {Symbols.BRAILLE: "⣿", Symbols.BLOCK: "▒", Symbols.ASCII: "."}
+_COVERED = 0.95
+"""Part of the columns in which no border of a band is within the limits from which on the band is left out."""
+_AREA = {Symbols.BRAILLE: "⣿", Symbols.BLOCK: "▒", Symbols.ASCII: ":"}
 _MOST_UNDRAWN = 4
 """Maximum number of metrics without a line in the table of a full-screen chart."""
 _PIN = {Symbols.BRAILLE: "◆", Symbols.BLOCK: "◆", Symbols.ASCII: "*"}
@@ -98,7 +102,7 @@ def chart_of(
     band = None
     if with_band and not options.weight:
         band = band_around(run, leading.metric, low, high, columns, axis, leading.factor)
-    background = [] if band is None else [_band_line(band, options.fullscreen, symbols)]
+    background: list[Line] = []
     fronts = [*envelopes]
     smooths: list[float | None] = [None] * len(drawn)
     block = 1
@@ -143,6 +147,8 @@ def chart_of(
         leading.metric if len(drawn) == 1 and leading.metric != title else "",
         "time" if all(series.meaning.unit == DATE for series in drawn) else "number",
     )
+    if band is not None and not _covers(band, y):
+        background.insert(0, _band_line(band, options.fullscreen, symbols))
     pin = pin_of(panel, options, symbols)
     named = sum(cell_width(line.label) + LEGEND_ENTRY for line in background if line.label)
     legend, headline = _texts(f"{pin}{title}", drawn, labels, smooths, size, symbols, options, named)
@@ -164,6 +170,13 @@ def chart_of(
         unit=units.pop() if len(units) == 1 else "",
         sign=pin,
     )
+
+
+def _covers(band: Envelope, y: Axis) -> bool:
+    """Return whether a band exceeds the limits on both sides nearly everywhere: it would only be a pattern behind the
+    curve."""
+    known = np.isfinite(band.low)
+    return bool(np.mean((band.low <= y.low)[known] & (band.high >= y.high)[known]) > _COVERED)
 
 
 def _band_line(band: Envelope, fullscreen: bool, symbols: Symbols) -> Line:

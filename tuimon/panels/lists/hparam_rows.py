@@ -63,6 +63,11 @@ class HparamTable(Struct, frozen=True):
     until: int | None = None
     """Step at which the levels of the run that is longer than all others are taken; None if no run is."""
 
+    @property
+    def has_settings(self) -> bool:
+        """Whether any run has a setting."""
+        return len(self.columns) - 1 > self.results or self.equal > 0
+
     def is_result(self, column: int) -> bool:
         """Return whether a column has results; a setting may have the name of one ("loss")."""
         return 1 <= column <= self.results

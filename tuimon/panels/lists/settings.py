@@ -18,6 +18,8 @@ from tuimon.run_notes import NO_NOTE, RunNote
 from tuimon.store import Run
 from tuimon.text import clean
 
+SETTINGS_SOURCES = "a tracker, Hydra or config.yaml adds them"
+"""What writes settings beside the logs, for runs that have none."""
 _MOST = 20_000
 """Maximum number of rows."""
 _LONGEST = 2000

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from tuimon.analysis.metric_filter import matching
+from tuimon.draw.border import BORDERS_FROM
 from tuimon.errors import UsageError
 from tuimon.panels import OwnDashboard
 from tuimon.text import clean, home_relative
@@ -157,6 +158,13 @@ def _move(direction: str) -> Callable[[Dashboard], None]:
     return do
 
 
+def _frames(app: Dashboard) -> None:
+    app.state.frames = not app.state.frames
+    if app.state.frames and app.board.room.width < BORDERS_FROM:
+        app.say(f"Panels have borders from {BORDERS_FROM} columns on")
+    app.redraw()
+
+
 def _together(app: Dashboard) -> None:
     """Draw the metrics of the filter, or those opened from the metric list, in one chart; again: each in its own."""
     run, state = app.run_shown, app.state
@@ -167,7 +175,7 @@ def _together(app: Dashboard) -> None:
         return
     metrics = state.chosen
     if state.query and run is not None:
-        metrics = tuple(matching(ordered(run.metrics, state.order), state.query))
+        metrics = tuple(matching(ordered(run, state.order), state.query))
     if len(metrics) < 2:
         app.say("Choose metrics first: / with kl|entropy, or mark them in M with space and press Enter")
     else:
@@ -240,6 +248,14 @@ ACTIONS = (
     ),
     _action("fold", "f", "fold", "All metrics: fold or unfold the section", _fold, also="collapse section"),
     _action("fold_all", "F", "fold all", "All metrics: fold or unfold every section", _fold_all),
+    _action(
+        "frames",
+        "",
+        "frames",
+        f"Borders around the panels, from {BORDERS_FROM} columns on; again: none",
+        _frames,
+        also="border box line separate",
+    ),
     _action("order", "o", "order", "All metrics: sort by relevance or by name", _order, also="sort alphabetical"),
     _action("next_page", "pagedown,space,n", "next page", _NEXT, _turn(1), footer=6, zoomed=(12, "next panel")),
     _action("previous_page", "pageup,b,N", "previous page", _PREVIOUS, _turn(-1)),

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from textual.events import Click
 
+from tuimon.draw.rows import wrap_row
 from tuimon.model.views import Role, Row, Span
-from tuimon.panels.lists.settings import Setting, settings_tree, visible_rows
+from tuimon.panels.lists.settings import SETTINGS_SOURCES, Setting, settings_tree, visible_rows
 from tuimon.run_notes import NO_NOTE, note_of
 from tuimon.store import Run, Snapshot
 from tuimon.text import cell_width, clean, fit
@@ -16,7 +17,7 @@ from tuimon.tui.screens.table import Table, TableScreen
 from tuimon.tui.state import ViewState
 
 _WIDEST_NAME = 36
-_NO_SETTINGS = "no settings in the logs of this run; a tracker, Hydra or config.yaml adds them"
+_NO_SETTINGS = f"no settings in the logs of this run; {SETTINGS_SOURCES}"
 
 
 class SettingTable(Table):
@@ -48,7 +49,7 @@ class SettingTable(Table):
         shown = [(self.settings[index], index == self.cursor) for index in self.scroll_to_cursor()]
         column = _value_column([row for row, _ in shown], width)
         rows = [_row(row, row.path in self._folded, selected, column, width) for row, selected in shown]
-        self.paint_filled(rows or [((fit(f" {self._empty}", width), Role.MUTED),)], self._theme_shown)
+        self.paint_filled(rows or wrap_row(((f" {self._empty}", Role.MUTED),), width, height), self._theme_shown)
 
 
 class ConfigScreen(TableScreen):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
@@ -14,6 +15,8 @@ from tuimon.tui.state import ViewState
 
 ESSENTIAL = 12
 """Number of actions on top."""
+_EVERYWHERE = "General"
+"""Section of the keys of every screen, after those of the screen itself."""
 _IN_PLACE_OF = {"next_run": "smoother"}
 """Action of the footer -> action without a place there that is more important."""
 _MARKS = (
@@ -68,7 +71,9 @@ def help_entries(actions: tuple[Action, ...], where: str, query: str) -> Iterato
         return
     essential = _essential(here)
     yield from _section(f"The most important keys of {_NAMES.get(where, f'the {where} screen')}", essential)
+    own, all_of = (Counter(action.section for action in several) for several in (here, actions))
     rest = [action for action in here if action not in essential]
+    rest.sort(key=lambda action: (action.section == _EVERYWHERE, -own[action.section] / all_of[action.section]))
     for members in (rest, [action for action in matching if action not in here]):
         for section, group in groupby(members, key=lambda action: action.section):
             yield from _section(section, group)

@@ -6,7 +6,7 @@ from typing import Any
 
 from tuimon.analysis.aligned_steps import common_step_name
 from tuimon.analysis.run_states import failed_runs, state_sign
-from tuimon.draw.rows import fit_row, row_width
+from tuimon.draw.rows import fit_row, row_width, wrap_row
 from tuimon.model.views import Role, Row, Symbols
 from tuimon.panels import plural
 from tuimon.panels.lists.best_values import best_items, item_row
@@ -26,6 +26,7 @@ from tuimon.panels.lists.hparam_rows import (
 from tuimon.panels.lists.parallel import parallel_rows, quarters_row
 from tuimon.panels.lists.run_levels import level_note
 from tuimon.panels.lists.runs import METRIC
+from tuimon.panels.lists.settings import SETTINGS_SOURCES
 from tuimon.store import Run, Snapshot
 from tuimon.tui.action import Action
 from tuimon.tui.screens.metric_table import MetricTableScreen
@@ -100,6 +101,10 @@ class RunTable(Table):
             rows.append(table_row(values, widths, index == self.cursor, source, mark))
         if not self.runs:
             rows.append(((" no run matches", Role.MUTED),))
+        if not source.has_settings:
+            whose = "this run" if len(source.rows) == 1 else "these runs"
+            missing = f" no settings in the logs of {whose}; {SETTINGS_SOURCES}"
+            rows += [(), *wrap_row(((missing, Role.MUTED),), width, max(height - len(rows) - 1, 1))]
         self.paint_filled([fit_row(row, width) for row in rows], state.theme)
 
 
@@ -149,9 +154,8 @@ class HparamsScreen(MetricTableScreen):
             what += (
                 f" differ{'s' if settings == 1 else ''}, {source.equal} {'is' if source.equal == 1 else 'are'} equal"
             )
-        if not settings and not source.equal:
-            whose = "this run" if len(source.rows) == 1 else "these runs"
-            what = f"no settings in the logs of {whose}; a tracker, Hydra or config.yaml adds them"
+        if not source.has_settings:
+            what = "no settings"
         failed = sum(run.id in self.table.failed for run, _ in self.table.runs)
         if failed:
             sign = state_sign("crashed", self.dashboard.state.symbols is Symbols.ASCII)

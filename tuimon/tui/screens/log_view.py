@@ -221,7 +221,10 @@ class LogScreen(WorkScreen):
             self._with_pager(_continue)
 
     def _head(self, page: Page) -> Row:
-        spans: list[Span] = [(f" {clean(self._source())}", Role.TITLE), (f"  {format_bytes(page.size)}", Role.MUTED)]
+        spans: list[Span] = [(f" {clean(self._source())}", Role.TITLE)]
+        if self.pager is None:
+            return (*spans, ("  reading", Role.MUTED))
+        spans.append((f"  {format_bytes(page.size)}", Role.MUTED))
         if len(self._files) > 1:
             spans.append((f"  text {self._file + 1} of {len(self._files)}", Role.MUTED))
         spans.append(("  following", Role.GOOD) if page.following else (f"  {page.share:.0%}", Role.TEXT))

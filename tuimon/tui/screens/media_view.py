@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tuimon.draw.rows import wrap_row
 from tuimon.model.views import Role, Row, Symbols
 from tuimon.panels import plural
 from tuimon.store import Run, Snapshot
@@ -77,7 +78,7 @@ class MediaTable(Table):
             rows.append(((("-" if self._plain else "─") * width, Role.FAINT),))
             left = height - len(rows)
             rows += detail_rows(tag, width, left, self.view, step, self.marked, self._plain)
-        self.paint_filled(rows or [((fit(f" {self.empty}", width), Role.MUTED),)], self._theme_shown)
+        self.paint_filled(rows or wrap_row(((f" {self.empty}", Role.MUTED),), width, height), self._theme_shown)
 
 
 _EVERY, _SHARE = 2.0, 0.05

@@ -219,7 +219,7 @@ class MetricBrowser(TableScreen):
         )
         if listed != self._listed:
             self._listed = listed
-            known = ordered(run.metrics, "relevance")
+            known = ordered(run, "relevance")
             if self._is_unusual:
                 known = tuple(unusual or ())
             names = matching(known, self.query_text)

@@ -147,9 +147,7 @@ class ScatterScreen(TableScreen):
         if run is None or table.fixed not in run.metrics:
             self.draw_lines(((" the metric is gone", Role.TITLE),), state.theme)
             return
-        names = tuple(
-            name for name in matching(ordered(run.metrics, "relevance"), self.query_text) if name != table.fixed
-        )
+        names = tuple(name for name in matching(ordered(run, "relevance"), self.query_text) if name != table.fixed)
         table.show(run, names, state)
         head = f" {clean(run.name)}", Role.TITLE
         axis = "y" if table.is_y else "x"
