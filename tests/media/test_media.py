@@ -171,9 +171,9 @@ def test_the_content_of_a_wandb_table_is_shown_and_no_other_file(tmp_path: Path)
     tables = tmp_path / "files" / "media" / "table"
     tables.mkdir(parents=True)
     name = "media/table/samples_3_ab.table.json"
-    data = [["2+2", "\x1b[31m4", 1.0], ["key", "sk-" + "a1B2" * 8, float("nan")], *[["more", "x", 0.5]] * 600]
+    data = [["2+2", "\x1b[31m4", 1.0], ["key", "\\\\ sk-" + "a1B2" * 8, float("nan")], *[["more", "x", 0.5]] * 600]
     document = {"columns": ["prompt", "answer", "score"], "data": data}
-    (tmp_path / "files" / name).write_text(json.dumps(document).replace("NaN", "null"))
+    (tmp_path / "files" / name).write_text(json.dumps(document))
     (tmp_path / "secret.table.json").write_text(json.dumps({"columns": ["secret"], "data": [["hunter2"]]}))
     (tables / "link.table.json").symlink_to(tmp_path / "secret.table.json")
     paths = {
@@ -195,6 +195,7 @@ def test_the_content_of_a_wandb_table_is_shown_and_no_other_file(tmp_path: Path)
     assert "596 more rows" in shown["samples"]
     assert shown["samples"].splitlines()[1].split() == ["prompt", "answer", "score"]
     assert shown["samples"].splitlines()[2].split() == ["2+2", "␛[31m4", "1"]
+    assert shown["samples"].splitlines()[3].split()[-1] == "NaN"
     assert "a1B2" not in shown["samples"]
     assert all("hunter2" not in text for text in shown.values())
     assert "No such file or directory" in shown["gone"]
@@ -284,6 +285,45 @@ def test_files_of_swanlab_are_saved_if_their_directory_is_known(tmp_path: Path) 
     assert {name for name, tag in tags.items() if can_save(tag.items[0])} == {"hashed", "sound"}
     (picture,) = save(tags["hashed"].items[0], lambda end: tmp_path / f"x{end}")
     assert (picture.name, picture.read_bytes()) == ("x-hashed-step-1.png", b"\x89PNG one")
+
+
+def test_texts_tables_and_charts_of_swanlab_are_shown(tmp_path: Path) -> None:
+    """Files as swanlab 0.10.3 writes them."""
+    table = {"_swanLab": "table", "colDefs": [{"field": "name"}, {"field": "n"}], "rowData": [{"name": "a", "n": 7}]}
+    axes = {"xAxis": [{"name": "Recall", "data": [1.0, 0.0]}], "yAxis": [{"name": "Precision"}]}
+    content = {
+        "text/001-00000001.txt": "first\x1b[2J",
+        "text/001-00000002.txt": "second",
+        "echarts/001-00000003.json": json.dumps(table),
+        "echarts/001-00000004.json": json.dumps({"series": [{"type": "line", "data": [[1, 0.5], [0, 1]]}], **axes}),
+        "echarts/001-00000005.json": '{"series": 3}',
+        "object3d/001-00000006.swanlab.pts.json": '{"points": []}',
+        "molecule/001-00000007.pdb": "END",
+        "image/001-00000008.gif": "GIF89a",
+    }
+    records = []
+    for place, (name, text) in enumerate(content.items()):
+        (tmp_path / "media" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "media" / name).write_text(text)
+        names = [name] if place else list(content)[:2]
+        files = b"".join(field(1, field(1, file.partition("/")[2]) + field(3, 5)) for file in names)
+        records.append(field(1, 9) + field(14, field(1, name.rpartition("/")[2]) + field(2, 1) + field(5, files)))
+    (tmp_path / "run-a.swanlab").write_bytes(framed(SWANLAB + b"\x02", records))
+    tags = by_tag(tmp_path)
+    shown = {
+        name.removeprefix("001-0000000"): ["".join(text for text, _ in row).strip() for row in rows]
+        for name, tag in tags.items()
+        if (rows := detail_rows(tag, 60, 40, HEAT, 1, None, False))
+    }
+    assert shown["1.txt"] == ["step 1", "first␛[2J", "", "second"]
+    assert [line.split() for line in shown["3.json"][-2:]] == [["name", "n"], ["a", "7"]]
+    assert shown["4.json"][0] == "Precision"
+    assert "not a table" in shown["5.json"][0]
+    assert [tags[name].kind for name in ("001-00000006.swanlab.pts.json", "001-00000007.pdb")] == [Kind.OTHER] * 2
+    assert (tags["001-00000008.gif"].kind, shown["8.gif"][1]) == (Kind.VIDEO, "1            5 bytes  001-00000008.gif")
+    (tmp_path / "media" / "text" / "001-00000001.txt").unlink()
+    [head, *_] = detail_rows(tags["001-00000001.txt"], 60, 40, HEAT, 1, None, False)[1]
+    assert head[0].rstrip() == " No such file or directory: 001-00000001.txt"
 
 
 def test_a_long_history_is_thinned_evenly_and_keeps_the_newest() -> None:

@@ -97,9 +97,16 @@ def test_two_steps_have_one_scale() -> None:
 def test_a_curve_has_recall_to_the_right() -> None:
     tag = Tag(Kind.PR_CURVE, "pr")
     tag.add(Item(Kind.PR_CURVE, "pr", 0, 8, "", PrecisionRecall((1.0, 0.5, 0.0), (0.0, 0.5, 1.0))))
-    shown = lines(detail_rows(tag, 32, 13, HEAT, 0, None, True))
-    assert "area 0.5" in shown[0]
-    assert [line.index("*") for line in shown[1:] if "*" in line] == [10, 20, 30]
+    head, title, *shown = lines(detail_rows(tag, 60, 13, HEAT, 0, None, True))
+    assert (head.strip(), title.strip()) == ("step 0: area 0.5", "precision")
+    places = [line.index("o") for line in shown if "o" in line]
+    assert (len(places), places) == (3, sorted(places))
+    assert [line.split("+")[0].strip() for line in shown[:-1] if "+" in line] == ["0.8", "0.4", "0.0"]
+    assert "recall" in shown[-1]
+    assert [line.strip() for line in lines(detail_rows(tag, 24, 5, HEAT, 0, None, True))] == ["step 0: area 0.5"]
+    tag.add(Item(Kind.PR_CURVE, "pr", 1, 8, "", PrecisionRecall((1.0, 1.0), (0.0, 1.0))))
+    title = lines(detail_rows(tag, 70, 13, HEAT, 1, None, True))[0]
+    assert title.split() == ["precision", "o", "step", "0:", "area", "0.5", "o", "step", "1:", "area", "1"]
 
 
 @pytest.mark.parametrize("width", [24, 38, 80, 200])
