@@ -43,6 +43,7 @@ def test_every_kind_of_an_event_file(tmp_path: Path) -> None:
         "_hparams_/session_start_info": Kind.HPARAMS,
         "img": Kind.IMAGE,
         "sound": Kind.AUDIO,
+        "clip": Kind.VIDEO,
     }
     for name, values in (("weights", 500), ("grads", 300)):
         shapes = [item.content for item in tags[name].items]
@@ -52,6 +53,7 @@ def test_every_kind_of_an_event_file(tmp_path: Path) -> None:
     assert tags["pr"].items[0].content == PrecisionRecall((0.75, 1.0), (1.0, 0.5))
     assert [item.content for item in tags["note"].items] == [f"it is step {step}" for step in range(5)]
     assert [(item.size, item.detail) for item in tags["img"].items] == [(100 + step, "1×1") for step in range(5)]
+    assert [(item.size, item.detail) for item in tags["clip"].items] == [(6, "1×1")] * 5
     assert tags["sound"].items[0].detail == "2.5 s"
     assert list(by_tag(tmp_path, Kind.TEXT)) == ["note"]
 
@@ -230,7 +232,9 @@ def test_files_of_wandb_are_saved(tmp_path: Path) -> None:
     (tmp_path / "secret.png").write_bytes(b"\x89PNG secret")
     (folder / "images" / "link.png").symlink_to(tmp_path / "secret.png")
     images = [f"media/{name}" for name in contents if name.startswith("images")]
+    videos = [{"_type": "video-file", "path": "media/videos/c.mp4", "size": 12}] * 2
     values = {
+        "list": {"_type": "videos", "count": 2, "videos": [*videos, 3], "captions": False},
         "i": {"_type": "images/separated", "filenames": images, "count": 2, "width": 1, "height": 1},
         "one": {"_type": "image-file", "path": images[0], "size": 7},
         "s": {"_type": "audio-file", "path": "media/audio/b.wav", "size": 18},
@@ -255,6 +259,12 @@ def test_files_of_wandb_are_saved(tmp_path: Path) -> None:
         "s": {"x-s-step-3.wav": sound},
         "v": {"x-v-step-3.mp4": clip},
     }
+    assert [(tags[tag].items[0].size, tags[tag].items[0].detail) for tag in ("list", "i", "v")] == [
+        (24, "2 files, c.mp4"),
+        (len(one) + len(two), "1×1, 2 files, a_0.png"),
+        (12, "c.mp4"),
+    ]
+    assert (tags["list"].kind, len(tags["list"].items[0].parts)) == (Kind.VIDEO, 2)
     assert not can_save(tags["link"].items[0])
     assert not can_save(tags["up"].items[0])
     with pytest.raises(OSError, match=r"gone\.png"):
@@ -287,7 +297,7 @@ def test_files_of_swanlab_are_saved_if_their_directory_is_known(tmp_path: Path) 
     assert (picture.name, picture.read_bytes()) == ("x-hashed-step-1.png", b"\x89PNG one")
 
 
-def test_texts_tables_and_charts_of_swanlab_are_shown(tmp_path: Path) -> None:
+def test_texts_tables_and_charts_of_swanlab_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Files as swanlab 0.10.3 writes them."""
     table = {"_swanLab": "table", "colDefs": [{"field": "name"}, {"field": "n"}], "rowData": [{"name": "a", "n": 7}]}
     axes = {"xAxis": [{"name": "Recall", "data": [1.0, 0.0]}], "yAxis": [{"name": "Precision"}]}
@@ -321,6 +331,10 @@ def test_texts_tables_and_charts_of_swanlab_are_shown(tmp_path: Path) -> None:
     assert "not a table" in shown["5.json"][0]
     assert [tags[name].kind for name in ("001-00000006.swanlab.pts.json", "001-00000007.pdb")] == [Kind.OTHER] * 2
     assert (tags["001-00000008.gif"].kind, shown["8.gif"][1]) == (Kind.VIDEO, "1            5 bytes  001-00000008.gif")
+    assert main(["media", str(tmp_path), "--kind", "text"]) == 0
+    assert "first␛[2J second" in capsys.readouterr().out
+    assert main(["media", str(tmp_path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["tags"][0]["text"] == "first\x1b[2J\n\nsecond"
     (tmp_path / "media" / "text" / "001-00000001.txt").unlink()
     [head, *_] = detail_rows(tags["001-00000001.txt"], 60, 40, HEAT, 1, None, False)[1]
     assert head[0].rstrip() == " No such file or directory: 001-00000001.txt"
@@ -374,8 +388,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert [tag["tag"] for tag in document["tags"] if tag["kind"] == "histogram"] == ["grads", "weights"]
     assert sum(document["tags"][1]["counts"]) == 500
     assert "abc123secret" not in json.dumps(document)
-    assert main(["media", path, "--kind", "video"]) == 3
-    assert "No video value in 1 log files" in capsys.readouterr().err
+    assert main(["media", path, "--kind", "table"]) == 3
+    assert "No table value in 1 log files" in capsys.readouterr().err
 
 
 def test_a_signalling_nan_of_a_damaged_writer_prints_nothing() -> None:

@@ -113,7 +113,7 @@ def test_a_curve_has_recall_to_the_right() -> None:
 @pytest.mark.parametrize("height", [2, 7, 40])
 def test_every_kind_fits(tmp_path: Path, width: int, height: int) -> None:
     found = read_media(str(write_run(tmp_path)))
-    assert len(found.tags) == 7
+    assert len(found.tags) == 8
     for tag in found.tags:
         for view in VIEWS:
             rows = detail_rows(tag, width, height, view, 2, 1, False)

@@ -832,7 +832,7 @@ async def test_media(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         await t.press("media")
         screen = await t.on(MediaScreen)
         shown = await until(t.app, t.pilot, lambda s: "heat map" in s and "weights" in s)
-        assert "7 tags" in shown
+        assert "8 tags" in shown
         assert "step 4" in shown
         await t.press("media_view")
         await until(t.app, t.pilot, lambda s: "bands" in s)
@@ -845,9 +845,9 @@ async def test_media(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         await t.press("media_down", "media_up")
         assert screen.table.cursor == 0
         await t.press("media_page_down")
-        assert screen.table.cursor == 6
+        assert screen.table.cursor == 7
         await t.press("media_page_up", "media_last")
-        assert screen.table.cursor == 6
+        assert screen.table.cursor == 7
         await t.press("media_first", "media_save")
         shown = await until(t.app, t.pilot, lambda s: "Saved tuimon-" in s)
         (saved,) = tmp_path.glob("tuimon-*-grads-step-4.csv")

@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 
 from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import fit_row
-from tuimon.media import Distribution, Item, Kind, PrecisionRecall, Setting
+from tuimon.media import Distribution, Item, PrecisionRecall, Setting
 from tuimon.media.library import Tag
 from tuimon.media.shape import area_under, is_exact, limited, mean, normalized, quantile, rebucket, total
 from tuimon.media.table_chart import chart_rows
 from tuimon.media.tables import Table, read_table
-from tuimon.media.texts import read_texts
+from tuimon.media.texts import content_of
 from tuimon.model.views import Role, Row, Size, Symbols
 from tuimon.redact import redacted, redacted_text
 from tuimon.text import clean, fit
@@ -54,7 +54,7 @@ def _rows(
 ) -> list[Row]:
     item = nearest(items, step)
     other = items[0] if marked is None else nearest(items, marked)
-    content = item.content
+    content = content_of(item)
     if isinstance(content, Distribution):
         if view == COMPARE:
             return _two_steps(other, item, width, height, plain)
@@ -65,8 +65,6 @@ def _rows(
         return _text(item, content, width)
     if isinstance(content, dict):
         return _settings(content, width)
-    if item.kind is Kind.TEXT and item.parts:
-        return _text(item, read_texts(item.parts), width)
     return _table(item, width, height, plain) if item.file else _list(items, item, width, height)
 
 

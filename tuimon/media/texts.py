@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import os
 
-from tuimon.media import Part
+from tuimon.media import Content, Item, Kind, Part
 from tuimon.media.limits import MAX_TEXT
 from tuimon.sources.files import open_regular
 from tuimon.text import decoded
 
 
-def read_texts(parts: tuple[Part, ...]) -> str:
+def content_of(item: Item) -> Content:
+    """Return the content of an item, which is read from its files if it is a text that the log only names."""
+    return _read(item.parts) if item.kind is Kind.TEXT and item.parts else item.content
+
+
+def _read(parts: tuple[Part, ...]) -> str:
     """Return the texts of files, separated by blank lines, together at most MAX_TEXT bytes; instead of a text that
     cannot be read, the reason."""
     texts: list[str] = []
