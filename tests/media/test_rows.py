@@ -104,9 +104,11 @@ def test_a_curve_has_recall_to_the_right() -> None:
     assert [line.split("+")[0].strip() for line in shown[:-1] if "+" in line] == ["0.8", "0.4", "0.0"]
     assert "recall" in shown[-1]
     assert [line.strip() for line in lines(detail_rows(tag, 24, 5, HEAT, 0, None, True))] == ["step 0: area 0.5"]
-    tag.add(Item(Kind.PR_CURVE, "pr", 1, 8, "", PrecisionRecall((1.0, 1.0), (0.0, 1.0))))
+    tag.add(Item(Kind.PR_CURVE, "pr", 1, 8, "", PrecisionRecall((1.0, 1.0, 0.0), (1.0, 0.5, 0.0))))
     title = lines(detail_rows(tag, 70, 13, HEAT, 1, None, True))[0]
-    assert title.split() == ["precision", "o", "step", "0:", "area", "0.5", "o", "step", "1:", "area", "1"]
+    assert title.split() == ["precision", "o", "step", "0:", "area", "0.5", "o", "step", "1:", "area", "0.75"]
+    head, title, *shown = lines(detail_rows(tag, 70, 13, HEAT, 1, 1, True))
+    assert sum(line.count("o") for line in shown) == 2, "a point at which both are 0 is left out"
 
 
 @pytest.mark.parametrize("width", [24, 38, 80, 200])

@@ -25,8 +25,7 @@ def histogram(tag: str, values: Any, plain: bool = True) -> Any:
 
 
 def curve(tag: str) -> Any:
-    """A precision-recall curve of two thresholds, and of one without a positive prediction."""
-    rows = np.array([[3, 2, 0], [1, 0, 0], [4, 5, 5], [0, 1, 3], [0.75, 1.0, 0], [1.0, 0.5, 0]], np.float32)
+    rows = np.array([[3, 2], [1, 0], [4, 5], [0, 1], [0.75, 1.0], [1.0, 0.5]], np.float32)
     return tensor(tag, tensor_util.make_tensor_proto(rows), "pr_curves")
 
 

@@ -188,7 +188,12 @@ def _curve(first: Item, second: Item, width: int, height: int, plain: bool) -> l
         for item in (first, second)
         if isinstance(item.content, PrecisionRecall)
     }
-    points = tuple((name, *point) for name, curve in curves.items() for point in zip(*curve, strict=True))
+    points = tuple(
+        (name, *point)
+        for name, curve in curves.items()
+        for point in zip(*curve, strict=True)
+        if any(point)  # writers log 0 and 0 where nothing is predicted, and TensorBoard leaves it out
+    )
     table = Table(("class", "precision", "recall"), points, len(points))
     alone = len(curves) == 1  # a chart of one line has no legend
     chart = chart_rows(table, Size(width, height - alone), _symbols(plain))

@@ -16,8 +16,6 @@ import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-import numpy as np
-
 from tuimon.errors import FormatError
 from tuimon.formats._shared.protobuf import BYTES, FIXED32, FIXED64, VARINT, fields, signed, varint
 from tuimon.formats.tensorboard._event_message import read_hparams
@@ -164,9 +162,7 @@ def _curve_tensor(data: bytes, span: _Span, tag: str, step: int) -> Iterator[Ite
     rows = tensor(data, *span)
     if rows is None or rows.ndim != 2 or len(rows) != 6 or not 0 < rows.shape[1] <= _MAX_CURVE:
         return
-    positive = np.flatnonzero(rows[0] + rows[1])  # without a positive prediction the precision is undefined
-    defined = int(positive[-1]) + 1 if len(positive) else 1  # as in TensorBoard (pr_curves_plugin.py)
-    curve = PrecisionRecall(tuple(rows[4, :defined].tolist()), tuple(rows[5, :defined].tolist()))
+    curve = PrecisionRecall(tuple(rows[4].tolist()), tuple(rows[5].tolist()))
     yield Item(Kind.PR_CURVE, tag, step, span[1] - span[0], f"{rows.shape[1]} thresholds", curve)
 
 
