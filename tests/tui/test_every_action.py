@@ -505,7 +505,8 @@ async def test_runs(tmp_path: Path) -> None:
         assert t.app.options.base is shown
         await t.press("compare")
         screen = await t.on(ComparisonScreen)
-        said = "".join(part for row in screen.rows for part, _ in row)
+        await until(t.app, t.pilot, lambda s: "Esc back" in s)
+        said = "".join(part for row in screen.pane.rows for part, _ in row)
         assert all(f"seed{number:02}" in said or f"{number:02}" in said for number in range(3))
 
 
