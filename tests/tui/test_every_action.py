@@ -19,6 +19,7 @@ from support import event_points
 from support.dashboard import copied, opened, text, until
 from support.written_media import write_run
 from support.written_texts import write_step
+from textual.events import MouseScrollDown
 from textual.pilot import Pilot
 from textual.screen import Screen
 
@@ -845,6 +846,8 @@ async def test_media(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         await until(t.app, t.pilot, lambda s: "step 3" in s and "step 4" in s)
         await t.press("media_down", "media_up")
         assert screen.table.cursor == 0
+        await t.pilot._post_mouse_events([MouseScrollDown], screen.table, offset=(2, 1))
+        assert screen.table.cursor == 3
         await t.press("media_page_down")
         assert screen.table.cursor == 7
         await t.press("media_page_up", "media_last")

@@ -42,7 +42,7 @@ class TextsScreen(TextSteps):
     def move(self, rows: int = 0, pages: int = 0) -> None:
         """Select another sample; scroll the text if it has the whole screen, and for pages."""
         if pages or self.zoomed:
-            self.pane.scroll(rows, pages)
+            self.pane.move(rows, pages)
         else:
             self.touched = True
             self.table.move(rows)
@@ -66,7 +66,7 @@ class TextsScreen(TextSteps):
     def to_end_of_text(self) -> None:
         """Scroll to the end of the text, or from there to its beginning."""
         self.pane.top = 0 if self.pane.top == self.pane.last else self.pane.last
-        self.pane.scroll(0)
+        self.pane.move()
 
     def enter(self) -> None:
         """Open the selected group, or give the text the whole screen; again: undo."""
