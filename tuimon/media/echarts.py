@@ -24,7 +24,7 @@ def columns_and_rows(document: dict[str, Any]) -> tuple[list[str], list[list[Any
         return fields, [[row.get(field) for field in fields] for row in _objects(document.get("rowData"))]
     series = _objects(document.get("series"))
     across, up = (_axis(document.get(name)) for name in ("xAxis", "yAxis"))
-    labels = next((axis["data"] for axis in (across, up) if isinstance(axis.get("data"), list)), [])
+    labels = _list(across.get("data")) or _list(up.get("data"))
     x, y = str(across.get("name") or "x"), str(up.get("name") or "")
     if len(series) == 1 and series[0].get("type") == "heatmap":
         points = [_point(value, place, labels) for place, value in enumerate(_list(series[0].get("data")))]
