@@ -61,7 +61,9 @@ def _chart(table: Table, size: Size, symbols: Symbols) -> list[Row]:
     preset = _PRESETS.get(frozenset(columns))
     if preset is not None and len(columns) == 3:
         return _lines(table, preset, size, symbols)
-    numeric = [_is_numeric(row[index] if index < len(row) else None for row in table.rows) for index in _indices(table)]
+    numeric = [
+        _is_numeric(row[index] if index < len(row) else None for row in table.rows) for index in range(len(columns))
+    ]
     if columns[0] == SERIES and numeric == [False, True, True]:
         return _lines(table, (SERIES, columns[1], columns[2]), size, symbols)
     if numeric == [True, True]:
@@ -72,10 +74,6 @@ def _chart(table: Table, size: Size, symbols: Symbols) -> list[Row]:
     if numeric == [True]:
         return _histogram(table, size, symbols)
     return []
-
-
-def _indices(table: Table) -> range:
-    return range(len(table.columns))
 
 
 def _is_numeric(values: Iterable[Any]) -> bool:
