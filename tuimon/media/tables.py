@@ -21,7 +21,7 @@ from tuimon.media.echarts import columns_and_rows
 from tuimon.sources.files import open_regular
 
 _MOST_BYTES = 16 << 20
-_MOST_ROWS, _MOST_COLUMNS = 500, 60
+_MOST_ROWS, _MOST_COLUMNS = 2000, 60
 
 
 class Table(Struct, frozen=True):
