@@ -142,6 +142,9 @@ def test_names_keep_their_first_part_and_whole_parts_of_their_end() -> None:
         "eval/…format_reward…",
     ]
     assert fit_name("loss", 2) == "l…"
+    assert fit_name("Loss / Value loss", 14) == "…Value loss", "whole words, without their separator"
+    assert fit_name("a_very_long_metric_name", 12) == "a_very…name"
+    assert fit_name("anunbrokenname_x", 12) == "anun…nname_x", "a letter would say too little"
     assert fit_side_by_side([*names[:1], "loss"], 34, 8) == ["train/…/mean_terminated_length", "loss"]
     assert fit_side_by_side(names, 4 * 7, 8) == names
 

@@ -89,6 +89,8 @@ def _width(text: str) -> int:
 
 _SEPARATOR = re.compile("([/_.])")
 """Separator of the words of a metric's name."""
+_WORD_BORDER = re.compile(r"\s*[/_.]\s*|\s+")
+"""Border of two words of a metric's name or title: "Loss / Policy loss"."""
 _BROKEN_WORD = re.compile("…[^/_.]*[/_.]")
 _TAIL = 4
 """Sixths of a shortened text that its end takes if the middle is cut."""
@@ -163,20 +165,36 @@ def fit_name(name: str, width: int) -> str:
     """Cut the middle of the name of a metric that does not fit, without padding.
 
     The first part (train/, eval/) is kept if it takes at most a third of the width, and of the end whole parts if
-    these fill half of the rest, or whole words if these fill two thirds of it.
+    these fill half of the rest, or whole words if these fill two thirds of it. Else whole words of both ends are kept
+    if these fill a third of the width.
     """
     if cell_width(name) <= width:
         return name
     first, slash, _ = name.partition("/")
     head = cell_width(first) + 1
     if not slash or head * 3 > width:
-        return fit(name, width, "ends").rstrip()
+        ends = _whole_ends(name, width)
+        return ends if width > 2 and cell_width(ends) * 3 >= width else fit(name, width, "ends").rstrip()
     end = _tail(name, width - head - 1)
     parts = end[end.find("/") :] if "/" in end[:-1] else ""
-    words = end[match.end() :] if (match := _SEPARATOR.search(end)) else ""
+    words = _whole_words(end)
     length = cell_width(end)
     shown = parts if cell_width(parts) * 2 >= length else words if cell_width(words) * 3 >= length * 2 else end
     return f"{first}/…{shown}"
+
+
+def _whole_ends(name: str, width: int) -> str:
+    """Return the whole words at both ends of a name that fit, with an ellipsis between them."""
+    words = _whole_words(_tail(name, width - 1))
+    room = width - 1 - cell_width(words)
+    borders = (match.start() for match in _WORD_BORDER.finditer(name))
+    return f"{name[: max((end for end in borders if cell_width(name[:end]) <= room), default=0)]}…{words}"
+
+
+def _whole_words(end: str) -> str:
+    """Return the end of a name without its first word, which may be broken."""
+    match = _WORD_BORDER.search(end)
+    return end[match.end() :] if match else ""
 
 
 def fit_distinct(names: Sequence[str], width: int) -> list[str]:

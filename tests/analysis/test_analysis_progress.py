@@ -559,6 +559,8 @@ def test_growing_text_is_not_a_step():
     store = timed_store({"train/loss": (0, steps, times)}, formats=("tensorboard", "console"))
     store.apply(StreamStatus(0, "current", "", 9, 9, times[-1], 0))
     store.apply(StreamStatus(1, "current", "", 9, 9, times[-1] + 1500, 0))
+    store.apply(StreamFound(2, 0, "config.yaml", "/run/config.yaml", "config-yaml", 0, "", 2))
+    store.apply(StreamStatus(2, "current", "", 9, 9, times[-1] + 1505, 0))  # a configuration is no log
     store.apply(FactFound(1, Fact("console", {"lines": ["loading", "  Saving   model shard 3 ", "-" * 100, ""]})))
     known = progress_inputs(store.snapshot().runs[0])
     assert (known.last_change, known.last_growth) == (times[-1], times[-1] + 1500)

@@ -9,7 +9,9 @@ import pytest
 from tuimon.analysis.attempts import attempts_of, lost_work, restart_name, superseded_steps
 from tuimon.exports.summary import as_text
 from tuimon.model.ranks import JobRanks, RootCause
+from tuimon.model.views import Size, Symbols
 from tuimon.monitor.local import open_run
+from tuimon.panels.header import Header, clock
 from tuimon.store import Run
 
 
@@ -62,10 +64,15 @@ def test_the_steps_and_the_time_that_a_resumed_run_lost(tmp_path: Path) -> None:
     work = lost_work(run, "finished")
     assert work is not None
     assert (work.last_step, work.checkpoint, work.steps, work.seconds) == (429, 400, 29, 3600 - 28)
-    lost = "resumed from step 400 (saved 2026-03-05 08:06), 29 steps lost, 59 m 32 s without a point before it went on"
+    lost = (
+        "resumed from step 400 (saved 2026-03-05 08:06), went on at 2026-03-05 09:06:41, 29 steps lost,"
+        " 59 m 32 s without a point before it went on"
+    )
     assert work.text("step") == lost
     summary = " ".join(" ".join(as_text(open_run(tmp_path), 0.0)).split())
     assert lost in summary
+    facts = Header().view(run, Size(160, 2), work.resumed + 3600, Symbols.BRAILLE).rows[1]
+    assert f"resumed from 400 at {clock(work.resumed, work.resumed)}" in "".join(part for part, _ in facts)
 
 
 def test_logged_steps_are_counted_once_beside_the_steps_lost(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from tuimon.analysis.incidents import Incident, Incidents, Rule
 from tuimon.analysis.rules import (
     AgainstSettled,
     AgainstStart,
+    BlocksAgainstStart,
     Flat,
     FromBest,
     LocalSpike,
@@ -20,7 +21,7 @@ from tuimon.analysis.rules import (
     Spike,
     Threshold,
 )
-from tuimon.analysis.windows import local, median_of_nine, medians, settled, usual
+from tuimon.analysis.windows import local, median_of_blocks, median_of_nine, medians, settled, usual
 from tuimon.model.points import Floats
 
 RULES: tuple[Rule, ...] = (
@@ -32,6 +33,8 @@ RULES: tuple[Rule, ...] = (
     Runaway(2.0, 1.5, 1.2),
     AgainstStart(1.5, 1.2, baseline=20, skip=5),
     AgainstStart(1.5, 1.2, falls=True),
+    BlocksAgainstStart(1.3, 1.1, baseline=20, skip=5),
+    BlocksAgainstStart(1.3, 1.1, baseline=50, falls=True),
     AgainstSettled(1.3, 1.1, spread=2.0, floor=0.5),
     AgainstSettled(1.3, 1.1, spread=2.0, blocks=8, falls=True),
     FromBest(0.5, 0.3, rises=True),
@@ -175,6 +178,15 @@ def test_settled_level_is_that_of_whole_blocks_that_differ_little(begin: int, bl
         expected = np.median(middles) if len(middles) == blocks and max(middles) <= 1.5 * min(middles) else np.nan
         np.testing.assert_allclose(result[row - begin], expected)
     assert np.isfinite(settled(values, 0, 1.5, blocks)).any()
+
+
+@pytest.mark.parametrize("begin", [0, 17, 64, 150, 399])
+def test_median_of_blocks_is_that_of_the_whole_blocks_before(begin: int) -> None:
+    values = walk(4, 400)
+    result = median_of_blocks(values, begin, 3)
+    for row in range(begin, 400):
+        before = values[max(0, 16 * (row // 16) - 48) : 16 * (row // 16)]
+        np.testing.assert_allclose(result[row - begin], np.median(before) if len(before) == 48 else np.nan)
 
 
 def test_medians_of_segments_exclude_values_that_are_not_finite() -> None:

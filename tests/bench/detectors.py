@@ -28,7 +28,7 @@ from tuimon.model.events import Columns, MetricsFound, RunFound, StreamFound
 from tuimon.store import Store
 
 FIGURES = Path(__file__).with_suffix(".json")
-HEALTHY = ("policy", "supervised")
+HEALTHY = ("policy", "supervised", "preference")
 POINTS = 20_000
 WATCHED = (
     "critic/score/mean", "val/score/mean", "actor/total_loss", "actor/pg_loss", "actor/grad_norm", "critic/grad_norm",

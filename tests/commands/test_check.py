@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import subprocess
 import sys
@@ -44,7 +45,7 @@ def growing(path: Path, values: list[float], pace: float = 1.0) -> Path:
 
 def test_a_run_with_nan_exits_with_4_and_the_reason() -> None:
     done = run("check", NAN, expect=4)
-    assert "critical  grad_norm is NaN since step" in done.stdout
+    assert re.search("^critical  [^:]+: grad_norm is NaN since step", done.stdout, re.MULTILINE), "with one run, too"
     assert "go back to an earlier checkpoint" in done.stdout
     assert done.stdout.splitlines()[-1].startswith(("1 active alert in", "2 active alerts in", "3 active alerts in"))
 
@@ -83,7 +84,7 @@ def test_severity_sets_the_exit_code_and_past_adds_resolved_alerts(tmp_path: Pat
         "no critical alerts in 1 run; 1 warning; 1 resolved"
     )
     done = run("check", path, *rule, "--past", expect=4)
-    assert "resolved  reward < 0.1 for 3 points: reward reached 0.05 from step 6 to 25" in done.stdout
+    assert ": reward < 0.1 for 3 points: reward reached 0.05 from step 6 to 25" in done.stdout
     assert "since step 46" in done.stdout
 
 
@@ -93,7 +94,8 @@ def test_rules_and_detectors_of_the_settings_file_are_used(tmp_path: Path, monke
     config.write_text('[[rules]]\nrule = "reward < 0.1 for 20 steps"\nseverity = "critical"\n')
     monkeypatch.setenv("TUIMON_CONFIG", str(config))
     done = run("check", path, expect=4)
-    assert done.stdout.startswith("critical  reward < 0.1 for 20 steps: reward has reached 0.05 since step 1")
+    assert done.stdout.startswith("critical  ")
+    assert ": reward < 0.1 for 20 steps: reward has reached 0.05 since step 1" in done.stdout
     config.write_text("[detectors]\nnothing = false\n")
     done = run("check", path, expect=2)
     assert f"{config}: no detector 'nothing'" in done.stderr
@@ -111,6 +113,7 @@ def test_line_prints_what_fits_the_width(tmp_path: Path) -> None:
     assert run("line", path).stdout.startswith("grpo-1.5b 30  ● running  reward 0.25  loss 0.5  ")
     assert run("line", path, "--ascii", "--width", "25").stdout == "grpo-1.5b 30  * running\n"
     assert run("line", path, "--width", "37").stdout == "grpo-1.5b 30  ● running  reward 0.25\n"
+    assert run("line", path, "--width", "30").stdout == "grpo-1.5b 30  ● running\n", "the reward is left out"
     assert run("line", path, "--width", "5").stdout.rstrip("\n") == "grpo…"
 
 
@@ -134,6 +137,21 @@ def test_line_has_a_sign_for_warnings_a_sentence_and_the_other_runs() -> None:
     critical = replace(snapshot, alerts=(warning, alert(newest.id, "critical", "kl is NaN since step 2")))
     assert line(critical, NOW, 60) == f"✗2 {newest.name} 2  ✗ quiet  reward 0.5  kl is NaN  +2 runs  loss 2"
     assert line(critical, NOW, 60, ascii_only=True).startswith(f"x2 {newest.name} 2  x quiet")
+    lost = replace(snapshot, alerts=(alert(newest.id, "critical", "train_history/loss is NaN since step 2"),))
+    assert line(lost, NOW, 62) == f"✗1 {newest.name} 2  ✗ quiet  reward 0.5  train_history/loss is NaN", "not cut"
+
+
+def test_line_leaves_out_the_reward_before_it_cuts_the_name() -> None:
+    """The name of the reward is shortened before that, and a value that is not finite is written as elsewhere."""
+    series = {"train/reward": ((1, 2), (0.1, math.nan)), "train/reward_mean": ((1, 2), (0.1, 0.5))}
+    snapshot = snapshot_of(series)
+    assert line(snapshot, NOW, 80).startswith("run0 2  · quiet  train/reward NaN")
+    assert line(snapshot, NOW, 30) == "run0 2  · quiet  reward NaN"
+    assert line(snapshot, NOW, 20) == "run0 2  · quiet"
+    lost = snapshot_of({"loss": ((1, 2), (3.0, math.nan))})
+    assert line(lost, NOW, 30) == "run0 2  · quiet  loss NaN"
+    nan = Alert("nonfinite", "critical", 0, "loss", 2, "loss is NaN since step 2")
+    assert "since step 2  23 h" in line(replace(lost, alerts=(nan,)), NOW, 80)
 
 
 def test_line_has_the_run_with_the_most_severe_alert() -> None:

@@ -11,6 +11,10 @@ import pytest
 
 from tuimon.commands import _stderr, main
 
+DRAWN = {
+    "report": ["\rdrawing 1 panels"],
+    "folder": ["\rwriting 100 rows", "\rdrawing [------------------------]   0%  0 of 1 pictures"],
+}
 COMMANDS = {
     "compare": ["compare", "{}/a", "{}/b"],
     "report": ["report", "{}", "-o", "{}/report.html"],
@@ -18,6 +22,7 @@ COMMANDS = {
     "ranks": ["summary", "--ranks", "{}/job"],
     "samples": ["samples", "{}/texts", "--best", "2"],
     "export": ["export", "{}/a", "--format", "csv", "-o", "{}/out.csv"],
+    "folder": ["export", "{}/a", "--format", "history", "--format", "png", "-o", "{}/out/"],
 }
 
 
@@ -72,6 +77,7 @@ def test_long_reading_is_shown_on_a_terminal_and_erased(
     code, shown = run(command, logs, monkeypatch, interrupts=False)
     assert code == 0, shown
     assert "\rreading" in shown
+    assert all(text in shown for text in DRAWN.get(command, ()))
     assert shown.endswith("\r\x1b[K") or "\r\x1b[Ktuimon: wrote" in shown, "the bar is erased"
     if command != "samples":  # the number of texts is not known beforehand
         assert "100%" in shown or command == "ranks"

@@ -30,6 +30,7 @@ def test_the_bar_shows_progress_and_is_erased(monkeypatch: pytest.MonkeyPatch) -
     assert "######------------------" in pictures[1]
     assert "2,500 points" in pictures[1]
     assert pictures[-1] == "\x1b[K"
+    assert "0 s left" not in screen.getvalue()
 
 
 def test_nothing_is_drawn_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,8 @@ from pathlib import Path
 import pytest
 from conftest import DATA
 from support.programs import run
+
+from tuimon.commands import main
 
 PNG = b"\x89PNG\r\n\x1a\n"
 NAMES = ("train/reward", "train/reward_std", "train/loss", "train/loss_scale")
@@ -38,6 +41,30 @@ def test_a_slip_of_the_pen_is_an_error_with_the_nearest_name(log: str, arguments
     done = run(arguments[0], log, *arguments[1:], expect=2)
     assert "no metric matches rewrd; did you mean" in done.stderr
     assert "reward" in done.stderr.partition("did you mean")[2]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("export", "-o", "-"),
+        ("at", "--step", "20"),
+        ("at", "--steps", "10-20"),
+        ("compare",),
+    ],
+)
+def test_a_pattern_among_others_that_matches_nothing_is_an_error_after_the_output(
+    log: str, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
+) -> None:
+    logs = [log, log.replace("run", "other")] if arguments[0] == "compare" else [log]
+    for path in logs[1:]:
+        shutil.copytree(log, path)
+    command = [arguments[0], *logs, *arguments[1:], "--metric", "scale"]
+    assert main(command) == 0
+    expected = capsys.readouterr().out
+    assert main([*command, "--metric", "lss"]) == 2
+    done = capsys.readouterr()
+    assert done.out == expected != ""
+    assert "no metric matches lss; did you mean train/loss" in done.err
 
 
 @pytest.mark.parametrize(
@@ -106,8 +133,13 @@ def test_a_report_in_another_format_is_an_error(log: str, tmp_path: Path, name: 
     assert [path.name for path in tmp_path.iterdir()] == ([] if fails else [name])
 
 
-def test_of_several_patterns_one_match_is_enough(log: str) -> None:
-    done = run("export", log, "--metric", "train/loss", "--metric", "rewrd")
+def test_a_page_of_a_comparison_in_another_format_is_an_error(log: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", log, log, "--html", "r.png"]) == 2
+    assert "no comparison in HTML has the suffix .png" in capsys.readouterr().err
+
+
+def test_of_several_patterns_what_one_matches_is_written(log: str) -> None:
+    done = run("export", log, "--metric", "train/loss", "--metric", "rewrd", expect=2)
     assert {row["metric"] for row in csv.DictReader(io.StringIO(done.stdout))} == {"train/loss"}
     assert "no metric matches rewrd; did you mean train/reward" in done.stderr
     assert "no metric matches rewrd" in run("doctor", log, "--metric", "rewrd", expect=2).stderr

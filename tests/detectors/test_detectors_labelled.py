@@ -13,7 +13,7 @@ SOON = {"broken_sync": 20, "too_far": 40, "critic": 60, "slow": 40}
 """Kind of a fault -> maximum number of steps from its start to its alerts."""
 
 
-@pytest.mark.parametrize("learner", ["policy", "supervised"])
+@pytest.mark.parametrize("learner", ["policy", "supervised", "preference"])
 @pytest.mark.parametrize("seed", [100, 101, 102])
 def test_healthy_learner_raises_no_alert(learner: str, seed: int) -> None:
     assert judge(make(None, seed, learner), delays=False).false == frozenset()

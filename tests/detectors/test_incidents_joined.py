@@ -17,7 +17,7 @@ from tuimon.detectors import Checker
 
 
 def _check(
-    path: Path, *, collapse: int = 3, entropy: float = 0.0, share: float = 1.0, lr: float = 3.0
+    path: Path, *, collapse: int = 3, entropy: float = 0.0, share: float = 1.0, lr: float = 3.0, norm: float = 0.8
 ) -> dict[str, Any]:
     rows = []
     for step in range(1, 61):
@@ -28,6 +28,7 @@ def _check(
                 "train/reward": 0.3 + step / 200 + 0.01 * (step % 3) if step < 39 else 0.0,
                 "train/entropy": 0.8 if healthy else entropy,
                 "train/frac_reward_zero_std": 0.1 if healthy else share,
+                "train/grad_norm": 0.8 if healthy else norm,
                 "train/learning_rate": lr,
             }
         )
@@ -38,11 +39,12 @@ def _check(
 
 @pytest.mark.parametrize("collapse", [1, 3])
 def test_a_collapse_is_one_incident_with_its_cause(tmp_path: Path, collapse: int) -> None:
-    document = _check(tmp_path, collapse=collapse)
+    document = _check(tmp_path, collapse=collapse, norm=0.0)
     assert document["standing"] == 1
     headline = document["alerts"][0]
     assert (headline["rule"], headline["severity"], headline["step"]) == ("policy_collapse", "critical", collapse)
-    text = f"policy collapsed at step {collapse}: entropy 0, groups without variance, learning rate 3, train/reward has"
+    assert "vanishing_gradient" in {alert["rule"] for alert in document["alerts"][1:]}
+    text = f"policy collapsed at step {collapse}: learning rate 3, entropy 0, groups without variance, train/reward has"
     assert headline["message"].startswith(text)
     assert "lower the learning rate" in headline["hint"]
     assert {alert["severity"] for alert in document["alerts"][1:]} == {"info"}
@@ -85,7 +87,7 @@ def test_an_absurd_learning_rate_is_the_cause(tmp_path: Path) -> None:
     _nan_run(tmp_path, 1e20)
     document = json.loads(run("check", str(tmp_path), "--json", expect=4).stdout)
     assert document["standing"] == 1
-    assert document["alerts"][0]["message"].endswith("2 other metrics; learning rate 1e+20")
+    assert document["alerts"][0]["message"].startswith("learning rate 1e+20; train/loss is NaN since step 20")
     assert document["alerts"][0]["hint"].startswith("lower the learning rate")
     lines = run("--once", str(tmp_path)).stdout.splitlines()
     assert "1 critical alert" in lines[0]
@@ -122,12 +124,14 @@ def test_a_collapse_of_four_steps_is_one_incident_with_nan_as_its_consequence(tm
     headline, *others = document["alerts"]
     assert (headline["rule"], headline["severity"], headline["step"]) == ("policy_collapse", "critical", 29)
     assert headline["message"] == (
-        "policy collapsed from step 29: KL from 0.08 to 2.4 at 30, entropy from 3.926 to 0 at 32, reward from 0.6 to 0"
-        " at 30, no group with variance at 30, gradient norm from 0.8 to 0 at 31; train/grad_norm is NaN since step 36"
-        " (1 NaN of 36 points)"
+        "policy collapsed from step 29: KL from 0.08 to 2.4 since 29, entropy from 3.926 to 0 since 30, reward from 0.6"
+        " to 0 since 30, no group with variance since 30, gradient norm from 0.8 to 0 since 31; train/grad_norm is NaN"
+        " since step 36 (1 NaN of 36 points)"
     )
     assert headline["hint"].startswith("go back to the checkpoint of step 20;")
     assert {alert["severity"] for alert in others} == {"info"}
+    summary = " ".join(run("summary", str(tmp_path)).stdout.split())
+    assert summary.count("train/grad_norm is NaN") == 1, "not once more as information"
 
 
 def test_a_collapse_from_which_the_policy_recovers_is_resolved(tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ def test_process_that_is_killed_ends_the_stall(tmp_path: Path, age: float, hold:
     process.wait()
     progress, alerts = outcome(tmp_path / "run")
     assert progress.state == "stopped"
-    assert "has stopped early" in alerts[0]
+    assert "stopped early" in alerts[0]
     assert "(step 60 of 100)" in alerts[0]
     assert run("check", str(tmp_path / "run"), expect=4).stdout.startswith("warning")
 

@@ -173,9 +173,19 @@ def test_the_name_of_a_single_metric_is_cut_to_the_room_beside_the_title() -> No
     titles = [picture(view, width, 6).splitlines()[1] for width in (50, 36, 24)]
     assert [" ".join(title.split()) for title in titles] == [
         "reward rollout/reward_scores 0.4523",
-        "reward rollout…eward_scores 0.4523",
+        "reward …reward_scores 0.4523",
         "reward 0.4523",
     ]
+
+
+def test_a_cut_title_keeps_what_distinguishes_it_from_the_titles_alike() -> None:
+    names = [f"env/of/a/very/long/path/{kind}/mean_over_all_environments" for kind in ("alpha", "beta", "gamma")]
+    lines = Line("", RED, envelope([0.1, 0.5]))
+    views = [chart(lines, title=name, alike=tuple(other for other in names if other != name)) for name in names[:2]]
+    titles = [picture(view, width, 6).splitlines()[1].split()[0] for width in (36, 40) for view in views]
+    assert titles[:2] == ["env/…alpha/mean_over_all…", "env/…beta/mean_over_all…"]
+    assert titles[2:] == titles[:2], "in charts of any width"
+    assert picture(chart(lines, title=names[0]), 36, 6).splitlines()[1].startswith("…"), "no other one"
 
 
 def test_the_legend_and_the_roles_of_cells() -> None:
@@ -217,6 +227,7 @@ def test_the_legend_takes_the_room_of_the_change_but_not_of_the_value() -> None:
         ("KL", ("KL to reference", "approx KL to old policy"), "KL  ● to refere…  ● approx KL …  1.451"),
         ("clip", ("actor/ppo_clipfrac", "actor/clipfrac"), "clip  ● ppo_clipfr…  ● clipfrac  1.451"),
         ("samples per second", ("train", "val"), "samples per second  ● tr  ● val  1.451"),
+        ("reward", ("R / Total reward (mean)", "R / Step reward (mean)"), "reward  ● Total  ● Step          1.451"),
     ],
 )
 def test_two_lines_have_a_legend_in_a_narrow_chart(title: str, labels: tuple[str, str], legend: str) -> None:

@@ -21,7 +21,7 @@ from tuimon.exports.schemas import schema_names, schema_text
 from tuimon.monitor.local import open_run
 
 DATA = Path(__file__).parent.parent / "data"
-WITHOUT_LOGS = {"aim", "cloud", "config", "not_read", "progress", "secrets", "trackio", "vocabulary"}
+WITHOUT_LOGS = {"aim", "cloud", "config", "hydra", "not_read", "progress", "secrets", "trackio", "vocabulary"}
 """Directories with settings, texts, archives or files that are not read."""
 SAMPLES = sorted(path for path in DATA.iterdir() if path.is_dir())
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.made_run import store_of
 
 from tuimon.exports.line import line
+from tuimon.model.alerts import Alert
 from tuimon.monitor.local import open_run
 
 
@@ -30,3 +32,15 @@ def test_the_cause_replaces_the_state_of_a_crashed_run(tmp_path: Path, end: str,
     assert "crashed" not in wide
     assert line(snapshot, 1.8e9, 40).endswith(f"350  ✗ {cause}")
     assert line(snapshot, 1.8e9, 32).endswith("✗ crashed"), "no room for the cause"
+
+
+@pytest.mark.parametrize("width", [60, 50])
+def test_the_reason_of_a_critical_alert_comes_before_the_value_of_the_run(width: int) -> None:
+    store = store_of(dict.fromkeys(("critic/score/mean", "critic/rewards/mean"), (range(41), [0.03646] * 41)))
+    message = "learning rate 2.293e+20; actor/total_loss is NaN since step 15 (26 NaN of 41 points), and so is kl"
+    store.set_alerts([Alert("nonfinite", "critical", 0, "actor/total_loss", 15, message)])
+    text = line(store.snapshot(), 1.8e9, width)
+    assert "  learning rate 2" in text
+    assert "critic/score" not in text
+    store.set_alerts([])
+    assert "critic/score/mean 0.03646" in line(store.snapshot(), 1.8e9, width)

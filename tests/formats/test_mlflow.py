@@ -23,7 +23,8 @@ from tuimon.formats.mlflow import database as mlflow_sqlite
 from tuimon.formats.mlflow import file_store as mlflow_file
 from tuimon.model.events import Event, FactFound, RunFound, StreamFound, StreamReplaced, StreamStatus
 from tuimon.model.points import Damage, Item, Replaced
-from tuimon.monitor.local import LocalMonitor
+from tuimon.monitor.local import LocalMonitor, open_run
+from tuimon.panels._run_facts import facts_about
 from tuimon.reader import Collector
 from tuimon.sources.sqlite_copy import private_copy
 
@@ -132,6 +133,12 @@ def test_the_description_has_name_and_final_state() -> None:
     assert recognise("meta.yaml", b"experiment_id: '0'\nname: Default\n") is None
 
 
+def test_tags_of_the_file_store_say_program_and_commit() -> None:
+    run = next(run for run in open_run(str(DATA)).runs if run.path.endswith(RUN.name))
+    about = facts_about(run)
+    assert (about["writer"], about["program"], about["git_commit"][:8]) == ("mlflow", "misc.py", "01234567")
+
+
 # ---------------------------------------------------------------------- database
 
 
@@ -174,6 +181,22 @@ def test_every_point_of_the_database_is_read(database: Path) -> None:
         assert state["state"] == ("crashed" if run["status"] == "FAILED" else "finished")
         (config,) = facts(items, "config")
         assert config["model"] == "tiny, 2 layers"
+
+
+def test_tags_of_the_database_say_program_and_commit(database: Path) -> None:
+    run = next(iter(read(mlflow_sqlite.MLflowDecoder(), database)))
+    values = {"mlflow.source.name": "a.py", "mlflow.source.git.branch": "main", "mlflow.note.content": "x"}
+    with sqlite3.connect(database) as connection:
+        id = connection.execute("select run_uuid from runs order by start_time, rowid").fetchone()[0]
+        connection.execute("create table tags (key text, value text, run_uuid text)")
+        connection.executemany("insert into tags values (?, ?, ?)", [(key, values[key], id) for key in values])
+    connection.close()
+    (writer,) = facts(read(mlflow_sqlite.MLflowDecoder(), database)[run], "writer")
+    assert {key: writer[key] for key in writer if key not in ("experiment", "run_id", "run_name")} == {
+        "name": "mlflow",
+        "program": "a.py",
+        "git_branch": "main",
+    }
 
 
 def test_only_new_rows_are_returned(database: Path) -> None:

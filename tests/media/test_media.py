@@ -58,6 +58,18 @@ def test_every_kind_of_an_event_file(tmp_path: Path) -> None:
     assert list(by_tag(tmp_path, Kind.TEXT)) == ["note"]
 
 
+def test_progress_of_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tuimon.media.readers._records.CHUNK", 2048)
+    (tmp_path / "run-1.swanlab").write_bytes((DATA / "swanlab" / "gpu_0_10.swanlab").read_bytes())
+    write_run(tmp_path)
+    states: list[tuple[int, int]] = []
+    found = read_media(str(tmp_path), on_read=lambda found: states.append((found.read, len(found.tags))))
+    assert found.read == found.size == sum(path.stat().st_size for path in tmp_path.iterdir())
+    assert states == sorted(states), "bytes and tags grow"
+    assert any(0 < read < found.size and tags for read, tags in states)
+    assert states[-1] == (found.size, len(found.tags))
+
+
 @pytest.mark.parametrize(
     ("numbers", "expected"),
     [
@@ -389,7 +401,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert sum(document["tags"][1]["counts"]) == 500
     assert "abc123secret" not in json.dumps(document)
     assert main(["media", path, "--kind", "table"]) == 3
-    assert "No table value in 1 log files" in capsys.readouterr().err
+    assert "No table value in 1 log file at or below" in capsys.readouterr().err
 
 
 def test_a_signalling_nan_of_a_damaged_writer_prints_nothing() -> None:

@@ -260,7 +260,7 @@ def test_a_webhook_that_is_down_gets_the_alert_when_it_is_up_again() -> None:
     (shown,) = store.snapshot().notices
     assert shown.message == down.message, "nothing of it is hidden"
     row = AlertBar()._content(store.snapshot(), store.snapshot().run(0))
-    assert [text for text, _ in row] == [" ✗ ", "loss is NaN", " webhook down ", "  a: all"]
+    assert [text for text, _ in row] == [" ✗ 1 alert: ", "loss is NaN", " webhook down ", "  a: all"]
 
     store.set_alerts([replace(alert, until=70)])
     notifier.update(store.snapshot())

@@ -216,6 +216,13 @@ def test_a_statistic_alone_does_not_name_a_line_beside_full_names() -> None:
     assert labels_of([(name, classify(name)) for name in names]) == names
 
 
+def test_a_part_that_several_lines_have_names_none_of_them() -> None:
+    rewards = ["grpo_actor/final_reward/avg", "grpo_actor/task_reward/avg"]
+    assert labels_of([(name, classify(name)) for name in rewards]) == rewards
+    rates = ["lr", "Train/Samples/lr"]
+    assert labels_of([(name, classify(name)) for name in rates]) == rates
+
+
 @pytest.mark.parametrize(
     ("names", "labels"),
     [
@@ -337,6 +344,17 @@ def test_a_restart_is_marked_and_superseded_points_are_counted() -> None:
     assert [mark.x for mark in view.marks if mark.kind == "restart"] == [81.0]
 
 
+def test_a_superseded_step_that_has_two_points_counts_once() -> None:
+    epochs = [*range(1, 7), 6]  # training and validation log the epoch of step 6
+    store = store_of({"epoch": (epochs, [step / 10 for step in epochs])})
+    store.apply(SegmentStarted(0, 4, False))
+    feed(store, {"epoch": (range(5, 8), [0.5, 0.6, 0.7])}, 0)
+    run = store.snapshot().runs[0]
+    assert run.curve("epoch").superseded == 3
+    facts = header_panel().view(run, Size(160, 2), START, Symbols.BRAILLE).rows[1]  # type: ignore[union-attr]
+    assert "2 logged steps superseded" in "".join(part for part, _ in facts)
+
+
 def test_the_note_says_which_restart_supersedes_how_many_points() -> None:
     store = store_of({"loss": (range(221), [1.0] * 221)})
     for begin, end in ((201, 416), (401, 601)):
@@ -402,7 +420,7 @@ def test_points_of_another_source_are_counted() -> None:
     store = store_of({"loss": (range(50, 100), [1.0 + s for s in range(50, 100)])})
     add_source(store, 7, "out/trainer_state.json", 29, {"loss": (range(100), [1.0 + s for s in range(100)])})
     view = chart(store.snapshot().runs[0], "loss")
-    assert "50 from trainer_state.json" in view.note
+    assert "50 points of trainer_state.json" in view.note
     assert view.x.low == 0
 
 

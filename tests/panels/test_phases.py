@@ -394,7 +394,7 @@ def test_a_step_time_that_contradicts_the_times_of_the_points_is_explained(secon
         run, Size(80, 14), START, Symbols.BRAILLE
     )
     assert isinstance(view, BarView)
-    expected = "timer: 2.0 s a step; times of the points: 1.0 s" if noted else ""
+    expected = "timer: 2.0 s a step; pace: 1.0 s" if noted else ""
     assert view.note == expected
     sentence = "".join(text for text, _ in view.sentence)
     assert sentence == f"gen takes 50 % of a {seconds} s step{' by its timer' if noted else ''}"
@@ -402,7 +402,7 @@ def test_a_step_time_that_contradicts_the_times_of_the_points_is_explained(secon
         run, Size(120, 2), START, Symbols.BRAILLE
     )
     facts = "".join(text for text, _ in header.rows[1])
-    assert f"  1.0 s {'wall time ' if noted else ''}a step  " in facts
+    assert "  pace 1.0 s a step  " in facts
 
 
 def test_phases_whose_console_prints_milliseconds(tmp_path: Path) -> None:

@@ -7,7 +7,16 @@ from support.made_run import runs_of, text
 from tuimon.draw.rows import row_width
 from tuimon.model.events import RunFound, StreamFound
 from tuimon.model.views import Symbols
-from tuimon.panels.lists.run_groups import DIRECTORY, SEEDS, RunGroup, entries, group_row, groupings, seed_titles
+from tuimon.panels.lists.run_groups import (
+    DIRECTORY,
+    SEEDS,
+    RunGroup,
+    entries,
+    group_row,
+    group_values,
+    groupings,
+    seed_titles,
+)
 from tuimon.panels.lists.runs import Listing
 from tuimon.store import Run, Store
 
@@ -20,9 +29,13 @@ RUNS = runs_of(
 LISTING = Listing(0.0, Symbols.BRAILLE, shared_path=len("/logs/"))
 
 
+def heading_of(group: RunGroup, listing: Listing) -> str:
+    return text(group_row(group, listing, False, 120, group_values(group.runs, listing))).strip()
+
+
 def headings(by: str, listing: Listing = LISTING) -> list[str]:
     listed = entries(RUNS, by, frozenset(), listing)
-    return [text(group_row(entry, listing, False, 120)).strip() for entry in listed if isinstance(entry, RunGroup)]
+    return [heading_of(entry, listing) for entry in listed if isinstance(entry, RunGroup)]
 
 
 def test_headings_have_the_best_level_with_its_run_and_mean_and_spread() -> None:
@@ -36,7 +49,7 @@ def test_the_values_of_a_heading_may_be_too_large_to_be_squared() -> None:
     configs = [{"lr": rate} for rate in (1, 1, 2)]
     runs = runs_of(*[{"loss": (STEPS, [value] * 3)} for value in (1e200, 3e200, 1.0)], configs=configs)
     listed = entries(runs, "lr", frozenset(), LISTING)
-    heading = next(text(group_row(entry, LISTING, False, 120)) for entry in listed if isinstance(entry, RunGroup))
+    heading = next(heading_of(entry, LISTING) for entry in listed if isinstance(entry, RunGroup))
     assert "loss 2.0e+200 ± 1.0e+200 SE, SD 1.4e+200" in heading
 
 
@@ -90,8 +103,8 @@ def test_groupings_with_a_single_group_or_single_runs_are_skipped() -> None:
 
 
 def test_headings_fill_any_width() -> None:
-    group = RunGroup("lr 0.001", RUNS, True)
-    assert all(row_width(group_row(group, LISTING, True, width)) == width for width in range(1, 130))
+    group, values = RunGroup("lr 0.001", RUNS, True), group_values(RUNS, LISTING)
+    assert all(row_width(group_row(group, LISTING, True, width, values)) == width for width in range(1, 130))
 
 
 def test_merged_seeds_are_a_heading_and_other_runs_stay() -> None:
@@ -114,7 +127,7 @@ def test_runs_that_differ_in_settings_or_metrics_have_no_mean() -> None:
     runs = runs_of(series, {"reward": (STEPS, REWARDS[1])}, series, configs=configs)
 
     def heading(*members: Run) -> str:
-        return text(group_row(RunGroup("g", members, True), LISTING, False, 120)).strip()
+        return heading_of(RunGroup("g", members, True), LISTING)
 
     assert heading(*runs) == "▸ g  3 runs  reward best 0.7000 (run1)"
     assert heading(*runs[1:]) == "▸ g  2 runs  reward 0.6000 ± 0.100 SE, SD 0.1414  best 0.7000 (run1)"

@@ -17,7 +17,7 @@ from tuimon.analysis.run_filter import parse
 from tuimon.analysis.run_states import SIGNS, state_sign, state_words
 from tuimon.draw.rows import row_width
 from tuimon.draw.spark import spark_columns, sparkline
-from tuimon.model.events import RunFound
+from tuimon.model.events import Columns, MetricsFound, Progress, RunFound, StreamFound, StreamStatus
 from tuimon.model.views import Role, Symbols
 from tuimon.monitor.local import open_run
 from tuimon.panels.lists.run_rows import column_at, head_row, layout, run_row
@@ -133,12 +133,12 @@ def test_what_needs_attention_comes_first(runs: tuple[Run, ...]) -> None:
     listing = Listing(NOW, Symbols.BRAILLE, alerts, critical=frozenset({by_name[WIDE].id}))
     found = names(list_runs(runs, listing, sort="urgent"))
     assert found[:2] == [WIDE, "d"]
-    assert totals(runs, listing) == "4 running, 2 with alerts", "their last points are 100 s old"
+    assert totals(runs, listing)[0] == "4 running, 2 with alerts", "their last points are 100 s old"
     partly = Listing(NOW, Symbols.BRAILLE, alerts, unchecked=3)
-    assert totals(runs, partly) == "4 running, 2 with alerts so far, 3 to check"
-    assert totals(runs, Listing(NOW, Symbols.BRAILLE, unchecked=4)) == "4 running, 0 with alerts so far, 4 to check"
+    assert totals(runs, partly)[0] == "4 running, 2 with alerts so far, 3 to check"
+    assert totals(runs, Listing(NOW, Symbols.BRAILLE, unchecked=4))[0] == "4 running, 0 with alerts so far, 4 to check"
     later = Listing(NOW + 1e6, Symbols.BRAILLE)
-    assert totals(runs, later) == "4 not running"
+    assert totals(runs, later) == ("4 done", "4 not running")
 
 
 def test_state_step_reward_loss_age_and_alerts_are_visible_at_80_columns(runs: tuple[Run, ...]) -> None:
@@ -249,3 +249,33 @@ def test_notes_follow_the_names_where_there_is_room(runs: tuple[Run, ...]) -> No
     assert ("  first: rate␛[31m too high #todo", Role.MUTED) in [(part.rstrip(), role) for part, role in row]
     assert [found.name for found in list_runs(runs, listing, parse("tag:todo high"))] == ["b"]
     assert list_runs(runs, listing, parse("tag:other")) == ()
+
+
+def test_how_much_has_been_read_is_in_the_state_and_in_the_totals() -> None:
+    store = Store(is_reading=True)
+    for run, status in enumerate((("reading", 100, 30), ("current", 100, 100), None, None)):
+        store.apply(RunFound(run, f"run{run}", f"/logs/{run}"))
+        store.apply(StreamFound(run, run, "jsonl", f"/logs/{run}/metrics.jsonl", "jsonl", 30, "", 0))
+        if status is not None:
+            state, size, read = status
+            store.apply(StreamStatus(run, state, "", size, read, NOW, 0))
+    runs, listing = store.snapshot().runs, Listing(NOW, Symbols.BRAILLE)
+    assert totals(runs, listing) == ("4 being read, 32 %",), "the files that were not examined yet are as large"
+    widths = layout(80, useful_columns(runs, listing), 10)
+    rows = [text(run_row(run, listing, widths, False, 80)).split()[1:3] for run in runs]
+    assert rows == [["30%", "read"], ["reading", "run1"], ["reading", "run2"], ["reading", "run3"]]
+
+
+def test_the_order_of_urgency_is_that_of_the_last_changes_until_all_runs_have_been_read() -> None:
+    store = Store(is_reading=True)
+    for run, changed in enumerate((NOW - 300, NOW - 100, NOW - 200)):
+        store.apply(RunFound(run, f"run{run}", f"/logs/{run}"))
+        store.apply(StreamFound(run, run, "jsonl", f"/logs/{run}/metrics.jsonl", "jsonl", 30, "", 0))
+        store.apply(StreamStatus(run, "current", "", 10, 10, changed, 0))
+    store.apply(MetricsFound(1, 0, ("loss",)))
+    step = np.array([0])
+    store.apply(Columns(1, step.astype(np.uint32), np.array([1], np.uint32), step, np.ones(1), np.array([NOW - 1e6])))
+    runs, listing = store.snapshot().runs, Listing(NOW, Symbols.BRAILLE)
+    assert names(list_runs(runs, listing, sort="urgent")) == ["run1", "run2", "run0"], "run1 has been read"
+    store.apply(Progress(1, 1, True))
+    assert names(list_runs(runs, listing, sort="urgent"))[-1] == "run1", "it began long ago"

@@ -131,6 +131,22 @@ def test_narrow_panels_keep_the_devices_that_stand_out(size: tuple[int, int]) ->
         assert rows[-1].endswith("more") == (height < 20)
 
 
+def test_devices_without_room_are_counted_at_every_height() -> None:
+    run = node("wandb", {1: {"util": 0.0}}, gpus=16)
+    for height in range(3, 26):
+        view = PANEL.view(run, Size(80, height), START, Symbols.BRAILLE)
+        assert isinstance(view, TextView)
+        shown = [text(row) for row in view.rows]
+        assert len(shown) < height
+        devices = sum(row.startswith(("gpu ", "CPU ")) for row in shown) - 1  # without the sentence
+        counted = [int(word[1:]) for word in f"{shown[-1]} {text(view.headline)}".split() if word.startswith("+")]
+        assert devices + sum(counted) == 17, height
+        assert any(row.count(":") == 2 for row in shown) == (height > 3 and height != 19), "the times of the axis"
+    fitted = PANEL.fitted(run).rows  # type: ignore[attr-defined]
+    rows = [text(row) for row in PANEL.view(run, Size(80, fitted), START, Symbols.BRAILLE).rows]  # type: ignore[union-attr]
+    assert row_of(rows, "CPU")
+
+
 def test_counters_become_rates_and_begin_again_after_a_restart() -> None:
     steps = list(range(0, 100, 10))
     counted = [value * 1e6 for value in (0, 20, 40, 60, 0, 20, 40, 60, 80, 100)]

@@ -248,7 +248,7 @@ def test_a_full_disk_raises_an_alert_while_it_is_full() -> None:
         run = run_on(machine(gpus=(), disks=(Disk("/logs", free, 3500 * GIB),)))
         return [alert.message for alert in Checker().check(run, START + 100) if alert.rule == "disk_full"]
 
-    assert alerts(3 * GIB) == ["3.0 GiB (0.1 %) are left on the disk of run"]
+    assert alerts(3 * GIB) == ["3.0 GiB (0.1 %) are left on the disk of the run"]
     assert alerts(100 * GIB) == []
     assert not any(alert.rule == "disk_full" for alert in Checker().check(run_on(None), START + 100))
 

@@ -12,6 +12,8 @@ import pytest
 from support.event_reading import EventLog, read_all
 from support.log_writer import number
 
+from tuimon.model.points import Points
+from tuimon.monitor.local import open_run
 from tuimon.reader import Collector, naming
 
 DATA = Path(__file__).parent.parent / "data" / "swanlab"
@@ -46,6 +48,10 @@ def log(swanlog: Path, folder: str, name: str = "1000.log") -> Path:
     return path
 
 
+def points_in_file_order(collector: Collector) -> list[Points]:
+    return [item for _, item in collector.in_file_order() if isinstance(item, Points)]
+
+
 @pytest.fixture(params=["swanlab_local", "swanlab_0_7_local"])
 def case(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, dict[str, list[tuple[int, str]]]]:
     with tarfile.open(DATA / f"{request.param}.tar.gz") as archive:
@@ -73,7 +79,7 @@ def test_files_of_a_metric_are_one_series_in_the_order_of_their_numbers(swanlog:
     assert heard.points == {f"{RUN}/logs::loss": wanted}
     collector = Collector([str(swanlog)])
     list(collector.find())
-    assert [step for _, item in collector.in_file_order() for step in item.steps.tolist()] == [s for s, _ in wanted]
+    assert [step for item in points_in_file_order(collector) for step in item.steps.tolist()] == [s for s, _ in wanted]
 
 
 def test_the_reader_waits_for_a_name_written_after_the_file(swanlog: Path) -> None:
@@ -85,6 +91,7 @@ def test_the_reader_waits_for_a_name_written_after_the_file(swanlog: Path) -> No
     heard.feed(collector.read())
     assert heard.points == {f"{RUN}/logs::loss": [(0, "0.5")]}
     assert heard.replaced == 0
+    assert [run.name for run in open_run(str(swanlog)).runs] == ["first"], "the name of the experiment"
 
 
 def test_an_early_name_is_corrected(swanlog: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,8 +113,10 @@ def test_an_export_does_not_wait_for_a_name(swanlog: Path) -> None:
     log(swanlog, "1").write_text(rows((0, 0.5)))
     collector = Collector([str(swanlog)])
     list(collector.find())
-    named = [(source, item.names[0], item.steps.tolist()) for source, item in collector.in_file_order()]
-    assert named == [(f"{RUN}/logs", "logs/1", [0])]
+    assert {source for source, _ in collector.in_file_order()} == {f"{RUN}/logs"}
+    collector = Collector([str(swanlog)])
+    list(collector.find())
+    assert [(item.names[0], item.steps.tolist()) for item in points_in_file_order(collector)] == [("logs/1", [0])]
 
 
 def test_a_step_logged_twice_replaces_the_first(swanlog: Path) -> None:

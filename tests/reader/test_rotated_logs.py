@@ -113,6 +113,23 @@ def test_log_without_times_that_is_rotated_while_it_is_followed(
     assert fresh.curve("loss").steps.tolist() == list(range(90))
 
 
+@pytest.mark.parametrize("name", ["log.jsonl", "train.log", "metrics.csv"])
+def test_points_from_before_a_truncation_survive_a_rotation(tmp_path: Path, name: str) -> None:
+    log, header = tmp_path / name, b"step,loss\n" if name == "metrics.csv" else b""
+    log.write_bytes(header + rows_without_time(name, 0, 50))
+    monitor = LocalMonitor([str(tmp_path)])
+    monitor.update()
+    log.write_bytes(header + rows_without_time(name, 50, 80))
+    monitor.update()
+    log.rename(tmp_path / f"{name}.1")
+    log.write_bytes(header + rows_without_time(name, 80, 90))
+    for _ in range(3):
+        monitor.update()
+    [run] = monitor.snapshot().runs
+    assert run.curve("loss").steps.tolist() == list(range(90))
+    assert run.curve("loss").values.tolist() == pytest.approx([1 / (1 + step) for step in range(90)], abs=1e-6)
+
+
 @pytest.mark.parametrize("name", ["train.log", "metrics.csv", "log.jsonl"])
 def test_log_that_is_rotated_again_and_again_while_it_is_followed(tmp_path: Path, name: str) -> None:
     """Each rotation moves every file on, the oldest are compressed, and each log is read while it is half-written."""

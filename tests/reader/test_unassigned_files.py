@@ -226,14 +226,16 @@ def test_two_texts_of_a_directory_become_a_run_together(tmp_path: Path) -> None:
     assert not watched.collector.skipped
 
 
-def test_a_description_beside_text_that_becomes_a_run_is_left_out(tmp_path: Path) -> None:
+def test_a_description_beside_text_that_becomes_a_run_belongs_to_it(tmp_path: Path) -> None:
     metrics(tmp_path / "seed0" / "metrics.jsonl", 0)
     files = tmp_path / "wandb" / "run-20260101_000000-abcdefgh" / "files"
     write(files / "output.log", "loading")
-    write(files / "wandb-metadata.json", "{}")
+    write(files / "wandb-metadata.json", '{"host": "node3"}')
     watched = Watched(tmp_path)
     assert set(watched.runs) == {"seed0"}
     write(files / "output.log", POINT)
     watched.look()
-    assert "actor/loss" in watched.runs["run-20260101_000000-abcdefgh"].metrics
-    assert (str(files / "wandb-metadata.json"), "its run has metrics") in watched.collector.skipped
+    run = watched.runs["run-20260101_000000-abcdefgh"]
+    assert "actor/loss" in run.metrics
+    assert [fact.value["host"] for fact in run.facts("writer")] == ["node3"]
+    assert not watched.collector.skipped

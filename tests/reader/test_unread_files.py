@@ -180,7 +180,7 @@ def test_a_run_whose_metrics_are_on_a_server(run: Path, data: Path) -> None:
     heard = EventLog().feed(read_all(Collector([str(run.parents[1])])))
     assert [Path(run_found.path).name for run_found in heard.runs.values()] == ["other"]
     [notice] = heard.notices
-    assert "W&B run without its metrics, not read" in notice.message
+    assert "W&B metadata, without metrics" in notice.message
     log_format = recognise(
         "/x/swanlog/run-20261121_014524-37c89120/files/swanlab-metadata.json",
         next((data / "cloud" / "swanlog").rglob("*.json")).read_bytes(),

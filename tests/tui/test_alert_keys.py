@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import time
+
+from msgspec.structs import replace
 from support.made_run import run_of
 from support.stores import store_of
 
+from tuimon.analysis.run_states import since_onset
 from tuimon.draw.window import Window
 from tuimon.model.alerts import Alert
+from tuimon.model.events import Progress, RunFound
 from tuimon.panels import ChartOptions
+from tuimon.store import Store
 from tuimon.tui import explore
 from tuimon.tui.actions.alerts import alert_places, neighbour
-from tuimon.tui.bars import AlertBar
-from tuimon.tui.screens.notes import _title
+from tuimon.tui.bars import AlertBar, _alert
+from tuimon.tui.screens.notes import _title, note_entries
 
 RUN = run_of({"loss": (range(100), [1.0] * 100), "kl": (range(100), [0.1] * 100)})
 
@@ -53,15 +59,42 @@ def test_the_window_moves_to_a_cursor_outside_of_it() -> None:
     assert explore.with_cursor(ChartOptions(), RUN, 3) == ChartOptions(cursor=3)
 
 
+def test_no_alert_is_not_reported_before_all_runs_have_been_checked() -> None:
+    store = Store(is_reading=True)
+    store.apply(RunFound(0, "run", "/logs/run"))
+    for caught_up, unchecked, title, line in (
+        (False, 0, "1 run still being read", "none is known before the logs have been read"),
+        (True, 1, "No active alerts so far, 1 run still to check", "no active alerts so far"),
+        (True, 0, "No active alerts", "no active alerts; Ctrl+p, rule adds one of your own"),
+    ):
+        store.apply(Progress(1, 1, caught_up))
+        store.set_alerts((), unchecked)
+        assert _title(store.snapshot()) == title
+        rows = ["".join(text for text, _ in entry.row).strip() for entry in note_entries(store.snapshot(), None)]
+        assert rows[1] == line
+
+
 def test_information_is_not_called_an_alert() -> None:
     store = store_of({"loss": [1.0] * 30, "kl": [0.1] * 30})
     run = store.snapshot().runs[0]
     infos = [alert(5, name, "info", run.id) for name in ("loss", "kl")]
     for alerts, line, title in (
         (infos, " i 2 info: ", "No active alerts, 2 info"),
-        ([*infos, alert(9, "kl", "warning", run.id)], " ! ", "1 active alert in 1 run, 2 info"),
+        ([*infos, alert(9, "kl", "warning", run.id)], " ! 1 alert: ", "1 active alert in 1 run, 2 info"),
     ):
         store.set_alerts(alerts)
         snapshot = store.snapshot()
         assert AlertBar()._content(snapshot, run)[0][0] == line
         assert _title(snapshot) == title
+
+
+def test_the_line_says_how_long_ago_an_alert_began_if_there_is_room() -> None:
+    begun = replace(alert(50, "loss", "critical"), message="loss is NaN since step 50 (3 NaN of 100 points)")
+    at_onset = float(RUN.curve("loss").wall_times[50])
+    assert since_onset(RUN, begun, at_onset + 250) == ", 4 m ago"
+    assert since_onset(RUN, begun, at_onset + 20) == ""
+    assert since_onset(RUN, replace(begun, step=None), at_onset + 250) == ""
+    age = since_onset(RUN, begun, time.time())
+    assert _alert([begun], 100, RUN)[1][0] == f"loss is NaN since step 50{age} (3 NaN of 100 points)"
+    assert _alert([begun], 52, RUN)[1][0].startswith("loss is NaN since step 50 ")
+    assert _alert([begun], 40, RUN)[1][0].startswith("since step 50: ")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import os
 import re
 import threading
 from collections.abc import AsyncIterator, Callable
@@ -63,13 +64,14 @@ def row(step: int) -> str:
     return json.dumps({"step": step, "timestamp": START + 10 * step, **values}) + "\n"
 
 
-def write(root: Path, runs: int) -> Path:
+def write(root: Path, runs: int, own: str = "seed") -> Path:
+    """Write runs that differ in the setting `own`."""
     for number in range(runs):
         run = root / "sweep" / f"seed{number:02}"
         run.mkdir(parents=True)
         steps = LAST + 1 if number == 0 else 20 + number
         (run / "metrics.jsonl").write_text("".join(map(row, range(steps))))
-        (run / "config.json").write_text(json.dumps({"lr": 1e-5, "seed": number, "algorithm": {"clip": 0.2, "k": 3}}))
+        (run / "config.json").write_text(json.dumps({"lr": 1e-5, own: number, "algorithm": {"clip": 0.2, "k": 3}}))
         (run / "train.log").write_text("".join(map(line, range(steps))))
         (run / "worker.log").write_text("another text\n")
     return root / "sweep"
@@ -137,10 +139,10 @@ def test_every_section_has_a_tour() -> None:
 
 @asynccontextmanager
 async def tour(
-    tmp_path: Path, size: tuple[int, int], runs: int, *sections: str, enter: str = ""
+    tmp_path: Path, size: tuple[int, int], runs: int, *sections: str, enter: str = "", own: str = "seed"
 ) -> AsyncIterator[Tour]:
     """Open the dashboard of the first of some runs; at the end check that every action of the sections was pressed."""
-    async with opened(write(tmp_path, runs), size) as (app, pilot):
+    async with opened(write(tmp_path, runs, own), size) as (app, pilot):
         await until(app, pilot, lambda s: "reward" in s and app.snapshot.progress.caught_up)
         app.show_run(next(run for run in app.snapshot.runs if run.name.endswith("seed00")))
         await until(app, pilot, lambda s: f"step {LAST}" in s)
@@ -512,7 +514,7 @@ async def test_runs(tmp_path: Path) -> None:
 
 
 async def test_the_list_of_runs(tmp_path: Path) -> None:
-    async with tour(tmp_path, (100, 10), RUNS, "Run list", enter="r") as t:
+    async with tour(tmp_path, (100, 10), RUNS, "Run list", enter="r", own="batch") as t:
         screen = await t.on(RunListScreen)
         table, names = screen.table, [f"seed{number:02}" for number in range(RUNS)]
 
@@ -569,7 +571,7 @@ async def test_the_list_of_runs(tmp_path: Path) -> None:
         await t.press("run_pin", "run_hide")
         assert names[1] not in listed()
         await t.press("run_group")
-        assert t.app.state.runs.group == "seed", "each run has a directory of its own"
+        assert t.app.state.runs.group == "batch", "each run has a directory of its own"
         await t.press("run_first", "run_fold")
         assert len(listed()) == RUNS - 2
         await t.press("run_fold_all", "run_fold_all", "run_fold_all")
@@ -831,8 +833,19 @@ async def test_media(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     async with tour(tmp_path, (80, 24), 1, "Media") as t:
         write_run(tmp_path / "sweep" / "seed00")
+        waiting = tmp_path / "sweep" / "seed00" / "events.out.tfevents.9.pipe"
+        os.mkfifo(waiting)  # reading it waits for its writer
         await t.press("media")
         screen = await t.on(MediaScreen)
+        shown = await until(t.app, t.pilot, lambda s: "weights" in s)
+        await t.press("media_down")
+        waiting.open("wb").close()
+        waiting.unlink()
+        assert re.search(r" reading \d+ %  8 tags", shown)
+        assert screen.table.cursor == 1
+        await until(t.app, t.pilot, lambda s: " reading" not in s)
+        assert screen.table.cursor == 1
+        await t.press("media_up")
         shown = await until(t.app, t.pilot, lambda s: "heat map" in s and "weights" in s)
         assert "8 tags" in shown
         assert "step 4" in shown

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from pathlib import Path
 
@@ -13,9 +14,11 @@ from support.made_run import START, run_of
 
 from tuimon import config
 from tuimon.config import Settings
+from tuimon.draw import render
 from tuimon.errors import UsageError
 from tuimon.model.views import ChartView, Role, Size, Symbols
 from tuimon.panels import ChartOptions, OwnDashboard, arrange, header_panel, parse_dashboard
+from tuimon.text import cell_width
 from tuimon.tui.dashboard_file import (
     PROJECT_FILE,
     dashboard_toml,
@@ -82,6 +85,30 @@ def test_thresholds_are_lines_within_the_limits_of_the_chart() -> None:
 
 
 @pytest.mark.parametrize(
+    ("values", "width", "symbols", "labels"),
+    [
+        ([500, 600.5], 80, Symbols.BRAILLE, ["↑ 500, 600.5"]),
+        ([500, -700], 80, Symbols.ASCII, ["^ 500", "v -700"]),
+        ([500], 28, Symbols.BRAILLE, ["↑"]),
+    ],
+)
+def test_thresholds_outside_the_limits_are_named_at_the_edge(
+    values: list[float], width: int, symbols: Symbols, labels: list[str]
+) -> None:
+    """Below the limits too, and an arrow where there is no room for the values."""
+    options = ChartOptions(thresholds=parse_dashboard({"thresholds": {"train/reward": values}}, "").thresholds)
+    panel = next(panel for panel in arrange(RUN) if panel.id == "reward")
+    view = panel.view(RUN, Size(width, 12), 0.0, symbols, options)
+    assert isinstance(view, ChartView)
+    rows = render(view, Size(width, 12), symbols)
+    shown = [part for row in rows for part, role in row if role is Role.WARNING]
+    assert [part.strip() for part in shown] == labels
+    without = render(panel.view(RUN, Size(width, 12), 0.0, symbols), Size(width, 12), symbols)
+    curve = [character for row in without for part, role in row if role is Role.SERIES_0 for character in part.strip()]
+    assert [c for row in rows for part, role in row if role is Role.SERIES_0 for c in part.strip()] == curve
+
+
+@pytest.mark.parametrize(
     ("name", "drawn_on"),
     [
         ("kl", {"metric:train/kl", "metric:approx_kl"}),
@@ -108,6 +135,19 @@ def test_values_are_in_the_header() -> None:
     shown = "".join(part for part, _ in view.rows[1])  # type: ignore[union-attr]
     assert "lr 2.9" in shown
     assert "val/acc 2.9" in shown
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 120, 200])
+def test_values_without_room_in_the_header_are_counted(width: int) -> None:
+    options = ChartOptions(values=("train/*", "*/*_loss", "kl", "lr", "val/*"))
+    view = header_panel().view(RUN, Size(width, 2), 0.0, Symbols.BRAILLE, options)
+    second = "".join(part for part, _ in view.rows[1])  # type: ignore[union-attr]
+    counted = re.search(r"  \+(\d)\b", second)
+    assert sum(f"{name} " in second for name in NAMES) + int(counted[1] if counted else 0) == len(NAMES)
+    assert cell_width(second) <= width
+    many = run_of({f"m/{index}": (STEPS, [1.0] * len(STEPS)) for index in range(9)})
+    view = header_panel().view(many, Size(200, 2), 0.0, Symbols.BRAILLE, ChartOptions(values=("m/*",)))
+    assert "m/3 1  +5" in "".join(part for part, _ in view.rows[1])  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
@@ -144,6 +184,8 @@ def test_a_project_file_sets_nothing_but_the_dashboard(tmp_path: Path, written: 
     settings = Settings(dashboard={"panels": ["lr"]})
     own, ignored = load_dashboard(settings, [str(tmp_path / "logs" / "run")])
     assert words in ignored
+    assert ignored.startswith(f"{PROJECT_FILE} is ignored: ")
+    assert ignored.count(PROJECT_FILE) == 2, "at the beginning, and in the path at the end"
     assert str(tmp_path) in ignored
     assert own == parse_dashboard(settings.dashboard, ""), "the dashboard of config.toml is used"
 
@@ -254,6 +296,43 @@ def test_a_project_file_is_made_only_in_a_private_directory(tmp_path: Path, monk
     monkeypatch.setenv("HOME", str(tmp_path / "shared"))
     assert file_to_save(paths, [run]) == tmp_path / "config.toml"
     assert file_to_save([], [run]) == tmp_path / "config.toml"
+
+
+@pytest.mark.parametrize(
+    ("logs", "opened_path", "saved_in"),
+    [
+        (("runs/events", "console.log"), "runs", "logs"),
+        (("runs/events", "console.log"), "runs/events", "logs"),
+        (("tb/events",), "tb", "logs"),
+        (("board/events", "trainer_state.json"), "board", "logs"),
+        (("runs/Nov21_10-11-12_host/events", "checkpoint-5/trainer_state.json"), "runs/Nov21_10-11-12_host", "logs"),
+        (("runs/Nov21_10-11-12_host/events", "checkpoint-5/trainer_state.json"), "runs", "logs"),
+        (("checkpoint-5/trainer_state.json",), "checkpoint-5/trainer_state.json", "logs"),
+        (("runs/Nov21_10-11-12_host/events",), "runs/Nov21_10-11-12_host", "logs/grpo_a/runs"),
+        (("a/events", "b/events", "config.yaml"), "a", "logs/grpo_a"),
+    ],
+)
+def test_no_project_file_is_made_in_a_run_of_which_a_part_is_open(
+    tmp_path: Path, logs: tuple[str, ...], opened_path: str, saved_in: str
+) -> None:
+    directory = tmp_path / "logs" / "grpo_a"
+    texts = {
+        "console.log": b"step 1 loss 0.5\nstep 2 loss 0.4\n",
+        "trainer_state.json": b'{"log_history": [{"loss": 1.0, "step": 1}], "global_step": 1}',
+        "config.yaml": b"lr: 0.1\n",
+    }
+    for log in logs:
+        path = directory / log
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(texts.get(path.name, b""))
+    path = directory / opened_path
+    run = run_of({"loss": (STEPS, list(STEPS))})
+    run.directory = str((directory / logs[0]).parent)
+    assert file_to_save([str(path)], [run]) == tmp_path / saved_in / PROJECT_FILE
+    if saved_in == "logs":
+        (directory / PROJECT_FILE).write_text("")
+        with pytest.raises(UsageError, match="below the directory of a run"):
+            save_dashboard(OwnDashboard(), [str(path)], [run])
 
 
 def test_a_reset_keeps_the_rest_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

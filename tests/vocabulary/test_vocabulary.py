@@ -447,6 +447,7 @@ def test_import_does_not_load_the_vocabulary() -> None:
         ("g_lr", "lr", "neutral", "train"),
         ("episodeReward", "reward.train", "up", "train"),
         ("Reward / Total reward (mean)", "reward.train", "up", "train"),
+        ("Loss / Entropy loss", "loss.entropy_term", "neutral", "train"),
         ("Reward / Total reward (max)", "reward.range", "neutral", "train"),
         ("charts/episodic_return", "reward.train", "up", "train"),
         ("env_runners/episode_return_mean", "reward.train", "up", "train"),

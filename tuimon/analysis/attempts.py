@@ -130,6 +130,8 @@ class LostWork(Struct, frozen=True):
     """Whether another attempt followed."""
     superseded: int = 0
     """Number of logged steps of the attempt that the next one has logged again, or left out."""
+    resumed: float = math.nan
+    """Wall time of the first point of that attempt (s since the epoch); NaN if unknown."""
 
     def text(self, word: str) -> str:
         """Return what is known, such as "resumed from step 400 (saved 2026-11-21 10:15), 29 steps lost".
@@ -141,6 +143,8 @@ class LostWork(Struct, frozen=True):
         if self.checkpoint is not None:
             name = "resumed from" if self.is_resumed else "last checkpoint at"
             parts.append(f"{name} {word} {self.checkpoint}{saved}")
+        if at := local_time(self.resumed, "went on at %Y-%m-%d %H:%M:%S") if math.isfinite(self.resumed) else "":
+            parts.append(at)
         if self.steps:
             lost = f"{self.steps} {word}{'s' * (self.steps > 1)} lost"
             logged = f"{self.superseded} logged {word}{'s' * (self.superseded > 1)} superseded"
@@ -191,14 +195,16 @@ def _before_last_restart(run: Run) -> LostWork | None:
     hidden = hiding == first
     last_step = max(int(curve.steps[row - 1]), int(steps[hidden].max(initial=np.iinfo(np.int64).min)))
     end = float(np.fmax.reduce(times[hidden], initial=curve.wall_times[row - 1]))
-    seconds = float(curve.wall_times[row]) - end
+    begin = float(curve.wall_times[row])
+    seconds = begin - end
     checkpoint, saved = resumed_from(run, first), math.nan
     if checkpoint is not None and (before := _checkpoint_before(run, checkpoint))[0] == checkpoint:
         saved = before[1]
     # A log that counts from 0 names the step that comes next, not the last one that was done.
     lost = None if checkpoint is None else last_step - min(checkpoint, first - 1)
     seconds = seconds if seconds > 0 else math.nan
-    return LostWork(last_step, checkpoint, saved, lost, seconds, True, len(distinct(steps[hidden])))
+    superseded = len(distinct(steps[hidden]))
+    return LostWork(last_step, checkpoint, saved, lost, seconds, True, superseded, begin)
 
 
 def _checkpoint_before(run: Run, step: int) -> tuple[int | None, float]:

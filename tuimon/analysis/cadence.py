@@ -23,7 +23,7 @@ _RECENT = 100
 """Maximum number of intervals that the pace is computed from; of a shorter run the newer half."""
 _RECENT_LEAST = 10
 """Minimum number of intervals that the pace is computed from."""
-_PAUSE = 3.0
+PAUSE = 3.0
 """An interval this many times the usual one is a pause."""
 _OUTLIER = 5.0
 """A pause this many times longer than the others is an outlier (e.g. a job suspended overnight) and is ignored."""
@@ -93,7 +93,7 @@ def cadence(
         return None
     rates = elapsed / advance
     usual = _usual(rates[-_RECENT:])
-    paused = elapsed > _PAUSE * usual * advance
+    paused = elapsed > PAUSE * usual * advance
     extra = (elapsed - usual * advance)[paused]
     recurring = _recurring(extra, begins[paused], evaluated)
     pauses, pause_steps = extra[recurring], begins[paused][recurring]
@@ -153,7 +153,7 @@ def _change_in(rates: Floats) -> int:
 def _usual(rates: Floats) -> float:
     """Return the median without pauses: if every other interval is one, the plain median is not the usual pace."""
     (quarter,) = quantiles(rates, 0.25)
-    return min(median(rates), median(rates[rates <= _PAUSE * quarter]))
+    return min(median(rates), median(rates[rates <= PAUSE * quarter]))
 
 
 def _recurring(extra: Floats, begins: Steps, evaluated: Steps | None) -> npt.NDArray[np.bool_]:

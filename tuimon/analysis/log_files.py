@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,15 @@ _UNDERSTOOD = {
 _LEAST_COPIED = 5
 """Points of the longest metric from which on a log that was written at once is a copy: a training that has just begun
 has written its first row at once, too."""
+
+
+def percent_read(runs: Iterable[Run]) -> int:
+    """Return how much of the logs of runs that are being read has been read (%), rounded down. The size of a log that
+    has not been examined yet is taken to be the mean of the others."""
+    statuses = [view.status for run in runs for view in run.streams]
+    known = [status for status in statuses if status is not None and status.state in ("reading", "current")]
+    size = sum(status.size for status in known) * (len(known) + statuses.count(None))
+    return 100 * sum(status.read for status in known) * len(known) // size if size else 0
 
 
 def writer_of(run: Run) -> dict[str, Any]:

@@ -1,11 +1,12 @@
 """Patterns for the names of metrics: the filter of the screen, --metric of the commands, and rules of the user.
 
-    reward kl           names that contain every word; the screen also offers names that contain its letters in order
+    reward kl           names that contain every word
     time/*_p9?          a word with * or ? is a pattern for the whole name; if none matches, for a part of the name
     kl|entropy          names that match either side of the bar, each of which is words or a pattern
     re:^val/.*acc       a regular expression that is searched for in the name; /^val.*acc/ is the same
 
-Words that no name contains are searched for in the titles on the screen: "success (val)", "truncated responses".
+Words that no name contains are searched for in the titles on the screen: "success (val)", "truncated responses". A name
+that is only similar does not match: it is named in the message that nothing matches (`nearest`).
 
 Case is ignored. An invalid expression, such as the unfinished "re:(", is an error in commands; the screen says so and
 searches for it as plain text. An expression that could need more than O(n^4) steps for a name of length n, or that has
@@ -50,22 +51,15 @@ Matcher = Callable[[str], bool]
 
 
 def matching(names: Sequence[str], query: str) -> list[str]:
-    """Return the names that match a query: those that contain its words, or else similar ones, most similar first."""
-    names, query = tuple(names), query.strip()[:LONGEST_QUERY].lower()
-    matches = _matching(names, query)
-    words = query.split()
-    if matches or not words or "|" in query or _expression(query) is not None:
-        return list(matches)
-    similar = ((_spread(name[:LONGEST_NAME].lower(), words), index, name) for index, name in enumerate(names))
-    return [name for spread, _, name in sorted(similar) if spread >= 0]
+    """Return the names that match the query of a filter on the screen, by the rule of the commands (`chosen`)."""
+    return list(_matching(tuple(names), query.strip()[:LONGEST_QUERY].lower()))
 
 
 def chosen(names: Iterable[str], patterns: Sequence[str], titles: bool = True) -> tuple[set[str], list[str]]:
     """Return (names that match one of the patterns, patterns that match no name).
 
-    A pattern, or a part of it between bars, that is the whole name of a metric means this metric only. Similar names do
-    not match, because a command does not show what it has chosen. titles: whether titles are searched if no name
-    matches.
+    A pattern, or a part of it between bars, that is the whole name of a metric means this metric only.
+    titles: whether titles are searched if no name matches.
     """
     names = tuple(dict.fromkeys(names))
     known, selected = frozenset(names), set[str]()
@@ -84,6 +78,8 @@ def chosen(names: Iterable[str], patterns: Sequence[str], titles: bool = True) -
 
 def no_match(pattern: str, names: Iterable[str], kind: str = "metric") -> str:
     """Return the error message for a pattern that matches nothing, with the nearest names."""
+    if error := expression_error(pattern):
+        return error
     names = tuple(names)
     if either := either_word(pattern, names):
         return f"no {kind} matches all words of {clean(pattern)}; {clean(either)} matches those with either"
@@ -106,6 +102,12 @@ def either_word(pattern: str, names: Iterable[str]) -> str:
 
 def nearest(pattern: str, names: Iterable[str], count: int = 2) -> list[str]:
     """Return the names, at most `count`, that look most like the pattern, by the whole name or its last part."""
+    return list(_nearest(pattern, tuple(names), count))
+
+
+@lru_cache(maxsize=4)
+def _nearest(pattern: str, names: tuple[str, ...], count: int) -> Sequence[str]:
+    """Cached: a screen without a match asks at each redraw, which takes up to 0.2 s for 2,000 metrics."""
     from difflib import get_close_matches
 
     text = pattern.strip("*? ").lower()[:LONGEST_QUERY]
@@ -210,19 +212,3 @@ def _source(query: str) -> str | None:
 
 def _contains_all(name: str, words: Sequence[str]) -> bool:
     return all(fnmatch.fnmatchcase(name, f"*{word}*") if "*" in word or "?" in word else word in name for word in words)
-
-
-def _spread(name: str, words: Sequence[str]) -> int:
-    """Return the number of characters over which the letters of the words, each word's in order, are spread; -1 if the
-    name does not contain them."""
-    total = 0
-    for word in words:
-        position = begin = name.find(word[0])
-        for letter in word[1:]:
-            if position < 0:
-                break
-            position = name.find(letter, position + 1)
-        if position < 0:
-            return -1
-        total += position - begin
-    return total

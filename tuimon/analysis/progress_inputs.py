@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -29,7 +29,7 @@ from tuimon.analysis.run_cache import cached_per_run
 from tuimon.analysis.system_metrics import system_metrics
 from tuimon.analysis.training_steps import Updates, global_step, updates_per_step
 from tuimon.model.points import Fact, Steps, Topic
-from tuimon.store import Curve, Run, Snapshot
+from tuimon.store import Curve, Run, Snapshot, StreamView
 from tuimon.store.arrays import distinct, usual_stride
 from tuimon.vocabulary import classify, phase_of
 
@@ -57,6 +57,12 @@ def progress_of(run: Run, now: float) -> ProgressReport:
     if (link := run.link) is not None and link.state == "copying" and not link.complete:
         return replace(progress, state="reading", evidence="its history is being copied", eta_seconds=math.nan)
     return progress
+
+
+def state_at(run: Run, now: float) -> str:
+    """Return the state of the run at `now`, see `progress_of`; without a look at its points until its history has been
+    read, because thousands of runs whose points arrive would have to be examined again and again."""
+    return "reading" if run.is_reading else progress_of(run, now).state
 
 
 def not_understood(snapshot: Snapshot, now: float) -> Mapping[int, str]:
@@ -111,7 +117,7 @@ def progress_inputs(run: Run) -> ProgressInputs:
         bar_seconds=number(logged.get("seconds_per_step")),
         last_wall_time=_last_wall_time(run),
         last_change=_last_change(run),
-        last_growth=run.last_change,
+        last_growth=_last_growth(run),
         **growth_of(run),
         last_phase=_last_phase(run),
         last_line=_last_line(run),
@@ -211,9 +217,18 @@ def _last_change(run: Run) -> float:
     """
     if len(_busiest(run)) < len(_main(run)) and math.isfinite(_last_wall_time(run)):
         return math.nan
-    times = [s.status.changed for s in run.streams if s.status and s.point_count and s.info.format != "console"]
-    known = [time for time in times if math.isfinite(time)]
-    return max(known) if known else run.last_change
+    return _newest_change(run, [s for s in run.streams if s.point_count and s.info.format != "console"])
+
+
+def _last_growth(run: Run) -> float:
+    """Return the last change of a log: of a file with points or of console text, not of a configuration."""
+    return _newest_change(run, [s for s in run.streams if s.point_count or s.info.format == "console"])
+
+
+def _newest_change(run: Run, streams: Iterable[StreamView]) -> float:
+    """Return the last change of the files of some streams; that of any file of the run if theirs is unknown."""
+    times = [stream.status.changed for stream in streams if stream.status]
+    return max((time for time in times if math.isfinite(time)), default=run.last_change)
 
 
 def _final_metric(run: Run, step: int | None) -> str:

@@ -5,7 +5,7 @@ Spike              far above the usual level of the points before
 LocalSpike         far above that level, or above the local level of a curve with a trend
 Runaway            the current level is far above the usual one
 AgainstStart       the current level compared with that of the start
-BlocksAgainstStart the same of a longer time, against the noise of the start
+BlocksAgainstStart the same of a longer time, against the noise of the start and how far values have returned
 AgainstSettled     the current level compared with a settled level of the first half
 Plunge             a small part of the level a few points before
 FromBest           the part of the gain that is lost
@@ -25,11 +25,15 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from tuimon.analysis.statistics import MAD_TO_DEVIATION
-from tuimon.analysis.windows import BLOCK, NINE, local, median_of_nine, settled, usual, usual_at
+from tuimon.analysis.windows import BLOCK, NINE, local, median_of_blocks, median_of_nine, settled, usual, usual_at
 from tuimon.model.points import Floats
 
 _TINY = 1e-300
 _STEADY, _UNSTEADY = 4.0, 3.0
+_LEVEL_BLOCKS = 3
+"""Blocks of the level that is compared with the start for a longer time."""
+_EARLY_BLOCKS = 14
+"""Blocks of a run in which too little is known of how slowly its values wander."""
 LEVEL = 50
 """Points of the mean that is the level of a curve that may be flat."""
 
@@ -193,11 +197,14 @@ class AgainstStart(Struct, frozen=True):
 
 
 class BlocksAgainstStart(Struct, frozen=True):
-    """Score: the median of the last whole block of 16 divided by the median of `baseline` points after the first ones.
+    """Score: the median of the last three whole blocks of 16 divided by the median of `baseline` points after the first
+    `skip`; if `falls`, the inverse.
 
-    If `falls`, the inverse. The first `skip` points are ignored. A score is less than `high` unless the difference is
-    also as large as the noise of a single point, the robust deviation of the `baseline` points: a block differs by a
-    third of it by chance. NaN if the start is not above 0.
+    While no incident is active, a score is less than `high` unless the change is also as large as the noise of a point,
+    the robust deviation of the `baseline` points (in the first 224 points as large as six times that), and as four
+    times the largest return so far, from which half of that noise is subtracted. A return is a change of such medians
+    in the opposite direction: values that wander slowly return as far as they move. NaN in the first 64 rows, and if
+    the start is not above 0.
     """
 
     high: float
@@ -205,26 +212,38 @@ class BlocksAgainstStart(Struct, frozen=True):
     baseline: int
     skip: int = 0
     falls: bool = False
-    raise_after: int = 3 * BLOCK
+    raise_after: int = 3 * BLOCK + 1  # the medians of four blocks
     clear_after: int = 3 * BLOCK
 
     def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
-        end = self.skip + self.baseline
-        if carried is None and len(values) >= end:
-            start = values[self.skip : end]
-            level = float(np.median(start))
-            carried = level, MAD_TO_DEVIATION * float(np.median(np.abs(start - level)))
+        first = (_LEVEL_BLOCKS + 1) * BLOCK
+        if carried is None and len(values) >= max(first, self.skip + self.baseline):
+            start = self._start(values)
+            noise = MAD_TO_DEVIATION * float(np.median(np.abs(start - np.median(start))))
+            carried = float(np.median(start)), noise, -np.inf, 0.0
         if carried is None or not carried[0] > 0:
             return np.full(len(values) - begin, np.nan), carried
-        level, noise = carried
-        now = usual(values, begin).latest
-        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            scores = level / np.maximum(now, _TINY) if self.falls else now / level
-            beyond_noise = 1 + (self.high - 1) * (level - now if self.falls else now - level) / max(noise, _TINY)
-            scores = np.minimum(scores, beyond_noise)
-        if begin < end:
-            scores[: end - begin] = np.nan
-        return scores, carried
+        level, noise, farthest, returned = carried
+        now = median_of_blocks(values, begin, _LEVEL_BLOCKS)
+        now[: max(0, first - begin)] = np.nan
+        change = level - now if self.falls else now - level
+        peaks = np.fmax.accumulate(np.fmax(change, farthest))
+        returns = np.fmax.accumulate(np.fmax(peaks - change, returned))
+        early = np.arange(begin, len(values)) < _EARLY_BLOCKS * BLOCK
+        least = np.maximum(np.where(early, 6 * noise, noise), 4 * (returns - noise / 2))
+        scores = np.minimum(self._ratios(now, level), 1 + (self.high - 1) * change / np.maximum(least, _TINY))
+        return scores, (level, noise, float(peaks[-1]), float(returns[-1]))
+
+    def active_scores(self, values: Floats, begin: int, first: int) -> Floats:
+        return self._ratios(median_of_blocks(values, begin, _LEVEL_BLOCKS), float(np.median(self._start(values))))
+
+    def _start(self, values: Floats) -> Floats:
+        return values[self.skip : self.skip + self.baseline]
+
+    def _ratios(self, now: Floats, level: float) -> Floats:
+        with np.errstate(over="ignore"):
+            ratios: Floats = level / np.maximum(now, _TINY) if self.falls else now / level
+        return ratios
 
 
 class AgainstSettled(Struct, frozen=True):

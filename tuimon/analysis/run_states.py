@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,8 @@ SIGNS = {
 }
 """State -> (sign, sign in ASCII), in sort order. "ended" has no tick: whether the run was complete is not known."""
 _FAILED = "crashed"
+_LEAST_AGE = 60.0
+"""Age of an alert (s) from which it is displayed: the line of alerts is then not drawn anew every few seconds."""
 _FAILURES = frozenset({"divergence", "liveness", "preference_collapse"})
 """Detectors of which any active alert casts doubt on the result of a run; of the others only critical alerts do."""
 
@@ -51,6 +54,20 @@ def superseded_alert(snapshot: Snapshot, run: Run) -> Alert | None:
     """Return the most severe alert of the attempt before the last restart of a run, or None."""
     superseded = [alert for alert in snapshot.resolved if alert.run == run.id and alert.is_superseded]
     return max(superseded, key=lambda alert: SEVERITIES.index(alert.severity), default=None)
+
+
+def since_onset(run: Run, alert: Alert, now: float) -> str:
+    """Return the time since the step at which an alert of a run began, as ", 4 m ago"; "" below one minute, or if the
+    log does not say when that was. now: wall time (s since epoch)."""
+    from tuimon.analysis.words import silence  # numpy, which `tuimon completion` does without
+
+    metric = alert.metric if alert.metric in run.metrics else run.busiest_metric
+    if alert.step is None or metric is None:
+        return ""
+    curve = run.curve(metric)
+    row = curve.row_after(alert.step - 1)
+    age = now - float(curve.wall_times[row]) if row < len(curve) else math.nan
+    return f", {silence(age)} ago" if age >= _LEAST_AGE else ""
 
 
 def failures_of(runs: Sequence[int], alerts: Iterable[Alert]) -> tuple[str, ...]:

@@ -1,10 +1,11 @@
 """speed_difference(): which of some runs takes less time for a step, and in which phase, in one sentence.
 
-    after is faster: in the median 14.25 s a step instead of 18.29 s (-22 %), most of it in gen (-40 %)
+    after is faster: in the median 14.25 s a step by its timer instead of 18.29 s (-22 %), most of it in gen (-40 %)
 
 Of more than two runs the fastest is compared with the slowest, and those that take about as long as it are named, too.
 The durations are medians of the last steps, as many as the level is the mean of, up to the last one that all runs have
-reached: from the timer of the step, or from the wall times if a run has no such timer. Runs whose steps count different
+reached: from the timer of the step, or, if a run has no such timer, from the wall times of the points, without pauses
+such as evaluations, which the pace of a run includes. Runs whose steps count different
 things (updates, epochs) are not compared.
 """
 
@@ -17,7 +18,7 @@ import numpy as np
 from msgspec import Struct
 
 from tuimon.analysis.aligned_steps import counts_alike, step_name, updates_per_step
-from tuimon.analysis.cadence import intervals
+from tuimon.analysis.cadence import PAUSE, intervals
 from tuimon.analysis.comparing import common_step
 from tuimon.analysis.concepts import metrics_of
 from tuimon.analysis.level import points_of_level
@@ -37,6 +38,7 @@ _SIGNIFICANT = 2.0
 """Standard errors that two medians must differ by."""
 _ERROR_OF_MEDIAN = 1.2533 * 1.4826
 """Standard error of a median, times the root of the number of points, per median deviation (normal distribution)."""
+_BETWEEN_POINTS = "between logged points, without evaluations and other pauses,"
 _MOST = 0.5
 """Share of the difference from which a phase is named."""
 
@@ -89,7 +91,8 @@ def speed_difference(labels: Sequence[str], runs: Sequence[Run]) -> str:
     word = step_name(runs[0])
     article = "an" if word[:1] in "aeiou" else "a"
     shorter, longer = _times(own.seconds, base.seconds)
-    time = f"in the median {shorter} {article} {word}{whose}"
+    measured_by = f"by {'its' if len(equal) == 1 else 'the'} timer" if is_timed else _BETWEEN_POINTS
+    time = f"in the median {shorter} {article} {word}{whose} {measured_by}"
     phase = _main_phase(runs[fast], runs[slow], until, base.seconds - own.seconds)
     return f"{head}: {time} instead of {longer}{of} ({change}){phase}"
 
@@ -105,11 +108,12 @@ def _of_timer(run: Run, curve: Curve, until: int) -> _Duration | None:
 
 
 def _of_wall_times(curve: Curve, until: int) -> _Duration | None:
-    """Return the time per step, without the intervals across a restart or a clock that was set back."""
+    """Return the time per step without pauses and the intervals across a restart or a clock that was set back."""
     end = curve.row_after(until)
     restarts = curve.restarts
     _, steps, seconds = intervals(curve.steps[:end], curve.wall_times[:end], restarts[restarts < end])
-    return _duration(seconds / steps)
+    rates = seconds / steps
+    return _duration(rates[rates <= PAUSE * np.median(rates)] if len(rates) else rates)
 
 
 def _duration(seconds: Floats) -> _Duration | None:

@@ -128,6 +128,17 @@ def settled(values: Floats, begin: int, spread: float, blocks: int) -> Floats:
     return levels[np.arange(begin, len(values)) // BLOCK - first]
 
 
+def median_of_blocks(values: Floats, begin: int, blocks: int) -> Floats:
+    """Return the median of the last `blocks` whole blocks before the block of each row; NaN without so many."""
+    first, last = begin // BLOCK, (len(values) - 1) // BLOCK
+    levels = np.full(max(0, last - first + 1), np.nan)
+    lead = max(0, first - blocks)
+    if last - lead >= blocks:
+        windows = np.lib.stride_tricks.sliding_window_view(values[lead * BLOCK : last * BLOCK], blocks * BLOCK)[::BLOCK]
+        levels[-len(windows) :] = _middle(np.sort(windows, axis=1))
+    return levels[np.arange(begin, len(values)) // BLOCK - first]
+
+
 def medians(values: Floats, begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64], width: int) -> Floats:
     """Return the median of the finite values in each values[begin:end], at most the last `width`; NaN if none."""
     rows = ends[:, None] + np.arange(-width, 0)

@@ -18,6 +18,8 @@ from tuimon.text import clean
 FILE_SUFFIX = re.compile(r"\.[a-z]{2,7}")
 """Suffix of what is meant as a file of a format; the ".5b" of grpo-1.5b does not match."""
 
+_HTML_SUFFIXES = (".html", ".htm")
+
 
 def add_force(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="overwrite existing files")
@@ -60,6 +62,19 @@ def open_output(name: str, force: bool) -> Iterator[BinaryIO]:
             message = f"cannot write {clean(name)}: {error.strerror}"
             raise TuimonError(message, "The incomplete file was removed.") from error
         raise
+
+
+def check_html_suffix(name: str, page: str, others: str) -> None:
+    """Raise UsageError if the name of an HTML file has the suffix of another format.
+
+    page: what is written. others: which command writes other formats.
+    """
+    suffix = os.path.splitext(name)[1].lower()
+    if suffix not in _HTML_SUFFIXES and FILE_SUFFIX.fullmatch(suffix):
+        raise UsageError(
+            f"cannot write {clean(name)}: no {page} has the suffix {clean(suffix)}",
+            f"Suffixes: {', '.join(_HTML_SUFFIXES)}. {others}",
+        )
 
 
 def directory(name: str) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from tuimon.commands._remote import add_remote, copy_texts, is_mirror, job_logs, remote_paths, targets_of
 from tuimon.commands._stderr import print_status
-from tuimon.errors import NothingFound, UsageError
+from tuimon.errors import ExitCode, NothingFound, UsageError
 from tuimon.text import clean
 
 if TYPE_CHECKING:
@@ -72,12 +72,17 @@ def _weight(text: str) -> float:
     return weight
 
 
-def chosen_metrics(patterns: Sequence[str], runs: Sequence[Run], by_source: bool = False) -> set[str]:
-    """Return the names of the metrics that match a pattern of --metric.
+def chosen_metrics(
+    patterns: Sequence[str], runs: Sequence[Run], by_source: bool = False
+) -> tuple[set[str] | None, ExitCode]:
+    """Return (names of the metrics that match a pattern of --metric, exit code); (None, OK) without patterns.
 
     by_source: a metric matches, too, if a source that holds it has another name for it, and this name matches.
-    Patterns that match nothing are printed to stderr. Raise UsageError if none matches, or for an invalid expression.
+    Patterns that match nothing are printed to stderr, and the exit code is then USAGE: a program learns that its output
+    lacks a metric. Raise UsageError if none matches, or for an invalid expression.
     """
+    if not patterns:
+        return None, ExitCode.OK
     from tuimon.analysis.metric_filter import chosen, no_match
 
     check_patterns(patterns)
@@ -97,7 +102,7 @@ def chosen_metrics(patterns: Sequence[str], runs: Sequence[Run], by_source: bool
         raise UsageError("; ".join(messages), "`tuimon summary` lists all metrics.")
     for message in messages:
         print_status(message)
-    return selected
+    return selected, ExitCode.USAGE if messages else ExitCode.OK
 
 
 def check_patterns(patterns: Sequence[str]) -> None:

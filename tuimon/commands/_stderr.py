@@ -34,10 +34,11 @@ def count_of(count: int, noun: str) -> str:
 class Progress:
     """A progress bar that redraws itself in place; draws nothing if stderr is not a terminal."""
 
-    def __init__(self, label: str) -> None:
+    def __init__(self, label: str, at_once: bool = False) -> None:
+        """at_once: draw the bar at the first update, for a task whose updates are seconds apart."""
         self._label = label
         self._begun = time.monotonic()
-        self._next = self._begun + _AFTER
+        self._next = self._begun + _AFTER * (not at_once)
         self._enabled = sys.stderr.isatty()
         self._shown = False
 
@@ -54,7 +55,7 @@ class Progress:
         part = min(done / total, 1.0)
         filled = round(part * _WIDTH)
         left = (now - self._begun) / part * (1 - part) if part > 0.01 else float("nan")
-        eta = f"  {left:.0f} s left" if left == left else ""
+        eta = f"  {left:.0f} s left" if left >= 1 else ""
         bar = "#" * filled + "-" * (_WIDTH - filled)
         sys.stderr.write(f"\r{self._label} [{bar}] {part:4.0%}  {done:,}{unit}{eta}\x1b[K")
         sys.stderr.flush()

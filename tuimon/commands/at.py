@@ -52,7 +52,7 @@ def _run(options: argparse.Namespace) -> int:
         return _over_steps(options)
     samples = samples_of(options)
     snapshot = open_run(*checked_paths(options.paths, options=options))
-    metrics = chosen_metrics(options.metric, snapshot.runs) if options.metric else None
+    metrics, code = chosen_metrics(options.metric, snapshot.runs)
     alerts = (*snapshot.alerts, *snapshot.resolved)
     of = _of_metrics(metrics)
     reaching = []
@@ -68,10 +68,10 @@ def _run(options: argparse.Namespace) -> int:
         return ExitCode.NOTHING_FOUND
     if options.json:
         sys.stdout.write(as_json(tuple(reaching), options.step, samples, alerts, metrics) + "\n")
-        return ExitCode.OK
+        return code
     chosen = terminal_width(), options.unusual, samples, alerts, metrics
     print("\n\n".join("\n".join(as_text(run, options.step, *chosen)) for run in reaching))
-    return ExitCode.OK
+    return code
 
 
 def _of_metrics(metrics: Container[str] | None) -> str:
@@ -90,7 +90,7 @@ def _over_steps(options: argparse.Namespace) -> int:
     first, last = options.steps
     results = []
     runs = open_run(*checked_paths(options.paths, options=options)).runs
-    metrics = chosen_metrics(options.metric, runs) if options.metric else None
+    metrics, code = chosen_metrics(options.metric, runs)
     for run in runs:
         if entries := over_steps(run, first, last, metrics):
             results.append((run, entries))
@@ -102,9 +102,9 @@ def _over_steps(options: argparse.Namespace) -> int:
         return ExitCode.NOTHING_FOUND
     if options.json:
         sys.stdout.write(as_json(results, first, last) + "\n")
-        return ExitCode.OK
+        return code
     print("\n\n".join("\n".join(as_text(run, entries, terminal_width())) for run, entries in results))
-    return ExitCode.OK
+    return code
 
 
 _EXAMPLES = """\

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from tuimon.commands import Command
-from tuimon.commands._output import add_force, directory, open_output
+from tuimon.commands._output import add_force, check_html_suffix, directory, open_output
 from tuimon.commands._reading import in_order, read_logs
 from tuimon.commands._shared import (
     add_json,
@@ -25,7 +25,7 @@ from tuimon.commands._shared import (
     terminal_width,
 )
 from tuimon.commands._stderr import count_of, interruptible, print_status
-from tuimon.errors import ExitCode, UsageError
+from tuimon.errors import UsageError
 from tuimon.text import clean, first_names
 
 if TYPE_CHECKING:
@@ -73,6 +73,8 @@ def _run(options: argparse.Namespace) -> int:
     from tuimon.exports.comparison import compare
 
     table_form = _table_form(options.table)
+    if options.html:
+        check_html_suffix(options.html, "comparison in HTML", "Pictures: --pictures DIR.")
     paths = checked_paths(options.paths, options=options)
     snapshot = read_logs(paths).snapshot()
     runs = in_order(snapshot.runs, paths)
@@ -82,7 +84,7 @@ def _run(options: argparse.Namespace) -> int:
             f"need at least two runs to compare; found one: {names}", "Name two runs, or a directory of several."
         )
     _check_axis(runs, options.x)
-    selected = chosen_metrics(options.metric, runs) if options.metric else None
+    selected, code = chosen_metrics(options.metric, runs)
     comparison = compare(
         runs, selected, options.show_secrets, snapshot.alerts, options.reaches, options.x, options.best
     )
@@ -111,7 +113,7 @@ def _run(options: argparse.Namespace) -> int:
             stream.write(table_form(seeds, comparison.labels).encode("utf-8", "backslashreplace"))
         print_status(f"wrote {clean(options.table)}")
     if options.pictures or options.html or options.table:
-        return ExitCode.OK
+        return code
     if options.json:
         from tuimon.exports.compare_json import as_json
 
@@ -120,7 +122,7 @@ def _run(options: argparse.Namespace) -> int:
         from tuimon.exports.compare import as_text
 
         sys.stdout.write("\n".join(as_text(comparison, time.time(), terminal_width(), options.all)) + "\n")
-    return ExitCode.OK
+    return code
 
 
 def _check_axis(runs: Sequence[Run], x: str) -> None:

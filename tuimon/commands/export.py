@@ -108,19 +108,23 @@ def _run(options: argparse.Namespace) -> int:
     if options.seeds and (files is None or exports[0].one_file is None):
         raise UsageError("--seeds needs a picture of several runs", "Name one: -o NAME.png, NAME.svg or NAME.pdf.")
     reading = _Reading(options, exports)
-    job = reading.job()
+    with _Writing() as writing:
+        job = reading.job(writing)
+        if files:
+            with _naming_plugin(exports[0]):
+                for _, write in files(job):
+                    with open_output(options.output, options.force) as stream:
+                        write(stream)
+        else:
+            written = _write_folder(exports, job, options)
     if files:
-        with _naming_plugin(exports[0]):
-            for _, write in files(job):
-                with open_output(options.output, options.force) as stream:
-                    write(stream)
         if options.output != "-":
             print_status(f"wrote {clean(options.output)}")
     else:
-        _write_folder(exports, job, options)
+        print_status(f"wrote {count_of(written, 'file')} to {clean(options.output)}")
     if reading.partly_read:
         print_status("some records could not be read; run `tuimon doctor` for details")
-    return ExitCode.PARTLY_READ if reading.partly_read and options.strict else ExitCode.OK
+    return ExitCode.PARTLY_READ if reading.partly_read and options.strict else reading.code
 
 
 def _single(exports: list[Export], output: str) -> Callable[[Job], Iterator[File]] | None:
@@ -132,7 +136,8 @@ def _single(exports: list[Export], output: str) -> Callable[[Job], Iterator[File
     return exports[0].one_file if _suffix(output) == f".{exports[0].name}" else None
 
 
-def _write_folder(exports: list[Export], job: Job, options: argparse.Namespace) -> None:
+def _write_folder(exports: list[Export], job: Job, options: argparse.Namespace) -> int:
+    """Write the files of all formats to the directory. Return their number."""
     if options.output == "-":
         names = " and ".join(export.name for export in exports)
         raise UsageError(f"cannot write {names} to standard output: several files", "Name a directory: -o DIR.")
@@ -149,7 +154,32 @@ def _write_folder(exports: list[Export], job: Job, options: argparse.Namespace) 
         raise UsageError("nothing to write in these steps", "`tuimon summary` shows the steps of a run.")
     if options.metric and not written:
         raise UsageError(f"nothing to write matches {clean(', '.join(options.metric))}", "Choose another --metric.")
-    print_status(f"wrote {count_of(written, 'file')} to {clean(options.output)}")
+    return written
+
+
+class _Writing:
+    """The progress bar of what formats do besides reading points."""
+
+    def __init__(self) -> None:
+        self._progress, self._label = Progress(""), ""
+
+    def show(self, label: str, done: int, total: int, unit: str) -> None:
+        """Show the progress; see `Job.on_progress`. A new label has a new bar."""
+        if label != self._label:
+            self._progress.close()
+            self._progress, self._label = Progress(label, at_once=True), label
+        self._progress.update(done, total, unit)
+
+    def print_status(self, message: str) -> None:
+        """Print a message in place of the bar."""
+        self._progress.close()
+        print_status(message)
+
+    def __enter__(self) -> _Writing:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._progress.close()
 
 
 @contextmanager
@@ -213,6 +243,8 @@ class _Reading:
         self._monitor: LocalMonitor | None = None
         self._progress = Progress("reading")
         self.partly_read = False
+        self.code = ExitCode.OK
+        """Exit code of the choice of metrics."""
         self._selected: set[str] | None = None
 
     def _wanted(self, name: str) -> bool:
@@ -223,14 +255,14 @@ class _Reading:
         if self._only_metrics:
             if self._selected is None:
                 runs = self._read().snapshot().runs
-                self._selected = chosen_metrics(patterns, runs, self._options.by_source)
-            return name in self._selected
+                self._selected, self.code = chosen_metrics(patterns, runs, self._options.by_source)
+            return self._selected is not None and name in self._selected
         from tuimon.analysis.metric_filter import chosen
 
         check_patterns(patterns)
         return bool(chosen([name], patterns, titles=False)[0])
 
-    def job(self) -> Job:
+    def job(self, writing: _Writing) -> Job:
         from tuimon.exports.files import Job
         from tuimon.model.views import Size
         from tuimon.tui.terminal import capabilities as terminal
@@ -250,9 +282,10 @@ class _Reading:
             symbols=terminal.symbols("auto"),
             now=time.time(),
             on_terminal=options.output == "-" and sys.stdout.isatty(),
-            print_status=print_status,
+            print_status=writing.print_status,
             steps=options.steps,
             seeds=options.seeds,
+            on_progress=writing.show,
         )
 
     def _read(self) -> LocalMonitor:

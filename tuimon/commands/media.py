@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tuimon.commands import Command
 from tuimon.commands._remote import add_remote
 from tuimon.commands._shared import add_json, checked_paths
+from tuimon.commands._stderr import Progress, count_of
 from tuimon.errors import ExitCode, NothingFound
 
 if TYPE_CHECKING:
@@ -36,7 +37,13 @@ def _run(options: argparse.Namespace) -> int:
     from tuimon.text import clean
 
     path = checked_paths([options.path], options=options)[0]
-    found = read_media(path, [Kind(kind) for kind in options.kind])
+    kinds = [Kind(kind) for kind in options.kind]
+    with Progress("reading") as progress:
+
+        def show(found: Found) -> None:
+            progress.update(found.read, found.size, f" bytes, {count_of(len(found.tags), 'tag')}")
+
+        found = read_media(path, kinds, on_read=show)
     for problem in found.problems:
         print(f"tuimon: cannot read {clean(problem)}", file=sys.stderr)
     if found.left_out:
@@ -48,7 +55,7 @@ def _run(options: argparse.Namespace) -> int:
     elif not found.tags:
         what = f"{' or '.join(options.kind)} value" if options.kind else "value that is not a scalar"
         raise NothingFound(
-            f"No {what} in {found.files} log files at or below {clean(path)}.",
+            f"No {what} in {count_of(found.files, 'log file')} at or below {clean(path)}.",
             "TensorBoard event files, .wandb and .swanlab files are searched.",
         )
     else:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
+from itertools import count
 
 from tuimon.commands import Command
-from tuimon.commands._output import FILE_SUFFIX, add_force, open_output
+from tuimon.commands._output import add_force, check_html_suffix, open_output
 from tuimon.commands._reading import read_logs
 from tuimon.commands._shared import add_paths, add_samples, add_show_secrets, checked_paths, samples_of
-from tuimon.commands._stderr import interruptible, print_status
+from tuimon.commands._stderr import Progress, interruptible, print_status
 from tuimon.errors import ExitCode, UsageError
 from tuimon.text import clean
-
-_SUFFIXES = (".html", ".htm")
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,18 +28,21 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     from tuimon.exports.html.report import as_html
 
-    suffix = os.path.splitext(options.output)[1].lower()
-    if suffix not in _SUFFIXES and FILE_SUFFIX.fullmatch(suffix):
-        raise UsageError(
-            f"cannot write {clean(options.output)}: no report has the suffix {clean(suffix)}",
-            f"Suffixes: {', '.join(_SUFFIXES)}. Points, tables and pictures: `tuimon export`.",
-        )
+    check_html_suffix(options.output, "report", "Points, tables and pictures: `tuimon export`.")
     if options.output == "-" and sys.stdout.isatty():
         raise UsageError("refusing to write HTML to a terminal", "Use -o report.html.")
     samples = samples_of(options)
     snapshot = read_logs(checked_paths(options.paths, options=options)).snapshot()
     with open_output(options.output, options.force) as stream:
-        page = as_html(snapshot, time.time(), options.show_secrets, samples)
+        with Progress("drawing", at_once=True) as progress:
+            numbers = count(1)
+            page = as_html(
+                snapshot,
+                time.time(),
+                options.show_secrets,
+                samples,
+                lambda: progress.update(next(numbers), 0, " panels"),
+            )
         stream.write(page.encode("utf-8", "backslashreplace"))
     if options.output != "-":
         print_status(f"wrote {clean(options.output)}")

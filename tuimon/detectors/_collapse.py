@@ -33,8 +33,8 @@ _RISING = frozenset({"kl_runaway", "approx_kl", "clip_fraction"})
 _DRIFT = _RISING | {"policy_ratio"}
 """Rules whose alerts say that the policy moves too far."""
 _HINT = (
-    "go back to {checkpoint}; the policy moves too far: make fewer updates per batch, lower the learning rate, check"
-    " the clip range and the KL coefficient"
+    "go back to {checkpoint}; the policy moves too far: make fewer updates per batch, lower the learning rate, or"
+    " check the clip range and the KL coefficient"
 )
 _OF_LIMIT = frozenset({"approx_kl", "clip_fraction", "policy_ratio"})
 """Rules whose alerts begin where a limit is exceeded, and not at the onset."""

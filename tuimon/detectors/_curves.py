@@ -223,7 +223,8 @@ def graded_changes(
         level = median_of_rows(curve, incident.raised - mild.raise_after + 1, incident.raised)
         low, high = sorted((usual - (level - usual) / 2, level + (level - usual) / 2))  # despite evaluations
         row = onset_row(curve, incident.raised, end, falls=mild.falls, within=(low, high))
-        last = incident.last if incident.cleared is None else incident.last - BLOCK  # a block is compared after its end
+        # The median of three blocks passes the limit about two blocks after the values.
+        last = incident.last if incident.cleared is None else incident.last - 2 * BLOCK
         changes.append((incident._replace(first=min(row, incident.first), last=last), usual))
         end = incident.last + 1
     for incident, usual in merged(changes):

@@ -25,12 +25,13 @@ from tuimon.store import Run
 
 RULE = "policy_collapse"
 """Rule of the alert of a collapsed policy, also that of the detector of sudden collapses."""
-_WORDS = {"entropy_collapse": "entropy", "zero_variance": "groups without variance", "learning_rate": "learning rate"}
+_WORDS = {"learning_rate": "learning rate", "entropy_collapse": "entropy", "zero_variance": "groups without variance"}
+"""Names of the parts of a collapse, in the order of parts that begin at the same step."""
 _CAUSES = ("entropy_collapse", "zero_variance")
 _ADVICE = {
     "learning_rate": "lower the learning rate and start again: checkpoints after the collapse are of no use",
-    "entropy_collapse": "go back to {checkpoint}; lower the learning rate, or explore more",
-    "zero_variance": "go back to {checkpoint}; filter such groups, add other prompts",
+    "entropy_collapse": "go back to {checkpoint}; lower the learning rate, or raise the entropy bonus",
+    "zero_variance": "go back to {checkpoint}; filter such groups, or add other prompts",
 }
 
 
@@ -127,7 +128,7 @@ def _with_sudden_collapse(run: Run, alerts: Sequence[Alert]) -> tuple[Alert, ...
     damaged = sorted((a for a in following if a.rule == "nonfinite"), key=_onset)
     message = first.message
     if rates:
-        message += f", {_part(run, rates[0], first.step)}"
+        message = f"{_part(run, rates[0], first.step)}; {message}"
     if damaged:
         message += f"; {_more_metrics(damaged[0].message, damaged[1:])}"
     parts = [*rates, *following]
@@ -160,7 +161,7 @@ def _with_one_nan(run: Run, alerts: Sequence[Alert]) -> tuple[Alert, ...] | None
         return None
     message = _more_metrics(first.message, [a for a in following if a.rule == "nonfinite"])
     if rates:
-        message += f"; {_part(run, rates[0], first.step)}"
+        message = f"{_part(run, rates[0], first.step)}; {message}"
     back = f"lower the learning rate and go back to {checkpoint_before(run, first.step)}"
     hint = back if rates else first.hint
     parts = [*rates, *following]
@@ -188,12 +189,14 @@ def _with_collapse(run: Run, alerts: Sequence[Alert]) -> tuple[Alert, ...] | Non
         return None
     step = causes[0].step
     firsts = {alert.rule: alert for alert in reversed(causes)} | {alert.rule: alert for alert in rates[:1]}
-    parts = [_part(run, alert, step) for alert in (firsts[rule] for rule in _WORDS if rule in firsts)]
+    ordered = sorted((firsts[rule] for rule in _WORDS if rule in firsts), key=_onset)
+    parts = [_part(run, alert, step) for alert in ordered]
     parts += [alert.message for alert in members if alert.rule == "reward_drop"][:1]
     hint = _ADVICE["learning_rate" if rates else causes[0].rule].format(checkpoint=checkpoint_before(run, step))
     message = f"policy collapsed at step {step}: {', '.join(parts)}"
     whole = Alert(RULE, "critical", run.id, causes[0].metric, step, message, hint)
-    inside = [*members, *rates]
+    following = [a for a in alerts if a.active and a.rule in _OF_COLLAPSE and _onset(a) >= _onset(causes[0])]
+    inside = [*members, *rates, *following]
     return whole, *(replace(alert, severity="info") if alert in inside else alert for alert in alerts)
 
 

@@ -14,7 +14,7 @@ _SCATTER = 0.05
 """Part of the highest entropy by which an estimate may be negative."""
 EXPLAINS = 0.75
 """Change of the length of the responses, relative to that of the time of a step, that explains the latter."""
-SLOW_HINT = "a device that is hot or shared, a slow node, or responses that wait for the longest one"
+SLOW_HINT = "look for a device that is hot or shared, a slow node or data loader, or a few very long responses"
 """Hint about slow steps that the length of the responses does not explain."""
 
 

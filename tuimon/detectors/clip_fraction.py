@@ -15,7 +15,7 @@ class ClipFraction(LimitDetector, frozen=True):
     concept = "clip_frac"
     hint = "lower the learning rate, or make fewer updates per batch"
     id: str = "clip_fraction"
-    title: str = "Clip fraction"
+    title: str = "High clip fraction"
     limit: float = 0.4
     """Share of the tokens that are clipped."""
     points: int = 10

@@ -32,7 +32,7 @@ class DiskFull(Struct, frozen=True):
         disk = machine.disk_of(run.path) if machine is not None else None
         if disk is not None and disk.nearly_full(self.part, self.gibibytes):
             left = f"{disk.free / 2**30:.1f} GiB ({disk.free / disk.total * 100:.1f} %)"
-            message = f"{left} are left on the disk of {run.name}"
+            message = f"{left} are left on the disk of the run"
             yield Alert(self.id, "warning", run.id, "", None, message, "a checkpoint that does not fit ends the run")
 
 

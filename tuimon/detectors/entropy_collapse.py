@@ -37,7 +37,7 @@ from tuimon.store import Curve, Run
 
 _ZERO = 1e-9
 _SPREAD = 1.25
-_HINT = "raise the entropy bonus or the upper clip range, lower the learning rate"
+_HINT = "raise the entropy bonus or the upper clip range, or lower the learning rate"
 
 
 class EntropyCollapse(Struct, frozen=True):

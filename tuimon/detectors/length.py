@@ -21,7 +21,7 @@ from tuimon.model.alerts import Alert
 from tuimon.store import Run
 
 _BASELINE = 20
-_HINT = "read some responses and check whether the reward favours length; look at truncation and repetition"
+_HINT = "read some responses and check whether the reward favours this length; look at truncation and repetition"
 
 
 class Length(Struct, frozen=True):

@@ -30,9 +30,9 @@ _FRESH = 20.0
 _NEWS = 86400.0
 """Time (s) for which a stop is a warning."""
 _SEVERITY = {"stalled": "warning", "stopped": "warning", "crashed": "critical"}
-_VERBS = {"stalled": "has stalled", "stopped": "has stopped early", "crashed": "crashed"}
+_WORDS = {"stalled": "stalled", "stopped": "stopped early", "crashed": "crashed"}
 _HINT = {
-    "stalled": "look at the processes and the console of the run: a waiting collective, a queue, a full disk",
+    "stalled": "look at the processes and the console of the run: a hung collective, a wait for data, a full disk",
     "stopped": "the process is gone: see the end of its console log, the scheduler and the kernel log (out of memory)",
     "crashed": "see the end of its console log",
 }
@@ -55,7 +55,7 @@ class Liveness(Struct, frozen=True):
         if progress.state == "crashed" and failed_rank(run):
             return  # rank_failure is the alert about it
         if progress.state in _SEVERITY:
-            message = f"{run.name} {_VERBS[progress.state]}: {progress.evidence}"
+            message = f"{_WORDS[progress.state]}: {progress.evidence}"
             hint = _HINT[progress.state]
             if progress.state == "crashed" and (
                 tip := of_used_memory(progress.evidence) or of_scheduler(progress.evidence)

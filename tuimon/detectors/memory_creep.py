@@ -53,7 +53,7 @@ from tuimon.vocabulary import BYTES, memory_of, unit_text
 
 _MAX_SERIES = 64
 """Maximum number of series of a kind that are examined."""
-_HINT = "something accumulates from step to step: tensors with their graphs, caches, fragmentation"
+_HINT = "something accumulates: values kept with their graph (missing .detach() or .item()), a cache, fragmentation"
 _GPU = ("gpu.allocated", "gpu.reserved", "gpu.peak", "gpu.used")
 _PERCENT = re.compile(r"system[/.]gpu\.\d+\.memoryAllocated")
 """Memory in use in percent of the device, as W&B measures it."""

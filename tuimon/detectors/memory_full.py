@@ -24,7 +24,7 @@ from tuimon.vocabulary import memory_of
 
 _MAX_SERIES = 64
 """Series that are examined."""
-_HINT = "look for longer responses or a leak; a smaller batch or a restart from a checkpoint helps"
+_HINT = "look for longer responses or a leak; use smaller micro-batches, or restart from a checkpoint if it leaks"
 
 
 class MemoryFull(Struct, frozen=True):

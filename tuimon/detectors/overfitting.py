@@ -24,7 +24,7 @@ from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
 from tuimon.vocabulary import TRAINING_CONCEPTS, classify, pair_key
 
-_HINT = "the checkpoint at the lowest validation loss is better; use more data, fewer epochs, more regularisation"
+_HINT = "the checkpoint at the lowest validation loss is better; use more data, fewer epochs or more regularisation"
 
 
 class Overfitting(Struct, frozen=True):

@@ -32,7 +32,7 @@ from tuimon.store import Run
 
 _RISEN = 2.0
 """Gain, relative to the noise, from which on the reward has risen before, so that it may have converged."""
-_HINT = "the reward may be too coarse or too hard; look at zero-variance groups and entropy"
+_HINT = "the reward may be too coarse, or the prompts too hard; look at zero-variance groups and entropy"
 
 
 class Plateau(Struct, frozen=True):

@@ -45,8 +45,8 @@ Flags = npt.NDArray[np.bool_]
 
 
 class _Sign(NamedTuple):
-    """A sign of a collapse: the step at which it begins, and its words with the step of the value that they give
-    ("KL from 0.08 to 2.4 at 33")."""
+    """A sign of a collapse: the step at which it begins, and its words with that step ("KL from 0.08 to 2.4 since
+    29")."""
 
     step: int
     words: str
@@ -123,12 +123,12 @@ def _sign(
     raised: int,
     last: int,
     is_bad: Callable[[Floats, Floats], Flags],
-    words: Callable[[Floats, Floats], tuple[int, str]],
+    words: Callable[[Floats, Floats], str],
 ) -> _Sign | None:
     """Return the sign of a curve; None unless all its values from step `first` to `raised` are bad.
 
-    is_bad(usual values, values) and words(usual values, values) get finite values; words() returns (row among the
-    values, text that is true at this row). The result does not depend on points after `raised`, but for the words.
+    is_bad(usual values, values) and words(usual values, values) get finite values, words() those from the onset on. The
+    result does not depend on points after `raised`, but for the words.
     """
     begin = max(0, curve.row_before(first) + 1 - _LEAD)
     usual = _finite(curve.values[max(0, begin - _USUAL_POINTS) : begin])
@@ -143,9 +143,9 @@ def _sign(
     good = np.flatnonzero(~bad)
     onset = int(good[-1]) + 1 if len(good) else 0
     until = min(curve.row_after(last), end + _USUAL_POINTS)
-    rows = begin + onset + np.flatnonzero(np.isfinite(curve.values[begin + onset : until]))
-    row, text = words(usual, curve.values[rows])
-    return _Sign(int(steps[onset]), f"{text} at {int(curve.steps[rows[row]])}")
+    text = words(usual, _finite(curve.values[begin + onset : until]))
+    step = int(steps[onset])
+    return _Sign(step, f"{text} since {step}")
 
 
 def _finite(values: Floats) -> Floats:
@@ -153,18 +153,17 @@ def _finite(values: Floats) -> Floats:
     return finite
 
 
-def _extreme(name: str, choose: Callable[[Floats], np.intp] = np.argmin) -> Callable[[Floats, Floats], tuple[int, str]]:
+def _extreme(name: str, choose: Callable[[Floats], np.intp] = np.argmin) -> Callable[[Floats, Floats], str]:
     """Return `words` of `_sign` for the value that `choose` selects, with the median of the usual values before it."""
 
-    def words(usual: Floats, now: Floats) -> tuple[int, str]:
-        row = int(choose(now))
-        return row, f"{name} from {number(float(np.median(usual)))} to {number(float(now[row]))}"
+    def words(usual: Floats, now: Floats) -> str:
+        return f"{name} from {number(float(np.median(usual)))} to {number(float(now[choose(now)]))}"
 
     return words
 
 
-def _no_variance(usual: Floats, now: Floats) -> tuple[int, str]:
-    return 0, "no group with variance"
+def _no_variance(usual: Floats, now: Floats) -> str:
+    return "no group with variance"
 
 
 def _all_equal(usual: Floats, now: Floats) -> Flags:

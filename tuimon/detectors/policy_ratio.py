@@ -22,7 +22,7 @@ _MEANS = re.compile(r"(?:^|/)(?:val/|actor/|probs_|ppo_|policy_|importance_)rati
 """Names of mean ratios of the new to the old policy; other metrics of the concept are spreads or compare engines."""
 _HINT = (
     "the policy moves too far from the one that generated the responses: make fewer updates per batch, lower the"
-    " learning rate, check the clip range"
+    " learning rate, or check the clip range"
 )
 
 

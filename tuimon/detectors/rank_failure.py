@@ -1,4 +1,4 @@
-"""One rank of a job of many ended it, or hangs, or the job was stopped from outside.
+"""One rank ended a job of many ranks, or hangs, or the job was stopped from outside.
 
 Rule: the root cause that the logs of all ranks support, unless the job went on after it. A failure that follows from
 another rank's is not reported.

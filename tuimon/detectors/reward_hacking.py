@@ -23,7 +23,7 @@ from tuimon.detectors._validation import newest_validations
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
 
-_HINT = "compare responses of now and of the best validation; the checkpoint near that one is the better model"
+_HINT = "compare the responses of now and of the best validation; the checkpoint near the latter is the better model"
 
 
 class RewardHacking(Struct, frozen=True):

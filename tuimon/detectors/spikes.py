@@ -39,7 +39,7 @@ from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
 
 _CONCEPTS = ("loss.total", "loss.sft", "loss.policy", "loss.value", "grad_norm")
-_HINT = "look at the batch and the responses of that step; gradient clipping limits the effect of one step"
+_HINT = "look at the data of that step (batch, responses); gradient clipping limits the effect of one step"
 _HINT_OF_LEVEL = "look at what changed at that step: the data, the learning rate, or a collapse of the policy"
 _NEWEST = 50
 """Points of the median that is the new level."""

@@ -24,7 +24,7 @@ from tuimon.model.points import Floats
 from tuimon.store import Run
 
 _RECENT = 256
-_HINT = "look at the phases of that step: a slow node, storage, a long response, a checkpoint"
+_HINT = "look at the phases of that step: a slow node or storage, a very long response, a checkpoint or an evaluation"
 
 
 class _UnprecedentedSpike(Spike, frozen=True):

@@ -1,10 +1,10 @@
 """Throughput has fallen compared with the start of the run.
 
 Rules: the median of nine of the throughput is at most `part` of the median of the points 10 to 59, for `points` points
-in a row. The alert is information only if instead the medians of three blocks of 16 points are at most `mild` of that
-median, and as far below it as the noise of a point, or if the length of the responses explains the loss (shorter ones
-for tokens, longer ones for samples and steps a second). The message has the median of the points since a sudden change,
-else of the last 50. Means since the start (time/fps) are left out.
+in a row. The alert is information only if instead the median of 48 points is at most `mild` of that median for about 64
+points, as mild slowness in step_drift.py, or if the length of the responses explains the loss (shorter ones for tokens,
+longer ones for samples and steps a second). The message has the median of the points since a sudden change, else of the
+last 50. Means since the start (time/fps) are left out.
 Source: ours.
 """
 
@@ -46,8 +46,8 @@ class ThroughputLoss(Struct, frozen=True):
     """Throughput, as a median of nine points, relative to that of the points 10 to 59."""
     points: int = 20
     """Points in a row."""
-    mild: float = 0.87
-    """Throughput, as medians of 16 points, relative to the same, from which on it is information."""
+    mild: float = 0.9
+    """Throughput, as a median of 48 points, relative to the same, from which on it is information."""
 
     def check(self, run: Run) -> Iterator[Alert]:
         """Yield an alert for each loss, for the first of the concepts that is logged."""

@@ -17,7 +17,7 @@ _NOT_SHARES = ("num_eos_tokens", "env_timeout")
 
 class Truncation(LimitDetector, frozen=True):
     concept = "truncation"
-    hint = "the token budget is too small, or the response length runs away"
+    hint = "raise the limit if correct answers need it; if not, check whether the reward favours length"
     id: str = "truncation"
     title: str = "Truncated responses"
     limit: float = 0.5

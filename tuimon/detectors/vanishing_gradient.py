@@ -13,7 +13,7 @@ from tuimon.detectors._limits import LimitDetector, beyond
 
 class VanishingGradient(LimitDetector, frozen=True):
     concept = "grad_norm"
-    hint = "groups whose rewards are all equal give no gradient, nor do frozen weights"
+    hint = "look for groups whose rewards are all equal, frozen weights, or a loss that does not depend on the weights"
     id: str = "vanishing_gradient"
     title: str = "No gradient"
     limit: float = 1e-7

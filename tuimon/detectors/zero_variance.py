@@ -19,7 +19,7 @@ from tuimon.model.alerts import Alert
 from tuimon.store import Run
 
 _COUNTS = ("count", "rollout/dynamic_filter/")
-_HINT = "the reward is too coarse, or the prompts too easy or too hard: filter such groups, add other prompts"
+_HINT = "the reward is too coarse, or the prompts too easy or too hard: filter such groups, or add other prompts"
 
 
 class ZeroVariance(Struct, frozen=True):

@@ -162,12 +162,14 @@ def _head(view: ChartView, width: int, symbols: Symbols, note: str, named: froze
             room += row_width(headline)
             headline = _without_unit(headline[0])
             room -= row_width(headline)
-        labels = _two_labels(view.title, [line.label for line in lines], room - 2 * LEGEND_ENTRY)
+        labels = _two_labels(
+            view.title, [line.label for line in lines], room - 2 * LEGEND_ENTRY, view.cursor is not None
+        )
     valued = [f"{line.label} {line.value}".rstrip() for line in lines]
     legend = _legend(lines, valued if _legend_width(valued) <= room else labels, room, symbols)
     note = _whole_parts(clean(note), room - sum(row_width(entry) + 2 for entry in legend) - 2)
     extras = (((y_label, Role.MUTED),), *legend, ((note, Role.MUTED),))
-    return title_row(view.title, headline, width, [row for row in extras if row[0][0]])
+    return title_row(view.title, headline, width, [row for row in extras if row[0][0]], view.alike)
 
 
 def _headline_and_labels(headline: Row, lines: Sequence[Line], room: int) -> tuple[Row, list[str]]:
@@ -217,13 +219,19 @@ def _short_labels(lines: Sequence[Line], room: int) -> list[str]:
     return [by_line.get(id(line), line.label) for line in lines] if short != names else []
 
 
-def _two_labels(title: str, labels: Sequence[str], room: int) -> list[str]:
-    """Return two labels without the words that both begin with, or that the title has, cut to `room` cells together;
-    whole ones if too little would be left of them."""
+def _two_labels(title: str, labels: Sequence[str], room: int, with_values: bool) -> list[str]:
+    """Return two labels without the words that both begin or end with, or that the title has, cut to `room` cells
+    together; whole ones if too little would be left of them.
+
+    with_values: whether the labels end with the values at the cursor, which are kept."""
     names = [clean(label) for label in labels]
     differs = next((i for i, (left, right) in enumerate(zip(*names, strict=False)) if left != right), 0)
     begin = max(names[0].rfind(separator, 0, differs) for separator in " /") + 1
     names = [name[begin:].removeprefix(f"{clean(title)} ") for name in names]
+    while (
+        not with_values and len({name.rpartition(" ")[2] for name in names}) == 1 and all(" " in name for name in names)
+    ):
+        names = [name.rpartition(" ")[0] for name in names]
     first, second = map(cell_width, names)
     least = min(max(room // 2, room - second), first)
     cells = least, room - least
@@ -288,11 +296,16 @@ def _label_level(
 ) -> None:
     """Write the label of a horizontal line on its left end, or on its right end if a curve is there.
 
+    That of a line outside the limits is written at the edge, where it is free, or only its first character, an arrow.
+
     curves: dots of the lines in the foreground."""
     line, (rows, cells) = view.lines[index], canvas.codes.shape
     text = clean(line.label)
     _, y = points(line.envelope, view.y, cells * shape.columns, rows * shape.rows)
-    if not len(y) or cells < max(_LABEL_FROM, len(text) + 1) or cell_width(text) != len(text):
+    if not len(y):
+        _label_edge(canvas, view, index)
+        return
+    if cells < max(_LABEL_FROM, len(text) + 1) or cell_width(text) != len(text):
         return
     row = y[0] // shape.rows
     for begin in (0, cells - len(text) - 1):
@@ -300,6 +313,21 @@ def _label_level(
         if (curves is None or not curves[place].any()) and np.isin(canvas.owner[place], (-1, index)).all():
             canvas.codes[place] = [ord(character) for character in (f"{text} " if begin == 0 else f" {text}")]
             canvas.owner[place] = index
+            return
+
+
+def _label_edge(canvas: Canvas, view: ChartView, index: int) -> None:
+    line = view.lines[index]
+    text, values = f"{clean(line.label)} ", line.envelope.last[np.isfinite(line.envelope.last)]
+    if not len(values) or cell_width(text) != len(text):
+        return
+    row = 0 if values[0] > view.y.high else -1
+    free = "".join(np.where(canvas.owner[row] == -1, " ", "x"))
+    for label in (text, text[0]) if len(free) >= _LABEL_FROM else text[0]:
+        begin = free.find(" " * len(label))
+        if begin >= 0:
+            canvas.codes[row, begin : begin + len(label)] = [ord(character) for character in label]
+            canvas.owner[row, begin : begin + len(label)] = index
             return
 
 

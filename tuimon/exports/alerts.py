@@ -32,10 +32,9 @@ def as_text(snapshot: Snapshot, severity: str, past: bool = False) -> Iterator[s
     Information is not counted as an alert, as on the screen.
     """
     active = active_alerts(snapshot, severity)
-    several = len(snapshot.runs) > 1
     for alert in (*active, *(snapshot.resolved if past else ())):
-        run = f"{clean(snapshot.run(alert.run).name)}: " if several else ""
-        yield f"{alert.severity if alert.active else 'resolved':<8}  {run}{clean(alert.message)}"
+        run = clean(snapshot.run(alert.run).name)
+        yield f"{alert.severity if alert.active else 'resolved':<8}  {run}: {clean(alert.message)}"
         if alert.hint and alert.active:
             yield f"{'':<8}  {clean(alert.hint)}"
     runs = f"{len(snapshot.runs)} runs" if len(snapshot.runs) != 1 else "1 run"

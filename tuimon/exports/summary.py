@@ -157,8 +157,10 @@ def _run_text(run: Run, snapshot: Snapshot, now: float, show_secrets: bool, widt
     yield f"{clean(run.name)}  ({shown_path(run.path)})"
     for name, text in facts_of(run, now, critical=critical_count(snapshot.alerts, run.id)):
         yield from wrapped(f"  {name:<10}  {text}", width, indent=14)
-    for alert in snapshot.alerts:
-        if alert.run == run.id:
+    alerts = [alert for alert in snapshot.alerts if alert.run == run.id]
+    incidents = [alert.message for alert in alerts if alert.severity != "info"]
+    for alert in alerts:
+        if alert.severity != "info" or not any(alert.message in message for message in incidents):
             yield from wrapped(f"  {alert.severity:<10}  {clean(alert.message)}", width, indent=14)
     yield from _block("Configuration", list(flat(without_secrets(run.config, show_secrets))), _CONFIG_LINES)
     checkpoint = None if best_step(run) else run.best_checkpoint
@@ -206,7 +208,8 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
         source = ", as its points were seen to arrive" if progress.pace_watched else ""
         if progress.pace_of_bar:
             source = ", the rate of its progress bar"
-        yield "pace", f"{duration(progress.seconds_per_step)} per {progress.step_name}{source}"
+        article = "an" if progress.step_name[0] in "aeiou" else "a"
+        yield "pace", f"{duration(progress.seconds_per_step)} {article} {progress.step_name}{source}"
     if math.isfinite(progress.eta_seconds):
         finish = local_time(progress.finish_time, "%Y-%m-%d %H:%M") or "a time out of range"
         yield "ETA", f"{duration(progress.eta_seconds)}, at {finish}"

@@ -93,5 +93,6 @@ class Reader(NamedTuple):
     id: str
     matches: Callable[[str], bool]
     """Return whether a file with this name may have the format."""
-    items: Callable[[str], Iterator[Item]]
-    """Yield the items of the file at a path in file order; damaged records are skipped. Raises OSError."""
+    items: Callable[[str, Callable[[int], None]], Iterator[Item]]
+    """Yield the items of the file at a path in file order; damaged records are skipped. Raises OSError. The second
+    argument is called with the size of each piece of the file, in bytes, once its records have been decoded."""

@@ -59,6 +59,8 @@ class Found:
         self._tags: dict[tuple[Kind, str], Tag] = {}
         self.files = 0
         """Number of files that were read."""
+        self.read = self.size = 0
+        """Bytes that have been read, and bytes of all files."""
         self.problems: list[str] = []
         """A sentence for each file that could not be read."""
         self.left_out = 0
@@ -75,26 +77,40 @@ class Found:
         name = f"{prefix}/{item.tag}" if prefix else item.tag
         key = item.kind, name
         tag = self._tags.get(key)
-        if tag is None:
-            if len(self._tags) >= _MAX_TAGS:
-                self.left_out += 1
-                return
-            tag = self._tags[key] = Tag(item.kind, name)
-        tag.add(item)
+        if tag is None and len(self._tags) >= _MAX_TAGS:
+            self.left_out += 1
+            return
+        new = tag or Tag(item.kind, name)
+        new.add(item)
+        self._tags[key] = new  # with an item: another thread may read the tags
 
 
-def read_media(path: str, kinds: Collection[Kind] = (), stop: Callable[[], bool] = lambda: False) -> Found:
-    """Read the items at or below a path. kinds: only these; empty: all. stop: return early once it returns True.
-    If there are log files in several directories, their names are put before the tags."""
+def read_media(
+    path: str,
+    kinds: Collection[Kind] = (),
+    stop: Callable[[], bool] = lambda: False,
+    on_read: Callable[[Found], None] = lambda found: None,
+) -> Found:
+    """Read the items at or below a path. If there are log files in several directories, their names are put before the
+    tags.
+
+    kinds: only these; empty: all. stop: return early once it returns True. on_read: called with what has been found
+    after each piece of a file."""
     found = Found()
     files = list(media_files(path))
+    found.size = sum(map(_size, (file for file, _ in files)))
+
+    def advance(count: int) -> None:
+        found.read += count
+        on_read(found)
+
     folders = {os.path.dirname(file) for file, _ in files}
     base = os.path.commonpath(folders) if folders else path
     for file, reader in files:
         below = os.path.relpath(os.path.dirname(file), base) if len(folders) > 1 else ""
         found.files += 1
         try:
-            for item in reader.items(file):
+            for item in reader.items(file, advance):
                 if stop():
                     return found
                 if not kinds or item.kind in kinds:
@@ -102,6 +118,12 @@ def read_media(path: str, kinds: Collection[Kind] = (), stop: Callable[[], bool]
         except (OSError, FormatError) as error:
             found.problems.append(f"{os.path.relpath(file, path)}: {getattr(error, 'strerror', None) or error}")
     return found
+
+
+def _size(file: str) -> int:
+    with suppress(OSError):
+        return os.stat(file).st_size  # noqa: PTH116
+    return 0
 
 
 def signature(path: str) -> frozenset[tuple[str, int, int]]:

@@ -36,6 +36,7 @@ class Topic(Struct, frozen=True):
 
 _OF_HOST = re.compile(r"cpu|host|(?<![a-z])ram(?![a-z])|disk|shared", re.IGNORECASE)
 _MAX_SIMILAR = 3
+_MAX_NEAREST = 5
 _MEASURED = "W&B, SwanLab and Trackio measure GPUs by themselves, MLflow after mlflow.enable_system_metrics_logging()"
 TOPICS = (
     Topic(
@@ -90,7 +91,7 @@ def why_no_match(query: str, run: Run) -> list[str]:
     sentences = [_why_empty(topic, run) for topic in asked]
     if either := either_word(query, run.metrics):
         return [*sentences, f"The words must all match; {clean(either)} finds the metrics with either."]
-    near = nearest(query, run.metrics)
+    near = nearest(query, run.metrics, _MAX_NEAREST)
     return [*sentences, *([f"The nearest names are {', '.join(map(clean, near))}."] if near else [])]
 
 

@@ -147,10 +147,14 @@ def _entry_of(panel: _Panel) -> Entry:
 
 
 def parse_dashboard(table: Mapping[str, Any], where: str) -> OwnDashboard:
-    """Return the dashboard of a `[dashboard]` table. Raises UsageError if it is invalid; where: path of the file."""
+    """Return the dashboard of a `[dashboard]` table. Raises UsageError if it is invalid.
+
+    where: path of the file for its message; "" if the caller names the file.
+    """
 
     def wrong(text: str) -> UsageError:
-        return UsageError(f"{clean(where)}: [dashboard] {text}", "docs/dashboard.md describes the table.")
+        prefix = f"{clean(where)}: [dashboard] " if where else ""
+        return UsageError(f"{prefix}{text}", "docs/dashboard.md describes the table.")
 
     if unknown := next((key for key in table if key not in _KEYS), None):
         raise wrong(f"has no setting {clean(unknown)!r}; it has {', '.join(_KEYS)}")
@@ -177,8 +181,10 @@ def parse_dashboard(table: Mapping[str, Any], where: str) -> OwnDashboard:
     thresholds = []
     for name, value in limits.items():
         numbers = value if isinstance(value, list) else [value]
-        if not all(map(_is_number, numbers)) or not 0 < len(numbers) <= _MAX_LINES:
-            raise wrong(f"thresholds: {clean(name)} must be a number or a list of at most {_MAX_LINES} numbers")
+        if not all(map(_is_number, numbers)) or not numbers:
+            raise wrong(f"thresholds: {clean(name)} must be a number or a list of numbers")
+        if len(numbers) > _MAX_LINES:
+            raise wrong(f"thresholds: {clean(name)} must have at most {_MAX_LINES} numbers")
         thresholds.append((name, tuple(map(float, numbers))))
     return OwnDashboard(tuple(entries), others, tuple(values), tuple(thresholds))
 

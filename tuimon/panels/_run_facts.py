@@ -13,7 +13,7 @@ from tuimon.redact import redacted
 from tuimon.store import Run
 from tuimon.vocabulary import meaning_in, meanings
 
-_OF_ONE_RUN = frozenset({"run_id", "run_name", "started", "pid"})
+_OF_ONE_RUN = frozenset({"run_id", "run_name", "job", "started", "pid"})
 """Facts about a run that differ between any two runs."""
 
 

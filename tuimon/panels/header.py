@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from tuimon.analysis.attempts import superseded_steps
+from tuimon.analysis.attempts import lost_work, superseded_steps
 from tuimon.analysis.best_step import best_step
 from tuimon.analysis.log_files import damage_of
 from tuimon.analysis.log_remarks import lasted_text
@@ -24,7 +24,6 @@ from tuimon.panels._link import link_row
 from tuimon.panels._metrics import by_concept, curve_or_none, reading_of
 from tuimon.panels._own_dashboard import named
 from tuimon.panels._text import plural
-from tuimon.panels._timers import differing_timer
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit, local_time
 from tuimon.vocabulary import unit_text
@@ -75,8 +74,6 @@ class Header(Struct, frozen=True):
             said.insert(0, detail)
         evidence: Row = ((clean("; ".join(said)), Role.MUTED),) if said else ()
         facts = [*([link_row(run.link, now)] if run.link else []), *_facts(run, report, now)]
-        if options.values:
-            facts[1:1] = _values(run, options.values)
         parts = [state, *verdicts]
         while len(parts) > 1 and _LEAST_NAME + sum(row_width(part) + 2 for part in parts) > size.width:
             parts.pop()
@@ -84,6 +81,8 @@ class Header(Struct, frozen=True):
         name = clean(run.name)
         if size.height < 2:
             named: Row = ((fit(name, min(cell_width(name), max(room // 3, 1)), keep="end"), Role.TITLE),)
+            left = size.width - sum(row_width(part) + 2 for part in (named, *parts))
+            facts = _with_values(run, facts, options, left)
             return TextView("", (_fill([named, *parts, *facts], size.width),))
         named = ((fit(name, min(cell_width(name), max(room, size.width // 5, 1)), keep="end"), Role.TITLE),)
         left = room - row_width(named) - 2
@@ -92,7 +91,7 @@ class Header(Struct, frozen=True):
         first = _fill([named, *parts, evidence], size.width)
         if evidence and evidence[0] in first:
             facts = [fact for fact in facts if not fact[0][0].endswith((" at ", "last point "))]
-        return TextView("", (first, _fill(facts, size.width)))
+        return TextView("", (first, _fill(_with_values(run, facts, options, size.width), size.width)))
 
 
 def _state(report: ProgressReport, symbols: Symbols, alarms: int) -> Span:
@@ -138,7 +137,13 @@ def _facts(run: Run, report: ProgressReport, now: float) -> Iterator[Row]:
     if speed:
         yield ((speed, Role.TEXT),)
     if report.seconds_per_step > 0:
-        yield (_pace(report.seconds_per_step, report.step_name, math.isfinite(differing_timer(run))),)
+        article = "an" if report.step_name[0] in "aeiou" else "a"
+        # Always a duration: a speed near the border would change its unit all the time.
+        pace = f"{format_duration(report.seconds_per_step)} {article} {report.step_name}"
+        yield (("pace ", Role.MUTED), (pace, Role.TEXT))
+    if (lost := lost_work(run, report.state)) is not None and lost.is_resumed and lost.checkpoint is not None:
+        time_known = f" at {clock(lost.resumed, now)}" if math.isfinite(lost.resumed) else ""
+        yield (("resumed from ", Role.MUTED), (str(lost.checkpoint), Role.TEXT), (time_known, Role.MUTED))
     epoch = report.epoch if math.isfinite(report.epoch) else _newest(run, "progress.epoch")
     if math.isfinite(epoch):
         yield (("epoch ", Role.MUTED), (format_value(epoch), Role.TEXT))
@@ -154,9 +159,23 @@ def _date_and_time(when: float, now: float) -> Row:
     return (f"{day(when)} " if abs(now - when) > _DAY / 2 else "", Role.TEXT), (time_of_day(when), Role.TEXT)
 
 
-def _values(run: Run, patterns: tuple[str, ...]) -> Iterator[Row]:
+def _with_values(run: Run, facts: list[Row], options: ChartOptions, width: int) -> list[Row]:
+    """Return the facts with the user's values after the first of them, and "+5" for values that do not fit."""
+    of_patterns = [named(pattern, run) for pattern in options.values]
+    first = dict.fromkeys(name for names in of_patterns for name in names[:_MOST_VALUES])
+    shown = list(_values(run, first))
+    hidden = len({name for names in of_patterns for name in names}) - len(first)
+    room = width - (row_width(facts[0]) if facts else -2)
+    while shown and sum(row_width(row) + 2 for row in shown) + (len(f"+{hidden}") + 2) * (hidden > 0) > room:
+        shown.pop()
+        hidden += 1
+    more: list[Row] = [((f"+{hidden}", Role.MUTED),)] if hidden else []
+    return [*facts[:1], *shown, *more, *facts[1:]]
+
+
+def _values(run: Run, names: Iterable[str]) -> Iterator[Row]:
     """Yield the last value of each metric that the user wants to see always."""
-    for name in dict.fromkeys(name for pattern in patterns for name in named(pattern, run)[:_MOST_VALUES]):
+    for name in names:
         reading = reading_of(run, (name,))
         if reading is not None:
             unit = unit_text(reading.meaning.unit)
@@ -182,15 +201,6 @@ def _step(report: ProgressReport) -> Iterator[Span]:
     if report.total:
         yield f" of {thousands(report.total)}", Role.MUTED
         yield f" {percentage(report.position or 0, report.total)}", Role.TEXT
-
-
-def _pace(seconds: float, step_name: str, differs: bool) -> Span:
-    """Return the time of a step, always as a duration: a speed near the border would change its unit all the time.
-
-    differs: the timers of the log, which other panels show, say something else.
-    """
-    kind = "wall time " if differs else ""
-    return f"{format_duration(seconds)} {kind}{'an' if step_name[0] in 'aeiou' else 'a'} {step_name}", Role.TEXT
 
 
 def _speed(run: Run) -> str:

@@ -187,11 +187,11 @@ def _note(whole: float, spent: float, timed: bool) -> str:
 
 
 def _other_pace(run: Run, timer: float) -> str:
-    """Return a note about the header's time of a step; timer: the usual one by the timers if it differs, else NaN."""
+    """Return a note about the pace in the header; timer: the usual one by the timers if it differs, else NaN."""
     cadence = progress_inputs(run).cadence
     if cadence is None or not isfinite(timer):
         return ""
-    return f"timer: {format_duration(timer)} a step; times of the points: {format_duration(cadence.mean_seconds)}"
+    return f"timer: {format_duration(timer)} a step; pace: {format_duration(cadence.mean_seconds)}"
 
 
 PANEL = PhaseLatency()

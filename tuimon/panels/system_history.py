@@ -41,6 +41,8 @@ _MOST_WHOLE = 2
 """Number of devices after the first up to which each has its sentence; of more there is one word each."""
 _NARROWEST = 12
 """Minimum width of the strip, or two fifths of a wide panel: the newest values are left out first."""
+_MOST_ROWS = 28
+"""Maximum number of rows that the panel asks for: those of 16 GPUs and their host."""
 _WITHOUT_GPUS = 10_000
 """Order of the panel of a run without GPUs: after everything that the training logged."""
 _MAIN = ("util", "used", "rate", "memory", "power", "temp", "clock", "throttle", "soft throttle", "reasons")
@@ -100,7 +102,7 @@ class SystemHistory(Struct, frozen=True):
         """Return the panel with a row for each device; without accelerators it comes last."""
         devices = devices_of(system_metrics(run))
         order = self.order if any(device.accelerator for device in devices) else _WITHOUT_GPUS
-        return replace(self, rows=min(len(devices) + 4, 20), order=order)
+        return replace(self, rows=min(len(devices) + 4, _MOST_ROWS), order=order)
 
     def view(self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS) -> TextView:
         """Return a strip for each device, with a sentence about the GPUs that stand out."""
@@ -116,24 +118,30 @@ class SystemHistory(Struct, frozen=True):
         room = max(size.height - 1 - len(sentence), 1)
         shown = _keep(lines, states, room)
         cells = [_cells(line, states[lines.index(line)], ascii_only) for line in shown]
-        widths = _fitting([[cell_width(text) for text, _ in row] for row in cells], size.width - _label(shown) - 1)
-        strip = size.width - _label(shown) - 1 - sum(width + 1 for width in widths if width)
+        more = f"+{len(lines) - len(shown)} more" if len(shown) < len(lines) else ""
+        label = max(_label(shown), len(more))
+        widths = _fitting([[cell_width(text) for text, _ in row] for row in cells], size.width - label - 1)
+        strip = size.width - label - 1 - sum(width + 1 for width in widths if width)
         columns = max(min(strip, max(map(len, times))), 1)
+        axis = _axis(begin, end, columns) if strip >= 20 else ""
         rows: list[Row] = []
-        if len(shown) < room and strip >= 20:
-            rows.append(_axis(begin, end, _label(shown) + 1, columns))
+        if axis and not more and len(shown) < room:
+            rows.append(((" " * (label + 1) + axis, Role.MUTED),))
         for line, row in zip(shown, cells, strict=True):
-            spans: list[Span] = [(fit(clean(line.device.name), _label(shown)) + " ", Role.MUTED)]
+            spans: list[Span] = [(fit(clean(line.device.name), label) + " ", Role.MUTED)]
             spans.extend(_strip(line, begin, end, columns, ascii_only))
             for (text, role), width in zip(row, widths, strict=True):
                 spans.extend([(" " + text.rjust(width), role)] if width else [])
             rows.append(tuple(spans))
-        if len(shown) < len(lines):
-            rows.append(((f"+{len(lines) - len(shown)} more", Role.MUTED),))
+        headline = _headline(lines)
+        if more and len(rows) < room:
+            rows.append(((f"{more:<{label}} {axis}".rstrip(), Role.MUTED),))
+        elif more:
+            headline = ((f"{more}  ", Role.MUTED), *headline)
         if options.fullscreen:
-            rows += _more(shown, (begin, end, columns), _label(shown), ascii_only, room - len(rows))
+            rows += _more(shown, (begin, end, columns), label, ascii_only, room - len(rows))
         note = f"each column {format_duration((end - begin) / columns)}, as measured"
-        return TextView(TITLE, (*sentence, *rows), _headline(lines), note if len(rows) < room else "")
+        return TextView(TITLE, (*sentence, *rows), headline, note if len(rows) < room else "")
 
 
 def odd_devices(run: Run) -> str:
@@ -298,12 +306,13 @@ def _fitting(cells: list[list[int]], width: int) -> list[int]:
     return widths
 
 
-def _axis(begin: float, end: float, indent: int, columns: int) -> Row:
+def _axis(begin: float, end: float, columns: int) -> str:
+    """Return the times of the first and the last column."""
     first, last = time_of_day(begin), time_of_day(end)
     if first[:5] != last[:5]:
         first, last = first[:5], last[:5]
     gap = columns - len(first) - len(last)
-    return ((" " * indent + first + (" " * gap + last if gap > 0 else ""), Role.MUTED),)
+    return first + (" " * gap + last if gap > 0 else "")
 
 
 def _strip(line: _Line, begin: float, end: float, columns: int, ascii_only: bool) -> list[Span]:

@@ -116,6 +116,8 @@ class Followed:
         self._name = metric_name(found.path, log_format, names)
         self._names: list[str] = []
         """Name table of a file that holds one metric."""
+        self._run_name = ""
+        """Name of the run as it was emitted; "" before."""
         self._source = self._open()
 
     def _open(self) -> ItemSource:
@@ -267,12 +269,17 @@ class Followed:
         return self._name is None or self._name.taken is not None
 
     def _update_name(self, hurry: bool = False) -> Iterator[Item]:
-        """Look for the name of the metric; start again at the beginning if the file was read under another name."""
+        """Look for the names of the metric and of the run; start again at the beginning if the file was read under
+        another name of the metric."""
         if self._name is None:
             return
         if self._name.look(hurry):
             self._source = self._open()
+            self._run_name = ""
             yield Replaced()
+        if self._run_name != self._name.run_name:
+            self._run_name = self._name.run_name
+            yield Fact(Topic.WRITER, {"name": "swanlab", "run_name": self._run_name})
         if self._name.taken is not None and self._names != [self._name.taken]:
             self._names = [self._name.taken]
 
@@ -292,12 +299,12 @@ class Followed:
                 yield item
             elif isinstance(item, Damage):
                 self._damage.add(item)
+            elif self._name is not None and isinstance(item, Fact) and "" in item.value:
+                yield replace(item, value={self._names[0]: item.value[""]})
             elif isinstance(item, Fact) and item.topic == Topic.WRITER:
                 yield replace(item, value={**nearby_facts(self.file, self.format), **item.value})
             elif self._name is not None and isinstance(item, Points) and self._is_unnamed(item):
                 yield replace(item, names=self._names)
-            elif self._name is not None and isinstance(item, Fact) and "" in item.value:
-                yield replace(item, value={self._names[0]: item.value[""]})
             else:
                 yield item
 

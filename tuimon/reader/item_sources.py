@@ -138,6 +138,8 @@ class StreamSource(TailSource):
         """Whether a last line without its newline has been read."""
         self.truncated_at = math.nan
         """Time (s since the epoch) of the last truncation after which the points read before were kept."""
+        self._keeps_lost = False
+        """Whether points are kept of bytes that a truncation or a replacement removed: no older file has them."""
 
     @property
     def message(self) -> str:
@@ -169,19 +171,19 @@ class StreamSource(TailSource):
                 yield from self._decoder.feed(b"")
             if chunk.restarted:
                 self._text = UTF8Stream()
-            if chunk.restarted and was_rotated(path, head):
+            if chunk.restarted and not self._keeps_lost and was_rotated(path, head):
                 self._decoder = self._new_decoder()
                 yield Replaced()  # the points will be those of the older file
             elif chunk.restarted and isinstance(self._decoder, RestartableDecoder):
                 self._decoder.restart()
-                self.truncated_at = self._tail.shrunk_at
+                self._keeps_lost, self.truncated_at = True, self._tail.shrunk_at
             elif chunk.restarted:
                 # The file was replaced or rewritten: the state of the decoder belongs to the old bytes.
                 self._decoder = self._new_decoder()
                 if self._format.rewritten_whole or (is_mirrored(path) and note_of(path).renewed):
                     yield Replaced()
                 else:
-                    self.truncated_at = self._tail.shrunk_at
+                    self._keeps_lost, self.truncated_at = True, self._tail.shrunk_at
                     yield SegmentStart(None, purge=False)
             items = self._decoder.feed(self._text.feed(chunk.data))
             if self._decoder.must_reread:

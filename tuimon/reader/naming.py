@@ -41,6 +41,8 @@ class MetricName:
         """names: shared by all files."""
         self.taken: str | None = None
         """The name in use; None if it is not known yet."""
+        self.run_name = ""
+        """Name of the run in the database; "" if it is not known."""
         self._location = log_path(path) if log_format.name_in_database else None
         self._names = names
         self._deadline = time.monotonic() + PATIENCE
@@ -54,6 +56,8 @@ class MetricName:
         if self._location is None:
             return False
         name, certain = self._names.metric(self._location)
+        if (run := self._names.run(self._location)) is not None:
+            self.run_name = run.name
         if certain:
             self._location = None
         if not certain and not hurry and time.monotonic() < self._deadline:

@@ -36,7 +36,7 @@ def other_logs(path: str) -> Iterator[tuple[str, Format]]:
     except OSError:
         return
     for other in sorted(others)[:_MOST_READ]:
-        if (log_format := _format_of(other)) is not None:
+        if (log_format := format_of(other)) is not None:
             yield other, log_format
 
 
@@ -50,7 +50,8 @@ def _is_of_one_run(stem: str) -> bool:
     return layout.is_generic(stem) or stem.lower() in _OF_ONE_RUN
 
 
-def _format_of(path: str) -> Format | None:
+def format_of(path: str) -> Format | None:
+    """Return the format of a file by its name and beginning; None if it has none or cannot be read."""
     try:
         return recognise(path, utf8(first_bytes(path, HEAD)))
     except OSError:

@@ -72,7 +72,12 @@ _FLOAT = re.compile(r"\d{9,10}\.\d+")
 @lru_cache(maxsize=65536)
 def is_facet(name: str) -> bool:
     """Is this one kind of output of the run in the directory above? Checkpoints are."""
-    return name.lower() in FACETS or bool(_CHECKPOINT.fullmatch(name))
+    return name.lower() in FACETS or is_checkpoint(name)
+
+
+def is_checkpoint(name: str) -> bool:
+    """Is this the directory of one checkpoint of the run in the directory above?"""
+    return bool(_CHECKPOINT.fullmatch(name))
 
 
 def is_parameters(name: str, holder: str) -> bool:
@@ -126,7 +131,7 @@ def array_of_task(name: str) -> str:
 
 def is_generic(name: str) -> bool:
     """Does the name not describe the run: "run", "logs", "checkpoint-40"?"""
-    return name.lower() in GENERIC or bool(_CHECKPOINT.fullmatch(name))
+    return name.lower() in GENERIC or is_checkpoint(name)
 
 
 def is_vague(name: str) -> bool:

@@ -25,10 +25,8 @@ class RunRecord(Struct, eq=False):
     """Incremented when a series appears or disappears, that is when more may differ than the lengths of series."""
     name: str = ""
     """Display name, unique among the runs; "" until the first snapshot."""
-    trackers: dict[int, str] = field(default_factory=dict)
-    """Display name of the run in a tracker, by stream."""
-    settings: dict[int, str] = field(default_factory=dict)
-    """Name of the run in its settings, by stream."""
+    given_names: dict[tuple[int, str], tuple[int, str]] = field(default_factory=dict)
+    """Origin and name of the run in a tracker or in its settings (`given_name`), by stream and topic of the fact."""
     checkpoints: tuple[int, ...] = ()
     ranks: JobRanks | None = None
     ranks_examined: bool = False

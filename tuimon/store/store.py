@@ -327,10 +327,10 @@ class Store:
 
     def _note_name(self, stream: StreamRecord, fact: Fact) -> None:
         """Remember the name that a fact gives the run of a stream."""
-        if fact.topic in (Topic.WRITER, Topic.CONFIG) and (name := given_name(fact)):
-            names = stream.run.trackers if fact.topic == Topic.WRITER else stream.run.settings
-            if names.get(stream.info.stream) != name:
-                names[stream.info.stream] = name
+        if fact.topic in (Topic.WRITER, Topic.CONFIG) and (given := given_name(fact))[1]:
+            names, key = stream.run.given_names, (stream.info.stream, fact.topic)
+            if names.get(key) != given:
+                names[key] = given
                 self._named = False
 
     def _name_runs(self) -> None:
@@ -339,8 +339,7 @@ class Store:
             return
         self._named = True
         names = display_names(
-            (id, record.info.name, tuple(record.trackers.values()), tuple(record.settings.values()))
-            for id, record in self._runs.items()
+            (id, record.info.name, set(record.given_names.values())) for id, record in self._runs.items()
         )
         for id, record in self._runs.items():
             if record.name != names[id]:

@@ -58,6 +58,10 @@ class Dashboard(Protocol):
         """Links to the other machines whose logs are shown."""
 
     @property
+    def saves_view(self) -> bool:
+        """Whether the view is saved for the next start; not with --fresh."""
+
+    @property
     def screen(self) -> Screen[Any]:
         """Topmost screen."""
 

@@ -189,9 +189,11 @@ class TuimonApp(App[None], inherit_bindings=False):
         """Refresh what depends on the wall time: the header (state, ETA), and what a screen reads from a file."""
         if not self.screen_stack:  # the app is closing, and its timers have not been stopped yet
             return
+        if not self.snapshot.progress.caught_up or self.snapshot.unchecked:
+            freeze_gc()  # what is read stays; scanning it would block the loop for 0.2 s if there are thousands of runs
         if self.snapshot.progress.caught_up and not self._settings_checked:
             self._settings_checked = True
-            opening.check_settings(self)
+            self.run_worker(opening.check_settings(self))
         if isinstance(self.screen, WorkScreen):
             self.screen.tick()
             self.draw()
@@ -477,6 +479,10 @@ class TuimonApp(App[None], inherit_bindings=False):
             explore.wheel(self, event.x, event.up, event.sideways)
         elif self.board.turn(-1 if event.up else 1):
             self.redraw()
+
+    @property
+    def saves_view(self) -> bool:
+        return self._views is not None
 
     def save_view(self) -> None:
         """Save the view for the next start on the same paths. Raises OSError."""

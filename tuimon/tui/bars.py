@@ -13,7 +13,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from tuimon.analysis.run_states import superseded_alert
+from tuimon.analysis.run_states import since_onset, superseded_alert
 from tuimon.draw.ascii import ascii_row
 from tuimon.model.alerts import Alert
 from tuimon.model.events import Notice
@@ -102,9 +102,9 @@ class AlertBar(Line):
             self._message = ""
         alerts = [alert for alert in snapshot.alerts if run is not None and alert.run == run.id]
         marks = "".join(f" {clean(notice.mark)} " for notice in snapshot.notices if notice.mark)
-        if alerts:
+        if run is not None and alerts:
             self._notice_at = 0.0
-            row = _alert(alerts, width - cell_width(marks))
+            row = _alert(alerts, width - cell_width(marks), run)
         elif row := self._new_notice(snapshot, width):
             return row
         elif run is not None and (superseded := superseded_alert(snapshot, run)) is not None:
@@ -124,20 +124,23 @@ class AlertBar(Line):
         return _with_keys(f" {_MARK[newest.level]} ", newest.message, _SEVERITY[newest.level], width)
 
 
-def _alert(alerts: Sequence[Alert], width: int) -> Row:
+def _alert(alerts: Sequence[Alert], width: int, run: Run) -> Row:
     """Return the number of alerts and the text of the most severe one; without alerts, those of severity "info".
 
-    The step at which it began comes first where the line would cut it.
+    The step at which it began comes first where the line would cut it, and has the time since then if there is room.
     """
     counted = [alert for alert in alerts if alert.severity != "info"] or alerts
     worst = min(counted, key=lambda alert: _ORDER.index(alert.severity))
-    mark = _MARK[worst.severity]
-    word = "info" if worst.severity == "info" else "alerts"
-    head = f" {mark} " if len(counted) == 1 else f" {mark} {len(counted)} {word}: "
+    mark, age = _MARK[worst.severity], since_onset(run, worst, time.time())
+    word = "info" if worst.severity == "info" else "alert" if len(counted) == 1 else "alerts"
+    head = f" {mark} {len(counted)} {word}: "
     message, room = clean(worst.message), width - cell_width(head) - len(_KEYS)
     since = re.search(rf" since [a-z]+ {worst.step}(?!\d)", message)
     if since is not None and cell_width(message[: since.end()]) > room:
         message = f"{since[0].lstrip()}: {message[: since.start()].rstrip(',')}{message[since.end() :]}"
+    begin = re.search(rf"\b(since|from|at) [a-z]+ {worst.step}(?!\d)", message)
+    if begin is not None and age and cell_width(message[: begin.end()] + age) <= room:
+        message = f"{message[: begin.end()]}{age}{message[begin.end() :]}"
     return _with_keys(head, message, _SEVERITY[worst.severity], width)
 
 

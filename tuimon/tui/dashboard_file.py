@@ -18,6 +18,7 @@ from tuimon.errors import UsageError
 from tuimon.monitor.piped import StdinPath
 from tuimon.monitor.remote_names import remote_among
 from tuimon.panels import OwnDashboard, parse_dashboard
+from tuimon.reader.whole_run import whole_run
 from tuimon.store import Run
 from tuimon.text import clean
 from tuimon.tui.settings_file import blocks, parsed, quoted, rewrite, text_of
@@ -49,7 +50,7 @@ def load_dashboard(settings: Settings, paths: Iterable[str]) -> tuple[OwnDashboa
     try:
         return _of_project(file), ""
     except UsageError as error:
-        return own, f"{clean(str(file))} is ignored: {error}"
+        return own, f"{PROJECT_FILE} is ignored: {error} ({clean(str(file))})"  # the end is cut off on a narrow screen
 
 
 def _of_project(file: Path) -> OwnDashboard:
@@ -62,7 +63,7 @@ def _of_project(file: Path) -> OwnDashboard:
     table = values.get("dashboard", {})
     if not isinstance(table, dict):
         raise UsageError("dashboard must be a table: [dashboard]")
-    return parse_dashboard(table, PROJECT_FILE)
+    return parse_dashboard(table, "")
 
 
 def file_to_save(paths: Sequence[str], runs: Sequence[Run]) -> Path:
@@ -75,14 +76,19 @@ def file_to_save(paths: Sequence[str], runs: Sequence[Run]) -> Path:
     file = project_file(paths)
     if file is not None:
         return file
-    if not paths or isinstance(paths[0], StdinPath) or remote_among(paths[:1]) or not os.path.exists(paths[0]):  # noqa: PTH110
+    if not _is_local(paths):
         return config_path()
     start = Path(os.path.realpath(paths[0]))
     for directory in (start, *start.parents):
         new = directory / PROJECT_FILE
-        if directory.is_dir() and not _run_of(new, runs):
+        if directory.is_dir() and not _is_in_run(new, paths, runs):
             return new if _is_private(directory) and not os.path.lexists(new) else config_path()
     return config_path()
+
+
+def _is_local(paths: Sequence[str]) -> bool:
+    """Return whether the first path is that of a local file or directory."""
+    return bool(paths) and not (isinstance(paths[0], StdinPath) or remote_among(paths[:1])) and os.path.exists(paths[0])  # noqa: PTH110
 
 
 def _is_private(directory: Path) -> bool:
@@ -97,11 +103,20 @@ def _is_private(directory: Path) -> bool:
     )
 
 
-def _run_of(file: Path, runs: Iterable[Run]) -> str:
-    """Return the directory of the run that a file is below, or ""."""
+def _is_in_run(file: Path, paths: Sequence[str], runs: Sequence[Run]) -> bool:
+    """Return whether a file is below the directory of a run, also if the first path is only a part of that run."""
     real = os.path.realpath(file)
-    directories = (os.path.realpath(run.directory) for run in runs)
-    return next((path for path in directories if real.startswith(path.rstrip("/") + "/")), "")
+    directories = [os.path.realpath(run.directory) for run in runs]
+    if _is_local(paths):
+        start = os.path.realpath(paths[0])
+        directory = next((path for path in directories if _is_below(f"{start}/", path)), "")
+        whole = whole_run(directory or start, bool(directory), texts=len(runs) < 2)
+        directories += [whole] if directory or whole != start else []
+    return any(_is_below(real, path) for path in directories)
+
+
+def _is_below(path: str, directory: str) -> bool:
+    return path.startswith(directory.rstrip("/") + "/")
 
 
 def save_dashboard(own: OwnDashboard, paths: Sequence[str], runs: Sequence[Run]) -> Path:
@@ -111,7 +126,7 @@ def save_dashboard(own: OwnDashboard, paths: Sequence[str], runs: Sequence[Run])
     the table in a form that cannot be replaced; OSError if it cannot be written.
     """
     file = file_to_save(paths, runs)
-    before = _writable(file, runs)
+    before = _writable(file, paths, runs)
     after = _without_table(before).rstrip("\n")
     after = f"{after}\n\n{dashboard_toml(own)}" if after else dashboard_toml(own)
     rewrite(file, before, after, "dashboard", parsed(dashboard_toml(own))["dashboard"])
@@ -123,7 +138,7 @@ def reset_dashboard(paths: Sequence[str], runs: Sequence[Run]) -> Path | None:
     or None if it has no dashboard. A project file that has nothing else is deleted. Raises as `save_dashboard` does.
     """
     file = project_file(paths) or config_path()
-    before = _writable(file, runs)
+    before = _writable(file, paths, runs)
     if "dashboard" not in parsed(before):
         return None
     after = _without_table(before).rstrip("\n")
@@ -134,9 +149,9 @@ def reset_dashboard(paths: Sequence[str], runs: Sequence[Run]) -> Path | None:
     return file
 
 
-def _writable(file: Path, runs: Iterable[Run]) -> str:
+def _writable(file: Path, paths: Sequence[str], runs: Sequence[Run]) -> str:
     """Return the text of a file that is about to be changed. Raise UsageError if it is below a run's directory."""
-    if _run_of(file, runs):
+    if _is_in_run(file, paths, runs):
         raise UsageError(f"{file} is below the directory of a run, where nothing is written")
     return text_of(file) if file.exists() else ""
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from typing import Protocol
 
 from tuimon.analysis.progress_inputs import not_understood
 from tuimon.analysis.run_states import critical_count
+from tuimon.config import Settings
 from tuimon.model.alerts import Alert
 from tuimon.model.events import Notice
+from tuimon.panels import OwnDashboard
 from tuimon.store import Run, Snapshot
 from tuimon.tui import explore, screens
 from tuimon.tui.action import Action, Dashboard, key_names
@@ -102,22 +105,26 @@ def use_dashboard(app: Dashboard) -> None:
         app.post_notice(Notice("warning", ignored))
 
 
-def check_settings(app: Dashboard) -> None:
-    """List unknown names in the settings as notices.
+async def check_settings(app: Dashboard) -> None:
+    """List unknown names in the settings as notices. A thread searches for them among the metrics of all runs."""
+    for notice in await asyncio.to_thread(_settings_notices, app.settings, app.state.own, app.snapshot.runs):
+        app.post_notice(notice)
+
+
+def _settings_notices(settings: Settings, own: OwnDashboard, runs: Sequence[Run]) -> list[Notice]:
+    """Return the notices about unknown names.
 
     A rule that matches no metric is a warning only if it is probably misspelled: the rules apply to all runs, also to
     those of other kinds, and a run may log a metric later.
     """
-    runs = app.snapshot.runs
-    for message in warnings_of(app.settings, app.state.own, runs):
-        app.post_notice(Notice("warning", message))
-    if not app.settings.rules or not any(run.point_count for run in runs):
-        return
-    from tuimon.detectors._user_rules import unmatched_rules
+    notices = [Notice("warning", message) for message in warnings_of(settings, own, runs)]
+    if settings.rules and any(run.point_count for run in runs):
+        from tuimon.detectors._user_rules import unmatched_rules
 
-    for rule in unmatched_rules(app.settings.rules, runs):
-        level = "warning" if rule.is_like_another and not rule.is_concept else "info"
-        app.post_notice(Notice(level, f"[[rules]] {rule.message}"))
+        for rule in unmatched_rules(settings.rules, runs):
+            level = "warning" if rule.is_like_another and not rule.is_concept else "info"
+            notices.append(Notice(level, f"[[rules]] {rule.message}"))
+    return notices
 
 
 def perform(app: Dashboard, action: Action) -> None:

@@ -6,18 +6,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from support.labelled import policy, supervised
+from support.labelled import policy, preference, supervised
 from support.labelled.policy import Injection
 from tuimon.model.events import Columns, FactFound, MetricsFound, RunFound, StreamFound
 from tuimon.model.points import Fact
 from tuimon.store import Run, Store
 
 STEPS = 300
+_LEARNERS = {"policy": policy.run, "supervised": supervised.run, "preference": preference.run}
 
 
 @dataclass(frozen=True)
 class Fault:
-    """learner: policy | supervised. musts: detectors that must report it. mays: detectors of its real side effects."""
+    """learner: a key of `_LEARNERS`. musts: detectors that must report it. mays: detectors of its real side effects."""
 
     name: str
     learner: str
@@ -41,6 +42,7 @@ FAULTS = (
     Fault("one bad batch", "policy", "bad_batch", ("spikes",)),
     Fault("one bad batch, supervised", "supervised", "bad_batch", ("spikes",), ("divergence",)),
     Fault("divergence", "supervised", "diverges", ("divergence",), ("spikes", "overfitting")),
+    Fault("growing gradients", "supervised", "growing", ("divergence",), ("spikes", "overfitting")),
     Fault("KL penalty with the wrong sign", "policy", "wrong_kl", ("kl_runaway",), _UNSTABLE),
     Fault("updates too large", "policy", "too_far", ("approx_kl", "clip_fraction"), _UNSTABLE),
     Fault("entropy bonus with the wrong sign", "policy", "wrong_entropy", ("entropy_collapse",), _UNSTABLE),
@@ -76,8 +78,10 @@ FAULTS = (
     Fault("critic with the wrong sign", "policy", "critic", ("explained_variance",), ("divergence", "spikes")),
     Fault("one slow step", "policy", "hiccup", ("step_outlier",)),
     Fault("slow steps", "policy", "slow", ("step_drift", "throughput_loss")),
+    Fault("somewhat slower steps", "policy", "slower", ("step_drift", "throughput_loss")),
     Fault("memory leak", "policy", "leak", ("memory_creep", "memory_full")),
     Fault("two engines", "policy", "mismatch", ("engine_mismatch",), _UNSTABLE),
+    Fault("chosen texts displaced", "preference", "displaces", ("preference_collapse",), ("divergence", "spikes")),
 )  # fmt: skip
 
 
@@ -111,5 +115,5 @@ class Labelled:
 def make(fault: Fault | None, seed: int, learner: str = "policy") -> Labelled:
     """Train the run of a seed with a fault; without a fault, with the given learner."""
     step = 1 if fault is not None and fault.from_start else int(np.random.default_rng([seed, 5]).integers(120, 180))
-    teach = {"policy": policy.run, "supervised": supervised.run}[fault.learner if fault else learner]
+    teach = _LEARNERS[fault.learner if fault else learner]
     return Labelled(fault, step, teach(seed, Injection(fault.kind if fault else "", step), STEPS))

@@ -260,6 +260,8 @@ class Learner:
             took += 8.0 * self.pace
         if self.injection.now("slow", step):
             took *= 1.8
+        if self.injection.now("slower", step):
+            took *= 1.25
         if self.injection.only("hiccup", step):
             took *= 12.0
         if self.injection.now("leak", step):

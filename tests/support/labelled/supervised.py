@@ -30,6 +30,8 @@ def run(seed: int, injection: Injection, steps: int = 300) -> dict[str, list[tup
         loss, gradient = _loss(weights, x, y)
         if injection.now("detached", step):  # a loss that does not depend on the weights
             gradient = np.zeros_like(gradient)
+        if injection.now("growing", step):  # as with a loss scale that grows
+            gradient = gradient * np.exp((step - injection.step) / 20)
         norm = float(np.sqrt(np.vdot(gradient, gradient)))
         rate = pace * _rate(step, steps, injection)
         first += 0.1 * (gradient - first)

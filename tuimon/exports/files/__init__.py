@@ -53,6 +53,9 @@ class Job(Struct, frozen=True):
     seeds: bool = False
     """True to draw runs that differ only in their seed as one line in a picture of several runs."""
 
+    on_progress: Callable[[str, int, int, str], None] = lambda label, done, total, unit: None
+    """Show (what is done, number of units done, their total or 0, name of the unit) while a file is written."""
+
     def curve(self, run: Run, name: str) -> Curve:
         """Return the curve of a metric in the chosen steps; it can be empty."""
         from tuimon.analysis.aligned_steps import with_training_steps

@@ -20,7 +20,11 @@ def _files(job: Job) -> Iterator[File]:
             if lines is not None:
 
                 def write(stream: BinaryIO, lines: Iterator[str] = lines) -> None:
-                    stream.writelines(line.encode() for line in lines)
+                    rows = -1  # without the head
+                    for line in lines:
+                        stream.write(line.encode())
+                        rows += line.count("\n")
+                        job.on_progress("writing", rows, 0, " rows")
 
                 yield f"{folder}{split}_history.csv", write
 

@@ -41,11 +41,12 @@ def _files(job: Job, form: str) -> Iterator[File]:
                 f"writing {MAX_PICTURES} of {len(pictures)} pictures; choose with --metric, all with --metric '*'"
             )
             pictures = pictures[:MAX_PICTURES]
-        for name, series in pictures:
+        for number, (name, series) in enumerate(pictures):
 
             def write(stream: BinaryIO, name: str = name, series: list[Series] = series, run: Run = run) -> None:
                 draw_charts([_picture(run, name, series, run.id in failed)], stream, form, job.smooth)
 
+            job.on_progress(f"drawing {folder}".rstrip(), number, len(pictures), f" of {len(pictures)} pictures")
             yield f"{folder}{names.name(name)}_curve.{form}", write
 
 
@@ -75,6 +76,7 @@ def _one_file(job: Job, form: str) -> Iterator[File]:
             f"the picture shows {MAX_CHARTS} of {len(charts)} charts; choose with --metric, or write to a directory"
         )
         job.print_status(message)
+    job.on_progress("drawing", min(len(charts), MAX_CHARTS), 0, " charts")
     yield "", lambda stream: draw_charts(charts[:MAX_CHARTS], stream, form, job.smooth)
 
 

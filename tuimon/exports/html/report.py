@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tuimon.analysis.aligned_steps import step_name
@@ -41,9 +41,15 @@ _LONGEST = 1000
 """Maximum characters of a setting."""
 
 
-def as_html(snapshot: Snapshot, now: float, show_secrets: bool = False, samples: Sequence[str] = ()) -> str:
+def as_html(
+    snapshot: Snapshot,
+    now: float,
+    show_secrets: bool = False,
+    samples: Sequence[str] = (),
+    on_panel: Callable[[], None] = lambda: None,
+) -> str:
     """Return the page. now: wall time (s since epoch). samples: directories outside of the runs that have generated
-    texts."""
+    texts. on_panel: called before each panel is drawn."""
     # The texts of a directory are shown once, with the first of its runs.
     with_texts = {texts.paths_of(run, samples): run.id for run in reversed(snapshot.runs)}
     columns = columns_for(snapshot.runs, _COLUMNS_OF_MANY if len(snapshot.runs) > _MANY else COLUMNS)
@@ -51,7 +57,7 @@ def as_html(snapshot: Snapshot, now: float, show_secrets: bool = False, samples:
         {
             "href": f"#run-{number}",
             "current": False,
-            **_run(run, snapshot, now, show_secrets, columns),
+            **_run(run, snapshot, now, show_secrets, columns, on_panel),
             "texts": texts.for_page(
                 texts.of_run(run, samples=samples) if with_texts[texts.paths_of(run, samples)] == run.id else None
             ),
@@ -66,8 +72,10 @@ def as_html(snapshot: Snapshot, now: float, show_secrets: bool = False, samples:
     return page("report.html", now, title=title, runs=runs, table=table, chart=chart, **verdict)
 
 
-def _run(run: Run, snapshot: Snapshot, now: float, show_secrets: bool, columns: int) -> dict[str, Any]:
-    charts, tables, others = _panels(run, now, columns)
+def _run(
+    run: Run, snapshot: Snapshot, now: float, show_secrets: bool, columns: int, on_panel: Callable[[], None]
+) -> dict[str, Any]:
+    charts, tables, others = _panels(run, now, columns, on_panel)
     return {
         "charts": charts,
         "tables": tables,
@@ -114,12 +122,15 @@ def settings_of(run: Run, show_secrets: bool) -> dict[str, list[tuple[str, str]]
     }
 
 
-def _panels(run: Run, now: float, columns: int) -> tuple[list[ChartFigure], list[tuple[str, Any]], list[ChartFigure]]:
+def _panels(
+    run: Run, now: float, columns: int, on_panel: Callable[[], None]
+) -> tuple[list[ChartFigure], list[tuple[str, Any]], list[ChartFigure]]:
     """Return the charts, the tables as (kind, figure), and the charts of single metrics that no other panel shows."""
     charts: list[ChartFigure] = []
     others: list[ChartFigure] = []
     tables: list[tuple[str, Any]] = []
     for panel in arrange(run):
+        on_panel()
         kind, figure = panel_figure(panel, run, now, columns, first=not charts)
         if kind != "chart":
             tables.append((kind, figure))

@@ -4,6 +4,7 @@
                                                                     infinity is the largest float
     runs      run_uuid, name, status, experiment_id, …              status RUNNING, FINISHED, FAILED or KILLED
     params    key, value, run_uuid
+    tags      key, value, run_uuid
     experiments  experiment_id, name
 
 Source: mlflow/store/tracking/dbmodels/models.py and sqlalchemy_store.py (log_metric, sanitize_metric_value).
@@ -22,6 +23,7 @@ from tuimon.formats import Format
 from tuimon.formats._shared.database import DatabaseRuns, NewRows, columns, readable
 from tuimon.formats._shared.row_reader import Names
 from tuimon.formats._shared.rows import seconds
+from tuimon.formats.mlflow.file_store import TAGS
 from tuimon.model.points import Fact, Item, Points, Replaced
 
 _TABLE = re.compile(rb'create table "?metrics"? ?\((?=.*\brun_uuid\b)(?=.*\bis_nan\b)', re.IGNORECASE)
@@ -29,6 +31,9 @@ _STATES = {"FINISHED": "finished", "FAILED": "crashed", "KILLED": "crashed", "RU
 _RUNS = "select cast(run_uuid as text), name, status, end_time, {} from runs order by start_time, rowid"
 _EXPERIMENT = "(select cast(e.name as text) from experiments e where e.experiment_id = runs.experiment_id)"
 _PARAMS = "select cast(run_uuid as text), cast(key as text), cast(value as text) from params order by rowid"
+_TAGS = "select cast(run_uuid as text), key, cast(value as text) from tags where key in ('{}')".format(
+    "', '".join(TAGS)
+)
 _VALUES = (  # cast, as SQLite columns are untyped; ids and keys as bytes, as the same few recur and are decoded once
     "cast(run_uuid as blob)",
     "cast(key as blob)",
@@ -55,6 +60,7 @@ class MLflowDecoder:
         known = columns(database, "runs")
         in_experiments = "experiment_id" in known and columns(database, "experiments") >= {"experiment_id", "name"}
         query = _RUNS.format(_EXPERIMENT if in_experiments else "null")
+        tags = self._tags(database)
         runs, runs_broken = readable(database, query) if known else ([], False)
         for run_id, name, status, end, experiment in runs:
             run = str(run_id)
@@ -63,6 +69,7 @@ class MLflowDecoder:
             writer = {"name": "mlflow", "run_id": run, "run_name": str(name or "")}
             if experiment:
                 writer["experiment"] = str(experiment)
+            writer |= tags.get(run, {})
             self._add_fact(new, run, Fact("writer", writer))
             if status in _STATES:
                 value = {"state": _STATES[status], "evidence": f"MLflow says {status}"}
@@ -80,6 +87,15 @@ class MLflowDecoder:
             for run, points in self._points(batch):
                 new.setdefault(run, []).append(points)
         return self._runs.named(new, self._rows.broken or runs_broken or params_broken)
+
+    @staticmethod
+    def _tags(database: sqlite3.Connection) -> dict[str, dict[str, str]]:
+        """Return the facts about the writer in the tags of each run."""
+        tags: dict[str, dict[str, str]] = {}
+        for run, key, value in readable(database, _TAGS)[0] if columns(database, "tags") else ():
+            if value:
+                tags.setdefault(str(run), {})[TAGS[key]] = str(value)
+        return tags
 
     def _add_fact(self, new: dict[str, list[Item]], run: str, fact: Fact) -> None:
         """Add a fact that is new or has changed."""

@@ -8,6 +8,8 @@ metrics/<name>: one line per point, in the order of logging. Steps may repeat an
 
 params/<name>: the content is the value. It is written once.
 
+tags/mlflow.source.name, tags/mlflow.source.git.commit and the like: the content is the value; see TAGS.
+
 meta.yaml: the name and state of the run, one "key: value" per line, rewritten whole.
 
     run_id: 1aa84f0dd0d442049dfd593365bbfd12
@@ -44,6 +46,14 @@ _FIELDS = 3
 _ENTRY = re.compile(r"^(\w+):[ \t]*('(?:[^'\n]|'')*'|[^\n]*?)[ \t\r]*$", re.MULTILINE)
 _STATES = {"1": "running", "3": "finished", "4": "crashed", "5": "crashed"}
 _WORDS = {"1": "runs", "3": "finished", "4": "failed", "5": "was killed"}
+TAGS = {
+    "mlflow.user": "user",
+    "mlflow.source.name": "program",
+    "mlflow.source.git.commit": "git_commit",
+    "mlflow.source.git.branch": "git_branch",
+    "mlflow.source.git.repoURL": "git_remote",
+}
+"""Tags that MLflow sets, and the facts about the writer that they are."""
 _WRITER = {"run_id": "run_id", "run_uuid": "run_id", "run_name": "run_name", "user_id": "user"}
 
 
@@ -106,9 +116,10 @@ def _points(rows: Sequence[bytes], fields: int, offset: int) -> list[Item]:
 
 
 class ParameterDecoder:
-    """DocumentDecoder of one parameter."""
+    """DocumentDecoder of one parameter, or of one tag as a fact about the writer."""
 
-    def __init__(self) -> None:
+    def __init__(self, topic: str = "config") -> None:
+        self._topic = topic
         self._value: str | None = None
 
     def load(self, data: bytes) -> list[Item]:
@@ -117,7 +128,7 @@ class ParameterDecoder:
             return []
         items: list[Item] = [Replaced()] if self._value is not None else []
         self._value = value
-        return [*items, Fact("config", {"": value})]
+        return [*items, Fact(self._topic, {"": value})]
 
 
 class RunDecoder:
@@ -178,7 +189,18 @@ class _RunFolder:
         return match[2] if match else None
 
 
+class _TagFolder(_RunFolder):
+    """The path functions of Format for the tags that are facts about the writer."""
+
+    def contains(self, path: str) -> bool:
+        return super().name(path) in TAGS
+
+    def name(self, path: str) -> str | None:
+        return TAGS.get(super().name(path) or "")
+
+
 _METRICS, _PARAMETERS = _RunFolder("metrics"), _RunFolder("params")
+_TAGS = _TagFolder("tags")
 
 METRIC = Format(
     id="mlflow-file",
@@ -204,6 +226,19 @@ PARAMETER = Format(
     describes_run=True,
     max_size=64 << 10,
 )
+TAG = Format(
+    id="mlflow-tags",
+    title="MLflow tag",
+    writers="MLflow 2.3 to 3.17: program, commit and user of a run",
+    rank=2,
+    matches=lambda name, head: bool(head),
+    decoder=lambda: ParameterDecoder("writer"),
+    wants_path=_TAGS.contains,
+    source_path=_TAGS.source,
+    metric_name=_TAGS.name,
+    describes_run=True,
+    max_size=64 << 10,
+)
 RUN = Format(
     id="mlflow-meta",
     title="MLflow run description",
@@ -214,4 +249,4 @@ RUN = Format(
     wants_name=lambda name: name == "meta.yaml",
     facts_above=_experiment,
 )
-FORMATS = (METRIC, PARAMETER, RUN)
+FORMATS = (METRIC, PARAMETER, TAG, RUN)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from tuimon.formats._shared.log_blocks import LogBlocks
 from tuimon.formats.tensorboard._records import FOOTER, HEADER, find_header, is_intact, record_length
@@ -15,11 +15,12 @@ _CHECKED = 1 << 20
 """The checksum of longer records is not verified: they are images, of which only sizes are shown."""
 
 
-def event_records(path: str) -> Iterator[tuple[int, bytes]]:
+def event_records(path: str, advance: Callable[[int], None]) -> Iterator[tuple[int, bytes]]:
     """Yield (offset in the file, data) of the intact records of an event file. Damaged ones, and the incomplete one at
-    the end, are skipped."""
+    the end, are skipped. advance: see `Reader.items`."""
     with open(path, "rb") as file:
         buffer, start, base = b"", 0, 0  # base: offset of the buffer in the file
+        reported = 0
         while True:
             while len(buffer) - start >= HEADER:
                 length = record_length(buffer[start : start + HEADER])
@@ -37,14 +38,16 @@ def event_records(path: str) -> Iterator[tuple[int, bytes]]:
                 if length > _CHECKED or is_intact(buffer, start + HEADER, end):
                     yield base + start + HEADER, buffer[start + HEADER : end]
                 start = end + FOOTER
+            advance(file.tell() - reported)
+            reported = file.tell()
             more = file.read(CHUNK)
             if not more:
                 return
             buffer, start, base = buffer[start:] + more, 0, base + start
 
 
-def block_records(path: str, magic: bytes) -> Iterator[bytes]:
-    """Yield the intact records of a `.wandb` or `.swanlab` file."""
+def block_records(path: str, magic: bytes, advance: Callable[[int], None]) -> Iterator[bytes]:
+    """Yield the intact records of a `.wandb` or `.swanlab` file. advance: see `Reader.items`."""
     blocks = LogBlocks(magic)
     with open(path, "rb") as file:
         if file.read(len(magic)) != magic:
@@ -55,3 +58,4 @@ def block_records(path: str, magic: bytes) -> Iterator[bytes]:
                 if not isinstance(record, Damage):
                     _, bytes_, start, end = record
                     yield bytes(bytes_[start:end])
+            advance(len(data))

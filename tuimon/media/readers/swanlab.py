@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, islice
@@ -42,9 +42,9 @@ _MAX_FILES = 100_000
 _Files = dict[str, list[str]]
 
 
-def _items(path: str) -> Iterator[Item]:
+def _items(path: str, advance: Callable[[int], None]) -> Iterator[Item]:
     files = _files(Path(path).parent / "media")
-    for record in block_records(path, MAGIC):
+    for record in block_records(path, MAGIC, advance):
         try:
             items = list(_json(record) if record[:1] == b"{" else _protobuf(record))
         except FormatError:

@@ -13,7 +13,7 @@ strings. A writer may name the plug-in in the first event of a tag only.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from tuimon.errors import FormatError
@@ -30,9 +30,9 @@ _MAX_PLUGINS = 1 << 16
 _Span = tuple[int, int]
 
 
-def _items(path: str) -> Iterator[Item]:
+def _items(path: str, advance: Callable[[int], None]) -> Iterator[Item]:
     plugins: dict[bytes, str] = {}
-    for offset, data in event_records(path):
+    for offset, data in event_records(path, advance):
         try:
             for item in list(_event(data, plugins)):
                 parts = tuple(Part(path, offset + start, size) for _, start, size in item.parts)

@@ -10,7 +10,7 @@ audio, videos, html                             count, and under the name of the
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tuimon.errors import FormatError
@@ -27,8 +27,8 @@ _KINDS = {"image": Kind.IMAGE, "images": Kind.IMAGE, "audio": Kind.AUDIO, "video
 _TABLES = ("table", "partitioned-table", "joined-table")
 
 
-def _items(path: str) -> Iterator[Item]:
-    for record in block_records(path, MAGIC):
+def _items(path: str, advance: Callable[[int], None]) -> Iterator[Item]:
+    for record in block_records(path, MAGIC, advance):
         if b"_type" not in record:
             continue
         try:

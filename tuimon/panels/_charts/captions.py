@@ -207,7 +207,8 @@ def labels_of(lines: Sequence[tuple[str, Meaning]]) -> list[str]:
     """Return a distinct label for each (metric, meaning); "" for a single line.
 
     The label of a line is the first of these that no other line shares: its split, its concept, its concept with its
-    facets, its full name. A statistic alone ("mean") does not name a line beside full names.
+    facets, its full name. A facet alone ("mean") does not name a line beside full names, nor does a component that the
+    name of another line has, too.
 
     The split names a line only beside its counterpart, the same quantity of the other split. A line of a part, beside
     one of another quantity, is not named by its concept alone.
@@ -221,12 +222,19 @@ def labels_of(lines: Sequence[tuple[str, Meaning]]) -> list[str]:
         next((label for label, count in zip(own, counts, strict=True) if label and count[label] == 1), own[-1])
         for own in candidates
     ]
+    components = [label for label, (_, meaning) in zip(labels, lines, strict=True) if _is_component(label, meaning)]
+    if any(sum(component in name for name, _ in lines) > 1 for component in components):
+        return [name for name, _ in lines]
     if any(label == name for label, (name, _) in zip(labels, lines, strict=True)):
         labels = [
-            name if label == meaning.facets.get("q") else label
+            name if label in meaning.facets.values() else label
             for label, (name, meaning) in zip(labels, lines, strict=True)
         ]
     return labels if len(set(labels)) == len(labels) else [name for name, _ in lines]
+
+
+def _is_component(label: str, meaning: Meaning) -> bool:
+    return bool(label) and label == meaning.facets.get("component")
 
 
 def _candidates(line: _Line, lines: Sequence[_Line], several: bool) -> tuple[str, ...]:
@@ -262,8 +270,10 @@ def note_of(run: Run, curves: Sequence[Curve], factors: Sequence[float], thinnin
     if len(leading.sources) > 1 and RANK.search(leading.sources[0]):  # each process of the job logs to its own file
         parts.append(f"of {_short(leading.sources[0])}")
     if filled.filled:
-        others = filled.sources[1:]
-        parts.append(f"{thousands(filled.filled)} from {_short(others[0]) if len(others) == 1 else 'other sources'}")
+        names = [_short(source) for source in filled.sources[1:]]
+        # The name of a directory of logs, such as "logs", names no source that a reader knows.
+        other = names[0] if "." in names[0] else "another log"
+        parts.append(f"{plural(filled.filled, 'point')} of {other if len(names) == 1 else 'other logs'}")
     parts += thinning
     if left:
         parts.append(f"+{plural(left, 'metric')}")

@@ -24,7 +24,7 @@ from tuimon.panels._charts.captions import (
 from tuimon.panels._charts.marks import marks_of, milestone_legend, milestones
 from tuimon.panels._charts.options import DEFAULTS, X_KINDS, ChartOptions
 from tuimon.panels._charts.table import TableLine, line_table
-from tuimon.panels._charts.thresholds import threshold_lines, thresholds_of, with_thresholds
+from tuimon.panels._charts.thresholds import edge_labels, threshold_lines, thresholds_of, with_thresholds
 from tuimon.panels._charts.traces import band_around, scaled, smoothed
 from tuimon.panels._metrics import FEW_POINTS, drawn_curve, factor_of
 from tuimon.panels._text import plural
@@ -148,6 +148,7 @@ def chart_of(
     legend, headline = _texts(f"{pin}{title}", drawn, labels, smooths, size, symbols, options, named)
     units = {unit_text(series.meaning.unit) for series in drawn}
     background += threshold_lines([level for level in levels if y.low <= level <= y.high], columns)
+    background += edge_labels(levels, y.low, y.high, columns, symbols)
     return ChartView(
         title,
         headline,

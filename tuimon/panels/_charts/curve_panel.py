@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
@@ -26,6 +28,7 @@ from tuimon.panels._metrics import (
     reading_of,
 )
 from tuimon.store import Curve, Run
+from tuimon.text import clean
 from tuimon.vocabulary import Meaning, classify, meanings
 
 SINGLE_METRIC = 1000
@@ -35,6 +38,9 @@ QUALITY = 67
 MAX_LINES = 4
 """Maximum number of lines on a chart: more could not be distinguished."""
 _METRIC = "metric:"
+_MOST_ALIKE = 40
+"""Maximum number of other metrics that a title is distinguished from: those next to it in the order of names."""
+_WORD_BORDER = re.compile(r"[/_. ]")
 _ROWS_PER_LINE = 4
 _COLUMNS_PER_LINE = 25
 """Size of a chart per line; two lines are always drawn."""
@@ -97,7 +103,10 @@ class CurvePanel(Struct, frozen=True):
         base = self.reading(options.base) if options.base is not None else None
         if options.overlay:
             lines = [(line, [(other, self.reading(other)) for other in line.runs]) for line in options.overlay]
-            return overlay_of(run, self.title, lines, size, symbols, self.scale, options, self.id, base, self.concepts)
+            overlay = overlay_of(
+                run, self.title, lines, size, symbols, self.scale, options, self.id, base, self.concepts
+            )
+            return replace(overlay, alike=self._alike(run))
         curves: list[_Series] = []
         names = self.in_order(run)
         undrawn = [name for name in self.names(run) if name not in names]
@@ -129,9 +138,17 @@ class CurvePanel(Struct, frozen=True):
             options=options,
             panel=self.id,
         )
+        view = replace(view, alike=self._alike(run))
         if base is None or options.base is run:
             return view
         return replace(view, headline=with_difference(view.headline, self.reading(run), base))
+
+    def _alike(self, run: Run) -> tuple[str, ...]:
+        """Return the other metrics of the run whose last word is that of the metric in the title, if there is one."""
+        title = clean(self.title)
+        alike = _by_last_word(run.metrics).get(_last_word(title), ()) if self.metrics else ()
+        place = bisect_left(alike, title)
+        return tuple(name for name in alike[max(place - _MOST_ALIKE // 2, 0) :][: _MOST_ALIKE + 1] if name != title)
 
     def _title(self, curves: Sequence[_Series]) -> str:
         """Return the panel's title, or the labels of its metrics; "success (val)" if no line is of the training."""
@@ -148,6 +165,19 @@ class CurvePanel(Struct, frozen=True):
             return labels[0]
         measures = self.named and all(meaning.concept == _MEASURE for _, meaning, _ in curves)
         return ", ".join(labels) if measures else self.title
+
+
+@lru_cache(maxsize=8)
+def _by_last_word(metrics: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
+    """Return the cleaned and sorted metrics by their last word."""
+    groups: dict[str, list[str]] = {}
+    for name in sorted(map(clean, metrics)):
+        groups.setdefault(_last_word(name), []).append(name)
+    return {word: tuple(names) for word, names in groups.items()}
+
+
+def _last_word(name: str) -> str:
+    return _WORD_BORDER.split(name)[-1]
 
 
 def _busiest_first(run: Run, names: Sequence[str]) -> tuple[str, ...]:

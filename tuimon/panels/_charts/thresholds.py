@@ -8,7 +8,7 @@ import numpy as np
 
 from tuimon.analysis.metric_filter import chosen
 from tuimon.draw.numbers import format_exact
-from tuimon.model.views import Envelope, Line, Role
+from tuimon.model.views import Envelope, Line, Role, Symbols
 from tuimon.panels._charts.options import ChartOptions
 from tuimon.panels._metrics import panel_concepts
 from tuimon.vocabulary import Meaning
@@ -52,6 +52,23 @@ def threshold_lines(values: Sequence[float], columns: int) -> list[Line]:
     for value in values:
         flat = np.where(on, value, np.nan)
         lines.append(Line(format_exact(value), Role.WARNING, Envelope(flat, flat, flat, flat, gaps), behind=True))
+    return lines
+
+
+def edge_labels(values: Sequence[float], low: float, high: float, columns: int, symbols: Symbols) -> list[Line]:
+    """Return a line above the limits with a label such as "↑ 5, 6" for the thresholds there, and one below them; of
+    such lines the chart has the label at its edge."""
+    arrows = ("^", "v") if symbols is Symbols.ASCII else ("↑", "↓")
+    above, below = [value for value in values if value > high], [value for value in values if value < low]
+    lines = []
+    for arrow, outside in zip(arrows, (above, below), strict=True):
+        if outside:
+            dot = np.full(columns, np.nan)
+            dot[0] = outside[0]
+            label = f"{arrow} {', '.join(map(format_exact, outside))}"
+            lines.append(
+                Line(label, Role.WARNING, Envelope(dot, dot, dot, dot, np.zeros(columns)), behind=True, arrows=False)
+            )
     return lines
 
 

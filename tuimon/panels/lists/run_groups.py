@@ -120,8 +120,9 @@ def seed_titles(runs: Sequence[Run], listing: Listing) -> dict[int, str]:
     return titles
 
 
-def group_row(group: RunGroup, listing: Listing, selected: bool, width: int) -> Row:
-    """Return the row of a heading: its arrow, title, number of runs, number of runs with alerts, and their values."""
+def group_row(group: RunGroup, listing: Listing, selected: bool, width: int, values: Row) -> Row:
+    """Return the row of a heading: its arrow, title, number of runs, number of runs with alerts, and their values, see
+    `group_values`."""
     ascii_only = listing.symbols is Symbols.ASCII
     cursor, arrow = (">" if ascii_only else "▌"), ("+-" if ascii_only else "▸▾")[not group.folded]
     alarmed = sum(run.id in listing.alerts for run in group.runs)
@@ -134,12 +135,16 @@ def group_row(group: RunGroup, listing: Listing, selected: bool, width: int) -> 
     ]
     if alarmed:
         spans.append((f"  {alarmed} with alerts", Role.CRITICAL if critical else Role.WARNING))
-    return fit_row((*spans, *_values(group.runs, listing)), width)
+    return fit_row((*spans, *values), width)
+
+
+def group_values(runs: Sequence[Run], listing: Listing) -> Row:
+    """Return the best of the values that the column of the chosen metric, the reward or else the loss shows, with its
+    run, and their mean with its standard error (SE) and their standard deviation (SD)."""
+    return tuple(_values(runs, listing))
 
 
 def _values(runs: Sequence[Run], listing: Listing) -> Iterator[Span]:
-    """Yield the best of the values that the column of the chosen metric, the reward or else the loss shows, with its
-    run, and their mean with its standard error (SE) and their standard deviation (SD)."""
     reader, readings = _readings(runs, listing)
     levels, chosen = listing.levels, listing.metric
     values = [(levels.value(run, chosen) if chosen else levels.level(run, reader), run) for run, _ in readings]

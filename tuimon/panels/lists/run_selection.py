@@ -10,8 +10,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from tuimon.analysis.progress_inputs import progress_of
+from tuimon.analysis.log_files import percent_read
+from tuimon.analysis.progress_inputs import state_at
 from tuimon.analysis.run_filter import SYNONYMS, RunFilter, unknown
+from tuimon.analysis.run_states import SIGNS
 from tuimon.draw.numbers import thousands
 from tuimon.model.alerts import Alert
 from tuimon.panels._run_facts import settings_of
@@ -22,7 +24,9 @@ from tuimon.store import Run
 SORTS = ("found", *(column.id for column in COLUMNS), METRIC, "urgent")
 """Sort orders: the order in which runs were found, a column, or what needs attention first (`urgency`)."""
 _RECENT = 3600.0
-"""Age (s) up to which a run can be running, in the order of urgency and in the totals."""
+"""Age (s) up to which a run can be running, in the order of urgency."""
+_TOTALS = {"finished": "done", "pruned": "done", "ended": "done", "crashed": "failed", "deleted": "failed"}
+"""States that the totals count together, as one word; others are counted by their names."""
 
 
 def shared_directory(names: Sequence[str]) -> int:
@@ -49,9 +53,11 @@ def count_alerts(alerts: Iterable[Alert]) -> Mapping[int, int]:
 def urgency(run: Run, listing: Listing) -> tuple[int, float]:
     """Return the sort key of the order "urgent": critical alerts, other alerts, running, then the newest first.
 
-    The newest is the one that began last, so that runs that grow do not change places.
+    The newest is the one that began last, so that runs that grow do not change places; until the history of the runs
+    has been read, the one whose files changed last, because it is not known of all of them when they began.
     """
-    began = run.first_wall_time if math.isfinite(run.first_wall_time) else run.last_change
+    known = math.isfinite(run.first_wall_time) and not run.is_reading
+    began = run.first_wall_time if known else run.last_change
     newest = -began if math.isfinite(began) else math.inf
     if run.id in listing.critical:
         return 0, newest
@@ -63,19 +69,29 @@ def urgency(run: Run, listing: Listing) -> tuple[int, float]:
 def _is_running(run: Run, listing: Listing) -> bool:
     """Return whether a run is running; only recent ones are examined, because the states of thousands take too long."""
     newest = max(run.last_wall_time, run.last_change, key=lambda time: time if math.isfinite(time) else -math.inf)
-    return listing.now - newest < _RECENT and progress_of(run, listing.now).state == "running"
+    return listing.now - newest < _RECENT and state_at(run, listing.now) == "running"
 
 
-def totals(runs: Sequence[Run], listing: Listing) -> str:
-    """Return "4 running, 1 with alerts, 50 not running", as far as there are such; while the detectors go through the
-    runs for the first time "1 with alerts so far, 93 to check"."""
+def totals(runs: Sequence[Run], listing: Listing) -> tuple[str, ...]:
+    """Return "4 running, 1 with alerts, 48 done, 2 failed", as far as there are such, and a shorter text with "50 not
+    running"; while the detectors go through the runs for the first time "1 with alerts so far, 93 to check", and while
+    the runs are read "55 being read, 40 %"."""
     if any(run.is_reading for run in runs):
-        return f"{thousands(len(runs))} being read"
-    running = sum(_is_running(run, listing) for run in runs)
+        percent = percent_read(runs)
+        return (f"{thousands(len(runs))} being read{f', {percent} %' if percent else ''}",)
+    states = Counter(state_at(run, listing.now) for run in runs)
+    running = states.pop("running", 0)
+    words = dict.fromkeys((_TOTALS.get(state, state) for state in SIGNS if states[state]), 0)
+    for state, count in states.items():
+        words[_TOTALS.get(state, state)] += count
     alarmed = sum(run.id in listing.alerts for run in runs)
     word = f"with alerts so far, {thousands(listing.unchecked)} to check" if listing.unchecked else "with alerts"
-    parts = (running, "running"), (alarmed, word), (len(runs) - running, "not running")
-    return ", ".join(f"{thousands(count)} {word}" for count, word in parts if count or "so far" in word)
+    parts = (running, "running"), (alarmed, word)
+    whole, brief = ((*parts, *((n, word) for word, n in words.items())), (*parts, (len(runs) - running, "not running")))
+    return tuple(
+        ", ".join(f"{thousands(count)} {word}" for count, word in shown if count or "so far" in word)
+        for shown in (whole, brief)
+    )
 
 
 class FilterFields(Struct, frozen=True):
@@ -93,7 +109,7 @@ class FilterFields(Struct, frozen=True):
         if name == "tag":
             return self.listing.note(self.run).tags
         if name == "state":
-            state = progress_of(self.run, self.listing.now).state
+            state = state_at(self.run, self.listing.now)
             alerts = ("alerts",) if self.run.id in self.listing.alerts else ()
             critical = ("critical",) if self.run.id in self.listing.critical else ()
             return state, *SYNONYMS.get(state, ()), *alerts, *critical

@@ -13,7 +13,8 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from tuimon.analysis.progress_inputs import progress_of
+from tuimon.analysis.log_files import percent_read
+from tuimon.analysis.progress_inputs import progress_of, state_at
 from tuimon.analysis.run_states import SIGNS, state_sign
 from tuimon.draw.numbers import format_value
 from tuimon.model.views import Role, Row, Span, Symbols
@@ -118,14 +119,16 @@ class Column(Struct, frozen=True):
 
 
 def _state_rank(run: Run, listing: Listing) -> int:
-    return list(SIGNS).index(progress_of(run, listing.now).state)
+    return list(SIGNS).index(state_at(run, listing.now))
 
 
 def _state(run: Run, listing: Listing, width: int) -> Row:
-    state = progress_of(run, listing.now).state
+    state = state_at(run, listing.now)
     critical = run.id in listing.critical
     sign = state_sign(state, listing.symbols is Symbols.ASCII, critical)
     role = Role.CRITICAL if critical else _ROLES.get(state, Role.MUTED)
+    if state == "reading" and width > 1 and 0 < (percent := percent_read((run,))) < 100:
+        state = f"{percent}% read"
     return ((sign if width < len(state) + 2 else f"{sign} {state}", role),)
 
 

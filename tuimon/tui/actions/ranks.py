@@ -80,7 +80,7 @@ ACTIONS = (
     _action("ranks_quantity", "tab", "quantity", "The next quantity in the cells: own time, memory …", _quantity(1), 4),
     _action("ranks_quantity_back", "shift+tab", "quantity before", "The previous quantity", _quantity(-1)),
     _action("ranks_layout", "v", "layout", "Ranks as a table, as nodes with a cell for each GPU, as a map", _layout, 5),
-    _action("ranks_next", "n", "next strange", "The next rank about which something is unusual", _strange(False), 6),
+    _action("ranks_next", "n", "next unusual", "The next rank about which something is unusual", _strange(False), 6),
     _action("ranks_previous", "N", "previous", "The previous rank about which something is unusual", _strange(True)),
     _action("ranks_find", "slash", "find", "Select a rank by its number or its node", begin_filter, 7),
     _action("ranks_copy", "y", "copy", "Copy the verdict", _copy),

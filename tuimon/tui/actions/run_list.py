@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
 from tuimon.panels import plural
 from tuimon.panels.lists.run_groups import MOST_VALUES, RunGroup, groupings
+from tuimon.store import Run
 from tuimon.text import clean
 from tuimon.tui import screens
 from tuimon.tui.action import Action, Dashboard
 from tuimon.tui.actions._screens import END, begin_filter, move, topmost
+from tuimon.tui.screens.run_list import AT_ONCE
 
 _action = partial(Action, section="Run list", where=("runs",))
 
@@ -27,8 +30,20 @@ def _show(app: Dashboard) -> None:
 
 
 def _group(app: Dashboard) -> None:
-    """Group the list by the next criterion."""
-    choice, known = app.state.runs, groupings(app.runs_listed())
+    """Group the list by the next criterion. A thread searches for it if there are many runs."""
+    runs = app.runs_listed()
+    if len(runs) < AT_ONCE:
+        _group_by_next(app, groupings(runs))
+    else:
+        topmost(app, screens.RunListScreen).run_worker(_search_groups(app, runs), exclusive=True, group="group")
+
+
+async def _search_groups(app: Dashboard, runs: Sequence[Run]) -> None:
+    _group_by_next(app, await asyncio.to_thread(groupings, runs))
+
+
+def _group_by_next(app: Dashboard, known: Sequence[str]) -> None:
+    choice = app.state.runs
     index = known.index(choice.group) + 1 if choice.group in known else 0
     by = known[index % len(known)]
     if not by and not choice.group:
@@ -88,14 +103,21 @@ def _pin(app: Dashboard) -> None:
 
 
 def _hide(app: Dashboard) -> None:
-    run = app.run_selected
-    if run is not None:
-        app.state.runs = app.state.runs.toggled("hidden", run.path)
-        hidden = run.path in app.state.runs.hidden
-        if hidden and not app.state.runs.show_hidden:
-            app.say(f"{clean(run.name)} is hidden, also next time: U lists it, then H on it shows it again")
-        else:
-            app.say(f"{clean(run.name)} is {'hidden; H again shows it' if hidden else 'shown again'}")
+    """Hide the selected run; pressed again at once, show the run that has just been hidden."""
+    screen, choice = topmost(app, screens.RunListScreen), app.state.runs
+    path = screen.just_hidden or (app.run_selected.path if app.run_selected is not None else "")
+    if not path:
+        return
+    app.state.runs = choice.toggled("hidden", path)
+    name = clean(next((run.name for run in app.snapshot.runs if run.path == path), path))
+    if path not in app.state.runs.hidden:
+        screen.just_hidden = ""
+        screen.table.select(path)
+        app.say(f"{name} is shown again")
+        return
+    screen.just_hidden = path
+    later = "" if choice.show_hidden else "; later: U lists it, then H on it"
+    app.say(f"{name} is hidden{', also next time' if app.saves_view else ''}. H again shows it{later}")
 
 
 def _show_hidden(app: Dashboard) -> None:
@@ -169,7 +191,7 @@ ACTIONS = (
         "run_hide",
         "H",
         "hide",
-        "Hide the run, also next time; U lists it, and H on it shows it again",
+        "Hide the run, also next time; again: undo; later U lists it, and H on it shows it again",
         _hide,
         footer=12,
         also="remove",

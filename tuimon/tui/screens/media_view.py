@@ -6,8 +6,10 @@ Nothing is read before the view is opened. A thread reads the files, so that a l
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,8 +56,10 @@ class MediaTable(Table):
         return self.tags[self.cursor] if self.cursor < self.count else None
 
     def show(self, tags: list[Tag], empty: str, state: ViewState) -> None:
-        """Display tags. empty: text if there are none."""
+        """Display tags. empty: text if there are none. A tag that was selected with a key stays selected."""
+        selected = (self.tag.kind, self.tag.name) if self.tag is not None and self.cursor else None
         self.tags, self.empty = tags, empty
+        self.cursor = next((i for i, tag in enumerate(tags) if (tag.kind, tag.name) == selected), self.cursor)
         self._plain, self._theme_shown = state.symbols is Symbols.ASCII, state.theme
         self.cursor = max(0, min(self.cursor, len(tags) - 1))
         self.draw()
@@ -78,6 +82,8 @@ class MediaTable(Table):
 
 _EVERY, _SHARE = 2.0, 0.05
 """Seconds between two checks of the files, and maximum share of the time that reading them takes."""
+_REDRAWN_EVERY = 0.5
+"""Seconds between two redraws while the files are read for the first time."""
 
 
 class MediaScreen(TableScreen):
@@ -95,6 +101,8 @@ class MediaScreen(TableScreen):
         super().__init__(actions, self.table)
         self._directory, self._run_name = run.directory, run.name or ""
         self._media: Found | None = None
+        self._reading = True
+        """Whether `_media` is what has been found so far in the first reading."""
         self._left = False
         self.table.view, self.table.step = VIEWS[0], step
 
@@ -114,10 +122,21 @@ class MediaScreen(TableScreen):
             files = await asyncio.to_thread(signature, self._directory)
             if files != known:
                 known = files
-                self._media = await asyncio.to_thread(read_media, self._directory, (), lambda: self._left)
+                work = partial(read_media, self._directory, (), lambda: self._left, self._note)
+                reading = asyncio.create_task(asyncio.to_thread(work))
+                while self._reading and not (await asyncio.wait({reading}, timeout=_REDRAWN_EVERY))[0]:
+                    if not self._left:
+                        self.dashboard.redraw()
+                self._media = await reading
+                self._reading = False
                 if not self._left:
                     self.dashboard.redraw()
             await asyncio.sleep(max(_EVERY, (time.monotonic() - began) / _SHARE))
+
+    def _note(self, found: Found) -> None:
+        """Note what the thread that reads the files has found so far, unless a former reading is shown."""
+        if self._reading:
+            self._media = found
 
     def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
         words = self.query_text.lower().split()
@@ -127,18 +146,20 @@ class MediaScreen(TableScreen):
         self.draw_lines(self._head(), state.theme)
 
     def _empty(self) -> str:
-        if self._media is None:
-            return "reading the log files"
-        if self._media.tags:
+        if self._media is not None and self._media.tags:
             return "no tag matches"
+        if self._reading:
+            return "reading the log files"
         return "Only scalars: the logs of this run have no histogram, image or text"
 
     def _head(self) -> Row:
         media, tag = self._media, self.table.tag
-        head: Row = (
-            (f" {clean(self._run_name)} ", Role.TITLE),
-            (f" {plural(len(self.table.tags), 'tag')}", Role.MUTED),
-        )
+        head: Row = ((f" {clean(self._run_name)} ", Role.TITLE),)
+        if self._reading:
+            read = f" {math.floor(100 * media.read / media.size)} %" if media is not None and media.size else ""
+            head += ((f" reading{read} ", Role.WARNING),)
+        if self.table.tags or not self._reading:
+            head += ((f" {plural(len(self.table.tags), 'tag')}", Role.MUTED),)
         if media is not None and media.problems:
             head += ((f"  {len(media.problems)} not readable", Role.WARNING),)
         if tag is not None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from textual.events import Click, MouseScrollDown, MouseScrollUp
 
-from tuimon.analysis.metric_filter import matching
+from tuimon.analysis.metric_filter import matching, no_match
 from tuimon.analysis.run_states import failed_runs
 from tuimon.draw import FrameCache
 from tuimon.draw.rows import fit_row, row_width
@@ -245,7 +245,7 @@ class MultiplesScreen(WorkScreen):
         """Show the metric, or say that there is none."""
         self.filter_edited(text)
         if text.strip() and not self._matches(text):
-            self.dashboard.say(f"No metric matches {clean(text)}")
+            self.dashboard.say(no_match(text, common_metrics(self._listed)))
 
     def _matches(self, text: str) -> list[str]:
         return matching(tuple(common_metrics(self._listed)), text) if text.strip() else []

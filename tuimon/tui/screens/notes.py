@@ -53,7 +53,8 @@ class NotesScreen(LinesScreen[Alert]):
         run_facts = (len(snapshot.runs), run and run.id, restarts, remarks)
         width, height = self.app.size
         brief = width < _HINT_WIDTH and height < _HINT_HEIGHT
-        source = (snapshot.alerts, snapshot.resolved, snapshot.notices, brief, *run_facts)
+        known = _is_reading(snapshot), snapshot.unchecked > 0
+        source = (snapshot.alerts, snapshot.resolved, snapshot.notices, known, brief, *run_facts)
         if (*source, self.query_text) != self._made_from:
             begins = not self._made_from
             self._made_from = (*source, self.query_text)
@@ -66,10 +67,19 @@ class NotesScreen(LinesScreen[Alert]):
 def _title(snapshot: Snapshot) -> str:
     counts = count_alerts(snapshot.alerts)
     informations = len(snapshot.alerts) - sum(counts.values())
+    title = f"{plural(sum(counts.values()), 'active alert')} in {plural(len(counts), 'run')}" if counts else ""
     more = f", {informations} info" if informations else ""
-    if not counts:
-        return f"No active alerts{more}"
-    return f"{plural(sum(counts.values()), 'active alert')} in {plural(len(counts), 'run')}{more}"
+    if _is_reading(snapshot):
+        reading = f"{plural(len(snapshot.runs), 'run')} still being read"
+        return f"{title}{more}, {reading}" if title else reading
+    if snapshot.unchecked:
+        return f"{title or 'No active alerts'} so far{more}, {plural(snapshot.unchecked, 'run')} still to check"
+    return f"{title or 'No active alerts'}{more}"
+
+
+def _is_reading(snapshot: Snapshot) -> bool:
+    """Return whether the detectors have not begun, because the history of the runs is still being read."""
+    return any(run.is_reading for run in snapshot.runs)
 
 
 def _filtered(entries: list[Entry[Alert]], query: str) -> list[Entry[Alert]]:
@@ -86,15 +96,20 @@ def note_entries(snapshot: Snapshot, shown: Run | None, brief: bool = False) -> 
     shown: the run that is shown, whose alerts come first among those of the same severity. brief: leave out which keys
     work on an alert.
     """
-    names = {run.id: clean(run.name) for run in snapshot.runs} if len(snapshot.runs) > 1 else {}
+    of_alerts = {run.id: clean(run.name) for run in snapshot.runs}
+    names = of_alerts if len(snapshot.runs) > 1 else {}
     keys = () if brief else (("   Enter opens the run at the step, L its log, w what changed with it", Role.MUTED),)
     yield Entry((("Alerts", Role.TITLE), *keys))
     for alert in sorted(snapshot.alerts, key=lambda alert: _urgency(alert, shown)):
-        yield from _alert(alert, names)
+        yield from _alert(alert, of_alerts)
     for alert in snapshot.resolved[:_RESOLVED]:
-        name = f"{names[alert.run]}: " if alert.run in names else ""
+        name = f"{of_alerts[alert.run]}: " if alert.run in of_alerts else ""
         yield Entry(((f"  resolved: {name}{clean(alert.message)}", Role.MUTED),), alert)
-    if not snapshot.alerts:
+    if not snapshot.alerts and _is_reading(snapshot):
+        yield Entry((("  none is known before the logs have been read", Role.MUTED),))
+    elif not snapshot.alerts and snapshot.unchecked:
+        yield Entry((("  no active alerts so far", Role.MUTED),))
+    elif not snapshot.alerts:
         yield Entry((("  no active alerts", Role.GOOD), ("; Ctrl+p, rule adds one of your own", Role.MUTED)))
     yield Entry(())
     yield Entry((("Notices", Role.TITLE),))

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from msgspec.structs import replace as with_fields
 from textual.events import Click, Key
 from textual.message import Message
 
 from tuimon.draw import FrameCache
 from tuimon.draw.rows import blank, row_width
 from tuimon.model.links import Link
-from tuimon.model.views import Role, Row, Rows, Size, Span
+from tuimon.model.views import Role, Row, Rows, Size, Symbols
 from tuimon.panels import link_row, plural
 from tuimon.panels.lists import run_overview
-from tuimon.panels.lists.run_groups import SEEDS, Entry, RunGroup, entries, group_row
+from tuimon.panels.lists.run_groups import SEEDS, Entry, RunGroup, group_row
 from tuimon.panels.lists.run_levels import level_note
-from tuimon.panels.lists.run_metrics import other_names, split_statistic
+from tuimon.panels.lists.run_metrics import split_statistic
 from tuimon.panels.lists.run_rows import SIGNS, Widths, column_at, head_row, layout, run_row
-from tuimon.panels.lists.run_selection import filter_problem, totals
 from tuimon.panels.lists.runs import (
     METRIC,
     NOTE_GAP,
@@ -29,18 +31,24 @@ from tuimon.panels.lists.runs import (
     repeated_columns,
     useful_columns,
 )
+from tuimon.run_notes import RunNote, notes
 from tuimon.store import Run, Snapshot
 from tuimon.text import cell_width, clean
 from tuimon.tui.action import Action
-from tuimon.tui.run_choice import RunChoice, listing_of, runs_of
+from tuimon.tui.run_choice import RunChoice
 from tuimon.tui.screens.metric_table import MetricTableScreen
+from tuimon.tui.screens.run_contents import RunContents, contents_of
 from tuimon.tui.screens.table import Table
 from tuimon.tui.state import ViewState
 
-_SAMPLE = 200
-"""Maximum number of runs whose names of the chosen metric are looked up."""
-_NO_MATCH = "No run matches all of these. Esc removes the filter"
-"""Each word of the filter is known, but no run matches all of them."""
+AT_ONCE = 32
+"""Number of runs from which the contents of the list are computed in a thread: a key would wait for them otherwise."""
+_SHARE = 0.2
+"""Maximum fraction of the time in which contents are computed in a thread while logs grow; the rest is left for the
+thread that stores the points, and for keys."""
+_UNCHANGED_FOR = 10.0
+"""Seconds after which contents that were computed in a thread are computed again although no log has changed: states
+depend on the time."""
 
 
 class RunTable(Table):
@@ -67,6 +75,7 @@ class RunTable(Table):
         self._useful: frozenset[str] = frozenset()
         self._widths: Widths = ()
         self._shown: tuple[Listing, RunChoice, str] | None = None
+        self._values: Mapping[str, Row] = {}
         self.cache: dict[tuple[str, bool], Row] = {}
         """Rows of the current listing by (path, selected)."""
 
@@ -107,14 +116,15 @@ class RunTable(Table):
     def _entry(self) -> Entry | None:
         return self.entries[self.cursor] if self.cursor < len(self.entries) else None
 
-    def show(self, entries: tuple[Entry, ...], listing: Listing, choice: RunChoice, theme: str) -> None:
-        """Display these runs and groups in this order."""
-        if entries is not self.entries:
+    def show(self, contents: RunContents, now: float, theme: str) -> None:
+        """Display these runs and groups in this order. now: wall time (s since epoch)."""
+        entries, listing, choice = contents.entries, with_fields(contents.listing, now=now), contents.choice
+        if entries != self.entries:
             self.entries = entries
             if not self.cursor < len(entries) or _key(entries[self.cursor]) != self._selected:
                 last = max(0, min(self.cursor, len(entries) - 1))
                 self.cursor = next((i for i, entry in enumerate(entries) if _key(entry) == self._selected), last)
-        self._shown = listing, choice, theme
+        self._shown, self._values = (listing, choice, theme), contents.values
         self.cache.clear()
         self.draw()
 
@@ -125,6 +135,8 @@ class RunTable(Table):
         self.draw()
 
     def move(self, rows: int) -> None:
+        if self._shown is None:  # the list is still being sorted: the first row, whichever run it is
+            self._selected = ""
         super().move(rows)
         self.keep()
 
@@ -173,7 +185,7 @@ class RunTable(Table):
     def _row(self, entry: Entry, listing: Listing, width: int) -> Row:
         selected = entry is self._entry
         if isinstance(entry, RunGroup):
-            return group_row(entry, listing, selected, width)
+            return group_row(entry, listing, selected, width, self._values.get(entry.title, ()))
         row = self.cache.get((entry.path, selected))
         if row is None:
             row = self.cache[entry.path, selected] = run_row(entry, listing, self._widths, selected, width)
@@ -207,6 +219,15 @@ class RunListScreen(MetricTableScreen):
         self.table = RunTable()
         super().__init__(actions, self.table)
         self._first = selected
+        self.just_hidden = ""
+        """Path of the run that the last key has hidden, or ""."""
+        self._contents: RunContents | None = None
+        """Contents that are displayed."""
+        self._inputs: tuple[Snapshot, RunChoice, Symbols, Mapping[str, RunNote]] | None = None
+        """Inputs of the last computation in a thread, which may not be finished."""
+        self._computed_at = self._took = 0.0
+        """When the last computation was finished (time.monotonic()), and how long it took (s)."""
+        self._is_computing = False
 
     def on_mount(self) -> None:
         self.dashboard.redraw()
@@ -215,6 +236,9 @@ class RunListScreen(MetricTableScreen):
     def on_key(self, event: Key) -> None:
         """Keep selected what is selected when a key is pressed; the base class handles the key after this."""
         self.table.keep()
+        action = self._by_key.get(event.key)
+        if action is None or action.id != "run_hide":
+            self.just_hidden = ""
 
     def leave(self) -> None:
         """Close the list. If it has opened by itself, no run was chosen before, so the selected one is shown."""
@@ -251,23 +275,55 @@ class RunListScreen(MetricTableScreen):
         super().show_metric(metric)
 
     def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
-        choice = state.runs
-        runs = runs_of(snapshot, choice, now, state.symbols)
-        listing = listing_of(snapshot, choice, now, state.symbols)
-        self.table.show(self._grouped(runs, listing, choice), listing, choice, state.theme)
-        problem = choice.filter.problem if self.filter_bar.display and not self._asks_metric else ""
-        if choice.query and not problem:
-            problem = filter_problem(snapshot.runs, listing, choice.filter, len(runs)) or ("" if runs else _NO_MATCH)
-        head = _with_live_links(_head(snapshot, state, runs, totals(runs, listing)), self.dashboard.links, now)
+        inputs = snapshot, state.runs, state.symbols, notes()
+        if len(snapshot.runs) < AT_ONCE:
+            self._contents = contents_of(snapshot, state.runs, state.symbols, now)
+        elif self._inputs is None or inputs[1:] != self._inputs[1:] or self._is_due(snapshot):
+            self._inputs = inputs
+            if not self._is_computing:
+                self._is_computing = True
+                self.run_worker(self._compute())
+        self._display(state, now)
+
+    def _is_due(self, snapshot: Snapshot) -> bool:
+        """Return whether to compute the contents again although the user has changed nothing."""
+        changed = self._inputs is None or snapshot is not self._inputs[0]
+        pause = self._took * (1 / _SHARE - 1) if changed else _UNCHANGED_FOR
+        return not self._is_computing and time.monotonic() >= self._computed_at + pause
+
+    async def _compute(self) -> None:
+        """Compute the contents in a thread, and again if the inputs have changed meanwhile."""
+        try:
+            computed = None
+            while computed is not self._inputs:
+                computed = self._inputs
+                assert computed is not None
+                snapshot, choice, symbols, _ = computed
+                begun = time.monotonic()
+                self._contents = await asyncio.to_thread(contents_of, snapshot, choice, symbols, time.time())
+                self._computed_at = time.monotonic()
+                self._took = self._computed_at - begun
+                self._display(self.dashboard.state, time.time())
+        finally:
+            self._is_computing = False
+
+    def _display(self, state: ViewState, now: float) -> None:
+        """Display the contents that were computed last."""
+        contents = self._contents
+        if contents is None:
+            total = plural(len(self.dashboard.snapshot.runs), "run")
+            self.draw_lines(((f" {total}", Role.TITLE), ("  being sorted", Role.MUTED)), state.theme)
+            return
+        self.table.show(contents, now, state.theme)
+        problem = state.runs.filter.problem if self.filter_bar.display and not self._asks_metric else ""
+        is_reading = any(run.is_reading for run in self.dashboard.snapshot.runs[:1])
+        head = contents.head(self.size.width, is_reading)
+        if state.paused:
+            head = (*head, ("  paused", Role.WARNING))
+        head = _with_live_links(head, self.dashboard.links, now)
         if self.table.has_levels:
             head = (*head, level_note(self.size.width - row_width(head)))
-        self.draw_lines(head, state.theme, problem)
-
-    def _grouped(self, runs: tuple[Run, ...], listing: Listing, choice: RunChoice) -> tuple[Entry, ...]:
-        """Return the entries of the list; the same object as before if nothing has changed."""
-        by_value = choice.sort in ("found", "urgent") and not choice.reverse
-        listed = entries(runs, choice.grouping, frozenset(choice.folded), listing, by_value)
-        return self.table.entries if listed == self.table.entries else listed
+        self.draw_lines(head, state.theme, problem or contents.problem)
 
     def on_run_table_clicked(self, event: RunTable.Clicked) -> None:
         state = self.dashboard.state
@@ -296,36 +352,3 @@ def _runs_of(entry: Entry) -> tuple[Run, ...]:
 
 def _key(entry: Entry) -> str:
     return entry.title if isinstance(entry, RunGroup) else entry.path
-
-
-def _head(snapshot: Snapshot, state: ViewState, listed: Sequence[Run], states: str) -> Row:
-    """Number of runs and their states, number of listed runs, and the choices that restrict or order them."""
-    total, choice = len(snapshot.runs), state.runs
-    spans: list[Span] = [(f" {plural(total, 'run')}", Role.TITLE)]
-    if len(listed) != total:
-        spans.append((f", {len(listed)} listed", Role.TEXT))
-    if states and total > 1:
-        spans.append((f": {states}", Role.TEXT))
-    if choice.query:
-        spans.append((f"  /{clean(choice.query)}", Role.ACCENT))
-    if choice.sort == "urgent":
-        spans.append((f"  alerts {'last' if choice.reverse else 'first'}", Role.MUTED))
-    elif choice.sort != "found":
-        by = clean(choice.metric) if choice.sort == METRIC else choice.sort
-        spans.append((f"  by {by}{', reversed' if choice.reverse else ''}", Role.MUTED))
-    if choice.metric and (others := other_names(listed[:_SAMPLE], choice.metric)):
-        names = ", ".join(map(clean, others[:2])) + (" …" if len(others) > 2 else "")
-        spans.append((f"  * logged as {names}", Role.MUTED))
-    if choice.group:
-        spans.append((f"  grouped by {clean(choice.group)}", Role.MUTED))
-    hidden = sum(run.path in choice.hidden for run in snapshot.runs) if choice.hidden else 0
-    if hidden:
-        spans.append((f"  {hidden} hidden{', shown' if choice.show_hidden else ''}", Role.MUTED))
-    marked = sum(run.path in choice.marked for run in snapshot.runs) if choice.marked else 0
-    if marked:
-        spans.append((f"  {marked} marked{'' if choice.over else ', not overlaid'}", Role.ACCENT))
-    if choice.grouped:
-        spans.append(("  seeds merged", Role.MUTED))
-    if state.paused:
-        spans.append(("  paused", Role.WARNING))
-    return tuple(spans)

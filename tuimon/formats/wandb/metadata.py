@@ -1,0 +1,68 @@
+"""W&B's files/wandb-metadata.json: the machine and the program of a run, written once.
+
+    {"os": …, "python": "CPython 3.11.7", "host": …, "program": "/srv/train/grpo.py", "args": ["--lr", "3e-3"],
+     "executable": …, "git": {"remote": …, "commit": …}, "gpu": "NVIDIA H100 80GB HBM3", "gpu_count": 8, …}
+
+The record in the .wandb file beside files/ has the same. Where that file is missing, it was deleted (`wandb sync
+--clean`) or not copied, and the metrics are only on W&B's server. Source: files of W&B 0.12 to 0.31.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from tuimon.errors import FormatError
+from tuimon.formats import Format
+from tuimon.formats.json._document import parse_document
+from tuimon.model.points import Fact, Item, Topic
+
+_PATH = re.compile(r"/(?:offline-)?run-\d{8}_\d{6}-[^/]+/files/wandb-metadata\.json\Z")
+_TEXTS = ("host", "os", "python", "program", "executable", "gpu")
+_ARGUMENTS = 200
+"""Maximum number of arguments that are shown."""
+
+
+class MetadataDocument:
+    """A DocumentDecoder."""
+
+    def __init__(self) -> None:
+        self._emitted: dict[str, Any] | None = None
+
+    def load(self, data: bytes) -> list[Item]:
+        document = parse_document(data.rstrip(b" \t\r\n\0"))
+        if not isinstance(document, dict):
+            raise FormatError("no metadata in this document")
+        facts = {"name": "wandb", **_facts(document)}
+        if facts == self._emitted:
+            return []
+        self._emitted = facts
+        return [Fact(Topic.WRITER, facts)]
+
+
+def _facts(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the facts under the names that the decoder of the .wandb file gives them."""
+    facts: dict[str, Any] = {key: document[key] for key in _TEXTS if isinstance(document.get(key), str)}
+    if isinstance(arguments := document.get("args"), list):
+        facts["arguments"] = " ".join(text for text in arguments[:_ARGUMENTS] if isinstance(text, str))
+    if isinstance(count := document.get("gpu_count"), int):
+        facts["gpu_count"] = count
+    git = document.get("git")
+    if isinstance(git, dict):
+        facts |= {f"git_{key}": git[key] for key in ("remote", "commit") if isinstance(git.get(key), str)}
+    return {key: value for key, value in facts.items() if value}
+
+
+FORMAT = Format(
+    id="wandb-metadata",
+    title="W&B metadata",
+    writers="W&B 0.12 to 0.31: program, host and commit of a run",
+    rank=1,
+    matches=lambda name, head: head.lstrip().startswith(b"{"),
+    decoder=MetadataDocument,
+    wants_path=lambda path: _PATH.search(path) is not None,
+    describes_run=True,
+    max_size=4 << 20,
+    without_metrics="its metrics are only on W&B's server, or its writer died before writing any: copy the whole run "
+    "directory with its run-<id>.wandb, or keep it (no `wandb sync --clean`)",
+)
