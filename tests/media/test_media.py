@@ -43,6 +43,7 @@ def test_every_kind_of_an_event_file(tmp_path: Path) -> None:
         "_hparams_/session_start_info": Kind.HPARAMS,
         "img": Kind.IMAGE,
         "sound": Kind.AUDIO,
+        "clip": Kind.VIDEO,
     }
     for name, values in (("weights", 500), ("grads", 300)):
         shapes = [item.content for item in tags[name].items]
@@ -52,6 +53,7 @@ def test_every_kind_of_an_event_file(tmp_path: Path) -> None:
     assert tags["pr"].items[0].content == PrecisionRecall((0.75, 1.0), (1.0, 0.5))
     assert [item.content for item in tags["note"].items] == [f"it is step {step}" for step in range(5)]
     assert [(item.size, item.detail) for item in tags["img"].items] == [(100 + step, "1×1") for step in range(5)]
+    assert [(item.size, item.detail) for item in tags["clip"].items] == [(6, "1×1")] * 5
     assert tags["sound"].items[0].detail == "2.5 s"
     assert list(by_tag(tmp_path, Kind.TEXT)) == ["note"]
 
@@ -183,9 +185,9 @@ def test_the_content_of_a_wandb_table_is_shown_and_no_other_file(tmp_path: Path)
     tables = tmp_path / "files" / "media" / "table"
     tables.mkdir(parents=True)
     name = "media/table/samples_3_ab.table.json"
-    data = [["2+2", "\x1b[31m4", 1.0], ["key", "sk-" + "a1B2" * 8, float("nan")], *[["more", "x", 0.5]] * 600]
+    data = [["2+2", "\x1b[31m4", 1.0], ["key", "\\\\ sk-" + "a1B2" * 8, float("nan")], *[["more", "x", 0.5]] * 600]
     document = {"columns": ["prompt", "answer", "score"], "data": data}
-    (tmp_path / "files" / name).write_text(json.dumps(document).replace("NaN", "null"))
+    (tmp_path / "files" / name).write_text(json.dumps(document))
     (tmp_path / "secret.table.json").write_text(json.dumps({"columns": ["secret"], "data": [["hunter2"]]}))
     (tables / "link.table.json").symlink_to(tmp_path / "secret.table.json")
     paths = {
@@ -207,6 +209,7 @@ def test_the_content_of_a_wandb_table_is_shown_and_no_other_file(tmp_path: Path)
     assert "596 more rows" in shown["samples"]
     assert shown["samples"].splitlines()[1].split() == ["prompt", "answer", "score"]
     assert shown["samples"].splitlines()[2].split() == ["2+2", "␛[31m4", "1"]
+    assert shown["samples"].splitlines()[3].split()[-1] == "NaN"
     assert "a1B2" not in shown["samples"]
     assert all("hunter2" not in text for text in shown.values())
     assert "No such file or directory" in shown["gone"]
@@ -241,7 +244,9 @@ def test_files_of_wandb_are_saved(tmp_path: Path) -> None:
     (tmp_path / "secret.png").write_bytes(b"\x89PNG secret")
     (folder / "images" / "link.png").symlink_to(tmp_path / "secret.png")
     images = [f"media/{name}" for name in contents if name.startswith("images")]
+    videos = [{"_type": "video-file", "path": "media/videos/c.mp4", "size": 12}] * 2
     values = {
+        "list": {"_type": "videos", "count": 2, "videos": [*videos, 3], "captions": False},
         "i": {"_type": "images/separated", "filenames": images, "count": 2, "width": 1, "height": 1},
         "one": {"_type": "image-file", "path": images[0], "size": 7},
         "s": {"_type": "audio-file", "path": "media/audio/b.wav", "size": 18},
@@ -266,6 +271,12 @@ def test_files_of_wandb_are_saved(tmp_path: Path) -> None:
         "s": {"x-s-step-3.wav": sound},
         "v": {"x-v-step-3.mp4": clip},
     }
+    assert [(tags[tag].items[0].size, tags[tag].items[0].detail) for tag in ("list", "i", "v")] == [
+        (24, "2 files, c.mp4"),
+        (len(one) + len(two), "1×1, 2 files, a_0.png"),
+        (12, "c.mp4"),
+    ]
+    assert (tags["list"].kind, len(tags["list"].items[0].parts)) == (Kind.VIDEO, 2)
     assert not can_save(tags["link"].items[0])
     assert not can_save(tags["up"].items[0])
     with pytest.raises(OSError, match=r"gone\.png"):
@@ -296,6 +307,49 @@ def test_files_of_swanlab_are_saved_if_their_directory_is_known(tmp_path: Path) 
     assert {name for name, tag in tags.items() if can_save(tag.items[0])} == {"hashed", "sound"}
     (picture,) = save(tags["hashed"].items[0], lambda end: tmp_path / f"x{end}")
     assert (picture.name, picture.read_bytes()) == ("x-hashed-step-1.png", b"\x89PNG one")
+
+
+def test_texts_tables_and_charts_of_swanlab_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Files as swanlab 0.10.3 writes them."""
+    table = {"_swanLab": "table", "colDefs": [{"field": "name"}, {"field": "n"}], "rowData": [{"name": "a", "n": 7}]}
+    axes = {"xAxis": [{"name": "Recall", "data": [1.0, 0.0]}], "yAxis": [{"name": "Precision"}]}
+    content = {
+        "text/001-00000001.txt": "first\x1b[2J",
+        "text/001-00000002.txt": "second",
+        "echarts/001-00000003.json": json.dumps(table),
+        "echarts/001-00000004.json": json.dumps({"series": [{"type": "line", "data": [[1, 0.5], [0, 1]]}], **axes}),
+        "echarts/001-00000005.json": '{"series": 3}',
+        "object3d/001-00000006.swanlab.pts.json": '{"points": []}',
+        "molecule/001-00000007.pdb": "END",
+        "image/001-00000008.gif": "GIF89a",
+    }
+    records = []
+    for place, (name, text) in enumerate(content.items()):
+        (tmp_path / "media" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "media" / name).write_text(text)
+        names = [name] if place else list(content)[:2]
+        files = b"".join(field(1, field(1, file.partition("/")[2]) + field(3, 5)) for file in names)
+        records.append(field(1, 9) + field(14, field(1, name.rpartition("/")[2]) + field(2, 1) + field(5, files)))
+    (tmp_path / "run-a.swanlab").write_bytes(framed(SWANLAB + b"\x02", records))
+    tags = by_tag(tmp_path)
+    shown = {
+        name.removeprefix("001-0000000"): ["".join(text for text, _ in row).strip() for row in rows]
+        for name, tag in tags.items()
+        if (rows := detail_rows(tag, 60, 40, HEAT, 1, None, False))
+    }
+    assert shown["1.txt"] == ["step 1", "first␛[2J", "", "second"]
+    assert [line.split() for line in shown["3.json"][-2:]] == [["name", "n"], ["a", "7"]]
+    assert shown["4.json"][0] == "Precision"
+    assert "not a table" in shown["5.json"][0]
+    assert [tags[name].kind for name in ("001-00000006.swanlab.pts.json", "001-00000007.pdb")] == [Kind.OTHER] * 2
+    assert (tags["001-00000008.gif"].kind, shown["8.gif"][1]) == (Kind.VIDEO, "1            5 bytes  001-00000008.gif")
+    assert main(["media", str(tmp_path), "--kind", "text"]) == 0
+    assert "first␛[2J second" in capsys.readouterr().out
+    assert main(["media", str(tmp_path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["tags"][0]["text"] == "first\x1b[2J\n\nsecond"
+    (tmp_path / "media" / "text" / "001-00000001.txt").unlink()
+    [head, *_] = detail_rows(tags["001-00000001.txt"], 60, 40, HEAT, 1, None, False)[1]
+    assert head[0].rstrip() == " No such file or directory: 001-00000001.txt"
 
 
 def test_a_long_history_is_thinned_evenly_and_keeps_the_newest() -> None:
@@ -346,8 +400,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert [tag["tag"] for tag in document["tags"] if tag["kind"] == "histogram"] == ["grads", "weights"]
     assert sum(document["tags"][1]["counts"]) == 500
     assert "abc123secret" not in json.dumps(document)
-    assert main(["media", path, "--kind", "video"]) == 3
-    assert "No video value in 1 log file at or below" in capsys.readouterr().err
+    assert main(["media", path, "--kind", "table"]) == 3
+    assert "No table value in 1 log file at or below" in capsys.readouterr().err
 
 
 def test_a_signalling_nan_of_a_damaged_writer_prints_nothing() -> None:

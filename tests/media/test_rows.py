@@ -97,16 +97,25 @@ def test_two_steps_have_one_scale() -> None:
 def test_a_curve_has_recall_to_the_right() -> None:
     tag = Tag(Kind.PR_CURVE, "pr")
     tag.add(Item(Kind.PR_CURVE, "pr", 0, 8, "", PrecisionRecall((1.0, 0.5, 0.0), (0.0, 0.5, 1.0))))
-    shown = lines(detail_rows(tag, 32, 13, HEAT, 0, None, True))
-    assert "area 0.5" in shown[0]
-    assert [line.index("*") for line in shown[1:] if "*" in line] == [10, 20, 30]
+    head, title, *shown = lines(detail_rows(tag, 60, 13, HEAT, 0, None, True))
+    assert (head.strip(), title.strip()) == ("step 0: area 0.5", "precision")
+    places = [line.index("o") for line in shown if "o" in line]
+    assert (len(places), places) == (3, sorted(places))
+    assert [line.split("+")[0].strip() for line in shown[:-1] if "+" in line] == ["0.8", "0.4", "0.0"]
+    assert "recall" in shown[-1]
+    assert [line.strip() for line in lines(detail_rows(tag, 24, 5, HEAT, 0, None, True))] == ["step 0: area 0.5"]
+    tag.add(Item(Kind.PR_CURVE, "pr", 1, 8, "", PrecisionRecall((1.0, 1.0, 0.0), (1.0, 0.5, 0.0))))
+    title = lines(detail_rows(tag, 70, 13, HEAT, 1, None, True))[0]
+    assert title.split() == ["precision", "o", "step", "0:", "area", "0.5", "o", "step", "1:", "area", "0.75"]
+    head, title, *shown = lines(detail_rows(tag, 70, 13, HEAT, 1, 1, True))
+    assert sum(line.count("o") for line in shown) == 2, "a point at which both are 0 is left out"
 
 
 @pytest.mark.parametrize("width", [24, 38, 80, 200])
 @pytest.mark.parametrize("height", [2, 7, 40])
 def test_every_kind_fits(tmp_path: Path, width: int, height: int) -> None:
     found = read_media(str(write_run(tmp_path)))
-    assert len(found.tags) == 7
+    assert len(found.tags) == 8
     for tag in found.tags:
         for view in VIEWS:
             rows = detail_rows(tag, width, height, view, 2, 1, False)

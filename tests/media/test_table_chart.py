@@ -43,12 +43,30 @@ def test_curves_of_classes(columns: str, title: str, axis: str) -> None:
     assert any(axis in line for line in text[-3:])
 
 
+@pytest.mark.parametrize("way", [1, -1])
+def test_recall_of_rising_thresholds_is_joined(way: int) -> None:
+    """Recall falls while the threshold rises."""
+    points = [("pos", recall / 8, 1 - recall / 16) for recall in range(9)][::way]
+    assert drawn(table("class,recall,precision", *points)) == drawn(table("class,recall,precision", *points[::-1]))
+    text = "".join(drawn(table("class,recall,precision", *points)))
+    assert any("\u2800" < character < "\u2900" for character in text), "the points are joined"
+
+
+def test_lines_and_matrix_of_swanlab() -> None:
+    text = drawn(table("series,FPR,TPR", ("TPR", 0.0, 0.2), ("TPR", 1.0, 1.0), ("", 0.0, 0.0), ("", 1.0, 1.0)))
+    assert text[0].split()[:3] == ["TPR", "●", "TPR"]
+    matrix = drawn(table("Ground truth,Prediction,Confusion Matrix", ("no", "no", 0.75), ("no", "yes", 0.25)))
+    assert [line.split() for line in matrix[1:]] == [["no", "yes"], ["no", "0.75", "0.25"], ["yes", "0", "0"]]
+
+
 def test_two_columns_of_numbers() -> None:
     line = drawn(table("x,height", *((x, math.sin(x / 20)) for x in range(200))))
     assert line[0].strip() == "height"
     assert "●" not in "".join(line), "a long line is not marked"
     scatter = drawn(table("u,v", *((math.cos(x), math.sin(x)) for x in range(30))))
     assert 20 < "".join(scatter).count("●") <= 30, "points are not joined"
+    part = Table(("x", "y"), ((1, 1), (2, 2)), 700)
+    assert "the first 2 of 700 rows" in "".join(drawn(part))
     assert drawn(table("x,y", (1, None), (2, math.nan))) == []
     assert drawn(table("x,y", (1, 2), (1, 2))), "a single place"
 

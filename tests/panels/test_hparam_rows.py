@@ -164,11 +164,11 @@ def test_levels_stop_where_only_one_run_goes_on() -> None:
 def test_correlations_that_noise_explains_are_marked_and_effects_have_their_best_value() -> None:
     table = hparam_table(noisy_sweep())
     row = correlation_row(table, rank_correlations(table, table.rows), 200)
-    assert "  lr +1.00, best at 0.01  beta " in text(row)
+    assert "  lr +1.00 of equal runs, best at 0.01  beta " in text(row)
     assert text(row).count("(noise)") == 1
     [beta] = [index for index, (part, _) in enumerate(row) if "beta" in part]
     assert row[beta + 1][1] is Role.MUTED
-    assert row[beta + 2][0] == " (noise)"
+    assert row[beta + 2][0] == " of equal runs (noise)"
 
 
 def test_settings_are_compared_at_a_step_that_all_runs_have_reached() -> None:
@@ -198,7 +198,7 @@ def test_the_correlation_of_a_setting_is_not_turned_around_by_another_one() -> N
     )
     table = hparam_table(runs)
     row = text(correlation_row(table, rank_correlations(table, table.rows), 200))
-    assert "  beta -0.87, best at 1 (n 3)" in row
+    assert "  beta -0.87 of equal runs, best at 1 (n 3)" in row
 
 
 def test_an_optimum_between_the_ends_is_named() -> None:

@@ -65,6 +65,17 @@ def test_an_axis_of_more_than_a_decade_is_logarithmic_unless_it_has_seeds() -> N
     assert head.split() == ["reward", "lr", "(log)", "width", "(log)", "beta", "seed"]
 
 
+def test_names_are_cut_where_their_neighbours_are() -> None:
+    name = "actor_optimizer_learning_rate"
+    configs = [{name: value, "b" * 30: value, "c" * 30: value} for value in (1e-5, 1e-1)]
+    table = hparam_table(runs_of(*[{"reward": ([1], [number])} for number in range(2)], configs=configs))
+    for width in range(64, 200):
+        row = parallel_rows(table, table.rows, 0, width, 24, Symbols.BRAILLE)[0]
+        head = "".join(text for text, _ in row)
+        assert head.count("(log)") == len(head.split()) // 2
+        assert (f"{name} (log)" in head) == (width >= 126)
+
+
 def test_a_single_column_has_no_picture(tmp_path: Path) -> None:
     for number in range(2):
         (tmp_path / f"run{number}").mkdir()
@@ -101,14 +112,15 @@ def test_the_colour_of_a_line_is_that_of_the_quarter_of_the_result(tmp_path: Pat
     ]
     on_first_axis = [row[8] for row in flat[2:-1] if row[8] is not Role.AXIS]
     quarters = [role for _, role in quarters_row(table, Symbols.BRAILLE, 90) if role is not Role.MUTED]
-    assert list(dict.fromkeys(reversed(on_first_axis))) == quarters
-    assert len(quarters) == 4
+    best = quarters.pop()
+    assert list(dict.fromkeys(reversed(on_first_axis))) == [best, *quarters]
+    assert (best, len(quarters)) == (Role.GOOD, 4)
     legend = "".join(text for text, _ in quarters_row(table, Symbols.ASCII, 90))
-    assert legend == "  loss: # lowest # 2nd # 3rd # highest quarter"
+    assert legend == "  loss: # lowest # 2nd # 3rd # highest quarter # best"
     for room in range(90):
         legend = "".join(text for text, _ in quarters_row(table, Symbols.ASCII, room))
         assert len(legend) <= room
-        assert legend.endswith(("highest", "highest quarter")) or not legend, "it is never cut"
+        assert legend.endswith("# best") or not legend, "it is never cut"
     for theme in ("dark", "light", "contrast"):
         colours = [style(theme, role).color for role in quarters]
         hues = [rgb_to_hls(*color.triplet.normalized)[0] for color in colours if color and color.triplet]

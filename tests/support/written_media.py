@@ -41,12 +41,14 @@ def write_run(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     rng = np.random.default_rng(0)
     messages = [event(0, hparams())]
+    clip = Summary.Image(height=1, width=1, encoded_image_string=b"GIF89a")
     for step in range(5):
         messages += [
             event(step, scalar("loss", 1 / (step + 1))),
             event(step, histogram("weights", rng.normal(step, 1, 500))),
             event(step, histogram("grads", rng.normal(0, 1, 300), plain=False)),
             event(step, image("img", 100 + step), text("note", f"it is step {step}"), curve("pr")),
+            event(step, Summary.Value(tag="clip", image=clip)),
             event(step, Summary.Value(tag="sound", audio=Summary.Audio(sample_rate=100, length_frames=250))),
         ]
     (folder / "events.out.tfevents.1.host.1.0").write_bytes(file_of(*messages))

@@ -20,6 +20,7 @@ from support import event_points
 from support.dashboard import copied, opened, text, until
 from support.written_media import write_run
 from support.written_texts import write_step
+from textual.events import MouseScrollDown
 from textual.pilot import Pilot
 from textual.screen import Screen
 
@@ -510,7 +511,8 @@ async def test_runs(tmp_path: Path) -> None:
         assert t.app.options.base is shown
         await t.press("compare")
         screen = await t.on(ComparisonScreen)
-        said = "".join(part for row in screen.rows for part, _ in row)
+        await until(t.app, t.pilot, lambda s: "Esc back" in s)
+        said = "".join(part for row in screen.pane.rows for part, _ in row)
         assert all(f"seed{number:02}" in said or f"{number:02}" in said for number in range(3))
 
 
@@ -842,13 +844,13 @@ async def test_media(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         await t.press("media_down")
         waiting.open("wb").close()
         waiting.unlink()
-        assert re.search(r" reading \d+ %  7 tags", shown)
+        assert re.search(r" reading \d+ %  8 tags", shown)
         assert screen.table.cursor == 1
         await until(t.app, t.pilot, lambda s: " reading" not in s)
         assert screen.table.cursor == 1
         await t.press("media_up")
         shown = await until(t.app, t.pilot, lambda s: "heat map" in s and "weights" in s)
-        assert "7 tags" in shown
+        assert "8 tags" in shown
         assert "step 4" in shown
         await t.press("media_view")
         await until(t.app, t.pilot, lambda s: "bands" in s)
@@ -860,10 +862,12 @@ async def test_media(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         await until(t.app, t.pilot, lambda s: "step 3" in s and "step 4" in s)
         await t.press("media_down", "media_up")
         assert screen.table.cursor == 0
+        await t.pilot._post_mouse_events([MouseScrollDown], screen.table, offset=(2, 1))
+        assert screen.table.cursor == 3
         await t.press("media_page_down")
-        assert screen.table.cursor == 6
+        assert screen.table.cursor == 7
         await t.press("media_page_up", "media_last")
-        assert screen.table.cursor == 6
+        assert screen.table.cursor == 7
         await t.press("media_first", "media_save")
         shown = await until(t.app, t.pilot, lambda s: "Saved tuimon-" in s)
         (saved,) = tmp_path.glob("tuimon-*-grads-step-4.csv")

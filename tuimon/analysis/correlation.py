@@ -79,6 +79,8 @@ class RankCorrelation(Struct, frozen=True):
     """Number of runs."""
     bound: float
     """Magnitude that independent values exceed in 5 % of the cases; 1 or more if there are too few runs."""
+    is_within_blocks: bool
+    """Whether runs are compared only with those of the same block."""
 
     @property
     def is_beyond_chance(self) -> bool:
@@ -108,7 +110,7 @@ def blocked_spearman(x: Floats, y: Floats, blocks: Steps) -> RankCorrelation | N
         bound = spearman_bound(count)
     else:
         bound = _NORMAL_95 * math.sqrt(float((r_squares * s_squares)[used] @ (1 / (counts[used] - 1)))) / scale
-    return RankCorrelation(min(max(rho, -1.0), 1.0), count, bound)
+    return RankCorrelation(min(max(rho, -1.0), 1.0), count, bound, len(counts) > 1)
 
 
 def _ranks_within(values: Floats, blocks: Steps, counts: Steps) -> Floats:

@@ -67,6 +67,7 @@ def _run(options: argparse.Namespace) -> int:
 def _text(tag: Tag) -> str:
     from tuimon.media import Distribution
     from tuimon.media.shape import area_under
+    from tuimon.media.texts import content_of
     from tuimon.redact import redacted_text
     from tuimon.text import clean
 
@@ -76,7 +77,7 @@ def _text(tag: Tag) -> str:
     parts = [f"{tag.kind:<9} {clean(tag.name)}", f"{tag.count} × {steps}{again}", f"{tag.bytes} bytes"]
     parts += [clean(last.detail)] if last.detail else []
     lines = ["  ".join(parts)]
-    content = last.content
+    content = content_of(last)
     if isinstance(content, str):
         lines.append(f"    {clean(redacted_text(' '.join(content[:400].split())), 110)}")
     elif isinstance(content, dict):
@@ -129,6 +130,7 @@ def _document(path: str, found: Found) -> dict[str, Any]:
 
 def _tag(tag: Tag) -> dict[str, Any]:
     from tuimon.media import Distribution
+    from tuimon.media.texts import content_of
     from tuimon.redact import redacted, redacted_text
 
     last = tag.items[-1]
@@ -142,7 +144,7 @@ def _tag(tag: Tag) -> dict[str, Any]:
         "bytes": tag.bytes,
         "detail": last.detail,
     }
-    content = last.content
+    content = content_of(last)
     if isinstance(content, str):
         entry["text"] = redacted_text(content)
     elif isinstance(content, dict):

@@ -13,6 +13,7 @@ from tuimon.media.library import Tag
 from tuimon.media.shape import area_under, is_exact, limited, mean, normalized, quantile, rebucket, total
 from tuimon.media.table_chart import chart_rows
 from tuimon.media.tables import Table, read_table
+from tuimon.media.texts import content_of
 from tuimon.model.views import Role, Row, Size, Symbols
 from tuimon.redact import redacted, redacted_text
 from tuimon.text import clean, fit
@@ -53,7 +54,7 @@ def _rows(
 ) -> list[Row]:
     item = nearest(items, step)
     other = items[0] if marked is None else nearest(items, marked)
-    content = item.content
+    content = content_of(item)
     if isinstance(content, Distribution):
         if view == COMPARE:
             return _two_steps(other, item, width, height, plain)
@@ -180,21 +181,28 @@ def _two_steps(first: Item, second: Item, width: int, height: int, plain: bool) 
 
 
 def _curve(first: Item, second: Item, width: int, height: int, plain: bool) -> list[Row]:
-    """Draw the precision-recall curves of two steps: recall to the right, precision upward."""
-    tall, room = max(height - 2, 1), width - _AXIS - 1
-    grid: list[list[tuple[str, Role]]] = [[(" ", Role.FAINT)] * room for _ in range(tall)]
-    heads: list[tuple[str, Role]] = [(" " * _AXIS, Role.AXIS)]
-    pairs = ((first, "." if plain else "∙", Role.SERIES_0), (second, "*" if plain else "●", Role.SERIES_1))
-    for item, mark, role in pairs if first.step != second.step else pairs[1:]:
-        curve = item.content
-        if not isinstance(curve, PrecisionRecall):
-            continue
-        for precision, recall in zip(curve.precision, curve.recall, strict=True):
-            if 0 <= precision <= 1 and 0 <= recall <= 1:
-                grid[round((1 - precision) * (tall - 1))][round(recall * (room - 1))] = mark, role
-        heads.append((f"{mark} step {item.step}: area {area_under(curve.precision, curve.recall):.4g}  ", role))
-    axis = f"{'recall 0':>{_AXIS}}{'1':>{max(room - 1, 1)}}"
-    return [tuple(heads), *_with_axis(0.0, 1.0, tall, lambda row: tuple(grid[row])), ((axis, Role.AXIS),)]
+    """Draw the precision-recall curves of two steps: recall to the right, precision upward; only their areas if there
+    is no room."""
+    curves = {
+        f"step {item.step}: area {area_under(*item.content):.4g}": item.content
+        for item in (first, second)
+        if isinstance(item.content, PrecisionRecall)
+    }
+    points = tuple(
+        (name, *point)
+        for name, curve in curves.items()
+        for point in zip(*curve, strict=True)
+        if any(point)  # writers log 0 and 0 where nothing is predicted, and TensorBoard leaves it out
+    )
+    table = Table(("class", "precision", "recall"), points, len(points))
+    alone = len(curves) == 1  # a chart of one line has no legend
+    chart = chart_rows(table, Size(width, height - alone), _symbols(plain))
+    heads: list[Row] = [((f" {name}", Role.MUTED),) for name in curves]
+    return [*heads, *chart] if alone or not chart else chart
+
+
+def _symbols(plain: bool) -> Symbols:
+    return Symbols.ASCII if plain else Symbols.BRAILLE
 
 
 def _text(item: Item, text: str, width: int) -> list[Row]:
@@ -216,8 +224,7 @@ def _settings(settings: dict[str, Setting], width: int) -> list[Row]:
 def _table(item: Item, width: int, height: int, plain: bool) -> list[Row]:
     """Show the chart of a table if it has one, then its first rows, or why it cannot be read."""
     table = read_table(item.file)
-    symbols = Symbols.ASCII if plain else Symbols.BRAILLE
-    chart = chart_rows(table, Size(width, height * 2 // 3), symbols) if height >= _CHART_FROM else []
+    chart = chart_rows(table, Size(width, height * 2 // 3), _symbols(plain)) if height >= _CHART_FROM else []
     return [*chart, *_table_rows(table, item, width, height - len(chart))]
 
 

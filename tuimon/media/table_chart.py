@@ -3,7 +3,7 @@
 wandb.plot logs a chart as a table (wandb 0.31, wandb/plot/*.py). The columns of its charts are: line_series: step,
 lineKey, lineVal; roc_curve: class, fpr, tpr; pr_curve: class, precision, recall; confusion_matrix: Actual, Predicted,
 nPredictions; bar: a label and a number; histogram: a number; line and scatter: two numbers, of which the first is drawn
-to the right.
+to the right. Charts of SwanLab are tables of the same kinds, see `echarts`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from msgspec import Struct
 from tuimon.draw import render
 from tuimon.draw.numbers import format_exact
 from tuimon.draw.rows import fit_row
+from tuimon.media.echarts import SERIES
 from tuimon.media.tables import Table
 from tuimon.model.points import Floats
 from tuimon.model.views import SERIES_ROLES, Axis, ChartView, Envelope, Line, Role, Row, Size, Symbols
@@ -29,7 +30,8 @@ _PRESETS = {
     frozenset({"class", "precision", "recall"}): ("class", "recall", "precision"),
 }
 """Columns -> (column that separates the lines, x, y)."""
-_MATRIX = ("Actual", "Predicted", "nPredictions")
+_MATRICES = (("Actual", "Predicted", "nPredictions"), ("Ground truth", "Prediction", "Confusion Matrix"))
+"""Columns of the confusion matrices of W&B and SwanLab."""
 _MARKED = 64
 """Maximum number of points of a line that are marked."""
 _MOST_BARS = 40
@@ -54,12 +56,16 @@ def chart_rows(table: Table, size: Size, symbols: Symbols) -> list[Row]:
 
 def _chart(table: Table, size: Size, symbols: Symbols) -> list[Row]:
     columns = table.columns
-    if columns == _MATRIX:
+    if columns in _MATRICES:
         return _matrix(table, size)
     preset = _PRESETS.get(frozenset(columns))
     if preset is not None and len(columns) == 3:
         return _lines(table, preset, size, symbols)
-    numeric = [_is_numeric(row[index] if index < len(row) else None for row in table.rows) for index in _indices(table)]
+    numeric = [
+        _is_numeric(row[index] if index < len(row) else None for row in table.rows) for index in range(len(columns))
+    ]
+    if columns[0] == SERIES and numeric == [False, True, True]:
+        return _lines(table, (SERIES, columns[1], columns[2]), size, symbols)
     if numeric == [True, True]:
         return _lines(table, ("", columns[0], columns[1]), size, symbols)
     if numeric == [False, True] and len(table.rows) <= _MOST_BARS:
@@ -68,10 +74,6 @@ def _chart(table: Table, size: Size, symbols: Symbols) -> list[Row]:
     if numeric == [True]:
         return _histogram(table, size, symbols)
     return []
-
-
-def _indices(table: Table) -> range:
-    return range(len(table.columns))
 
 
 def _is_numeric(values: Iterable[Any]) -> bool:
@@ -100,12 +102,14 @@ def _lines(table: Table, preset: tuple[str, str, str], size: Size, symbols: Symb
     across, up = _axis(xs[finite], clean(preset[1], 40)), _axis(ys[finite], "")
     columns = size.width * 2
     drawn = tuple(
-        _line(name, role, line, across, columns, lines=len(lines))
+        _line(name, role, line, across, columns)
         for (name, line), role in zip(lines.items(), SERIES_ROLES, strict=False)
     )
     left = len(lines) - len(drawn)
-    note = f"{left} more lines are not drawn" if left else ""
-    view = ChartView(clean(preset[2], 60), (), across, up, drawn, columns=columns, note=note)
+    notes = [f"{left} more lines are not drawn"] if left else []
+    if table.count > len(table.rows):
+        notes.append(f"the first {len(table.rows)} of {table.count} rows")
+    view = ChartView(clean(preset[2], 60), (), across, up, drawn, columns=columns, note="  ".join(notes))
     return list(render(view, size, symbols))
 
 
@@ -116,12 +120,14 @@ def _axis(values: Floats, label: str) -> Axis:
     return Axis(low, high, label=label)
 
 
-def _line(name: str, role: Role, points: _Points, axis: Axis, columns: int, lines: int) -> Line:
-    """Reduce the points of a line to the columns of the chart. Points that are not in ascending order are only marked:
-    they are a scatter plot."""
+def _line(name: str, role: Role, points: _Points, axis: Axis, columns: int) -> Line:
+    """Reduce the points of a line to the columns of the chart. Points that are neither in ascending order nor, as the
+    recall of rising thresholds, in descending order are only marked: they are a scatter plot."""
     x, y = np.array(points.x), np.array(points.y)
     known = np.isfinite(x) & np.isfinite(y)
     x, y = x[known], y[known]
+    if (np.diff(x) <= 0).all():
+        x, y = x[::-1], y[::-1]
     bins = np.minimum(((x - axis.low) / (axis.high - axis.low) * columns).astype(np.int64), columns - 1)
     low, high, first, last = (np.full(columns, np.nan) for _ in range(4))
     for place, value in zip(bins.tolist(), y.tolist(), strict=True):
@@ -132,7 +138,7 @@ def _line(name: str, role: Role, points: _Points, axis: Axis, columns: int, line
     ascending = bool((np.diff(x) >= 0).all())
     gaps = np.zeros(columns) if ascending else np.ones(columns)
     envelope = Envelope(low, high, first, last, gaps)
-    return Line(name if lines > 1 else "", role, envelope, markers=not ascending or len(x) <= _MARKED)
+    return Line(name, role, envelope, markers=not ascending or len(x) <= _MARKED)
 
 
 def _bars(pairs: list[tuple[str, float]], title: str, size: Size, symbols: Symbols) -> list[Row]:

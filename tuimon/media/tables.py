@@ -1,8 +1,10 @@
-"""Contents of the tables that W&B stores beside its log: `files/media/table/NAME_STEP_HASH.table.json`, one JSON object
-{"columns": [...], "data": [[...], ...]}.
+"""Contents of the tables and charts that W&B and SwanLab store beside their logs, each file one JSON object.
 
-A table is read when it is shown. The path comes from the log, so that only files of this kind are opened that lie below
-the directory of the run's files, also after links have been followed.
+W&B       files/media/table/NAME_STEP_HASH.table.json: {"columns": [...], "data": [[...], ...]}
+SwanLab   media/echarts/STEP-HASH.json: see `echarts`
+
+A table is read when it is shown. The paths of W&B come from the log, so that only files of this kind are opened that
+lie below the directory of the run's files, also after links have been followed.
 """
 
 from __future__ import annotations
@@ -11,13 +13,15 @@ import os
 from functools import lru_cache
 from typing import Any
 
-import orjson
 from msgspec import Struct
 
+from tuimon.errors import FormatError
+from tuimon.formats._shared.json import parse
+from tuimon.media.echarts import columns_and_rows
 from tuimon.sources.files import open_regular
 
 _MOST_BYTES = 16 << 20
-_MOST_ROWS, _MOST_COLUMNS = 500, 60
+_MOST_ROWS, _MOST_COLUMNS = 2000, 60
 
 
 class Table(Struct, frozen=True):
@@ -71,14 +75,18 @@ def _read(path: str, size: int, modified: float) -> Table:
     try:
         descriptor, _ = open_regular(path)
         with os.fdopen(descriptor, "rb") as stream:
-            document = orjson.loads(stream.read(_MOST_BYTES))
-        columns, data = document["columns"], document["data"]
+            document = parse(stream.read(_MOST_BYTES))
     except OSError as error:
         return _failed(f"{error.strerror}: {os.path.basename(path)}")
-    except (ValueError, TypeError, KeyError):
-        return _failed("not a table of W&B")
+    except FormatError as error:
+        return _failed(f"not a table: {error}")
+    if not isinstance(document, dict):
+        return _failed("not a table of W&B or SwanLab")
+    columns, data = document.get("columns"), document.get("data")
     if not isinstance(columns, list) or not isinstance(data, list):
-        return _failed("not a table of W&B")
+        columns, data = columns_and_rows(document)
+        if not columns:
+            return _failed("not a table of W&B or SwanLab, nor a chart with data")
     rows = tuple(tuple(row[:_MOST_COLUMNS]) for row in data[:_MOST_ROWS] if isinstance(row, list))
     return Table(tuple(str(column) for column in columns[:_MOST_COLUMNS]), rows, len(data))
 

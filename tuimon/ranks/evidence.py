@@ -111,7 +111,7 @@ class LogFile(Struct):
 class Evidence(Struct):
     """Facts of all files of a job."""
 
-    ranks: dict[tuple[str, int], Rank] = field(default_factory=dict)
+    ranks: dict[tuple[str, int], Rank] = field(default_factory=lambda: defaultdict(Rank))
     """By (role, global rank)."""
     failures: list[Failure] = field(default_factory=list)
     own_times: dict[int, dict[int, float]] = field(default_factory=lambda: defaultdict(dict))
@@ -152,7 +152,4 @@ class Evidence(Struct):
     """Host of each rank whose logs are on a host that cannot be reached: its silence says nothing about the rank."""
 
     def rank(self, key: tuple[str, int]) -> Rank:
-        rank = self.ranks.get(key)
-        if rank is None:
-            rank = self.ranks[key] = Rank()
-        return rank
+        return self.ranks[key]

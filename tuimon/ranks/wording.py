@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from typing import TypeAlias
 
 from tuimon.ranks.evidence import Evidence, Failure
-from tuimon.text import first_names
+from tuimon.text import first_names, local_time
 
 CLOCKS_DIFFER = 2.0
 """Seconds by which the clocks of nodes may differ."""
@@ -25,13 +24,8 @@ def name_of(evidence: Evidence, key: Key, node: str = "") -> str:
 
 def when(failure: Failure) -> str:
     """Return " at 03:12:07"; " after" the time of an earlier line if the failure has none of its own; "" if unknown."""
-    if failure.time is None:
-        return ""
-    try:
-        clock = time.strftime("%H:%M:%S", time.localtime(failure.time))
-    except (ValueError, OverflowError, OSError):
-        return ""
-    return f" {'at' if failure.exact else 'after'} {clock}"
+    clock = "" if failure.time is None else local_time(failure.time)
+    return f" {'at' if failure.exact else 'after'} {clock}" if clock else ""
 
 
 def on_node(node: str) -> str:

@@ -192,9 +192,8 @@ def sorted_groups(groups: Sequence[Group], sort: str, change: Mapping[str, float
     if sort == "|change|" and change:
         return sorted(groups, key=lambda group: -abs(change.get(group.entries[0].prompt, 0.0)))
     if sort == SINCE_FIRST and change:
-        prompts = [group.entries[0].prompt for group in groups]
-        order = sorted(range(len(groups)), key=lambda i: (prompts[i] not in change, change.get(prompts[i], 0.0)))
-        return [groups[index] for index in order]
+        pairs = [(group.entries[0].prompt, group) for group in groups]
+        return [group for _, group in sorted(pairs, key=lambda p: (p[0] not in change, change.get(p[0], 0.0)))]
     return list(groups)
 
 

@@ -33,10 +33,11 @@ _KINDS = {
     **dict.fromkeys(("mp4", "gif", "webm"), Kind.VIDEO),
     **dict.fromkeys(("json",), Kind.TABLE),
     **dict.fromkeys(("txt",), Kind.TEXT),
+    **dict.fromkeys(("html", "glb", "pdb"), Kind.OTHER),
 }
+_POINT_CLOUD = ".swanlab.pts.json"
 
-
-_HASHED = re.compile(r"\d+-[0-9a-f]{8}\.\w+")
+_HASHED = re.compile(r"\d+-[0-9a-f]{8}\.[\w.]+")
 _MAX_FILES = 100_000
 _Files = dict[str, list[str]]
 
@@ -49,7 +50,8 @@ def _items(path: str, advance: Callable[[int], None]) -> Iterator[Item]:
         except FormatError:
             continue
         for item in items:
-            yield replace(item, parts=_parts(item.parts, files)) if item.parts else item
+            parts = _parts(item.parts, files)
+            yield replace(item, parts=parts, file=parts[0].file if parts and item.kind is Kind.TABLE else "")
 
 
 def _files(media: Path) -> _Files:
@@ -103,6 +105,7 @@ def _named(tag: str, step: int, names: list[Any], size: int) -> Item:
         text = "\n".join(names)
         return Item(Kind.TEXT, tag, step, len(text.encode("utf-8", "replace")), "", text[:MAX_TEXT])
     more = f", {len(names)} files" if len(names) > 1 else ""
+    kind = Kind.OTHER if first.endswith(_POINT_CLOUD) else kind
     return Item(kind, tag, step, size, f"{first}{more}", parts=tuple(map(Part, names)))
 
 

@@ -100,7 +100,8 @@ def _image(data: bytes, span: _Span, tag: str, step: int) -> Item:
             width = varint(data, start, end)[0]
         elif number == 4 and wire == BYTES:
             begin, size = start, end - start
-    return Item(Kind.IMAGE, tag, step, size, f"{width}×{height}", parts=(Part("", begin, size),))
+    kind = Kind.VIDEO if data.startswith(b"GIF8", begin) else Kind.IMAGE  # add_video of PyTorch and tensorboardX
+    return Item(kind, tag, step, size, f"{width}×{height}", parts=(Part("", begin, size),))
 
 
 def _audio(data: bytes, span: _Span, tag: str, step: int) -> Item:

@@ -4,10 +4,12 @@ as an item for each of their fields.
 histogram           values | packedBins {min, size, count}, bins        counts and edges
 image-file          path, size, width, height, format; images/separated: filenames or filename …, count
 audio-file, video-file, html-file, plotly-file, table-file {nrows, ncols}, object3D-file …: path, size
+audio, videos, html                             count, and under the name of the type a list of such files
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -69,13 +71,23 @@ def _item(tag: str, value: dict[str, Any], step: int, encoded: int, log: str) ->
     base = form.removesuffix("-file").partition("/")[0]
     kind = Kind.TABLE if base in _TABLES else _KINDS.get(base, Kind.OTHER)
     file = table_file(log, value.get("path")) if kind is Kind.TABLE else ""
-    names = [value.get("path"), *_list(value.get("filenames"))]
+    files = [value, *(file for file in _list(value.get(base)) if isinstance(file, dict))]
+    names = [name for name in (*(file.get("path") for file in files), *_list(value.get("filenames"))) if name]
     parts = tuple(Part(path) for name in names if (path := media_file(log, name)))
-    return Item(kind, tag, step, _whole(value.get("size")), _detail(kind, form, value), file=file, parts=parts)
+    size = sum(_whole(file.get("size")) for file in files) or sum(map(_size, parts))
+    return Item(kind, tag, step, size, _detail(kind, form, value, names), file=file, parts=parts)
 
 
-def _detail(kind: Kind, form: str, value: dict[str, Any]) -> str:
-    """Return dimensions and the name of the file."""
+def _size(part: Part) -> int:
+    """Return the size of a file, which the log does not have for lists of images."""
+    try:
+        return os.stat(part.file).st_size  # noqa: PTH116
+    except OSError:
+        return 0
+
+
+def _detail(kind: Kind, form: str, value: dict[str, Any], names: list[Any]) -> str:
+    """Return dimensions and the name of the first file."""
     parts = [form.removesuffix("-file")] if kind is Kind.OTHER else []
     if value.get("width") and value.get("height"):
         parts.append(f"{_whole(value['width'])}×{_whole(value['height'])}")
@@ -83,9 +95,8 @@ def _detail(kind: Kind, form: str, value: dict[str, Any]) -> str:
         parts.append(f"{_whole(value['nrows'])} rows × {_whole(value['ncols'])} columns")
     if _whole(value.get("count")) > 1:
         parts.append(f"{_whole(value['count'])} files")
-    names = value.get("path") or (_list(value.get("filenames")) or [""])[0]
-    if isinstance(names, str) and names:
-        parts.append(names.rpartition("/")[2])
+    if names and isinstance(names[0], str):
+        parts.append(names[0].rpartition("/")[2])
     return ", ".join(parts)
 
 

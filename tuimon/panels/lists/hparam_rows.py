@@ -158,8 +158,9 @@ class Correlation(Struct, frozen=True):
     count: int
     """Number of runs of the correlation."""
     remark: str = ""
-    """The value with the best level, if the setting has few values and an effect beyond noise (a rank correlation does
-    not show an optimum between the ends); settings that have the same effect; or that no effect is seen."""
+    """That only runs that are otherwise equal are compared; the value with the best level, if the setting has few
+    values and an effect beyond noise (a rank correlation does not show an optimum between the ends); settings that have
+    the same effect; or that no effect is seen."""
     is_noise: bool = False
     """Whether no effect is seen."""
 
@@ -217,15 +218,16 @@ def _correlation(effect: SettingEffect) -> Correlation | None:
     rank = effect.rank
     if rank is None or (rank.count < _FEWEST and not effect.values):
         return None
+    equal = " of equal runs" if rank.is_within_blocks else ""
     if effect.varies_with:
         others = effect.varies_with
-        remark = f" (or {clean(others[0].rpartition('.')[2]) if len(others) == 1 else f'{len(others)} others'})"
+        remark = f"{equal} (or {clean(others[0].rpartition('.')[2]) if len(others) == 1 else f'{len(others)} others'})"
         return Correlation(effect.name, rank.rho, rank.count, remark)
     if effect.values and effect.is_beyond_noise:
-        return Correlation(effect.name, rank.rho, rank.count, f", best at {cell_text(effect.values[0].value)}")
+        return Correlation(effect.name, rank.rho, rank.count, f"{equal}, best at {cell_text(effect.values[0].value)}")
     if effect.is_beyond_noise or (rank.is_beyond_chance and not effect.is_explained_by_noise):
-        return Correlation(effect.name, rank.rho, rank.count)
-    remark = " (noise)" if effect.is_explained_by_noise else " (unclear)"
+        return Correlation(effect.name, rank.rho, rank.count, equal)
+    remark = f"{equal} (noise)" if effect.is_explained_by_noise else f"{equal} (unclear)"
     return Correlation(effect.name, rank.rho, rank.count, remark, True)
 
 

@@ -15,8 +15,6 @@ from tuimon.draw.rows import fit_row, row_width
 from tuimon.model.points import Floats
 from tuimon.model.views import SERIES_ROLES, Role, Row, Span, Symbols
 from tuimon.panels.lists.hparam_rows import HparamTable, cell_text, result_column
-from tuimon.panels.lists.run_metrics import is_name_of_falling
-from tuimon.panels.lists.runs import METRIC
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit
 
@@ -98,7 +96,7 @@ def quarters_row(table: HparamTable, symbols: Symbols, room: int) -> Row:
     head = f"  {table.head(column)}:"
     for name, last in ((head, "highest quarter"), (head, "highest"), (" ", "highest")):
         spans: list[Span] = [(name, Role.MUTED)]
-        for role, quarter in zip(_ROLES[1:_BEST], ("lowest", "2nd", "3rd", last), strict=True):
+        for role, quarter in zip(_ROLES[1 : _BEST + 1], ("lowest", "2nd", "3rd", last, "best"), strict=True):
             spans += ((f" {sign}", role), (f" {quarter}", Role.MUTED))
         if row_width(spans) <= room:
             return tuple(spans)
@@ -151,12 +149,11 @@ def _scaled(values: Sequence[Any], may_be_log: bool, is_result: bool) -> tuple[F
 
 
 def _best(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, ...]]]) -> int:
-    """Return the index of the run with the best value of the chosen metric, or else of the reward; -1 without any."""
-    results = table.columns[1 : 1 + table.results]
-    name = next((name for name in (METRIC, "reward") if name in results), None)
-    if name is None:
+    """Return the index of the run with the best result; -1 without any."""
+    column = result_column(table)
+    if column is None:
         return -1
-    column, sign = table.columns.index(name), -1 if name == METRIC and is_name_of_falling(table.metric) else 1
+    sign = -1 if table.is_falling(column) else 1
     values = ((number_of(row[column]), index) for index, (_, row) in enumerate(rows[:_MOST_RUNS]))
     known = [(sign * value, index) for value, index in values if value is not None and math.isfinite(value)]
     return max(known, default=(0, -1))[1]
@@ -185,11 +182,12 @@ def _drawn(
 
 
 def _labels(texts: Sequence[str], places: Sequence[int], width: int, role: Role) -> Row:
-    """Return a row with each text centred at its place."""
+    """Return a row with each text centred at its place, cut if it does not fit between its neighbours."""
     spans: list[Span] = []
-    end = 0
+    end, step = 0, places[1] - places[0]
     for text, place in zip(texts, places, strict=True):
-        shown = fit(text, _AXIS_WIDTH - 2, keep="end").strip()
+        room = (step + _AXIS_WIDTH) // 2 if place in (places[0], places[-1]) else step
+        shown = fit(text, room - 2, keep="end").strip()
         start = min(max(place - cell_width(shown) // 2, end), max(width - cell_width(shown), end))
         spans += [(" " * (start - end), role), (shown, role)]
         end = start + cell_width(shown)

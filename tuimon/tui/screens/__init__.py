@@ -9,35 +9,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tuimon.tui.screens.comparison import ComparisonScreen
-    from tuimon.tui.screens.config_view import ConfigScreen
-    from tuimon.tui.screens.help import HelpScreen
-    from tuimon.tui.screens.hparams import HparamsScreen
-    from tuimon.tui.screens.log_view import LogScreen
-    from tuimon.tui.screens.media_view import MediaScreen
-    from tuimon.tui.screens.metric_browser import MetricBrowser
-    from tuimon.tui.screens.multiples import MultiplesScreen
-    from tuimon.tui.screens.notes import NotesScreen
-    from tuimon.tui.screens.ranks import RanksScreen
-    from tuimon.tui.screens.run_list import RunListScreen
-    from tuimon.tui.screens.scatter import ScatterScreen
-    from tuimon.tui.screens.texts_view import TextsScreen
-
-__all__ = [
-    "ComparisonScreen",
-    "ConfigScreen",
-    "HelpScreen",
-    "HparamsScreen",
-    "LogScreen",
-    "MediaScreen",
-    "MetricBrowser",
-    "MultiplesScreen",
-    "NotesScreen",
-    "RanksScreen",
-    "RunListScreen",
-    "ScatterScreen",
-    "TextsScreen",
-]
+    from tuimon.tui.screens.comparison import ComparisonScreen as ComparisonScreen
+    from tuimon.tui.screens.config_view import ConfigScreen as ConfigScreen
+    from tuimon.tui.screens.help import HelpScreen as HelpScreen
+    from tuimon.tui.screens.hparams import HparamsScreen as HparamsScreen
+    from tuimon.tui.screens.log_view import LogScreen as LogScreen
+    from tuimon.tui.screens.media_view import MediaScreen as MediaScreen
+    from tuimon.tui.screens.metric_browser import MetricBrowser as MetricBrowser
+    from tuimon.tui.screens.multiples import MultiplesScreen as MultiplesScreen
+    from tuimon.tui.screens.notes import NotesScreen as NotesScreen
+    from tuimon.tui.screens.ranks import RanksScreen as RanksScreen
+    from tuimon.tui.screens.run_list import RunListScreen as RunListScreen
+    from tuimon.tui.screens.scatter import ScatterScreen as ScatterScreen
+    from tuimon.tui.screens.texts_view import TextsScreen as TextsScreen
 
 _MODULES = {
     "ComparisonScreen": "comparison",

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from tuimon.draw.numbers import thousands
+from tuimon.draw.rows import row_width, wrap_row
 from tuimon.model.views import Role, Row
 from tuimon.text import clean
 from tuimon.tui.action import Action
-from tuimon.tui.screens.rows import wrapped
 from tuimon.tui.screens.table import Table, TableScreen
 
 Target = TypeVar("Target")
@@ -97,3 +97,20 @@ class LinesScreen(TableScreen, Generic[Target]):
         table.top = max(0, min(table.top + pages * table.room, table.count - table.room))  # a page moves the view, too
         super().move(rows, pages)
         self.dashboard.redraw()
+
+
+def wrapped(row: Row, width: int) -> list[Row]:
+    """Wrap a row at `width` cells; continuation lines are indented to the end of its first span if others follow and it
+    takes at most half the width, or else as much as the first line."""
+    if row_width(row) <= width:
+        return [row]
+    first, role = row[0]
+    head, rest = (first, role), row[1:]
+    if not rest or 2 * row_width((head,)) > width:
+        blanks = len(first) - len(first.lstrip())
+        head, rest = (first[:blanks], role), ((first[blanks:], role), *rest)
+    indent = row_width((head,))
+    if 2 * indent > width:
+        return [row]
+    lines = wrap_row(rest, width - indent, sum(len(text) for text, _ in rest))
+    return [((head if not index else (" " * indent, role)), *line) for index, line in enumerate(lines)]

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from textual.events import Click, MouseScrollDown, MouseScrollUp
+from textual.events import Click
 
 from tuimon.draw.numbers import format_bytes
 from tuimon.model.views import Role, Row, Span
@@ -18,13 +18,13 @@ from tuimon.text import clean, fit
 from tuimon.tui.action import Action
 from tuimon.tui.box import CellGrid
 from tuimon.tui.screens.log_page import Page, Pager
+from tuimon.tui.screens.wheel import Wheel
 from tuimon.tui.screens.work_screen import WorkScreen
 from tuimon.tui.state import ViewState
 
 if TYPE_CHECKING:
     from tuimon.reader.log_text import LogLine
 
-_WHEEL = 3
 """Lines that one turn of the mouse wheel moves."""
 _SHIFT = 20
 """Cells by which long lines are shifted."""
@@ -70,7 +70,7 @@ def line_row(line: LogLine, selected: bool, shift: int, query: str, width: int) 
     return tuple(span for span in spans if span[0])
 
 
-class LogScreen(WorkScreen):
+class LogScreen(Wheel, WorkScreen):
     """One text file of the run at a time. `query_text` is the text that was searched for last."""
 
     WHERE = "log"
@@ -278,9 +278,3 @@ class LogScreen(WorkScreen):
     def on_click(self, event: Click) -> None:
         if event.widget is self.pane:
             self.move(event.y - self.page.selected)
-
-    def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
-        self.move(_WHEEL)
-
-    def on_mouse_scroll_up(self, event: MouseScrollUp) -> None:
-        self.move(-_WHEEL)

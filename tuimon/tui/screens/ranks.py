@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from textual.events import Click, MouseScrollDown, MouseScrollUp
+from textual.events import Click
 
 from tuimon.analysis.attempts import lost_work
 from tuimon.analysis.progress_inputs import progress_of
@@ -18,6 +18,7 @@ from tuimon.store import Run, Snapshot
 from tuimon.text import clean
 from tuimon.tui.action import Action
 from tuimon.tui.box import CellGrid
+from tuimon.tui.screens.wheel import Wheel
 from tuimon.tui.screens.work_screen import WorkScreen
 from tuimon.tui.state import ViewState
 
@@ -31,10 +32,9 @@ _VERDICT_ROWS, _MOST_VERDICT_ROWS = 2, 8
 """Rows of the verdict at most: in a small window, and where all ranks fit below it."""
 _EVIDENCE_ROWS = 5
 _LEAST_BODY = 6
-_WHEEL = 3
 
 
-class RanksPane(CellGrid):
+class RanksPane(Wheel, CellGrid):
     """The verdict, the ranks, and the evidence about the selected one."""
 
     DEFAULT_CSS = "RanksPane { height: 1fr; width: 1fr; }"
@@ -212,12 +212,6 @@ class RanksPane(CellGrid):
         hits = [item for item in self._shown if item[0] == event.y and item[1] <= event.x]
         if hits:
             self.select(max(hits, key=lambda item: item[1])[2])
-
-    def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
-        self.move(_WHEEL)
-
-    def on_mouse_scroll_up(self, event: MouseScrollUp) -> None:
-        self.move(-_WHEEL)
 
 
 class RanksScreen(WorkScreen):

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from textual.events import MouseScrollDown, MouseScrollUp
-
 from tuimon.tui.box import CellGrid
+from tuimon.tui.screens.wheel import Wheel
 from tuimon.tui.screens.work_screen import WorkScreen
 
-_WHEEL = 3
-"""Rows that one turn of the mouse wheel moves."""
 
-
-class Table(CellGrid):
+class Table(Wheel, CellGrid):
     """Rows below some head rows. One row is selected, and the table scrolls to keep it visible."""
 
     HEADS = 1
@@ -49,12 +45,6 @@ class Table(CellGrid):
         """Scroll as far as needed to show the selected row and return the indices of the visible rows."""
         self.top = max(min(self.top, self.cursor, self.count - self.room), self.cursor - self.room + 1, 0)
         return range(self.top, min(self.top + self.room, self.count))
-
-    def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
-        self.move(_WHEEL)
-
-    def on_mouse_scroll_up(self, event: MouseScrollUp) -> None:
-        self.move(-_WHEEL)
 
 
 class TableScreen(WorkScreen):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from textual.events import Click, MouseScrollDown, MouseScrollUp
+from textual.events import Click
 
 from tuimon.draw.rows import fit_row
 from tuimon.model.views import Row, Size
@@ -12,10 +12,8 @@ from tuimon.tui.box import CellGrid
 from tuimon.tui.screens.table import Table
 from tuimon.tui.screens.text_choice import SCATTER, Choice
 from tuimon.tui.screens.text_list import Columns, list_rows, scatter_rows
+from tuimon.tui.screens.wheel import Wheel
 from tuimon.tui.state import ViewState
-
-_WHEEL = 3
-"""Rows that one turn of the mouse wheel moves."""
 
 
 class SampleTable(Table):
@@ -70,7 +68,7 @@ class SampleTable(Table):
             self.move(index - self.cursor)
 
 
-class TextPane(CellGrid):
+class TextPane(Wheel, CellGrid):
     """The rows of a text, scrolled."""
 
     DEFAULT_CSS = "TextPane { height: 1fr; width: 1fr; }"
@@ -91,14 +89,14 @@ class TextPane(CellGrid):
     def show(self, lines: list[Row], theme: str) -> None:
         """Display these rows; the position is kept if possible."""
         self.lines, self._theme_shown = lines, theme
-        self.scroll(0)
+        self.move()
 
     def draw(self, theme: str) -> None:
         """Draw the visible rows in a theme."""
         self._theme_shown = theme
-        self.scroll(0)
+        self.move()
 
-    def scroll(self, rows: int = 0, pages: int = 0) -> None:
+    def move(self, rows: int = 0, pages: int = 0) -> None:
         """Scroll down (positive) or up."""
         self.top = max(0, min(self.top + rows + pages * max(1, self.size.height - 1), self.last))
         width, height = self.size
@@ -109,9 +107,3 @@ class TextPane(CellGrid):
 
     def on_resize(self) -> None:
         self._on_new_size()
-
-    def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
-        self.scroll(_WHEEL)
-
-    def on_mouse_scroll_up(self, event: MouseScrollUp) -> None:
-        self.scroll(-_WHEEL)

@@ -42,10 +42,9 @@ class TextsScreen(TextSteps):
     def move(self, rows: int = 0, pages: int = 0) -> None:
         """Select another sample; scroll the text if it has the whole screen, and for pages."""
         if pages or self.zoomed:
-            self.pane.scroll(rows, pages)
+            self.pane.move(rows, pages)
         else:
-            self.touched = True
-            self.table.move(rows)
+            self.move_sample(rows)
 
     def move_sample(self, rows: int) -> None:
         """Select another sample even if the list is hidden."""
@@ -66,7 +65,7 @@ class TextsScreen(TextSteps):
     def to_end_of_text(self) -> None:
         """Scroll to the end of the text, or from there to its beginning."""
         self.pane.top = 0 if self.pane.top == self.pane.last else self.pane.last
-        self.pane.scroll(0)
+        self.pane.move()
 
     def enter(self) -> None:
         """Open the selected group, or give the text the whole screen; again: undo."""
@@ -106,8 +105,7 @@ class TextsScreen(TextSteps):
             self.place()
             return True
         if self.other is not None:
-            self.other = None
-            self.text_changed(top=True)
+            self._compare_with(None)
             return True
         choice = self.choice
         if choice.only or choice.bin is not None or choice.mode in (HISTOGRAM, SCATTER, STEPS):
@@ -135,18 +133,14 @@ class TextsScreen(TextSteps):
     def compare(self) -> None:
         """Show the difference to the marked text, or to the best (else the worst) of the group; again: back."""
         if self.other is not None:
-            self.other = None
-            self.text_changed(top=True)
-            self.dashboard.redraw()
+            self._compare_with(None)
             return
         sample, entry, library = self.sample, self.entry, self.library
         if sample is None or entry is None or library is None:
             self.say("No text is selected")
             return
         if self.marked is not None:
-            self.other = self.marked
-            self.text_changed(top=True)
-            self.dashboard.redraw()
+            self._compare_with(self.marked)
             return
         opposite = self.choice.opposite(entry)
         if opposite is None:
@@ -156,11 +150,15 @@ class TextsScreen(TextSteps):
         async def work() -> None:
             other = await asyncio.to_thread(library.sample, opposite)
             if self.sample is sample and self.is_attached:
-                self.other = other
-                self.text_changed(top=True)
-                self.dashboard.redraw()
+                self._compare_with(other)
 
         self.run_worker(work())
+
+    def _compare_with(self, other: Sample | None) -> None:
+        """Show the difference to a text; None shows no difference."""
+        self.other = other
+        self.text_changed(top=True)
+        self.dashboard.redraw()
 
     def to_alert(self) -> None:
         """Show the texts of the step at which the next alert of the run began."""
