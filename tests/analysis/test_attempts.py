@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from tuimon.analysis.attempts import attempts_of, lost_work, restart_name, superseded_steps
+from tuimon.analysis.attempts import attempts_of, lost_at_restarts, lost_work, restart_name, superseded_steps
 from tuimon.exports.summary import as_text
+from tuimon.exports.summary_json import as_json
 from tuimon.model.ranks import JobRanks, RootCause
 from tuimon.model.views import Size, Symbols
 from tuimon.monitor.local import open_run
@@ -73,6 +75,20 @@ def test_the_steps_and_the_time_that_a_resumed_run_lost(tmp_path: Path) -> None:
     assert lost in summary
     facts = Header().view(run, Size(160, 2), work.resumed + 3600, Symbols.BRAILLE).rows[1]
     assert f"resumed from 400 at {clock(work.resumed, work.resumed)}" in "".join(part for part, _ in facts)
+
+
+def test_each_restart_has_its_lost_steps(tmp_path: Path) -> None:
+    first = lines(range(1, 401), 8), SAVED, lines(range(401, 430), 8)
+    run = log(tmp_path, *first, lines(range(401, 450), 9), lines(range(441, 460), 10))
+    assert [(work.first_step, work.checkpoint, work.steps, work.seconds) for work in lost_at_restarts(run)] == [
+        (401, 400, 29, 3600 - 28),
+        (441, 440, 9, 3600 - 8),
+    ]
+    snapshot = open_run(tmp_path)
+    resumed = [line.split(",")[0].split() for line in as_text(snapshot, 0.0) if line.startswith("  resumed ")]
+    assert [words[:4] for words in resumed] == [["resumed", "from", "step", "400"], ["resumed", "from", "step", "440"]]
+    (logged,) = json.loads(as_json(snapshot, 0.0))["runs"]
+    assert [(restart["resumed_from"], restart["steps_lost"]) for restart in logged["restarts"]] == [(400, 29), (440, 9)]
 
 
 def test_logged_steps_are_counted_once_beside_the_steps_lost(tmp_path: Path) -> None:

@@ -93,6 +93,19 @@ def test_metric_files_of_different_trainings_are_runs_of_their_own(
     assert Watched(tmp_path).files == one_run_each(*names)
 
 
+@pytest.mark.parametrize("name", ["attempt{}.jsonl", "attempt_{}.jsonl", "slurm-991-attempt{}.jsonl", "try{}.jsonl"])
+def test_files_named_as_attempts_are_one_run_if_they_continue_one_another(tmp_path: Path, name: str) -> None:
+    first, second = name.format(0), name.format(1)
+    (tmp_path / first).write_text(rows(range(1, 51), SLOW))
+    (tmp_path / second).write_text(rows(range(41, 101), lambda step: SLOW(step) + 0.002))
+    watched = Watched(tmp_path)
+    assert watched.files == {frozenset({first, second})}
+    (run,) = watched.runs.values()
+    assert (run.curve("loss").superseded, run.curve("loss").steps[-1]) == (10, 100)
+    (tmp_path / second).write_text(rows(range(1, 21), FAST))
+    assert Watched(tmp_path).files == one_run_each(first, second)
+
+
 def test_files_named_as_runs_stay_apart_beside_another_training(tmp_path: Path) -> None:
     curves = {"ppo_seed1.jsonl": SLOW, "ppo_seed2.jsonl": SLOW, "warmup.jsonl": FAST}
     for name, loss in curves.items():

@@ -16,6 +16,7 @@ from tuimon.model.log_names import log_name
 from tuimon.model.points import Topic
 from tuimon.store import Curve, Run, StreamView
 from tuimon.store.arrays import distinct
+from tuimon.store.compare import SupersededPoints
 from tuimon.store.curve_builder import FilePart
 from tuimon.text import local_time
 
@@ -132,6 +133,8 @@ class LostWork(Struct, frozen=True):
     """Number of logged steps of the attempt that the next one has logged again, or left out."""
     resumed: float = math.nan
     """Wall time of the first point of that attempt (s since the epoch); NaN if unknown."""
+    first_step: int | None = None
+    """First step that attempt logged; None if there is none."""
 
     def text(self, word: str) -> str:
         """Return what is known, such as "resumed from step 400 (saved 2026-11-21 10:15), 29 steps lost".
@@ -172,7 +175,7 @@ def lost_work(run: Run, state: str) -> LostWork | None:
     """
     cause = run.ranks.root_cause if run.ranks is not None else None
     if state not in _DIED or (cause is not None and cause.resolved):  # the job went on after the end that a log names
-        return _before_last_restart(run)
+        return next(reversed(lost_at_restarts(run)), None)
     curve = run.curve(run.busiest_metric) if run.busiest_metric is not None else None
     if curve is None or curve.ordinal or not len(curve):
         return None
@@ -182,16 +185,25 @@ def lost_work(run: Run, state: str) -> LostWork | None:
 
 
 @cached_per_run
-def _before_last_restart(run: Run) -> LostWork | None:
+def lost_at_restarts(run: Run) -> tuple[LostWork, ...]:
+    """Return the work lost at each restart of a run, the first one first, by the metric with the most points.
+
+    An attempt of which nothing is drawn, because a later one began at its first step or before it, has none.
+    """
     curve = run.curve(run.busiest_metric) if run.busiest_metric is not None else None
     if curve is None or curve.ordinal:
-        return None
-    restarts = curve.restarts[curve.restarts != curve.gap]
-    if not len(restarts):
-        return None
-    row = int(restarts[-1])
+        return ()
+    restarts = curve.restarts[curve.restarts != curve.gap].tolist()
+    if not restarts:
+        return ()
+    superseded = curve.superseded_points()
+    return tuple(_lost_at(run, curve, row, superseded) for row in restarts)
+
+
+def _lost_at(run: Run, curve: Curve, row: int, superseded: SupersededPoints) -> LostWork:
+    """Return the work lost at the restart whose first point is in a row of a curve."""
     first = int(curve.steps[row])
-    steps, _, times, _, hiding = curve.superseded_points()
+    steps, _, times, _, hiding = superseded
     hidden = hiding == first
     last_step = max(int(curve.steps[row - 1]), int(steps[hidden].max(initial=np.iinfo(np.int64).min)))
     end = float(np.fmax.reduce(times[hidden], initial=curve.wall_times[row - 1]))
@@ -203,8 +215,7 @@ def _before_last_restart(run: Run) -> LostWork | None:
     # A log that counts from 0 names the step that comes next, not the last one that was done.
     lost = None if checkpoint is None else last_step - min(checkpoint, first - 1)
     seconds = seconds if seconds > 0 else math.nan
-    superseded = len(distinct(steps[hidden]))
-    return LostWork(last_step, checkpoint, saved, lost, seconds, True, superseded, begin)
+    return LostWork(last_step, checkpoint, saved, lost, seconds, True, len(distinct(steps[hidden])), begin, first)
 
 
 def _checkpoint_before(run: Run, step: int) -> tuple[int | None, float]:

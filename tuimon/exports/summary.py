@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tuimon.analysis.aligned_steps import common_step_name, step_name
-from tuimon.analysis.attempts import attempts_of, lost_work
+from tuimon.analysis.attempts import attempts_of, lost_at_restarts, lost_work
 from tuimon.analysis.best_step import BestStep, best_step
 from tuimon.analysis.compared_metric import level_until
 from tuimon.analysis.comparing import MISSING, compared_settings, flat
@@ -35,7 +35,7 @@ from tuimon.text import cell_width, clean, local_time, shown_path
 _CONFIG_LINES = 40
 """Maximum number of settings that are printed."""
 _MAX_ATTEMPTS = 20
-"""Maximum number of attempts of a training that are listed, the last ones."""
+"""Maximum number of attempts of a training, and of its restarts, that are listed, the last ones."""
 _LONGEST_END = 100
 """Maximum characters of the words about the end of an attempt."""
 _ARROWS = {"rising": "↑", "falling": "↓"}
@@ -195,9 +195,10 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
             yield name, clean(str(about[name]))
     if run.ranks is not None and run.ranks.restart:
         yield "restart", clean(run.ranks.restart)
+    yield from _restarts(run, progress.step_name)
     lost = lost_work(run, progress.state)
-    if lost is not None and (text := lost.text(progress.step_name)):
-        yield ("resumed", text.removeprefix("resumed ")) if lost.is_resumed else ("lost", text)
+    if lost is not None and not lost.is_resumed and (text := lost.text(progress.step_name)):
+        yield "lost", text
     if progress.step is not None:
         of = f" of {progress.total}" if progress.total is not None else ""
         epoch = f", epoch {format_value(progress.epoch)}" if math.isfinite(progress.epoch) else ""
@@ -235,6 +236,18 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
         yield "not read", unread
     if count_entries and (conflict := hidden_conflict(run)):
         yield "conflict", f"{conflict}; doctor --metric NAME shows them"
+
+
+def _restarts(run: Run, word: str) -> Iterator[tuple[str, str]]:
+    """Yield a line for each restart, the first one first. word: what the run counts, such as "step"."""
+    restarts = lost_at_restarts(run)
+    if len(restarts) > _MAX_ATTEMPTS:
+        yield "restarts", f"{len(restarts)}, the last {_MAX_ATTEMPTS}:"
+    for work in restarts[-_MAX_ATTEMPTS:]:
+        if work.checkpoint is None:
+            yield "resumed", ", ".join(filter(None, (f"at {word} {work.first_step}", work.text(word))))
+        else:
+            yield "resumed", work.text(word).removeprefix("resumed ")
 
 
 def _logged(run: Run) -> str:

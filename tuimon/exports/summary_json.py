@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tuimon.analysis.attempts import LostWork, lost_at_restarts
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.exports._shared import dumps, fields, known, note_fields, without_secrets
 from tuimon.exports.metrics import Entries, MetricSummary, entries, metric_summaries
@@ -46,6 +47,7 @@ def _run(run: Run, now: float, show_secrets: bool) -> dict[str, Any]:
         **{name: known(getattr(progress, name)) for name in ("epoch", "seconds_per_step", "eta_seconds")},
         **{name: known(getattr(run, name)) for name in ("first_wall_time", "last_wall_time")},
         "points": run.point_count,
+        "restarts": [_restart(work) for work in lost_at_restarts(run)],
         "about": without_secrets(facts_about(run), show_secrets),
         "training": _entries(entries(run, "train")),
         "validation": _entries(entries(run, "val")),
@@ -98,6 +100,18 @@ def _ranks(ranks: JobRanks | None) -> dict[str, Any]:
             "silent": list(ranks.silent),
             "unreachable": [{"host": host, "reason": why} for host, why in ranks.unreachable],
         }
+    }
+
+
+def _restart(work: LostWork) -> dict[str, Any]:
+    return {
+        "first_step": work.first_step,
+        "resumed_from": work.checkpoint,
+        "last_step_before": work.last_step,
+        "steps_lost": work.steps,
+        "superseded": work.superseded,
+        "resumed_time": known(work.resumed),
+        "seconds_without_point": known(work.seconds),
     }
 
 

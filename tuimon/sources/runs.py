@@ -21,10 +21,11 @@ A file belongs to the run directory that remains when the facets at the end of i
 5. Ranks. The logs of a job's processes are one run: torchrun's attempt directories, and Ray's sessions of several nodes
    (see job_files). Those of hosts whose logs were copied from them count as if they lay in one directory (job_hosts).
 6. Files of one directory are one run, except metric files named as separate runs (ppo_seed0.jsonl next to
-   ppo_seed1.jsonl), files of different trainings by their content (slurm-1001.out next to slurm-1002.out; see
-   `Trainings`), and files that are given by name, if several of one directory are given or it holds other logs. Event
-   files of one directory follow the files beside them whose values they have; those that several processes wrote at
-   the same time are runs of their own, or sources of one run if they are of one training (event_files).
+   ppo_seed1.jsonl; the numbers of attempts do not count), files of different trainings by their content (slurm-1001.out
+   next to slurm-1002.out; see `Trainings`), and files that are given by name, if several of one directory are given or
+   it holds other logs. Event files of one directory follow the files beside them whose values they have; those that
+   several processes wrote at the same time are runs of their own, or sources of one run if they are of one training
+   (event_files).
 
 7. Tables of one format in several facets (results/a.csv, output/b.csv) are several runs if they have common metrics.
 
@@ -151,7 +152,8 @@ def _split_named_files(located: list[Located]) -> None:
     for item in located:
         stem = posixpath.splitext(posixpath.basename(item.file.joined or item.file.path))[0]
         alone = not (item.file.directory_is_source or item.file.companion or item.file.source)
-        if alone and layout.is_own(stem):
+        # Whether attempt0 and attempt1 are attempts of one training is decided by their steps and values.
+        if alone and layout.is_own(layout.without_attempt(stem)):
             named[item.directory, item.file.format].append(item)
     for items in named.values():
         if len({posixpath.basename(item.file.joined or item.file.path) for item in items}) > 1:

@@ -15,8 +15,10 @@ from itertools import groupby, pairwise
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
-from tuimon.model.points import Indices, Steps
+from tuimon.model.log_names import log_name
+from tuimon.model.points import Floats, Indices, Steps
 from tuimon.store.series import AttemptStart, SegmentLayout, Series
 from tuimon.store.streams import StreamView
 
@@ -26,6 +28,10 @@ _ORDERED = 8
 """Rising steps before two repeated ones from which on these are a restart. 5,789 series of samples had no others."""
 _MANY = 4096
 """Points before a place where the steps go back that are compared with those after it."""
+_RECENT = 64
+"""Points before a place where a log may start again that show the usual distances of steps and times."""
+_PAUSE, _SHORT_PAUSE = 3.0, 10.0
+"""A longer time between two points than this multiple of the usual one, and than these seconds, is a pause."""
 _ANY_LENGTH = 1 << 62
 """More points than any series has."""
 
@@ -41,6 +47,8 @@ class SeriesSlice(Struct, frozen=True):
     """(position, step): points before that position with at least that step are void. Position -1: all points."""
     writer: int
     """Slices with the same number, always neighbours, were written at the same time by parallel writers."""
+    log: str = ""
+    """Path of the log that the file is a part of, if it was rotated; else that of the file. "" if unknown."""
 
     @property
     def steps(self) -> Steps:
@@ -59,12 +67,13 @@ def slice_series(
 
     purge_after: lowest step that the start of a later stream voids, or None. starts: of attempts in the stream.
     """
+    log = log_name(stream.info.path).live
     if not stream.cut_count and purge_after is None and not starts:
-        return SeriesSlice(series, length, (), (), writer)
+        return SeriesSlice(series, length, (), (), writer, log)
     layout = series.layout
     if layout is None or layout[:3] != (stream.cut_count, purge_after, starts) or length < layout.min_length:
         layout = series.layout = _segment_layout(series, length, stream, purge_after, starts)
-    return SeriesSlice(series, length, layout.borders, layout.purges, writer)
+    return SeriesSlice(series, length, layout.borders, layout.purges, writer, log)
 
 
 def _segment_layout(
@@ -77,7 +86,8 @@ def _segment_layout(
         position = series.position(number, length)
         if position and step is not None:
             purges[position] = min(step, purges.get(position, step))
-        borders.add(position)
+        if step is not None or not _was_truncated(series, length, position):
+            borders.add(position)
         min_length = max(min_length, position + 1)
         is_open = position >= length
     for start in starts:
@@ -91,6 +101,31 @@ def _segment_layout(
     min_length = _ANY_LENGTH if is_open else min_length
     inside = tuple(sorted(position for position in borders if 0 < position < length))
     return SegmentLayout(stream.cut_count, purge_after, starts, min_length, inside, tuple(purges.items()))
+
+
+def goes_on(steps: Steps, wall_times: Floats, row: int) -> bool:
+    """Return whether the point in a row continues those before it as usual, such as after the rotation of a log.
+
+    Its step follows, no further than another one did before, and no pause of a restart lies between. steps, wall_times:
+    arrays of one length. Only rows up to this one count, so that the result stays as later points are added.
+    """
+    if not 0 < row < len(steps):
+        return False
+    before = slice(max(row - _RECENT, 0), row + 1)
+    distances, seconds = np.diff(steps[before]), np.diff(wall_times[before])
+    usual = distances[:-1]
+    if distances[-1] <= 0 or (len(usual) and distances[-1] > usual.max()):
+        return False
+    known = seconds[:-1][np.isfinite(seconds[:-1])]
+    longest = max(_SHORT_PAUSE, _PAUSE * float(np.median(known)) if len(known) else 0.0)
+    return not seconds[-1] > longest
+
+
+def _was_truncated(series: Series, length: int, position: int) -> bool:
+    """Return whether a stream that begins again at a position was only truncated, by its steps and known times."""
+    wall_times = series.columns.wall_times[:length]
+    is_timed = bool(np.isfinite(wall_times[position - 1 : position + 1]).all())
+    return is_timed and goes_on(series.columns.steps[:length], wall_times, position)
 
 
 def _counts_alike(steps: Steps, position: int, start: AttemptStart) -> bool:
@@ -207,7 +242,31 @@ def arrange(slices: Sequence[SeriesSlice]) -> Arrangement:
     restarts = np.cumsum([len(rows) for rows in kept[:-1]], dtype=np.int64)
     visible = np.zeros(len(steps), np.bool_)
     visible[order] = True
-    return Arrangement(order, restarts, np.flatnonzero(~visible), np.array(starts), np.array(places))
+    arrangement = Arrangement(order, restarts, np.flatnonzero(~visible), np.array(starts), np.array(places))
+    return _without_rotations(arrangement, slices, steps)
+
+
+def _without_rotations(arrangement: Arrangement, slices: Sequence[SeriesSlice], steps: Steps) -> Arrangement:
+    """Return an arrangement without the restarts at which the next file of a rotated log goes on as usual."""
+    if not len(arrangement.restarts) or len({part.log for part in slices}) == len(slices):
+        return arrangement
+    order, ends = arrangement.order, np.cumsum([part.length for part in slices])
+    takers, left = order[arrangement.restarts], order[arrangement.restarts - 1]
+    parts, parts_before = (np.searchsorted(ends, rows, "right").tolist() for rows in (takers, left))
+    superseding = {*arrangement.hiding(steps)[1].tolist()}
+    wall_times: Floats | None = None
+    kept: list[int] = []
+    for row, taker, part, before in zip(
+        arrangement.restarts.tolist(), takers.tolist(), parts, parts_before, strict=True
+    ):
+        if part != before and slices[part].log == slices[before].log and int(steps[taker]) not in superseding:
+            if wall_times is None:
+                wall_times = np.concatenate([part.series.columns.wall_times[: part.length] for part in slices])
+            rows = order[max(row - _RECENT, 0) : row + 1]
+            if goes_on(steps[rows], wall_times[rows], len(rows) - 1):
+                continue
+        kept.append(row)
+    return replace(arrangement, restarts=np.array(kept, np.int64))
 
 
 def _borders(part: SeriesSlice) -> list[int]:
