@@ -73,6 +73,8 @@ def _run(options: argparse.Namespace) -> int:
     from tuimon.exports.comparison import compare
 
     table_form = _table_form(options.table)
+    if options.smooth and not options.pictures:
+        raise UsageError("--smooth needs --pictures", "Nothing else of a comparison is smoothed; leave --smooth out.")
     if options.html:
         check_html_suffix(options.html, "comparison in HTML", "Pictures: --pictures DIR.")
     paths = checked_paths(options.paths, options=options)
