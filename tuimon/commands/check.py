@@ -8,7 +8,7 @@ import time
 
 from tuimon.commands import Command
 from tuimon.commands._settings import setting_warnings
-from tuimon.commands._shared import add_json, add_paths, add_strict, checked_paths
+from tuimon.commands._shared import add_json, add_paths, add_strict, existing_paths
 from tuimon.commands._stderr import print_status
 from tuimon.errors import ExitCode, NothingFound, UsageError
 from tuimon.text import clean, first_names
@@ -51,7 +51,7 @@ def _run(options: argparse.Namespace) -> int:
     else:
         settings = load_settings()
         checker = Checker(settings.detectors, (*settings.rules, *options.rule), str(config.config_path()))
-    paths = checked_paths(options.paths, options=options)
+    paths, code = existing_paths(options.paths, options)
     monitor = LocalMonitor(paths, checker)
     monitor.update()
     monitor.collector.require_something()
@@ -80,6 +80,8 @@ def _run(options: argparse.Namespace) -> int:
         sys.stdout.write("\n".join(alerts.as_text(snapshot, options.severity, options.past)) + "\n")
     if alerts.active_alerts(snapshot, options.severity):
         return ExitCode.ALERT
+    if code:
+        return code
     if not has_points:
         reports = [progress_of(run, now) for run in snapshot.runs]
         reason = next((report.evidence for report in reports if report.state == "not understood"), "no point yet")
