@@ -32,7 +32,11 @@ class ExitCode(IntEnum):
         "wrong usage, a pattern of --metric that matches no metric (the output has what the others match), or a rule of"
         " the settings file that matches no metric of runs that have ended (check)",
     )
-    NOTHING_FOUND = 3, "no such path, no log below it, no point in the logs (check), or no such step (at, samples)"
+    NOTHING_FOUND = (
+        3,
+        "no such path (check and summary continue with the others), no log below it, no point in the logs (check), or"
+        " no such step (at, samples)",
+    )
     ALERT = 4, "an alert is active (check)"
     PARTLY_READ = 5, "some files could not be read in full (with --strict)"
     HANGUP = 129, "ended by SIGHUP"

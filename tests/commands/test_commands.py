@@ -127,6 +127,21 @@ def test_other_wrong_options_have_no_suggestion(line: str, capsys: pytest.Captur
     assert "Did you mean --quux" not in capsys.readouterr().err
 
 
+def test_a_missing_path_does_not_hide_the_other_runs(tmp_path: Path) -> None:
+    log = tmp_path / "metrics.jsonl"
+    log.write_text("".join(f'{{"step": {step}, "loss": 2.0}}\n' for step in range(5)))
+    good, missing = str(log), str(tmp_path / "nope")
+    alert = run("check", missing, good, "--rule", "loss > 1", expect=4)
+    assert "loss has reached 2" in alert.stdout
+    assert f"No such file or directory: {missing}" in alert.stderr
+    quiet = run("check", missing, good, "--rule", "loss > 3", expect=3)
+    assert quiet.stdout.startswith("no active alerts")
+    assert missing in quiet.stderr
+    summary = run("summary", missing, good, expect=3)
+    assert "loss" in summary.stdout
+    assert missing in summary.stderr
+
+
 @pytest.mark.parametrize("command", ["", "summary", "export", "doctor"])
 def test_a_missing_path_exits_with_3(tmp_path: Path, command: str) -> None:
     missing = str(tmp_path / "nowhere" / "run")

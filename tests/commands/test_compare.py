@@ -199,6 +199,7 @@ def test_the_seeds_of_each_method_are_a_table(tmp_path: Path, capsys: pytest.Cap
         "metric": "reward",
         "value": 0.6,
         "steps": [8] * 6 + [None] * 3,
+        "x": [8] * 6 + [None] * 3,
     }
     lines = list(as_text(asked, LONG_AFTER))
     start = next(i for i, line in enumerate(lines) if line.startswith("9 runs"))
@@ -211,6 +212,39 @@ def test_the_seeds_of_each_method_are_a_table(tmp_path: Path, capsys: pytest.Cap
     assert len(different) == 2
     assert main(["compare", *different, "--best"]) == 0
     assert "--best has no effect: no two of the runs differ" in capsys.readouterr().err
+
+
+def test_a_value_is_reached_on_the_axis_that_was_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, batch, rise in (("small_s0", 64, 40), ("large_s0", 256, 20)):
+        (tmp_path / name).mkdir()
+        points = ({"step": s, "samples": s * batch, "reward": 0.1 if s < rise else 0.7} for s in range(1, 60))
+        (tmp_path / name / "metrics.jsonl").write_text("".join(json.dumps(point) + "\n" for point in points))
+    paths = [str(tmp_path / name) for name in ("small_s0", "large_s0")]
+    asked = compare(in_order(open_run(*paths).runs, paths), {"reward"}, reaches=0.6, x="samples")
+    document = json.loads(as_json(asked, LONG_AFTER))
+    jsonschema.validate(document, json.loads(schema_text("compare")))
+    assert document["reaches"]["steps"] == [44, 24], "the fifth of nine points"
+    assert document["reaches"]["x"] == [44 * 64, 24 * 256]
+    lines = list(as_text(asked, LONG_AFTER))
+    start = next(i for i, line in enumerate(lines) if line.startswith("2 runs"))
+    assert "samples of reward 0.6" in lines[start]
+    assert [line.split()[3] for line in lines[start + 1 : start + 3]] == ["2816", "6144"]
+    page = as_html(asked, LONG_AFTER)
+    assert "samples of reward 0.6" in page
+    assert '<td class="n">6144</td>' in page
+    single = ["compare", paths[0], "--metric", "reward"]
+    assert main([*single, "--x", "samples", "--reaches", "0.6"]) == 0
+    assert (
+        capsys.readouterr().out
+        == "small_s0: reward first reaches 0.6 at samples 2816, step 44 (median of nine points)\n"
+    )
+    assert main([*single, "--reaches", "0.9"]) == 0
+    assert "reward never reaches 0.9" in capsys.readouterr().out
+    assert main([*single, "--reaches", "0.6", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    jsonschema.validate(document, json.loads(schema_text("compare")))
+    assert (document["reaches"]["x"], document["seeds"]) == ([44], None)
+    assert main(single) == 2
 
 
 def test_units_of_metrics(tmp_path: Path) -> None:

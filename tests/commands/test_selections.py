@@ -201,9 +201,10 @@ def test_points_of_a_range_of_steps(log: str, steps: str, expected: list[int], o
         (("--steps=-",), "invalid range of steps"),
         (("--steps", "100-", "--format", "wide"), "no chosen metric has a point in these steps"),
         (("--steps", "1-2", "--format", "text"), "--steps does not apply to text"),
+        (("--smooth", "0.9"), "--smooth applies to pictures only, not to csv"),
     ],
 )
-def test_a_range_without_points_is_an_error(log: str, options: tuple[str, ...], message: str) -> None:
+def test_an_option_without_effect_is_an_error(log: str, options: tuple[str, ...], message: str) -> None:
     assert message in run("export", log, *options, expect=2).stderr
 
 

@@ -331,8 +331,11 @@ def _decides(metric: ComparedMetric) -> bool:
 
 
 def main_metric(metrics: Sequence[ComparedMetric]) -> ComparedMetric | None:
-    """Return the metric of the verdict, or else the first one; None without a metric that two runs have."""
-    shared = [m for m in metrics if m.in_steps and sum(level is not None for level in m.levels) > 1]
+    """Return the metric of the verdict, or else the first one; None without a metric that two runs have.
+
+    Of a single run it is the metric that would decide.
+    """
+    shared = [m for m in metrics if m.in_steps and sum(lev is not None for lev in m.levels) >= min(2, len(m.levels))]
     return deciding_metric(metrics) or min(filter(_decides, shared), key=_rank, default=next(iter(shared), None))
 
 

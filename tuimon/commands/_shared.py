@@ -158,15 +158,38 @@ def checked_paths(
     can_wait: the command has the option --wait, which the error message names. options: those of `add_remote`.
     """
     paths = [part for path in resolved_paths(paths, live, options) for part in _expanded(path)]
-    for path in paths:
-        if not os.path.lexists(path) and not is_mirror(path):
-            parent = os.path.dirname(os.path.abspath(path))
-            missing = "" if os.path.isdir(parent) else f" (the directory {clean(parent)} is missing, too)"  # noqa: PTH112
-            wait = "--wait" if can_wait else "`tuimon --wait PATH`"
-            raise NothingFound(
-                f"No such file or directory: {clean(path)}{missing}. Use {wait} to wait until it exists."
-            )
+    for path in filter(_is_missing, paths):
+        raise _not_found(path, *(["--wait"] if can_wait else []))
     return list(paths) or ["."]
+
+
+def existing_paths(paths: Sequence[str], options: argparse.Namespace) -> tuple[list[str], ExitCode]:
+    """Return (paths as `checked_paths`, exit code), without those that are missing. Raise NothingFound if all are.
+
+    Missing paths are printed to stderr, and the exit code is then NOTHING_FOUND.
+    """
+    paths = [part for path in resolved_paths(paths, False, options) for part in _expanded(path)]
+    missing = [path for path in paths if _is_missing(path)]
+    if missing and len(missing) == len(paths):
+        raise _not_found(missing[0])
+    for path in missing:
+        print_status(_no_such(path))
+    found = [path for path in paths if path not in missing]
+    return found or ["."], ExitCode.NOTHING_FOUND if missing else ExitCode.OK
+
+
+def _is_missing(path: str) -> bool:
+    return not os.path.lexists(path) and not is_mirror(path)
+
+
+def _not_found(path: str, wait: str = "`tuimon --wait PATH`") -> NothingFound:
+    return NothingFound(f"{_no_such(path)}. Use {wait} to wait until it exists.")
+
+
+def _no_such(path: str) -> str:
+    parent = os.path.dirname(os.path.abspath(path))
+    missing = "" if os.path.isdir(parent) else f" (the directory {clean(parent)} is missing, too)"  # noqa: PTH112
+    return f"No such file or directory: {clean(path)}{missing}"
 
 
 def resolved_paths(paths: Sequence[str], live: bool, options: argparse.Namespace | None) -> list[str]:

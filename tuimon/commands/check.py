@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import time
 
 from tuimon.commands import Command
 from tuimon.commands._settings import setting_warnings
-from tuimon.commands._shared import add_json, add_paths, add_strict, checked_paths
+from tuimon.commands._shared import add_json, add_paths, add_strict, existing_paths
 from tuimon.commands._stderr import print_status
 from tuimon.errors import ExitCode, NothingFound, UsageError
 from tuimon.text import clean, first_names
 
 _LOGGING = ("running", "stalled", "waiting", "reading")
 """States of a run that may still log the metric of a rule."""
+_SECONDS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _MOST_NAMED = 8
 """Maximum number of metrics of a rule that are named."""
 
@@ -25,7 +27,9 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     add_paths(parser)
     rule = 'add an alert rule; may be repeated: "reward < 0.1 for 20 steps"'
     parser.add_argument("--rule", action="append", default=[], metavar="RULE", help=rule)
-    only_rules = "check the rules of --rule only, without detectors and the rules of the settings file"
+    silent = "alert if a run that has not finished has logged no point for this time: 90s, 30m, 2h, 1d"
+    parser.add_argument("--silent-for", type=_duration, metavar="TIME", help=silent)
+    only_rules = "check --rule and --silent-for only, without detectors and the rules of the settings file"
     parser.add_argument("--only-rules", action="store_true", help=only_rules)
     severity = "lowest severity that counts (default: warning)"
     parser.add_argument("--severity", choices=SEVERITIES, default="warning", help=severity)
@@ -38,20 +42,23 @@ def _run(options: argparse.Namespace) -> int:
     from tuimon import config
     from tuimon.analysis.progress_inputs import not_understood, progress_of
     from tuimon.detectors import Checker, all_detectors
+    from tuimon.detectors._silence import Silence
     from tuimon.detectors._user_rules import UnmatchedRule, detector_of, require_metrics, unmatched_rules
     from tuimon.exports import alerts
     from tuimon.monitor.local import LocalMonitor
     from tuimon.monitor.settings import load as load_settings
 
-    if options.only_rules and not options.rule:
+    if options.only_rules and not options.rule and options.silent_for is None:
         raise UsageError("--only-rules without a rule", 'Add one: --rule "reward < 0.1 for 20 steps".')
     rules = [detector_of(rule, "--rule") for rule in options.rule]
+    more = [Silence(options.silent_for)] if options.silent_for is not None else []
     if options.only_rules:
-        checker = Checker(dict.fromkeys((detector.id for detector in all_detectors()), False), options.rule, "--rule")
+        disabled = dict.fromkeys((detector.id for detector in all_detectors()), False)
+        checker = Checker(disabled, options.rule, "--rule", more)
     else:
         settings = load_settings()
-        checker = Checker(settings.detectors, (*settings.rules, *options.rule), str(config.config_path()))
-    paths = checked_paths(options.paths, options=options)
+        checker = Checker(settings.detectors, (*settings.rules, *options.rule), str(config.config_path()), more)
+    paths, code = existing_paths(options.paths, options)
     monitor = LocalMonitor(paths, checker)
     monitor.update()
     monitor.collector.require_something()
@@ -80,6 +87,8 @@ def _run(options: argparse.Namespace) -> int:
         sys.stdout.write("\n".join(alerts.as_text(snapshot, options.severity, options.past)) + "\n")
     if alerts.active_alerts(snapshot, options.severity):
         return ExitCode.ALERT
+    if code:
+        return code
     if not has_points:
         reports = [progress_of(run, now) for run in snapshot.runs]
         reason = next((report.evidence for report in reports if report.state == "not understood"), "no point yet")
@@ -90,6 +99,15 @@ def _run(options: argparse.Namespace) -> int:
     return ExitCode.PARTLY_READ if options.strict and partly_read else ExitCode.OK
 
 
+def _duration(text: str) -> float:
+    """Return the seconds of a duration with its unit, such as 30m."""
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?) ?(s|m|min|h|d)", text)
+    seconds = float(match[1]) * _SECONDS[match[2]] if match else 0.0
+    if not seconds:
+        raise argparse.ArgumentTypeError(f"invalid duration: {text!r}; examples are 90s, 30m, 2h and 1d")
+    return seconds
+
+
 def _listed(metrics: list[str]) -> str:
     return first_names([clean(metric) for metric in metrics], _MOST_NAMED)
 
@@ -97,6 +115,7 @@ def _listed(metrics: list[str]) -> str:
 _EXAMPLES = """\
   tuimon check RUN || mail -s "run failed" me    at the end of a batch job
   tuimon check RUN --rule "reward < 0.1 for 20 steps" --severity critical
+  tuimon check RUN --silent-for 30m              also if no point was logged for 30 minutes
   tuimon check RUN --json                        for programs
 """
 COMMAND = Command(

@@ -54,7 +54,10 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         "--best", action="store_true", help="mean, SD and SE of the best value of each run instead of its last level"
     )
     parser.add_argument(
-        "--reaches", type=_value, metavar="VALUE", help="the first step at which each run reaches this reward (or loss)"
+        "--reaches",
+        type=_value,
+        metavar="VALUE",
+        help="step, or position on --x, at which each run first reaches this reward (or loss); of a single run, too",
     )
     parser.add_argument(
         "--x",
@@ -73,12 +76,15 @@ def _run(options: argparse.Namespace) -> int:
     from tuimon.exports.comparison import compare
 
     table_form = _table_form(options.table)
+    if options.smooth and not options.pictures:
+        raise UsageError("--smooth needs --pictures", "Nothing else of a comparison is smoothed; leave --smooth out.")
     if options.html:
         check_html_suffix(options.html, "comparison in HTML", "Pictures: --pictures DIR.")
     paths = checked_paths(options.paths, options=options)
     snapshot = read_logs(paths).snapshot()
     runs = in_order(snapshot.runs, paths)
-    if len(runs) < 2:
+    alone = len(runs) == 1 and options.reaches is not None and not (options.pictures or options.html or table_form)
+    if len(runs) < 2 and not alone:
         names = ", ".join(clean(run.name) for run in runs)
         raise UsageError(
             f"need at least two runs to compare; found one: {names}", "Name two runs, or a directory of several."
@@ -118,6 +124,10 @@ def _run(options: argparse.Namespace) -> int:
         from tuimon.exports.compare_json import as_json
 
         sys.stdout.write(as_json(comparison, time.time()) + "\n")
+    elif alone:
+        from tuimon.exports.compare import reached_sentence
+
+        sys.stdout.write(reached_sentence(comparison) + "\n")
     else:
         from tuimon.exports.compare import as_text
 

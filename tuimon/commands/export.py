@@ -104,6 +104,12 @@ def _run(options: argparse.Namespace) -> int:
         if options.steps and not export.in_steps:
             names = ", ".join(name for name, other in all_exports().items() if other.in_steps)
             raise UsageError(f"--steps does not apply to {export.name}", f"It selects points of {names}.")
+    if options.smooth and not any(export.smooths for export in exports):
+        pictures = ", ".join(name for name, other in all_exports().items() if other.smooths)
+        raise UsageError(
+            f"--smooth applies to pictures only, not to {', '.join(export.name for export in exports)}",
+            f"Leave it out for the logged values, or write a picture ({pictures}).",
+        )
     files = _single(exports, options.output)
     if options.seeds and (files is None or exports[0].one_file is None):
         raise UsageError("--seeds needs a picture of several runs", "Name one: -o NAME.png, NAME.svg or NAME.pdf.")

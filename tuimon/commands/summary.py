@@ -18,6 +18,7 @@ from tuimon.commands._shared import (
     add_show_secrets,
     add_strict,
     checked_paths,
+    existing_paths,
     terminal_width,
 )
 from tuimon.commands._stderr import interruptible
@@ -51,10 +52,11 @@ def _run(options: argparse.Namespace) -> int:
 
         sys.stdout.write(schema_text("summary"))
         return ExitCode.OK
-    paths = checked_paths(options.paths, live=options.watch, options=options)
     if options.watch and (options.json or not options.ranks):
-        _watch(paths, options)
-    return _print(options, paths)
+        _watch(checked_paths(options.paths, live=True, options=options), options)
+    paths, code = existing_paths(options.paths, options)
+    printed = _print(options, paths)
+    return code or printed
 
 
 @interruptible("interrupted before the summary was complete")

@@ -86,11 +86,14 @@ class Checker:
         options: Mapping[str, Any] | None = None,
         rules: Sequence[str | Mapping[str, Any]] = (),
         where: str = "config.toml",
+        more: Sequence[Detector] = (),
     ) -> None:
         """Configure the detectors.
 
         options: the table [detectors]. rules: rules of the user, as texts or tables of [[rules]]. where: the origin of
-        both, for error messages. UsageError for unknown detectors or thresholds and for invalid values.
+        both, for error messages. more: further detectors.
+
+        Raise UsageError for unknown detectors or thresholds and for invalid values.
         """
         detectors = {detector.id: detector for detector in all_detectors()}
         for name, option in (options or {}).items():
@@ -107,7 +110,7 @@ class Checker:
 
             user_rules = [detector_of(rule, where) for rule in rules]
             detectors |= {rule.id: rule for rule in user_rules}
-        self.detectors = tuple(detectors.values())
+        self.detectors = (*detectors.values(), *more)
         self._time_based = tuple(detector for detector in self.detectors if isinstance(detector, TimeBasedDetector))
         self._checked: WeakKeyDictionary[Run, tuple[Alert, ...]] = WeakKeyDictionary()
         self._last_results: dict[str, tuple[Alert, ...]] = {}

@@ -96,11 +96,27 @@ def as_text(comparison: Comparison, now: float, width: int | None = None, full: 
 
 
 def _reached(comparison: Comparison, steps: str) -> Iterator[Column]:
-    """Yield the column with the first step at which each run reaches a value, if it is asked for."""
+    """Yield the column with the first position at which each run reaches a value, if it is asked for."""
     metric, value = comparison.main_metric, comparison.reaches
     if metric is not None and value is not None:
-        cells = ["never" if step is None else str(step) for step in comparison.reached]
-        yield Column(f"{steps} of {clean(metric.name)} {format_exact(value)}", cells)
+        place = steps if comparison.axis.name == "step" else comparison.axis.noun
+        yield Column(f"{place} of {clean(metric.name)} {format_exact(value)}", comparison.reached_texts)
+
+
+def reached_sentence(comparison: Comparison) -> str:
+    """Return where a single run reaches the value of `Comparison.reaches`."""
+    metric, (name, *_), value = comparison.main_metric, comparison.labels, comparison.reaches
+    if metric is None or value is None:
+        return f"{clean(name)} has no metric to compare"
+    what = f"{clean(name)}: {clean(metric.name)}"
+    own = comparison.reached[0]
+    if own is None:
+        return f"{what} never reaches {format_exact(value)} (median of nine points)"
+    steps, (text, *_) = common_step_name(comparison.runs), comparison.reached_texts
+    place = (
+        f"{steps} {own[0]}" if comparison.axis.name == "step" else f"{comparison.axis.noun} {text}, {steps} {own[0]}"
+    )
+    return f"{what} first reaches {format_exact(value)} at {place} (median of nine points)"
 
 
 def _config(comparison: Comparison, names: Sequence[str], width: int | None, full: bool) -> Iterator[str]:

@@ -67,7 +67,9 @@ def _reaches(comparison: Comparison) -> dict[str, Any] | None:
     metric = comparison.main_metric
     if metric is None or comparison.reaches is None:
         return None
-    return {"metric": metric.name, "value": known(comparison.reaches), "steps": list(comparison.reached)}
+    steps = [None if own is None else own[0] for own in comparison.reached]
+    places = [None if own is None else own[1] for own in comparison.reached]
+    return {"metric": metric.name, "value": known(comparison.reaches), "steps": steps, "x": places}
 
 
 def _differences(rows: Sequence[tuple[str, tuple[Any, ...]]], key: str) -> list[dict[str, Any]]:

@@ -12,18 +12,18 @@ from msgspec import Struct
 from tuimon.analysis.aligned_steps import common_step_name, counts_alike
 from tuimon.analysis.compared_metric import ComparedMetric, compared_metric
 from tuimon.analysis.comparing import common_step, compared_settings, first_name, flat, project_of
-from tuimon.analysis.comparison_axis import STEPS, ComparisonAxis, comparison_axis
+from tuimon.analysis.comparison_axis import STEPS, ComparisonAxis, Place, comparison_axis
 from tuimon.analysis.comparison_limits import limits
 from tuimon.analysis.equal_counter import at_equal_counter
 from tuimon.analysis.level import Level
-from tuimon.analysis.reaching import step_reaching
+from tuimon.analysis.reaching import row_reaching
 from tuimon.analysis.run_states import failures_of
 from tuimon.analysis.seed_means import SeedMeans, seed_means
 from tuimon.analysis.setting_effects import SettingEffects, effects_on
 from tuimon.analysis.speed import speed_difference
 from tuimon.analysis.verdict import deciding_metric, main_metric, verdict
 from tuimon.analysis.words import setting_text
-from tuimon.draw.numbers import format_value
+from tuimon.draw.numbers import format_duration, format_exact, format_value
 from tuimon.exports._across_runs import metrics_across, run_labels
 from tuimon.exports._shared import without_secrets
 from tuimon.exports.metrics import BETTER, MetricSummary, summarise
@@ -171,13 +171,33 @@ class Comparison(Struct, frozen=True):
         return main_metric([metric.compared for metric in self.metrics])
 
     @property
-    def reached(self) -> tuple[int | None, ...]:
-        """First step at which each run reaches the value of `reaches`, see `step_reaching`; () without it."""
+    def reached(self) -> tuple[tuple[int, Place | None] | None, ...]:
+        """(step, position on the axis) of the first point at which each run reaches the value of `reaches`.
+
+        See `row_reaching`. None for a run that does not reach it; () without the value.
+        """
         metric, value = self.main_metric, self.reaches
         if metric is None or value is None:
             return ()
         falls = metric.meaning.direction == "down"
-        return tuple(None if curve is None else step_reaching(curve, value, falls) for curve in metric.curves)
+        return tuple(
+            None
+            if curve is None or (row := row_reaching(curve, value, falls)) is None
+            else (int(curve.steps[row]), own[row].item() if own is not None else None)
+            for curve, own in zip(metric.curves, metric.places, strict=True)
+        )
+
+    @property
+    def reached_texts(self) -> list[str]:
+        """Step at which each run reaches the value of `reaches`, or exact position on another axis; or "never"."""
+        if self.axis.name == "step":
+            return ["never" if own is None else str(own[0]) for own in self.reached]
+        return ["never" if own is None else self._place_text(*own) for own in self.reached]
+
+    def _place_text(self, step: int, place: Place | None) -> str:
+        if place is None:
+            return f"step {step}"
+        return format_duration(place) if self.axis.name == "duration" else format_exact(place)
 
     @property
     def effects(self) -> SettingEffects | None:

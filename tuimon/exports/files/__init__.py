@@ -82,6 +82,8 @@ class Export(Struct, frozen=True):
     """True if all values come from `Job.curve`."""
     points_only: bool = False
     """True if only `Job.batches` is used; the points then need not be in memory."""
+    smooths: bool = False
+    """True if curves are smoothed by `Job.smooth`."""
 
     @property
     def in_steps(self) -> bool:

@@ -235,6 +235,7 @@ EXPORTS = tuple(
         partial(_files, form=form),
         partial(_one_file, form=form),
         curves_only=True,
+        smooths=True,
     )
     for form in ("png", "svg", "pdf")
 )

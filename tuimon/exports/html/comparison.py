@@ -26,7 +26,7 @@ def as_html(comparison: Comparison, now: float) -> str:
     """Return the page. now: wall time (s since epoch)."""
     names = [clean(label) for label in comparison.labels]
     runs = []
-    all_reached = comparison.reached or (None,) * len(names)
+    all_reached = comparison.reached_texts or [""] * len(names)
     for run, name, failure, reached in zip(comparison.runs, names, comparison.failures, all_reached, strict=True):
         progress = progress_of(run, now)
         step = "" if progress.step is None else progress.step
@@ -36,7 +36,7 @@ def as_html(comparison: Comparison, now: float) -> str:
                 "state": progress.state,
                 "failure": failure,
                 "step": step,
-                "reached": "never" if reached is None else reached,
+                "reached": reached,
                 "path": shown_path(run.path),
                 "note": note_of(run.path).line,
             }
@@ -52,6 +52,7 @@ def as_html(comparison: Comparison, now: float) -> str:
         steps=common_step_name(comparison.runs),
         failed=any(comparison.failures),
         reaches=comparison.reaches,
+        reached_in=common_step_name(comparison.runs) if comparison.axis.name == "step" else comparison.axis.noun,
         main=clean(comparison.main_metric.name) if comparison.main_metric is not None else "",
         noted=any(run["note"] for run in runs),
         differences=_texts(comparison.differences),
