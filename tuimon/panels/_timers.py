@@ -43,11 +43,11 @@ def timers_of(metrics: tuple[str, ...]) -> tuple[Timer, ...]:
 
 def differing_timer(run: Run) -> float:
     """Return the median seconds of a step by its timer if the pace in the header, which is by the wall times of the
-    points, is another; else NaN."""
+    same points, is another; else NaN."""
     cadence, timer = progress_inputs(run).cadence, step_timer(run)
     if cadence is None or timer is None or timer.finite_count < len(timer):
         return nan
-    usual = median(timer.values[-RECENT:]) * seconds_of(run, timer.metric)
+    usual = median(timer.values[-min(cadence.newest, RECENT) :]) * seconds_of(run, timer.metric)
     return usual if usual > 0 and not 1 / _SAME_PACE <= cadence.mean_seconds / usual <= _SAME_PACE else nan
 
 
