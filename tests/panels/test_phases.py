@@ -205,7 +205,7 @@ def test_the_bottleneck_names_a_metric_only_if_it_correlates(linked: bool) -> No
     share = data["timing_s/update_actor"][-1] / data["timing_s/step"][-1]
     said = f"update_actor takes {share:.0%} of a ".replace("%", " %")
     said += f"{draw.numbers.format_duration(float(data['timing_s/step'][-1]))} step, "
-    said += f"{moved('timing_s/update_actor'):+.0%} since step 200".replace("%", " %")
+    said += f"{moved('timing_s/update_actor'):+.0%} within the last 100 points".replace("%", " %")
     with_length = f", with response length {moved('response_length/mean'):+.0%}".replace("%", " %")
     assert sentence(run) == said + (with_length if linked else "")
 
@@ -253,6 +253,12 @@ def test_a_ramp_is_named_with_the_step_of_its_onset_and_one_baseline() -> None:
     assert 198 <= onset <= 206
     changes = (np.median(values[onset:]) / np.median(values[:onset]) - 1 for values in (gen, length))
     assert [words[1], words[3]] == [f"{100 * change:.0f}" for change in changes]
+
+
+def test_a_gradual_drift_in_a_short_run_is_named_since_the_start() -> None:
+    gen = np.linspace(10, 20, 60)
+    run = run_of({name: (range(60), gen.tolist()) for name in ("timing_s/gen", "timing_s/step")})
+    assert re.search(r", \+\d+ % since the start$", sentence(run)), sentence(run)
 
 
 def test_the_timer_and_the_pace_are_compared_over_the_same_steps() -> None:
