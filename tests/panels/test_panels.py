@@ -157,6 +157,9 @@ def test_values_that_are_not_finite_are_marked_and_counted() -> None:
     assert abs(marks["nan"][0] - 10) <= width
     assert all(20 - width <= x <= 21 + width for x in marks["infinity"])
     assert "1 NaN, 2 Inf" in view.note
+    zoomed = metric_panel("grad_norm").view(run, Size(80, 12), START, Symbols.BRAILLE, ChartOptions(fullscreen=True))
+    assert isinstance(zoomed, ChartView)
+    assert "1 NaN at step 10, 2 Inf at steps 20 and 21" in zoomed.note
 
 
 def test_a_metric_that_is_nan_throughout() -> None:
