@@ -38,6 +38,8 @@ def test_statistics_exclude_and_count_values_that_are_not_finite():
     result = statistics(np.array([1.0, NAN, 3.0, INF, -INF]))
     assert (result.count, result.left_out, result.mean, result.min, result.max) == (2, 3, 2.0, 1.0, 3.0)
     assert statistics(np.array([9.0, 1.0, 3.0]), last=2).mean == 2.0
+    logged = [1.88441, 1.83179, 1.87214, 1.84461, 1.84273, 1.86206, 1.85563, 1.86139]
+    assert statistics(np.array(logged)).mean == standard.fmean(logged) == 1.856845
     nothing = statistics(np.array([NAN]))
     assert (nothing.count, nothing.left_out) == (0, 1)
     assert math.isnan(nothing.median)

@@ -138,6 +138,18 @@ def test_pace_is_that_since_a_sudden_change(times: tuple[float, ...], expected: 
     assert result.seconds_per_step == pytest.approx(expected, abs=0.5), "the mean of the last hundred if there are two"
 
 
+@pytest.mark.parametrize("growth", [0.7, -0.4])
+def test_pace_is_that_of_the_newest_steps_if_it_changes_gradually(growth: float) -> None:
+    elapsed = 50 * (1 + growth * np.linspace(0, 1, 200)) + np.random.default_rng(3).normal(0, 1, 200)
+    times = 1.7e9 + np.append(0.0, np.cumsum(elapsed))
+    pace, recent = cadence(np.arange(201), times), float(elapsed[-20:].mean())
+    assert pace is not None
+    assert (pace.seconds_per_step, pace.newest) == (pytest.approx(recent), 20)
+    known = replace(KNOWN, step=200, total=299, cadence=pace, last_wall_time=times[-1])
+    early, late = report(known, times[-1]).eta_range
+    assert early < 99 * recent < late
+
+
 def test_reported_pace_is_that_of_the_eta():
     pace = cadence(*paced(2.0, count=401, pause=60.0, pause_every=20))
     known = replace(KNOWN, step=400, total=8400, cadence=pace, last_wall_time=LAST)

@@ -41,7 +41,7 @@ def test_nan_in_another_file_of_the_run(tmp_path: Path) -> None:
     write_table(tmp_path / "training_nan.csv", [0.9, 0.7, 0.5, NAN])
     messages, remark, hidden = alerts_and_counts(tmp_path)
     assert messages == ["loss is NaN since step 3 in training_nan.csv (1 NaN of 4 points)"]
-    assert (remark, hidden) == ("1 NaN in training_nan.csv", [("training_nan.csv", [3])])
+    assert (remark, hidden) == ("1 NaN at 3 in training_nan.csv", [("training_nan.csv", [3])])
 
 
 def test_a_step_that_is_nan_in_two_sources_counts_once(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_a_step_that_is_nan_in_two_sources_counts_once(tmp_path: Path) -> None:
         write_table(tmp_path / name, [0.9, 0.7, NAN, 0.5])
     messages, remark, hidden = alerts_and_counts(tmp_path)
     assert len(messages) == 1
-    assert (remark, hidden) == ("1 NaN in b.csv", [("b.csv", [2])])
+    assert (remark, hidden) == ("1 NaN at 2 in b.csv", [("b.csv", [2])])
 
 
 @pytest.mark.parametrize(

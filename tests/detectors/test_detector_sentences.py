@@ -12,7 +12,7 @@ from support.stores import store_of
 
 from tuimon.analysis.run_states import failures_of
 from tuimon.detectors import Checker
-from tuimon.detectors._curves import share_percent
+from tuimon.detectors._curves import format_factor, share_percent
 from tuimon.errors import UsageError
 from tuimon.model.alerts import Alert
 from tuimon.model.events import Columns, FactFound, RunFound, StreamFound
@@ -335,6 +335,13 @@ def test_share_is_rounded_but_never_to_none_or_all_of_the_points() -> None:
     values[30] = 0.1
     assert "(>99 % of the points" in only(run_of(completions__clipped_ratio=values), "truncation").message
     assert [share_percent(part) for part in (0.0, 0.001, 0.5, 0.9999, 1.0)] == ["0 %", "<1 %", "50 %", ">99 %", "100 %"]
+
+
+def test_factors_are_written_without_an_exponent() -> None:
+    ratios = (0.25, 9.417, 99.96, 999.6, 6923.0, 1.23e8)
+    words = ["0.25 times", "9.42 times", "100 times", "1,000 times", "6,920 times", "1.23e+08 times"]
+    assert [format_factor(ratio) for ratio in ratios] == words
+    assert format_factor(123.4, 2) == "120 times"
 
 
 def test_short_excess_over_a_limit_is_not_reported() -> None:

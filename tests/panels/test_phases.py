@@ -14,6 +14,7 @@ from tuimon import draw
 from tuimon.analysis.shift import correlation_of_changes, shift
 from tuimon.detectors.step_drift import DETECTOR
 from tuimon.model.alerts import Alert
+from tuimon.model.events import Columns, MetricsFound, RunFound, StreamFound
 from tuimon.model.views import BarView, ChartView, Size, Symbols
 from tuimon.monitor.local import open_run
 from tuimon.panels import (
@@ -26,8 +27,8 @@ from tuimon.panels import (
     with_run_name,
 )
 from tuimon.panels._bottleneck import bottleneck, spent
-from tuimon.panels._timers import read_timers, timed_seconds, timers_of
-from tuimon.store import Run
+from tuimon.panels._timers import differing_timer, read_timers, timed_seconds, timers_of
+from tuimon.store import Run, Store
 
 # ---------------------------------------------------------------- the tree
 
@@ -204,7 +205,7 @@ def test_the_bottleneck_names_a_metric_only_if_it_correlates(linked: bool) -> No
     share = data["timing_s/update_actor"][-1] / data["timing_s/step"][-1]
     said = f"update_actor takes {share:.0%} of a ".replace("%", " %")
     said += f"{draw.numbers.format_duration(float(data['timing_s/step'][-1]))} step, "
-    said += f"{moved('timing_s/update_actor'):+.0%} since step 200".replace("%", " %")
+    said += f"{moved('timing_s/update_actor'):+.0%} within the last 100 points".replace("%", " %")
     with_length = f", with response length {moved('response_length/mean'):+.0%}".replace("%", " %")
     assert sentence(run) == said + (with_length if linked else "")
 
@@ -252,6 +253,23 @@ def test_a_ramp_is_named_with_the_step_of_its_onset_and_one_baseline() -> None:
     assert 198 <= onset <= 206
     changes = (np.median(values[onset:]) / np.median(values[:onset]) - 1 for values in (gen, length))
     assert [words[1], words[3]] == [f"{100 * change:.0f}" for change in changes]
+
+
+def test_a_gradual_drift_in_a_short_run_is_named_since_the_start() -> None:
+    gen = np.linspace(10, 20, 60)
+    run = run_of({name: (range(60), gen.tolist()) for name in ("timing_s/gen", "timing_s/step")})
+    assert re.search(r", \+\d+ % since the start$", sentence(run)), sentence(run)
+
+
+def test_the_timer_and_the_pace_are_compared_over_the_same_steps() -> None:
+    store = Store()
+    store.apply(RunFound(0, "run", "/logs/run"))
+    store.apply(StreamFound(0, 0, "run", "/logs/run/events", "tensorboard", 40, "", 0))
+    store.apply(MetricsFound(0, 0, ("timing_s/step",)))
+    seconds = 50 * np.exp(np.linspace(0, 1, 200))
+    columns = np.arange(200), seconds, START + np.cumsum(seconds)
+    store.apply(Columns(0, np.array([0], np.uint32), np.array([200], np.uint32), *columns))
+    assert math.isnan(differing_timer(store.snapshot().runs[0])), "both are those of the newest steps"
 
 
 def test_a_drift_within_noise_is_not_named() -> None:

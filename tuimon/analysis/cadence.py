@@ -5,7 +5,7 @@ same step (an evaluation) are included. Steps with equal times were written as a
 a coarse clock: the time from one batch to the next is that of all steps of the latter. Intervals far above the usual
 one are pauses: evaluations, checkpoints. They are separated from the pace; those that recur are included in the
 expected time left. Intervals across a restart are ignored. If the pace has changed suddenly, only the intervals since
-then count.
+then count; if it has changed gradually, only the newest 20.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from tuimon.analysis.onset import sudden_change
-from tuimon.analysis.shift import shift
+from tuimon.analysis.shift import WINDOW, shift
 from tuimon.analysis.statistics import median, quantiles
 from tuimon.model.points import Floats, Indices, Steps
 
@@ -27,6 +27,8 @@ PAUSE = 3.0
 """An interval this many times the usual one is a pause."""
 _OUTLIER = 5.0
 """A pause this many times longer than the others is an outlier (e.g. a job suspended overnight) and is ignored."""
+_CHANGED = 0.05
+"""Difference of the newest intervals from the usual pace, relative to it, from which the pace has changed."""
 _REGULAR = 1.5
 """Pauses are regular if the largest gap between two is at most this many times the smallest."""
 _FEWEST = 3
@@ -59,6 +61,8 @@ class Cadence(Struct, frozen=True):
     """Step after which the last pause came; NaN without any."""
     intervals: int
     """Number of intervals that this was computed from."""
+    newest: int
+    """Number of newest intervals, without pauses, that `seconds_per_step` was computed from."""
 
     @property
     def mean_seconds(self) -> float:
@@ -117,6 +121,7 @@ def cadence(
         pause_every=every,
         last_pause=float(pause_steps[-1]) if any_pause else float("nan"),
         intervals=len(elapsed),
+        newest=len(recent),
     )
 
 
@@ -144,10 +149,16 @@ def intervals(steps: Steps, wall_times: Floats, restarts: Indices | None = None)
 
 
 def _change_in(rates: Floats) -> int:
-    """Return the index of the first interval since the pace has changed suddenly; 0 if it has not."""
+    """Return the index of the first interval that the pace is computed from: of the first one since a sudden change, or
+    of the newest 20 if they differ from the others by a gradual change; 0 if the pace has not changed."""
     moved = shift(rates)
-    sudden = sudden_change(rates, moved.before, moved.after) if moved is not None and moved.significant else None
-    return sudden.index if sudden is not None else 0
+    if moved is None or not moved.significant:
+        return 0
+    sudden = sudden_change(rates, moved.before, moved.after)
+    if sudden is not None:
+        return sudden.index
+    usual = median(rates)
+    return max(len(rates) - WINDOW, 0) if abs(moved.after - usual) > _CHANGED * usual else 0
 
 
 def _usual(rates: Floats) -> float:

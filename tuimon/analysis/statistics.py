@@ -45,6 +45,8 @@ def statistics(values: Floats, last: int | None = None) -> Statistics:
     scaled = finite / scale
     # Equal values have no deviation, although their mean may be rounded.
     deviation = 0.0 if finite.min() == finite.max() else float(scaled.std(ddof=1))
+    mean = float(scaled.mean())
+    mean += float((scaled - mean).mean())  # without the rounding of the sum: 1.856845, not 1.8568449999999999
     middle = float(np.median(scaled))
     spread = MAD_TO_DEVIATION * float(np.median(np.abs(scaled - middle)))
     with np.errstate(over="ignore"):
@@ -52,7 +54,7 @@ def statistics(values: Floats, last: int | None = None) -> Statistics:
     return Statistics(
         len(finite),
         left_out,
-        float(scaled.mean()) * scale,
+        mean * scale,
         variance,
         deviation * scale,
         middle * scale,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from tuimon.draw.numbers import format_bytes, format_duration, format_exact, format_fraction
+from tuimon.model.points import Steps
 from tuimon.text import clean, local_time
 
 
@@ -60,6 +61,14 @@ def last_activity(last_point: float, last_change: float) -> str:
     if math.isfinite(last_point):
         return f"last point at {time_of_day(last_point)}"
     return f"files changed at {time_of_day(last_change)}" if math.isfinite(last_change) else ""
+
+
+def steps_text(steps: Steps) -> str:
+    """Return "30", "30 and 41", or, of more steps (ascending, not empty), the first and the last: "30 to 57"."""
+    first, last = int(steps[0]), int(steps[-1])
+    if first == last:
+        return str(first)
+    return f"{first} {'and' if len(steps) == 2 else 'to'} {last}"
 
 
 def percentage(position: int, total: int) -> str:

@@ -368,7 +368,13 @@ def risen_message(curve: Curve, incident: Incident, usual: float) -> str:
 
 def compared(value: float, usual: float, article: str) -> str:
     """Return the words between a value and "usual": "9.4 times the", or "against a" if the usual level is 0."""
-    return f"{value / usual:.3g} times {article}" if usual > 0 else "against a"
+    return f"{format_factor(value / usual)} {article}" if usual > 0 else "against a"
+
+
+def format_factor(ratio: float, digits: int = 3) -> str:
+    """Return "9.4 times", "16.4 times", "6,920 times"."""
+    rounded = float(f"{ratio:.{digits}g}")
+    return f"{rounded:,.0f} times" if 100 <= rounded < 1e7 else f"{rounded:g} times"
 
 
 def number(value: float) -> str:

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.rules import AgainstStart, Threshold
-from tuimon.detectors._curves import alert, changes_from_start, number, reached_level, verb
+from tuimon.detectors._curves import alert, changes_from_start, format_factor, number, reached_level, verb
 from tuimon.detectors._limits import beyond, limit_alerts
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
@@ -48,7 +48,8 @@ class EngineMismatch(Struct, frozen=True):
             if now > self.floor:
                 risen = verb(incident, "has risen", "rose")
                 message = (
-                    f"{curve.metric} {risen} to {number(now)}, {now / start:.3g} times its start of {number(start)},"
+                    f"{curve.metric} {risen} to {number(now)}, {format_factor(now / start)} its start of"
+                    f" {number(start)},"
                 )
                 yield alert(run, curve, incident, self.id, "warning", message, _HINT)
 

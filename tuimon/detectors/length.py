@@ -15,7 +15,16 @@ from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.rules import AgainstStart
-from tuimon.detectors._curves import alert, changes_from_start, median_of_rows, number, reached_level, usual_level, verb
+from tuimon.detectors._curves import (
+    alert,
+    changes_from_start,
+    format_factor,
+    median_of_rows,
+    number,
+    reached_level,
+    usual_level,
+    verb,
+)
 from tuimon.detectors._policy import response_lengths
 from tuimon.model.alerts import Alert
 from tuimon.store import Run
@@ -40,7 +49,7 @@ class Length(Struct, frozen=True):
                     now = reached_level(curve, incident, highest=not falls)
                     changed = verb(incident, "has fallen", "fell") if falls else verb(incident, "has grown", "grew")
                     message = (
-                        f"{curve.metric} {changed} to {number(now)}, {now / start:.2g} times its start of"
+                        f"{curve.metric} {changed} to {number(now)}, {format_factor(now / start, 2)} its start of"
                         f" {number(start)},"
                     )
                     harmless = falls or _reward_has_risen(run, int(curve.steps[incident.raised]))

@@ -3,8 +3,9 @@
 Rule: any value that is not finite; over when `clear_after` finite values have followed. Critical for a loss or a
 gradient norm whose last value is not finite. If finite values follow, the weights are intact, unless these values are
 all 0, which is what some frameworks log in place of NaN. In other metrics NaN at the start is ignored: the value is not
-known yet (an episode has not ended). Values of all sources of a metric count, also if another one is drawn
-(analysis/hidden_values.py).
+known yet (an episode has not ended). If all of these are finite, information is given about the first metric without a
+known meaning that is not finite after 100 finite values. Values of all sources of a metric with a known meaning count,
+also if another one is drawn (analysis/hidden_values.py).
 Source: SageMaker Debugger ExplodingTensor (NaN or Inf); rlwatch loss_nan (critical at once); TRL's PPO docs (a value
 loss that is NaN is a failure); verl#2626 (the gradient norm is NaN, then the reward is 0).
 """
@@ -16,6 +17,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tuimon.analysis.hidden_values import hidden_values
 from tuimon.analysis.incidents import Incident
@@ -29,6 +31,8 @@ _CRITICAL = frozenset({"loss.total", "loss.value", "grad_norm"})
 """Concepts in which NaN or Inf means that the weights are damaged."""
 _FOLLOWING = 10
 """Number of values after an incident of which one must not be 0 if the weights are intact."""
+_FINITE = 100
+"""Finite first values of a metric without a known meaning, in which NaN then does not just mean "no value"."""
 _NEWEST = 64
 """Maximum number of incidents of a curve, as for other rules."""
 
@@ -40,6 +44,10 @@ class NonFinite(Struct, frozen=True):
     """Finite values in a row after which the alert is over."""
 
     def check(self, run: Run) -> Iterator[Alert]:
+        alerts = list(self._of_known(run))
+        yield from alerts or self._of_unknown(run)
+
+    def _of_known(self, run: Run) -> Iterator[Alert]:
         for metric in run.metrics:
             meaning = classify(metric)
             if meaning.panel not in CHECKED_PANELS:
@@ -53,6 +61,20 @@ class NonFinite(Struct, frozen=True):
                     for incident in self._incidents(hidden.curve, meaning):
                         if ((hidden.rows >= incident.first) & (hidden.rows <= incident.last)).any():
                             yield _alert(run, metric, meaning, hidden.curve, incident, f" in {hidden.source}")
+
+    def _of_unknown(self, run: Run) -> Iterator[Alert]:
+        """Yield information about the metric without a known meaning that was the first to be not finite."""
+        starts = []
+        for metric in run.metrics:
+            if classify(metric).concept == "other" and run.sources_with_nonfinite(metric):
+                curve = run.curve(metric)
+                if curve.finite_count < len(curve) and (row := int(curve.tally.bad_starts[0])) >= _FINITE:
+                    starts.append((int(curve.steps[row]), metric))
+        if starts:
+            _, metric = min(starts)
+            meaning, curve = classify(metric), run.curve(metric)
+            for incident in self._incidents(curve, meaning):
+                yield replace(_alert(run, metric, meaning, curve, incident), severity="info")
 
     def _incidents(self, curve: Curve, meaning: Meaning) -> Iterator[Incident]:
         """Yield runs of values that are not finite, joined if fewer than `clear_after` finite ones separate them."""

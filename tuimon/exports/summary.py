@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from tuimon.analysis.aligned_steps import common_step_name, step_name
 from tuimon.analysis.attempts import attempts_of, lost_at_restarts, lost_work
 from tuimon.analysis.best_step import BestStep, best_step
@@ -20,11 +22,12 @@ from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import critical_count, state_sign, state_words
-from tuimon.analysis.words import duration, setting_text
+from tuimon.analysis.words import duration, setting_text, steps_text
 from tuimon.draw.numbers import format_count, format_number, format_value
 from tuimon.exports._shared import without_secrets
 from tuimon.exports.metrics import BETTER, MetricSummary, entries, metric_summaries, summarise
 from tuimon.exports.table import Column, no_room, table, wrapped
+from tuimon.model.points import Floats, Steps
 from tuimon.panels import facts_about, heading_of, objective_of, relevant_metrics
 from tuimon.panels.lists.run_levels import RunLevels
 from tuimon.panels.system_history import odd_devices
@@ -360,10 +363,19 @@ def trend_text(metric: MetricSummary, brief: bool = False) -> str:
 
 
 def odd_text(metric: MetricSummary) -> str:
-    """Return remarks about the points, as "2 NaN, 1 superseded, 1 NaN in other.csv", or ""."""
+    """Return remarks about the points, as "3 NaN at 30 to 57, 1 superseded, 1 NaN at 8 in other.csv", or ""."""
     curve = metric.curve
-    counted = [(curve.nan_count, "NaN"), (curve.infinity_count, "infinite"), (curve.superseded, "superseded")]
+    parts = list(_nonfinite(curve.values, curve.steps)) if curve.finite_count < len(curve) else []
+    if curve.superseded:
+        parts.append(f"{curve.superseded} superseded")
     for hidden in metric.hidden:
-        where = f"in {clean(hidden.source)}"
-        counted += [(hidden.nan_count, f"NaN {where}"), (hidden.infinity_count, f"infinite {where}")]
-    return ", ".join(f"{count} {what}" for count, what in counted if count)
+        values, steps = hidden.curve.values[hidden.rows], hidden.curve.steps[hidden.rows]
+        parts += [f"{part} in {clean(hidden.source)}" for part in _nonfinite(values, steps)]
+    return ", ".join(parts)
+
+
+def _nonfinite(values: Floats, steps: Steps) -> Iterator[str]:
+    """Yield "3 NaN at 30 to 57" and "1 infinite at 30", as far as there are such values."""
+    for rows, kind in ((np.isnan(values), "NaN"), (np.isinf(values), "infinite")):
+        if rows.any():
+            yield f"{int(rows.sum())} {kind} at {steps_text(steps[rows])}"

@@ -104,9 +104,9 @@ def _slowdown(run: Run, reading: TimerReading, drift: Drift, step: int) -> tuple
     """Return a long and a short form of the words about a phase that has become slower."""
     before, now, longer = map(format_duration, (drift.before, drift.before + drift.longer, drift.longer))
     name: Span = phase_name(reading), Role.ACCENT
-    words = f" takes {now} instead of {before} since step {drift.began} (+{longer} a step)"
+    words = f" takes {now} instead of {before} {drift.period} (+{longer} a step)"
     words += _mover_text(run, reading, drift, step)
-    short = f" +{longer} a step since step {drift.began}"
+    short = f" +{longer} a step {drift.period}"
     return (name, (words, Role.WARNING)), (name, (short, Role.WARNING))
 
 
@@ -116,7 +116,7 @@ def _change(run: Run, most: TimerReading, step: int) -> Row:
     spans: list[Span] = []
     if drift is not None:
         role = Role.WARNING if drift.ratio >= SLOWER else Role.TEXT
-        spans.append((f", {signed_percent(drift.ratio)} since step {drift.began}", role))
+        spans.append((f", {signed_percent(drift.ratio)} {drift.period}", role))
         if text := _mover_text(run, most, drift, step):
             spans.append((text, Role.TEXT))
     return tuple(spans)

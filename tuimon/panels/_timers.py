@@ -15,7 +15,7 @@ from msgspec import Struct
 from tuimon.analysis.onset import onset, sudden_change
 from tuimon.analysis.printed_units import seconds_of
 from tuimon.analysis.progress_inputs import progress_inputs
-from tuimon.analysis.shift import Shift, shift
+from tuimon.analysis.shift import shift
 from tuimon.analysis.statistics import median, quantiles
 from tuimon.analysis.timers import Timer, step_timer, timer_tree
 from tuimon.analysis.windows import NINE
@@ -43,11 +43,11 @@ def timers_of(metrics: tuple[str, ...]) -> tuple[Timer, ...]:
 
 def differing_timer(run: Run) -> float:
     """Return the median seconds of a step by its timer if the pace in the header, which is by the wall times of the
-    points, is another; else NaN."""
+    same points, is another; else NaN."""
     cadence, timer = progress_inputs(run).cadence, step_timer(run)
     if cadence is None or timer is None or timer.finite_count < len(timer):
         return nan
-    usual = median(timer.values[-RECENT:]) * seconds_of(run, timer.metric)
+    usual = median(timer.values[-min(cadence.newest, RECENT) :]) * seconds_of(run, timer.metric)
     return usual if usual > 0 and not 1 / _SAME_PACE <= cadence.mean_seconds / usual <= _SAME_PACE else nan
 
 
@@ -64,6 +64,15 @@ class Drift(Struct, frozen=True):
     """Step of the onset of the change if it was sudden, else `since`."""
     before: float
     """Median (s) before the change."""
+    points: int = 0
+    """Number of newest points that were compared; 0 for all since the start."""
+
+    @property
+    def period(self) -> str:
+        """Words for the time of the change: "since step 200" of its onset if it was sudden, else what was compared."""
+        if self.began != self.since:
+            return f"since step {self.began}"
+        return f"within the last {self.points} points" if self.points else "since the start"
 
     @property
     def longer(self) -> float:
@@ -164,8 +173,8 @@ def _read(run: Run, timer: Timer, curve: Curve, step: int, gap: float, usual: fl
     finite = recent[np.isfinite(recent)]
     factor = seconds_of(run, timer.metric)
     p50, p95 = (value * factor for value in quantiles(finite, 0.5, 0.95)) if len(finite) else (nan, nan)
-    drift = _drift(curve, end, shift(curve.values[:end]), factor)
-    recent_drift = _drift(curve, end, shift(curve.values[:end], end - RECENT), factor) if end > RECENT else None
+    drift = _drift(curve, end, factor)
+    recent_drift = _drift(curve, end, factor, RECENT) if end > RECENT else None
     now = float(curve.values[end - 1]) * factor if end else float("nan")
     every = round(gap / usual) if usual and gap > usual * _SPARSE else 0
     if usual and gap == 0.0 and not present:
@@ -180,11 +189,13 @@ def _read(run: Run, timer: Timer, curve: Curve, step: int, gap: float, usual: fl
     return TimerReading(timer, now, present, p50, p95, drift, recent_drift, every, MappingProxyType(parts))
 
 
-def _drift(curve: Curve, end: int, moved: Shift | None, factor: float) -> Drift | None:
+def _drift(curve: Curve, end: int, factor: float, points: int = 0) -> Drift | None:
     """Return the change of the rows before `end`: from before to after the onset of a sudden one, else from end to end.
 
-    The onset is that of the alerts, so that both name the same step. factor: converts the values to seconds.
+    The onset is that of the alerts, so that both name the same step. factor: converts the values to seconds. points:
+    number of newest rows that are compared; 0 for all.
     """
+    moved = shift(curve.values[:end], end - points if points else 0)
     if moved is None or not np.isfinite(moved.ratio):
         return None
     since, steps = moved.since, curve.steps
@@ -198,8 +209,8 @@ def _drift(curve: Curve, end: int, moved: Shift | None, factor: float) -> Drift 
             row = changed if index is None else int(rows[index])
             before, after = levels(curve, since, row, end)
             if before > 0 and np.isfinite(after):
-                return Drift(after / before - 1, int(steps[since]), True, int(steps[row]), before * factor)
-    return Drift(moved.ratio, int(steps[since]), moved.significant, int(steps[since]), moved.before * factor)
+                return Drift(after / before - 1, int(steps[since]), True, int(steps[row]), before * factor, points)
+    return Drift(moved.ratio, int(steps[since]), moved.significant, int(steps[since]), moved.before * factor, points)
 
 
 @lru_cache(maxsize=256)

@@ -12,6 +12,7 @@ import numpy as np
 from tuimon.analysis.aligned_steps import step_name
 from tuimon.analysis.attempts import restart_name
 from tuimon.analysis.trend import change, change_noise
+from tuimon.analysis.words import steps_text
 from tuimon.draw.chart import LEGEND_ENTRY
 from tuimon.draw.numbers import distinct_digits, format_exact, nonfinite, thousands
 from tuimon.draw.rows import row_width
@@ -256,13 +257,15 @@ def _candidates(line: _Line, lines: Sequence[_Line], several: bool) -> tuple[str
 # ---------------------------------------------------------------------- note
 
 
-def note_of(run: Run, curves: Sequence[Curve], factors: Sequence[float], thinning: Sequence[str], left: int) -> str:
+def note_of(
+    run: Run, curves: Sequence[Curve], factors: Sequence[float], thinning: Sequence[str], left: int, zoomed: bool
+) -> str:
     """Return the note below a chart: disagreements, non-finite values, restarts, filled gaps, and what is not drawn.
 
     factors: by which the values of the curves are multiplied. thinning: the result of `thinned` for a zoomed
-    chart, else empty. left: metrics without a line.
+    chart, else empty. left: metrics without a line. zoomed: name the steps of non-finite values.
     """
-    parts = [*_disagreement(run, curves, factors), *nonfinite_counts(curves)]
+    parts = [*_disagreement(run, curves, factors), *nonfinite_counts(curves, step_name(run) if zoomed else "")]
     parts += _restart(run, max(curves, key=lambda curve: curve.superseded))
     if any(run.is_left_behind(curve.metric) for curve in curves):
         parts.append("no point since the restart")
@@ -280,10 +283,18 @@ def note_of(run: Run, curves: Sequence[Curve], factors: Sequence[float], thinnin
     return ", ".join(parts)
 
 
-def nonfinite_counts(curves: Sequence[Curve]) -> list[str]:
-    """Return "12 NaN" and "3 Inf", as far as the curves have such values."""
-    counts = (sum(c.nan_count for c in curves), "NaN"), (sum(c.infinity_count for c in curves), "Inf")
-    return [f"{thousands(count)} {kind}" for count, kind in counts if count]
+def nonfinite_counts(curves: Sequence[Curve], word: str = "") -> list[str]:
+    """Return "12 NaN" and "3 Inf", as far as the curves have such values; with the `word` of a step, "3 Inf at steps
+    30 to 57"."""
+    parts = []
+    for kind, is_kind in (("NaN", np.isnan), ("Inf", np.isinf)):
+        count = sum(curve.nan_count if kind == "NaN" else curve.infinity_count for curve in curves)
+        if count and word:
+            steps = np.unique(np.concatenate([curve.steps[is_kind(curve.values)] for curve in curves]))
+            parts.append(f"{thousands(count)} {kind} at {word}{'s' * (len(steps) > 1)} {steps_text(steps)}")
+        elif count:
+            parts.append(f"{thousands(count)} {kind}")
+    return parts
 
 
 def thinned(shown: int, inside: int) -> list[str]:

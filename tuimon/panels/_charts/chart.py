@@ -125,7 +125,8 @@ def chart_of(
     if options.fullscreen:
         points_drawn = sum(curve.count_drawn(low, high, columns, axis) for curve in drawn_curves)
         thinning = thinned(points_drawn, sum(curve.count_within(low, high, axis) for curve in drawn_curves))
-    note = note_of(run, drawn_curves, [series.factor for series in drawn], thinning, left + len(undrawn))
+    factors = [series.factor for series in drawn]
+    note = note_of(run, drawn_curves, factors, thinning, left + len(undrawn), options.fullscreen)
     clock = clock_remark(run) if axis.name == "time" else ""
     if options.window is not None and not sum(counts):
         note = "no point in this window; 0 shows all"
