@@ -22,6 +22,7 @@ from tuimon.errors import WireError
 from tuimon.model.events import MachineSeen
 from tuimon.model.machine import Disk, Gpu, GpuProcess, Machine
 from tuimon.model.views import Role, Size, Symbols, TextView
+from tuimon.monitor.local import LocalMonitor
 from tuimon.panels import all_panels
 from tuimon.probes import Probe
 from tuimon.probes.nvml import Nvml, gpu_of
@@ -250,7 +251,22 @@ def test_a_full_disk_raises_an_alert_while_it_is_full() -> None:
 
     assert alerts(3 * GIB) == ["3.0 GiB (0.1 %) are left on the disk of the run"]
     assert alerts(100 * GIB) == []
+    ended = run_on(machine(disks=(Disk("/logs", 3 * GIB, 3500 * GIB),)))
+    assert not any(alert.rule == "disk_full" for alert in Checker().check(ended, START + 10**6))
     assert not any(alert.rule == "disk_full" for alert in Checker().check(run_on(None), START + 100))
+
+
+def test_commands_examine_the_disk_of_a_log_that_grows(tmp_path: Path) -> None:
+    log = tmp_path / "metrics.jsonl"
+    log.write_text("".join(f'{{"step": {step}, "time": {time.time()}, "loss": 1.5}}\n' for step in range(10)))
+    always = Checker({"disk_full": {"part": 2.0, "gibibytes": 1e12}})
+    monitor = LocalMonitor([tmp_path], always)
+    assert monitor.update()
+    assert "disk_full" in [alert.rule for alert in monitor.snapshot().alerts]
+    os.utime(log, (START, START))
+    ended = LocalMonitor([tmp_path], always)
+    ended.update()
+    assert "disk_full" not in [alert.rule for alert in ended.snapshot().alerts]
 
 
 @pytest.mark.parametrize("gpus", [0, 1, 8, 16])

@@ -128,7 +128,10 @@ def test_a_truncation_is_announced_and_the_run_waits_for_points(tmp_path: Path) 
     monitor.update()
     snapshot = monitor.snapshot()
     (notice,) = snapshot.notices
-    assert re.fullmatch(r"metrics\.jsonl was truncated at \d\d:\d\d:\d\d; its 30 points are kept", notice.message)
+    assert re.fullmatch(
+        r"metrics\.jsonl was truncated at \d\d:\d\d:\d\d; its 30 points are kept up to the first new step",
+        notice.message,
+    )
     assert notice.level == "warning"
     (run,) = snapshot.runs
     progress = progress_of(run, time.time())
@@ -191,7 +194,7 @@ def test_a_deletion_is_announced_when_the_log_is_created_again(tmp_path: Path) -
     monitor.update()
     (notice,) = monitor.snapshot().notices
     times = r"deleted at \d\d:\d\d:\d\d and created again at \d\d:\d\d:\d\d"
-    assert re.fullmatch(rf"metrics\.jsonl was {times}; its 30 points are kept", notice.message)
+    assert re.fullmatch(rf"metrics\.jsonl was {times}; its 30 points are kept up to the first new step", notice.message)
     write(16, 0.1)
     monitor.update()
     assert len([notice for notice in monitor.snapshot().notices if "deleted" in notice.message]) == 1

@@ -1,6 +1,7 @@
 """Files of several trainers, written as their writers do, through `tuimon samples --json`."""
 
 import json
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -228,6 +229,17 @@ def test_a_directory_with_texts_only_says_which_command_prints_them(
     pa = pytest.importorskip("pyarrow")
     pq.write_table(pa.table({"step": [1], "prompt": ["q"], "completion": ["a"], "acc": [1.0]}), path)
     assert main([*command, str(tmp_path)]) == 3
+    assert f"{tmp_path} holds generated texts and no metrics: tuimon samples {tmp_path}" in capsys.readouterr().err
+
+
+def test_the_summary_of_a_text_without_metrics_beside_texts_says_which_command_prints_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _write(tmp_path / "rollouts" / "1.jsonl", {"input": "q", "output": "a", "score": 1.0, "step": 1})
+    log = tmp_path / "console.log"
+    log.write_text("hello\n" * 50)
+    os.utime(log, (1.7e9, 1.7e9))
+    assert main(["summary", str(tmp_path)]) == 3
     assert f"{tmp_path} holds generated texts and no metrics: tuimon samples {tmp_path}" in capsys.readouterr().err
 
 

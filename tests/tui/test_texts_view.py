@@ -186,7 +186,11 @@ async def test_orders_filters_groups_and_search(tmp_path: Path) -> None:
         assert [entry.reward for entry in choice.listed] == rewards
         await pilot.press("o")
         assert [entry.reward for entry in choice.listed] == rewards[::-1]
-        await pilot.press("v")
+        assert screen.entry is choice.listed[0], "no sample was chosen before"
+        await pilot.press("j", "O")
+        assert screen.entry is choice.entry(screen.table.cursor)
+        assert screen.table.cursor > 0, "the chosen sample stays selected"
+        await pilot.press("o", "v")
         assert [(group.passed, len(group.entries)) for group in choice.groups] == [(4, 4), (2, 4), (2, 4), (0, 4)]
         await pilot.press("G", "enter")
         shown = await until(app, pilot, lambda s: "4 of 16 texts" in s and "one group" in s)

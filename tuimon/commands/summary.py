@@ -22,7 +22,7 @@ from tuimon.commands._shared import (
     terminal_width,
 )
 from tuimon.commands._stderr import interruptible
-from tuimon.errors import ExitCode
+from tuimon.errors import ExitCode, NothingFound
 
 if TYPE_CHECKING:
     from tuimon.monitor.local import LocalMonitor
@@ -82,8 +82,15 @@ def print_summary(
     from tuimon.analysis.progress_inputs import not_understood
 
     monitor = read_logs(paths)
+    snapshot = monitor.snapshot()
+    unread = not_understood(snapshot, time.time())
+    if unread and len(unread) == len(snapshot.runs):
+        from tuimon.rollouts.discovery import has_samples
+
+        if has_samples(paths[:1]):
+            raise NothingFound("no metric in the logs")  # the caller names the command that prints the texts
     sys.stdout.write(_text(monitor, as_json, show_secrets, full))
-    partly_read = strict and (monitor.collector.partly_unreadable or not_understood(monitor.snapshot(), time.time()))
+    partly_read = strict and (monitor.collector.partly_unreadable or unread)
     return ExitCode.PARTLY_READ if partly_read else ExitCode.OK
 
 

@@ -2,7 +2,8 @@
 
 Rule: less than `part` of the file system and less than `gibibytes` are left. A run whose disk is full crashes at its
 next checkpoint, or at its next log line.
-Source: house rule. The free space is measured on the machine, so there is an alert only while a run is watched.
+Source: house rule. The free space is that of now, on this machine: a run that has ended, or that another machine logs
+to its own disk, has no alert.
 """
 
 from __future__ import annotations
@@ -11,9 +12,13 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from tuimon.analysis.progress_inputs import progress_of
 from tuimon.model.alerts import Alert
 from tuimon.model.machine import LEAST_GIB, LEAST_PART
 from tuimon.store import Run
+
+_ACTIVE = ("running", "stalled", "waiting", "reading")
+"""States of a run that may still write."""
 
 
 class DiskFull(Struct, frozen=True):
@@ -30,7 +35,9 @@ class DiskFull(Struct, frozen=True):
     def check_at(self, run: Run, now: float) -> Iterator[Alert]:
         machine = run.machine
         disk = machine.disk_of(run.path) if machine is not None else None
-        if disk is not None and disk.nearly_full(self.part, self.gibibytes):
+        if disk is None or not disk.nearly_full(self.part, self.gibibytes):
+            return
+        if progress_of(run, now).state in _ACTIVE:
             left = f"{disk.free / 2**30:.1f} GiB ({disk.free / disk.total * 100:.1f} %)"
             message = f"{left} are left on the disk of the run"
             yield Alert(self.id, "warning", run.id, "", None, message, "a checkpoint that does not fit ends the run")

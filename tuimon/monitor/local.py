@@ -8,10 +8,13 @@ from collections.abc import Callable, Sequence
 
 from tuimon import config
 from tuimon.detectors import Checker
+from tuimon.model.events import MachineSeen
+from tuimon.model.machine import Machine
 from tuimon.monitor.piped import Pipes
 from tuimon.monitor.remote_names import remote_among
 from tuimon.monitor.settings import load as load_settings
 from tuimon.reader import Collector
+from tuimon.reader.machine import disk_status, is_similar
 from tuimon.reader.rank_watch import RankWatch
 from tuimon.store import Snapshot, Spool, Store
 from tuimon.vocabulary import merge_key
@@ -38,6 +41,8 @@ class LocalMonitor:
         self._ranks = RankWatch(self.collector.paths_of_runs, live=False, attempts_of=self.collector.attempts_of)
         self.checker = checker or Checker(settings.detectors, settings.rules, str(config.config_path()))
         self.store = Store(merge_key, spool, mirrors)
+        self._machine: Machine | None = None
+        """The disks as the store knows them."""
 
     def update(self, on_progress: Callable[[int, int], None] | None = None) -> bool:
         """Find new logs, read each known log to its current end, run the detectors. Return True if anything changed.
@@ -89,7 +94,15 @@ class LocalMonitor:
 
     def check(self) -> None:
         """Run the detectors on the current snapshot."""
+        self._measure_disks()
         self.store.set_alerts(self.checker.check_all(self.store.snapshot(), time.time()))
+
+    def _measure_disks(self) -> None:
+        """Note the free disk space, for the detector of full disks, if it has changed."""
+        machine = disk_status(self.collector.roots, self.collector.newest_change())
+        if not is_similar(machine, self._machine):
+            self._machine = machine
+            self.store.apply(MachineSeen(machine))
 
     def snapshot(self) -> Snapshot:
         return self.store.snapshot()

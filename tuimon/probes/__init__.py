@@ -2,6 +2,7 @@
 
     probe = Probe()
     probe.sample(["/logs/run"])      a Machine; its CPU load is the average since the previous sample (or since Probe())
+    disks_of(["/logs/run"])          free space only
 
 Missing hardware and values that a driver does not report are absent from the result and never raise an error. GPU
 settings are only read.
@@ -16,10 +17,10 @@ import time
 from collections.abc import Sequence
 
 from tuimon.model.machine import Machine
-from tuimon.probes.host import Host
+from tuimon.probes.host import Host, disks_of
 from tuimon.probes.nvml import Nvml
 
-__all__ = ["Probe"]
+__all__ = ["Probe", "disks_of"]
 
 
 class Probe:
@@ -36,4 +37,4 @@ class Probe:
         """
         cpu, cores, used, total = self._host.load() if local else (None, 0, None, None)
         gpus = self._nvml.gpus() if local else ()
-        return Machine(time.time(), cpu, cores, used, total, self._host.disks(paths), gpus)
+        return Machine(time.time(), cpu, cores, used, total, disks_of(paths), gpus)

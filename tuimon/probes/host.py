@@ -21,15 +21,16 @@ class Host:
         memory = psutil.virtual_memory()
         return psutil.cpu_percent() / 100, psutil.cpu_count() or 1, memory.total - memory.available, memory.total
 
-    def disks(self, paths: Iterable[str]) -> tuple[Disk, ...]:
-        """Return the disk of each existing path. Free space is that available to unprivileged users."""
-        disks = []
-        for path in paths:
-            try:
-                usage = os.statvfs(path)
-            except OSError:
-                continue
-            free, total = usage.f_bavail * usage.f_frsize, usage.f_blocks * usage.f_frsize
-            if total > 0:
-                disks.append(Disk(path, free, total))
-        return tuple(disks)
+
+def disks_of(paths: Iterable[str]) -> tuple[Disk, ...]:
+    """Return the disk of each existing path. Free space is that available to unprivileged users."""
+    disks = []
+    for path in paths:
+        try:
+            usage = os.statvfs(path)
+        except OSError:
+            continue
+        free, total = usage.f_bavail * usage.f_frsize, usage.f_blocks * usage.f_frsize
+        if total > 0:
+            disks.append(Disk(path, free, total))
+    return tuple(disks)

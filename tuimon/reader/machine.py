@@ -21,6 +21,19 @@ ALIVE = 3600.0
 """Time (s) after the last change of any log at which sampling stops."""
 
 
+def disk_status(roots: Sequence[str], newest: float) -> Machine | None:
+    """Return a machine of which only the disks below `roots` are known; None if no local log grew in the last hour.
+
+    newest: time of the last change of any log (s since the epoch).
+    """
+    local = [root for root in map(os.path.abspath, roots) if not is_mirrored(root)]
+    if not local or time.time() - newest >= ALIVE:
+        return None
+    from tuimon.probes import disks_of  # imported late: not needed for runs that have ended
+
+    return Machine(time.time(), None, 0, None, None, disks_of(local), ())
+
+
 class MachineWatch:
     """Samples the machine while logs grow."""
 

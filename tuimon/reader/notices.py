@@ -14,7 +14,7 @@ from tuimon.text import clean, local_time
 
 GRACE = 60.0
 """Time (s) after which a run directory without metrics is reported: a new run needs a moment to write its first."""
-_SUPERSEDE = "points that follow supersede them from their first step on"
+_HINT = "the others are in no chart and no longer in the file; give a run that starts again a directory of its own"
 
 
 class Notices:
@@ -61,7 +61,7 @@ class Notices:
             self._deleted.setdefault(path, now)
         elif (deleted := self._deleted.pop(path, None)) is not None and kept:
             times = f"deleted at {local_time(deleted)} and created again at {local_time(now)}"
-            yield Notice("warning", f"{clean(source)} was {times}; {_kept(kept)}", _SUPERSEDE, clean(path))
+            yield Notice("warning", f"{clean(source)} was {times}; {_kept(kept)}", _HINT, clean(path))
 
     def of_unread(
         self, streams: Iterable[Followed], unassigned: Iterable[UnassignedFile], databases: Iterable[tuple[str, str]]
@@ -95,8 +95,10 @@ class Notices:
 def of_truncation(path: str, source: str, truncated_at: float, kept: int) -> Notice:
     """Return the notice about a log that was truncated. kept: number of points that were read before."""
     when = local_time(truncated_at) or "an invalid time"
-    return Notice("warning", f"{clean(source)} was truncated at {when}; {_kept(kept)}", _SUPERSEDE, clean(path))
+    return Notice("warning", f"{clean(source)} was truncated at {when}; {_kept(kept)}", _HINT, clean(path))
 
 
 def _kept(count: int) -> str:
-    return "its only point is kept" if count == 1 else f"its {count} points are kept"
+    """Return which points that were read before remain in the charts: new ones supersede those of later steps."""
+    points = "only point is" if count == 1 else f"{count} points are"
+    return f"its {points} kept up to the first new step"

@@ -6,6 +6,7 @@
     {name}      a number (0.5, 1e-06, nan, -inf, np.float64(0.5), tensor(0.5), '0.5'): the metric of that name
     {step}      the step, as any name of STEP_KEYS; {epoch} is the step if there is no other
     {time}      the wall time, as any name of TIME_KEYS: a date and time, or seconds since the epoch
+    {total_steps}  the step at which the run ends, as any name of TOTAL_KEYS: for the progress, and a metric
     {}          any text, up to the next piece of the pattern
     {{ and }}   a brace; blanks match any blanks; all other text is as in the line
     {name}k     a number in thousands; also K, M (millions) and B (billions of tokens, samples or parameters)

@@ -29,10 +29,15 @@ class TextSteps(TextReader):
     """What is being read for a comparison."""
 
     def change(self, apply: Callable[[Choice], object]) -> None:
-        """Change the order, the filter or the grouping; the selected sample stays selected if it is listed."""
-        entry = self.choice.entry(self.table.cursor)
+        """Change the order, the filter or the grouping; the selected sample stays selected if it is listed.
+
+        In another order the first one is selected, unless the user has chosen a sample or its prompt.
+        """
+        entry, sort = self.choice.entry(self.table.cursor), self.choice.sort
         apply(self.choice)
         self.choice.update()
+        if self.choice.sort != sort and not (self.touched or self._followed):
+            entry = None
         self.table.cursor = self.choice.index(entry)
         if self._both.has_class("groups") != (self.choice.mode == GROUPS):
             self.place()
