@@ -27,8 +27,9 @@ def made_below(directory: Path) -> list[Path]:
 
 
 def words(export: Export, run: Path, where: Path) -> list[str]:
-    patterns = ["--metric", "*loss*", "--metric", "*weight*"]
-    return ["export", str(run), "--format", export.name, *patterns, "-o", f"{where}/"]
+    # Tensors are not matched by the names of scalars, and a pattern without a match is an error.
+    pattern = "*weight*" if export.not_metrics else "*loss*"
+    return ["export", str(run), "--format", export.name, "--metric", pattern, "-o", f"{where}/"]
 
 
 @each
