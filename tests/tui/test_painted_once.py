@@ -107,6 +107,11 @@ def test_resize_sends_the_whole_screen(terminal: Terminal) -> None:
     assert _untimed(str(resized)) == _untimed(str(fresh))
 
 
+def settled(screen: str) -> bool:
+    """Return whether the alert of the reward, for which the charts make room, is on the screen with them."""
+    return "loss" in screen and "1 info" in screen
+
+
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     """(row, number of rows) of each painted line of a box that was not drawn for its place."""
@@ -125,7 +130,7 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
 
 async def test_no_box_is_painted_before_it_is_drawn(logs: Path, undrawn: list[tuple[int, int]]) -> None:
     async with opened(logs, (120, 40)) as (app, pilot):
-        await until(app, pilot, lambda screen: "loss" in screen)
+        await until(app, pilot, settled)
         undrawn.clear()
         for key in ("enter", "n", "escape", "pagedown", "slash", "a", "escape", "pageup", "question_mark", "escape"):
             await pilot.press(key)
@@ -159,7 +164,7 @@ async def test_page_changed_while_it_is_drawn_is_sent_whole(
 ) -> None:
     monkeypatch.setattr("tuimon.tui.board._SLICE", -1.0)  # others have a turn after each box
     async with opened(logs, (120, 40)) as (app, pilot):
-        await until(app, pilot, lambda screen: "loss" in screen)
+        await until(app, pilot, settled)
         board, really_draw, before = app.board, app.board._draw_box, []
 
         def draw_box(number: int) -> None:
@@ -182,7 +187,7 @@ async def test_page_changed_while_it_is_drawn_is_sent_whole(
 
 async def test_paint_that_is_due_waits_for_the_page(logs: Path, undrawn: list[tuple[int, int]]) -> None:
     async with opened(logs, (120, 40)) as (app, pilot):
-        await until(app, pilot, lambda screen: "loss" in screen)
+        await until(app, pilot, settled)
         undrawn.clear()
         app.screen.refresh()
         asyncio.get_running_loop().call_soon(app.screen._on_timer_update)  # before the task that draws the page
@@ -202,7 +207,7 @@ async def test_late_layout_message_does_not_delay_the_layout(
         await really_lay_out(screen, message)
 
     async with opened(logs, (120, 40)) as (app, pilot):
-        await until(app, pilot, lambda screen: "loss" in screen)
+        await until(app, pilot, settled)
         monkeypatch.setattr(Screen, "_on_layout", on_layout)
         undrawn.clear()
         app.begin_filter()
