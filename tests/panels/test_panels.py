@@ -436,7 +436,8 @@ def test_the_note_names_each_restart_that_supersedes_nothing() -> None:
         (400, "4 restarts, the last: resumed from step 399"),
     ):
         store.apply(SegmentStarted(0, None, False))
-        feed(store, {"loss": (range(begin, begin + 100), [0.5] * 100)}, 0)
+        pace = 1 + begin / 200  # slower from START on, so that each begins after a pause
+        feed(store, {"loss": (range(begin, begin + 100), [0.5] * 100)}, 0, pace)
         assert chart(store.snapshot().runs[0], "loss").note == note
 
 
