@@ -78,6 +78,7 @@ async def when(pilot: Pilot[None], ready: Callable[[], bool], trainings: Sequenc
 
 def save(app: TuimonApp, target: Path) -> None:
     """Save the screen as an SVG file."""
+    target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(_self_contained(app.export_screenshot(title="tuimon demo")), "utf-8")
 
 
