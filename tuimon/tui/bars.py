@@ -162,7 +162,9 @@ def _alert(alerts: Sequence[Alert], width: int, run: Run) -> Row:
     since = re.search(rf" since [a-z]+ {worst.step}(?!\d)", message)
     if since is not None and cell_width(message[: since.end()]) > room:
         message = f"{since[0].lstrip()}: {message[: since.start()].rstrip(',')}{message[since.end() :]}"
-    begin = re.search(rf"\b(since|from|at) [a-z]+ {worst.step}(?!\d)", message)
+    # The onset comes after "since"; a step after "at" can be that of an extreme value.
+    onsets = (re.search(rf"\b{word} [a-z]+ {worst.step}(?!\d)", message) for word in ("since", "from", "at"))
+    begin = next(filter(None, onsets), None)
     if begin is not None and age and cell_width(message[: begin.end()] + age) <= room:
         message = f"{message[: begin.end()]}{age}{message[begin.end() :]}"
     return _with_keys(head, message, _SEVERITY[worst.severity], width)
