@@ -19,8 +19,9 @@ from support.log_writer import SWANLAB, damage, decode, field, framed, is_subseq
 
 from tuimon.errors import FormatError, Unfinished
 from tuimon.formats import StreamDecoder, recognise
+from tuimon.formats.json._metadata import MetadataDocument
+from tuimon.formats.swanlab import metadata
 from tuimon.formats.swanlab.local_log import FORMAT as LOG
-from tuimon.formats.swanlab.metadata import MetadataDocument
 from tuimon.formats.swanlab.run_file import SwanLabStoreDecoder
 from tuimon.model.points import Fact, Item, Topic
 from tuimon.monitor.local import open_run
@@ -487,6 +488,12 @@ SHARED_FACTS = {
 }
 
 
+def _metadata_decoder() -> MetadataDocument:
+    decoder = metadata.FORMAT.decoder()
+    assert isinstance(decoder, MetadataDocument)
+    return decoder
+
+
 @pytest.mark.parametrize(
     ("document", "own"),
     [
@@ -495,7 +502,7 @@ SHARED_FACTS = {
     ],
 )
 def test_metadata_names_host_command_commit_and_hardware(document: dict[str, Any], own: dict[str, Any]) -> None:
-    decoder = MetadataDocument()
+    decoder = _metadata_decoder()
     data = json.dumps(document).encode()
     assert decoder.load(data) == [Fact(Topic.WRITER, SHARED_FACTS | own)]
     assert decoder.load(data) == []
@@ -505,7 +512,7 @@ def test_metadata_names_host_command_commit_and_hardware(document: dict[str, Any
     "document", [{"runtime": 1, "git": [], "hardware": {"accelerators": [None, {"devices": 3}]}}, {}]
 )
 def test_metadata_of_other_shapes_have_no_facts(document: dict[str, Any]) -> None:
-    assert MetadataDocument().load(json.dumps(document).encode()) == [Fact(Topic.WRITER, {"name": "swanlab"})]
+    assert _metadata_decoder().load(json.dumps(document).encode()) == [Fact(Topic.WRITER, {"name": "swanlab"})]
 
 
 def test_the_facts_are_those_of_the_run_beside_them(tmp_path: Path) -> None:

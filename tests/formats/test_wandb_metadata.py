@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tuimon.formats.wandb.metadata import MetadataDocument
+from tuimon.formats.json._metadata import MetadataDocument
+from tuimon.formats.wandb import metadata
 from tuimon.model.points import Fact
 from tuimon.monitor.local import open_run
 from tuimon.panels._run_facts import facts_about
@@ -25,8 +26,14 @@ METADATA: dict[str, Any] = {
 RUN_FILE = Path(__file__).parent.parent / "data" / "wandb" / "run-vd7v5k5i.wandb"
 
 
+def _metadata_decoder() -> MetadataDocument:
+    decoder = metadata.FORMAT.decoder()
+    assert isinstance(decoder, MetadataDocument)
+    return decoder
+
+
 def test_metadata_has_the_names_of_the_run_file() -> None:
-    decoder = MetadataDocument()
+    decoder = _metadata_decoder()
     data = json.dumps(METADATA).encode()
     assert decoder.load(data) == [
         Fact(
@@ -47,7 +54,7 @@ def test_metadata_has_the_names_of_the_run_file() -> None:
 
 @pytest.mark.parametrize("document", [{}, {"git": [], "args": 3, "host": None, "gpu_count": "x"}])
 def test_metadata_of_other_shapes_have_no_facts(document: dict[str, Any]) -> None:
-    assert MetadataDocument().load(json.dumps(document).encode()) == [Fact("writer", {"name": "wandb"})]
+    assert _metadata_decoder().load(json.dumps(document).encode()) == [Fact("writer", {"name": "wandb"})]
 
 
 def test_the_commit_is_known_if_only_the_metadata_has_it(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from support.mirrored import Mirrored, until
 
 from tuimon.remote import link as links
 from tuimon.remote import mirror as mirrors
+from tuimon.remote.mirror_errors import is_disk_full
 
 
 def _log(rows: int) -> str:
@@ -72,4 +73,4 @@ def test_mirror_that_cannot_begin_is_an_error_of_the_disk(tmp_path: Path, disk: 
         (disk / f"filler{number}").touch()
     with pytest.raises(OSError, match="No space left") as error:
         Mirrored(tmp_path, disk)
-    assert mirrors.is_disk_full(error.value)
+    assert is_disk_full(error.value)

@@ -16,7 +16,9 @@ from support.mirrored import Mirrored, until
 
 from tuimon.remote import mirror as mirrors
 from tuimon.remote.expiry import expire
-from tuimon.remote.mirror import DiskFull, Mirror, MirrorError, component
+from tuimon.remote.mirror import Mirror
+from tuimon.remote.mirror_errors import DiskFull, MirrorError
+from tuimon.remote.mirror_names import component
 from tuimon.remote.targets import parse
 
 

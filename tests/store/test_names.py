@@ -78,6 +78,8 @@ def test_copies_of_one_run_are_told_apart_by_their_directories() -> None:
     assert list(display_names(copies).values()) == ["grpo (x)", "grpo (y)"]
     names = ["grpo (x/dqy890h6)", "grpo (y/dqy890h6)", "grpo (x/a1b2c3d4)"]
     assert list(display_names([*copies, (2, f"x/{OTHER}", grpo)]).values()) == names
+    names = ["grpo (x/dqy890h6)", "grpo (y/dqy890h6)", "grpo (x/lr1e-3)"]
+    assert list(display_names([*copies, (2, "x/lr1e-3", grpo)]).values()) == names
 
 
 def test_a_second_run_of_a_name_changes_the_first_one() -> None:

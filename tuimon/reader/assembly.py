@@ -17,14 +17,11 @@ of empty runs would be useless) unless there are no metrics at all. They are kep
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from tuimon.formats import Format, kind
+from tuimon.formats import Format
 from tuimon.model.events import Event, RunFound, StreamFound, StreamReplaced, StreamStatus
 from tuimon.model.log_names import log_name
 from tuimon.ranks.evidence import FileAttempt
@@ -34,8 +31,8 @@ from tuimon.reader.follow import Followed
 from tuimon.reader.naming import SwanLabNames
 from tuimon.reader.recognition import as_grouped
 from tuimon.reader.trainings import Trainings
+from tuimon.reader.unassigned_file import UnassignedFile
 from tuimon.sources import filesystem
-from tuimon.sources.files import first_bytes
 from tuimon.sources.grouped_files import GroupedFile, Member, RunGroup, natural_order
 from tuimon.sources.runs import group_runs
 from tuimon.sources.scan import FoundFile
@@ -43,35 +40,6 @@ from tuimon.text import clean
 
 TEXT_WITHOUT_RUN = "text without metrics, near no run"
 CONFIG_WITHOUT_RUN = "no metrics beside it"
-_BEGINNING = 64 << 10
-"""Bytes of a text that are searched for the directory of its run."""
-
-
-class UnassignedFile(Struct):
-    """A file without metrics that is not part of a run."""
-
-    group: RunGroup
-    """The run that the file would be part of."""
-    member: Member
-    file: FoundFile
-    format: Format
-    followed: Followed | None = None
-    host: int | None = None
-    """Id of the run that the text is shown with."""
-
-    beginning: bytes = b""
-    """First bytes of the file, as far as they were read."""
-
-    @property
-    def is_text(self) -> bool:
-        return kind(self.format.id) == "stream"
-
-    def names(self, directory: str) -> bool:
-        """Return whether the beginning of the text has the name of a directory as a component of a path."""
-        if len(self.beginning) < _BEGINNING:
-            with suppress(OSError):
-                self.beginning = first_bytes(self.file.path, _BEGINNING)
-        return re.search(rb"/%b(?![\w.-])" % re.escape(os.fsencode(directory)), self.beginning) is not None
 
 
 class RunAssembly:

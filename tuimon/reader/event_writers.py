@@ -59,9 +59,10 @@ class _File(Struct, frozen=True):
 
 
 class _Comparison(Struct, frozen=True):
-    """Two files of different processes."""
+    """Result of the comparison of two files."""
 
     are_parallel: bool = False
+    """Whether two processes wrote them at the same time."""
     are_alike: bool = False
     """Whether they are of one training."""
     is_sure: bool = True
@@ -69,7 +70,7 @@ class _Comparison(Struct, frozen=True):
 
 
 class EventWriters:
-    """Compares event files that were written by different processes."""
+    """Compares the event files of a directory, to find those that processes wrote at the same time."""
 
     def __init__(self, beginning: Callable[[str], Beginning | None], is_long: Callable[[str], bool]) -> None:
         """beginning: returns the first points of a file. is_long: returns whether these do not change any more."""

@@ -89,7 +89,7 @@ class WriterWatch:
             search = self._searches[stream]
             if followed.retired:
                 del self._held[stream]
-            elif followed.mirrored and ((note := note_of(followed.file)).writer == OPEN or not note.is_current):
+            elif followed.mirrored and ((note := note_of(followed.file)).writer == OPEN or not note.is_known):
                 search.was_held = search.was_held or note.again
             elif not followed.mirrored and still_holds(writer, followed.file):
                 search.was_held = search.was_held or timer - search.held_since >= _HELD_EVERY

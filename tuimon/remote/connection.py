@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from tuimon.remote.mirror import MirrorError
+from tuimon.remote.mirror_errors import MirrorError
 
 MAX_FILES = 200_000
 """Files that may be logs, of one target."""

@@ -12,7 +12,8 @@ from tuimon.errors import TuimonError
 from tuimon.model.links import Link, RemotePath
 from tuimon.remote.connection import MAX_BYTES, Connection, Ended, TooLarge
 from tuimon.remote.expiry import expire
-from tuimon.remote.mirror import Mirror, is_disk_full
+from tuimon.remote.mirror import Mirror
+from tuimon.remote.mirror_errors import is_disk_full
 from tuimon.remote.places import base_name
 from tuimon.remote.targets import Target
 from tuimon.remote.texts import NEWEST, WantedTexts

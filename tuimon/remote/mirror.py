@@ -9,16 +9,14 @@ $XDG_CACHE_HOME/tuimon/mirror/<host>-<hash of the target>/      directories 0700
 
 A log that grows is appended to, so after any interruption a file is a prefix or the whole of a version that existed.
 A file that was replaced on the host gets a new inode, one that was truncated keeps its inode, and a document is
-swapped by rename. Names come from the host and are not trusted: see `component`.
+swapped by rename. Names come from the host and are not trusted: see mirror_names.
 """
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import math
 import os
-import re
 import shutil
 import time
 import zlib
@@ -27,57 +25,25 @@ from typing import Any
 
 import msgspec
 
-from tuimon.errors import TuimonError
 from tuimon.platform_support import mirror_directory
+from tuimon.remote.mirror_errors import DiskFull, MirrorError
+from tuimon.remote.mirror_names import component
 from tuimon.remote.places import Place, place_of
 from tuimon.remote.targets import Target
 from tuimon.sources import mirror_notes
 from tuimon.sources.job_hosts import UNREACHABLE
 from tuimon.sources.mirror_notes import FileNote
-from tuimon.text import clean
 
-MAX_NAME = 240
-"""Maximum bytes of an encoded name."""
 MAX_DEPTH = 40
 """Maximum number of components below the root of a mirror."""
 KEEP_FREE = 1 << 30
 """Bytes of the local disk that are left free, or a tenth of a small disk."""
 SAMPLE = 4096
 """Bytes at the beginning and at the end of a file whose checksums show whether it is still the same file."""
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FREE_CHECK = 16 << 20
 """Bytes that are written between two checks of the free space."""
 _LATEST = 2**63 // 10**9 - 1
 """Latest time of change (s since the epoch) that file systems store."""
-
-_CONTROL = "[\x01-\x1f\x7f]"
-_CODE = "(?:[01][0-9A-F]|7F)"
-_UNSAFE = re.compile(f"{_CONTROL}|%(?=(?:25)*{_CODE})")
-
-
-class MirrorError(TuimonError):
-    """A host sent something that cannot be stored: a bad name, a gap, a file over a limit."""
-
-
-class DiskFull(TuimonError):
-    """The local disk, or the part of it that mirrors may use, is full."""
-
-
-def is_disk_full(error: BaseException) -> bool:
-    """Return whether an error of a mirror is due to a full disk: of a write, or of a new file or directory."""
-    return isinstance(error, DiskFull) or (isinstance(error, OSError) and error.errno in _FULL)
-
-
-def component(name: str) -> str:
-    """Return the name of a file on the host as a name in the mirror. Raise MirrorError for a name that cannot be one.
-
-    Control characters are percent-encoded. Other names are kept, such as "a%2Fb" and bytes that are not UTF-8, because
-    formats and runs are recognised by them.
-    """
-    safe = _UNSAFE.sub(lambda match: f"%{ord(match[0]):02X}", name)
-    if safe in ("", ".", "..") or "/" in safe or "\0" in safe or len(os.fsencode(safe)) > MAX_NAME:
-        raise MirrorError(f"a name that cannot be mirrored: {clean(name, 60)!r}")
-    return safe
 
 
 class Stored(msgspec.Struct):

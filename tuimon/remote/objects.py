@@ -30,7 +30,8 @@ from tuimon.formats import is_candidate
 from tuimon.reader.supersession import Supersession
 from tuimon.remote.connection import MAX_DOCUMENT, MAX_FILES, Ended, Received, TooLarge
 from tuimon.remote.following import HEAD, mode_of, newest, remove_others
-from tuimon.remote.mirror import SAMPLE, Mirror, MirrorError
+from tuimon.remote.mirror import SAMPLE, Mirror
+from tuimon.remote.mirror_errors import MirrorError
 from tuimon.remote.texts import DIRECTORIES, NO_LOGS, SUFFIXES, TextFiles, WantedTexts, is_text
 from tuimon.remote.texts import mode_of as mode_of_text
 from tuimon.sources.listing import JSON, OF_A_MODEL, SAVED, Place, place

@@ -21,7 +21,8 @@ from tuimon.formats import is_candidate
 from tuimon.reader.supersession import Supersession
 from tuimon.remote.connection import MAX_BYTES, MAX_DOCUMENT, MAX_FILES, Received, TooLarge
 from tuimon.remote.following import HEAD, mode_of, newest, remove_others
-from tuimon.remote.mirror import Draft, Mirror, MirrorError
+from tuimon.remote.mirror import Draft, Mirror
+from tuimon.remote.mirror_errors import MirrorError
 from tuimon.remote.protocol import (
     BLOCK,
     Blocks,

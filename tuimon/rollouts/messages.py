@@ -54,36 +54,19 @@ def is_turn(value: Any) -> bool:
 
 def _turns(value: Any) -> list[tuple[str, str]]:
     """Return (role, text) of each message in a list of messages, of nodes, or of texts that alternate."""
-    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
-        value = value[0]
-    if not isinstance(value, list):
-        return []
-    if len(value) > 1 and all(isinstance(text, str) for text in value):
-        return [("assistant" if index % 2 else "user", text) for index, text in enumerate(value)]
-    turns: list[tuple[str, str]] = []
-    for turn in value:
-        if isinstance(turn, dict):
-            message = turn["message"] if isinstance(turn.get("message"), dict) else turn
-            if "role" in message:
-                turns.append((str(message["role"]), _text(message.get("content"))))
-    return turns
+    entries = _entries(value)
+    if _are_texts(entries):
+        return [("assistant" if index % 2 else "user", text) for index, text in enumerate(entries)]
+    return [(str(message["role"]), _text(message.get("content"))) for message in _with_role(entries)]
 
 
 def _messages(value: Any) -> Iterator[Turn]:
     """Yield the messages of a list, each after its thinking and before its tool calls."""
-    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
-        value = value[0]
-    if not isinstance(value, list):
+    entries = _entries(value)
+    if _are_texts(entries):
+        yield from (Turn(*turn) for turn in _turns(entries))
         return
-    if len(value) > 1 and all(isinstance(text, str) for text in value):
-        yield from (Turn(*turn) for turn in _turns(value))
-        return
-    for turn in value:
-        if not isinstance(turn, dict):
-            continue
-        message = turn["message"] if isinstance(turn.get("message"), dict) else turn
-        if "role" not in message:
-            continue
+    for message in _with_role(entries):
         if thinking := _text(message.get("reasoning_content")):
             yield Turn("thinking", thinking)
         if text := _text(message.get("content")):
@@ -91,6 +74,27 @@ def _messages(value: Any) -> Iterator[Turn]:
         calls = message.get("tool_calls")
         for call in calls if isinstance(calls, list) else ():
             yield Turn("tool call", call if isinstance(call, str) else json.dumps(call, ensure_ascii=False))
+
+
+def _entries(value: Any) -> list[Any]:
+    """Return a list of messages, nodes or texts, without a list around it; [] for any other value."""
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
+        value = value[0]
+    return value if isinstance(value, list) else []
+
+
+def _are_texts(entries: list[Any]) -> bool:
+    """Return whether a list consists of several texts, which alternate between the user and the model."""
+    return len(entries) > 1 and all(isinstance(text, str) for text in entries)
+
+
+def _with_role(entries: list[Any]) -> Iterator[dict[str, Any]]:
+    """Yield the messages with a role in a list of messages or nodes."""
+    for entry in entries:
+        if isinstance(entry, dict):
+            message = entry["message"] if isinstance(entry.get("message"), dict) else entry
+            if "role" in message:
+                yield message
 
 
 def _text(value: Any) -> str:

@@ -192,8 +192,7 @@ def sorted_groups(groups: Sequence[Group], sort: str, change: Mapping[str, float
     if sort == "|change|" and change:
         return sorted(groups, key=lambda group: -abs(change.get(group.entries[0].prompt, 0.0)))
     if sort == SINCE_FIRST and change:
-        pairs = [(group.entries[0].prompt, group) for group in groups]
-        return [group for _, group in sorted(pairs, key=lambda p: (p[0] not in change, change.get(p[0], 0.0)))]
+        return sorted(groups, key=lambda group: change.get(group.entries[0].prompt, math.inf))
     return list(groups)
 
 

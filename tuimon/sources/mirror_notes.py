@@ -42,8 +42,8 @@ class FileNote(msgspec.Struct, omit_defaults=True):
     """Whether the content before the last replacement was that of an earlier start, which no reader needs to keep."""
 
     @property
-    def is_current(self) -> bool:
-        """Whether the host has reported the writer since the program that fills the mirror has started."""
+    def is_known(self) -> bool:
+        """Whether the state of the writer is known: open, or what the host reported for a time of change."""
         return self.writer == OPEN or self.modified > 0
 
     def without_process(self) -> FileNote:
@@ -69,9 +69,9 @@ def key(path: str) -> str:
     return os.fsencode(path).decode("latin-1")
 
 
-def path_of(key: str) -> str:
+def path_of(name: str) -> str:
     """Return the path of the file with this key."""
-    return os.fsdecode(key.encode("latin-1"))
+    return os.fsdecode(name.encode("latin-1"))
 
 
 def note_of(path: str) -> FileNote:

@@ -1,4 +1,4 @@
-"""Display names of runs: the names that people gave them in their tracker, else those of their directories."""
+"""Display names of runs: those of a tracker, of their settings or of a job, else those of their directories."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ LONGEST = 120
 _SETTINGS = ("run_name", "exp_name", "experiment_name", "trainer.experiment_name")
 """Settings that name a run: Hugging Face Trainer, CleanRL, verl."""
 _SESSION_ID = re.compile(r"(?:offline-)?run-\d{8}_\d{6}-(\w+)")
-
 
 TRACKER, CHOSEN, SETTING, JOB = range(4)
 """Origins of a name, the best first: a tracker; `run_name` of Hugging Face Trainer if it is not the default, which is
@@ -59,8 +58,8 @@ def _text(value: object) -> str:
 def display_names(runs: Iterable[tuple[int, str, Collection[tuple[int, str]]]]) -> dict[int, str]:
     """Return the display name of each run by its id; all are different if the names of the directories are.
 
-    runs: (id, name of its directory, origins and names). The name of the best origin is used if there is one only; one
-    that is only in the settings if, besides, the directory is named after a time or a number.
+    runs: (id, name of its directory, origins and names). The name of the best origin is used if there is one only; that
+    of a setting or a job if, besides, the directory is named after a time or a number.
     """
     chosen: dict[int, tuple[str, str]] = {}
     for id, directory, given in runs:
@@ -68,23 +67,26 @@ def display_names(runs: Iterable[tuple[int, str, Collection[tuple[int, str]]]]) 
         is_used = best in _BEFORE_DIRECTORY or layout.is_vague(directory.rpartition("/")[2])
         names = {name for origin, name in given if origin == best and is_used}
         chosen[id] = (names.pop() if len(names) == 1 else directory), directory
-    groups: dict[str, list[int]] = {}
-    for id, (name, _) in chosen.items():
-        groups.setdefault(name, []).append(id)
-    shown = {}
-    for name, ids in groups.items():
-        distinctions = _distinctions([chosen[id][1] for id in ids]) if len(ids) > 1 else [name]
-        for id, distinction in zip(ids, distinctions, strict=True):
-            shown[id] = name if chosen[id][1] == name or len(ids) == 1 else f"{name} ({distinction})"
-    return {id: shown[id] for id in chosen}
+    directories_of: dict[str, list[str]] = {}
+    for name, directory in chosen.values():
+        directories_of.setdefault(name, []).append(directory)
+    distinctions = {name: _distinctions(several) for name, several in directories_of.items() if len(several) > 1}
+    return {
+        id: name if name == directory or name not in distinctions else f"{name} ({distinctions[name][directory]})"
+        for id, (name, directory) in chosen.items()
+    }
 
 
-def _distinctions(directories: Sequence[str]) -> Sequence[str]:
-    """Return the parts of the names of directories that differ between runs of one name: the ids of a tracker's
-    sessions, else the directories above, else both."""
+def _distinctions(directories: Sequence[str]) -> dict[str, str]:
+    """Return the part of each directory's name that differs between runs of one name: the id of a tracker's session,
+    else the directories above, else both."""
     parts = [directory.rpartition("/") for directory in directories]
     sessions = [_SESSION_ID.fullmatch(last) for _, _, last in parts]
     ids = [match[1] if match else path for match, path in zip(sessions, directories, strict=True)]
     above = [part[0] or part[2] for part in parts]
-    both = [f"{part[0]}/{id}" for part, id in zip(parts, ids, strict=True)]
-    return next((texts for texts in (ids, above, both) if len(set(texts)) == len(texts)), directories)
+    both = [
+        f"{part[0]}/{match[1]}" if match and part[0] else path
+        for part, match, path in zip(parts, sessions, directories, strict=True)
+    ]
+    texts = next((texts for texts in (ids, above, both) if len(set(texts)) == len(texts)), directories)
+    return dict(zip(directories, texts, strict=True))

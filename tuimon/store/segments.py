@@ -103,29 +103,31 @@ def _segment_layout(
     return SegmentLayout(stream.cut_count, purge_after, starts, min_length, inside, tuple(purges.items()))
 
 
-def goes_on(steps: Steps, wall_times: Floats, row: int) -> bool:
+def _continues(steps: Steps, wall_times: Floats, row: int) -> bool:
     """Return whether the point in a row continues those before it as usual, such as after the rotation of a log.
 
-    Its step follows, no further than another one did before, and no pause of a restart lies between. steps, wall_times:
-    arrays of one length. Only rows up to this one count, so that the result stays as later points are added.
+    Its step is higher by at most the largest of the recent increases, and no pause as of a restart comes before it.
+    steps, wall_times: arrays of one length. Later rows do not change the result.
     """
     if not 0 < row < len(steps):
         return False
-    before = slice(max(row - _RECENT, 0), row + 1)
-    distances, seconds = np.diff(steps[before]), np.diff(wall_times[before])
-    usual = distances[:-1]
-    if distances[-1] <= 0 or (len(usual) and distances[-1] > usual.max()):
+    before = slice(max(row - _RECENT, 0), row)
+    distance, pause = int(steps[row]) - int(steps[row - 1]), float(wall_times[row]) - float(wall_times[row - 1])
+    usual = np.diff(steps[before])
+    if distance <= 0 or (len(usual) and distance > usual.max()):
         return False
-    known = seconds[:-1][np.isfinite(seconds[:-1])]
-    longest = max(_SHORT_PAUSE, _PAUSE * float(np.median(known)) if len(known) else 0.0)
-    return not seconds[-1] > longest
+    if not pause > _SHORT_PAUSE:
+        return True
+    seconds = np.diff(wall_times[before])
+    known = seconds[np.isfinite(seconds)]
+    return len(known) > 0 and pause <= _PAUSE * float(np.median(known))
 
 
 def _was_truncated(series: Series, length: int, position: int) -> bool:
-    """Return whether a stream that begins again at a position was only truncated, by its steps and known times."""
+    """Return whether the stream was only truncated at a position, and its training continued; False without times."""
     wall_times = series.columns.wall_times[:length]
     is_timed = bool(np.isfinite(wall_times[position - 1 : position + 1]).all())
-    return is_timed and goes_on(series.columns.steps[:length], wall_times, position)
+    return is_timed and _continues(series.columns.steps[:length], wall_times, position)
 
 
 def _counts_alike(steps: Steps, position: int, start: AttemptStart) -> bool:
@@ -248,24 +250,27 @@ def arrange(slices: Sequence[SeriesSlice]) -> Arrangement:
 
 def _without_rotations(arrangement: Arrangement, slices: Sequence[SeriesSlice], steps: Steps) -> Arrangement:
     """Return an arrangement without the restarts at which the next file of a rotated log goes on as usual."""
-    if not len(arrangement.restarts) or len({part.log for part in slices}) == len(slices):
+    restarts, order = arrangement.restarts, arrangement.order
+    if not len(restarts) or len({part.log for part in slices}) == len(slices):
         return arrangement
-    order, ends = arrangement.order, np.cumsum([part.length for part in slices])
-    takers, left = order[arrangement.restarts], order[arrangement.restarts - 1]
-    parts, parts_before = (np.searchsorted(ends, rows, "right").tolist() for rows in (takers, left))
-    superseding = {*arrangement.hiding(steps)[1].tolist()}
-    wall_times: Floats | None = None
+    ends = np.cumsum([part.length for part in slices])
+    numbers, numbers_before = (
+        np.searchsorted(ends, order[positions], "right").tolist() for positions in (restarts, restarts - 1)
+    )
+    logs = [part.log for part in slices]
+    superseding = np.isin(steps[order[restarts]], arrangement.hiding(steps)[1]).tolist()
+    is_next_file = [
+        number != before and logs[number] == logs[before] != "" and not supersedes
+        for number, before, supersedes in zip(numbers, numbers_before, superseding, strict=True)
+    ]
+    if not any(is_next_file):
+        return arrangement
+    wall_times = np.concatenate([part.series.columns.wall_times[: part.length] for part in slices])
     kept: list[int] = []
-    for row, taker, part, before in zip(
-        arrangement.restarts.tolist(), takers.tolist(), parts, parts_before, strict=True
-    ):
-        if part != before and slices[part].log == slices[before].log and int(steps[taker]) not in superseding:
-            if wall_times is None:
-                wall_times = np.concatenate([part.series.columns.wall_times[: part.length] for part in slices])
-            rows = order[max(row - _RECENT, 0) : row + 1]
-            if goes_on(steps[rows], wall_times[rows], len(rows) - 1):
-                continue
-        kept.append(row)
+    for position, is_next in zip(restarts.tolist(), is_next_file, strict=True):
+        rows = order[max(position - _RECENT, 0) : position + 1]
+        if not (is_next and _continues(steps[rows], wall_times[rows], len(rows) - 1)):
+            kept.append(position)
     return replace(arrangement, restarts=np.array(kept, np.int64))
 
 

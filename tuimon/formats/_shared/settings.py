@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tuimon.errors import FormatError
@@ -40,3 +40,9 @@ def unwrapped(config: dict[str, Any]) -> dict[str, Any]:
     if not wrapped or not all(wrapped):
         return config
     return {key: value["value"] for key, value in own.items()}
+
+
+def mapping(document: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """Return the mapping at a key of a document; {} if the value is missing or of another type."""
+    value = document.get(key)
+    return value if isinstance(value, dict) else {}

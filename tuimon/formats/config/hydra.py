@@ -21,6 +21,7 @@ from typing import Any
 from tuimon.errors import FormatError
 from tuimon.formats import Format
 from tuimon.formats._shared.safe_yaml import LARGEST, parse_yaml
+from tuimon.formats._shared.settings import mapping
 from tuimon.model.points import Fact, Item, Topic
 
 _SCRIPTS = frozenset({"main", "app", "my_app", "run", "train", "trainer", "training", "learn", "eval", "test"})
@@ -36,8 +37,8 @@ class HydraDocument:
 
     def load(self, data: bytes) -> list[Item]:
         document = parse_yaml(data)
-        hydra = _mapping(document if isinstance(document, dict) else {}, "hydra")
-        job = _mapping(hydra, "job")
+        hydra = mapping(document if isinstance(document, dict) else {}, "hydra")
+        job = mapping(hydra, "job")
         name = job.get("name")
         if not isinstance(name, str):
             raise FormatError("no job of Hydra in this document")
@@ -55,13 +56,8 @@ def _full_name(name: str, hydra: Mapping[str, Any], job: Mapping[str, Any]) -> s
         return f"{name} {overrides}"
     if name not in _SCRIPTS:
         return name
-    when = _TIME.search(str(_mapping(hydra, "runtime").get("output_dir")))
+    when = _TIME.search(str(mapping(hydra, "runtime").get("output_dir")))
     return f"{name} {when[1]} {when[2]}:{when[3]}" if when else ""
-
-
-def _mapping(document: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = document.get(key)
-    return value if isinstance(value, dict) else {}
 
 
 FORMAT = Format(

@@ -15,44 +15,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
-from tuimon.errors import FormatError
 from tuimon.formats import Format
-from tuimon.formats.json._document import parse_document
-from tuimon.model.points import Fact, Item, Topic
+from tuimon.formats._shared.settings import mapping
+from tuimon.formats.json._metadata import MetadataDocument
 
 _PATH = re.compile(r"/run-\d{8}_\d{6}-[^/]+/files/swanlab-metadata\.json\Z")
 
 
-class MetadataDocument:
-    """A DocumentDecoder."""
-
-    def __init__(self) -> None:
-        self._emitted: dict[str, Any] | None = None
-
-    def load(self, data: bytes) -> list[Item]:
-        document = parse_document(data.rstrip(b" \t\r\n\0"))
-        if not isinstance(document, dict):
-            raise FormatError("no metadata in this document")
-        facts = {"name": "swanlab", **{key: value for key, value in _facts(document).items() if value}}
-        if facts == self._emitted:
-            return []
-        self._emitted = facts
-        return [Fact(Topic.WRITER, facts)]
-
-
 def _facts(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the facts under the names of the W&B decoder where that has the same one."""
-    runtime, hardware = _mapping(document, "runtime") or document, _mapping(document, "hardware")
-    git = _mapping(document, "git")
+    runtime, hardware = mapping(document, "runtime") or document, mapping(document, "hardware")
+    git = mapping(document, "git")
     if isinstance(info := document.get("git_info"), list) and len(info) == 2:
         git = {"remote_url": document.get("git_remote"), "branch": info[0], "commit": info[1]}
     accelerators = [entry for entry in _list(hardware, "accelerators") if isinstance(entry, dict)]
     devices = [device for entry in accelerators for device in _list(entry, "devices") if isinstance(device, dict)]
     gpus = dict.fromkeys(text for device in devices if (text := _text(device, "name")))
     return {
-        "version": _text(_mapping(document, "swanlab"), "version"),
+        "version": _text(mapping(document, "swanlab"), "version"),
         "host": _text(runtime, "hostname"),
         "os": _text(runtime, "os"),
         "python": _text(runtime, "python_version") or _text(runtime, "python"),
@@ -61,17 +44,12 @@ def _facts(document: Mapping[str, Any]) -> dict[str, Any]:
         "git_remote": _text(git, "remote_url"),
         "git_branch": _text(git, "branch"),
         "git_commit": _text(git, "commit"),
-        "cpu": _text(_mapping(hardware or document, "cpu"), "brand"),
+        "cpu": _text(mapping(hardware or document, "cpu"), "brand"),
         "gpu": ", ".join(gpus),
         "gpu_count": len(devices),
         "driver": ", ".join(dict.fromkeys(text for entry in accelerators if (text := _text(entry, "version")))),
         "cuda": ", ".join(dict.fromkeys(text for entry in accelerators if (text := _text(entry, "cuda_version")))),
     }
-
-
-def _mapping(document: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = document.get(key)
-    return value if isinstance(value, dict) else {}
 
 
 def _list(document: Mapping[str, Any], key: str) -> list[Any]:
@@ -90,7 +68,7 @@ FORMAT = Format(
     writers="SwanLab 0.5 to 0.10",
     rank=1,
     matches=lambda name, head: head.lstrip().startswith(b"{"),
-    decoder=MetadataDocument,
+    decoder=partial(MetadataDocument, "swanlab", _facts),
     wants_path=lambda path: _PATH.search(path) is not None,
     describes_run=True,
     max_size=4 << 20,

@@ -10,34 +10,16 @@ The record in the .wandb file beside files/ has the same. Where that file is mis
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
-from tuimon.errors import FormatError
 from tuimon.formats import Format
-from tuimon.formats.json._document import parse_document
-from tuimon.model.points import Fact, Item, Topic
+from tuimon.formats.json._metadata import MetadataDocument
 
 _PATH = re.compile(r"/(?:offline-)?run-\d{8}_\d{6}-[^/]+/files/wandb-metadata\.json\Z")
 _TEXTS = ("host", "os", "python", "program", "executable", "gpu")
 _ARGUMENTS = 200
 """Maximum number of arguments that are shown."""
-
-
-class MetadataDocument:
-    """A DocumentDecoder."""
-
-    def __init__(self) -> None:
-        self._emitted: dict[str, Any] | None = None
-
-    def load(self, data: bytes) -> list[Item]:
-        document = parse_document(data.rstrip(b" \t\r\n\0"))
-        if not isinstance(document, dict):
-            raise FormatError("no metadata in this document")
-        facts = {"name": "wandb", **_facts(document)}
-        if facts == self._emitted:
-            return []
-        self._emitted = facts
-        return [Fact(Topic.WRITER, facts)]
 
 
 def _facts(document: dict[str, Any]) -> dict[str, Any]:
@@ -50,7 +32,7 @@ def _facts(document: dict[str, Any]) -> dict[str, Any]:
     git = document.get("git")
     if isinstance(git, dict):
         facts |= {f"git_{key}": git[key] for key in ("remote", "commit") if isinstance(git.get(key), str)}
-    return {key: value for key, value in facts.items() if value}
+    return facts
 
 
 FORMAT = Format(
@@ -59,7 +41,7 @@ FORMAT = Format(
     writers="W&B 0.12 to 0.31: program, host and commit of a run",
     rank=1,
     matches=lambda name, head: head.lstrip().startswith(b"{"),
-    decoder=MetadataDocument,
+    decoder=partial(MetadataDocument, "wandb", _facts),
     wants_path=lambda path: _PATH.search(path) is not None,
     describes_run=True,
     max_size=4 << 20,

@@ -252,7 +252,7 @@ ACTIONS = (
         "frames",
         "",
         "frames",
-        f"Borders around the panels, from {BORDERS_FROM} columns on; again: none",
+        f"Borders around the panels, from {BORDERS_FROM} columns on; again: hide them",
         _frames,
         also="border box line separate",
     ),
