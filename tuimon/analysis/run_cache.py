@@ -1,15 +1,16 @@
-"""cached_per_run: cache the result of a function of a Run for as long as the Run exists."""
+"""Caches of functions of a Run: for as long as the Run exists, or until its log has grown much."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 from tuimon.store import Run
 
 Result = TypeVar("Result")
+Arguments = ParamSpec("Arguments")
 
 
 def cached_per_run(function: Callable[[Run], Result]) -> Callable[[Run], Result]:
@@ -23,5 +24,26 @@ def cached_per_run(function: Callable[[Run], Result]) -> Callable[[Run], Result]
         except KeyError:
             result = results[run] = function(run)
             return result
+
+    return cached
+
+
+def cached_until_doubled(
+    function: Callable[Concatenate[Run, Arguments], Result],
+) -> Callable[Concatenate[Run, Arguments], Result]:
+    """Cache the results of a function of a run, also for later snapshots of it, until metrics appear or the number of
+    points doubles. Further arguments must follow from the run. A result must not reference its run."""
+    results: WeakKeyDictionary[object, tuple[tuple[object, ...], Result]] = WeakKeyDictionary()
+    """Data of a run's first stream -> (metrics and magnitude of the number of points, result)."""
+
+    @wraps(function)
+    def cached(run: Run, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        if not run.streams:
+            return function(run, *args, **kwargs)
+        owner, version = run.streams[0].data, (run.metrics, run.point_count.bit_length())
+        known = results.get(owner)
+        if known is None or known[0] != version:
+            known = results[owner] = version, function(run, *args, **kwargs)
+        return known[1]
 
     return cached

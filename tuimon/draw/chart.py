@@ -317,13 +317,14 @@ def _label_level(
 
 
 def _label_edge(canvas: Canvas, view: ChartView, index: int) -> None:
+    """Write the label of a line outside the limits at the edge beyond which it is."""
     line = view.lines[index]
     text, values = f"{clean(line.label)} ", line.envelope.last[np.isfinite(line.envelope.last)]
     if not len(values) or cell_width(text) != len(text):
         return
     row = 0 if values[0] > view.y.high else -1
     free = "".join(np.where(canvas.owner[row] == -1, " ", "x"))
-    for label in (text, text[0]) if len(free) >= _LABEL_FROM else text[0]:
+    for label in (text, text[0]) if len(free) >= _LABEL_FROM else (text[0],):
         begin = free.find(" " * len(label))
         if begin >= 0:
             canvas.codes[row, begin : begin + len(label)] = [ord(character) for character in label]

@@ -160,7 +160,7 @@ def x_places(key: FrameKey) -> list[tuple[int, str]]:
 
 def _free_cells(ticks: Sequence[tuple[int, str]], cells: int) -> list[float]:
     """Return the numbers of cells between the labels of consecutive ticks of an axis of `cells` cells."""
-    # A label that would end behind the axis is moved to its end.
+    # A label that would end after the axis is moved to its end.
     middles = [min(cell, cells - len(label) / 2) for cell, label in ticks]
     halves = [len(label) / 2 for _, label in ticks]
     return [b - a - (left + right) for (a, b), (left, right) in zip(pairwise(middles), pairwise(halves), strict=True)]

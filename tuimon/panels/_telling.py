@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from weakref import WeakKeyDictionary
 
+from tuimon.analysis.run_cache import cached_until_doubled
 from tuimon.panels._metrics import FEW_POINTS, curve_or_none
 from tuimon.store import Run
 from tuimon.vocabulary import BYTES, DATE, Meaning
@@ -30,8 +30,6 @@ _USAGE = re.compile(
     r"|sizes?|counts?|counter|num|total|queue|buffer|version|seed|index|idx|id|timesteps?|episodes|epochs?|updates"
     r"|iter(ation)?s?|steps?|skipped|ncols|nrows|width|height"
 )
-_constant: WeakKeyDictionary[object, tuple[tuple[object, ...], frozenset[str]]] = WeakKeyDictionary()
-"""Data of a run's first stream -> (metrics and magnitude of the number of points, constant metrics)."""
 
 
 @lru_cache(maxsize=16384)
@@ -54,16 +52,10 @@ def by_telling(run: Run, names: Sequence[str], known: Mapping[str, Meaning]) -> 
     return sorted(ranked, key=lambda item: item[0])
 
 
+@cached_until_doubled
 def _constants(run: Run, names: Sequence[str]) -> frozenset[str]:
     """Return the metrics whose finite values are all equal, of those with more than FEW_POINTS points."""
-    if not run.streams:
-        return frozenset()
-    owner, key = run.streams[0].data, (run.metrics, run.point_count.bit_length())
-    cached = _constant.get(owner)
-    if cached is None or cached[0] != key:
-        cached = key, frozenset(name for name in names[:_CHECKED] if _is_constant(run, name))
-        _constant[owner] = cached
-    return cached[1]
+    return frozenset(name for name in names[:_CHECKED] if _is_constant(run, name))
 
 
 def _is_constant(run: Run, name: str) -> bool:

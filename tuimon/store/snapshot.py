@@ -31,6 +31,11 @@ class Snapshot(Struct, frozen=True, eq=False, weakref=True):
     """Number of runs that the detectors have not checked yet, so that their alerts are unknown."""
 
     @property
+    def is_reading(self) -> bool:
+        """Whether the history of the runs is still being read, see `Run.is_reading`; False without runs."""
+        return bool(self.runs) and self.runs[0].is_reading
+
+    @property
     def newest_run(self) -> Run | None:
         """The run whose logs changed last, or None without runs. Runs whose files were not examined yet come last."""
         return newest_of(self.runs)

@@ -83,9 +83,6 @@ class Dashboard(Protocol):
     def say(self, message: str) -> None:
         """Display a message that says what an action did, or why it did nothing."""
 
-    def copy_text(self, text: str, what: str) -> None:
-        """Copy a short text to the clipboard, and display how. what: name of the text in the message."""
-
     def post_notice(self, notice: Notice) -> None:
         """Display a notice, which stays in the list of notices."""
 

@@ -41,7 +41,7 @@ from tuimon.tui.run_choice import RunChoice, base_of, lines_of, run_with_id, run
 from tuimon.tui.screens.work_screen import WorkScreen
 from tuimon.tui.startup import GC_FREEZE_DELAY, freeze_gc, preload
 from tuimon.tui.state import ViewState
-from tuimon.tui.terminal import capabilities, clipboard, textual_patches
+from tuimon.tui.terminal import capabilities, textual_patches
 from tuimon.tui.terminal.backpressure import OutputBackpressure
 from tuimon.tui.terminal.signals import ExitSignals
 from tuimon.tui.text_watch import TextWatch
@@ -364,19 +364,6 @@ class TuimonApp(App[None], inherit_bindings=False):
         else:
             self.alert_bar.say(message)
             self.draw()
-
-    def copy_text(self, text: str, what: str) -> None:
-        if clipboard.inside_tmux():
-            self.run_worker(self._copy_in_tmux(text, what))
-        else:
-            self.write(clipboard.sequence(text))
-            self.say(f"Copied {what} (sent to the terminal: OSC 52)")
-
-    async def _copy_in_tmux(self, text: str, what: str) -> None:
-        done = await clipboard.to_tmux(text)
-        if not done:
-            self.write(clipboard.sequence(text))
-        self.say(f"Copied {what} ({done or 'sent to the terminal: OSC 52'})")
 
     def post_notice(self, notice: Notice) -> None:
         self._monitor.post_notice(notice)

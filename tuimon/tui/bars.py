@@ -90,16 +90,12 @@ class AlertBar(Line):
 
     def update(self, snapshot: Snapshot, run: Run | None, theme: str, width: int = 80) -> None:
         """width: columns of the screen, to which the text of an alert is cut."""
-        row, below = self._content(snapshot, run, width), self._below
-        self._below = ()
-        if self._message:
-            first, *rest = wrap_row(((self._message, Role.ACCENT),), max(width - len(_INFO), 1), _MESSAGE_ROWS)
-            row = ((_INFO, Role.ACCENT), *first)
-            indented = tuple(((" " * len(_INFO), Role.ACCENT), *line) for line in rest)
-            self._below = ascii_rows(indented) if ascii_only() else indented
+        row, *below = self._message_rows(snapshot, width) or [self._content(snapshot, run, width)]
+        rows = ascii_rows(tuple(below)) if ascii_only() else tuple(below)
         self.display = bool(row)
-        if self._below != below:
-            self.styles.height = 1 + len(self._below)
+        if rows != self._below:
+            self._below = rows
+            self.styles.height = 1 + len(rows)
             self.refresh()
         self.draw(row, theme)
 
@@ -117,13 +113,19 @@ class AlertBar(Line):
         """Whether the notice that is displayed has been there long enough."""
         return self.display and 0.0 < self._notice_at < time.monotonic() - NOTICE_TIME
 
-    def _content(self, snapshot: Snapshot, run: Run | None, width: int = 80) -> Row:
-        if self._message:
-            if self._message_version == -1:
-                self._message_version = snapshot.version
-            if self._message_version == snapshot.version or time.monotonic() < self._message_at + MESSAGE_TIME:
-                return ((f"{_INFO}{self._message}", Role.ACCENT),)
+    def _message_rows(self, snapshot: Snapshot, width: int) -> list[Row]:
+        """Return the rows of the message; [] if there is none, or if it has been displayed long enough."""
+        if self._message and self._message_version == -1:
+            self._message_version = snapshot.version
+        if self._message_version != snapshot.version and time.monotonic() >= self._message_at + MESSAGE_TIME:
             self._message = ""
+        if not self._message:
+            return []
+        lines = wrap_row(((self._message, Role.ACCENT),), max(width - len(_INFO), 1), _MESSAGE_ROWS)
+        return [((" " * len(_INFO) if n else _INFO, Role.ACCENT), *line) for n, line in enumerate(lines)]
+
+    def _content(self, snapshot: Snapshot, run: Run | None, width: int = 80) -> Row:
+        """Return the row about alerts and notices; () if there are none."""
         alerts = [alert for alert in snapshot.alerts if run is not None and alert.run == run.id]
         marks = "".join(f" {clean(notice.mark)} " for notice in snapshot.notices if notice.mark)
         if run is not None and alerts:

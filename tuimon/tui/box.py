@@ -189,7 +189,7 @@ class PanelBox(CellGrid):
     @property
     def is_drawn(self) -> bool:
         """Whether the panel has been drawn since it was assigned, and for the size that the box has now."""
-        return self._drawn_from[1:2] == (self.inside,)
+        return self._drawn_from[1:3] == (self.room, self.bordered)
 
     def update(
         self,
@@ -207,7 +207,8 @@ class PanelBox(CellGrid):
         if run is None or self.panel is None or size.width < 1 or size.height < 1:
             return
         machine = run.machine if getattr(self.panel, "live", False) else None
-        inputs = (self.panel, size, symbols, options, alerts, note, machine, now // _CLOCK if self._clock else 0)
+        place = self.panel, self.room, self.bordered
+        inputs = (*place, symbols, options, alerts, note, machine, now // _CLOCK if self._clock else 0)
         if inputs != self._drawn_from or self._run() is not run:
             view = self.panel.view(run, size, now, symbols, options)
             view = with_run_name(view, self.panel, run, size.width, options)

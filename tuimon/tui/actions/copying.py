@@ -81,10 +81,25 @@ def _escaped(character: str) -> str:
     return "".join(f"\\x{byte:02x}" for byte in character.encode("utf-8", "surrogateescape"))
 
 
+async def _copy_in_tmux(app: Dashboard, text: str, what: str) -> None:
+    if done := await clipboard.to_tmux(text):
+        app.say(f"Copied {what} ({done})")
+    else:
+        _copy_in_terminal(app, text, what)
+
+
+def _copy_in_terminal(app: Dashboard, text: str, what: str) -> None:
+    app.write(clipboard.sequence(text))
+    app.say(f"Copied {what} (sent to the terminal: OSC 52)")
+
+
 def copy(app: Dashboard, text: str, what: str) -> None:
     """Copy `text` to the clipboard, or save it to a file if it is too long for a terminal. what: name in messages."""
     if clipboard.fits(text):
-        app.copy_text(text, what)
+        if clipboard.inside_tmux():
+            app.screen.app.run_worker(_copy_in_tmux(app, text, what))  # goes on if the screen is closed
+        else:
+            _copy_in_terminal(app, text, what)
         return
     try:
         path = new_file(".tsv", app.snapshot.runs)

@@ -25,7 +25,6 @@ from tuimon.tui.state import ViewState
 if TYPE_CHECKING:
     from tuimon.reader.log_text import LogLine
 
-"""Lines that one turn of the mouse wheel moves."""
 _SHIFT = 20
 """Cells by which long lines are shifted."""
 _COUNTED = 4 << 20

@@ -53,7 +53,7 @@ class NotesScreen(LinesScreen[Alert]):
         run_facts = (len(snapshot.runs), run and run.id, restarts, remarks)
         width, height = self.app.size
         brief = width < _HINT_WIDTH and height < _HINT_HEIGHT
-        known = _is_reading(snapshot), snapshot.unchecked > 0
+        known = snapshot.is_reading, snapshot.unchecked > 0
         source = (snapshot.alerts, snapshot.resolved, snapshot.notices, known, brief, *run_facts)
         if (*source, self.query_text) != self._made_from:
             begins = not self._made_from
@@ -69,17 +69,12 @@ def _title(snapshot: Snapshot) -> str:
     informations = len(snapshot.alerts) - sum(counts.values())
     title = f"{plural(sum(counts.values()), 'active alert')} in {plural(len(counts), 'run')}" if counts else ""
     more = f", {informations} info" if informations else ""
-    if _is_reading(snapshot):
+    if snapshot.is_reading:
         reading = f"{plural(len(snapshot.runs), 'run')} still being read"
         return f"{title}{more}, {reading}" if title else reading
     if snapshot.unchecked:
         return f"{title or 'No active alerts'} so far{more}, {plural(snapshot.unchecked, 'run')} still to check"
     return f"{title or 'No active alerts'}{more}"
-
-
-def _is_reading(snapshot: Snapshot) -> bool:
-    """Return whether the detectors have not begun, because the history of the runs is still being read."""
-    return any(run.is_reading for run in snapshot.runs)
 
 
 def _filtered(entries: list[Entry[Alert]], query: str) -> list[Entry[Alert]]:
@@ -105,7 +100,7 @@ def note_entries(snapshot: Snapshot, shown: Run | None, brief: bool = False) -> 
     for alert in snapshot.resolved[:_RESOLVED]:
         name = f"{of_alerts[alert.run]}: " if alert.run in of_alerts else ""
         yield Entry(((f"  resolved: {name}{clean(alert.message)}", Role.MUTED),), alert)
-    if not snapshot.alerts and _is_reading(snapshot):
+    if not snapshot.alerts and snapshot.is_reading:
         yield Entry((("  none is known before the logs have been read", Role.MUTED),))
     elif not snapshot.alerts and snapshot.unchecked:
         yield Entry((("  no active alerts so far", Role.MUTED),))

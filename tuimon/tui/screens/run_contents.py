@@ -1,4 +1,4 @@
-"""What the run list shows, computed from a snapshot without the screen, so that a thread can do it."""
+"""Contents of the run list, computed from a snapshot without the screen, so that a thread can do it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from tuimon.tui.run_choice import RunChoice, listing_of, runs_of
 _SAMPLE = 200
 """Maximum number of runs whose names of the chosen metric are looked up."""
 _NO_MATCH = "No run matches all of these. Esc removes the filter"
-"""Each word of the filter is known, but no run matches all of them."""
-
+"""Displayed if each word of the filter is known, but no run matches all of them."""
 _EXAMINED = "read, states being determined"
 """Displayed from the end of reading until the states of all runs are known, which takes seconds for thousands."""
 
@@ -39,11 +38,11 @@ class RunContents:
     states: tuple[str, ...]
     """Numbers of runs by their states, the longest text first, see `totals`; () for a single run."""
     choices: Row
-    """What else restricts or orders the list."""
+    """Order, groups, and hidden and marked runs of the list."""
     is_reading: bool
     """Whether the history of the runs was being read."""
     problem: str
-    """Which word of the filter is unknown, or that no run matches; else ""."""
+    """Message about an unknown word of the filter, or about a filter that no run matches; else ""."""
 
     def head(self, width: int, is_reading: bool = False) -> Row:
         """Return the head line: the longest of the texts about the states that fits into `width` cells.
@@ -57,7 +56,7 @@ class RunContents:
 
 def contents_of(snapshot: Snapshot, choice: RunChoice, symbols: Symbols, now: float) -> RunContents:
     """Return the contents of the run list. now: wall time (s since epoch)."""
-    is_reading = any(run.is_reading for run in snapshot.runs)
+    is_reading = snapshot.is_reading
     runs = runs_of(snapshot, choice, now, symbols)
     listing = listing_of(snapshot, choice, now, symbols)
     by_value = choice.sort in ("found", "urgent") and not choice.reverse

@@ -316,8 +316,7 @@ class RunListScreen(MetricTableScreen):
             return
         self.table.show(contents, now, state.theme)
         problem = state.runs.filter.problem if self.filter_bar.display and not self._asks_metric else ""
-        is_reading = any(run.is_reading for run in self.dashboard.snapshot.runs[:1])
-        head = contents.head(self.size.width, is_reading)
+        head = contents.head(self.size.width, self.dashboard.snapshot.is_reading)
         if state.paused:
             head = (*head, ("  paused", Role.WARNING))
         head = _with_live_links(head, self.dashboard.links, now)
