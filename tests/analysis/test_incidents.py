@@ -9,18 +9,8 @@ from hypothesis import strategies as st
 
 from tuimon.analysis.creep import Creep
 from tuimon.analysis.incidents import Incident, Incidents, Rule
-from tuimon.analysis.rules import (
-    AgainstSettled,
-    AgainstStart,
-    BlocksAgainstStart,
-    Flat,
-    FromBest,
-    LocalSpike,
-    Rising,
-    Runaway,
-    Spike,
-    Threshold,
-)
+from tuimon.analysis.level_rules import AgainstSettled, AgainstStart, BlocksAgainstStart
+from tuimon.analysis.rules import Flat, FromBest, LocalSpike, Rising, Runaway, Spike, Threshold
 from tuimon.analysis.windows import local, median_of_blocks, median_of_nine, medians, settled, usual
 from tuimon.model.points import Floats
 
