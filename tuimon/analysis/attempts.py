@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 import numpy as np
@@ -146,8 +146,8 @@ class LostWork(Struct, frozen=True):
         if self.checkpoint is not None:
             name = "resumed from" if self.is_resumed else "last checkpoint at"
             parts.append(f"{name} {word} {self.checkpoint}{saved}")
-        if at := local_time(self.resumed, "went on at %Y-%m-%d %H:%M:%S") if math.isfinite(self.resumed) else "":
-            parts.append(at)
+        if resumed := local_time(self.resumed, "went on at %Y-%m-%d %H:%M:%S"):
+            parts.append(resumed)
         if self.steps:
             lost = f"{self.steps} {word}{'s' * (self.steps > 1)} lost"
             logged = f"{self.superseded} logged {word}{'s' * (self.superseded > 1)} superseded"
@@ -157,9 +157,12 @@ class LostWork(Struct, frozen=True):
         return ", ".join(parts)
 
 
+@cached_per_run
 def superseded_steps(run: Run) -> int:
-    """Return the number of logged steps that later attempts supersede, of the metric with the most points. A step that
-    two attempts logged before the one that is drawn counts twice."""
+    """Return the number of logged steps that later attempts supersede, of the metric with the most points.
+
+    A step that two attempts logged before the one that is drawn counts twice.
+    """
     curve = run.curve(run.busiest_metric) if run.busiest_metric is not None else None
     if curve is None or (hidden := curve.superseded_curve) is None:
         return curve.superseded if curve is not None else 0
@@ -175,7 +178,7 @@ def lost_work(run: Run, state: str) -> LostWork | None:
     """
     cause = run.ranks.root_cause if run.ranks is not None else None
     if state not in _DIED or (cause is not None and cause.resolved):  # the job went on after the end that a log names
-        return next(reversed(lost_at_restarts(run)), None)
+        return _lost_at_last_restart(run)
     curve = run.curve(run.busiest_metric) if run.busiest_metric is not None else None
     if curve is None or curve.ordinal or not len(curve):
         return None
@@ -190,14 +193,24 @@ def lost_at_restarts(run: Run) -> tuple[LostWork, ...]:
 
     An attempt of which nothing is drawn, because a later one began at its first step or before it, has none.
     """
+    return tuple(_losses(run, slice(None)))
+
+
+@cached_per_run
+def _lost_at_last_restart(run: Run) -> LostWork | None:
+    """Return the last of `lost_at_restarts`, alone: the header shows it whenever points have arrived."""
+    return next(_losses(run, slice(-1, None)), None)
+
+
+def _losses(run: Run, selected: slice) -> Iterator[LostWork]:
+    """Yield the work lost at the selected restarts."""
     curve = run.curve(run.busiest_metric) if run.busiest_metric is not None else None
     if curve is None or curve.ordinal:
-        return ()
-    restarts = curve.restarts[curve.restarts != curve.gap].tolist()
-    if not restarts:
-        return ()
-    superseded = curve.superseded_points()
-    return tuple(_lost_at(run, curve, row, superseded) for row in restarts)
+        return
+    restarts = curve.restarts[curve.restarts != curve.gap].tolist()[selected]
+    if restarts:
+        superseded = curve.superseded_points()
+        yield from (_lost_at(run, curve, row, superseded) for row in restarts)
 
 
 def _lost_at(run: Run, curve: Curve, row: int, superseded: SupersededPoints) -> LostWork:
