@@ -28,6 +28,8 @@ SIGNS = {
     "unknown": ("?", "?"),
 }
 """State -> (sign, sign in ASCII), in sort order. "ended" has no tick: whether the run was complete is not known."""
+ACTIVE = ("running", "stalled", "waiting", "reading")
+"""States of a run that may still write."""
 _FAILED = "crashed"
 _LEAST_AGE = 60.0
 """Age of an alert (s) from which it is displayed: the line of alerts is then not drawn anew every few seconds."""
