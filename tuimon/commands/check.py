@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import re
+import math
 import sys
 import time
 
@@ -14,7 +14,6 @@ from tuimon.commands._stderr import print_status
 from tuimon.errors import ExitCode, NothingFound, UsageError
 from tuimon.text import clean, first_names
 
-_SECONDS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _MOST_NAMED = 8
 """Maximum number of metrics of a rule that are named."""
 
@@ -100,9 +99,10 @@ def _run(options: argparse.Namespace) -> int:
 
 def _duration(text: str) -> float:
     """Return the seconds of a duration with its unit, such as 30m."""
-    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?) ?(s|m|min|h|d)", text)
-    seconds = float(match[1]) * _SECONDS[match[2]] if match else 0.0
-    if not seconds:
+    from tuimon.analysis.run_filter import seconds_in
+
+    seconds = seconds_in(text)
+    if seconds is None or not 0 < seconds < math.inf:
         raise argparse.ArgumentTypeError(f"invalid duration: {text!r}; examples are 90s, 30m, 2h and 1d")
     return seconds
 
