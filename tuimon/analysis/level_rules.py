@@ -2,6 +2,7 @@
 
 AgainstStart        the current level compared with that of the start
 BlocksAgainstStart  that of a longer time, against the noise of the start and how far values have returned
+FallFromStart       the difference of the current level and that of the start, of values that may be negative
 AgainstSettled      the current level compared with a settled level of the first half
 """
 
@@ -93,6 +94,30 @@ class BlocksAgainstStart(Struct, frozen=True):
 
     def _start(self, values: Floats) -> Floats:
         return values[self.skip : self.skip + self.baseline]
+
+
+class FallFromStart(Struct, frozen=True):
+    """Score: how far the median of nine is below the median of the first `baseline` points.
+
+    If `is_relative`, the part of the magnitude of that median, which must be below 0 (log-probabilities); NaN if it is
+    not.
+    """
+
+    high: float
+    low: float
+    is_relative: bool
+    baseline: int
+    raise_after: int = 5
+    clear_after: int = 10
+
+    def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
+        if carried is None and len(values) >= self.baseline:
+            carried = float(np.median(values[: self.baseline]))
+        if carried is None or (self.is_relative and not carried < 0):
+            return np.full(len(values) - begin, np.nan), carried
+        scores = (carried - median_of_nine(values, begin)) / (-carried if self.is_relative else 1.0)
+        scores[: max(0, self.baseline - begin)] = np.nan
+        return scores, carried
 
 
 class AgainstSettled(Struct, frozen=True):
