@@ -127,14 +127,17 @@ class LostWork(Struct, frozen=True):
     """Number of steps after that checkpoint; None if it is unknown."""
     seconds: float = math.nan
     """Time from the last point of the attempt to the first of the next one; NaN if unknown, or if there is none."""
-    is_resumed: bool = False
-    """Whether another attempt followed."""
     superseded: int = 0
     """Number of logged steps of the attempt that the next one has logged again, or left out."""
     resumed: float = math.nan
-    """Wall time of the first point of that attempt (s since the epoch); NaN if unknown."""
+    """Wall time of the first point of the next attempt (s since the epoch); NaN if unknown."""
     first_step: int | None = None
-    """First step that attempt logged; None if there is none."""
+    """First step that the next attempt logged; None if there is none."""
+
+    @property
+    def is_resumed(self) -> bool:
+        """Whether another attempt followed."""
+        return self.first_step is not None
 
     def text(self, word: str) -> str:
         """Return what is known, such as "resumed from step 400 (saved 2026-11-21 10:15), 29 steps lost".
@@ -228,7 +231,8 @@ def _lost_at(run: Run, curve: Curve, row: int, superseded: SupersededPoints) -> 
     # A log that counts from 0 names the step that comes next, not the last one that was done.
     lost = None if checkpoint is None else last_step - min(checkpoint, first - 1)
     seconds = seconds if seconds > 0 else math.nan
-    return LostWork(last_step, checkpoint, saved, lost, seconds, True, len(distinct(steps[hidden])), begin, first)
+    superseded_count = len(distinct(steps[hidden]))
+    return LostWork(last_step, checkpoint, saved, lost, seconds, superseded_count, resumed=begin, first_step=first)
 
 
 def _checkpoint_before(run: Run, step: int) -> tuple[int | None, float]:
