@@ -73,8 +73,8 @@ def since_onset(run: Run, alert: Alert, now: float) -> str:
 
 
 def failures_of(runs: Sequence[int], alerts: Iterable[Alert]) -> tuple[str, ...]:
-    """Return for each run what casts doubt on its results: its first critical alert, or that it diverged, stalled or
-    stopped, and how many more there are; "" for a healthy run. runs: ids.
+    """Return for each run what casts doubt on its results: its first critical alert, or alert of one of `_FAILURES`,
+    and how many more there are; "" for a healthy run. runs: ids.
     """
     failures: dict[int, list[Alert]] = {run: [] for run in runs}
     for alert in alerts:
