@@ -9,18 +9,8 @@ from hypothesis import strategies as st
 
 from tuimon.analysis.creep import Creep
 from tuimon.analysis.incidents import Incident, Incidents, Rule
-from tuimon.analysis.rules import (
-    AgainstSettled,
-    AgainstStart,
-    BlocksAgainstStart,
-    Flat,
-    FromBest,
-    LocalSpike,
-    Rising,
-    Runaway,
-    Spike,
-    Threshold,
-)
+from tuimon.analysis.level_rules import AgainstSettled, AgainstStart, BlocksAgainstStart, FallFromStart
+from tuimon.analysis.rules import Flat, FromBest, LocalSpike, Rising, Runaway, Spike, Threshold
 from tuimon.analysis.windows import local, median_of_blocks, median_of_nine, medians, settled, usual
 from tuimon.model.points import Floats
 
@@ -35,6 +25,7 @@ RULES: tuple[Rule, ...] = (
     AgainstStart(1.5, 1.2, falls=True),
     BlocksAgainstStart(1.3, 1.1, baseline=20, skip=5),
     BlocksAgainstStart(1.3, 1.1, baseline=50, falls=True),
+    FallFromStart(1.0, 0.5, is_relative=False, baseline=10),
     AgainstSettled(1.3, 1.1, spread=2.0, floor=0.5),
     AgainstSettled(1.3, 1.1, spread=2.0, blocks=8, falls=True),
     FromBest(0.5, 0.3, rises=True),

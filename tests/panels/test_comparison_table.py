@@ -17,10 +17,11 @@ from support.dashboard import opened, text, until
 from support.made_run import runs_of, snapshot_of
 from support.programs import write
 
+from tuimon.analysis.verdict import deciding_metric
 from tuimon.model.points import Topic
 from tuimon.model.views import Role, Row, Symbols
 from tuimon.monitor.local import open_run
-from tuimon.panels.lists.compared_runs import compared_runs
+from tuimon.panels.lists.compared_runs import compared_deciding_metric, compared_metrics, compared_runs
 from tuimon.panels.lists.comparison import ahead, comparison_table
 
 
@@ -278,3 +279,19 @@ def test_which_of_some_runs_is_ahead_on_the_chosen_metric() -> None:
     assert ahead(runs, Symbols.ASCII, "best(val loss)").startswith("run0 is ahead: loss (val) -4.000 +- ")
     assert ahead(runs, Symbols.BRAILLE, "entropy") == ""
     assert ahead(runs[:1], Symbols.BRAILLE) == ""
+
+
+@pytest.mark.parametrize("left_out", [(), ("reward",), ("reward", "val_loss"), ("reward", "val_loss", "loss")])
+def test_the_deciding_metric_is_that_of_all_compared_metrics(left_out: tuple[str, ...]) -> None:
+    steps = range(20)
+    series = {
+        "entropy": (steps, [1.0 + step % 3 for step in steps]),
+        "loss": (steps, [2.0 + step % 2 for step in steps]),
+        "val_loss": (steps, [3.0 + step % 2 for step in steps]),
+        "reward": (steps, [float(step) for step in steps]),
+    }
+    common = {name: points for name, points in series.items() if name not in left_out}
+    runs = runs_of(common, common, {"lr": (steps, [0.1] * 20)})
+    deciding, expected = compared_deciding_metric(runs), deciding_metric(compared_metrics(runs))
+    assert (deciding and deciding.name) == (expected and expected.name)
+    assert (deciding is None) is (len(left_out) == 3)

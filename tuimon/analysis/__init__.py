@@ -8,6 +8,7 @@ level.py            final level of a curve and its standard error
 autocorrelation.py  correlation of the noise of consecutive points
 windows.py          usual level and noise before each point
 rules.py            scores of points by which incidents are found
+level_rules.py      scores of the level compared with an earlier one
 incidents.py        incidents from scores, computed incrementally
 cadence.py          time per step, pauses
 progress.py         progress of a run: state, pace, ETA

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 import numpy as np
@@ -127,14 +127,17 @@ class LostWork(Struct, frozen=True):
     """Number of steps after that checkpoint; None if it is unknown."""
     seconds: float = math.nan
     """Time from the last point of the attempt to the first of the next one; NaN if unknown, or if there is none."""
-    is_resumed: bool = False
-    """Whether another attempt followed."""
     superseded: int = 0
     """Number of logged steps of the attempt that the next one has logged again, or left out."""
     resumed: float = math.nan
-    """Wall time of the first point of that attempt (s since the epoch); NaN if unknown."""
+    """Wall time of the first point of the next attempt (s since the epoch); NaN if unknown."""
     first_step: int | None = None
-    """First step that attempt logged; None if there is none."""
+    """First step that the next attempt logged; None if there is none."""
+
+    @property
+    def is_resumed(self) -> bool:
+        """Whether another attempt followed."""
+        return self.first_step is not None
 
     def text(self, word: str) -> str:
         """Return what is known, such as "resumed from step 400 (saved 2026-11-21 10:15), 29 steps lost".
@@ -146,8 +149,8 @@ class LostWork(Struct, frozen=True):
         if self.checkpoint is not None:
             name = "resumed from" if self.is_resumed else "last checkpoint at"
             parts.append(f"{name} {word} {self.checkpoint}{saved}")
-        if at := local_time(self.resumed, "went on at %Y-%m-%d %H:%M:%S") if math.isfinite(self.resumed) else "":
-            parts.append(at)
+        if resumed := local_time(self.resumed, "went on at %Y-%m-%d %H:%M:%S"):
+            parts.append(resumed)
         if self.steps:
             lost = f"{self.steps} {word}{'s' * (self.steps > 1)} lost"
             logged = f"{self.superseded} logged {word}{'s' * (self.superseded > 1)} superseded"
@@ -157,9 +160,12 @@ class LostWork(Struct, frozen=True):
         return ", ".join(parts)
 
 
+@cached_per_run
 def superseded_steps(run: Run) -> int:
-    """Return the number of logged steps that later attempts supersede, of the metric with the most points. A step that
-    two attempts logged before the one that is drawn counts twice."""
+    """Return the number of logged steps that later attempts supersede, of the metric with the most points.
+
+    A step that two attempts logged before the one that is drawn counts twice.
+    """
     curve = run.curve(run.busiest_metric) if run.busiest_metric is not None else None
     if curve is None or (hidden := curve.superseded_curve) is None:
         return curve.superseded if curve is not None else 0
@@ -175,7 +181,7 @@ def lost_work(run: Run, state: str) -> LostWork | None:
     """
     cause = run.ranks.root_cause if run.ranks is not None else None
     if state not in _DIED or (cause is not None and cause.resolved):  # the job went on after the end that a log names
-        return next(reversed(lost_at_restarts(run)), None)
+        return _lost_at_last_restart(run)
     curve = run.curve(run.busiest_metric) if run.busiest_metric is not None else None
     if curve is None or curve.ordinal or not len(curve):
         return None
@@ -190,14 +196,24 @@ def lost_at_restarts(run: Run) -> tuple[LostWork, ...]:
 
     An attempt of which nothing is drawn, because a later one began at its first step or before it, has none.
     """
+    return tuple(_losses(run, slice(None)))
+
+
+@cached_per_run
+def _lost_at_last_restart(run: Run) -> LostWork | None:
+    """Return the last of `lost_at_restarts`, alone: the header shows it whenever points have arrived."""
+    return next(_losses(run, slice(-1, None)), None)
+
+
+def _losses(run: Run, selected: slice) -> Iterator[LostWork]:
+    """Yield the work lost at the selected restarts."""
     curve = run.curve(run.busiest_metric) if run.busiest_metric is not None else None
     if curve is None or curve.ordinal:
-        return ()
-    restarts = curve.restarts[curve.restarts != curve.gap].tolist()
-    if not restarts:
-        return ()
-    superseded = curve.superseded_points()
-    return tuple(_lost_at(run, curve, row, superseded) for row in restarts)
+        return
+    restarts = curve.restarts[curve.restarts != curve.gap].tolist()[selected]
+    if restarts:
+        superseded = curve.superseded_points()
+        yield from (_lost_at(run, curve, row, superseded) for row in restarts)
 
 
 def _lost_at(run: Run, curve: Curve, row: int, superseded: SupersededPoints) -> LostWork:
@@ -215,7 +231,8 @@ def _lost_at(run: Run, curve: Curve, row: int, superseded: SupersededPoints) -> 
     # A log that counts from 0 names the step that comes next, not the last one that was done.
     lost = None if checkpoint is None else last_step - min(checkpoint, first - 1)
     seconds = seconds if seconds > 0 else math.nan
-    return LostWork(last_step, checkpoint, saved, lost, seconds, True, len(distinct(steps[hidden])), begin, first)
+    superseded_count = len(distinct(steps[hidden]))
+    return LostWork(last_step, checkpoint, saved, lost, seconds, superseded_count, resumed=begin, first_step=first)
 
 
 def _checkpoint_before(run: Run, step: int) -> tuple[int | None, float]:

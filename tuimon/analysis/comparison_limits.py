@@ -43,8 +43,8 @@ def limits(
         parts.append(f"{names}{more} and {'are' if len(early) > 1 else 'is'} compared up to there")
     if longer:
         shortest = next(name for name, last, _ in runs if last == step)
-        others = " the others" if early else " compared"
         name, last = longer[0]
         reached = last if metric.axis == "step" else text(last)
-        parts.append(f"{others.strip()} up to {text(step)}, where {shortest} ends; {name} reaches {reached}")
+        subject = "the others" if early else "compared"
+        parts.append(f"{subject} up to {text(step)}, where {shortest} ends; {name} reaches {reached}")
     return "; ".join(parts)

@@ -109,7 +109,7 @@ def level(values: Floats, with_trend: bool = False) -> Level:
     deviation = math.sqrt(float(rest @ rest) / freedom)
     usual = noise(values) / scale
     deviation = _not_by_chance(deviation, usual, freedom)
-    error = max(deviation / math.sqrt(count), _error_of_blocks(_deviations(window)[0]))
+    error = max(deviation / math.sqrt(count), _error_of_blocks(_deviations(window)[0] if with_trend else rest))
     correlated, error_of_mean = _of_correlated(values, window, scale, usual)
     return Level(mean, max(error, error_of_mean) * scale, max(deviation, correlated) * scale, count)
 

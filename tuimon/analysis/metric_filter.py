@@ -51,7 +51,10 @@ Matcher = Callable[[str], bool]
 
 
 def matching(names: Sequence[str], query: str) -> list[str]:
-    """Return the names that match the query of a filter on the screen, by the rule of the commands (`chosen`)."""
+    """Return the names that match the query of a filter on the screen.
+
+    The rule is that of `chosen`, except that a whole name also matches the longer names that contain it.
+    """
     return list(_matching(tuple(names), query.strip()[:LONGEST_QUERY].lower()))
 
 

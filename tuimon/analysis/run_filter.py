@@ -51,7 +51,7 @@ _ORDER: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
 }
 _SECONDS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
-_DURATION = re.compile(r"(\d+(?:\.\d*)?)(s|m|min|h|d)")
+_DURATION = re.compile(r"(\d+(?:\.\d*)?) ?(s|m|min|h|d)")
 _SAMPLE = 200
 """Maximum number of runs whose names and settings are offered."""
 _ALIASES = {"lr": "learning_rate", "learning_rate": "lr", "bs": "batch_size"}
@@ -189,14 +189,20 @@ def _compares(value: object, term: Term) -> bool:
     return fnmatch.fnmatchcase(text, term.value)
 
 
+def seconds_in(text: str) -> float | None:
+    """Return the seconds of a duration with its unit, such as 30m; None for other text."""
+    match = _DURATION.fullmatch(text)
+    return float(match[1]) * _SECONDS[match[2]] if match else None
+
+
 def _number(value: object) -> float | None:
     """Return the number; None if it is not a number or NaN."""
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, str):
-        match = _DURATION.fullmatch(value)
-        if match:
-            return float(match[1]) * _SECONDS[match[2]]
+        seconds = seconds_in(value)
+        if seconds is not None:
+            return seconds
     try:
         number = float(value)  # type: ignore[arg-type]  # raises if it is not a number
     except (TypeError, ValueError, OverflowError):

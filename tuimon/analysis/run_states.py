@@ -28,6 +28,8 @@ SIGNS = {
     "unknown": ("?", "?"),
 }
 """State -> (sign, sign in ASCII), in sort order. "ended" has no tick: whether the run was complete is not known."""
+ACTIVE = ("running", "stalled", "waiting", "reading")
+"""States of a run that may still write."""
 _FAILED = "crashed"
 _LEAST_AGE = 60.0
 """Age of an alert (s) from which it is displayed: the line of alerts is then not drawn anew every few seconds."""
@@ -71,8 +73,8 @@ def since_onset(run: Run, alert: Alert, now: float) -> str:
 
 
 def failures_of(runs: Sequence[int], alerts: Iterable[Alert]) -> tuple[str, ...]:
-    """Return for each run what casts doubt on its results: its first critical alert, or that it diverged, stalled or
-    stopped, and how many more there are; "" for a healthy run. runs: ids.
+    """Return for each run what casts doubt on its results: its first critical alert, or alert of one of `_FAILURES`,
+    and how many more there are; "" for a healthy run. runs: ids.
     """
     failures: dict[int, list[Alert]] = {run: [] for run in runs}
     for alert in alerts:

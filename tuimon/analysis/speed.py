@@ -25,6 +25,7 @@ from tuimon.analysis.level import points_of_level
 from tuimon.analysis.printed_units import seconds_of
 from tuimon.analysis.seed_means import names_of
 from tuimon.analysis.timers import step_timer, timer_tree
+from tuimon.analysis.words import with_article
 from tuimon.draw.numbers import format_value
 from tuimon.model.points import Floats
 from tuimon.store import Curve, Run
@@ -88,11 +89,9 @@ def speed_difference(labels: Sequence[str], runs: Sequence[Run]) -> str:
         head = f"{name} is {'faster' if len(runs) == 2 else f'the fastest of {len(runs)} runs'}"
     of = f" of {clean(labels[slow])}" if len(runs) > 2 else ""
     change = _percent(own.seconds / base.seconds - 1)
-    word = step_name(runs[0])
-    article = "an" if word[:1] in "aeiou" else "a"
     shorter, longer = _times(own.seconds, base.seconds)
     measured_by = f"by {'its' if len(equal) == 1 else 'the'} timer" if is_timed else _BETWEEN_POINTS
-    time = f"in the median {shorter} {article} {word}{whose} {measured_by}"
+    time = f"in the median {shorter} {with_article(step_name(runs[0]))}{whose} {measured_by}"
     phase = _main_phase(runs[fast], runs[slow], until, base.seconds - own.seconds)
     return f"{head}: {time} instead of {longer}{of} ({change}){phase}"
 

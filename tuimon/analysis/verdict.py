@@ -20,6 +20,7 @@ from tuimon.analysis.level import Level
 from tuimon.analysis.seed_means import SeedGroup, SeedMeans, names_of
 from tuimon.draw.numbers import format_value
 from tuimon.text import clean
+from tuimon.vocabulary import Meaning
 
 _BETTER = {"up": True, "down": False}
 _DECIDING = ("reward.train", "success.train", "reward.val", "success.val", "success.accuracy", "loss.val", "loss.total")
@@ -319,10 +320,14 @@ def _label(metric: ComparedMetric) -> str:
     return clean(metric.meaning.label or metric.name)
 
 
-def _rank(metric: ComparedMetric) -> int:
-    """Return the position of the metric in _DECIDING, or its length."""
-    concept = metric.meaning.concept or ""
+def decision_rank(meaning: Meaning) -> int:
+    """Return the position of the concept of a metric in _DECIDING, or its length."""
+    concept = meaning.concept or ""
     return _DECIDING.index(concept) if concept in _DECIDING else len(_DECIDING)
+
+
+def _rank(metric: ComparedMetric) -> int:
+    return decision_rank(metric.meaning)
 
 
 def _decides(metric: ComparedMetric) -> bool:

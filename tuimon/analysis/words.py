@@ -63,6 +63,11 @@ def last_activity(last_point: float, last_change: float) -> str:
     return f"files changed at {time_of_day(last_change)}" if math.isfinite(last_change) else ""
 
 
+def with_article(noun: str) -> str:
+    """Return "a step", "an epoch"."""
+    return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
+
+
 def steps_text(steps: Steps) -> str:
     """Return "30", "30 and 41", or, of more steps (ascending, not empty), the first and the last: "30 to 57"."""
     first, last = int(steps[0]), int(steps[-1])

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from tuimon.store import Run
 
 
+_WAIT = "`tuimon --wait PATH`"
+
+
 def add_paths(parser: argparse.ArgumentParser, nargs: str = "*") -> None:
     text = "a log file, the directory of a run or of many runs, host:path on another machine; - reads standard input"
     parser.add_argument("paths", nargs=nargs, metavar="PATH", help=text)
@@ -158,8 +161,8 @@ def checked_paths(
     can_wait: the command has the option --wait, which the error message names. options: those of `add_remote`.
     """
     paths = [part for path in resolved_paths(paths, live, options) for part in _expanded(path)]
-    for path in filter(_is_missing, paths):
-        raise _not_found(path, *(["--wait"] if can_wait else []))
+    if (missing := next(filter(_is_missing, paths), None)) is not None:
+        raise _not_found(missing, "--wait" if can_wait else _WAIT)
     return list(paths) or ["."]
 
 
@@ -171,18 +174,19 @@ def existing_paths(paths: Sequence[str], options: argparse.Namespace) -> tuple[l
     paths = [part for path in resolved_paths(paths, False, options) for part in _expanded(path)]
     missing = [path for path in paths if _is_missing(path)]
     if missing and len(missing) == len(paths):
-        raise _not_found(missing[0])
+        raise _not_found(missing[0], _WAIT)
     for path in missing:
         print_status(_no_such(path))
-    found = [path for path in paths if path not in missing]
-    return found or ["."], ExitCode.NOTHING_FOUND if missing else ExitCode.OK
+    existing = [path for path in paths if path not in missing]
+    return existing or ["."], ExitCode.NOTHING_FOUND if missing else ExitCode.OK
 
 
 def _is_missing(path: str) -> bool:
     return not os.path.lexists(path) and not is_mirror(path)
 
 
-def _not_found(path: str, wait: str = "`tuimon --wait PATH`") -> NothingFound:
+def _not_found(path: str, wait: str) -> NothingFound:
+    """Return the error about a missing path. wait: the option, or the command, that waits for it."""
     return NothingFound(f"{_no_such(path)}. Use {wait} to wait until it exists.")
 
 

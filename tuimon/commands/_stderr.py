@@ -38,7 +38,7 @@ class Progress:
         """at_once: draw the bar at the first update, for a task whose updates are seconds apart."""
         self._label = label
         self._begun = time.monotonic()
-        self._next = self._begun + _AFTER * (not at_once)
+        self._next = self._begun + (0 if at_once else _AFTER)
         self._enabled = sys.stderr.isatty()
         self._shown = False
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import re
+import math
 import sys
 import time
 
@@ -14,9 +14,6 @@ from tuimon.commands._stderr import print_status
 from tuimon.errors import ExitCode, NothingFound, UsageError
 from tuimon.text import clean, first_names
 
-_LOGGING = ("running", "stalled", "waiting", "reading")
-"""States of a run that may still log the metric of a rule."""
-_SECONDS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _MOST_NAMED = 8
 """Maximum number of metrics of a rule that are named."""
 
@@ -41,6 +38,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     from tuimon import config
     from tuimon.analysis.progress_inputs import not_understood, progress_of
+    from tuimon.analysis.run_states import ACTIVE
     from tuimon.detectors import Checker, all_detectors
     from tuimon.detectors._silence import Silence
     from tuimon.detectors._user_rules import UnmatchedRule, detector_of, require_metrics, unmatched_rules
@@ -75,7 +73,7 @@ def _run(options: argparse.Namespace) -> int:
         for message in setting_warnings(paths, snapshot.runs, rules=False):
             print_status(message)
         unmatched = unmatched_rules(settings.rules, snapshot.runs) if has_points else []
-        may_log = bool(unmatched) and any(progress_of(run, now).state in _LOGGING for run in snapshot.runs)
+        may_log = bool(unmatched) and any(progress_of(run, now).state in ACTIVE for run in snapshot.runs)
         for own in unmatched:
             print_status(f"[[rules]] {own.message}{' (not logged yet)' if may_log else ''}")
     for problem in monitor.collector.problems:
@@ -101,9 +99,10 @@ def _run(options: argparse.Namespace) -> int:
 
 def _duration(text: str) -> float:
     """Return the seconds of a duration with its unit, such as 30m."""
-    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?) ?(s|m|min|h|d)", text)
-    seconds = float(match[1]) * _SECONDS[match[2]] if match else 0.0
-    if not seconds:
+    from tuimon.analysis.run_filter import seconds_in
+
+    seconds = seconds_in(text)
+    if seconds is None or not 0 < seconds < math.inf:
         raise argparse.ArgumentTypeError(f"invalid duration: {text!r}; examples are 90s, 30m, 2h and 1d")
     return seconds
 

@@ -14,8 +14,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from tuimon.analysis.incidents import Incident, Incidents, Rule
+from tuimon.analysis.level_rules import AgainstSettled, AgainstStart, BlocksAgainstStart
 from tuimon.analysis.onset import hinge, onset, sudden_change
-from tuimon.analysis.rules import AgainstSettled, AgainstStart, BlocksAgainstStart, Runaway
+from tuimon.analysis.rules import Runaway
 from tuimon.analysis.windows import BLOCK, BLOCKS, NINE, median_of_nine, settled, usual_at
 from tuimon.model.alerts import Alert
 from tuimon.model.points import Floats

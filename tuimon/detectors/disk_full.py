@@ -13,12 +13,10 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from tuimon.analysis.progress_inputs import progress_of
+from tuimon.analysis.run_states import ACTIVE
 from tuimon.model.alerts import Alert
 from tuimon.model.machine import LEAST_GIB, LEAST_PART
 from tuimon.store import Run
-
-_ACTIVE = ("running", "stalled", "waiting", "reading")
-"""States of a run that may still write."""
 
 
 class DiskFull(Struct, frozen=True):
@@ -37,7 +35,7 @@ class DiskFull(Struct, frozen=True):
         disk = machine.disk_of(run.path) if machine is not None else None
         if disk is None or not disk.nearly_full(self.part, self.gibibytes):
             return
-        if progress_of(run, now).state in _ACTIVE:
+        if progress_of(run, now).state in ACTIVE:
             left = f"{disk.free / 2**30:.1f} GiB ({disk.free / disk.total * 100:.1f} %)"
             message = f"{left} are left on the disk of the run"
             yield Alert(self.id, "warning", run.id, "", None, message, "a checkpoint that does not fit ends the run")

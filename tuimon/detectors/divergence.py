@@ -27,7 +27,8 @@ from msgspec.structs import replace
 
 from tuimon.analysis.concepts import curves, metrics_of
 from tuimon.analysis.incidents import Incident
-from tuimon.analysis.rules import AgainstSettled, FromBest, Runaway
+from tuimon.analysis.level_rules import AgainstSettled
+from tuimon.analysis.rules import FromBest, Runaway
 from tuimon.analysis.windows import BLOCK, BLOCKS, NINE
 from tuimon.detectors._curves import (
     alert,

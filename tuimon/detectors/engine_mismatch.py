@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
-from tuimon.analysis.rules import AgainstStart, Threshold
+from tuimon.analysis.level_rules import AgainstStart
+from tuimon.analysis.rules import Threshold
 from tuimon.detectors._curves import alert, changes_from_start, format_factor, number, reached_level, verb
 from tuimon.detectors._limits import beyond, limit_alerts
 from tuimon.model.alerts import Alert

@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from tuimon.analysis.incidents import Incident
-from tuimon.analysis.rules import AgainstSettled, AgainstStart, Threshold
+from tuimon.analysis.level_rules import AgainstSettled, AgainstStart
+from tuimon.analysis.rules import Threshold
 from tuimon.detectors._curves import (
     alert,
     changes_from_settled,

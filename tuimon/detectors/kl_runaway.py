@@ -21,7 +21,8 @@ from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.incidents import Incident
-from tuimon.analysis.rules import AgainstSettled, Runaway, Threshold
+from tuimon.analysis.level_rules import AgainstSettled
+from tuimon.analysis.rules import Runaway, Threshold
 from tuimon.detectors._curves import (
     alert,
     changes_from_settled,

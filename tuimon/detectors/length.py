@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
-from tuimon.analysis.rules import AgainstStart
+from tuimon.analysis.level_rules import AgainstStart
 from tuimon.detectors._curves import (
     alert,
     changes_from_start,

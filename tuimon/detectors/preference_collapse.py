@@ -12,13 +12,13 @@ Source: "Smaug" (arXiv 2402.13228) and "Unintentional Unalignment" (arXiv 2410.0
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.incidents import Incident
+from tuimon.analysis.level_rules import FallFromStart
 from tuimon.analysis.windows import median_of_nine
 from tuimon.detectors._curves import alert, from_onsets, incidents, median_of_rows, number, reached_level, verb
 from tuimon.model.alerts import Alert
@@ -31,25 +31,6 @@ _HINT = (
     "use a checkpoint from before; raise beta, add a supervised term on the chosen texts (rpo_alpha), lower the"
     " learning rate, or train for fewer epochs"
 )
-
-
-class _FallFromStart(Struct, frozen=True):
-    """Score: how far the median of nine lies below the median of the first points; relative to that if `relative`."""
-
-    high: float
-    low: float
-    relative: bool
-    raise_after: int = 5
-    clear_after: int = 10
-
-    def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
-        if carried is None and len(values) >= _BASELINE:
-            carried = float(np.median(values[:_BASELINE]))
-        if carried is None or (self.relative and not carried < 0):
-            return np.full(len(values) - begin, np.nan), carried
-        scores = (carried - median_of_nine(values, begin)) / (-carried if self.relative else 1.0)
-        scores[: max(0, _BASELINE - begin)] = np.nan
-        return scores, carried
 
 
 class PreferenceCollapse(Struct, frozen=True):
@@ -69,14 +50,14 @@ class PreferenceCollapse(Struct, frozen=True):
         if margin is None:
             return
         accuracy = next(curves(run, "success.pref"), None)
-        relative = True
+        is_relative = True
         chosen = next(_chosen(run, "logprob"), None)
         if chosen is None:
-            relative, chosen = False, next(_chosen(run, "reward.margin"), None)
+            is_relative, chosen = False, next(_chosen(run, "reward.margin"), None)
         if chosen is None:
             return
-        limit = self.part if relative else self.reward
-        rule = _FallFromStart(limit, 0.5 * limit, relative)
+        limit = self.part if is_relative else self.reward
+        rule = FallFromStart(limit, 0.5 * limit, is_relative, _BASELINE)
         for incident, moved in zip(incidents(chosen, rule), from_onsets(chosen, rule, falls=True), strict=True):
             rise = self._rise_of_margin(chosen, incident, margin, accuracy)
             if rise is None:

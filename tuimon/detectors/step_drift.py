@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from tuimon.analysis.concepts import curves, metrics_of
+from tuimon.analysis.level_rules import AgainstStart, BlocksAgainstStart
 from tuimon.analysis.printed_units import meaning_of, seconds_of
-from tuimon.analysis.rules import AgainstStart, BlocksAgainstStart
 from tuimon.analysis.timers import timer_tree
 from tuimon.analysis.windows import NINE
 from tuimon.detectors._curves import (

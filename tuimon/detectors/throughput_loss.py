@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
+from tuimon.analysis.level_rules import AgainstStart, BlocksAgainstStart
 from tuimon.analysis.printed_units import meaning_of
-from tuimon.analysis.rules import AgainstStart, BlocksAgainstStart
 from tuimon.analysis.windows import NINE
 from tuimon.detectors._curves import (
     alert,

@@ -96,7 +96,8 @@ def _joined(text: str, parts: Iterable[str], width: int) -> str:
 def _forms(values: Sequence[str]) -> Iterator[tuple[int, bool, str]]:
     """Yield (width of the name, whether the step has its percentage, value) of the forms of the head, the widest first.
 
-    values: forms of the value."""
+    values: forms of the value.
+    """
     name, shorter, *_ = _NAME_WIDTHS
     yield from ((name, True, value) for value in values)
     yield name, False, values[-1]
@@ -107,8 +108,10 @@ def _forms(values: Sequence[str]) -> Iterator[tuple[int, bool, str]]:
 def _head(
     run: Run, progress: ProgressReport, alerts: list[Alert], width: int, with_share: bool, state: str, ascii_only: bool
 ) -> Iterator[str]:
-    """Yield the most important parts but the value, with the name cut to `width` cells. state: the word or the cause of
-    the state."""
+    """Yield the most important parts but the value, with the name cut to `width` cells.
+
+    with_share: add the percentage of the step. state: the word or the cause of the state.
+    """
     name = clean(run.name)
     words = [fit(name, min(cell_width(name), width), "ends")] if name else []
     if alerts:

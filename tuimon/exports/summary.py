@@ -22,7 +22,7 @@ from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import critical_count, state_sign, state_words
-from tuimon.analysis.words import duration, setting_text, steps_text
+from tuimon.analysis.words import duration, setting_text, steps_text, with_article
 from tuimon.draw.numbers import format_count, format_number, format_value
 from tuimon.exports._shared import without_secrets
 from tuimon.exports.metrics import BETTER, MetricSummary, entries, metric_summaries, summarise
@@ -212,8 +212,7 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
         source = ", as its points were seen to arrive" if progress.pace_watched else ""
         if progress.pace_of_bar:
             source = ", the rate of its progress bar"
-        article = "an" if progress.step_name[0] in "aeiou" else "a"
-        yield "pace", f"{duration(progress.seconds_per_step)} {article} {progress.step_name}{source}"
+        yield "pace", f"{duration(progress.seconds_per_step)} {with_article(progress.step_name)}{source}"
     if math.isfinite(progress.eta_seconds):
         finish = local_time(progress.finish_time, "%Y-%m-%d %H:%M") or "a time out of range"
         yield "ETA", f"{duration(progress.eta_seconds)}, at {finish}"

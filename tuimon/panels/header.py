@@ -15,7 +15,7 @@ from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import state_sign, state_words
-from tuimon.analysis.words import day, last_activity, percentage, silence, time_of_day
+from tuimon.analysis.words import day, last_activity, percentage, silence, time_of_day, with_article
 from tuimon.draw.numbers import format_duration, format_value, thousands
 from tuimon.draw.rows import row_width
 from tuimon.model.views import Role, Row, Size, Span, Symbols, TextView
@@ -137,9 +137,8 @@ def _facts(run: Run, report: ProgressReport, now: float) -> Iterator[Row]:
     if speed:
         yield ((speed, Role.TEXT),)
     if report.seconds_per_step > 0:
-        article = "an" if report.step_name[0] in "aeiou" else "a"
         # Always a duration: a speed near the border would change its unit all the time.
-        pace = f"{format_duration(report.seconds_per_step)} {article} {report.step_name}"
+        pace = f"{format_duration(report.seconds_per_step)} {with_article(report.step_name)}"
         yield (("pace ", Role.MUTED), (pace, Role.TEXT))
     if (lost := lost_work(run, report.state)) is not None and lost.is_resumed and lost.checkpoint is not None:
         time_known = f" at {clock(lost.resumed, now)}" if math.isfinite(lost.resumed) else ""

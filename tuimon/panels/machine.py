@@ -11,6 +11,7 @@ import numpy as np
 from msgspec import Struct
 
 from tuimon.analysis.progress_inputs import progress_of
+from tuimon.analysis.run_states import ACTIVE
 from tuimon.analysis.statistics import median
 from tuimon.draw.heat import level
 from tuimon.draw.numbers import format_bytes, format_fraction
@@ -25,7 +26,6 @@ TITLE = "machine"
 MEMORY_SHORT = 0.95
 """Fraction of the machine's memory in use at which a warning is displayed."""
 _BAR = 10
-_ACTIVE = ("running", "stalled", "waiting", "reading")
 _GAP: Span = ("  ", Role.MUTED)
 
 
@@ -46,7 +46,7 @@ class MachinePanel(Struct, frozen=True):
         disk = machine.disk_of(run.path)
         if not (machine.gpus or short_of_memory(machine) or (disk is not None and disk.nearly_full())):
             return False
-        return progress_of(run, machine.time).state in _ACTIVE
+        return progress_of(run, machine.time).state in ACTIVE
 
     def view(self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS) -> TextView:
         """Return a row for each GPU, and one for CPU, memory and disk."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -13,7 +13,7 @@ from tuimon.analysis.comparing import aligned, compared_settings, distinct_names
 from tuimon.analysis.comparison_axis import STEPS, ComparisonAxis, comparison_axis
 from tuimon.analysis.level import Level
 from tuimon.analysis.seed_means import SeedMeans, seed_means
-from tuimon.analysis.verdict import deciding_metric, main_metric
+from tuimon.analysis.verdict import deciding_metric, decision_rank, main_metric
 from tuimon.panels._metrics import MetricReading, curves_and_factors, reading_of
 from tuimon.panels._run_facts import headlines_first, settings_of
 from tuimon.store import Run
@@ -65,13 +65,29 @@ def _levels(metric: ComparedMetric, index: int) -> tuple[Level, Level | None] | 
 
 def compared_metrics(runs: Sequence[Run], axis: ComparisonAxis = STEPS) -> list[ComparedMetric]:
     """Return the metrics that at least two runs have, the most relevant first."""
-    metrics: list[ComparedMetric] = []
+    compared = (compared_readings(name, readings, axis) for name, readings in _aligned_readings(runs))
+    return [metric for metric in compared if metric is not None]
+
+
+def compared_deciding_metric(runs: Sequence[Run], axis: ComparisonAxis = STEPS) -> ComparedMetric | None:
+    """Return the `deciding_metric` of `compared_metrics`; the levels of less important ones are not computed."""
+
+    def rank(item: tuple[str, Sequence[MetricReading | None]]) -> int:
+        return decision_rank(next(reading.meaning for reading in item[1] if reading is not None))
+
+    several = [item for item in _aligned_readings(runs) if sum(reading is not None for reading in item[1]) > 1]
+    compared = (compared_readings(name, readings, axis) for name, readings in sorted(several, key=rank))
+    return next((metric for metric in compared if metric is not None and deciding_metric([metric]) is not None), None)
+
+
+def _aligned_readings(runs: Sequence[Run]) -> Iterator[tuple[str, Sequence[MetricReading | None]]]:
+    """Yield (name, reading of each run or None) of the metrics of runs, the most relevant first."""
     main = [[name for name in run.metrics if counts_alike(run, name)] for run in runs]
     for names in aligned(main, headlines_first(runs)):
-        readings = [reading_of(run, [name]) if name else None for run, name in zip(runs, names, strict=True)]
-        if (compared := compared_readings(first_name(names), readings, axis)) is not None:
-            metrics.append(compared)
-    return metrics
+        yield (
+            first_name(names),
+            [reading_of(run, [name]) if name else None for run, name in zip(runs, names, strict=True)],
+        )
 
 
 def compared_readings(

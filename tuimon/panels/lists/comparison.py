@@ -42,7 +42,7 @@ from tuimon.panels._charts.overlay_lines import distinct_markers
 from tuimon.panels._metrics import SECONDARY_PANELS
 from tuimon.panels._run_facts import comparable_facts
 from tuimon.panels._text import plural, signed
-from tuimon.panels.lists.compared_runs import RunComparison, best_first, compared_metrics, compared_readings
+from tuimon.panels.lists.compared_runs import RunComparison, best_first, compared_deciding_metric, compared_readings
 from tuimon.panels.lists.run_metrics import metric_of, split_statistic
 from tuimon.redact import redacted
 from tuimon.store import Run
@@ -178,7 +178,7 @@ def ahead(
         compared = compared_readings(split_statistic(metric)[0], [metric_of(run, metric) for run in runs], axis)
         deciding = deciding_metric([] if compared is None else [compared])
     else:
-        deciding = deciding_metric(compared_metrics(runs, axis))
+        deciding = compared_deciding_metric(runs, axis)
     said = verdict(names, [] if deciding is None else [deciding], (), common_step_name(runs), None, failures)
     return said.replace("±", _plus_minus(symbols))
 
