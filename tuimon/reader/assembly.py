@@ -74,14 +74,12 @@ class RunAssembly:
         self._mounts = filesystem.Mounts()
         self._swanlab_names = SwanLabNames()
         self._trainings = Trainings()
-        self._postponed: dict[str, tuple[FoundFile, Format]] = {}
-        """Texts beside metric files that are neither compared with them nor followed yet, by path."""
         self._runs_themselves: set[str] = set()
         """Paths of texts with points of several trainings above other runs; each training is a run."""
 
     def __contains__(self, path: object) -> bool:
-        """Is the file at this path followed, unassigned, postponed or left out?"""
-        known = self._by_path, self.unassigned, self._postponed, self._left_out
+        """Is the file at this path followed, unassigned or left out?"""
+        known = self._by_path, self.unassigned, self._left_out
         return any(path in paths for paths in known)
 
     def at(self, path: str) -> Sequence[Followed]:
@@ -99,23 +97,13 @@ class RunAssembly:
         """Text that is read only to see whether it contains points."""
         return (file.followed for file in self.unassigned.values() if file.followed and file.host is None)
 
-    def add(self, new_logs: Iterable[tuple[FoundFile, Format]], postpone_texts: bool = False) -> Iterator[Event]:
-        """Follow new logs. Yields RunFound before the streams of the run, which are in the order of their names.
-
-        postpone_texts: leave the texts that are to be compared with metric files to `add_texts`."""
-        self._trainings.postpones_texts = postpone_texts
+    def add(self, new_logs: Iterable[tuple[FoundFile, Format]]) -> Iterator[Event]:
+        """Follow new logs. Yields RunFound before the streams of the run, which are in the order of their names."""
         yield from self._group({file.path: (file, log_format) for file, log_format in new_logs})
-        self._trainings.postpones_texts = False
-
-    def add_texts(self) -> Iterator[Event]:
-        """Compare the postponed texts with the metric files beside them, and follow them."""
-        if self._postponed:
-            yield from self._group({})
 
     def _group(self, formats: dict[str, tuple[FoundFile, Format]], undecided: Iterable[str] = ()) -> Iterator[Event]:
         """Group all logs and follow new ones. undecided: paths of followed logs that can be in another run now."""
-        formats |= {path: (item.file, item.format) for path, item in self.unassigned.items()} | self._postponed
-        undecided = {*undecided, *self._postponed}
+        formats |= {path: (item.file, item.format) for path, item in self.unassigned.items()}
         names = self._recognition.metric_names
         unknown = frozenset[str]()
         files = {
@@ -134,7 +122,6 @@ class RunAssembly:
         ]
         self._trainings.formats |= {path: log_format for path, (_, log_format) in formats.items()}
         self._groups = group_runs(files.values(), self._roots, known, self._trainings)
-        self._postponed = {path: formats.pop(path) for path in self._trainings.take_postponed() if path in formats}
         self._group_at = {group.path: group for group in self._groups}
         self._with_metrics = {group.path for group in self._groups if group.has_metrics}
         for group in self._groups:

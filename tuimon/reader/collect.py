@@ -62,20 +62,15 @@ class Collector:
     def find(self, hurry: bool = False) -> Iterator[Event]:
         """Look for logs. The first call searches everywhere, later calls where something has changed.
 
-        hurry: the first call leaves all but the newest of many checkpoints to the second, and the texts that are to be
-        compared with the metric files beside them to `add_texts`."""
+        hurry: the first call leaves all but the newest of many checkpoints to the second."""
         new_logs = self._discovery.new_logs(self._assembly, hurry)
         if new_logs:
-            yield from self._assembly.add(new_logs, hurry)
+            yield from self._assembly.add(new_logs)
         if self._discovery.scan is not None and self.searched:
             yield from self._checkpoints.changes(self._discovery.scan.checkpoints, self._assembly.runs)
         databases = self._discovery.databases.unreadable()
         yield from self._notices.of_unread(self._assembly.streams, self._assembly.unassigned.values(), databases)
         yield from self._notices.of_problems(self.problems)
-
-    def add_texts(self) -> Iterator[Event]:
-        """Follow the texts that a hurried `find` has left out, as logs of the runs of which they are."""
-        yield from self._assembly.add_texts()
 
     @property
     def searched(self) -> bool:

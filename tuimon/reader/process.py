@@ -95,9 +95,6 @@ class _Session:
         while not stop.is_set():
             self._send(self.ranks.events(busy=not collector.searched))
             busy = self._send(self._with_ranks(collector.read()))
-            if self._send(collector.add_texts()):
-                self._send(collector.preview())
-                busy |= self._send(self._with_ranks(collector.read()))
             while collector.behind and not stop.is_set():
                 self._send_progress(False)
                 busy |= self._send(self._with_ranks(collector.read()))

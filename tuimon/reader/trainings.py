@@ -17,8 +17,7 @@ A file does not go on where another one has been if this one was still written w
 several ones, the numbers of jobs and of the tasks of an array in their names decide.
 
 Files of different trainings become runs of their own, and with them the other files that have points. A file without
-enough points is decided again when it has more. Console texts are also compared with the metric files beside them,
-whose steps can be counted differently (texts_beside).
+enough points is decided again when it has more. Console texts beside metric files stay with them.
 
 Files that go on where another one has been are attempts of one training: together they are one source, in which the
 values of the later attempt supersede those that the earlier one has from this step on.
@@ -31,7 +30,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
 
 from tuimon.errors import FormatError
 from tuimon.formats import DocumentDecoder, Format, StreamDecoder
@@ -39,14 +37,12 @@ from tuimon.model.log_names import log_name
 from tuimon.model.points import Fact, Item, Points, Topic
 from tuimon.reader.compression import decompressed_head
 from tuimon.reader.encoding import utf8
-from tuimon.reader.event_writers import EventWriters
 from tuimon.reader.neighbours import other_logs
+from tuimon.reader.parallel_writers import parallel_writers
 from tuimon.reader.rank_paths import task_numbers
 from tuimon.reader.recognition import COMPANION
-from tuimon.reader.texts_beside import TextsBeside
 from tuimon.reader.training_relations import PROCESS, STEPS, Comparison, training_key
 from tuimon.reader.training_values import Beginning, Values
-from tuimon.reader.trainings_by_values import TrainingsByValues
 from tuimon.sources import layout
 from tuimon.sources.files import open_regular
 from tuimon.sources.grouped_files import GroupedFile, ParallelWriters, SplitFiles
@@ -75,20 +71,12 @@ class Trainings:
         """The format of each file, by path."""
         self.undecided: set[str] = set()
         """Paths of files that had too few points when they were last compared."""
-        self.postpones_texts = False
-        """Whether console texts are not compared with metric files yet, which can take 20 ms for each."""
-        self._postponed: set[str] = set()
         self._beginnings: dict[str, tuple[int, Beginning | None]] = {}
         """(bytes read, first points) by path."""
         self._beside_others: dict[str, bool] = {}
         """By path; kept, so that a run keeps its name when other logs appear."""
         self._searched: dict[str, tuple[int, frozenset[int], Values]] = {}
         """(size, steps, values at these steps) of files that were searched, by path: a search can take 0.2 s."""
-        self._texts_beside = TextsBeside(self._read)
-        self._by_values = TrainingsByValues(self._read)
-        self._event_writers = EventWriters(self._beginning, self._is_long)
-        self._undecided_writers: set[str] = set()
-        """The part of `undecided` that are event files of processes that may write at the same time."""
 
     def of(self, files: Sequence[GroupedFile]) -> SplitFiles:
         """Return the name of the training of each file, if there are several, and the attempts of each training.
@@ -112,60 +100,15 @@ class Trainings:
             {path: attempts[live] for live, paths in logs.items() if live in attempts for path in paths},
         )
 
-    def beside_metrics(self, texts: Sequence[GroupedFile], logs: Sequence[tuple[GroupedFile, str]]) -> SplitFiles:
-        """Return the trainings of those texts of one format in one directory that are not of the training of the metric
-        files beside them, and the attempts of all. logs: the metric files, and the prefixes of their metrics."""
-        by_path = {file.path: file for file in texts}
-        lives = {live: [by_path[path] for path in paths] for live, paths in _logs(texts).items()}
-        if len(lives) > MOST_FILES or _are_processes(list(lives)):
-            return SplitFiles()
-        if self.postpones_texts:
-            self._postponed |= by_path.keys()
-            return SplitFiles()
-        split = self.of(texts)
-        names, undecided = self._texts_beside.others(
-            lives,
-            {live: split.names[files[0].path] for live, files in lives.items() if files[0].path in split.names},
-            logs,
-        )
-        for live, files in lives.items():
-            paths = [file.path for file in files]
-            if live in undecided:
-                self.undecided.update(paths)
-            elif len(lives) == 1:
-                self.undecided.difference_update(paths)
-        for live in sorted(lives.keys() - names.keys()) if names else ():
-            if live not in split.names and self._beginning(live) is None and (name := _training_beside(live, names)):
-                names[live] = name
-        moved = {file.path: name for live, name in names.items() for file in lives[live]}
-        return SplitFiles(moved, split.attempts)
-
-    def take_postponed(self) -> set[str]:
-        """Return the paths of the texts that were not compared because of `postpones_texts`, once."""
-        postponed, self._postponed = self._postponed, set()
-        return postponed
-
-    def by_values(self, files: Sequence[GroupedFile], others: Sequence[Sequence[GroupedFile]]) -> dict[str, int]:
-        """Return the number of the training whose values each file has, by path, as far as that is clear. others: the
-        files of each training; fewer than two are not compared."""
-        paths = {file.path for file in files}
-        numbers, undecided = self._by_values.numbers(files, others) if len(others) > 1 else ({}, set())
-        if len(others) < 2 and not self.undecided.isdisjoint(file.path for training in others for file in training):
-            undecided = paths
-        self.undecided.difference_update(paths - undecided)
-        self.undecided.update(undecided)
-        return numbers
-
     def writers(self, files: Sequence[GroupedFile]) -> ParallelWriters:
-        """Return the processes that wrote event files of one directory at the same time."""
+        """Return the programs that wrote event files of one directory at the same time."""
         paths = [file.path for file in files if file.path in self.formats]
-        if len(paths) < 2:
+        if len(paths) < 2 or len(paths) > MOST_FILES:
             return ParallelWriters()
-        writers, undecided = self._event_writers.of(paths, self.formats[paths[0]])
-        self.undecided -= self._undecided_writers.intersection(paths) - undecided
-        self.undecided |= undecided
-        self._undecided_writers = self._undecided_writers.difference(paths) | undecided
-        return writers
+        beginnings = {path: beginning for path in paths if (beginning := self._beginning(path)) is not None}
+        self.undecided.difference_update(beginnings)
+        self.undecided.update(path for path in paths if path not in beginnings)
+        return parallel_writers(beginnings)
 
     def each(self, files: Sequence[GroupedFile]) -> dict[str, str]:
         """Return a name for each file, so that it is a run of its own; the same one for the parts of a rotated log.
@@ -202,17 +145,9 @@ class Trainings:
             return known
         data, whole = _first_bytes(path, BEGINNING)
         if len(data) != size:
-            known = _first_points(_first_items(self.formats[path], data, whole), whole)
+            known = _first_points(_items(self.formats[path], data, whole), whole)
             self._beginnings[path] = len(data), known
         return known
-
-    def _read(self, path: str, limit: int) -> tuple[Sequence[Item], bool]:
-        """Return the items in the first bytes of a file, and whether these are all bytes."""
-        if path not in self.formats:
-            return (), False
-        log_format = self.formats[path]
-        data, whole = _first_bytes(path, limit)
-        return (_first_items if limit <= BEGINNING else _items)(log_format, data, whole), whole
 
     def _values_at(self, live: str, steps: Iterable[int]) -> Values | None:
         """Return the values of a file at some steps; None if it is too long to be searched."""
@@ -250,13 +185,6 @@ def _first_bytes(path: str, limit: int) -> tuple[bytes, bool]:
         data = decompressed_head(data, limit)
         return utf8(data), False
     return utf8(data), len(data) >= status.st_size
-
-
-@lru_cache(maxsize=8)
-def _first_items(log_format: Format, data: bytes, whole: bool) -> tuple[Item, ...]:
-    """Decode the beginning of a file as _items() does. A file is compared with several texts, and decoding it takes
-    about 5 ms."""
-    return tuple(_items(log_format, data, whole))
 
 
 def _items(log_format: Format, data: bytes, whole: bool) -> list[Item]:

@@ -69,12 +69,12 @@ class SplitFiles(Struct, frozen=True):
 
 
 class ParallelWriters(Struct, frozen=True):
-    """The processes that wrote event files of one directory at the same time."""
+    """The programs that wrote event files of one directory at the same time."""
 
     names: Mapping[str, str] = {}
     """Name of the writer by path; empty unless there are several."""
-    alike: bool = True
-    """Whether they are processes of one training, by their values and times."""
+    are_equal: bool = True
+    """Whether they wrote equal values, as the ranks of one training do."""
 
 
 class RunGroup(Struct, frozen=True):

@@ -17,16 +17,12 @@ A file belongs to the run directory that remains when the facets at the end of i
    runs are below, files that are named by jobs (slurm-4711.out) join a run each, and others stay separate. Text of one
    process (rank_0/, node1/) joins the nearest run above. Other text below a run stays separate, because it may be that
    of another training (sweeps/job_0/train.log below a directory with a CSV). A config joins the run of its directory.
-   Text leaves its run again if its values are those of another training than the metrics beside it.
 5. Ranks. The logs of a job's processes are one run: torchrun's attempt directories, and Ray's sessions of several nodes
    (see job_files). Those of hosts whose logs were copied from them count as if they lay in one directory (job_hosts).
 6. Files of one directory are one run, except metric files named as separate runs (ppo_seed0.jsonl next to
    ppo_seed1.jsonl; the numbers of attempts do not count), files of different trainings by their content (slurm-1001.out
    next to slurm-1002.out; see `Trainings`), and files that are given by name, if several of one directory are given or
-   it holds other logs. Event files of one directory follow the files beside them whose values they have; those that
-   several processes wrote at the same time are runs of their own, or sources of one run if they are of one training
-   (event_files).
-
+   it holds other logs. Event files that several programs wrote at the same time in one directory are a run for each.
 7. Tables of one format in several facets (results/a.csv, output/b.csv) are several runs if they have common metrics.
 
 Growth. The groups of the previous call are passed as `known`; see known_runs.
@@ -43,11 +39,11 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from tuimon.sources import layout
-from tuimon.sources.event_files import EventTrainings, split_event_files
 from tuimon.sources.grouped_files import (
     GroupedFile,
     Home,
     Located,
+    ParallelWriters,
     Parts,
     RunGroup,
     SplitFiles,
@@ -62,19 +58,16 @@ from tuimon.sources.run_parts import find_parts, without_facets
 SAME_TIME = 5.0
 """Difference (s) of time stamps up to which they do not decide which of two files was finished first."""
 
-MOST_COMPARED = 20
-"""Maximum number of runs with a text whose single text is compared with their metrics, which takes 20 ms each."""
 
-
-class Trainings(EventTrainings, Protocol):
+class Trainings(Protocol):
     """Knows which files of one directory and one format are of different trainings."""
 
     def of(self, files: Sequence[GroupedFile]) -> SplitFiles:
         """Return the trainings of the files and their attempts."""
         ...
 
-    def beside_metrics(self, texts: Sequence[GroupedFile], logs: Sequence[tuple[GroupedFile, str]]) -> SplitFiles:
-        """Return the trainings of texts that are not that of the metric files (file, prefix) of their run."""
+    def writers(self, files: Sequence[GroupedFile]) -> ParallelWriters:
+        """Return the programs that wrote event files of one directory at the same time."""
         ...
 
     def each(self, files: Sequence[GroupedFile]) -> Mapping[str, str]:
@@ -103,7 +96,7 @@ def group_runs(
     if trainings is not None:
         _split_given_files(located, roots, trainings)
         _split_trainings((item for item in located if not (item.file.companion or item.prefix)), trainings)
-        split_event_files(located, _bare, trainings)
+        _split_parallel_writers(located, trainings)
     groups: dict[Home, list[Located]] = defaultdict(list)
     for item in located:
         groups[item.home].append(item)
@@ -113,7 +106,7 @@ def group_runs(
     _join_companions(groups)
     if trainings is not None:
         _split_texts(groups, trainings)
-        _split_texts_beside_metrics(groups, trainings)
+        _join_attempts_of_texts(groups, trainings)
     for home, holder in homes_of_jobs({home: has_metrics(items) for home, items in groups.items()}).items():
         groups[holder] += groups.pop(home)
     return with_known(groups, known)
@@ -182,6 +175,23 @@ def _split_trainings(located: Iterable[Located], trainings: Trainings) -> None:
             _set_attempts(items, split)
 
 
+def _split_parallel_writers(located: Iterable[Located], trainings: Trainings) -> None:
+    """Make event files that several programs wrote at the same time a run for each, or a source if they are equal.
+
+    The sources are named "host node1", so that they are ranks (store/curve_builder.py)."""
+    events = [item for item in located if item.file.directory_is_source and not item.file.source and not item.prefix]
+    for items in _by_directory(events).values():
+        writers = trainings.writers([item.file for item in items])
+        for item in items:
+            if (name := writers.names.get(item.file.path)) is None:
+                continue
+            if writers.are_equal:
+                item.joined = posixpath.normpath(posixpath.join(item.source, f"host {name}"))
+            else:
+                base, parts = item.home
+                item.home = base, (*parts, name)
+
+
 def _set_attempts(items: Sequence[Located], split: SplitFiles) -> None:
     sources = {item.file.path: item.joined or item.source for item in items}
     for item in items:
@@ -205,30 +215,13 @@ def _split_texts(groups: dict[Home, list[Located]], trainings: Trainings) -> Non
             groups[item.home].append(item)
 
 
-def _split_texts_beside_metrics(groups: dict[Home, list[Located]], trainings: Trainings) -> None:
-    """Make console texts runs of their own that are of other trainings than the metric files of their run."""
-    texts: dict[Home, list[Located]] = {}
-    for home, items in groups.items():
-        of_run = [item for item in items if item.file.companion and not item.file.beside and not _is_of_process(item)]
-        if of_run and has_metrics(items):
-            texts[home] = of_run
-    for home, of_run in texts.items():
-        if len(of_run) == 1 and len(texts) > MOST_COMPARED:
-            continue
-        logs = [(item.file, item.prefix) for item in groups[home] if not item.file.companion]
-        for items in _by_directory(of_run).values():
-            split = trainings.beside_metrics([item.file for item in items], logs)
-            _set_homes(items, split.names)
-            _set_attempts(items, split)
-            for item in items:
-                if item.file.path in split.names:
-                    groups[home].remove(item)
-                    groups[item.home].append(item)
-
-
-def _is_of_process(item: Located) -> bool:
-    """Return whether a file is in a directory of one process of a job."""
-    return any(map(layout.is_rank, item.directory[1]))
+def _join_attempts_of_texts(groups: dict[Home, list[Located]], trainings: Trainings) -> None:
+    """Draw the console texts beside metric files that continue one another as one source."""
+    for items in groups.values():
+        texts = [item for item in items if item.file.companion and not item.file.beside]
+        for of_format in _by_directory(texts).values() if has_metrics(items) else ():
+            if len(of_format) > 1:
+                _set_attempts(of_format, trainings.of([item.file for item in of_format]))
 
 
 def _is_part(item: Located) -> bool:
