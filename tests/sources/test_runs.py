@@ -163,10 +163,6 @@ def test_lightning_versions_with_different_names_stay_separate() -> None:
     csv, tb = "logs/csv/version_{}/metrics.csv", "logs/mlp/version_{}/" + EVENTS
     groups = group([csv.format(0), csv.format(1), tb.format(0), tb.format(1)])
     assert [run.name for run in groups] == ["project/version_0", "project/version_1", "mlp/version_0", "mlp/version_1"]
-    # both loggers named by their kind alone: the same fit
-    assert runs("logs/csv/version_0/metrics.csv", f"logs/tb/version_0/{EVENTS}") == {
-        "logs/csv/version_0": ["logs/csv/version_0/metrics.csv", "logs/tb/version_0"]
-    }
 
 
 def test_twins_of_one_format_stay_separate() -> None:
@@ -181,7 +177,7 @@ def test_several_trackers_named_by_the_experiment() -> None:
             "checkpoints/proj/exp1/trainer_state.json",
             "logs/proj/exp2/train.log",
         )
-    ) == ["checkpoints/proj/exp1", "tensorboard_log/proj/exp2"]
+    ) == ["checkpoints/proj/exp1", "tensorboard_log/proj/exp1", "tensorboard_log/proj/exp2"]
 
 
 def test_sb3_three_seeds() -> None:
@@ -286,17 +282,6 @@ def test_two_paths_given() -> None:
     ]
 
 
-def test_a_file_joins_the_run_of_the_directory_with_its_name() -> None:
-    events = [f"tensorboard_log/gsm8k/ppo_{size}/{EVENTS}" for size in ("1.5b", "7b")]
-    lines = [f"gsm8k/ppo_{size}.jsonl" for size in ("1.5b", "7b")]
-    assert runs(*events, *lines) == {
-        os.path.dirname(event): [line, os.path.dirname(event)] for event, line in zip(events, lines, strict=True)
-    }
-    # the same format in both places, and a name that says nothing
-    assert len(runs("gsm8k/ppo.jsonl", "logs/gsm8k/ppo/metrics.jsonl")) == 2
-    assert len(runs("gsm8k/default.jsonl", f"gsm8k/default/a/{EVENTS}")) == 2
-
-
 def test_console_text_in_sibling_directories_stays_apart() -> None:
     jobs = [f"sweeps/2026-11-21/01-41-19/job_{index}/train.log" for index in range(3)]
     assert runs("evaluation/scores.csv", *jobs) == {
@@ -310,49 +295,10 @@ def test_text_of_the_processes_of_a_job_joins_the_run_above() -> None:
     assert runs("metrics.jsonl", *text) == {".": sorted(["metrics.jsonl", *text])}
 
 
-class TestJobs:
-    """Console text that is named by jobs, beside the runs that they write."""
-
-    VERSIONS = tuple(f"lightning_logs/version_{index}" for index in (9, 10))
-    FILES = (
-        *("slurm-4711.out", "slurm-4711.err", "slurm-4712.out"),
-        *(f"{version}/{EVENTS}" for version in VERSIONS),
-    )
-
-    def joined(self, *modified: float) -> dict[str, str]:
-        """Version by number of the job. modified: time of the last change of each file."""
-        files = [
-            GroupedFile(f"{ROOT}/{path}", file.format, file.directory_is_source, file.companion, modified=time)
-            for path, time in zip(self.FILES, modified, strict=True)
-            for file in [grouped_file(path.replace(".out", ".log").replace(".err", ".log"))]
-        ]
-        return {
-            os.path.basename(member.path): os.path.basename(run.path)
-            for run in group_runs(files, [ROOT])
-            for member in run.members
-            if "slurm" in member.path
-        }
-
-    def test_each_joins_its_own_run_in_the_order_of_the_numbers(self) -> None:
-        first, second = "version_9", "version_10"
-        expected = {"slurm-4711.out": first, "slurm-4711.err": first, "slurm-4712.out": second}
-        assert self.joined(*[100.0] * 5) == expected
-        assert self.joined(100, 90, 200, 98, 199) == expected
-
-    def test_the_run_that_ended_with_the_job_counts_more_than_the_order(self) -> None:
-        assert self.joined(200, 90, 100, 98, 199) == {
-            "slurm-4711.out": "version_10",
-            "slurm-4711.err": "version_10",
-            "slurm-4712.out": "version_9",
-        }
-
-    def test_other_numbers_of_jobs_and_runs_stay_apart(self) -> None:
-        versions = [f"lightning_logs/version_{index}/{EVENTS}" for index in range(3)]
-        assert len(runs("slurm-4711.log", "slurm-4712.log", *versions)["."]) == 2
-
-    def test_the_files_of_one_job_stay_together(self) -> None:
-        ranks = [f"gpt-481236-node01-{rank}.log" for rank in range(2)]
-        assert runs("a/x.jsonl", "b/x.jsonl", *ranks)["."] == ranks
+def test_texts_of_jobs_above_several_runs_stay_together() -> None:
+    versions = [f"lightning_logs/version_{index}/{EVENTS}" for index in range(2)]
+    texts = ["slurm-4711.log", "slurm-4712.log"]
+    assert runs(*texts, *versions)["."] == texts
 
 
 class TestNames:
@@ -451,32 +397,3 @@ def test_new_files_do_not_move_known_ones(old: set[str], new: set[str]) -> None:
 
     assert members_of(first).items() <= members_of(second).items()
     assert len({run.name for run in second}) == len(second)
-
-
-def with_names(path: str, *names: str) -> GroupedFile:
-    return GroupedFile(f"{ROOT}/{path}", "csv", metric_names=frozenset(names))
-
-
-def test_tables_with_common_metrics_in_two_facets_stay_apart() -> None:
-    apart = group_runs([with_names("results/a.csv", "loss"), with_names("output/b.csv", "loss", "lr")], [ROOT])
-    assert as_dict(apart) == {"results": ["results/a.csv"], "output": ["output/b.csv"]}
-    assert len({run.name for run in apart}) == 2
-    joined = group_runs([with_names("results/eval.csv", "wer"), with_names("output/train.csv", "loss")], [ROOT])
-    assert as_dict(joined) == {".": ["output/train.csv", "results/eval.csv"]}
-
-
-def test_text_of_a_job_follows_its_run() -> None:
-    """Slurm creates the file of a job before the training creates its directory."""
-    known: tuple[RunGroup, ...] = ()
-    files: list[GroupedFile] = []
-    versions = [f"lightning_logs/version_{number}/{EVENTS}" for number in (0, 1)]
-    for path in ["slurm-4711.out", versions[0], "slurm-4712.out", versions[1]]:
-        is_text = path.endswith(".out")
-        files.append(
-            GroupedFile(f"{ROOT}/{path}", "console", companion=True) if is_text else grouped_file(f"{ROOT}/{path}")
-        )
-        known = group_runs(files, [ROOT], known)
-    assert as_dict(known) == {
-        ".": ["lightning_logs/version_0", "slurm-4711.out"],
-        "lightning_logs/version_1": ["lightning_logs/version_1", "slurm-4712.out"],
-    }

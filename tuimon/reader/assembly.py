@@ -106,12 +106,9 @@ class RunAssembly:
         formats |= {path: (item.file, item.format) for path, item in self.unassigned.items()}
         names = self._recognition.metric_names
         unknown = frozenset[str]()
-        files = {
-            f.path: as_grouped(f.path, f.format, f.since.modified, names.get(f.path, unknown)) for f in self.streams
-        }
+        files = {f.path: as_grouped(f.path, f.format, names.get(f.path, unknown)) for f in self.streams}
         files |= {
-            path: as_grouped(path, log_format, file.modified, names.get(path, unknown))
-            for path, (file, log_format) in formats.items()
+            path: as_grouped(path, log_format, names.get(path, unknown)) for path, (_, log_format) in formats.items()
         }
         for path in self._runs_themselves:
             files[path] = replace(files[path], companion=False)

@@ -36,9 +36,7 @@ COMPANION = 10
 """Maximum rank of formats (console text) that belong to the run in their directory and are not a run of their own."""
 
 
-def as_grouped(
-    path: str, log_format: Format, modified: float = 0.0, metric_names: frozenset[str] = frozenset()
-) -> GroupedFile:
+def as_grouped(path: str, log_format: Format, metric_names: frozenset[str] = frozenset()) -> GroupedFile:
     """The properties of a file that grouping into runs depends on."""
     source = log_format.source_path(path) if log_format.source_path else ""
     companion = log_format.rank <= COMPANION or log_format.describes_run
@@ -51,7 +49,6 @@ def as_grouped(
         companion,
         log_format.describes_run,
         source,
-        modified,
         metric_names=metric_names,
         joined="" if log_format.directory_is_source else joined,
     )

@@ -27,8 +27,6 @@ class GroupedFile(Struct, frozen=True):
     """Is it a companion of the run of its own directory only (a config)?"""
     source: str = ""
     """Absolute path of the source that the file is a part of, or "". Such a file is never a run by itself."""
-    modified: float = 0.0
-    """Time of the last change when the file was found (s since the epoch)."""
     metric_names: frozenset[str] = frozenset()
     """Names of its metrics, if the beginning of the file contains them."""
     joined: str = ""

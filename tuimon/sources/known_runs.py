@@ -1,6 +1,4 @@
-"""Continue known runs: while files appear, files stay in their runs, and new files join the run of their group.
-
-Only the console text of a job moves: Slurm creates it before the training creates the directory of its run."""
+"""Continue known runs: while files appear, files stay in their runs, and new files join the run of their group."""
 
 from __future__ import annotations
 
@@ -8,7 +6,6 @@ import posixpath
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from tuimon.sources import layout
 from tuimon.sources.grouped_files import Home, Located, Member, RunGroup, has_metrics, natural_order
 from tuimon.sources.run_names import run_names
 
@@ -21,12 +18,9 @@ def with_known(groups: dict[Home, list[Located]], known: Sequence[RunGroup]) -> 
     with_metrics: set[str] = set()
     for (base, parts), items in groups.items():
         path = paths.get((base, parts)) or posixpath.join(base, *parts)
-        is_run = has_metrics(items)
         for item in items:
             own = path, item.prefix
-            # the console text of a job may come before the directory of its run, and follows it
-            moves = is_run and item.file.companion and layout.job_number(posixpath.basename(item.file.path))
-            run, prefix = own if moves else places.get(item.file.path, own)
+            run, prefix = places.get(item.file.path, own)
             roots.setdefault(run, base)
             if not item.file.companion:
                 with_metrics.add(run)

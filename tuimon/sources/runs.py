@@ -11,19 +11,18 @@ A file belongs to the run directory that remains when the facets at the end of i
    to the directory above the tracker's if there is only one of them and that directory has other metrics.
    Several sessions are several runs, because splitting one job in two does less harm than merging two. HF's
    runs/<stamp> next to a trainer_state.json are always restarts of one run.
-3. Twins. Directories whose paths differ only by facets (tb/version_0 and csv/version_0) are one run if their formats
-   differ. So are a directory and a file of its name (verl's tensorboard_log/gsm8k/ppo/ and gsm8k/ppo.jsonl).
-4. Companions. Files without metrics of their own (console text) join the only run below their directory. If several
-   runs are below, files that are named by jobs (slurm-4711.out) join a run each, and others stay separate. Text of one
-   process (rank_0/, node1/) joins the nearest run above. Other text below a run stays separate, because it may be that
-   of another training (sweeps/job_0/train.log below a directory with a CSV). A config joins the run of its directory.
-5. Ranks. The logs of a job's processes are one run: torchrun's attempt directories, and Ray's sessions of several nodes
+3. Companions. Files without metrics of their own (console text) join the only run below their directory. If several
+   runs are below, they stay separate. Text of one process (rank_0/, node1/) joins the nearest run above. Other text
+   below a run stays separate, because it may be that of another training (sweeps/job_0/train.log below a directory with
+   a CSV). A config joins the run of its directory.
+4. Ranks. The logs of a job's processes are one run: torchrun's attempt directories, and Ray's sessions of several nodes
    (see job_files). Those of hosts whose logs were copied from them count as if they lay in one directory (job_hosts).
-6. Files of one directory are one run, except metric files named as separate runs (ppo_seed0.jsonl next to
+5. Files of one directory are one run, except metric files named as separate runs (ppo_seed0.jsonl next to
    ppo_seed1.jsonl; the numbers of attempts do not count), files of different trainings by their content (slurm-1001.out
    next to slurm-1002.out; see `Trainings`), and files that are given by name, if several of one directory are given or
    it holds other logs. Event files that several programs wrote at the same time in one directory are a run for each.
-7. Tables of one format in several facets (results/a.csv, output/b.csv) are several runs if they have common metrics.
+Runs of two directories with equal values (tb/version_0 and csv/version_0) are joined when their points are known
+(store/equal_runs).
 
 Growth. The groups of the previous call are passed as `known`; see known_runs.
 """
@@ -33,7 +32,6 @@ from __future__ import annotations
 import posixpath
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
 from typing import Protocol
 
 from msgspec.structs import replace
@@ -48,15 +46,11 @@ from tuimon.sources.grouped_files import (
     RunGroup,
     SplitFiles,
     has_metrics,
-    natural_order,
 )
 from tuimon.sources.job_files import homes_of_jobs
 from tuimon.sources.job_hosts import merged
 from tuimon.sources.known_runs import with_known
 from tuimon.sources.run_parts import find_parts, without_facets
-
-SAME_TIME = 5.0
-"""Difference (s) of time stamps up to which they do not decide which of two files was finished first."""
 
 
 class Trainings(Protocol):
@@ -92,7 +86,6 @@ def group_runs(
     located = [_locate(file, roots) for file in files]
     find_parts(located)
     _split_named_files(located)
-    _split_facets(located)
     if trainings is not None:
         _split_given_files(located, roots, trainings)
         _split_trainings((item for item in located if not (item.file.companion or item.prefix)), trainings)
@@ -101,8 +94,6 @@ def group_runs(
     for item in located:
         groups[item.home].append(item)
     _fold_sessions(groups)
-    _join_twins(groups)
-    _join_named_files(groups)
     _join_companions(groups)
     if trainings is not None:
         _split_texts(groups, trainings)
@@ -245,20 +236,6 @@ def _set_homes(items: Iterable[Located], names: Mapping[str, str]) -> None:
             item.file = replace(item.file, companion=False)
 
 
-def _split_facets(located: list[Located]) -> None:
-    """Keep tables apart that have common metrics and are in different facets of one directory (results/a.csv and
-    output/b.csv): they are of different trainings, or one of them is a copy."""
-    tables: dict[tuple[Home, str], list[Located]] = defaultdict(list)
-    for item in located:
-        if item.file.metric_names and item.home != item.directory:
-            tables[item.home, item.file.format].append(item)
-    for items in tables.values():
-        for item in items:
-            others = [other for other in items if other.directory != item.directory and other.prefix == item.prefix]
-            if any(other.file.metric_names & item.file.metric_names for other in others):
-                item.home = item.directory
-
-
 def _fold_sessions(groups: dict[Home, list[Located]]) -> None:
     holders: dict[Home, dict[Parts, list[Home]]] = defaultdict(lambda: defaultdict(list))
     for home, items in groups.items():
@@ -281,47 +258,6 @@ def _bare(home: Home) -> Home:
     return base, tuple(part for part in parts if not layout.is_facet(part))
 
 
-def _join_twins(groups: dict[Home, list[Located]]) -> None:
-    twins: dict[Home, list[Home]] = defaultdict(list)
-    for home in sorted(groups, key=lambda home: (not has_metrics(groups[home]), home)):
-        twins[_bare(home)].append(home)
-    for first, *rest in twins.values():
-        formats = _metric_formats(groups[first])
-        for home in rest:
-            theirs = _metric_formats(groups[home])
-            if not formats & theirs:
-                formats |= theirs
-                groups[first] += groups.pop(home)
-
-
-def _join_named_files(groups: dict[Home, list[Located]]) -> None:
-    """Move metric files to the run of the directory with their name, if there is one such run."""
-    owners: dict[Home, list[Home]] = defaultdict(list)
-    for home, items in groups.items():
-        if has_metrics(items):
-            owners[_bare(home)].append(home)
-    moves: dict[tuple[Home, str], list[tuple[Home, Located]]] = defaultdict(list)
-    for home, items in groups.items():
-        for item in items:
-            stem = posixpath.splitext(posixpath.basename(item.file.path))[0]
-            alone = not (item.file.directory_is_source or item.file.companion or item.file.source)
-            if not alone or layout.is_generic(stem):
-                continue
-            base, parts = item.directory
-            named = owners.get(_bare((base, (*parts, stem))), [])
-            if len(named) == 1 and named[0] != home:
-                moves[named[0], item.file.format].append((home, item))
-    for (owner, log_format), found in sorted(moves.items(), key=lambda move: move[0]):
-        if len(found) == 1 and log_format not in _metric_formats(groups.get(owner, [])):
-            home, item = found[0]
-            if owner in groups and item in groups.get(home, []):
-                _move(groups, home, owner, [item])
-
-
-def _metric_formats(items: list[Located]) -> set[str]:
-    return {item.file.format for item in items if not item.file.companion}
-
-
 def _join_companions(groups: dict[Home, list[Located]]) -> None:
     runs = {home for home, items in groups.items() if has_metrics(items)}
     below: dict[Home, list[Home]] = defaultdict(list)
@@ -332,7 +268,6 @@ def _join_companions(groups: dict[Home, list[Located]]) -> None:
     for home in [home for home in groups if home not in runs]:
         inside = below.get(_bare(home), [])
         if len(inside) > 1:
-            _join_jobs(groups, home, inside)
             continue
         joined = inside[0] if inside else _run_of_process(home, runs)
         if joined is not None:
@@ -351,41 +286,9 @@ def _run_of_process(home: Home, runs: set[Home]) -> Home | None:
     return None
 
 
-def _join_jobs(groups: dict[Home, list[Located]], home: Home, runs: list[Home]) -> None:
-    """Distribute the console text of several jobs (slurm-4711.out, slurm-4712.out) to as many runs."""
-    jobs: dict[str, list[Located]] = defaultdict(list)
-    for item in groups[home]:
-        name = posixpath.basename(item.file.path)
-        if not item.file.beside and (number := layout.job_number(name)):
-            jobs[number].append(item)
-    if len(jobs) != len(runs):
-        return
-    numbers, runs = sorted(jobs, key=natural_order), sorted(runs, key=lambda run: [*map(natural_order, run[1])])
-    ends = [_end(jobs[number]) for number in numbers], [_end(groups[run]) for run in runs]
-    pairs = zip(numbers, runs, strict=True)
-    if all(_are_distinct(times) for times in ends):
-        pairs = zip(
-            [number for _, number in sorted(zip(ends[0], numbers, strict=True))],
-            [run for _, run in sorted(zip(ends[1], runs, strict=True))],
-            strict=True,
-        )
-    for number, run in pairs:
-        _move(groups, home, run, jobs[number])
-
-
 def _move(groups: dict[Home, list[Located]], home: Home, other: Home, items: list[Located]) -> None:
     """Move items of the group `home` to another group."""
     left = [item for item in groups.pop(home) if item not in items]
     groups[other] += items
     if left:
         groups[home] = left
-
-
-def _end(items: list[Located]) -> float:
-    return max(item.file.modified for item in items)
-
-
-def _are_distinct(times: list[float]) -> bool:
-    """Return whether the times show the order of the ends, unlike those of a fresh copy."""
-    ordered = sorted(times)
-    return all(second - first > SAME_TIME for first, second in pairwise(ordered))
