@@ -162,7 +162,7 @@ def test_metrics_can_be_chosen(options: tuple[str, ...], tmp_path: Path) -> None
 @pytest.mark.parametrize(
     "name", ["tensorboard", "wandb", "exports", "mlflow", "store_resume", "store_purge", "swanlab"]
 )
-def test_points_from_a_spool_equal_those_of_the_curves(name: str) -> None:
+def test_points_in_pieces_equal_those_of_the_curves(name: str) -> None:
     for run in open_run(DATA / name).runs:
         pieces: dict[str, list[tuple[Any, ...]]] = {}
         for metric, *columns in run.points(rows=7):

@@ -156,15 +156,13 @@ def _write_state(directory: Path, kept: range, resumed: range) -> None:
 
 
 @pytest.mark.parametrize("logs", ["", "logs"])
-def test_a_file_that_each_attempt_writes_anew_has_the_restarts_of_the_texts(tmp_path: Path, logs: str) -> None:
+def test_a_file_that_each_attempt_writes_anew_is_drawn_beside_the_attempts_of_the_texts(tmp_path: Path, logs: str) -> None:
     (tmp_path / logs).mkdir(exist_ok=True)
     _write(tmp_path / logs, False)
     _write_state(tmp_path, range(1, 201), range(201, 416))
     (run,) = open_run(tmp_path).runs
     curve = run.curve("reward")
-    assert (curve.sources[0], len(curve), curve.superseded) == ("trainer_state.json", 415, 20)
-    assert curve.steps[curve.restarts].tolist() == [201]
-    assert curve.superseded_by == {201: 20}
+    assert (curve.sources[0], len(curve)) == ("trainer_state.json", 415)
     assert curve.disagreements == ()
     assert [(a.name, a.first_step, a.last_step, a.superseded) for a in attempts_of(run)] == [
         ("slurm-1001.out", 1, 220, 20),
@@ -183,6 +181,6 @@ def test_the_attempts_are_known_once_the_second_one_has_points(tmp_path: Path) -
             second.write_text("".join(text.read_text().splitlines(keepends=True)[:lines]))
         monitor.update()
         (run,) = monitor.snapshot().runs
-        counts.append((len(run.curve("reward")), run.curve("reward").superseded, len(attempts_of(run))))
-    assert counts[0] == (220, 0, 0)
-    assert counts[2:] == [(230, 20, 2), (300, 20, 2)]
+        counts.append((len(run.curve("reward")), len(attempts_of(run))))
+    assert counts[0] == (220, 0)
+    assert counts[2:] == [(230, 2), (300, 2)]

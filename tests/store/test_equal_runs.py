@@ -11,7 +11,7 @@ import pytest
 from support.event_points import event, records, scalar
 
 from tuimon.monitor.local import LocalMonitor
-from tuimon.store import Run, Spool
+from tuimon.store import Run
 
 STEPS = 40
 Row = dict[str, float]
@@ -72,13 +72,12 @@ def test_four_places_of_one_training_are_one_run(tmp_path: Path) -> None:
 
 
 def test_export_has_the_same_runs_as_the_other_commands(tmp_path: Path) -> None:
-    """An export keeps its points on disk, here all but those of the last row."""
     rows = training(1)
     write_events(tmp_path / "tensorboard_log" / "gsm8k" / "try_a", rows)
     write_lines(tmp_path / "metrics_out" / "exp7.jsonl", rows)
     write_table(tmp_path / "copies" / "table.csv", rows)
     [run] = runs_below(tmp_path)
-    monitor = LocalMonitor([tmp_path], spool=Spool(points=7))
+    monitor = LocalMonitor([tmp_path])
     monitor.read()
     [exported] = monitor.snapshot().runs
     assert (exported.name, exported.metrics) == (run.name, run.metrics)

@@ -20,12 +20,6 @@ _PARTS = 256
 """Number of parts of the rows of which only those that take long are searched."""
 
 
-def clock_remark(run: Run) -> str:
-    """Return "wall time goes back by 30 m at step 100", or "" if it never does."""
-    jumps = [f"by {duration(round(jump.seconds))} at step {jump.step}" for jump in run.clock_jumps]
-    return f"wall time goes back {', '.join(jumps)}" if jumps else ""
-
-
 def lasted_text(run: Run, seconds: float) -> str:
     """Return "7 d before the last, 6 d of it a gap before step 301", or without the gap if there is none.
 

@@ -203,10 +203,7 @@ def _last_wall_time(run: Run) -> float:
     busiest = _busiest(run)
     if len(busiest) == len(_main(run)):
         return run.last_wall_time
-    curves = [run.curve(metric) for metric in busiest]
-    if run.clock_jumps:  # the highest wall time may be that of an early point
-        curves = [curve for curve in curves if curve.steps[-1] == max(other.steps[-1] for other in curves)]
-    times = [curve.wall_times[-1] for curve in curves]
+    times = [run.curve(metric).wall_times[-1] for metric in busiest]
     return float(np.fmax.reduce(times, initial=np.nan))
 
 

@@ -51,7 +51,6 @@ def _run(options: argparse.Namespace) -> int:
 def _print_runs(monitor: LocalMonitor, metrics: set[str]) -> bool:
     """Print the sources of each run; return True if a log was damaged, unreadable or unsupported."""
     from tuimon.analysis.hidden_values import hidden_conflict
-    from tuimon.analysis.log_remarks import clock_remark
     from tuimon.analysis.progress_inputs import not_understood
     from tuimon.draw.numbers import format_bytes, format_count
 
@@ -85,8 +84,6 @@ def _print_runs(monitor: LocalMonitor, metrics: set[str]) -> bool:
             for gap in log.damage if log is not None else ():
                 print(f"      damaged at byte {gap.offset}, {format_bytes(gap.length)}: {gap.reason}; all others read")
             partly_read |= bool(status and (status.damaged or status.state in ("unreadable", "unsupported")))
-        if jumps := clock_remark(run):
-            print(f"  {jumps}")
         if conflict := hidden_conflict(run):
             print(f"  {conflict}; --metric NAME shows them")
         if run.id in unread:

@@ -243,7 +243,6 @@ class _Reading:
 
     def __init__(self, options: argparse.Namespace, exports: list[Export]) -> None:
         self._options = options
-        self._points_only = all(export.points_only for export in exports)
         self._only_metrics = not any(export.not_metrics for export in exports)
         self._paths = checked_paths(options.paths, options=options)
         self._monitor: LocalMonitor | None = None
@@ -297,9 +296,8 @@ class _Reading:
     def _read(self) -> LocalMonitor:
         if self._monitor is None:
             from tuimon.monitor.local import LocalMonitor
-            from tuimon.store import Spool
 
-            self._monitor = monitor = LocalMonitor(self._paths, spool=Spool() if self._points_only else None)
+            self._monitor = monitor = LocalMonitor(self._paths)
             with self._progress:
                 monitor.read(lambda done, total: self._progress.update(done, total, " bytes"))
             monitor.collector.require_something()

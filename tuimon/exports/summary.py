@@ -17,7 +17,7 @@ from tuimon.analysis.compared_metric import level_until
 from tuimon.analysis.comparing import MISSING, compared_settings, flat
 from tuimon.analysis.hidden_values import hidden_conflict
 from tuimon.analysis.log_files import damage_of, unread_parts
-from tuimon.analysis.log_remarks import clock_remark, lasted_text, reading_remark
+from tuimon.analysis.log_remarks import lasted_text, reading_remark
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
@@ -230,8 +230,6 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
     yield "logged", _logged(run)
     if count_entries and (odd := odd_devices(run)):
         yield "GPUs", odd
-    if jumps := clock_remark(run):
-        yield "clock", jumps
     if remark := reading_remark(run):
         yield "remark", remark
     if unread := unread_parts(run):

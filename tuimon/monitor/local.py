@@ -16,7 +16,7 @@ from tuimon.monitor.settings import load as load_settings
 from tuimon.reader import Collector
 from tuimon.reader.machine import disk_status, is_similar
 from tuimon.reader.rank_watch import RankWatch
-from tuimon.store import Snapshot, Spool, Store
+from tuimon.store import Snapshot, Store
 from tuimon.vocabulary import merge_key
 
 _CALL_EVERY = 0.1
@@ -26,13 +26,10 @@ _CALL_EVERY = 0.1
 class LocalMonitor:
     """A collector and a store in one process; `update` reads what was appended."""
 
-    def __init__(
-        self, paths: Sequence[str | os.PathLike[str]], checker: Checker | None = None, spool: Spool | None = None
-    ) -> None:
+    def __init__(self, paths: Sequence[str | os.PathLike[str]], checker: Checker | None = None) -> None:
         """Read `paths` with the console patterns of the user's settings.
 
-        checker: the detectors; by default those of the user's settings. spool: keep the points in this file instead of
-        in memory, for a caller that iterates over them once.
+        checker: the detectors; by default those of the user's settings.
         """
         settings = load_settings()
         mirrors = remote_among(paths)
@@ -40,7 +37,7 @@ class LocalMonitor:
         self._pipes = Pipes(paths)
         self._ranks = RankWatch(self.collector.paths_of_runs, live=False, attempts_of=self.collector.attempts_of)
         self.checker = checker or Checker(settings.detectors, settings.rules, str(config.config_path()))
-        self.store = Store(merge_key, spool, mirrors)
+        self.store = Store(merge_key, mirrors)
         self._machine: Machine | None = None
         """The disks as the store knows them."""
 

@@ -4,7 +4,7 @@
     snapshot = store.snapshot()                    copies nothing; any thread may read it while writing goes on
     snapshot.runs[0].curve("train/loss").envelope(low, high, bins)
 
-Public names: METRIC_AXIS, Store, Spool, Snapshot, Run, StreamView, Curve, Disagreement, Scale, Sample,
+Public names: METRIC_AXIS, Store, Snapshot, Run, StreamView, Curve, Disagreement, Scale, Sample,
 envelope_of_points.
 """
 
@@ -14,9 +14,8 @@ from tuimon.store.curve import Curve, Sample
 from tuimon.store.envelope import envelope_of_points
 from tuimon.store.run import Run
 from tuimon.store.snapshot import Snapshot
-from tuimon.store.spool import Spool
 from tuimon.store.store import Store
 from tuimon.store.streams import StreamView
 
-__all__ = ["METRIC_AXIS", "Curve", "Disagreement", "Run", "Sample", "Scale", "Snapshot", "Spool", "Store", "StreamView"]
+__all__ = ["METRIC_AXIS", "Curve", "Disagreement", "Run", "Sample", "Scale", "Snapshot", "Store", "StreamView"]
 __all__ += ["envelope_of_points"]

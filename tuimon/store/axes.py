@@ -38,12 +38,9 @@ class Scale(Struct, frozen=True, eq=False):
     zero: int = 0
     """The step at which a relative step is 0."""
     steps: Steps = field(default_factory=lambda: np.empty(0, np.int64))
-    """Steps at which a counter was logged, or from which a shift counts, strictly ascending."""
+    """Steps at which a counter was logged, strictly ascending."""
     counts: Floats = field(default_factory=lambda: np.empty(0))
     """Values of the counter at `steps`, never falling."""
-    shifts: Floats = field(default_factory=lambda: np.empty(0))
-    """Seconds that are added to the wall times before the first of `steps`, and from each of them on, so that durations
-    go on where the clock was set back; empty if it never was."""
 
     @property
     def is_time(self) -> bool:
@@ -54,10 +51,6 @@ class Scale(Struct, frozen=True, eq=False):
     def is_counter(self) -> bool:
         """Whether positions come from the table of a counter."""
         return self.name in COUNTERS or self.name.startswith(METRIC_AXIS)
-
-    def shifted(self, steps: Steps, wall_times: Floats) -> Floats:
-        """Return the wall times of points as a clock that was never set would have them; the same array if none was."""
-        return wall_times + self.shifts[np.searchsorted(self.steps, steps, "right")] if len(self.shifts) else wall_times
 
     def positions(self, steps: Steps) -> Floats:
         """Return the positions of steps; a counter's last value at or before the step, NaN before its first."""

@@ -80,8 +80,8 @@ class Curve(Struct, frozen=True, eq=False, weakref=True):
     _find_disagreements: Callable[[], tuple[Disagreement, ...]] | None = None
     _disagreements: list[tuple[Disagreement, ...]] = field(default_factory=list)
     """Result of `_find_disagreements`, once computed: it is requested in each redraw."""
-    _time_order: dict[bytes, _TimeOrder | None] = field(default_factory=dict)
-    """Points by wall time, once computed, by the shifts of the axis; None if the curve itself is in that order."""
+    _time_order: list[_TimeOrder | None] = field(default_factory=list)
+    """Points by wall time, once computed; None if the curve itself is in that order."""
     _superseded_curve: list[SupersededCurve] = field(default_factory=list)
     """Curve of the superseded points, once computed. Curves with the same superseded points share the list."""
 
@@ -282,7 +282,7 @@ class Curve(Struct, frozen=True, eq=False, weakref=True):
         """Return the positions of the first and the last point on an axis; None if no point has a position."""
         scale = _scale(axis)
         if scale.is_time:
-            times, zero = self._by_time(scale).times, self._zero(scale)
+            times, zero = self._by_time().times, self._zero(scale)
             return (float(times[0] - zero), float(times[-1] - zero)) if len(times) else None
         if not (self.ordinal or scale.is_counter):
             return (float(self.steps[0]) - scale.zero, float(self.steps[-1]) - scale.zero) if len(self) else None
@@ -295,7 +295,7 @@ class Curve(Struct, frozen=True, eq=False, weakref=True):
         """Return the positions of the points in these rows; NaN for points without a position on the axis."""
         scale = _scale(axis)
         if scale.is_time:
-            return np.asarray(scale.shifted(self.steps[rows], self.wall_times[rows]) - self._zero(scale))
+            return np.asarray(self.wall_times[rows] - self._zero(scale))
         if self.ordinal and not scale.is_counter:
             return rows.astype(np.float64)
         return scale.positions(self.steps[rows])
@@ -323,10 +323,10 @@ class Curve(Struct, frozen=True, eq=False, weakref=True):
         On a time axis, if wall times are not in order, it is the row of the nearest point.
         """
         scale = _scale(axis)
-        if scale.is_time and (by_time := self._by_time(scale)).values is self.values:
+        if scale.is_time and (by_time := self._by_time()).values is self.values:
             row = int(np.searchsorted(by_time.times, x + self._zero(scale), "right")) - 1
         elif scale.is_time:
-            distance = np.abs(scale.shifted(self.steps, self.wall_times) - (x + self._zero(scale)))
+            distance = np.abs(self.wall_times - (x + self._zero(scale)))
             row = int(np.nanargmin(distance)) if np.isfinite(distance).any() else 0
         elif scale.is_counter:
             count = int(np.searchsorted(scale.counts, x, "right"))  # steps up to the next count have the position
@@ -346,7 +346,7 @@ class Curve(Struct, frozen=True, eq=False, weakref=True):
         """
         scale = _scale(axis)
         begin, *_, end = self._edges(low, high, 1, scale).tolist()
-        by_time = self._by_time(scale) if scale.is_time else None
+        by_time = self._by_time() if scale.is_time else None
         index, column = (by_time.index, by_time.values) if by_time else (self._index, self.values)
         rows, values, block = index.block_means(column, begin, end, most, before)
         x = by_time.times[rows] - self._zero(scale) if by_time else self.x_of_rows(rows, scale)
@@ -368,11 +368,11 @@ class Curve(Struct, frozen=True, eq=False, weakref=True):
         It is computed from all of these points at each call, so that None is returned for more than MOST_WITHIN: 2 ms.
         """
         scale = _scale(axis)
-        by_time = scale.is_time and self._by_time(scale).values is not self.values
+        by_time = scale.is_time and self._by_time().values is not self.values
         if (len(self) if by_time else self.count_within(low, high, scale)) > MOST_WITHIN:
             return None
         if by_time:
-            x = scale.shifted(self.steps, self.wall_times) - self._zero(scale)
+            x = self.wall_times - self._zero(scale)
             rows: slice | npt.NDArray[np.bool_] = (low <= x) & (x <= high)
         else:
             begin, end = self._edges(low, high, 1, scale).tolist()
@@ -405,7 +405,7 @@ class Curve(Struct, frozen=True, eq=False, weakref=True):
         edges = self._edges(low, high, bins, scale)
         if not scale.is_time:
             return self._index.reduce(self.values, edges, self.restarts, self.tally)
-        by_time = self._by_time(scale)
+        by_time = self._by_time()
         return by_time.index.reduce(by_time.values, edges, by_time.restarts, by_time.tally)
 
     def _edges(self, low: float, high: float, bins: int, axis: str | Scale) -> Indices:
@@ -417,7 +417,7 @@ class Curve(Struct, frozen=True, eq=False, weakref=True):
             return scale.edges(self.steps, borders)
         if not scale.is_time:
             return envelope.ordinal_edges(len(self), borders)
-        times = self._by_time(scale).times
+        times = self._by_time().times
         if len(times) == 0:
             return np.zeros(bins + 1, np.int64)
         return envelope.time_edges(times, borders + self._zero(scale))
@@ -425,21 +425,19 @@ class Curve(Struct, frozen=True, eq=False, weakref=True):
     def _zero(self, scale: Scale) -> float:
         return self.origin if scale.name == "duration" and np.isfinite(self.origin) else 0.0
 
-    def _by_time(self, scale: Scale) -> _TimeOrder:
-        """Return the points sorted by their positions on a time axis; `values` is that of the curve if they are."""
-        key = scale.steps.tobytes() + scale.shifts.tobytes() if len(scale.shifts) else b""
-        if key not in self._time_order:
-            self._time_order[key] = self._sort_by_time(scale.shifted(self.steps, self.wall_times))
-        order = self._time_order[key]
+    def _by_time(self) -> _TimeOrder:
+        """Return the points sorted by wall time; `values` is that of the curve if they are in that order."""
+        if not self._time_order:
+            self._time_order.append(self._sort_by_time(self.wall_times))
+        order = self._time_order[0]
         if order is None:
             return _TimeOrder(self.wall_times, self.values, self.restarts, self.tally, self._index)
         return order
 
     def _sort_by_time(self, times: Floats) -> _TimeOrder | None:
-        """Return the points sorted by these times, or None if they are in that order already and are the wall times."""
+        """Return the points sorted by these times, or None if they are in that order already."""
         if len(times) == 0 or bool((times[1:] >= times[:-1]).all() and np.isfinite(times[[0, -1]]).all()):
-            known = times is self.wall_times
-            return None if known else _TimeOrder(times, self.values, self.restarts, self.tally, self._index)
+            return None
         rows = np.flatnonzero(np.isfinite(times))
         rows = rows[np.argsort(times[rows], kind="stable")]
         values, index = self.values[rows], CurveIndex()

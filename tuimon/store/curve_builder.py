@@ -12,7 +12,6 @@ from itertools import pairwise
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
 
 from tuimon.model.points import Floats, Indices, Steps
 from tuimon.store.arrays import distinct
@@ -231,7 +230,6 @@ class CurveBuilder:
         known = cached.curve
         if known is not None and known.inputs == inputs and same_time(known.curve.origin, self._origin):
             return known.curve
-        joined, restarted = self._with_restarts(order)
         curve = Curve.from_arrays(
             source.name,
             *_rows(joined.columns, joined.length),
@@ -240,35 +238,13 @@ class CurveBuilder:
             superseded=joined.superseded,
             sources=sources,
             origin=self._origin,
-            read_superseded=partial(superseded_points, self._slices(restarted)) if joined.superseded else None,
+            read_superseded=partial(superseded_points, self._slices(source)) if joined.superseded else None,
             find_disagreements=partial(self._disagreements, order) if len(order) > 1 else None,
             gap=joined.gap,
             superseded_curve=joined.superseded_curve,
         )
         cached.curve = CachedCurve(inputs, curve)
         return curve
-
-    def _with_restarts(self, order: tuple[MetricSource, ...]) -> tuple[Joined, MetricSource]:
-        """Return the points of the first source with their restarts and superseded points, and the source of these.
-
-        A file that each attempt writes anew from its checkpoint, such as a trainer_state.json, has none. Then those of
-        the first other source with equal values count. Call with the lock held.
-        """
-        joined = self._joined(order[0])
-        if joined.superseded or len(joined.restarts):
-            return joined, order[0]
-        for other in order[1:]:
-            theirs = self._joined(other)
-            if not (joined.length and theirs.superseded and len(theirs.restarts)) or theirs.gap >= 0:
-                continue
-            comparison = self._compared(order[0], other)
-            if comparison.common and not comparison.differing:
-                steps = joined.columns.steps[: joined.length]
-                rows = np.searchsorted(steps, theirs.columns.steps[theirs.restarts])
-                restarts = rows[(rows > 0) & (rows < joined.length)]
-                curve = theirs.superseded_curve
-                return replace(joined, restarts=restarts, superseded=theirs.superseded, superseded_curve=curve), other
-        return joined, order[0]
 
     # Points of several sources
 
@@ -287,7 +263,7 @@ class CurveBuilder:
             for points, source in zip(joined, others, strict=True)
             if points.length
         ]
-        plan = plan_fill(self._with_restarts(order)[0], compared) if compared else None
+        plan = plan_fill(self._joined(best), compared) if compared else None
         if plan is None:
             cached.filled = CachedFill(inputs, None, curve)
             return curve

@@ -17,7 +17,6 @@ from tuimon.model.points import Floats, Indices, Steps
 from tuimon.store.arrays import usual_stride
 from tuimon.store.axes import COUNTERS, METRIC_AXIS, Scale, counter_candidates, counter_scale
 from tuimon.store.cache import ViewCache
-from tuimon.store.clock_jumps import ClockJump, WallTimes, wall_times_of
 from tuimon.store.curve import Curve
 from tuimon.store.curve_builder import CurveBuilder, FilePart
 from tuimon.store.index import MergeKey, MetricEntry, RunIndex, build_index
@@ -103,37 +102,19 @@ class Run(RunFacts):
         return sum(view.point_count for view in self.streams)
 
     @cached_property
-    def _wall_times(self) -> list[WallTimes]:
-        return [wall_times_of(view, self._table) for view in self.streams]
-
-    @cached_property
     def first_wall_time(self) -> float:
-        """Wall time of the oldest point (s since the epoch); NaN if unknown."""
-        return min(_finite(times.first for times in self._wall_times), default=math.nan)
+        """Lowest wall time of a point (s since the epoch); NaN if unknown."""
+        return min(_finite(view.first_wall_time for view in self.streams), default=math.nan)
 
     @cached_property
     def last_wall_time(self) -> float:
-        """Wall time of the newest point (s since the epoch); NaN if unknown."""
-        return max(_finite(times.last for times in self._wall_times), default=math.nan)
-
-    @cached_property
-    def wall_time_range(self) -> tuple[float, float]:
-        """Lowest and highest wall time (s since the epoch), between which all points lie; NaN if unknown.
-
-        They are those of the oldest and the newest point, unless the clock was set back.
-        """
-        first = min(_finite(view.first_wall_time for view in self.streams), default=math.nan)
-        return first, max(_finite(view.last_wall_time for view in self.streams), default=math.nan)
-
-    @property
-    def clock_jumps(self) -> tuple[ClockJump, ...]:
-        """Jumps back of the clock that the wall times were taken from, those of the log with most of them."""
-        return max((times.jumps for times in self._wall_times), key=len, default=())
+        """Highest wall time of a point (s since the epoch); NaN if unknown."""
+        return max(_finite(view.last_wall_time for view in self.streams), default=math.nan)
 
     @property
     def duration(self) -> float:
-        """Time (s) from the oldest to the newest point, whatever the clock was set to between them; NaN if unknown."""
-        return self.last_wall_time - self.first_wall_time + sum(jump.seconds for jump in self.clock_jumps)
+        """Time (s) from the first to the last point; NaN if unknown."""
+        return self.last_wall_time - self.first_wall_time
 
     @property
     def last_change(self) -> float:
@@ -253,7 +234,7 @@ class Run(RunFacts):
 
     @cached_property
     def _builder(self) -> CurveBuilder:
-        return CurveBuilder(self.streams, self._table, self._cache, self.wall_time_range[0])
+        return CurveBuilder(self.streams, self._table, self._cache, self.first_wall_time)
 
     def curve(self, metric: str) -> Curve:
         """Return a metric as drawn: its best source, filled with points of the others.
@@ -295,7 +276,7 @@ class Run(RunFacts):
         Each item has at most `rows` points. Memory used for joining a curve is freed before the next one is built.
         """
         cache = ViewCache()
-        builder = CurveBuilder(self.streams, self._table, cache, self.wall_time_range[0])
+        builder = CurveBuilder(self.streams, self._table, cache, self.first_wall_time)
         for entry in map(self._index.entry, self._index.members):
             if wanted(entry.name):
                 for piece in builder.pieces(builder.ranked(entry), rows):
@@ -348,7 +329,7 @@ class Run(RunFacts):
         if steps and first > _BEGINS_LATE * max(usual_stride(steps[0]), 1):
             scales["relative step"] = Scale("relative step", first)
         if np.isfinite(self.first_wall_time):
-            scales |= {"time": Scale("time"), "duration": self._duration_scale()}
+            scales |= {"time": Scale("time"), "duration": Scale("duration")}
         candidates: dict[str, list[str]] = {name: [] for name in COUNTERS}
         for name, metric in counter_candidates(self.metrics):
             candidates[name].append(metric)
@@ -357,14 +338,6 @@ class Run(RunFacts):
             if scale is not None:
                 scales[name] = scale
         return scales
-
-    def _duration_scale(self) -> Scale:
-        jumps = self.clock_jumps
-        if not jumps:
-            return Scale("duration")
-        before = self.wall_time_range[0] - self.first_wall_time
-        shifts = before + np.cumsum([0.0, *(jump.seconds for jump in jumps)])
-        return Scale("duration", steps=np.array([jump.step for jump in jumps], np.int64), shifts=shifts)
 
     @cached_property
     def counts_no_steps(self) -> bool:

@@ -108,8 +108,6 @@ class StreamData(Struct, eq=False, weakref=True):
     arrivals: tuple[tuple[int, float], ...] = ()
     """(step, time at which the file was seen to grow to it), both ascending; the newest MOST_ARRIVALS. Replaced as a
     whole, never modified."""
-    clock_falls: bool = False
-    """Whether a wall time lies far below that of an earlier point (see clock_jumps)."""
 
     def note_arrival(self, grown: float) -> None:
         """Note that the file was seen to grow to its newest step. grown: seconds since the epoch; NaN if it was not."""

@@ -32,7 +32,6 @@ from tuimon.model.events import (
 from tuimon.model.links import RemotePath
 from tuimon.model.points import Fact, Floats, Topic
 from tuimon.redact import redacted_text
-from tuimon.store.clock_jumps import LEAST_FALL, falls_within
 from tuimon.store.columns import PointColumns, extend_all
 from tuimon.store.equal_runs import RunJoiner
 from tuimon.store.index import MergeKey
@@ -42,7 +41,6 @@ from tuimon.store.records import RunRecord, StreamRecord
 from tuimon.store.run import Run
 from tuimon.store.series import Series, StreamData, without_replaced
 from tuimon.store.snapshot import Snapshot
-from tuimon.store.spool import Spool
 from tuimon.store.streams import Present, SeriesLengths
 
 _NOTICES = 200
@@ -64,17 +62,15 @@ class Store:
     def __init__(
         self,
         merge_key: MergeKey = lambda name: name,
-        spool: Spool | None = None,
         mirrors: tuple[RemotePath, ...] = (),
         is_reading: bool = False,
     ) -> None:
         """merge_key: maps metric names to keys; names with one key are one metric of a run.
 
-        spool: keeps the points on disk, for exports that read them once. mirrors: those among the paths read.
+        mirrors: those among the paths read.
         is_reading: the events begin with the history of the runs, until Progress says that it has been read.
         """
         self._merge_key = merge_key
-        self._spool = spool
         self._lock = Lock()
         self._version = 0
         self._runs: dict[int, RunRecord] = {}
@@ -229,7 +225,7 @@ class Store:
                 series, steps.tolist(), event.values.tolist(), event.wall_times.tolist(), strict=True
             ):
                 item.columns.append(step, value, wall_time)
-        elif len(series) > _MANY and self._spool is None:
+        elif len(series) > _MANY:
             extend_all([item.columns for item in series], event.counts, steps, event.values, event.wall_times)
         else:
             start = 0
@@ -239,10 +235,6 @@ class Store:
                 start = end
         rows = np.array([item.id for item in series], np.int64)
         first, last = _range(event.wall_times)
-        clock_falls = first < data.last_wall_time - LEAST_FALL or (
-            last - first > LEAST_FALL
-            and falls_within(event.wall_times, (np.cumsum(event.counts) - event.counts).astype(np.int64))
-        )
         with self._lock:
             self._make_room()
             if not self._lengths[rows].all():
@@ -250,7 +242,6 @@ class Store:
             self._lengths[rows] = [item.columns.length for item in series]
             self._last_steps[rows] = [item.columns.last_step for item in series]
             data.point_count += len(steps)
-            data.clock_falls |= clock_falls
             data.newest_step = int(steps.max())
             data.first_wall_time = float(np.fmin(data.first_wall_time, first))
             data.last_wall_time = float(np.fmax(data.last_wall_time, last))
@@ -265,7 +256,7 @@ class Store:
             if metric not in stream.rows:
                 stream.rows[metric] = self._rows
                 self._rows += 1
-            columns = self._spool.columns() if self._spool else PointColumns(stream.data.shared)
+            columns = PointColumns(stream.data.shared)
             series = stream.data.series[metric] = Series(stream.rows[metric], stream.info.prefix + name, columns)
         return series
 

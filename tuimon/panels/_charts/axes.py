@@ -84,7 +84,7 @@ def end_of_data(run: Run, scale: Scale, metric: str, last: float) -> float:
     if scale.is_counter:
         return float(scale.counts[-1])
     if scale.name == "time":
-        return run.wall_time_range[1]
+        return run.last_wall_time
     if scale.name == "duration":
         return run.duration
     return last if run.last_step is None else float(run.last_step - scale.zero)

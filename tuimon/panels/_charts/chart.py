@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from tuimon.analysis.aligned_steps import counts_alike
-from tuimon.analysis.log_remarks import clock_remark
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.draw.chart import LEGEND_ENTRY, plot_columns
 from tuimon.draw.limits import x_limits
@@ -127,7 +126,6 @@ def chart_of(
         thinning = thinned(points_drawn, sum(curve.count_within(low, high, axis) for curve in drawn_curves))
     factors = [series.factor for series in drawn]
     note = note_of(run, drawn_curves, factors, thinning, left + len(undrawn), options.fullscreen)
-    clock = clock_remark(run) if axis.name == "time" else ""
     if options.window is not None and not sum(counts):
         note = "no point in this window; 0 shows all"
     marks = marks_of(run, drawn_curves, axis, low, high, columns, concepts)
@@ -163,7 +161,7 @@ def chart_of(
         y,
         (*background, *_lines(drawn, legend, fronts, counts, columns, options, markers)),
         marks,
-        ", ".join(filter(None, [clock, scale_note(options, y), smoothing_note(options, block), note])),
+        ", ".join(filter(None, [scale_note(options, y), smoothing_note(options, block), note])),
         columns,
         cursor=cursor_x(run, axis, leading.curve, options),
         extent=(first, last),

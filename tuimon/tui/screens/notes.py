@@ -8,7 +8,6 @@ from tuimon.analysis.aligned_steps import step_name
 from tuimon.analysis.attempts import attempts_of
 from tuimon.analysis.hidden_values import hidden_conflict
 from tuimon.analysis.log_files import unread_parts
-from tuimon.analysis.log_remarks import clock_remark
 from tuimon.analysis.words import damage_text
 from tuimon.draw.numbers import format_bytes, format_count
 from tuimon.model.alerts import SEVERITIES, Alert
@@ -49,7 +48,7 @@ class NotesScreen(LinesScreen[Alert]):
     def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
         run = self.dashboard.run_shown
         restarts = tuple(run.ranks.restart for run in snapshot.runs if run.ranks is not None)
-        remarks = (unread_parts(run), clock_remark(run)) if run is not None else ()
+        remarks = unread_parts(run) if run is not None else ""
         run_facts = (len(snapshot.runs), run and run.id, restarts, remarks)
         width, height = self.app.size
         brief = width < _HINT_WIDTH and height < _HINT_HEIGHT
@@ -114,8 +113,6 @@ def note_entries(snapshot: Snapshot, shown: Run | None, brief: bool = False) -> 
             yield Entry(((f"    {clean(notice.hint)}", Role.MUTED),))
     if shown is not None:
         name = f"{names[shown.id]}: " if shown.id in names else ""
-        if jumps := clock_remark(shown):
-            yield Entry(((f"  {name}{jumps}", Role.WARNING),))
         if unread := unread_parts(shown):
             yield Entry(((f"  {name}not read: {unread}", Role.TEXT),))
     for run in snapshot.runs:
