@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tuimon.analysis.level import level, level_value
 
-_VALUES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=300)
+_VALUES = st.lists(st.floats(-1e6, 1e6).map(lambda value: round(value, 6)), min_size=1, max_size=300)
 
 
 def _least_error(window: np.ndarray) -> float:
