@@ -156,7 +156,7 @@ def _write_state(directory: Path, kept: range, resumed: range) -> None:
 
 
 @pytest.mark.parametrize("logs", ["", "logs"])
-def test_a_file_that_each_attempt_writes_anew_is_drawn_beside_the_attempts_of_the_texts(tmp_path: Path, logs: str) -> None:
+def test_a_file_that_each_attempt_writes_anew_is_drawn_once(tmp_path: Path, logs: str) -> None:
     (tmp_path / logs).mkdir(exist_ok=True)
     _write(tmp_path / logs, False)
     _write_state(tmp_path, range(1, 201), range(201, 416))
