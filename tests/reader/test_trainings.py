@@ -165,15 +165,6 @@ def test_a_resumed_job_continues_its_run_beside_a_job_array(tmp_path: Path, with
     assert Watched(tmp_path).files == expected | one_run_each("slurm-200_0.out", "slurm-200_1.out", "slurm-200_3.out")
 
 
-def test_logs_of_different_trainers_are_runs_of_their_own(tmp_path: Path) -> None:
-    row = " iteration {:8}/ 1000 | consumed samples: {} | learning rate: 1E-04 | lm loss: {:.6E} | grad norm: 0.9 |\n"
-    (tmp_path / "mine.log").write_text(lines(range(1, 101), SLOW, 5000))
-    (tmp_path / "gpt.log").write_text("".join(row.format(step, step * 8, FAST(step)) for step in range(1, 81)))
-    watched = Watched(tmp_path)
-    assert watched.files == one_run_each("gpt.log", "mine.log")
-    assert len(watched.runs["gpt.log"].curve("lm loss")) == 80
-
-
 @pytest.mark.parametrize("names", [("console.log", "copy.log"), ("rank_0.log", "rank_1.log"), ("train.log", "val.log")])
 def test_files_of_one_training_are_one_run(tmp_path: Path, names: tuple[str, str]) -> None:
     equal = names[1] == "copy.log"
@@ -320,13 +311,6 @@ def test_logs_of_different_trainings_beside_other_runs(tmp_path: Path) -> None:
         (tmp_path / f"slurm-{number}.out").write_text(lines(range(1, 21), loss))
     expected = [*one_run_each("slurm-1001.out", "slurm-1002.out", "slurm-1003.out")]
     assert Watched(tmp_path).files == {*expected, frozenset({"metrics.jsonl"})}
-
-
-def test_tables_of_different_models_are_runs_of_their_own(tmp_path: Path) -> None:
-    model, other = ("loss", "accuracy", "val_loss", "val_accuracy"), ("loss", "mae", "val_loss", "val_mae")
-    for name, count, names in (("a.csv", 4, other), ("b.csv", 20, model), ("c.csv", 20, (*model, "lr"))):
-        (tmp_path / name).write_text(table(range(count), SLOW, *names))
-    assert Watched(tmp_path).files == {frozenset({"a.csv"}), frozenset({"b.csv", "c.csv"})}
 
 
 @pytest.mark.parametrize(

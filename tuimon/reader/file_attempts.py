@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from tuimon.ranks.evidence import FileAttempt
 from tuimon.reader.follow import Followed
-from tuimon.reader.training_relations import training_key
+from tuimon.reader.log_chains import training_key
 from tuimon.sources.grouped_files import Member
 
 

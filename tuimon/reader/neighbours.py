@@ -9,8 +9,8 @@ from itertools import islice
 from tuimon.formats import Format, is_candidate, recognise
 from tuimon.model.log_names import log_name
 from tuimon.reader.encoding import utf8
+from tuimon.reader.log_chains import training_key
 from tuimon.reader.recognition import HEAD
-from tuimon.reader.training_relations import training_key
 from tuimon.sources import layout
 from tuimon.sources.files import first_bytes
 

@@ -15,7 +15,7 @@ import os
 import re
 from collections.abc import Mapping
 
-from tuimon.reader.training_values import Beginning, compared
+from tuimon.reader.log_beginning import Beginning, compared
 from tuimon.sources.grouped_files import ParallelWriters
 
 _NAME = re.compile(r"\d+\.(?P<host>.+?)(?P<process>\.\d+)?(?:\.\d+)?(?:\.v2)?")

@@ -1,32 +1,16 @@
-"""Decide which files of one directory and one format are of one training, and which of different ones.
+"""Read what decides which files of one directory and one format are of one training, and which of different ones.
 
 The names alone do not say it: slurm-1001.out and slurm-1002.out are two trainings, or one that was resumed by a second
-job. So the points at the beginning of each file are compared. Two files are
-
-- of one training if their names differ only by the process or the kind of output (slurm-1001.out and .err, rank_0.log
-  and rank_1.log, train.csv and val.csv), if their values are equal at common steps, or if one of them goes on where
-  the other one has been: it does not begin at its first possible step, and repeats a few steps at most, with values
-  like those of the other file;
-- of different trainings if most of their common metrics have different values at common steps, or if both begin at
-  their first possible steps and have no step in common, or if they are of different models: both have the training and
-  the validation value of a common metric, and each has such a pair that the other lacks (loss and accuracy; loss and
-  mae), or if they name most metrics differently and their losses or rewards show it (training_concepts);
-- undecided otherwise.
-
-A file does not go on where another one has been if this one was still written when it began. If it could continue
-several ones, the numbers of jobs and of the tasks of an array in their names decide.
-
-Files of different trainings become runs of their own, and with them the other files that have points. A file without
-enough points is decided again when it has more. Console texts beside metric files stay with them.
-
-Files that go on where another one has been are attempts of one training: together they are one source, in which the
-values of the later attempt supersede those that the earlier one has from this step on.
+job. So the points at the beginning of each file are compared, and the last step of a file that another one may continue
+(log_chains). Files of different trainings become runs of their own, and with them the other files that have points. A
+file without enough points is decided again when it has more. Files that go on where another one stopped are attempts
+of one training: together they are one source, in which the later attempt counts from its first step on.
 """
 
 from __future__ import annotations
 
+import math
 import os
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -34,31 +18,27 @@ from contextlib import suppress
 from tuimon.errors import FormatError
 from tuimon.formats import DocumentDecoder, Format, StreamDecoder
 from tuimon.model.log_names import log_name
-from tuimon.model.points import Fact, Item, Points, Topic
+from tuimon.model.points import Item, Points
 from tuimon.reader.compression import decompressed_head
 from tuimon.reader.encoding import utf8
+from tuimon.reader.log_beginning import Beginning, Values
+from tuimon.reader.log_chains import PROCESS, End, LogChains, training_key
 from tuimon.reader.neighbours import other_logs
 from tuimon.reader.parallel_writers import parallel_writers
 from tuimon.reader.rank_paths import task_numbers
-from tuimon.reader.recognition import COMPANION
-from tuimon.reader.training_relations import PROCESS, STEPS, Comparison, training_key
-from tuimon.reader.training_values import Beginning, Values
+from tuimon.reader.recognition import COMPANION, HEAD
 from tuimon.sources import layout
-from tuimon.sources.files import open_regular
+from tuimon.sources.files import first_bytes, last_bytes, open_regular
 from tuimon.sources.grouped_files import GroupedFile, ParallelWriters, SplitFiles
 
 BEGINNING = 64 << 10
 """Bytes of the beginning of a file that are compared; of a document, its largest size."""
 MOST_FILES = 200
 """Maximum number of files of a directory that are compared; more are not separated."""
-_SEARCHED = 8 << 20
-"""Largest size (bytes) of a file that is searched for the steps at which another one goes on."""
+STEPS = 256
+"""Maximum number of steps at the beginning of a file that are compared."""
 _LEAST_TIME = 1e8
 """Lowest wall time (s since the epoch) that is a date, not only a time of the day."""
-_EPOCH = re.compile(
-    r"[^a-z]*(?:info\b)?[^a-z]*epoch\W{0,3}\d+(?!.*\b(?:step|iter|iteration|it|batch)\b)", re.IGNORECASE
-)
-"""Begin of a line of console text whose step is the number of an epoch."""
 _OF_PROCESSES = frozenset({"rank_metrics", "rank_logs", "per_rank", "ranks", "torchrun_logs"})
 """Names of directories whose files are those of processes."""
 
@@ -75,8 +55,8 @@ class Trainings:
         """(bytes read, first points) by path."""
         self._beside_others: dict[str, bool] = {}
         """By path; kept, so that a run keeps its name when other logs appear."""
-        self._searched: dict[str, tuple[int, frozenset[int], Values]] = {}
-        """(size, steps, values at these steps) of files that were searched, by path: a search can take 0.2 s."""
+        self._ends: dict[str, tuple[int, End | None]] = {}
+        """(size, end) of logs by path, of those that another log may continue."""
 
     def of(self, files: Sequence[GroupedFile]) -> SplitFiles:
         """Return the name of the training of each file, if there are several, and the attempts of each training.
@@ -86,15 +66,14 @@ class Trainings:
         if len(logs) < 2 or len(logs) > MOST_FILES or _are_processes(list(logs)):
             return SplitFiles()
         beginnings = {live: beginning for live in logs if (beginning := self._beginning(logs[live][0])) is not None}
-        comparison = Comparison(beginnings, self._values_at)
-        names = comparison.names()
-        sure = {live for live in logs if live in comparison.decided or self._is_long(logs[live][0])}
+        chains = LogChains(beginnings, self._end_of)
+        names, attempts = chains.names(), chains.attempts()
         for live, paths in logs.items():
-            (self.undecided.difference_update if live in sure else self.undecided.update)(paths)
+            has_steps = live in beginnings and len(beginnings[live].steps) > 1
+            (self.undecided.difference_update if has_steps else self.undecided.update)(paths)
         for live in logs.keys() - beginnings.keys() if names else ():
             if (name := _training_beside(live, names)) is not None:
                 names[live] = name
-        attempts = comparison.attempts()
         return SplitFiles(
             {path: names[live] for live, paths in logs.items() if live in names for path in paths},
             {path: attempts[live] for live, paths in logs.items() if live in attempts for path in paths},
@@ -145,22 +124,17 @@ class Trainings:
             return known
         data, whole = _first_bytes(path, BEGINNING)
         if len(data) != size:
-            known = _first_points(_items(self.formats[path], data, whole), whole)
+            known = _first_points(_items(self.formats[path], data, whole))
             self._beginnings[path] = len(data), known
         return known
 
-    def _values_at(self, live: str, steps: Iterable[int]) -> Values | None:
-        """Return the values of a file at some steps; None if it is too long to be searched."""
-        wanted, size = frozenset(steps), _size(live)
-        known = self._searched.get(live)
-        if known is None or known[:2] != (size, wanted):
-            data, whole = _first_bytes(live, _SEARCHED) if size <= _SEARCHED else (b"", False)
-            if not whole or live not in self.formats:
-                return None
-            values = _values(_items(self.formats[live], data, whole))
-            at_steps = {m: {s: v for s, v in series.items() if s in wanted} for m, series in values.items()}
-            known = self._searched[live] = size, wanted, at_steps
-        return known[2]
+    def _end_of(self, path: str) -> End | None:
+        """Return the last step of a log and its time, from its last bytes; None without points there."""
+        size = _size(path)
+        known = self._ends.get(path)
+        if known is None or known[0] != size:
+            known = self._ends[path] = size, _last_point(_last_items(self.formats[path], path, size))
+        return known[1]
 
 
 def _size(path: str) -> int:
@@ -214,31 +188,37 @@ def _values(items: Iterable[Item]) -> Values:
     return values
 
 
-def _first_points(items: Sequence[Item], whole: bool) -> Beginning | None:
-    """Return the first points of a file, and what else it says about its training; None without points."""
+def _first_points(items: Sequence[Item]) -> Beginning | None:
+    """Return the first points of a file; None without points."""
     values = _values(items)
-    steps = sorted({step for series in values.values() for step in series})
+    steps = sorted({step for series in values.values() for step in series})[:STEPS]
     if not steps:
         return None
-    whole = whole and len(steps) <= STEPS
-    last = steps[: STEPS + 1][-1]
-    first = {m: {s: v for s, v in series.items() if s <= last} for m, series in values.items()}
+    first = {m: {s: v for s, v in series.items() if s <= steps[-1]} for m, series in values.items()}
     times: dict[int, float] = {}
-    total, unit, outcome = None, "step", None
     for item in items:
         if isinstance(item, Points):
             pairs = zip(item.steps.tolist(), item.wall_times.tolist(), strict=True)
-            times |= {step: time for step, time in pairs if step <= last and time > _LEAST_TIME}
-        elif isinstance(item, Fact) and item.topic == Topic.PROGRESS:
-            total, unit = item.value.get("total", total), item.value.get("unit", unit)
-        elif isinstance(item, Fact) and item.topic == Topic.CONSOLE and unit == "step":
-            lines = [line for line in item.value["lines"] if line.strip()]
-            unit = "epoch" if 2 * sum(map(bool, map(_EPOCH.match, lines))) > len(lines) else unit
-        elif isinstance(item, Fact) and item.topic == Topic.STATE and whole:
-            state = item.value["state"]
-            outcome = None if state == "running" else (state, item.value.get("cause", ""))
-    values = {m: series for m, series in first.items() if series}
-    return Beginning(values, steps[:STEPS], whole, times, total, unit, outcome)
+            times |= {step: time for step, time in pairs if step <= steps[-1] and time > _LEAST_TIME}
+    return Beginning({m: series for m, series in first.items() if series}, steps, times)
+
+
+def _last_items(log_format: Format, path: str, size: int) -> Sequence[Item]:
+    """Return the items in the last bytes of a file, from the beginning of a line on; () if it cannot be read."""
+    if size <= BEGINNING or log_name(path).compressed:
+        return _items(log_format, *_first_bytes(path, BEGINNING))
+    try:
+        head, data = utf8(first_bytes(path, HEAD)), utf8(last_bytes(path, BEGINNING))
+    except OSError:
+        return ()
+    return log_format.tail(head, data) if log_format.tail else _items(log_format, data[data.find(b"\n") + 1 :], False)
+
+
+def _last_point(items: Iterable[Item]) -> End | None:
+    """Return the highest step, and the highest wall time that is a date."""
+    points = [item for item in items if isinstance(item, Points) and len(item.steps)]
+    times = [time for item in points for time in item.wall_times.tolist() if time > _LEAST_TIME]
+    return (max(int(item.steps.max()) for item in points), max(times, default=math.nan)) if points else None
 
 
 def _logs(files: Sequence[GroupedFile]) -> dict[str, list[str]]:

@@ -101,9 +101,18 @@ def open_regular(path: str) -> tuple[int, os.stat_result]:
 
 def first_bytes(path: str, count: int) -> bytes:
     """Return at most the first `count` bytes of a regular file. Raises OSError, NotRegular."""
-    descriptor, _ = open_regular(path)
+    return _read_part(path, count, from_end=False)
+
+
+def last_bytes(path: str, count: int) -> bytes:
+    """Return at most the last `count` bytes of a regular file. Raises OSError, NotRegular."""
+    return _read_part(path, count, from_end=True)
+
+
+def _read_part(path: str, count: int, from_end: bool) -> bytes:
+    descriptor, status = open_regular(path)
     try:
-        return os.pread(descriptor, count, 0)
+        return os.pread(descriptor, count, max(0, status.st_size - count) if from_end else 0)
     finally:
         os.close(descriptor)
 
