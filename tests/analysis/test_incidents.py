@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tuimon.analysis.creep import Creep
 from tuimon.analysis.incidents import Incident, Incidents, Rule
 from tuimon.analysis.level_rules import AgainstSettled, AgainstStart, BlocksAgainstStart, FallFromStart
-from tuimon.analysis.rules import Flat, FromBest, LocalSpike, Rising, Runaway, Spike, Threshold
+from tuimon.analysis.rules import Flat, FromBest, LocalSpike, Runaway, Spike, Threshold
 from tuimon.analysis.windows import local, median_of_blocks, median_of_nine, medians, settled, usual
 from tuimon.model.points import Floats
 
@@ -31,7 +31,6 @@ RULES: tuple[Rule, ...] = (
     FromBest(0.5, 0.3, rises=True),
     FromBest(0.5, 0.3, rises=False),
     Flat(30),
-    Rising(4),
     Creep(0.02, 0.01),
     Creep(0.02, 0.01, 256, lowest_of=4),
 )

@@ -7,7 +7,6 @@ Runaway    the current level is far above the usual one
 Plunge     a small part of the level a few points before
 FromBest   the part of the gain that is lost
 Flat       the level is that of a number of points before
-Rising     has only risen since the start
 
 Those that compare the current level with that of the start or with a settled one are in level_rules.py, and those for
 growth all along a window in creep.py.
@@ -267,19 +266,3 @@ def _levels(values: Floats, begin: int, end: int) -> Floats:
         windows = np.lib.stride_tricks.sliding_window_view(values[first - LEVEL + 1 : end], LEVEL)
         levels[first - begin :] = windows.mean(axis=1)
     return levels
-
-
-class Rising(Struct, frozen=True):
-    """Score: 1 while no value is below the one before it and the last is above the first, else 0."""
-
-    raise_after: int
-    clear_after: int = 1
-    high: float = 1.0
-    low: float = 1.0
-
-    def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
-        so_far = True if carried is None else carried
-        before = values[max(0, begin - 1) : -1]
-        rising = np.logical_and.accumulate(np.concatenate(([so_far], values[max(1, begin) :] >= before)))
-        rising = rising[len(rising) - (len(values) - begin) :]
-        return np.where(rising & (values[begin:] > values[0]), 1.0, 0.0), bool(rising[-1])

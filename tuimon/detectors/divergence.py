@@ -1,19 +1,20 @@
 """The training diverges: a loss or a gradient norm stays far above its earlier level.
 
-Rule: the median of nine is `ratio` times the usual level (the median of about the last 130 points) and 6 robust
-deviations above it, for 4 points in a row; or that of a gradient norm is for 16 points `growth` times the level on
-which it had settled at half of the points so far (128 points whose eighths differ by a factor of at most 2; in the
+Rule: the median of nine is a multiple of the usual level (the median of about the last 130 points) and 6 robust
+deviations above it, for 4 points in a row: `loss_ratio` times for a loss of supervised training (no reward is logged),
+`ratio` times for a gradient norm and other losses. Or that of a gradient norm is for 16 points `growth` times the level
+on which it had settled at half of the points so far (128 points whose eighths differ by a factor of at most 2; in the
 first 256 points 64 whose quarters do), so that growth over a few hundred steps counts, but not growth by a factor of 3
-in the whole run; or, in supervised training (no reward is logged), a loss has lost `part` of its decrease since the
-start. Over when most of the rise is undone. A rise to less than `least` of what a supervised loss was at its start is
-none: a loss that has reached 1e-7 often multiplies for some steps. Alerts have the order of their onsets; a first one
-is as severe as what follows from it.
+in the whole run. A supervised loss above its start is critical. Over when most of the rise is undone. A rise to less
+than `least` of what a supervised loss was at its start is none: a loss that has reached 1e-7 often multiplies for some
+steps. Alerts have the order of their onsets; a first one is as severe as what follows from it.
 Source: ours; SageMaker Debugger and rlwatch check single values only. The surrogate loss of RL need not fall, so its
-level says nothing. Measured for gradient norms with noise of 25 % to 40 % (autocorrelation up to 0.9): growth by a
-factor of e in 40 or 100 steps is reported after 104 and 230 steps, from its onset on; of 840 healthy norms, constant,
-falling, or growing threefold, none raises an alert by `growth`. In runs of 150 to 300 points growth by a factor of e in
-8 to 25 points is reported after 36 to 73 points; of 1600 healthy norms of 300 points none raises an alert, of 1200 that
-wander by a factor of 2.2 (autocorrelation 0.9 to 0.99) 13 do.
+level says nothing. Measured for losses on a plateau and falling ones with autocorrelated noise (0 to 0.99): none of 900
+raises an alert. For gradient norms with noise of 25 % to 40 % (autocorrelation up to 0.9): growth by a factor of e in
+40 or 100 steps is reported after 104 and 230 steps, from its onset on; of 840 healthy norms, constant, falling, or
+growing threefold, none raises an alert by `growth`. In runs of 150 to 300 points growth by a factor of e in 8 to 25
+points is reported after 36 to 73 points; of 1600 healthy norms of 300 points none raises an alert, of 1200 that wander
+by a factor of 2.2 (autocorrelation 0.9 to 0.99) 13 do.
 """
 
 from __future__ import annotations
@@ -28,21 +29,15 @@ from msgspec.structs import replace
 from tuimon.analysis.concepts import curves, metrics_of
 from tuimon.analysis.incidents import Incident
 from tuimon.analysis.level_rules import AgainstSettled
-from tuimon.analysis.rules import FromBest, Runaway
+from tuimon.analysis.rules import Runaway
 from tuimon.analysis.windows import BLOCK, BLOCKS, NINE
 from tuimon.detectors._curves import (
     alert,
     changes_from_settled,
-    extreme,
-    from_onsets,
-    median_of_rows,
     merged,
-    number,
     reached_level,
     risen_message,
     runaways,
-    share_percent,
-    verb,
 )
 from tuimon.model.alerts import SEVERITIES, Alert
 from tuimon.store import Curve, Run
@@ -62,8 +57,8 @@ class Divergence(Struct, frozen=True):
     """Level of a loss or gradient norm, relative to the usual one."""
     growth: float = 8.0
     """Level of a gradient norm, relative to the level on which it had settled."""
-    part: float = 0.5
-    """Part of its decrease since the start that a supervised loss has lost."""
+    loss_ratio: float = 2.0
+    """Level of a loss, relative to the usual one, in supervised training."""
     least: float = 0.01
     """Level, relative to the start of a supervised loss, below which no rise counts."""
 
@@ -87,10 +82,12 @@ class Divergence(Struct, frozen=True):
         supervised = not metrics_of(run, "reward.train")
         for concept in (*_LOSSES, "loss.value"):
             for curve in curves(run, concept):
-                risen = list(self._risen(run, curve)) if supervised else []
-                start = curve.values[:NINE]
-                floor = self.least * float(np.fmax.reduce(start)) if supervised and len(start) == NINE else 0.0
-                yield from risen or self._runaways(run, curve, floor)
+                runaway = Runaway(6.0, self.ratio, self.ratio)
+                start = float(np.fmax.reduce(curve.values[:NINE], initial=-math.inf)) if supervised else math.inf
+                if supervised:
+                    floor = self.least * start if math.isfinite(start) and len(curve) >= NINE else 0.0
+                    runaway = Runaway(6.0, self.loss_ratio, 0.75 * self.loss_ratio, floor)
+                yield from self._warnings(run, curve, runaways(curve, runaway), start)
 
     def _risen_gradient(self, run: Run, curve: Curve) -> Iterator[Alert]:
         runaway = Runaway(6.0, self.ratio, self.ratio)
@@ -100,26 +97,13 @@ class Divergence(Struct, frozen=True):
         changes = [*runaways(curve, runaway), *early, *changes_from_settled(curve, growth)]
         return self._warnings(run, curve, merged(changes))
 
-    def _runaways(self, run: Run, curve: Curve, floor: float) -> Iterator[Alert]:
-        runaway = Runaway(6.0, self.ratio, self.ratio, floor if math.isfinite(floor) else 0.0)
-        return self._warnings(run, curve, runaways(curve, runaway))
-
-    def _warnings(self, run: Run, curve: Curve, changes: Iterable[tuple[Incident, float]]) -> Iterator[Alert]:
-        """Yield a warning for each (incident, usual level before it)."""
+    def _warnings(
+        self, run: Run, curve: Curve, changes: Iterable[tuple[Incident, float]], start: float = math.inf
+    ) -> Iterator[Alert]:
+        """Yield an alert for each (incident, usual level before it); above the level `start` it is critical."""
         for incident, usual in changes:
-            yield alert(run, curve, incident, self.id, "warning", risen_message(curve, incident, usual), _HINT)
-
-    def _risen(self, run: Run, curve: Curve) -> Iterator[Alert]:
-        for incident in from_onsets(curve, FromBest(self.part, self.part * 0.6, rises=False)):
-            lowest, step = extreme(curve, incident._replace(first=0, last=incident.first - 1), highest=False)
-            now, start = reached_level(curve, incident, highest=True), median_of_rows(curve, 0, 8)
-            lost = (now - lowest) / (start - lowest) if start > lowest else math.inf
-            share = f"{share_percent(lost)} of its decrease" if lost < 1 else "all of its decrease"
-            message = (
-                f"{curve.metric} {verb(incident, 'has risen', 'rose')} from {number(lowest)} at step {step} to"
-                f" {number(now)} ({share} lost)"
-            )
-            yield alert(run, curve, incident, self.id, "critical" if lost >= 1 else "warning", message, _HINT)
+            severity = "critical" if reached_level(curve, incident, highest=True) > start else "warning"
+            yield alert(run, curve, incident, self.id, severity, risen_message(curve, incident, usual), _HINT)
 
 
 DETECTOR = Divergence()

@@ -73,8 +73,6 @@ FAULTS = (
     Fault("few data", "supervised", "few_data", ("overfitting",), (), True),
     Fault("learning rate 0", "supervised", "zero_rate", ("learning_rate",), (), True),
     Fault("learning rate becomes 0", "policy", "zero_rate", ("learning_rate",), ("plateau",)),
-    Fault("warm-up without end", "policy", "long_warmup", ("learning_rate",), ("plateau",), True),
-    Fault("warm-up without end, supervised", "supervised", "long_warmup", ("learning_rate",), (), True),
     Fault("critic with the wrong sign", "policy", "critic", ("explained_variance",), ("divergence", "spikes")),
     Fault("one slow step", "policy", "hiccup", ("step_outlier",)),
     Fault("slow steps", "policy", "slow", ("step_drift", "throughput_loss")),

@@ -154,8 +154,6 @@ class Learner:
         for kind, factor in _RATES:
             if self.injection.now(kind, step):
                 return rate * factor
-        if self.injection.kind == "long_warmup":
-            return self.rate * step / (20 * self.steps)
         return rate
 
     def _learn(
@@ -296,7 +294,7 @@ Metrics = dict[str, list[tuple[int, float]]]
 
 def run(seed: int, injection: Injection, steps: int = 300) -> Metrics:
     """Train for `steps` steps and return metric -> [(step, value), …]."""
-    if injection.step <= 1 or injection.kind in ("", "long_warmup"):  # no healthy part before the fault
+    if injection.step <= 1 or not injection.kind:  # no healthy part before the fault
         learner, metrics, begin = Learner(seed, injection, steps), Metrics(), 1
     else:
         learner, metrics = deepcopy(_healthy(seed, injection.step, steps))

@@ -65,8 +65,6 @@ def _loss(weights: Array, inputs: Array, labels: np.ndarray) -> tuple[float, Arr
 
 
 def _rate(step: int, steps: int, injection: Injection) -> float:
-    if injection.kind == "long_warmup":
-        return RATE * step / (20 * steps)
     if injection.now("zero_rate", step):
         return 0.0
     if injection.now("nan", step):
