@@ -51,7 +51,7 @@ def test_mean_over_episodes_is_the_reward_in_every_command(ppo: Snapshot) -> Non
     reading = reward_of(run)
     assert reading is not None
     assert (reading.metric, reading.last) == (MEAN, 10240.0)
-    assert f"{MEAN} 1.024e+04" in line(ppo, 1.8e9, 200)
+    assert "reward 1.024e+04" in line(ppo, 1.8e9, 200)
     assert metric_summaries(run)[0].name == MEAN
     assert metrics_of(run, "reward.train") == [MEAN], "detectors and rules"
     first = next(row for row in as_text(ppo, 1.8e9) if row.lstrip().startswith(("reward ", MEAN)))

@@ -28,7 +28,7 @@ def metrics_of(run: Run, concept: str, split: str = "train", *, all_names: bool 
     """
     pairs = [
         (metric, meaning)
-        for metric, meaning in _by_concept(run.metrics).get(concept, ())
+        for metric, meaning in _by_concept(run.tracked_metrics).get(concept, ())
         if meaning.split == split and meaning.facets.get("q") not in _SPREADS
     ]
     if all_names:

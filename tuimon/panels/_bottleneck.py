@@ -156,7 +156,7 @@ def moves_with(run: Run, timer: str, drift: Drift, step: int) -> Mover | None:
     inside = slice(max(begin, end - _COMPARED), end)
     best: Mover | None = None
     for concept in _CAUSES:
-        for metric in by_concept(run.metrics).get(concept, ())[:1]:
+        for metric in by_concept(run.tracked_metrics).get(concept, ())[:1]:
             other = curve_or_none(run, metric)
             if other is None or metric not in run.main_metrics:
                 continue

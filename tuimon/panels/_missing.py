@@ -96,7 +96,7 @@ def why_no_match(query: str, run: Run) -> list[str]:
 
 
 def _logged(concepts: Sequence[str], run: Run) -> bool:
-    return any(concept.startswith(tuple(concepts)) for concept in by_concept(run.metrics))
+    return any(concept.startswith(tuple(concepts)) for concept in by_concept(run.tracked_metrics))
 
 
 class MissingPanel(Struct, frozen=True):

@@ -51,7 +51,7 @@ def main_of(run: Run) -> MetricReading | None:
 def relevant_metrics(run: Run) -> tuple[str, ...]:
     """Return the metrics of a run by relevance. Of several rewards or losses, the one that all screens show is
     first."""
-    return tuple(headlines_first((run,))(run.metrics))
+    return tuple(headlines_first((run,))(run.tracked_metrics))
 
 
 def headlines_first(runs: Iterable[Run]) -> Callable[[Iterable[str]], list[str]]:
@@ -83,7 +83,7 @@ def name_of(run: Run, metric: str) -> str:
     meaning = meaning_in(run.metrics, metric)
     alike = [
         name
-        for name in by_concept(run.metrics).get(meaning.concept, ())
+        for name in by_concept(run.tracked_metrics).get(meaning.concept, ())
         if (other := known[name]).split == meaning.split
         and other.facets == meaning.facets
         and other.label == meaning.label

@@ -29,13 +29,13 @@ class CpuMemory(Struct, frozen=True):
 
     def relevant(self, run: Run) -> bool:
         """Whether the run logs memory of its processes."""
-        return "cpu.memory" in by_concept(run.metrics)
+        return "cpu.memory" in by_concept(run.tracked_metrics)
 
     def view(self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS) -> ChartView:
         """Return a line for each of the phases with the largest processes; the note has the virtual memory."""
         resident: list[tuple[float, tuple[int, str], str]] = []
         virtual: list[tuple[float, str]] = []
-        for name in by_concept(run.metrics).get("cpu.memory", ()):
+        for name in by_concept(run.tracked_metrics).get("cpu.memory", ()):
             tag, curve = memory_of(name), curve_or_none(run, name)
             last = curve.last if curve else None
             if tag is None or last is None:

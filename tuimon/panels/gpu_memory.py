@@ -61,7 +61,7 @@ class GpuMemory(Struct, frozen=True):
 
         "mem" and "memory" are memory of the device only if they have a unit of memory: it may be that of a replay.
         """
-        known = by_concept(run.metrics)
+        known = by_concept(run.tracked_metrics)
         if any(concept in known for concept in self.concepts if concept != "memory.used") or is_roll(run):
             return True
         return any(meaning_of(run, name).unit in BYTES for name in known.get("memory.used", ()))
@@ -90,7 +90,7 @@ class GpuMemory(Struct, frozen=True):
 
 def is_roll(run: Run) -> bool:
     """Whether the run's timers name operations of clusters, as ROLL's do."""
-    phases = map(phase_of, by_concept(run.metrics).get("time.phase", ()))
+    phases = map(phase_of, by_concept(run.tracked_metrics).get("time.phase", ()))
     return any(phase is not None and phase.op and phase.cluster for phase in phases)
 
 

@@ -205,7 +205,7 @@ def _step(report: ProgressReport) -> Iterator[Span]:
 def _speed(run: Run) -> str:
     """Return tokens per second, or the closest measure of throughput in the log."""
     for concept in _SPEEDS:
-        for metric in by_concept(run.metrics).get(concept, ())[:1]:
+        for metric in by_concept(run.tracked_metrics).get(concept, ())[:1]:
             meaning, curve = meaning_of(run, metric), curve_or_none(run, metric)
             if curve and curve.last and meaning.split == "train":
                 return format_value(curve.last.value * meaning.scale, unit_text(meaning.unit))
@@ -219,7 +219,7 @@ def _superseded(run: Run) -> str:
 
 
 def _newest(run: Run, concept: str) -> float:
-    for metric in by_concept(run.metrics).get(concept, ())[:1]:
+    for metric in by_concept(run.tracked_metrics).get(concept, ())[:1]:
         curve = curve_or_none(run, metric)
         if curve and curve.last:
             return curve.last.value

@@ -91,7 +91,7 @@ def step_seconds(run: Run, step: int) -> float:
     ROLL's RLVR pipeline logs the time of the previous step, and 0 at the first: it is read one point later, and is
     unknown for the newest step.
     """
-    for metric in by_concept(run.metrics).get("time.step", ()):
+    for metric in by_concept(run.tracked_metrics).get("time.step", ()):
         curve = curve_or_none(run, metric)
         if curve is None:
             continue

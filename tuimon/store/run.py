@@ -17,6 +17,7 @@ from tuimon.model.points import Floats, Indices, Steps
 from tuimon.store.arrays import usual_stride
 from tuimon.store.axes import COUNTERS, METRIC_AXIS, Scale, counter_candidates, counter_scale
 from tuimon.store.cache import ViewCache
+from tuimon.store.compare import TEXT
 from tuimon.store.curve import Curve
 from tuimon.store.curve_builder import CurveBuilder, FilePart
 from tuimon.store.index import MergeKey, MetricEntry, RunIndex, build_index
@@ -24,6 +25,7 @@ from tuimon.store.last_steps import is_left_behind, last_steps
 from tuimon.store.records import RunRecord
 from tuimon.store.run_facts import RunFacts
 from tuimon.store.streams import Present, SeriesLengths, StreamView
+from tuimon.vocabulary import classify
 
 _STEP = Scale("step")
 _BUSIEST = 12
@@ -233,6 +235,23 @@ class Run(RunFacts):
         return tuple(name for name in index.metrics if self._builder.has_curve(self._entry(name)))
 
     @cached_property
+    def tracked_metrics(self) -> tuple[str, ...]:
+        """Names of the metrics without the words of console text for what another log has a metric of.
+
+        Console text prints `reward:0.66` every ten steps where a tracker logs critic/rewards/mean at each: charts,
+        detectors and headlines take the tracker's. A word for which no other log has a metric stays.
+        """
+        index = self._index
+        ranks: dict[str, int] = {}
+        for name, position in zip(index.names, index.positions.tolist(), strict=True):
+            ranks[name] = max(ranks.get(name, 0), self.streams[position].info.rank)
+        printed = {name for name in self.metrics if ranks[name] <= TEXT}
+        if not printed or len(printed) == len(self.metrics):
+            return self.metrics
+        logged = {_quantity(name) for name in self.metrics if name not in printed}
+        return tuple(name for name in self.metrics if name not in printed or _quantity(name) not in logged)
+
+    @cached_property
     def _builder(self) -> CurveBuilder:
         return CurveBuilder(self.streams, self._table, self._cache, self.first_wall_time)
 
@@ -370,3 +389,15 @@ class Run(RunFacts):
 
 def _finite(times: Iterable[float]) -> list[float]:
     return [time for time in times if math.isfinite(time)]
+
+
+def _quantity(metric: str) -> tuple[object, ...]:
+    """Return what a metric measures: concept, split and facets; the name itself if the vocabulary does not know it."""
+    meaning = classify(metric)
+    if meaning.concept in ("other", "known.other"):
+        return (metric,)
+    return (
+        meaning.concept,
+        meaning.split,
+        *sorted((key, value) for key, value in meaning.facets.items() if value != "mean"),
+    )

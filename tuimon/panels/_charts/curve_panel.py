@@ -74,14 +74,14 @@ class CurvePanel(Struct, frozen=True):
         """Whether the run has one of the metrics."""
         if self.metrics:
             return any(name in run.metrics for name in self.metrics)
-        known, meaning_of = by_concept(run.metrics), meanings(run.metrics)
+        known, meaning_of = by_concept(run.tracked_metrics), meanings(run.metrics)
         names = (name for concept in self.concepts for name in known.get(concept, ()))
         metrics = ((name, meaning_of[name]) for name in names)
         return any(not (is_total(run, *metric) or is_speed_of_evaluation(*metric)) for metric in metrics)
 
     def names(self, run: Run) -> tuple[str, ...]:
         """Return the panel's metrics in the run, the most relevant first."""
-        return self.metrics or lines_of(run.metrics, self.concepts)
+        return self.metrics or lines_of(run.tracked_metrics, self.concepts)
 
     def reading(self, run: Run) -> MetricReading | None:
         """Return the metric whose last value is the headline, or None if the run has none."""
