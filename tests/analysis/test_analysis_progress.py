@@ -38,17 +38,12 @@ def paced(seconds, count=200, every=1, pause=0.0, pause_every=0):
     return steps, 1.7e9 + np.cumsum(elapsed)
 
 
-def seconds_with_pauses(pace):
-    """Return the expected seconds per step including a share of the pauses."""
-    return pace.seconds_per_step + pace.pause * pace.pauses_per_step
-
-
 def test_steady_run():
     result = cadence(*paced(2.0, every=10))
     assert result.seconds_per_step == pytest.approx(2.0)
     assert result.interval == pytest.approx(20.0)
-    assert seconds_with_pauses(result) == pytest.approx(2.0)
-    assert (result.pause, result.longest_pause, result.intervals) == (0, 0, 199)
+    assert result.mean_seconds == pytest.approx(2.0)
+    assert (result.pause_seconds, result.longest_pause, result.intervals) == (0, 0, 199)
 
 
 @pytest.mark.parametrize("sizes", [[25] * 20, [1, 5, *[25, 10, 40] * 7]])
@@ -78,31 +73,15 @@ def test_pace_by_a_clock_of_whole_seconds() -> None:
 def test_pauses_are_separated_and_added_to_the_expected_time():
     result = cadence(*paced(2.0, count=401, pause=60.0, pause_every=20))
     assert result.seconds_per_step == pytest.approx(2.0)
-    assert result.pause == pytest.approx(60.0)
     assert result.longest_pause == pytest.approx(62.0)
-    assert seconds_with_pauses(result) == pytest.approx(2.0 + 60.0 / 20)
-
-
-def test_regular_pauses_are_predicted():
-    """At 20, 40 … 400: from step 210 to 400 they come at 220 … 380, the one at the end comes after the last point."""
-    result = cadence(*paced(2.0, count=211, pause=60.0, pause_every=20))
-    assert result.pause_every == 20
-    assert result.last_pause == 199
-    assert result.pauses_ahead(210, 400) == len(range(220, 401, 20))
-    assert result.pauses_ahead(210, 399) == len(range(220, 400, 20))
-    assert result.pauses_ahead(219, 399) == len(range(220, 400, 20)), "in the pause: it is still to come"
-    assert result.pauses_ahead(400, 400) == 0
-    known = replace(KNOWN, step=210, total=399, cadence=result, last_wall_time=LAST)
-    assert report(known, LAST).eta_seconds == pytest.approx(189 * 2.0 + 9 * 60.0)
+    assert result.mean_seconds == pytest.approx(2.0 + 60.0 / 20)
 
 
 def test_single_pause_recurs_only_if_an_evaluation_was_logged():
     steps, wall_times = paced(2.0, count=151, pause=60.0, pause_every=100)
-    assert cadence(steps, wall_times).pause == 0
-    result = cadence(steps, wall_times, evaluated=np.array([100]))
-    assert (result.pause, result.pause_every) == (pytest.approx(60.0), 100)
-    assert result.pauses_ahead(150, 500) == 4
-    assert cadence(steps, wall_times, evaluated=np.array([40])).pause == 0
+    assert cadence(steps, wall_times).pause_seconds == 0
+    assert cadence(steps, wall_times, evaluated=np.array([100])).pause_seconds == pytest.approx(60.0 / 150)
+    assert cadence(steps, wall_times, evaluated=np.array([40])).pause_seconds == 0
 
 
 def test_time_of_an_evaluation_logged_at_its_own_step():
@@ -111,43 +90,56 @@ def test_time_of_an_evaluation_logged_at_its_own_step():
     rows = np.sort(np.concatenate((np.arange(101), np.arange(20, 101, 20))))
     again = np.append(False, np.diff(rows) == 0)
     times = wall_times[rows] - np.where(steps[rows] % 20 == 0, 60.0, 0.0) * (steps[rows] > 0) * ~again
-    result = cadence(steps[rows], times)
-    assert result.pause == pytest.approx(60.0)
-    assert result.pause_every == 20
+    assert cadence(steps[rows], times).pause_seconds == pytest.approx(60.0 * 4 / 100)
 
 
 def test_outlier_among_evaluation_pauses_is_ignored():
     steps, wall_times = paced(2.0, count=201, pause=60.0, pause_every=20)
     wall_times[130:] += 8 * 3600
-    result = cadence(steps, wall_times)
-    assert (result.pause, result.pause_every) == (pytest.approx(60.0), 20)
+    assert cadence(steps, wall_times).pause_seconds == pytest.approx(60.0 / 20)
 
 
 def test_pauses_after_every_other_point():
     result = cadence(*paced(2.0, pause=60.0, pause_every=2))
     assert result.seconds_per_step == pytest.approx(2.0)
-    assert seconds_with_pauses(result) == pytest.approx(32.0, rel=0.01)
+    assert result.mean_seconds == pytest.approx(32.0, rel=0.1)
 
 
-@pytest.mark.parametrize(("times", "expected"), [((36.0, 45.0), 45.0), ((36.0, 45.0, 36.0), 39.0)])
-def test_pace_is_that_since_a_sudden_change(times: tuple[float, ...], expected: float) -> None:
-    noise = np.random.default_rng(1).normal(0, 0.5, 30 * len(times) + 150)
-    elapsed = np.concatenate([np.full(150, times[0]), *(np.full(30, seconds) for seconds in times)]) + noise
-    result = cadence(np.arange(len(elapsed) + 1), np.append(0.0, np.cumsum(elapsed)))
-    assert result is not None
-    assert result.seconds_per_step == pytest.approx(expected, abs=0.5), "the mean of the last hundred if there are two"
+SLOW_STEPS = {
+    "two slow steps": {500: 50.0, 501: 80.0},
+    "two slow steps apart": {500: 50.0, 503: 80.0},
+    "compilation": {1: 200.0, 2: 100.0, 3: 30.0},
+    "an evaluation every 100 steps": dict.fromkeys(range(100, 1400, 100), 60.0),
+    "one long night": {300: 8 * 3600.0},
+}
+
+
+@pytest.mark.parametrize("slow", SLOW_STEPS.values(), ids=SLOW_STEPS.keys())
+@pytest.mark.parametrize("known", [50, 150, 520, 700, 1100])
+def test_eta_after_slow_steps_is_within_a_tenth(slow: dict[int, float], known: int) -> None:
+    """10 s a step with 5 % of noise, 1,400 steps; `known` steps are done."""
+    random = np.random.default_rng(known)
+    elapsed = 10.0 * random.normal(1.0, 0.05, 1400)
+    for step, seconds in slow.items():
+        elapsed[step] += seconds
+    times = 1.7e9 + np.cumsum(elapsed)
+    evaluated = np.arange(100, known, 100) if len(slow) > 3 else None
+    pace = cadence(np.arange(known), times[:known], evaluated=evaluated)
+    left = float(times[-1] - times[known - 1]) - sum(seconds for step, seconds in slow.items() if step >= known > 3) * (
+        len(slow) <= 3
+    )  # what nobody can foresee
+    inputs = replace(KNOWN, points=known, step=known - 1, total=1400, cadence=pace, last_wall_time=times[known - 1])
+    assert report(inputs, times[known - 1]).eta_seconds == pytest.approx(left, rel=0.1)
 
 
 @pytest.mark.parametrize("growth", [0.7, -0.4])
 def test_pace_is_that_of_the_newest_steps_if_it_changes_gradually(growth: float) -> None:
     elapsed = 50 * (1 + growth * np.linspace(0, 1, 200)) + np.random.default_rng(3).normal(0, 1, 200)
     times = 1.7e9 + np.append(0.0, np.cumsum(elapsed))
-    pace, recent = cadence(np.arange(201), times), float(elapsed[-20:].mean())
+    pace = cadence(np.arange(201), times)
     assert pace is not None
-    assert (pace.seconds_per_step, pace.newest) == (pytest.approx(recent), 20)
-    known = replace(KNOWN, step=200, total=299, cadence=pace, last_wall_time=times[-1])
-    early, late = report(known, times[-1]).eta_range
-    assert early < 99 * recent < late
+    assert pace.seconds_per_step == pytest.approx(elapsed[-50:].mean())
+    assert pace.low < pace.seconds_per_step < pace.high
 
 
 def test_reported_pace_is_that_of_the_eta():
@@ -162,7 +154,7 @@ def test_single_outlier_is_not_a_recurring_pause():
     steps, wall_times = paced(2.0)
     wall_times[120:] += 8 * 3600
     result = cadence(steps, wall_times)
-    assert (result.pause, seconds_with_pauses(result)) == (0.0, pytest.approx(2.0))
+    assert (result.pause_seconds, result.mean_seconds) == (0.0, pytest.approx(2.0))
 
 
 def test_restarts_equal_steps_and_missing_times_are_not_intervals():
@@ -253,16 +245,15 @@ def test_evidence_of_a_stall_contains_phase_and_last_line():
     known = replace(KNOWN, cadence=cadence(np.arange(100), times), last_wall_time=times[-1], step=99, total=400)
     quarter, middle, last = np.quantile(np.diff(times), (0.25, 0.5, 0.75))
     assert (middle, (last - quarter) / 2) == (pytest.approx(97.0), pytest.approx(9.0))
-    grown = replace(known, last_phase="generate", last_line="step 100: sampling", last_growth=times[-1] + 830)
+    grown = replace(known, last_phase="generate", last_error="RuntimeError: out of memory", last_growth=times[-1] + 830)
     result = report(grown, times[-1] + 14 * 60 + 5)
     assert result.state == "stalled"
     assert result.evidence == (
-        "no step for 14 m; usual 1 m 37 s ± 9.0 s (step 99 of 400); last phase generate; its log still grows; "
-        "its console ends: step 100: sampling"
+        "no step for 14 m; usual 1 m 37 s ± 9.0 s (step 99 of 400); last phase generate; "
+        "its console ends: RuntimeError: out of memory"
     )
     assert report(grown, times[-1] + 12 * 60).state == "running", "while its log grows, twice the usual silence"
     assert report(known, times[-1] + 12 * 60).state == "stalled"
-    assert "still grows" not in report(replace(grown, last_growth=times[-1] + 100), times[-1] + 850).evidence
 
 
 def test_long_evaluation_with_growing_text_is_not_a_stall():
@@ -576,10 +567,10 @@ def test_growing_text_is_not_a_step():
     store.apply(FactFound(1, Fact("console", {"lines": ["loading", "  Saving   model shard 3 ", "-" * 100, ""]})))
     known = progress_inputs(store.snapshot().runs[0])
     assert (known.last_change, known.last_growth) == (times[-1], times[-1] + 1500)
-    assert known.last_line == "Saving model shard 3"
-    result = report(known, times[-1] + 1510)
-    assert result.state == "stalled"
-    assert result.evidence.endswith("its log still grows; its console ends: Saving model shard 3")
+    assert known.last_error == "", "no error"
+    assert report(known, times[-1] + 1510).state == "stalled"
+    store.apply(FactFound(1, Fact("console", {"lines": ["step 3", "  ValueError:   no shard 3 ", "-" * 100, ""]})))
+    assert progress_inputs(store.snapshot().runs[0]).last_error == "ValueError: no shard 3"
 
 
 def test_last_phase_of_an_incomplete_step():

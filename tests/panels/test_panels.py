@@ -420,11 +420,11 @@ def test_a_line_of_another_concept_does_not_flatten_the_leading_one() -> None:
 
 
 def test_points_of_another_source_are_counted() -> None:
-    store = store_of({"loss": (range(50, 100), [1.0 + s for s in range(50, 100)])})
-    add_source(store, 7, "out/trainer_state.json", 29, {"loss": (range(100), [1.0 + s for s in range(100)])})
+    store = store_of({"loss": (range(100), [1.0 + s for s in range(100)])})
+    add_source(store, 7, "out/trainer_state.json", 29, {"loss": (range(105), [1.0 + s for s in range(105)])})
     view = chart(store.snapshot().runs[0], "loss")
-    assert "50 points of trainer_state.json" in view.note
-    assert view.x.low == 0
+    assert "5 points of trainer_state.json" in view.note
+    assert view.x.high >= 104
 
 
 def test_the_note_names_each_restart_that_supersedes_nothing() -> None:
@@ -826,7 +826,7 @@ def test_the_range_of_the_end_is_given_as_clock_times_and_does_not_drift() -> No
     store.apply(FactFound(0, Fact("progress", {"step": 200, "total": 400})))
     run = store.snapshot().runs[0]
     last = float(times[-1])
-    paces = [quarter.mean() for quarter in np.array_split(elapsed[-20:], 4)]
+    paces = [half.mean() for half in np.array_split(elapsed[-50:], 2)]
     soonest, latest = (time.strftime("%H:%M", time.localtime(last + 200 * pace)) for pace in (min(paces), max(paces)))
     shown = set()
     for now in (last + 1, last + 20, last + 50):
@@ -840,7 +840,9 @@ def test_the_range_of_the_end_is_given_as_clock_times_and_does_not_drift() -> No
 
 @pytest.mark.parametrize("state", ["running", "stalled"])
 def test_evidence_that_does_not_fit_is_cut_not_left_out(state: str) -> None:
-    store = store_of({"loss": (range(1, 51), [1.0] * 50)}, [Fact("console", {"lines": ["a long last line " * 9]})])
+    store = store_of(
+        {"loss": (range(1, 51), [1.0] * 50)}, [Fact("console", {"lines": ["ERROR: a long last line " * 9]})]
+    )
     run = store.snapshot().runs[0]
     now = START + (60 if state == "running" else 1000)
     for width in (60, 80, 100):

@@ -30,11 +30,11 @@ class ProgressReport(Struct, frozen=True):
     """Logged steps per training step; 1 if training steps are logged."""
     epoch: float
     seconds_per_step: float
-    """Usual time per step including its share of the recurring pauses (evaluations, checkpoints), as in the ETA."""
+    """Usual time per step including its share of the pauses so far (evaluations, checkpoints), as in the ETA."""
     eta_seconds: float
     """Time left; only for a running run."""
     eta_range: tuple[float, float]
-    """Time left at the pace of the fastest and of the slowest quarter of the newest steps."""
+    """Time left at the pace of the faster and of the slower half of the newest steps."""
     finish_time: float
     last_wall_time: float
     """Time of the newest point of a training metric."""
@@ -90,15 +90,14 @@ def report(known: ProgressInputs, now: float) -> ProgressReport:
     if state == "running" and cadence and cadence.intervals >= _FEWEST and total is not None and known.step is not None:
         end = total - bool(known.counted)
         left = end - known.step
-        pauses = cadence.pause * cadence.pauses_ahead(known.step, end)
-        expected = left * cadence.seconds_per_step + pauses
+        expected = left * cadence.mean_seconds
         # A step that takes much longer than usual may never end: until it does, the time left is not known to shrink.
         longest = max(TOLERATED_INTERVALS * cadence.interval, cadence.longest_pause)
         elapsed = min(age, expected, longest)
         eta = expected - elapsed
         eta_range = (
-            max(0.0, left * cadence.low + pauses - elapsed),
-            max(0.0, left * cadence.high + pauses - elapsed),
+            max(0.0, left * (cadence.low + cadence.pause_seconds) - elapsed),
+            max(0.0, left * (cadence.high + cadence.pause_seconds) - elapsed),
         )
     of_bar = cadence is None and known.bar_seconds > 0
     if state == "running" and of_bar and total is not None and known.step is not None:
