@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tuimon.formats.console.text import PROBLEM_WORDS, severity
+from tuimon.model.severity import PROBLEM_WORDS, severity
 from tuimon.reader import log_problems
 from tuimon.reader.log_problems import LogProblems
 from tuimon.reader.log_text import LogText

@@ -29,6 +29,7 @@ from tuimon.analysis.run_cache import cached_per_run
 from tuimon.analysis.system_metrics import system_metrics
 from tuimon.analysis.training_steps import Updates, global_step, updates_per_step
 from tuimon.model.points import Fact, Steps, Topic
+from tuimon.model.severity import severity
 from tuimon.store import Curve, Run, Snapshot, StreamView
 from tuimon.store.arrays import distinct, usual_stride
 from tuimon.vocabulary import classify, phase_of
@@ -120,7 +121,7 @@ def progress_inputs(run: Run) -> ProgressInputs:
         last_growth=_last_growth(run),
         **growth_of(run),
         last_phase=_last_phase(run),
-        last_line=_last_line(run),
+        last_error=_last_error(run),
         logged_state=logged_state,
         logged_evidence=evidence,
         logged_cause=str(state.value.get("cause") or "") if state else "",
@@ -250,11 +251,12 @@ def _last_phase(run: Run) -> str:
     return max(started)[1] if any(0 < gap <= behind < 2 * gap for behind, gap in delays) else ""
 
 
-def _last_line(run: Run) -> str:
-    """Return the last line of the console that has a letter or a digit, so not a line of dashes; "" without one."""
+def _last_error(run: Run) -> str:
+    """Return the last line of the console if it reports an error, without lines of dashes; else ""."""
     fact = run.latest_fact(Topic.CONSOLE)
     lines = (line for line in reversed(fact.value.get("lines") or [] if fact else []) if isinstance(line, str))
-    return next((" ".join(line.split())[:_LINE_LENGTH] for line in lines if any(map(str.isalnum, line))), "")
+    last = next((" ".join(line.split()) for line in lines if any(map(str.isalnum, line))), "")
+    return last[:_LINE_LENGTH] if severity(last) == "error" else ""
 
 
 def _logged_state(run: Run) -> tuple[Fact | None, float]:

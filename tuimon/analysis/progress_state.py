@@ -124,16 +124,16 @@ def state_of(known: ProgressInputs, age: float, since: float) -> tuple[str, str]
             return "finished", f"epoch {known.epoch:g} of {epochs:g} reached"
         if total is None and _is_before(known.epoch, epochs) and recent:
             reached = f"epoch {known.epoch:g} of {epochs:g}"
-            return "stopped", f"{loss} ({reached}){_last_output(known, growing)}"
+            return "stopped", f"{loss} ({reached}){_last_output(known)}"
         if total is not None:
-            return "stopped", f"{loss}{of_total}{_last_output(known, growing)}"
+            return "stopped", f"{loss}{of_total}{_last_output(known)}"
         if not (known.reopens and seen_active and known.cadence and age <= max(_FRESH * tolerated, _STALL)):
             return "ended", f"{loss.replace(f'no {name}', 'no new point')}{of_total}"
     may_have_ended = known.elsewhere and known.writer == "unknown" and not seen_active
     if known.cadence and (recent or known.writer == "open") and not may_have_ended:
         held = f"; {known.process} still holds its log open" if known.writer == "open" else ""
         usual = f"{_usual(known.cadence)}{of_total}{held}"
-        return "stalled", f"no {name} for {silence(since)}; {usual}{_last_output(known, growing)}"
+        return "stalled", f"no {name} for {silence(since)}; {usual}{_last_output(known)}"
     unknown = "; whether it still runs is not known here" if may_have_ended else ""
     return "quiet", f"no new point for {silence(since)}{unknown}{of_total}"
 
@@ -175,11 +175,10 @@ def _usual(cadence: Cadence) -> str:
     return f"usual {duration(cadence.interval)}{spread}"
 
 
-def _last_output(known: ProgressInputs, growing: bool) -> str:
-    """Return what the log last contained: its last phase, whether it grows, its last console line."""
+def _last_output(known: ProgressInputs) -> str:
+    """Return what the log last contained: its last phase, and the error that its console ends with."""
     text = f"; last phase {known.last_phase}" if known.last_phase else ""
-    text += "; its log still grows" if growing else ""
-    return text + (f"; its console ends: {known.last_line}" if known.last_line else "")
+    return text + (f"; its console ends: {known.last_error}" if known.last_error else "")
 
 
 def is_silent(known: ProgressInputs, since: float) -> bool:

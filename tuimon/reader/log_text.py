@@ -14,14 +14,8 @@ from math import isnan
 
 from msgspec import Struct
 
-from tuimon.formats.console.text import (
-    ERROR_PATTERN,
-    PROBLEM_WORDS,
-    LineSteps,
-    display_line,
-    parse_timestamp,
-    severity,
-)
+from tuimon.formats.console.text import LineSteps, display_line, parse_timestamp
+from tuimon.model.severity import ERROR_PATTERN, PROBLEM_WORDS, severity
 from tuimon.reader.encoding import is_marked_utf16, utf8
 from tuimon.redact import redacted_text
 from tuimon.sources.files import open_regular

@@ -21,27 +21,6 @@ KEPT = 2000
 _MAX_OPEN = 4 * MAX_SHOWN
 _CURSOR_UP = re.compile(rb"\x1b\[\d*A\s*\Z")
 
-ERROR_PATTERN = (
-    r"\b(?:ERROR|CRITICAL|FATAL|Traceback \(most recent call last\)|[A-Z][A-Za-z]{0,60}(?:Error|Exception)(?=:|$|\()|"
-    r"KeyboardInterrupt$|CUDA out of memory|Segmentation fault|core dumped|SIGKILL|SIGTERM|operation timeout|"
-    r"Exception: |nccl[A-Z][A-Za-z]{0,30}Error: |terminate called after|(?:slurmstepd|srun): error: |worker died|"
-    r"E[01]\d{3} \d\d:\d\d:\d\d\.\d)"
-)
-"""Regular expression that matches lines of severity "error", in linear time."""
-PROBLEM_WORDS = (
-    r"ERROR|CRITICAL|FATAL|Traceback|Error|Exception|KeyboardInterrupt|CUDA out|Segmentation|core dumped|SIGKILL|"
-    r"SIGTERM|operation timeout|WARN|Warning|terminate called|: error: |worker died|W[01]\d{3} \d|E[01]\d{3} \d|"
-    r"Gradient overflow|OVERFLOW!|Network error|Too Many Requests"
-)
-"""Regular expression that every line of a severity matches. It is six times as fast as the others."""
-_ERROR = re.compile(ERROR_PATTERN)
-_WARNING = re.compile(
-    r"\bWARN(?:ING)?\b|\b[A-Z][A-Za-z]{0,60}Warning(?=:|$)|\bW[01]\d{3} \d\d:\d\d:\d\d\.\d|"
-    r"\bGradient overflow|\bOVERFLOW!|\bNetwork error|\bToo Many Requests"
-)
-"""Also lines of glog and torch (W1125 10:01:02.123456, where 1125 is November 25), of a loss scaler, and of a service
-that is not reached."""
-
 
 def display_line(raw: bytes) -> str | None:
     """Return a line as a terminal leaves it, at most MAX_SHOWN characters; None if nothing is left."""
@@ -57,13 +36,6 @@ def display_line(raw: bytes) -> str | None:
         text = CONTROLS.sub("", text)
     text = text.rstrip()
     return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"
-
-
-def severity(text: str) -> str:
-    """Classify a line by its words: "error", "warning" or ""."""
-    if _ERROR.search(text):
-        return "error"
-    return "warning" if _WARNING.search(text) else ""
 
 
 class TextTail:

@@ -23,15 +23,15 @@ from msgspec.structs import replace
 
 from tuimon.formats import Format
 from tuimon.formats.console._decoder import ConsoleDecoder
-from tuimon.formats.console._display import ERROR_PATTERN, PROBLEM_WORDS, display_line, severity
+from tuimon.formats.console._display import display_line
 from tuimon.formats.console._marks import may_have_row, without_repetition
 from tuimon.formats.console._patterns import pattern_family
 from tuimon.formats.console._recognise import is_console_name, is_text, mentions_training, wants_name
 from tuimon.formats.console.families import Family, parse_timestamp
 
 __all__ = (
-    "ERROR_PATTERN", "FORMAT", "PROBLEM_WORDS", "ConsoleDecoder", "LineSteps", "display_line", "is_text", "matches",
-    "parse_timestamp", "severity", "wants_name", "with_patterns",
+    "FORMAT", "ConsoleDecoder", "LineSteps", "display_line", "is_text", "matches",
+    "parse_timestamp", "wants_name", "with_patterns",
 )  # fmt: skip
 
 
