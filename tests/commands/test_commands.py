@@ -295,14 +295,14 @@ def test_a_closed_pipe_is_not_an_error(logs: Path) -> None:
 
 
 def test_doctor_names_the_sources_of_a_metric(tmp_path: Path) -> None:
-    rows = "".join(json.dumps({"step": step, "loss": 0.5, "kl": 0.1}) + "\n" for step in range(10))
+    rows = "".join(json.dumps({"step": step, "loss": 0.5, "kl": 0.1}) + "\n" for step in range(20))
     (tmp_path / "metrics.jsonl").write_text(rows)
-    (tmp_path / "metrics.csv").write_text("step,loss\n" + "".join(f"{step},{0.5 + step // 7}\n" for step in range(12)))
+    (tmp_path / "metrics.csv").write_text("step,loss\n" + "".join(f"{step},{0.5 + step // 15}\n" for step in range(22)))
     text = run("doctor", str(tmp_path), "--metric", "loss").stdout
-    assert "  loss: 12 points drawn, 0 superseded" in text
-    assert "    metrics.jsonl: 10 points, drawn\n" in text
-    assert "    metrics.csv: 12 points, fills 2 points that the first source lacks" in text
-    assert "disagree at 3 step(s), first at step 7: 0.5 (drawn), 1.5 in metrics.csv" in text
+    assert "  loss: 22 points drawn, 0 superseded" in text
+    assert "    metrics.jsonl: 20 points, drawn\n" in text
+    assert "    metrics.csv: 22 points, fills 2 points that the first source lacks" in text
+    assert "disagree at 5 step(s), first at step 15: 0.5 (drawn), 1.5 in metrics.csv" in text
     assert "no metric matches speed" in run("doctor", str(tmp_path), "--metric", "speed", expect=2).stderr
 
 

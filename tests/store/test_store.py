@@ -456,7 +456,7 @@ def test_two_spellings_in_one_source_are_two_metrics():
     assert set(run.metrics) == {"train/loss", "loss"}
     assert run.curve("train/loss").steps.tolist() == [0, 1, 2]
     assert run.curve_from("loss", "events").steps.tolist() == [9]
-    assert run.provenance("loss") == (("events", 1), ("state.json", 2))
+    assert dict(run.provenance("loss")) == {"events": 1, "state.json": 2}
 
 
 def with_sources(**sources):

@@ -1,4 +1,4 @@
-"""Comparison of one metric in two sources: points that only the lesser source has, and steps at which they disagree.
+"""Comparison of one metric in two sources: whether they count steps alike, and steps at which they disagree.
 
 A comparison is kept from snapshot to snapshot and extended, so that each point is compared once.
 """
@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct, field
+from msgspec import Struct
 
 from tuimon.model.points import Floats, Indices, Steps
 from tuimon.store.arrays import usual_stride
@@ -82,14 +82,13 @@ def decimals(values: Floats) -> int:
 
 
 class _State(NamedTuple):
-    """Counts of a Comparison before its last row, and how many holes it had."""
+    """Counts of a Comparison before its last row."""
 
     seen: int
     common: int
     differing: int
     between: int
     first: tuple[int, float, float] | None
-    holes: int
 
 
 class Comparison(Struct, eq=False):
@@ -99,8 +98,6 @@ class Comparison(Struct, eq=False):
     other: PointColumns
     text: bool
     """Whether either is text for people."""
-    same_kind: bool = False
-    """Whether both have the same rank."""
     best_length: int = 0
     """Length of the best source at the last call of `extend`."""
     other_length: int = 0
@@ -115,10 +112,6 @@ class Comparison(Struct, eq=False):
     """Points of the other source between neighbours of the best one whose distance is usual."""
     first: tuple[int, float, float] | None = None
     """(step, value of the best, value of the other) at the first difference."""
-    _hole_rows: list[Indices] = field(default_factory=list)
-    """Rows of the other source inside holes of the best one."""
-    _hole_starts: list[Indices] = field(default_factory=list)
-    """For each of `_hole_rows` the row of the best source before the hole."""
     _before_last: _State | None = None
 
     def is_newer(self, best_length: int, other_length: int) -> bool:
@@ -138,8 +131,7 @@ class Comparison(Struct, eq=False):
         """
         self.best_length, self.other_length = best_length, other_length
         if self._before_last is not None:
-            self.seen, self.common, self.differing, self.between, self.first, holes = self._before_last
-            del self._hole_rows[holes:], self._hole_starts[holes:]
+            self.seen, self.common, self.differing, self.between, self.first = self._before_last
         ours, theirs = self.best.steps[:best_length], self.other.steps[self.seen : other_length]
         theirs = theirs[: int(np.searchsorted(theirs, ours[-1], "right"))]
         if not len(theirs):
@@ -147,9 +139,7 @@ class Comparison(Struct, eq=False):
         if len(theirs) > 1:
             self._compare(ours, theirs, len(theirs) - 1, superseded)
         # Either source may log its last step again, so the last row is compared again in the next call.
-        self._before_last = _State(
-            self.seen, self.common, self.differing, self.between, self.first, len(self._hole_rows)
-        )
+        self._before_last = _State(self.seen, self.common, self.differing, self.between, self.first)
         self._compare(ours, theirs[-1:], 1, superseded)
 
     def _compare(self, ours: Steps, theirs: Steps, count: int, superseded: Superseded | None) -> None:
@@ -161,7 +151,7 @@ class Comparison(Struct, eq=False):
         common[common] = ours[matches[common]] == theirs[common]
         apart = np.flatnonzero(~common & (matches >= 0))
         if len(apart):
-            self._interleave(ours, start + apart, matches[apart])
+            self._interleave(ours, matches[apart])
         common[: len(following)] &= following != theirs[: len(following)]  # the last of equal steps counts
         rows = np.flatnonzero(common)
         if not len(rows):
@@ -177,26 +167,15 @@ class Comparison(Struct, eq=False):
                 first = wrong[0]
                 self.first = int(theirs[rows[first]]), float(here[first]), float(there[first])
 
-    def holes(self) -> list[Indices]:
-        """Return the rows of the other source that fill each hole of the best one, at least two steps for a hole."""
-        if not self._hole_rows:
-            return []
-        rows, starts = np.concatenate(self._hole_rows), np.concatenate(self._hole_starts)
-        pieces = np.split(rows, np.flatnonzero(np.diff(starts)) + 1)
-        return [piece for piece in pieces if self.other.steps[piece[0]] != self.other.steps[piece[-1]]]
-
     def agreement(self, here: Floats, there: Floats) -> float:
         """Return the fraction of value pairs that agree; the arrays have equal length and are not empty."""
         return float(self._agree(here, there).mean())
 
-    def _interleave(self, ours: Steps, rows: Indices, previous: Indices) -> None:
+    def _interleave(self, ours: Steps, previous: Indices) -> None:
         """Count rows of the other source that lie between the best source's rows `previous` and `previous` + 1."""
         usual = usual_stride(ours) if len(ours) >= _FEWEST else 0
-        wide = ours[previous + 1] - ours[previous] > usual * _HOLE if usual else np.zeros(len(rows), np.bool_)
-        self.between += len(rows) - int(wide.sum())
-        if wide.any():
-            self._hole_rows.append(rows[wide])
-            self._hole_starts.append(previous[wide])
+        wide = ours[previous + 1] - ours[previous] > usual * _HOLE if usual else np.zeros(len(previous), np.bool_)
+        self.between += len(previous) - int(wide.sum())
 
     def _agree(self, here: Floats, there: Floats) -> npt.NDArray[np.bool_]:
         """Return which pairs are equal, both NaN, or equal up to float32 precision or the digits written."""

@@ -27,6 +27,8 @@ from tuimon.store.preview import append_preview
 from tuimon.store.segments import SeriesSlice, arrange, slice_series
 from tuimon.store.streams import SeriesLengths, StreamView
 
+_COMPLETE = 0.9
+"""A source with fewer points than this part of those of another one is drawn only if that is text for people."""
 _MANY_STREAMS = 8
 """Number of streams of a source from which its slices are cached."""
 
@@ -68,7 +70,19 @@ class CurveBuilder:
         sources = [source for source in entry.sources.values() if source.previews or self.point_count(source)]
         if len(sources) < 2:
             return sources
-        return sorted(sources, key=lambda source: (-source.rank, -self.point_count(source)))
+        if sum(source.rank > TEXT for source in sources) < 2:
+            return sorted(sources, key=lambda source: (-source.rank, -self.point_count(source)))
+        most = max(self.point_count(source) for source in sources if source.rank > TEXT)
+        return sorted(sources, key=lambda source: self._preference(source, most))
+
+    def _preference(self, source: MetricSource, most: int) -> tuple[bool, bool, bool, int, int]:
+        """Return a key that sorts sources: text for people last, complete ones first, exact values, the better format.
+
+        Values are exact unless all are of single precision, as in event files. Several files are kept first, because
+        they know what later attempts have superseded. most: points of the source with most of them."""
+        count = self.point_count(source)
+        is_single = len(source.series) == 1 and source.series[0][1].is_single(count)
+        return source.rank <= TEXT, count < _COMPLETE * most, is_single, -source.rank, -count
 
     def point_count(self, source: MetricSource) -> int:
         """Return the number of points as logged, as far as they have been read."""
@@ -329,7 +343,7 @@ def _rows(columns: PointColumns, length: int) -> tuple[Steps, Floats, Floats]:
 
 
 def _comparison(ours: Joined, theirs: Joined, best: MetricSource, other: MetricSource) -> Comparison:
-    return Comparison(ours.columns, theirs.columns, min(best.rank, other.rank) <= TEXT, best.rank == other.rank)
+    return Comparison(ours.columns, theirs.columns, min(best.rank, other.rank) <= TEXT)
 
 
 def _on_another_axis(ours: Joined, theirs: Joined, comparison: Comparison) -> bool:

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from msgspec import Struct, field
 
 from tuimon.model.points import Fact
@@ -48,7 +49,7 @@ class SegmentLayout(NamedTuple):
 class Series:
     """One metric of one stream. Only the writer thread appends to it."""
 
-    __slots__ = ("_finite_until", "columns", "cuts", "cuts_seen", "id", "layout", "name")
+    __slots__ = ("_finite_until", "_single_until", "columns", "cuts", "cuts_seen", "id", "layout", "name")
 
     def __init__(self, id: int, name: str, columns: PointColumns) -> None:
         self.id = id
@@ -64,6 +65,8 @@ class Series:
         """Layout computed last, by any reader: with 300 segment starts a redraw of 12 metrics takes 14 ms, not 54."""
         self._finite_until = 0
         """Number of points at the beginning that were found to be finite."""
+        self._single_until = 0
+        """Number of points at the beginning that were found to be of single precision."""
 
     def position(self, cut: int, length: int) -> int:
         """Return how many of the first `length` points precede segment start number `cut` (from 0) of the stream."""
@@ -75,13 +78,26 @@ class Series:
 
         Any thread may call it: two that examine the same points find the same.
         """
-        begin = self._finite_until
-        if begin >= length:
-            return True
-        finite = np.isfinite(self.columns.values[begin:length])
-        whole = bool(finite.all())
-        self._finite_until = begin + (len(finite) if whole else int(finite.argmin()))
-        return whole
+        if self._finite_until < length:
+            finite = np.isfinite(self.columns.values[self._finite_until : length])
+            self._finite_until += _count_leading(finite)
+        return self._finite_until >= length
+
+    def is_single(self, length: int) -> bool:
+        """Return whether the first `length` values are of single precision, such as those of event files.
+
+        Points are examined once, up to the first that is not; NaN and infinity are of any precision.
+        """
+        if self._single_until < length:
+            values = self.columns.values[self._single_until : length]
+            with np.errstate(over="ignore"):
+                self._single_until += _count_leading((values.astype(np.float32) == values) | ~np.isfinite(values))
+        return self._single_until >= length
+
+
+def _count_leading(flags: npt.NDArray[np.bool_]) -> int:
+    """Return the number of True values before the first False: 2 for True, True, False, True."""
+    return len(flags) if flags.all() else int(flags.argmin())
 
 
 class StreamData(Struct, eq=False, weakref=True):
