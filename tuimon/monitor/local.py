@@ -26,14 +26,22 @@ _CALL_EVERY = 0.1
 class LocalMonitor:
     """A collector and a store in one process; `update` reads what was appended."""
 
-    def __init__(self, paths: Sequence[str | os.PathLike[str]], checker: Checker | None = None) -> None:
+    def __init__(
+        self,
+        paths: Sequence[str | os.PathLike[str]],
+        checker: Checker | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         """Read `paths` with the console patterns of the user's settings.
 
-        checker: the detectors; by default those of the user's settings.
+        checker: the detectors; by default those of the user's settings. clock: returns the time (s since the epoch) by
+        which growth, writers and silence are judged.
         """
         settings = load_settings()
         mirrors = remote_among(paths)
         self.collector = Collector([os.fspath(path) for path in paths], settings.console_patterns)
+        self._clock = clock
+        self.collector.use_clock(clock)
         self._pipes = Pipes(paths)
         self._ranks = RankWatch(self.collector.paths_of_runs, live=False, attempts_of=self.collector.attempts_of)
         self.checker = checker or Checker(settings.detectors, settings.rules, str(config.config_path()))
@@ -92,7 +100,7 @@ class LocalMonitor:
     def check(self) -> None:
         """Run the detectors on the current snapshot."""
         self._measure_disks()
-        self.store.set_alerts(self.checker.check_all(self.store.snapshot(), time.time()))
+        self.store.set_alerts(self.checker.check_all(self.store.snapshot(), self._clock()))
 
     def _measure_disks(self) -> None:
         """Note the free disk space, for the detector of full disks, if it has changed."""
