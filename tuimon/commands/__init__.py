@@ -21,7 +21,7 @@ EXAMPLES = """\
   tuimon logs/grpo-1.5b          open the dashboard of every run below that directory
   train.py 2>&1 | tuimon -       follow the output of a program
   tuimon summary logs/*          print the state and the metrics of the runs
-  tuimon demo                    start a small training run and watch it
+  tuimon demo                    start a made-up training run and watch it
 """
 _NOTES = """\
 Without PATH, the current directory. If standard output is not a terminal, the summary is printed instead.

@@ -1,4 +1,4 @@
-"""`tuimon demo`: start a small training run in a child process and open the dashboard on it."""
+"""`tuimon demo`: start a made-up training run in a child process and open the dashboard on it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pace", type=float, default=0.5, metavar="S", help="minimum seconds per step (default: 0.5)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the random numbers (default: 0)")
     parser.add_argument("--inject", metavar="WHAT@STEP", help="nan@STEP: let the learning rate explode at that step")
-    parser.add_argument("--once", action="store_true", help="train at full speed, print the dashboard once and exit")
+    parser.add_argument("--once", action="store_true", help="write the run at once, print the dashboard and exit")
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -58,8 +58,8 @@ def _run(options: argparse.Namespace) -> int:
 
 
 _EXAMPLES = """\
-  tuimon demo                                    dashboard of a small training run, which ends with the dashboard
+  tuimon demo                                    dashboard of a made-up run, which ends with the dashboard
   tuimon demo --inject nan@60                    let the learning rate explode, to see the alerts
   tuimon demo -o here/ --steps 100               keep the logs
 """
-COMMAND = Command("demo", "start a small training run and watch it", _arguments, _run, _EXAMPLES)
+COMMAND = Command("demo", "start a made-up training run and watch it", _arguments, _run, _EXAMPLES)

@@ -2,9 +2,9 @@
 
 A file is a row of TFRecords: uint64 length, masked CRC-32C of the length, the data, masked CRC-32C of the data, all
 little-endian (tensorflow/core/lib/io/record_writer.h). The data is a protobuf `Event`
-(tensorflow/core/util/event.proto): wall_time = 1 (double), step = 2 (int64), file_version = 3, summary = 5,
-session_log = 7; a `Summary` holds values = 1 of tag = 1, simple_value = 2 (float), tensor = 8, metadata = 9
-(tensorflow/core/framework/summary.proto). As torch's SummaryWriter does, each scalar is an event of its own.
+(tensorflow/core/util/event.proto): wall_time = 1 (double), step = 2 (int64), file_version = 3, summary = 5; a `Summary`
+holds values = 1 of tag = 1 and simple_value = 2 (float) (tensorflow/core/framework/summary.proto). As torch's
+SummaryWriter does, each scalar is an event of its own.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ from pathlib import Path
 import numpy as np
 
 _BYTES = 2  # wire type of a length-delimited field
-_DT_STRING = 7
-_SESSION_START = 1
 
 
 def _crc_table() -> tuple[int, ...]:
@@ -72,18 +70,13 @@ def _tag(tag: str) -> bytes:
 class EventFile:
     """Writes one event file. `flush` makes what was written visible to a reader."""
 
-    def __init__(self, directory: Path, purge_step: int | None = None) -> None:
-        """Begins `events.out.tfevents.<time>.<host>.<pid>.0` in `directory`.
-
-        A `purge_step` marks a restart: points of earlier files with a step >= it are void.
-        """
+    def __init__(self, directory: Path) -> None:
+        """Begins `events.out.tfevents.<time>.<host>.<pid>.0` in `directory`."""
         now = time.time()
         directory.mkdir(parents=True, exist_ok=True)
         self.path = directory / f"events.out.tfevents.{int(now)}.{socket.gethostname()}.{os.getpid()}.0"
         self._file = self.path.open("xb")
         self._event(now, 0, _field(3, b"brain.Event:2"))
-        if purge_step is not None:
-            self._event(now, purge_step, _field(7, b"\x08" + _varint(_SESSION_START)))
         self.flush()
 
     def scalars(self, values: Mapping[str, float], step: int, wall_time: float) -> None:
@@ -92,12 +85,6 @@ class EventFile:
             for tag, value in values.items():
                 simple_value = b"\x15" + np.float32(value).tobytes()
                 self._event(wall_time, step, _field(5, _field(1, _tag(tag) + simple_value)))
-
-    def text(self, tag: str, text: str, step: int, wall_time: float) -> None:
-        """A text, as TensorBoard's text plug-in shows it (Markdown)."""
-        tensor = b"\x08" + _varint(_DT_STRING) + _field(2, _field(2, b"\x08\x01")) + _field(8, text.encode())
-        metadata = _field(1, _field(1, b"text"))
-        self._event(wall_time, step, _field(5, _field(1, _tag(tag) + _field(8, tensor) + _field(9, metadata))))
 
     def flush(self) -> None:
         self._file.flush()

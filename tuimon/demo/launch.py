@@ -68,16 +68,14 @@ def start(
     pace: float = PACE,
     *,
     seed: int = 0,
-    resume: bool = False,
     inject: str | None = None,
 ) -> Training:
     """Starts a run in `output`/grpo-sort-digits. See `python -m tuimon.demo.train --help` for the rest.
 
-    With `resume` the run goes on from its newest checkpoint. It ends with the process that started it.
+    It ends with the process that started it.
     """
     output = output.absolute()
     arguments = ["--output", str(output), "--pace", str(pace), "--seed", str(seed)]
     arguments += ["--steps", str(steps)] if steps else []
-    arguments += ["--resume"] if resume else []
     arguments += ["--inject", inject] if inject else []
     return Training(output / RUN_NAME, arguments)

@@ -15,10 +15,8 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tuimon.demo.checkpoint import Best
-    from tuimon.demo.devices import Metrics
-    from tuimon.demo.pipeline import Pipeline
-    from tuimon.demo.recorder import Recorder
+    from tuimon.demo.curves import Curves
+    from tuimon.demo.logs import Logs
 
 RUN_NAME = "grpo-sort-digits"
 STEPS, PACE = 400, 0.4
@@ -48,101 +46,49 @@ class Stop:
         self.reason = signal.Signals(number).name
 
 
-def train(
-    recorder: Recorder, pipeline: Pipeline, run: Path, done: int, best: Best | None, pace: float, stop: Stop
-) -> None:
-    """Steps done + 1 to max_steps. `pace`: seconds from step to step, at least; the wait is part of no step."""
-    from tuimon.demo.devices import Metrics, timed
-
-    last = pipeline.settings.max_steps
-    for step in range(done + 1, last + 1):
+def train(logs: Logs, curves: Curves, pace: float, stop: Stop) -> None:
+    """Write all steps. pace: seconds from step to step; 0: all at once, with the times of a run that ends now."""
+    last = curves.settings.max_steps
+    begin = time.time() - (0 if pace else last * PACE)
+    for step in range(1, last + 1):
         began = time.monotonic()
-        recorder.log.info(f"pipeline step {step} start...")
-        metrics = Metrics()
-        with timed("time/step_total", metrics):
-            metrics |= pipeline.step(step)
-            validation = validate(pipeline, step, metrics)
-            best = keep(pipeline, run, step, validation, best, metrics)
-        metrics["system/tps"] = pipeline.tokens(metrics) / metrics["time/step_total"]
-        recorder.step(step, metrics, pipeline.progress(step))
-        if validation:
-            recorder.texts(step, pipeline.texts(step))
-            recorder.validated(validation, best)
-        recorder.log.info(f"pipeline step {step} finished")
+        logs.console.info(f"pipeline step {step} start...")
+        metrics = curves.step(step)
+        logs.step(step, metrics, time.time() if pace else begin + step * PACE)
+        if "val/score/mean" in metrics:
+            logs.validation(step, metrics["val/score/mean"], curves.samples)
+        logs.console.info(f"pipeline step {step} finished")
         stop.wait(pace - (time.monotonic() - began))
         if stop and step < last:
-            recorder.log.warning(f"pipeline stopped by {stop.reason} after step {step} of {last}")
+            logs.console.warning(f"pipeline stopped by {stop.reason} after step {step} of {last}")
             return
-    recorder.log.info("pipeline complete!")
-
-
-def validate(pipeline: Pipeline, step: int, metrics: Metrics) -> dict[str, float]:
-    """The entry for val_history; empty where this step validates nothing."""
-    if step % pipeline.settings.eval_steps and step != pipeline.settings.max_steps:
-        return {}
-    return {**pipeline.progress(step), **pipeline.validate(metrics)}
-
-
-def keep(
-    pipeline: Pipeline, run: Path, step: int, validation: dict[str, float], best: Best | None, metrics: Metrics
-) -> Best | None:
-    """Saves a checkpoint where one is due or the validation is the best so far; returns the best."""
-    from tuimon.demo import checkpoint
-    from tuimon.demo.devices import worker_call
-
-    if not checkpoint.is_sound(pipeline):
-        return best
-    improved = bool(validation) and (best is None or validation["val_reward"] > best.val_reward)
-    if improved:
-        path = str(checkpoint.directory(run, step))
-        best = checkpoint.Best(**pipeline.progress(step), val_reward=validation["val_reward"], path=path)
-    if improved or step % pipeline.settings.save_steps == 0 or step == pipeline.settings.max_steps:
-        with worker_call("actor_train/do_checkpoint", metrics, *pipeline.learner.states):
-            checkpoint.save(run, step, pipeline, best)
-    return best
+    logs.console.info("pipeline complete!")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """0: the run is complete or was asked to end; 2: it cannot begin."""
     options = parser().parse_args(arguments)
-    for library in ("OPENBLAS", "MKL", "OMP"):
-        os.environ.setdefault(f"{library}_NUM_THREADS", "1")  # before numpy: leave the other cores to who is watching
-    import numpy as np
-
-    from tuimon.demo import checkpoint
-    from tuimon.demo.devices import DEVICES, MODELLED
-    from tuimon.demo.learner import Settings
-    from tuimon.demo.pipeline import Pipeline
-    from tuimon.demo.recorder import Recorder
+    from tuimon.demo.curves import DEVICES, Curves, Settings
+    from tuimon.demo.logs import MADE_UP, Logs
 
     run: Path = options.output.absolute() / options.name
-    if run.exists() and not options.resume:
-        parser().error(f"{run} holds a run already: --resume goes on with it")
-    with np.errstate(all="ignore"):  # a run that explodes goes on with its NaN, as real ones do
-        try:
-            if options.resume:
-                done, pipeline, best = checkpoint.load(run, options.inject, options.steps)
-            else:
-                settings = Settings(max_steps=options.steps or STEPS, seed=options.seed)
-                done, pipeline, best = 0, Pipeline(settings, options.inject), None
-        except ValueError as error:
-            parser().error(str(error))
-        stop = Stop(options.parent)
-        config = {
-            "run": options.name,
-            "output_dir": str(run),
-            "task": "write the digits of a prompt in ascending order, then stop",
-            **asdict(pipeline.settings),
-            "temperature": 1.0,
-            "logging_steps": 1,
-            "pace_seconds": options.pace,
-            "inject_nan_at": options.inject,
-            "resumed_from": done if options.resume else None,
-            "devices": DEVICES,
-            "notes": MODELLED,
-        }
-        with closing(Recorder(run, config, done if options.resume else None, best)) as recorder:
-            train(recorder, pipeline, run, done, best, options.pace, stop)
+    if run.exists():
+        parser().error(f"{run} holds a run already")
+    settings = Settings(max_steps=options.steps, seed=options.seed)
+    stop = Stop(options.parent)
+    config = {
+        "run": options.name,
+        "output_dir": str(run),
+        "task": "write the digits of a prompt in ascending order",
+        **asdict(settings),
+        "logging_steps": 1,
+        "pace_seconds": options.pace,
+        "inject_nan_at": options.inject,
+        "devices": DEVICES,
+        "notes": MADE_UP,
+    }
+    with closing(Logs(run, config)) as logs:
+        train(logs, Curves(settings, options.pace or PACE, options.inject), options.pace, stop)
     return 0
 
 
@@ -150,10 +96,9 @@ def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m tuimon.demo.train", description=__doc__)
     parser.add_argument("--output", type=Path, required=True, metavar="DIR", help="where the run's directory is made")
     parser.add_argument("--name", default=RUN_NAME, help="name of the run's directory (%(default)s)")
-    parser.add_argument("--steps", type=int, help=f"training steps in all ({STEPS})")
+    parser.add_argument("--steps", type=int, default=STEPS, help="training steps in all (%(default)s)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--pace", type=float, default=PACE, metavar="SECONDS", help="per step, at least (%(default)s)")
-    parser.add_argument("--resume", action="store_true", help="go on from the newest checkpoint")
     parser.add_argument("--inject", type=fault, metavar="nan@STEP", help="let the learning rate explode at that step")
     parser.add_argument("--parent", type=int, metavar="PID", help="end when this parent process is gone")
     return parser
