@@ -15,7 +15,7 @@ from typing import Any
 
 
 class ExitCode(IntEnum):
-    """Exit codes of the program, each with its `meaning` as the manual page shows it."""
+    """Exit codes of the program, each with its `meaning`."""
 
     meaning: str
 

@@ -42,7 +42,7 @@ PAGES = ("report -o", "export --format html -o", "compare --html")
 TESTED_ELSEWHERE = {
     "watch": "test_hostile_terminal.py",
     "serve": "tests/web",
-    **dict.fromkeys(("completion", "demo", "man", "schema"), "reads no log of others"),
+    **dict.fromkeys(("completion", "demo", "schema"), "reads no log of others"),
 }
 
 

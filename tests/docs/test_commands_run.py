@@ -111,7 +111,7 @@ def test_commands_for_a_figure_run_in_order(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_every_command_is_tested() -> None:
-    assert {line.split()[1] for line in LINES} >= commands().keys() - {"watch", "man", "line", "check"}
+    assert {line.split()[1] for line in LINES} >= commands().keys() - {"watch", "line", "check"}
 
 
 @pytest.mark.parametrize("name", sorted(set(re.findall(r"python -m tests\.bench (\w+)", TEXT))))

@@ -82,7 +82,7 @@ def test_every_command_of_the_pages_exists_and_every_command_is_described() -> N
     page = (ROOT / "docs" / "commands.md").read_text("utf-8")
     named = {name for text in (README, page) for name in re.findall(r"^    tuimon ([a-z]+) ", text, re.MULTILINE)}
     assert named <= set(commands())
-    assert set(commands()) - named <= {"watch", "man"}
+    assert set(commands()) - named <= {"watch"}
 
 
 def test_every_setting_is_documented_with_its_default() -> None:

