@@ -27,7 +27,10 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     import shtab
 
-    sys.stdout.write(shtab.complete(whole_parser(), options.shell) + "\n")
+    script = shtab.complete(whole_parser(), options.shell)
+    # zsh offers nothing but subcommands as the first word, bash a path if no subcommand begins so
+    either = """': : _alternative "commands:command:_shtab_tuimon_commands" "paths:path:_files"'"""
+    sys.stdout.write(script.replace("': :_shtab_tuimon_commands'", either) + "\n")
     return ExitCode.OK
 
 
@@ -41,6 +44,8 @@ def whole_parser() -> argparse.ArgumentParser:
     for name, command in sorted(known.items()):
         command.arguments(below.add_parser(name, help=command.help))
     known["watch"].arguments(parser)
+    # shtab knows no path in place of a subcommand
+    parser._actions[:] = [action for action in parser._actions if action.dest != "paths"]
     for each in (parser, *below.choices.values()):
         for action in each._actions:  # argparse has no public access to them; shtab reads the same attribute
             if str(action.metavar or action.dest).upper() in (*_FILES, "PATHS") and not action.choices:
