@@ -26,7 +26,6 @@ from tuimon.tui.ascii_mode import ascii_only
 from tuimon.tui.board import Board
 from tuimon.tui.box import strip
 from tuimon.tui.state import ViewState
-from tuimon.tui.terminal.textual_patches import unscrolled
 
 MESSAGE_TIME = 4.0
 """Minimum time (s) for which a message is displayed."""
@@ -49,7 +48,6 @@ class Line(Widget):
     """One row of spans, redrawn only when it changes."""
 
     DEFAULT_CSS = "Line { height: 1; width: 1fr; }"
-    virtual_size = unscrolled()
 
     def __init__(self) -> None:
         super().__init__()

@@ -59,7 +59,6 @@ class Board(Container):
     """Panels in boxes, one page at a time. One panel is selected, and it can be zoomed to the whole board."""
 
     DEFAULT_CSS = "Board { height: 1fr; width: 1fr; overflow: hidden; }"
-    virtual_size = textual_patches.unscrolled()
 
     def __init__(
         self,

@@ -33,7 +33,6 @@ from tuimon.run_notes import NO_NOTE, RunNote
 from tuimon.store import Run
 from tuimon.tui import themes
 from tuimon.tui.ascii_mode import ascii_only
-from tuimon.tui.terminal.textual_patches import refresh_regions, unscrolled
 
 _NAME = re.compile(r"(?<!\S)\S*[^\W_ovx](?:.*[\w…]\S*)?")
 """From the first word with a letter or digit to the last; o, v and x are also marks in ASCII."""
@@ -69,8 +68,6 @@ def _role(text: str, role: Role) -> Role:
 class CellGrid(Widget):
     """Rows of cells. When the rows change, only the cells that differ are painted again."""
 
-    virtual_size = unscrolled()
-
     def __init__(self) -> None:
         super().__init__()
         self._rows: Rows = ()
@@ -93,7 +90,7 @@ class CellGrid(Widget):
             self._strips.pop(y, None)
             regions.append(Region(start, y, end - start, 1))
         if regions:
-            refresh_regions(self, regions)
+            self.refresh(*regions)
 
     def paint_filled(self, rows: Sequence[Row], theme: str) -> None:
         """Display these rows, and blank rows below them."""
@@ -102,8 +99,8 @@ class CellGrid(Widget):
         self.paint((*rows, *[blank] * (height - len(rows))), theme)
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Return the lines of a region, from `render_line` alone: the cache of Textual's method holds lines that
-        `refresh_regions` does not invalidate, and a grid has none of the borders and padding that it adds."""
+        """Return the lines of a region, from `render_line` alone: a grid has none of the borders and padding that
+        Textual's method adds."""
         width = self.outer_size.width
         strips = [self.render_line(y).adjust_cell_length(width) for y in crop.line_range]
         for line_filter in self.get_line_filters():

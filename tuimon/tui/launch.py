@@ -34,7 +34,6 @@ def run(
     notifier = Notifier(channels_of(settings.notify, app.write), monitor.post_notice)
     monitor.listen_to_alerts(notifier.update)
     app.forget_sent = changed_cells.install()
-    textual_patches.poll_input_less_often()
     textual_patches.survive_hangup()
     sys.setswitchinterval(SWITCH)
     app.exit_signals.terminal = sys.__stderr__.fileno() if sys.__stderr__ is not None else None  # Textual writes there

@@ -1,7 +1,7 @@
 """Workarounds for Textual. Only this module and changed_cells use private parts of Textual.
 
-Patches for speed are applied only to the versions that they were written for, see `is_supported`. With another version
-the screen is the same, at a higher cost; `tuimon doctor` says so.
+The patches for speed (send_now, changed_cells) are applied only to the versions that they were written for, see
+`is_supported`. With another version the screen is the same, at a higher cost; `tuimon doctor` says so.
 """
 
 from __future__ import annotations
@@ -14,26 +14,21 @@ import signal
 import sys
 import termios
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 from textual.app import App
-from textual.geometry import NULL_SIZE, Region, Size
-from textual.reactive import Reactive
 from textual.screen import Screen
-from textual.widget import Widget
 
 from tuimon.tui.terminal.capabilities import SUPPORTED_TEXTUAL, textual_version
 
-_QUIET = 10
-"""Number of 0.1 s waits without input after which the wait is prolonged."""
-_PATIENCE = 0.5
-"""Prolonged wait for input (s)."""
+_PAUSE = 0.5
+"""Time (s) from one look at a terminal that is gone to the next."""
 
 
 def is_supported() -> bool:
-    """Return whether the installed version of Textual is one that the patches were written for."""
+    """Return whether the installed version of Textual is one that the patches for speed were written for."""
     return textual_version().startswith(SUPPORTED_TEXTUAL)
 
 
@@ -89,30 +84,14 @@ def write(app: App[Any], text: str) -> None:
         driver.write(text)
 
 
-def refresh_regions(widget: Widget, regions: Sequence[Region]) -> None:
-    """Refresh regions of a widget without border and padding.
-
-    Widget.refresh posts a message to the widget, whose task posts another one to the screen. Without them painting nine
-    charts takes a quarter less time (2.3 instead of 3 ms). Unsupported versions: Widget.refresh.
-    """
-    if not (is_supported() and widget.is_mounted and widget.display):
-        widget.refresh(*regions)
-        return
-    screen = widget.screen
-    widget._repaint_regions.update(regions)
-    scheduled = bool(screen._dirty_widgets)
-    screen._dirty_widgets.add(widget)
-    if not scheduled and not widget.app._batch_count:
-        screen.check_idle()
-
-
 def send_now(screen: Screen[Any], layout: bool = False) -> None:
     """Send what is to be painted without waiting for the update timer of the screen. layout: lay it out before.
 
     A widget requests a layout by a message, which may arrive after the widgets were drawn for their new places. They
     would be painted at their old ones, for a moment.
 
-    From key to screen this takes 33 instead of 41 ms (median, nine charts). Unsupported versions: Screen.check_idle.
+    Without it an appended row is on the screen after 75 to 224 ms instead of 16 to 29 (95th percentile).
+    Unsupported versions: Screen.check_idle.
     """
     if is_supported() and not screen.app._batch_count:
         screen._layout_required |= layout
@@ -121,40 +100,20 @@ def send_now(screen: Screen[Any], layout: bool = False) -> None:
         screen.check_idle()
 
 
-def poll_input_less_often() -> bool:
-    """Make the input thread wait 0.5 s for a key once none has come for a second. Return whether the patch is applied.
-
-    Textual wakes up ten times a second, to see whether the program ends or an escape sequence is incomplete. The patch
-    halves the CPU time of an idle screen (0.33 to 0.17 %). A key ends the wait at any time. The selector also ends the
-    program if its terminal is gone, see `_PatientSelector`.
-    """
-    if not is_supported():
-        return False
-    from textual.drivers import linux_driver
-
-    linux_driver.selectors = SimpleNamespace(  # type: ignore[attr-defined, assignment]
-        SelectSelector=_PatientSelector, EVENT_READ=selectors.EVENT_READ
-    )
-    return True
-
-
-class _PatientSelector(selectors.SelectSelector):
-    """Uses a longer timeout than requested once the input has been idle, and ends the program on a hang-up.
+class _HangupSelector(selectors.SelectSelector):
+    """Ends the program on a hang-up.
 
     A terminal that is gone is readable for ever and returns no bytes, on which the input thread would spend a whole
     core. Its SIGHUP may be missed: by a program that it reached while it was inherited as ignored, before the handler
     was installed, or whose session has another terminal.
     """
 
-    quiet = 0
-
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        events = super().select(timeout if self.quiet < _QUIET else _PATIENCE)
-        self.quiet = 0 if events else self.quiet + 1
+        events = super().select(timeout)
         if events and any(_hung_up(key.fd) for key, _ in events):
             if callable(signal.getsignal(signal.SIGHUP)):
                 os.kill(os.getpid(), signal.SIGHUP)
-            time.sleep(_PATIENCE)
+            time.sleep(_PAUSE)
             return []
         return events
 
@@ -166,15 +125,19 @@ def _hung_up(descriptor: int) -> bool:
 
 
 def survive_hangup() -> None:
-    """Make the writer thread discard its output once the terminal is gone.
+    """End the program once the terminal is gone.
 
-    By itself the thread ends, its queue fills up, and the program waits for room in it forever instead of ending. This
-    patch is applied to every version that has such a thread, because without it the program does not end.
+    By itself the writer thread ends, its queue fills up, and the program waits for room in it forever; and the input
+    thread reads nothing as fast as it can. These patches are applied to every version that has such threads.
     """
     try:
+        from textual.drivers import linux_driver
         from textual.drivers._writer_thread import WriterThread
     except ImportError:
         return
+    linux_driver.selectors = SimpleNamespace(  # type: ignore[attr-defined, assignment]
+        SelectSelector=_HangupSelector, EVENT_READ=selectors.EVENT_READ
+    )
     original = WriterThread.run
 
     def run(thread: WriterThread) -> None:
@@ -185,12 +148,3 @@ def survive_hangup() -> None:
                 pass
 
     WriterThread.run = run  # type: ignore[assignment, method-assign]
-
-
-def unscrolled() -> Reactive[Size]:
-    """Return a `virtual_size` for widgets that do not scroll.
-
-    Textual's own causes a second layout and a second paint once the size is known, after the first layout. Uses no
-    private part of Textual. Without it a start sends 7 % more bytes, and opening a screen up to 15 % more.
-    """
-    return Reactive(NULL_SIZE, repaint=False)
