@@ -15,33 +15,27 @@ from typing import Any
 
 
 class ExitCode(IntEnum):
-    """Exit codes of the program, each with its `meaning`."""
+    """Exit codes of the program."""
 
-    meaning: str
+    OK = 0
+    ERROR = 1
+    USAGE = 2
+    """Wrong usage.
 
-    def __new__(cls, value: int, meaning: str) -> "ExitCode":
-        self = int.__new__(cls, value)
-        self._value_ = value
-        self.meaning = meaning
-        return self
+    Also:
+    - a pattern of --metric matches no metric; the output then has what the other patterns match
+    - `check`: a rule of the settings file matches no metric of runs that have ended
+    """
+    NOTHING_FOUND = 3
+    """No such path, no log below it, or no point in the logs (`check`), or no such step.
 
-    OK = 0, "success"
-    ERROR = 1, "error"
-    USAGE = (
-        2,
-        "wrong usage, a pattern of --metric that matches no metric (the output has what the others match), or a rule of"
-        " the settings file that matches no metric of runs that have ended (check)",
-    )
-    NOTHING_FOUND = (
-        3,
-        "no such path (check and summary continue with the others), no log below it, no point in the logs (check), or"
-        " no such step (at, samples)",
-    )
-    ALERT = 4, "an alert is active (check)"
-    PARTLY_READ = 5, "some files could not be read in full (with --strict)"
-    HANGUP = 129, "ended by SIGHUP"
-    INTERRUPTED = 130, "ended by SIGINT"
-    TERMINATED = 143, "ended by SIGTERM"
+    `check` and `summary` continue with the other paths if one is missing.
+    """
+    ALERT = 4
+    """`check`: an alert is active."""
+    PARTLY_READ = 5
+    """--strict: some files could not be read in full."""
+    INTERRUPTED = 130
 
 
 class TuimonError(Exception):

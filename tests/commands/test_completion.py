@@ -1,8 +1,7 @@
-"""The shells accept the completion scripts and complete commands, options, values and paths."""
+"""Shell completion contains every command and option, and the shells complete with the scripts."""
 
 from __future__ import annotations
 
-import argparse
 import re
 import shutil
 import subprocess
@@ -11,8 +10,7 @@ from pathlib import Path
 import pytest
 from support.terminal import Terminal
 
-from tuimon.commands import commands, main
-from tuimon.commands.completion import SHELLS, whole_parser
+from tuimon.commands import commands, main, parser_of
 
 
 def printed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -24,10 +22,8 @@ def completed(script: str, line: str, directory: Path) -> set[str]:
     """Return the completions of bash at the end of the command line."""
     words = line.split(" ")
     quoted = " ".join(f"'{word}'" for word in words)
-    program = (
-        f"{script}\nCOMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _shtab_tuimon tuimon '{words[-1]}';"
-        ' printf "%s\\n" "${COMPREPLY[@]}"'
-    )
+    typed = f"COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}"
+    program = f'{script}\n{typed}; _shtab_tuimon; printf "%s\\n" "${{COMPREPLY[@]}}"'
     done = subprocess.run(["bash", "-c", program], capture_output=True, text=True, cwd=directory, check=True)
     assert done.stderr == ""
     return set(done.stdout.split("\n")) - {""}
@@ -37,17 +33,18 @@ def test_bash_completes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> N
     script = printed(capsys, "completion", "bash")
     (tmp_path / "a run").mkdir()
     (tmp_path / "exports").mkdir()
-    assert completed(script, "tuimon exp", tmp_path) == {"export"}
-    assert completed(script, "tuimon exports", tmp_path) == set(), "bash completes a path then"
-    assert "complete -o bashdefault" in script
+    assert completed(script, "tuimon exp", tmp_path) == {"export", "exports"}
     assert completed(script, "tuimon summary a", tmp_path) == {"a run"}
     assert completed(script, "tuimon export exports --format p", tmp_path) == {"parquet", "png", "pdf"}
+    assert completed(script, "tuimon summary --sch", tmp_path) == {"--schema"}
     assert completed(script, "tuimon --onc", tmp_path) == {"--once"}
     assert completed(script, "tuimon exports --theme l", tmp_path) == {"light"}
+    assert completed(script, "tuimon completion z", tmp_path) == {"zsh"}
 
 
 LINES = {
     "tuimon expo": "tuimon export",
+    "tuimon ar": "tuimon arun",
     "tuimon summary a": "tuimon summary arun",
     "tuimon export arun --format par": "tuimon export arun --format parquet",
     "tuimon export arun -o me": "tuimon export arun -o metrics.jsonl",
@@ -80,10 +77,8 @@ def in_fish(script: Path) -> dict[str, str]:
 
 def in_zsh(script: Path) -> dict[str, str]:
     """Type the lines at the prompt of zsh: it completes nowhere else."""
-    functions = script.parent / "functions"
-    functions.mkdir()
-    script.rename(functions / "_tuimon")
-    set_up = f"cd {script.parent}; fpath=({functions} $fpath); autoload -Uz compinit; compinit -D -u"
+    script.rename(script.parent / "_tuimon")
+    set_up = f"cd {script.parent}; fpath=({script.parent} $fpath); autoload -Uz compinit; compinit -D -u"
     completed_lines = {}
     with Terminal(["zsh", "-f", "-i"], (200, 40), {"HOME": str(script.parent)}) as zsh:
         zsh.type(f"{set_up}; tuimon() {{ print -r -- \"<<tuimon $*>>\" }}; print rea''dy\n")
@@ -95,22 +90,22 @@ def in_zsh(script: Path) -> dict[str, str]:
     return completed_lines
 
 
-PROMPTS = {"bash": in_bash, "zsh": in_zsh, "fish": in_fish}
+SHELLS = {"bash": in_bash, "zsh": in_zsh, "fish": in_fish}
 
 
-@pytest.mark.parametrize("shell", [shell for shell in PROMPTS if shell == "bash" or shutil.which(shell)])
+@pytest.mark.parametrize("shell", [shell for shell in SHELLS if shell == "bash" or shutil.which(shell)])
 def test_shells_complete_with_the_script(shell: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     script = tmp_path / f"completion.{shell}"
     script.write_text(printed(capsys, "completion", shell))
     (tmp_path / "arun").mkdir()
     (tmp_path / "metrics.jsonl").touch()
-    assert PROMPTS[shell](script) == LINES
+    assert SHELLS[shell](script) == LINES
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-def test_every_command_is_in_a_completion(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
-    script = printed(capsys, "completion", shell)
-    (below,) = (action for action in whole_parser()._actions if isinstance(action, argparse._SubParsersAction))
-    assert below.choices.keys() == commands().keys()
-    for name in below.choices:
-        assert name in script
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "tcsh"])
+def test_every_command_and_option_is_in_a_completion(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = set(re.findall(r"[\w-]+", printed(capsys, "completion", shell)))
+    for name, command in commands().items():
+        assert name in words
+        for flag in parser_of(command)._option_string_actions:
+            assert flag in words or (shell in ("fish", "tcsh") and flag.lstrip("-") in words), flag
