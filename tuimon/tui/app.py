@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from textual.app import App, ComposeResult
+from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.events import CursorPosition, Event, Key
@@ -35,7 +36,7 @@ from tuimon.tui.bars import AlertBar, FilterBar, KeyBar
 from tuimon.tui.board import Board
 from tuimon.tui.box import PanelBox
 from tuimon.tui.frame_limiter import FrameLimiter
-from tuimon.tui.palette import ActionProvider
+from tuimon.tui.palette import ActionProvider, Palette
 from tuimon.tui.redraw_loop import RedrawLoop
 from tuimon.tui.run_choice import RunChoice, base_of, lines_of, run_with_id, runs_of
 from tuimon.tui.screens.work_screen import WorkScreen
@@ -327,7 +328,12 @@ class TuimonApp(App[None], inherit_bindings=False):
         self._monitor.want_texts(step)
 
     def open_palette(self) -> None:
-        self.action_command_palette()
+        if not isinstance(self.screen, Palette):
+            self.push_screen(Palette())
+
+    def pop_screen(self) -> AwaitComplete:
+        """Close the screen on top; the dashboard itself stays, whatever keys a burst has."""
+        return super().pop_screen() if len(self.screen_stack) > 1 else AwaitComplete()
 
     def leave(self, code: int) -> None:
         self.run_worker(self._leave(code))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
-from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual import work
+from textual.await_complete import AwaitComplete
+from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 
 from tuimon.panels import Panel, all_panels, arrange, header_panel, why_empty
 from tuimon.text import clean
@@ -28,6 +30,20 @@ _ELSEWHERE = 0.001
 """Factor of the relevance of actions of other screens, which come last."""
 _SCREENS = {"runs": "run list", "metrics": "metric list", "hparams": "hyperparameters"}
 """Names of screens that differ from those in `Action.where`."""
+
+
+class Palette(CommandPalette):
+    """The command palette. Keys of a burst that arrive while it closes do nothing."""
+
+    def dismiss(self, result: Any = None) -> AwaitComplete:
+        """Close the palette once: a second Enter would close the screen below it."""
+        return super().dismiss(result) if self.is_active else AwaitComplete()
+
+    @work(exclusive=True, group=CommandPalette._GATHER_COMMANDS_GROUP)
+    async def _gather_commands(self, search_value: str) -> None:
+        """Search, unless the palette was closed before the search has begun."""
+        if self.query(CommandList):
+            await CommandPalette._gather_commands.__wrapped__(self, search_value)  # type: ignore[attr-defined]
 
 
 class ActionProvider(Provider):
