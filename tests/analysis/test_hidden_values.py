@@ -17,14 +17,14 @@ NAN = math.nan
 
 
 def alerts_and_counts(directory: Path) -> tuple[list[str], str, list[tuple[str, list[int]]]]:
-    """Return the messages of alerts, the remark of the summary, and the steps of hidden values by source."""
+    """Return the alerts, the remark of the summary, and the steps of hidden values by source."""
     monitor = LocalMonitor([directory])
     monitor.update()
     snapshot = monitor.snapshot()
     [run] = snapshot.runs
     hidden = [(found.source, found.curve.steps[found.rows].tolist()) for found in hidden_values(run, "loss")]
-    messages = [alert.message for alert in snapshot.alerts if alert.rule == "nonfinite"]
-    return messages, odd_text(summarise(run, "loss")), hidden
+    alerts = [alert for alert in snapshot.alerts if alert.rule == "nonfinite"]
+    return alerts, odd_text(summarise(run, "loss")), hidden
 
 
 def write_table(path: Path, values: list[float]) -> None:
@@ -39,8 +39,9 @@ def test_nan_in_another_file_of_the_run(tmp_path: Path) -> None:
     """Other values at the same steps."""
     write_lines(tmp_path / "metrics.jsonl", [1 / (1 + epoch) for epoch in range(30)])
     write_table(tmp_path / "training_nan.csv", [0.9, 0.7, 0.5, NAN])
-    messages, remark, hidden = alerts_and_counts(tmp_path)
-    assert messages == ["loss is NaN since step 3 in training_nan.csv (1 NaN of 4 points)"]
+    alerts, remark, hidden = alerts_and_counts(tmp_path)
+    [alert] = alerts
+    assert (alert.what, alert.step, alert.source, alert.count) == ("nan", 3, "training_nan.csv", 1)
     assert (remark, hidden) == ("1 NaN at 3 in training_nan.csv", [("training_nan.csv", [3])])
 
 
@@ -48,8 +49,8 @@ def test_a_step_that_is_nan_in_two_sources_counts_once(tmp_path: Path) -> None:
     write_lines(tmp_path / "a.jsonl", [1 / (1 + epoch) for epoch in range(30)])
     for name in ("b.csv", "c.csv"):
         write_table(tmp_path / name, [0.9, 0.7, NAN, 0.5])
-    messages, remark, hidden = alerts_and_counts(tmp_path)
-    assert len(messages) == 1
+    alerts, remark, hidden = alerts_and_counts(tmp_path)
+    assert len(alerts) == 1
     assert (remark, hidden) == ("1 NaN at 2 in b.csv", [("b.csv", [2])])
 
 
@@ -85,6 +86,6 @@ def test_nan_in_a_table_that_agrees_with_the_curve(
 ) -> None:
     write_lines(tmp_path / "metrics.jsonl", lines)
     write_table(tmp_path / "metrics.csv", table)
-    messages, remark, hidden = alerts_and_counts(tmp_path)
+    alerts, remark, hidden = alerts_and_counts(tmp_path)
     assert [steps for _, steps in hidden] == ([wanted] if wanted else [])
-    assert bool(messages) == bool(remark) == bool(wanted)
+    assert bool(alerts) == bool(remark) == bool(wanted)

@@ -52,7 +52,7 @@ def test_a_run_with_nan_exits_with_4_and_the_reason() -> None:
 
 def test_nan_in_one_of_several_tables_is_that_of_its_run() -> None:
     done = run("check", str(DATA / "csv" / "keras"), expect=4)
-    assert "critical  training_nan.csv: loss is NaN since epoch 3 (1 NaN of 4 points)" in done.stdout
+    assert "critical  training_nan.csv: loss is NaN since epoch 3; 1 of 4 points" in done.stdout
 
 
 @pytest.mark.parametrize("name", HEALTHY)
@@ -127,17 +127,19 @@ def test_line_has_a_sign_for_warnings_a_sentence_and_the_other_runs() -> None:
     newest = snapshot.newest_run
     assert newest is not None
     others = [run.id for run in snapshot.runs if run.id != newest.id]
-    warning = alert(newest.id, "warning", "kl is above 10 since step 3 (highest 12 at step 4)")
+    warning = Alert(
+        "rule", "warning", newest.id, "kl", 3, what="above", value=12.0, limit=10.0, extreme=4, count=2, points=2
+    )
     found = replace(snapshot, alerts=(warning, alert(others[0], "warning", "x"), alert(others[1], "info", "y")))
     assert line(found, NOW, 88) == (
         f"!1 {newest.name} 2  · quiet  reward 0.5  kl is above 10 since step 3  +2 runs, !1  loss 2"
     )
     assert line(found, NOW, 62) == f"!1 {newest.name} 2  · quiet  reward 0.5  kl is above 10  +2 runs, !1"
     assert line(found, NOW, 50) == f"!1 {newest.name} 2  · quiet  reward 0.5  kl is above 10"
-    critical = replace(snapshot, alerts=(warning, alert(newest.id, "critical", "kl is NaN since step 2")))
+    critical = replace(snapshot, alerts=(warning, Alert("rule", "critical", newest.id, "kl", 2, what="nan")))
     assert line(critical, NOW, 60) == f"✗2 {newest.name} 2  ✗ quiet  reward 0.5  kl is NaN  +2 runs  loss 2"
     assert line(critical, NOW, 60, ascii_only=True).startswith(f"x2 {newest.name} 2  x quiet")
-    lost = replace(snapshot, alerts=(alert(newest.id, "critical", "train_history/loss is NaN since step 2"),))
+    lost = replace(snapshot, alerts=(Alert("rule", "critical", newest.id, "train_history/loss", 2, what="nan"),))
     assert line(lost, NOW, 62) == f"✗1 {newest.name} 2  ✗ quiet  reward 0.5  train_history/loss is NaN", "not cut"
 
 

@@ -115,7 +115,7 @@ def test_a_run_with_a_failure_has_a_remark(tmp_path: Path) -> None:
         )
         (tmp_path / f"run{number}" / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         (tmp_path / f"run{number}" / "config.json").write_text(json.dumps({"lr": number % 2, "beta": number // 2}))
-    failure = "loss is NaN since step 51 (9 NaN of 60 points)"
+    failure = "loss is NaN since step 51; 9 of 60 points"
     snapshot = open_run(tmp_path)
     comparison = compare(snapshot.runs, alerts=snapshot.alerts)
     lines = list(as_text(comparison, LONG_AFTER))

@@ -212,9 +212,10 @@ def test_the_file_that_was_written_is_named(log: str, tmp_path: Path) -> None:
     assert f"wrote {tmp_path / 'points.csv'}" in run("export", log, "-o", str(tmp_path / "points.csv")).stderr
 
 
-def test_an_alert_that_lasts_gives_the_last_value_that_is_in_order(tmp_path: Path) -> None:
+def test_an_alert_that_lasts_counts_the_values_that_are_beyond_the_limit(tmp_path: Path) -> None:
     values = [2.0, 1.0, 1.2, 1.6]
     rows = (json.dumps({"step": step, "reward": value}) + "\n" for step, value in enumerate(values))
     (tmp_path / "metrics.jsonl").write_text("".join(rows))
-    done = run("check", str(tmp_path), "--only-rules", "--rule", "reward < 1.5", expect=4)
-    assert "has reached 1 and is 1.6 now, but not for 3 points yet; since step 1" in done.stdout
+    done = run("check", str(tmp_path), "--only-rules", "--rule", "reward < 1.5", "--json", expect=4)
+    [alert] = json.loads(done.stdout)["alerts"]
+    assert (alert["value"], alert["step"], alert["until"], alert["count"], alert["points"]) == (1.0, 1, None, 2, 3)

@@ -201,7 +201,7 @@ def test_several_runs_are_one_table() -> None:
     for name, row in rows.items():
         last = next(point[1] for point in reversed(logged(name)["train_history/loss"]))
         assert any(same_number(word, f"{last:.4f}") for word in row.split())
-    assert any("train_history/loss was NaN first at step 30" in line for line in lines)
+    assert any("train_history/loss has NaN values since step 30" in line for line in lines)
     full = text_of(EXPORTS, full=True)
     assert full[:5] == lines[:5]
     assert sum(line.startswith("  Configuration") for line in full) == 4

@@ -35,15 +35,15 @@ def test_gradient_norm_that_stays_nan() -> None:
         store_of({"grad_norm": [1.0, 1.0, math.nan, math.nan], "loss": [1.0] * 4}).snapshot().runs[0]
     )
     assert (alert.rule, alert.severity, alert.metric, alert.step) == ("nonfinite", "critical", "grad_norm", 30)
-    assert alert.message == "grad_norm is NaN since step 30 (2 NaN of 4 points)"
+    assert (alert.what, alert.count, alert.points) == ("nan", 2, 4)
     assert "checkpoint" in alert.hint
 
 
-def test_single_infinity_is_a_warning_with_both_counts() -> None:
+def test_single_infinity_is_a_warning() -> None:
     (alert,) = Checker().check(store_of({"train/loss": [1.0, math.inf, 1.0, math.nan, 1.0]}).snapshot().runs[0])
     assert alert.severity == "warning"
     assert alert.step == 20
-    assert alert.message == "train/loss was Inf first at step 20 (1 NaN, 1 Inf of 5 points)"
+    assert (alert.what, alert.count, alert.points) == ("some infinite", 2, 5)
     assert alert.active, "two finite values do not resolve it"
     assert alert.hint == "finite again from step 50: bad batches or rewards; look at steps 20 to 40"
 
@@ -53,7 +53,7 @@ def test_nan_in_a_metric_without_a_known_meaning_is_information() -> None:
     series = {"aux/b": late, "aux/a": [1.0] * 101 + [math.nan] * 5, "aux/early": [1.0, math.nan, *[1.0] * 104]}
     (alert,) = Checker().check(store_of(series).snapshot().runs[0])
     assert (alert.severity, alert.metric, alert.step) == ("info", "aux/b", 1010), "the first"
-    assert alert.message == "aux/b was NaN first at step 1010 (3 NaN of 106 points)"
+    assert (alert.what, alert.count, alert.points) == ("some nan", 3, 106)
     (alert,) = Checker().check(store_of({**series, "loss": late}).snapshot().runs[0])
     assert (alert.severity, alert.metric) == ("warning", "loss"), "the others follow from it"
 
@@ -73,7 +73,7 @@ def test_incident_is_resolved_when_values_are_finite_again() -> None:
     active, resolved = Checker().check(store_of({"loss": values}).snapshot().runs[0])
     assert (active.step, active.until) == (190, None)
     assert (resolved.step, resolved.until) == (50, 60)
-    assert resolved.message == "loss was NaN at step 50 (2 NaN of 22 points), finite again since step 70"
+    assert (resolved.what, resolved.count, resolved.points) == ("some nan", 2, 22)
     assert resolved.hint == "bad batches or rewards; look at steps 50 to 60"
     store = store_of({"loss": values})
     store.set_alerts((active, resolved))

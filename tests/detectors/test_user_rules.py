@@ -47,25 +47,25 @@ def test_incidents_of_a_rule(rule: str, spans: list[tuple[int, int | None]]) -> 
 def test_message_and_severity() -> None:
     (alert,) = alerts({"rule": "reward <  0.1 for 4 points", "severity": "critical"}, {"reward": LOW})
     assert alert.severity == "critical"
-    assert alert.message == "reward < 0.1 for 4 points: reward reached 0.02 at step 80, since step 70"
+    assert (alert.what, alert.value, alert.extreme, alert.step) == ("condition", 0.02, 80, 70)
 
 
 def test_step_of_the_extreme_value_is_not_repeated() -> None:
     (alert,) = alerts("reward < 0.1 for 3 points", {"reward": [0.5, 0.02, 0.05, 0.05]})
-    assert alert.message == "reward < 0.1 for 3 points: reward has reached 0.02 since step 20"
+    assert (alert.value, alert.extreme, alert.step, alert.until) == (0.02, 20, 20, None)
     (alert,) = alerts("reward < 0.1 for 3 points", {"reward": [0.5, 0.02, 0.05, 0.05, 0.1]})
-    assert alert.message == "reward < 0.1 for 3 points: reward reached 0.02 from step 20 to 40"
+    assert (alert.value, alert.step, alert.until) == (0.02, 20, 40)
 
 
-def test_the_message_has_the_step_since_which_the_condition_is_met() -> None:
+def test_points_that_meet_the_condition_are_counted() -> None:
     values = [1.645, 1.272, 1.099, 1.019, 1.042, 1.085]
     (alert,) = alerts("val < 2", {"val": values})
-    assert alert.message == "val < 2: val reached 1.019 at step 40, since step 10"
+    assert (alert.value, alert.extreme, alert.step, alert.count, alert.points) == (1.019, 40, 10, 6, 6)
     (alert,) = alerts("val > 1.05", {"val": values})
-    assert alert.message == "val > 1.05: val has reached 1.085 since step 60, and reached 1.645 at step 10 before"
+    assert (alert.value, alert.extreme, alert.count, alert.points) == (1.645, 10, 4, 6)
     assert (alert.step, alert.until) == (10, None), "one incident: fewer than three good points in a row"
     (alert,) = alerts("val > 1.05", {"val": [1.1, 1.02, 1.06, 1.2]})
-    assert alert.message == "val > 1.05: val has reached 1.2 since step 30"
+    assert (alert.value, alert.extreme, alert.count, alert.points) == (1.2, 40, 3, 4)
 
 
 def test_concept_means_its_best_series() -> None:
@@ -102,7 +102,8 @@ def test_incidents_of_several_metrics_at_the_same_time_are_one_alert() -> None:
     critical = ("critical", "gpu/a", 20, 50)
     assert spans(11) == [critical, ("critical", "gpu/a", 80, 80), ("info", "gpu/b", 20, 40), ("info", "gpu/c", 40, 50)]
     worst = max(alerts(rule, series), key=lambda alert: (alert.severity == "critical", -(alert.step or 0)))
-    assert worst.message == f"{rule['rule']}: gpu/b reached 0.8, gpu/c 0.75, gpu/a 0.7 from step 20 to 50"
+    assert (worst.metric, worst.value, worst.step, worst.until) == ("gpu/a", 0.7, 20, 50)
+    assert [(change.metric, change.value) for change in worst.related] == [("gpu/b", 0.8), ("gpu/c", 0.75)]
 
 
 def test_curve_that_crosses_a_limit_repeatedly_is_one_incident() -> None:

@@ -339,7 +339,7 @@ def test_charts_as_text(tmp_path: Path) -> None:
     export(EXPORTS / "qwen3vl_grpo_nan", tmp_path / "charts.txt", "--size", "70x24")
     text = (tmp_path / "charts.txt").read_text()
     assert all(len(line) <= 70 for line in text.splitlines() if not line.startswith("!"))
-    assert "! train_history/loss was NaN first at step 30" in text
+    assert "! train_history/loss has NaN values since step 30" in text
     assert any("⠁" <= character <= "⣿" for character in text)
 
 

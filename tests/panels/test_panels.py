@@ -402,7 +402,8 @@ def test_a_disagreement_between_sources_is_in_the_note() -> None:
     note = chart(store.snapshot().runs[0], "loss").note
     assert note == "3 sources disagree from step 40: 0.51 here, 0.53 in metrics.jsonl"
     [alert] = DETECTOR.check(store.snapshot().runs[0])
-    assert alert.message == "3 sources disagree on loss from step 40 on: 0.51 drawn, 0.53 in logs/metrics.jsonl"
+    assert (alert.what, alert.step, alert.value, alert.usual) == ("differs", 40, 0.51, 0.53)
+    assert alert.source == "logs/metrics.jsonl"
     once = store_of({"clipfrac": (steps, [s / 7 for s in steps])})
     add_source(once, 7, "other.csv", 20, {"clipfrac": (steps, [s / 7 + (s == 9) * 1e-5 for s in steps])})
     view = metric_panel("clipfrac").view(once.snapshot().runs[0], Size(80, 12), START, Symbols.BRAILLE)

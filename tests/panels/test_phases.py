@@ -238,7 +238,7 @@ def test_the_phase_that_slows_a_step_down_is_named_before_the_one_that_takes_mos
         assert "".join(text for text, _ in view.sentence) == words, "in the lines of a narrow panel"
     [drift] = [alert for alert in DETECTOR.check(run) if alert.active]
     assert drift.step == 201, "the panel and the alert name the same step"
-    assert "; reward takes" in drift.message
+    assert [change.metric for change in drift.related] == ["timing_s/reward"]
 
 
 def test_a_ramp_is_named_with_the_step_of_its_onset_and_one_baseline() -> None:

@@ -89,14 +89,12 @@ def test_information_is_not_called_an_alert() -> None:
 
 
 def test_the_line_says_how_long_ago_an_alert_began_if_there_is_room() -> None:
-    begun = replace(alert(50, "loss", "critical"), message="loss is NaN since step 50 (3 NaN of 100 points)")
+    begun = Alert("rule", "critical", RUN.id, "loss", 50, what="nan", count=3, points=100)
     at_onset = float(RUN.curve("loss").wall_times[50])
     assert since_onset(RUN, begun, at_onset + 250) == ", 4 m ago"
     assert since_onset(RUN, begun, at_onset + 20) == ""
     assert since_onset(RUN, replace(begun, step=None), at_onset + 250) == ""
     age = since_onset(RUN, begun, time.time())
-    assert _alert([begun], 100, RUN)[1][0] == f"loss is NaN since step 50{age} (3 NaN of 100 points)"
-    above = replace(begun, message="kl is above 1 (highest 3 at step 50) since step 50")
-    assert _alert([above], 100, RUN)[1][0] == f"kl is above 1 (highest 3 at step 50) since step 50{age}"
-    assert _alert([begun], 52, RUN)[1][0].startswith("loss is NaN since step 50 ")
+    assert _alert([begun], 100, RUN)[1][0] == f"loss is NaN since step 50{age}; 3 of 100 points"
+    assert _alert([begun], 52, RUN)[1][0].startswith("loss is NaN since step 50;")
     assert _alert([begun], 40, RUN)[1][0].startswith("since step 50: ")

@@ -84,7 +84,7 @@ async def test_the_step_of_an_alert_comes_first_where_the_line_is_short(tmp_path
     (tmp_path / "metrics.jsonl").write_text("".join(lines))
     for width in (80, 120):
         async with opened(tmp_path, (width, 24)) as (app, pilot):
-            shown = await until(app, pilot, lambda s: "train/kl has risen to " in s.splitlines()[-2])
+            shown = await until(app, pilot, lambda s: "train/kl has risen from " in s.splitlines()[-2])
             (alert,) = app.snapshot.alerts
             assert f"since {unit} {alert.step}" in shown.splitlines()[-2]
             assert (f"since {unit} {alert.step}: train/kl has" in shown) == (width == 80)

@@ -17,7 +17,6 @@ not lost when the run grows.
 from __future__ import annotations
 
 import math
-import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -25,6 +24,7 @@ from weakref import WeakKeyDictionary
 
 from msgspec.structs import fields, replace
 
+from tuimon.analysis.alert_words import message_of
 from tuimon.analysis.progress_inputs import progress_inputs
 from tuimon.detectors._attempts import alerts_before, restart_of
 from tuimon.detectors._incidents import joined
@@ -38,9 +38,6 @@ __all__ = ["Checker", "Detector", "all_detectors"]
 
 _CLOCK_INTERVAL = 5.0
 """Seconds for which a time-based result for an unchanged run is cached."""
-_STEP = r"\b(?P<step>step)(?=s? \d)|(?<=\d )(?P<several>step)(?=s\b)"
-
-"""The word in "since step 40", "steps 40 to 50" and "per 100 steps"."""
 _KINDS = {float: "finite number", int: "whole number of at least 1", str: "text", bool: "truth value"}
 
 
@@ -115,7 +112,7 @@ class Checker:
         self._checked: WeakKeyDictionary[Run, tuple[Alert, ...]] = WeakKeyDictionary()
         self._last_results: dict[str, tuple[Alert, ...]] = {}
         """Results of `check_within` by the path of the run, the run that was checked last at the end."""
-        self._before_restart: dict[str, tuple[tuple[int, int, str], tuple[Alert, ...]]] = {}
+        self._before_restart: dict[str, tuple[tuple[int, int], tuple[Alert, ...]]] = {}
         """(result of `restart_of`, alerts of the attempt before) by the path of the run."""
         self._clock = -math.inf
 
@@ -129,7 +126,7 @@ class Checker:
             alerts = self._joined(run)
             known = {alert.key for alert in alerts}
             alerts += tuple(alert for alert in self._alerts_before_restart(run) if alert.key not in known)
-            alerts = _with_step_name(alerts, progress_inputs(run).step_name)
+            alerts = tuple(_worded(alert, progress_inputs(run).step_name) for alert in alerts)
             self._checked[run] = alerts
         if math.isfinite(now):
             alerts += tuple(alert for detector in self._time_based for alert in _incidents(detector, run, now))
@@ -145,7 +142,7 @@ class Checker:
             return ()
         known = self._before_restart.get(run.path)
         if known is None or known[0] != restart:
-            known = self._before_restart[run.path] = restart, alerts_before(run, restart[0], restart[2], self._joined)
+            known = self._before_restart[run.path] = restart, alerts_before(run, restart[0], self._joined)
         return known[1]
 
     def check_all(self, snapshot: Snapshot, now: float = math.nan) -> tuple[Alert, ...]:
@@ -198,24 +195,10 @@ def _incidents(detector: Any, run: Run, now: float | None = None) -> Iterable[Al
         return ()
 
 
-def _with_step_name(alerts: tuple[Alert, ...], name: str) -> tuple[Alert, ...]:
-    """Return the alerts with what the run counts in place of the word "step": "at epoch 14".
-
-    The expression serves the alerts of plug-ins, too. Names of metrics and texts of rules stay.
-    """
-    if name == "step":
-        return alerts
-
-    def named(alert: Alert) -> Alert:
-        kept = "|".join(re.escape(text) for text in (alert.rule, alert.metric) if text)
-        pattern = re.compile(f"{kept}|{_STEP}" if kept else _STEP)
-        texts = (
-            pattern.sub(lambda match: name if match.lastgroup else match[0], t) for t in (alert.message, alert.hint)
-        )
-        message, hint = texts
-        return replace(alert, message=message, hint=hint)
-
-    return tuple(map(named, alerts))
+def _worded(alert: Alert, steps: str) -> Alert:
+    """Return the alert with its sentence. steps: what the run counts."""
+    counted = replace(alert, steps=steps)
+    return replace(counted, message=message_of(counted))
 
 
 def _finite(number: float) -> float:

@@ -11,39 +11,35 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from msgspec.structs import replace
 
-from tuimon.analysis.attempts import restart_name
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
 
 
-def restart_of(run: Run) -> tuple[int, int, str] | None:
-    """Return (step of the last restart, number of points that restarts hide, name of the restart) of the busiest
-    metric; None if no point is hidden."""
+def restart_of(run: Run) -> tuple[int, int] | None:
+    """Return (step of the last restart, number of points that restarts hide) of the busiest metric; None if no point is
+    hidden."""
     if run.busiest_metric is None:
         return None
     curve = run.curve(run.busiest_metric)
     row = _last_restart(curve)
     if row is None or not curve.superseded:
         return None
-    first = int(curve.steps[row])
-    return first, curve.superseded, restart_name(run, first, "step")
+    return int(curve.steps[row]), curve.superseded
 
 
-def alerts_before(run: Run, restart: int, name: str, check: Callable[[Run], Sequence[Alert]]) -> tuple[Alert, ...]:
+def alerts_before(run: Run, restart: int, check: Callable[[Run], Sequence[Alert]]) -> tuple[Alert, ...]:
     """Return the alerts of the attempt before the last restart that lasted until there or began later, as resolved.
 
-    restart: step of that restart. name: as in `restart_of`. check: the detectors.
+    restart: step of that restart. check: the detectors.
     """
     attempt = run.with_curves({metric: _before_restart(run.curve(metric)) for metric in run.metrics})
-    event = f"run {name}" if name.startswith("resumed") else name
     alerts = []
     for alert in check(attempt):
         last = alert.until
         if last is None and alert.metric in attempt.metrics and len(attempt.curve(alert.metric)):
             last = int(attempt.curve(alert.metric).steps[-1])
         if alert.severity != "info" and alert.step is not None and last is not None and last >= restart:
-            message = f"in the attempt before the {event}: {alert.message}"
-            alerts.append(replace(alert, message=message, until=last, is_superseded=True))
+            alerts.append(replace(alert, until=last, is_superseded=True))
     return tuple(alerts)
 
 

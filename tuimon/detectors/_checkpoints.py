@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
+from tuimon.analysis.progress_inputs import progress_inputs
 from tuimon.store import Run
 
 
@@ -13,4 +14,8 @@ def checkpoint_before(run: Run, step: int | None) -> str:
     "an earlier checkpoint" if none is known: checkpoints may be kept on another machine.
     """
     before = bisect_left(run.checkpoints, step) if step is not None else 0
-    return f"the checkpoint of step {run.checkpoints[before - 1]}" if before else "an earlier checkpoint"
+    return (
+        f"the checkpoint of {progress_inputs(run).step_name} {run.checkpoints[before - 1]}"
+        if before
+        else "an earlier checkpoint"
+    )

@@ -7,7 +7,6 @@ consequence is therefore that of the steps at which the metrics left their level
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from operator import attrgetter
 
@@ -15,23 +14,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tuimon.detectors._checkpoints import checkpoint_before
-from tuimon.detectors._curves import extreme_level, median_of_rows, number, onset_row
-from tuimon.model.alerts import Alert
+from tuimon.detectors._curves import extreme_level, median_of_rows, onset_row
+from tuimon.model.alerts import Alert, Change
 from tuimon.store import Run
 
-_WORDS = {
-    "kl_runaway": "KL rose",
-    "approx_kl": "KL rose",
-    "clip_fraction": "clip fraction rose",
-    "policy_ratio": "policy ratio left 1",
-    "reward_drop": "reward fell",
-    "entropy_collapse": "entropy fell",
-    "zero_variance": "groups lost their variance",
-}
 _FALLING = frozenset({"reward_drop", "entropy_collapse"})
-_RISING = frozenset({"kl_runaway", "approx_kl", "clip_fraction"})
-_DRIFT = _RISING | {"policy_ratio"}
+_DRIFT = frozenset({"kl_runaway", "approx_kl", "clip_fraction", "policy_ratio"})
 """Rules whose alerts say that the policy moves too far."""
+_PARTS = _DRIFT | _FALLING | {"zero_variance"}
 _HINT = (
     "go back to {checkpoint}; the policy moves too far: make fewer updates per batch, lower the learning rate, or"
     " check the clip range and the KL coefficient"
@@ -61,7 +51,7 @@ def with_drift_first(run: Run, rule: str, alerts: Sequence[Alert]) -> tuple[Aler
     collapsed, too, and the KL, the clip fraction or the ratio to the old policy left its level before this or soon
     after. The other alerts of the collapse become information and follow in the order of their onsets.
     """
-    active = [alert for alert in alerts if alert.active and alert.rule in _WORDS and alert.step is not None]
+    active = [alert for alert in alerts if alert.active and alert.rule in _PARTS and alert.step is not None]
     losses = [alert for alert in active if alert.rule in _FALLING]
     rewards = [alert for alert in losses if alert.rule == "reward_drop"]
     is_lost = any(alert.severity == "critical" for alert in rewards) or len(losses) > len(rewards) > 0
@@ -74,13 +64,12 @@ def with_drift_first(run: Run, rule: str, alerts: Sequence[Alert]) -> tuple[Aler
         return None
     parts.sort(key=lambda part: (part.step, part.alert.rule not in _DRIFT, part.alert.step))
     first = parts[0]
-    chain: dict[str, str] = {}
-    for part in parts:
-        chain.setdefault(_WORDS[part.alert.rule], _described(run, part, with_alert=part is first))
-    message = f"policy collapsed: {', '.join(chain.values())}"
+    changes = {part.alert.metric: _change(run, part) for part in reversed(parts)}
     is_drift = first.alert.rule in _DRIFT
     hint = _HINT.format(checkpoint=checkpoint_before(run, first.step)) if is_drift else first.alert.hint
-    whole = Alert(rule, "critical", run.id, first.alert.metric, first.step, message, hint)
+    related = tuple(changes[metric] for metric in dict.fromkeys(part.alert.metric for part in parts))
+    metric, step = first.alert.metric, first.step
+    whole = Alert(rule, "critical", run.id, metric, step, hint=hint, what="collapsed", related=related)
     inside = [part.alert for part in parts]
     rest = [alert for alert in alerts if not any(alert is own for own in inside)]
     return whole, *(replace(alert, severity="info") for alert in inside), *rest
@@ -90,20 +79,12 @@ def _belongs(part: _Part, core: _Part) -> bool:
     return part.row >= core.row - _LEAD if part.alert.rule in _DRIFT else part.step >= core.step
 
 
-def _described(run: Run, part: _Part, *, with_alert: bool) -> str:
-    """Return "entropy fell from step 120 (0.91 to 0.05)", with the median before and the extreme median of nine since.
-
-    with_alert: add the step of the alert if it is another one.
-    """
-    notes = []
-    if part.alert.rule in _RISING | _FALLING:
-        curve = run.curve(part.alert.metric)
-        before = median_of_rows(curve, part.row - _BEFORE, part.row - 1)
-        now, _ = extreme_level(curve, part.row, len(curve) - 1, part.alert.rule in _RISING)
-        notes = [f"{number(before)} to {number(now)}"] if math.isfinite(before + now) else []
-    if with_alert and part.alert.step != part.step:
-        notes.append(f"alert at {part.alert.step}")
-    return f"{_WORDS[part.alert.rule]} from step {part.step}" + (f" ({'; '.join(notes)})" if notes else "")
+def _change(run: Run, part: _Part) -> Change:
+    """Return the change of a metric since its onset, from the median before it to the extreme median of nine since."""
+    curve, rises = run.curve(part.alert.metric), part.alert.what in ("above", "risen")
+    before = median_of_rows(curve, part.row - _BEFORE, part.row - 1)
+    now, _ = extreme_level(curve, part.row, len(curve) - 1, rises)
+    return Change(part.alert.metric, "risen" if rises else "fallen", now, before, step=part.step)
 
 
 def _part(run: Run, alert: Alert) -> _Part:

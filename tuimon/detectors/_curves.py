@@ -1,4 +1,4 @@
-"""Shared parts of detectors of single curves: incidents of a rule, levels, and the wording of messages.
+"""Shared parts of detectors of single curves: incidents of a rule, levels, and alerts.
 
 Results over the rows of an incident are updated incrementally while it grows and cached when it is over, so that a
 check costs the same at the end of a long run as at its beginning.
@@ -18,7 +18,7 @@ from tuimon.analysis.level_rules import AgainstSettled, AgainstStart, BlocksAgai
 from tuimon.analysis.onset import hinge, onset, sudden_change
 from tuimon.analysis.rules import Runaway
 from tuimon.analysis.windows import BLOCK, BLOCKS, NINE, median_of_nine, settled, usual_at
-from tuimon.model.alerts import Alert
+from tuimon.model.alerts import Alert, Change
 from tuimon.model.points import Floats
 from tuimon.store import Curve, Run
 
@@ -90,36 +90,43 @@ def _without_gaps(curve: Curve, cache: _ColumnCache) -> tuple[Floats, int]:
     return cache.filled[skipped : len(curve)], skipped
 
 
-def alert(run: Run, curve: Curve, incident: Incident, rule: str, severity: str, message: str, hint: str = "") -> Alert:
-    """Build the alert of an incident; the steps of the incident are appended to the message."""
-    return alert_as_worded(run, curve, incident, rule, severity, f"{message} {when(curve, incident)}", hint)
-
-
-def alert_as_worded(
-    run: Run, curve: Curve, incident: Incident, rule: str, severity: str, message: str, hint: str = ""
+def alert(
+    run: Run,
+    curve: Curve,
+    incident: Incident,
+    rule: str,
+    severity: str,
+    what: str,
+    value: float | None = None,
+    usual: float | None = None,
+    *,
+    hint: str = "",
+    unit: str = "",
+    related: tuple[Change, ...] = (),
 ) -> Alert:
-    """Build the alert of an incident with this message, which contains the steps already."""
+    """Build the alert of an incident of a curve. The other arguments are its fields."""
     until = int(curve.steps[incident.last]) if incident.cleared is not None else None
-    return Alert(rule, severity, run.id, curve.metric, int(curve.steps[incident.first]), message, hint, until)
-
-
-def when(curve: Curve, incident: Incident) -> str:
-    """Return "since step 36", "from step 36 to 41" or "at step 36"."""
-    first, last = int(curve.steps[incident.first]), int(curve.steps[incident.last])
-    if incident.cleared is None:
-        return f"since step {first}"
-    return f"at step {first}" if first == last else f"from step {first} to {last}"
+    first = int(curve.steps[incident.first])
+    return Alert(
+        rule,
+        severity,
+        run.id,
+        curve.metric,
+        first,
+        hint=hint,
+        until=until,
+        what=what,
+        value=value,
+        usual=usual,
+        unit=unit,
+        related=related,
+    )
 
 
 def from_console(run: Run, curve: Curve) -> bool:
     """Return whether the drawn values were read from console text, which may print small values as 0.000."""
     consoles = {stream.info.source for stream in run.streams if stream.info.format == "console"}
     return bool(curve.sources[:1]) and curve.sources[0] in consoles
-
-
-def verb(incident: Incident, present: str, past: str) -> str:
-    """Return the form of a verb for an incident that is active, or that is over."""
-    return present if incident.cleared is None else past
 
 
 def fold_rows(
@@ -358,39 +365,3 @@ def runaways(curve: Curve, rule: Runaway) -> Iterator[tuple[Incident, float]]:
     """Yield (incident from its onset on, usual level before it)."""
     for incident, moved in zip(incidents(curve, rule), from_onsets(curve, rule), strict=True):
         yield moved, usual_level(curve, incident.first)[0]
-
-
-def risen_message(curve: Curve, incident: Incident, usual: float) -> str:
-    """Return the message of a rise above the usual level, without its steps: "kl has risen to 0.58, 9.4 times …"."""
-    now = reached_level(curve, incident, highest=True)
-    risen = verb(incident, "has risen", "rose")
-    return f"{curve.metric} {risen} to {number(now)}, {compared(now, usual, 'the')} usual {number(usual)},"
-
-
-def compared(value: float, usual: float, article: str) -> str:
-    """Return the words between a value and "usual": "9.4 times the", or "against a" if the usual level is 0."""
-    return f"{format_factor(value / usual)} {article}" if usual > 0 else "against a"
-
-
-def format_factor(ratio: float, digits: int = 3) -> str:
-    """Return "9.4 times", "16.4 times", "6,920 times"."""
-    rounded = float(f"{ratio:.{digits}g}")
-    return f"{rounded:,.0f} times" if 100 <= rounded < 1e7 else f"{rounded:g} times"
-
-
-def number(value: float) -> str:
-    """Format with four significant digits: "0.5123", "1.2e-05", "12345"."""
-    return f"{value:.0f}" if 1e4 <= abs(value) < 1e7 else f"{value:.4g}"
-
-
-def percent(part: float) -> str:
-    """Format a fraction in percent: "61 %", "0.4 %"."""
-    return f"{100 * part:.0f} %" if abs(part) >= 0.095 else f"{100 * part:.2g} %"
-
-
-def share_percent(part: float) -> str:
-    """Format a part of a whole in percent: "97 %"; "<1 %" and ">99 %" where rounding would give none or all of it."""
-    rounded = f"{100 * part:.0f}"
-    if rounded == "0" and part > 0:
-        return "<1 %"
-    return ">99 %" if rounded == "100" and part < 1 else f"{rounded} %"

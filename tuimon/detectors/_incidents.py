@@ -20,13 +20,13 @@ from msgspec.structs import replace
 
 from tuimon.detectors._checkpoints import checkpoint_before
 from tuimon.detectors._collapse import with_drift_first
-from tuimon.model.alerts import Alert
+from tuimon.model.alerts import Alert, AlertKey, Change
 from tuimon.store import Run
 
 RULE = "policy_collapse"
 """Rule of the alert of a collapsed policy, also that of the detector of sudden collapses."""
-_WORDS = {"learning_rate": "learning rate", "entropy_collapse": "entropy", "zero_variance": "groups without variance"}
-"""Names of the parts of a collapse, in the order of parts that begin at the same step."""
+_PARTS = ("learning_rate", "entropy_collapse", "zero_variance")
+"""Rules of the parts of a collapse, in the order of parts that begin at the same step."""
 _CAUSES = ("entropy_collapse", "zero_variance")
 _ADVICE = {
     "learning_rate": "lower the learning rate and start again: checkpoints after the collapse are of no use",
@@ -126,25 +126,17 @@ def _with_sudden_collapse(run: Run, alerts: Sequence[Alert]) -> tuple[Alert, ...
         if a is not first and a.active and a.rule in (*_OF_COLLAPSE, RULE) and _onset(a) >= _onset(first)
     ]
     damaged = sorted((a for a in following if a.rule == "nonfinite"), key=_onset)
-    message = first.message
-    if rates:
-        message = f"{_part(run, rates[0], first.step)}; {message}"
-    if damaged:
-        message += f"; {_more_metrics(damaged[0].message, damaged[1:])}"
+    related = (*(rate.change for rate in rates[:1]), *first.related, *(a.change for a in damaged[:1]))
+    related += _same(damaged[1:])
     parts = [*rates, *following]
     return tuple(
-        replace(a, message=message) if a is first else replace(a, severity="info") if a in parts else a for a in alerts
+        replace(a, related=related) if a is first else replace(a, severity="info") if a in parts else a for a in alerts
     )
 
 
-def _more_metrics(message: str, others: Sequence[Alert]) -> str:
-    """Add the number of other metrics that are NaN to the message of the first one."""
-    metrics = {alert.metric for alert in others}
-    if not metrics:
-        return message
-    return message + (
-        ", and so is another metric" if len(metrics) == 1 else f", and so are {len(metrics)} other metrics"
-    )
+def _same(alerts: Sequence[Alert]) -> tuple[Change, ...]:
+    """Return the metrics of alerts, each once, as those that do the same."""
+    return tuple(Change(metric) for metric in sorted({alert.metric for alert in alerts}))
 
 
 def _with_one_nan(run: Run, alerts: Sequence[Alert]) -> tuple[Alert, ...] | None:
@@ -159,20 +151,19 @@ def _with_one_nan(run: Run, alerts: Sequence[Alert]) -> tuple[Alert, ...] | None
     ]
     if not rates and not following:
         return None
-    message = _more_metrics(first.message, [a for a in following if a.rule == "nonfinite"])
-    if rates:
-        message = f"{_part(run, rates[0], first.step)}; {message}"
+    same = _same([a for a in following if a.rule == "nonfinite"])
+    related = (*(rate.change for rate in rates[:1]), *same)
     back = f"lower the learning rate and go back to {checkpoint_before(run, first.step)}"
     hint = back if rates else first.hint
     parts = [*rates, *following]
     return tuple(
-        replace(a, message=message, hint=hint) if a is first else replace(a, severity="info") if a in parts else a
+        replace(a, related=related, hint=hint) if a is first else replace(a, severity="info") if a in parts else a
         for a in alerts
     )
 
 
 def _is_absurd_rate(alert: Alert) -> bool:
-    return alert.active and alert.rule == "learning_rate" and "usual" in alert.message
+    return alert.active and alert.rule == "learning_rate" and alert.what == "reached"
 
 
 def _with_collapse(run: Run, alerts: Sequence[Alert]) -> tuple[Alert, ...] | None:
@@ -189,12 +180,12 @@ def _with_collapse(run: Run, alerts: Sequence[Alert]) -> tuple[Alert, ...] | Non
         return None
     step = causes[0].step
     firsts = {alert.rule: alert for alert in reversed(causes)} | {alert.rule: alert for alert in rates[:1]}
-    ordered = sorted((firsts[rule] for rule in _WORDS if rule in firsts), key=_onset)
-    parts = [_part(run, alert, step) for alert in ordered]
-    parts += [alert.message for alert in members if alert.rule == "reward_drop"][:1]
+    ordered = sorted((firsts[rule] for rule in _PARTS if rule in firsts), key=_onset)
+    drops = [alert for alert in members if alert.rule == "reward_drop"][:1]
+    related = tuple(alert.change for alert in (*ordered, *drops))
     hint = _ADVICE["learning_rate" if rates else causes[0].rule].format(checkpoint=checkpoint_before(run, step))
-    message = f"policy collapsed at step {step}: {', '.join(parts)}"
-    whole = Alert(RULE, "critical", run.id, causes[0].metric, step, message, hint)
+    metric = causes[0].metric
+    whole = Alert(RULE, "critical", run.id, metric, step, hint=hint, what="collapsed", related=related)
     following = [a for a in alerts if a.active and a.rule in _OF_COLLAPSE and _onset(a) >= _onset(causes[0])]
     inside = [*members, *rates, *following]
     return whole, *(replace(alert, severity="info") if alert in inside else alert for alert in alerts)
@@ -202,16 +193,14 @@ def _with_collapse(run: Run, alerts: Sequence[Alert]) -> tuple[Alert, ...] | Non
 
 def _with_drift(run: Run, alerts: Sequence[Alert]) -> tuple[Alert, ...]:
     """Return the alerts; one about a KL names an entropy that has halved since then, whose alert is information."""
-    messages: dict[Alert, str] = {}
-    fallen: set[str] = set()
+    falls: dict[AlertKey, Change] = {}
     for alert in alerts:
         if alert.active and alert.rule == "kl_runaway" and (fall := _fall_of_entropy(run, _onset(alert))):
-            metric, words = fall
-            messages[alert] = f"{alert.message}; {words}"
-            fallen.add(metric)
+            falls[alert.key] = fall
+    fallen = {fall.metric for fall in falls.values()}
     return tuple(
-        replace(alert, message=messages[alert])
-        if alert in messages
+        replace(alert, related=(*alert.related, falls[alert.key]))
+        if alert.key in falls
         else replace(alert, severity="info")
         if alert.active and alert.rule == "entropy_collapse" and alert.metric in fallen
         else alert
@@ -219,28 +208,18 @@ def _with_drift(run: Run, alerts: Sequence[Alert]) -> tuple[Alert, ...]:
     )
 
 
-def _fall_of_entropy(run: Run, step: int) -> tuple[str, str] | None:
-    """Return (metric, words about its fall) of the first entropy that has halved since a step; None without one."""
-    from tuimon.detectors._curves import median_of_rows, number
+def _fall_of_entropy(run: Run, step: int) -> Change | None:
+    """Return the fall of the first entropy that has halved since a step; None without one."""
+    from tuimon.detectors._curves import median_of_rows
     from tuimon.detectors._policy import discrete_entropies
 
     for entropy in discrete_entropies(run):
         row, end = entropy.row_after(step), len(entropy)
         before, now = (median_of_rows(entropy, last - _LEVEL_POINTS, last - 1) for last in (row, end))
         if row >= _LEVEL_POINTS and now <= before / 2 < before:
-            return entropy.metric, f"{entropy.metric} has fallen from {number(before)} to {number(now)}"
+            return Change(entropy.metric, "fallen", now, before)
     return None
 
 
 def _onset(alert: Alert) -> int:
     return alert.step if alert.step is not None else 0
-
-
-def _part(run: Run, alert: Alert, step: int | None) -> str:
-    from tuimon.detectors._curves import number
-
-    words = _WORDS[alert.rule]
-    if alert.rule != "zero_variance":
-        curve = run.curve(alert.metric)
-        words += f" {number(curve.value_at(_onset(alert)))}"
-    return words if alert.step == step or alert.rule == "learning_rate" else f"{words} from step {alert.step}"

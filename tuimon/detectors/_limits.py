@@ -7,24 +7,32 @@ from typing import ClassVar
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.incidents import Incident
 from tuimon.analysis.rules import Threshold
 from tuimon.analysis.windows import NINE
-from tuimon.detectors._curves import alert, extreme, fold_rows, incidents, number, share_percent, verb
-from tuimon.draw.numbers import distinct_digits
+from tuimon.detectors._curves import alert, extreme, fold_rows, incidents
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
 
 
-def limit_alerts(
-    run: Run, curve: Curve, threshold: Threshold, rule: str, severity: str, hint: str, note: str = ""
-) -> Iterator[Alert]:
-    """Yield an alert for each time that the curve is beyond the limit. `note` is added to the message."""
+def limit_alerts(run: Run, curve: Curve, threshold: Threshold, rule: str, severity: str, hint: str) -> Iterator[Alert]:
+    """Yield an alert for each time that the curve is beyond the limit."""
     for incident in incidents(curve, threshold):
         incident = _from_first_value(curve, incident, threshold) if threshold.smooth else incident
-        yield alert(run, curve, incident, rule, severity, limit_message(curve, incident, threshold, note), hint)
+        yield limit_alert(run, curve, incident, threshold, rule, severity, hint)
+
+
+def limit_alert(
+    run: Run, curve: Curve, incident: Incident, threshold: Threshold, rule: str, severity: str, hint: str = ""
+) -> Alert:
+    """Return the alert of one time that the curve is beyond the limit, with its farthest value."""
+    value, step = extreme(curve, incident, highest=not threshold.below)
+    count, points = points_beyond(curve, incident, threshold)
+    found = alert(run, curve, incident, rule, severity, "below" if threshold.below else "above", value, hint=hint)
+    return replace(found, limit=threshold.limit, extreme=step, count=count, points=points)
 
 
 def _from_first_value(curve: Curve, incident: Incident, threshold: Threshold) -> Incident:
@@ -33,27 +41,11 @@ def _from_first_value(curve: Curve, incident: Incident, threshold: Threshold) ->
     return incident._replace(first=incident.first - int((~np.append(False, beyond)[::-1]).argmax()))
 
 
-def limit_message(curve: Curve, incident: Incident, threshold: Threshold, note: str = "") -> str:
-    """Return the message of an incident beyond a limit, without its steps. `note` is added in brackets."""
-    side, extremum = ("below", "lowest") if threshold.below else ("above", "highest")
-    value, step = extreme(curve, incident, highest=not threshold.below)
-    share = share_beyond(curve, incident, threshold)
-    often = "" if share == 1 else "mostly " if share > 0.5 else "at times "
-    part = "" if share == 1 else f"{share_percent(share)} of the points, "
-    limit, farthest = number(threshold.limit), number(value)
-    if limit == farthest:
-        limit, farthest = distinct_digits(threshold.limit, value)
-    return (
-        f"{curve.metric} {verb(incident, 'is', 'was')} {often}{side} {limit}"
-        f" ({note}{part}{extremum} {farthest} at step {step})"
-    )
+def points_beyond(curve: Curve, incident: Incident, threshold: Threshold) -> tuple[int, int]:
+    """Return (number of points of an incident that are beyond the limit, number of its points).
 
-
-def share_beyond(curve: Curve, incident: Incident, threshold: Threshold) -> float:
-    """Return the share of the values of an incident that are beyond the limit.
-
-    Of an active incident all values up to the last one count, because its message says "since". Less than 1 where
-    single values are on the other side: an incident is cleared by several good values only.
+    Of an active incident all points up to the last one count, because its sentence says "since". Single points are on
+    the other side where several good ones are needed to clear it.
     """
     last = incident.last if incident.cleared is not None else len(curve) - 1
 
@@ -61,8 +53,7 @@ def share_beyond(curve: Curve, incident: Incident, threshold: Threshold) -> floa
         values, (bad, all_values) = curve.values[begin:end], known or (0, 0)
         return bad + int(threshold.is_beyond(values).sum()), all_values + int((~np.isnan(values)).sum())
 
-    bad, count = fold_rows(curve, ("beyond", threshold.limit, threshold.below), incident.first, last, fold)
-    return bad / count if count else 1.0
+    return fold_rows(curve, ("beyond", threshold.limit, threshold.below), incident.first, last, fold)
 
 
 def beyond(

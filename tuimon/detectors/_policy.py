@@ -7,6 +7,7 @@ from math import nan
 
 from tuimon.analysis.concepts import curves
 from tuimon.detectors._curves import median_of_rows
+from tuimon.model.alerts import Change
 from tuimon.store import Curve, Run
 from tuimon.vocabulary import classify
 
@@ -40,9 +41,18 @@ def response_lengths(run: Run) -> Iterator[Curve]:
 
 def response_growth(run: Run, curve: Curve, start: tuple[int, int], now: tuple[int, int]) -> float:
     """Return the response length in the rows `now` of a curve relative to that in the rows `start`; NaN if unknown."""
-    lengths = next(response_lengths(run), None)
-    before, after = (nan, nan) if lengths is None else levels_beside(lengths, curve, start, now)
-    return after / before if before > 0 else nan
+    for change in response_change(run, curve, start, now):
+        if change.value is not None and change.usual is not None and change.usual > 0:
+            return change.value / change.usual
+    return nan
+
+
+def response_change(run: Run, curve: Curve, start: tuple[int, int], now: tuple[int, int]) -> tuple[Change, ...]:
+    """Return the change of the response length from the rows `start` of a curve to its rows `now`; () if unknown."""
+    for lengths in response_lengths(run):
+        before, after = levels_beside(lengths, curve, start, now)
+        return (Change(lengths.metric, "risen" if after > before else "fallen", after, before),)
+    return ()
 
 
 def levels_beside(other: Curve, curve: Curve, start: tuple[int, int], now: tuple[int, int]) -> tuple[float, float]:

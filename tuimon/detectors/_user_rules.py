@@ -20,7 +20,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -29,15 +28,9 @@ from tuimon.analysis.incidents import Incident
 from tuimon.analysis.metric_filter import chosen, nearest, no_match
 from tuimon.analysis.rules import Threshold, inclusive
 from tuimon.detectors._curves import (
-    alert,
-    alert_as_worded,
-    extreme,
-    fold_rows,
     incidents,
-    number,
-    verb,
-    when,
 )
+from tuimon.detectors._limits import limit_alert
 from tuimon.errors import UsageError
 from tuimon.model.alerts import SEVERITIES, Alert
 from tuimon.store import Curve, Run
@@ -74,8 +67,8 @@ class UserRule(Struct, frozen=True):
     def check(self, run: Run) -> Iterator[Alert]:
         return self._joined(list(self._separate(run)))
 
-    def _separate(self, run: Run) -> Iterator[tuple[Alert, float]]:
-        """Yield (alert, its worst value) of each incident of each metric."""
+    def _separate(self, run: Run) -> Iterator[Alert]:
+        """Yield an alert for each incident of each metric."""
         needed = int(self.count) if self.unit == "points" else 1
         clear = 3 if self.unit == "points" and needed == 1 else 1
         rule = Threshold(self.limit, self.limit, needed, clear, self.below)
@@ -83,51 +76,26 @@ class UserRule(Struct, frozen=True):
             curve = run.curve(metric)
             for incident in incidents(curve, rule):
                 if self.unit == "points" or _span(curve, incident, self.unit) >= self.count:
-                    value, step = extreme(curve, incident, highest=not self.below)
-                    resumed = _resumed(curve, incident, rule)
-                    if resumed > incident.first:
-                        again = incident._replace(first=resumed)
-                        now, _ = extreme(curve, again, highest=not self.below)
-                        message = f"{self.id}: {curve.metric} has reached {number(now)} {when(curve, again)}"
-                        if step < curve.steps[resumed]:
-                            message += f", and reached {number(value)} at step {step} before"
-                        yield alert_as_worded(run, curve, incident, self.id, self.severity, message), value
-                        continue
-                    if step == curve.steps[incident.first]:  # which the end of the message has
-                        reached = f"{verb(incident, 'has reached', 'reached')} {number(value)}"
-                    else:
-                        reached = f"reached {number(value)} at step {step},"
-                    message = f"{self.id}: {curve.metric} {reached}"
-                    last = float(curve.values[-1])
-                    if incident.cleared is None and not math.isnan(last) and not rule.is_beyond(curve.values[-1:])[0]:
-                        message += f" and is {number(last)} now, but not for {clear} points yet;"
-                    yield alert(run, curve, incident, self.id, self.severity, message), value
+                    found = limit_alert(run, curve, incident, rule, self.id, self.severity)
+                    yield replace(found, what="condition")
 
-    def _joined(self, separate: Sequence[tuple[Alert, float]]) -> Iterator[Alert]:
+    def _joined(self, separate: Sequence[Alert]) -> Iterator[Alert]:
         """Yield the alerts; of those of several metrics at the same time, all but the first are information.
 
-        The first is the one that began first, which stays the same while other metrics come and go.
+        The first is the one that began first, which stays the same while other metrics come and go. It names the other
+        metrics, those with the worst values with these.
         """
         for group in _overlapping(separate):
-            (first, _), others = group[0], group[1:]
+            first, *others = group
             if others:
-                until = max(math.inf if own.until is None else own.until for own, _ in group)
-                last = None if until == math.inf else int(until)
-                yield replace(first, message=f"{self.id}: {self._with_values(group)} {_when(first, last)}", until=last)
+                until = None if any(own.active for own in group) else max(own.until or 0 for own in group)
+                worst = sorted(others, key=lambda own: own.value or 0.0, reverse=not self.below)
+                changes = {own.metric: replace(own.change, step=None) for own in reversed(worst)}
+                changes.pop(first.metric, None)
+                yield replace(first, until=until, related=tuple(reversed(changes.values())))
             else:
                 yield first
-            yield from (replace(own, severity="info") for own, _ in others)
-
-    def _with_values(self, group: Sequence[tuple[Alert, float]]) -> str:
-        """Return the metrics of a group with their worst values, the worst first."""
-        values: dict[str, float] = {}
-        for own, value in sorted(group, key=lambda entry: entry[1], reverse=not self.below):
-            values.setdefault(own.metric, value)
-        (metric, value), *others = values.items()
-        reached = "has reached" if any(own.active for own, _ in group) else "reached"
-        parts = [f"{metric} {reached} {number(value)}", *(f"{m} {number(v)}" for m, v in others[: _MOST_NAMED - 1])]
-        more = len(values) - len(parts)
-        return ", ".join(parts) + (f" and {more} more" if more else "")
+            yield from (replace(own, severity="info") for own in others)
 
     def metrics(self, run: Run) -> list[str]:
         """Return the metrics that the rule checks; without any, it can never raise an alert."""
@@ -154,44 +122,21 @@ class UserRule(Struct, frozen=True):
         return sorted({metric for run in runs if not self._named_in(run) for metric in self.metrics(run)})
 
 
-def _resumed(curve: Curve, incident: Incident, rule: Threshold) -> int:
-    """Return the row from which on all values of an active incident are beyond the limit, if the last one is.
-
-    Otherwise the first row of the incident.
-    """
-
-    def fold(state: int | None, begin: int, end: int) -> int:
-        values = curve.values[begin:end]
-        good = np.flatnonzero(~(rule.is_beyond(values) | np.isnan(values)))
-        if len(good):
-            return begin + int(good[-1]) + 1
-        return begin if state is None else state
-
-    if incident.cleared is not None:
-        return incident.first
-    row = fold_rows(curve, ("since", rule), incident.first, len(curve) - 1, fold)
-    return row if row < len(curve) else incident.first
-
-
-def _overlapping(separate: Sequence[tuple[Alert, float]]) -> list[list[tuple[Alert, float]]]:
+def _overlapping(separate: Sequence[Alert]) -> list[list[Alert]]:
     """Return groups of alerts that were active at the same time, in order of their first step."""
-    groups: list[list[tuple[Alert, float]]] = []
+    groups: list[list[Alert]] = []
     end = -math.inf
-    for own in sorted(separate, key=lambda entry: _first_step(entry[0])):
-        if not groups or _first_step(own[0]) > end:
+    for own in sorted(separate, key=_first_step):
+        if not groups or _first_step(own) > end:
             groups.append([])
             end = -math.inf
         groups[-1].append(own)
-        end = max(end, math.inf if own[0].until is None else own[0].until)
+        end = max(end, math.inf if own.until is None else own.until)
     return groups
 
 
 def _first_step(alert: Alert) -> int:
     return alert.step if alert.step is not None else 0
-
-
-def _when(first: Alert, last: int | None) -> str:
-    return f"since step {first.step}" if last is None else f"from step {first.step} to {last}"
 
 
 def _span(curve: Curve, incident: Incident, unit: str) -> float:

@@ -38,7 +38,6 @@ from tuimon.detectors._curves import (
     changes_from_settled,
     merged,
     reached_level,
-    risen_message,
     runaways,
 )
 from tuimon.model.alerts import SEVERITIES, Alert
@@ -104,8 +103,9 @@ class Divergence(Struct, frozen=True):
     ) -> Iterator[Alert]:
         """Yield an alert for each (incident, usual level before it); above the level `start` it is critical."""
         for incident, usual in changes:
-            severity = "critical" if reached_level(curve, incident, highest=True) > start else "warning"
-            yield alert(run, curve, incident, self.id, severity, risen_message(curve, incident, usual), _HINT)
+            level = reached_level(curve, incident, highest=True)
+            severity = "critical" if level > start else "warning"
+            yield alert(run, curve, incident, self.id, severity, "risen", level, usual, hint=_HINT)
 
 
 DETECTOR = Divergence()

@@ -17,7 +17,7 @@ from msgspec import Struct
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.level_rules import AgainstStart
 from tuimon.analysis.rules import Threshold
-from tuimon.detectors._curves import alert, changes_from_start, format_factor, number, reached_level, verb
+from tuimon.detectors._curves import alert, changes_from_start, reached_level
 from tuimon.detectors._limits import beyond, limit_alerts
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
@@ -47,12 +47,7 @@ class EngineMismatch(Struct, frozen=True):
         for incident, start in changes_from_start(curve, AgainstStart(self.ratio, 0.6 * self.ratio)):
             now = reached_level(curve, incident, highest=True)
             if now > self.floor:
-                risen = verb(incident, "has risen", "rose")
-                message = (
-                    f"{curve.metric} {risen} to {number(now)}, {format_factor(now / start)} its start of"
-                    f" {number(start)},"
-                )
-                yield alert(run, curve, incident, self.id, "warning", message, _HINT)
+                yield alert(run, curve, incident, self.id, "warning", "risen", now, start, hint=_HINT)
 
 
 def _published_limits(concept: str, metric: str) -> tuple[str, tuple[Threshold, ...]]:

@@ -26,10 +26,7 @@ from tuimon.detectors._curves import (
     from_console,
     incidents,
     merged,
-    number,
-    percent,
     reached_level,
-    verb,
 )
 from tuimon.detectors._policy import discrete_entropies
 from tuimon.detectors._reward import near_ceiling
@@ -61,20 +58,14 @@ class EntropyCollapse(Struct, frozen=True):
         for curve in discrete_entropies(run):
             zeros = self._zeros(run, curve)
             for incident in zeros:
-                message = f"{curve.metric} {verb(incident, 'is', 'was')} 0: the policy is deterministic,"
-                yield alert(run, curve, incident, self.id, "warning", message, _HINT)
+                yield alert(run, curve, incident, self.id, "warning", "zero", 0.0, hint=_HINT)
             if zeros:
                 continue
-            changes = [(i, (start, "its start of")) for i, start in changes_from_start(curve, rule)]
-            changes += [(i, (level, "the usual")) for i, level in changes_from_settled(curve, settled)]
+            changes = [*changes_from_start(curve, rule), *changes_from_settled(curve, settled)]
             lost = [change for change in changes if not near_ceiling(run, int(curve.steps[change[0].raised]))]
-            for incident, (level, words) in merged(lost):
+            for incident, level in merged(lost):
                 now = reached_level(curve, incident, highest=False)
-                message = (
-                    f"{curve.metric} {verb(incident, 'has fallen', 'fell')} to {number(now)}, {percent(now / level)} of"
-                    f" {words} {number(level)},"
-                )
-                yield alert(run, curve, incident, self.id, "warning", message, _HINT)
+                yield alert(run, curve, incident, self.id, "warning", "fallen", now, level, hint=_HINT)
 
     def _zeros(self, run: Run, curve: Curve) -> list[Incident]:
         if from_console(run, curve):

@@ -29,12 +29,11 @@ from tuimon.detectors._curves import (
     incidents,
     merged,
     reached_level,
-    risen_message,
     runaways,
 )
-from tuimon.detectors._limits import limit_message
+from tuimon.detectors._limits import limit_alert
 from tuimon.model.alerts import Alert
-from tuimon.store import Curve, Run
+from tuimon.store import Run
 
 _SKIP, _SKIP_OF_JUMP = 64, 32
 _SPREAD = 2.0
@@ -69,14 +68,11 @@ class KlRunaway(Struct, frozen=True):
             changes += changes_from_settled(curve, growth)
             for incident, usual in merged(changes):
                 if usual is None:
-                    severity, message = "warning", limit_message(curve, incident, threshold)
-                else:
-                    severity, message = self._severity(curve, incident, usual), risen_message(curve, incident, usual)
-                yield alert(run, curve, incident, self.id, severity, message, _HINT)
-
-    def _severity(self, curve: Curve, incident: Incident, usual: float) -> str:
-        level = reached_level(curve, incident, highest=True)
-        return "critical" if level >= max(self.critical * usual, 10 * self.floor) else "warning"
+                    yield limit_alert(run, curve, incident, threshold, self.id, "warning", _HINT)
+                    continue
+                level = reached_level(curve, incident, highest=True)
+                severity = "critical" if level >= max(self.critical * usual, 10 * self.floor) else "warning"
+                yield alert(run, curve, incident, self.id, severity, "risen", level, usual, hint=_HINT)
 
 
 DETECTOR = KlRunaway()

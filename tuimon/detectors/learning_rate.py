@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tuimon.analysis.concepts import curves, metrics_of
 from tuimon.analysis.rules import Threshold, inclusive
-from tuimon.detectors._curves import alert, extreme, from_console, incidents, number, verb
+from tuimon.detectors._curves import alert, extreme, from_console, incidents
 from tuimon.model.alerts import Alert
 from tuimon.store import Run
 
@@ -38,15 +39,13 @@ class LearningRate(Struct, frozen=True):
         limit = inclusive(self.policy_limit if is_policy else self.limit)
         for curve in curves(run, "lr", all_names=True):
             for incident in incidents(curve, Threshold(limit, limit, 3, 3)):
-                value, _ = extreme(curve, incident)
-                usual = "1e-7 to 1e-2 are usual for a policy" if is_policy else "values below 1 are usual"
-                message = f"{curve.metric} {verb(incident, 'is', 'was')} {number(value)} ({usual})"
-                yield alert(run, curve, incident, self.id, "warning", message, _TOO_HIGH)
+                value, step = extreme(curve, incident)
+                found = alert(run, curve, incident, self.id, "warning", "reached", value, hint=_TOO_HIGH)
+                yield replace(found, limit=limit, extreme=step)
             if from_console(run, curve):
                 continue
             for incident in incidents(curve, Threshold(_ZERO, _ZERO, self.points, 5, below=True)):
-                message = f"{curve.metric} {verb(incident, 'is', 'was')} 0"
-                yield alert(run, curve, incident, self.id, "warning", message, _HINT)
+                yield alert(run, curve, incident, self.id, "warning", "zero", 0.0, hint=_HINT)
 
 
 DETECTOR = LearningRate()

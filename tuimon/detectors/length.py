@@ -18,12 +18,9 @@ from tuimon.analysis.level_rules import AgainstStart
 from tuimon.detectors._curves import (
     alert,
     changes_from_start,
-    format_factor,
     median_of_rows,
-    number,
     reached_level,
     usual_level,
-    verb,
 )
 from tuimon.detectors._policy import response_lengths
 from tuimon.model.alerts import Alert
@@ -47,13 +44,11 @@ class Length(Struct, frozen=True):
                 rule = AgainstStart(factor, 0.8 * factor, baseline=_BASELINE, falls=falls)
                 for incident, start in changes_from_start(curve, rule):
                     now = reached_level(curve, incident, highest=not falls)
-                    changed = verb(incident, "has fallen", "fell") if falls else verb(incident, "has grown", "grew")
-                    message = (
-                        f"{curve.metric} {changed} to {number(now)}, {format_factor(now / start, 2)} its start of"
-                        f" {number(start)},"
-                    )
                     harmless = falls or _reward_has_risen(run, int(curve.steps[incident.raised]))
-                    yield alert(run, curve, incident, self.id, "info" if harmless else "warning", message, _HINT)
+                    kind = "fallen" if falls else "risen"
+                    yield alert(
+                        run, curve, incident, self.id, "info" if harmless else "warning", kind, now, start, hint=_HINT
+                    )
 
 
 def _reward_has_risen(run: Run, step: int) -> bool:

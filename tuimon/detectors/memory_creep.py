@@ -21,33 +21,29 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import product
-from math import inf, isfinite
+from math import inf
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tuimon.analysis.concepts import metrics_of
 from tuimon.analysis.creep import Creep
 from tuimon.analysis.device_memory import device_memory
-from tuimon.analysis.forecast import forecast_text, growth
+from tuimon.analysis.forecast import growth
 from tuimon.analysis.incidents import Incident
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress_inputs import steps_left
 from tuimon.analysis.windows import BLOCK
 from tuimon.detectors._curves import (
-    alert_as_worded,
+    alert,
     growth_onset,
     incidents,
     last_finite,
     median_of_rows,
-    number,
-    percent,
-    verb,
-    when,
 )
 from tuimon.detectors._policy import response_lengths
-from tuimon.draw.numbers import format_value
-from tuimon.model.alerts import Alert
+from tuimon.model.alerts import Alert, Change
 from tuimon.store import Curve, Run
 from tuimon.vocabulary import BYTES, memory_of, unit_text
 
@@ -71,8 +67,6 @@ _LOWEST_OF = 4
 """Blocks whose lowest value is watched, too: more than a period of a cache that is filled and emptied."""
 _LENGTH_POINTS = 50
 """Points of the response length that are compared."""
-_BYTES = " B"
-"""Unit of values in bytes, see `_unit`; they are displayed in kB, MB, GB or TB, as on the charts."""
 
 
 class MemoryCreep(Struct, frozen=True):
@@ -88,7 +82,7 @@ class MemoryCreep(Struct, frozen=True):
         for kind, metrics in (kinds if any(kinds.values()) else {"memory": _with_unit(run)}).items():
             growing = [own for curve in map(run.curve, metrics) if (own := self._growing(curve))]
             if growing:
-                yield self._alert(run, kind, growing, metrics)
+                yield self._alert(run, kind, growing)
 
     def _growing(self, curve: Curve) -> _Growing | None:
         """Return the growth in the shortest window in which the series grows now, else in which it grew; else None."""
@@ -112,26 +106,32 @@ class MemoryCreep(Struct, frozen=True):
                 last = last or own
         return last
 
-    def _alert(self, run: Run, kind: str, growing: list[_Growing], watched: list[str]) -> Alert:
+    def _alert(self, run: Run, kind: str, growing: list[_Growing]) -> Alert:
         sizes = {own.curve.metric: size for own in growing if (size := _size(run, own.curve.metric))}
         own = max(growing, key=lambda own: (own.incident.cleared is None, own.curve.metric in sizes, own.factor))
         incident, unit = own.incident, _unit(run, own.curve.metric)
-        full = ""
-        if incident.cleared is None and (size := sizes.get(own.curve.metric)):
+        size, soon = sizes.get(own.curve.metric), None
+        if incident.cleared is None and size:
             forecast = growth(own.curve.steps, own.curve.values, 1 / size)
             left = steps_left(run)
             if forecast is not None and (left is None or forecast.soonest <= left):
-                full = f", full in {forecast_text(forecast)}"
-        responses = 0.0 if kind != "GPU" else _response_growth(run, own)
-        longer = f", with responses {percent(responses - 1)} longer" if responses >= own.factor else ""
-        others = _others(kind, [other.curve.metric for other in growing], watched)
-        message = (
-            f"{own.curve.metric} {verb(incident, 'grows', 'grew')} {own.edge}by {own.rate(unit)}"
-            f" {when(own.curve, own.from_onset)}{full}: from {own.sizes(unit)}"
-            f"{f', {percent(own.factor - 1)}' if isfinite(own.factor) else ''}{longer}{others}"
+                soon = round(forecast.steps)
+        lengths = _response_change(run, own) if kind == "GPU" else ()
+        related = tuple(Change(other.curve.metric) for other in growing if other is not own)
+        found = alert(
+            run,
+            own.curve,
+            own.from_onset,
+            self.id,
+            "info" if lengths else "warning",
+            "grows",
+            own.now,
+            own.before,
+            hint=_HINT,
+            unit=unit,
+            related=lengths + related,
         )
-        severity = "info" if longer else "warning"
-        return alert_as_worded(run, own.curve, own.from_onset, self.id, severity, message, _HINT)
+        return replace(found, limit=size if soon is not None else None, reached_in=soon)
 
 
 class _Growing(Struct, frozen=True):
@@ -159,10 +159,6 @@ class _Growing(Struct, frozen=True):
         return first + int(np.nanargmin(early)), begin + int(np.nanargmin(late))
 
     @property
-    def edge(self) -> str:
-        return "at its lowest " if self.period else ""
-
-    @property
     def before(self) -> float:
         """Value at the beginning of the growth, as logged."""
         return last_finite(self.curve, self.rows[0])
@@ -176,40 +172,6 @@ class _Growing(Struct, frozen=True):
     def factor(self) -> float:
         """The last value divided by that at the onset; infinity if that is 0."""
         return self.now / self.before if self.before else inf
-
-    def rate(self, unit: str) -> str:
-        """Return the growth in the first power of ten of steps (from 100 on) in which it is at least 0.1."""
-        first, last = self.rows
-        steps = int(self.curve.steps[last]) - int(self.curve.steps[first])
-        count = 100
-        while count < steps and count * (self.now - self.before) < 0.1 * steps:
-            count *= 10
-        amount = (self.now - self.before) / steps * count
-        return f"{format_value(amount, 'B') if unit == _BYTES else f'{amount:.3g}{unit}'} per {count} steps"
-
-    def sizes(self, unit: str) -> str:
-        """Return the values at the beginning and the end: "30 to 41.97 GiB"; bytes as "20.0 GB to 73.9 GB"."""
-        if unit == _BYTES:
-            return f"{format_value(self.before, 'B')} to {format_value(self.now, 'B')}"
-        return f"{number(self.before)} to {number(self.now)}{unit}"
-
-
-def _others(kind: str, growing: list[str], watched: list[str]) -> str:
-    """Return words about the other series that grow: their number, or the device if only one of several is affected."""
-    if len(growing) < 2:
-        return ""
-    devices = {_device(name) for name in growing}
-    device = next(iter(devices))
-    if len(devices) > 1 or device is None or {_device(name) for name in watched} == devices:
-        return f" (and {len(growing) - 1} more {kind} series)"
-    phases = sum(_device(name) == device for name in watched)
-    return f" (device {device[1]}, in {f'{len(growing)} of {phases}' if len(growing) < phases else 'all'} phases)"
-
-
-def _device(metric: str) -> tuple[int | None, int] | None:
-    """Return (node, device) of a series of GPU memory; None if its name does not say."""
-    tag = memory_of(metric)
-    return None if tag is None or tag.device is None else (tag.node, tag.device)
 
 
 def _gpu(run: Run) -> list[str]:
@@ -241,9 +203,8 @@ def _unclassified(run: Run, pattern: re.Pattern[str]) -> list[str]:
 
 
 def _unit(run: Run, metric: str) -> str:
-    """Return the unit of the logged values with a blank before it; "" if it is unknown."""
-    unit = "% of the device" if _PERCENT.fullmatch(metric) else unit_text(meaning_of(run, metric).logged_unit)
-    return f" {unit}" if unit else ""
+    """Return the unit of the logged values; "" if it is unknown."""
+    return "% of the device" if _PERCENT.fullmatch(metric) else unit_text(meaning_of(run, metric).logged_unit)
 
 
 def _size(run: Run, metric: str) -> float | None:
@@ -254,15 +215,15 @@ def _size(run: Run, metric: str) -> float | None:
     return device.size if device is not None else None
 
 
-def _response_growth(run: Run, own: _Growing) -> float:
-    """Return the response length at the end of the growth relative to that at its onset; 0 if it is not logged."""
+def _response_change(run: Run, own: _Growing) -> tuple[Change, ...]:
+    """Return the change of the response length since the onset, if it has grown by as much as the memory; else ()."""
     lengths = next(response_lengths(run), None)
     if lengths is None:
-        return 0.0
+        return ()
     begin, end = lengths.steps.searchsorted(own.curve.steps[[own.onset, own.incident.last]], "right").tolist()
     before = median_of_rows(lengths, begin - 1, begin + _LENGTH_POINTS - 2)
     now = median_of_rows(lengths, end - _LENGTH_POINTS, end - 1)
-    return now / before if before > 0 else 0.0
+    return (Change(lengths.metric, "risen", now, before),) if before > 0 and now / before >= own.factor else ()
 
 
 DETECTOR = MemoryCreep()

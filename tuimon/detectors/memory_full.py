@@ -11,14 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tuimon.analysis.concepts import metrics_of
 from tuimon.analysis.creep import FillsUp
-from tuimon.analysis.forecast import forecast_text, growth
+from tuimon.analysis.forecast import growth
 from tuimon.analysis.incidents import Incident
 from tuimon.analysis.progress_inputs import steps_left
-from tuimon.detectors._curves import alert, first_and_last_level, incidents, share_percent, verb
-from tuimon.model.alerts import Alert
+from tuimon.detectors._curves import alert, first_and_last_level, incidents
+from tuimon.model.alerts import Alert, Change
 from tuimon.store import Curve, Run
 from tuimon.vocabulary import memory_of
 
@@ -46,13 +47,11 @@ class MemoryFull(Struct, frozen=True):
         forecast = growth(curve.steps, curve.values, scale) if incident.cleared is None else None
         left = steps_left(run)
         ends_before = forecast is not None and left is not None and forecast.soonest > left
-        others = f" (and {len(filling) - 1} more series)" if len(filling) > 1 else ""
-        full = f", full in {forecast_text(forecast)} at this rate" if forecast is not None else ""
-        message = (
-            f"{curve.metric} {verb(incident, 'is filling up', 'filled up')}{full}: from {share_percent(before)} to"
-            f" {share_percent(now)} of the device{others}, more than {verb(incident, 'is', 'was')} left,"
-        )
-        yield alert(run, curve, incident, self.id, "info" if ends_before else "warning", message, _HINT)
+        others = tuple(Change(other[0].metric) for other in filling if other[0] is not curve)
+        severity = "info" if ends_before else "warning"
+        found = alert(run, curve, incident, self.id, severity, "grows", 100 * now, 100 * before, hint=_HINT, unit="%")
+        soon = round(forecast.steps) if forecast is not None else None
+        yield replace(found, limit=100.0, reached_in=soon, related=others)
 
 
 def _used_shares(run: Run) -> list[tuple[str, float]]:

@@ -21,8 +21,9 @@ from msgspec.structs import replace
 
 from tuimon.analysis.hidden_values import hidden_values
 from tuimon.analysis.incidents import Incident
+from tuimon.analysis.progress_inputs import progress_inputs
 from tuimon.detectors._checkpoints import checkpoint_before
-from tuimon.detectors._curves import CHECKED_PANELS, fold_rows, verb
+from tuimon.detectors._curves import CHECKED_PANELS, fold_rows
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
 from tuimon.vocabulary import Meaning, classify
@@ -60,7 +61,7 @@ class NonFinite(Struct, frozen=True):
                 for hidden in hidden_values(run, metric):
                     for incident in self._incidents(hidden.curve, meaning):
                         if ((hidden.rows >= incident.first) & (hidden.rows <= incident.last)).any():
-                            yield _alert(run, metric, meaning, hidden.curve, incident, f" in {hidden.source}")
+                            yield _alert(run, metric, meaning, hidden.curve, incident, hidden.source)
 
     def _of_unknown(self, run: Run) -> Iterator[Alert]:
         """Yield information about the metric without a known meaning that was the first to be not finite."""
@@ -91,38 +92,45 @@ class NonFinite(Struct, frozen=True):
             yield Incident(first, first, last, cleared if cleared < len(curve) else None)
 
 
-def _alert(run: Run, metric: str, meaning: Meaning, curve: Curve, incident: Incident, where: str = "") -> Alert:
-    """where: " in <source>" if the curve is not the one drawn."""
+def _alert(run: Run, metric: str, meaning: Meaning, curve: Curve, incident: Incident, source: str = "") -> Alert:
+    """source: that of the curve if it is not the one drawn."""
     end = len(curve) if incident.cleared is None else incident.last + 1
     nans, infinities = fold_rows(curve, "nonfinite", incident.first, end - 1, lambda *rows: _counted(curve, *rows))
     bad_now = incident.cleared is None and not math.isfinite(curve.values[end - 1])
-    counts = [f"{nans} NaN"] if nans else []
-    counts += [f"{infinities} Inf"] if infinities else []
-    kind = "NaN" if math.isnan(curve.values[incident.first]) else "Inf"
+    kind = "nan" if math.isnan(curve.values[incident.first]) else "infinite"
     step = int(curve.steps[incident.first])
     all_bad = bad_now and nans + infinities == end - incident.first
-    since = f"is {kind} since" if all_bad else verb(incident, f"was {kind} first at", f"was {kind} at")
-    message = f"{metric} {since} step {step}{where} ({', '.join(counts)} of {len(curve)} points)"
-    if incident.cleared is not None:
-        message += f", finite again since step {int(curve.steps[incident.last + 1])}"
     severity = "critical" if bad_now and meaning.concept in _CRITICAL else "warning"
     until = int(curve.steps[incident.last]) if incident.cleared is not None else None
     hint = "look at grad norm and loss at that step"
     if meaning.concept in _CRITICAL:
-        hint = _recovery(curve, incident, nans + infinities)
+        hint = _recovery(run, curve, incident, nans + infinities)
         hint = hint or f"the weights are NaN from the first such update on: go back to {checkpoint_before(run, step)}"
-    return Alert("nonfinite", severity, run.id, metric, step, message, hint, until)
+    return Alert(
+        "nonfinite",
+        severity,
+        run.id,
+        metric,
+        step,
+        hint=hint,
+        until=until,
+        what=kind if all_bad else f"some {kind}",
+        count=nans + infinities,
+        points=len(curve),
+        source=source,
+    )
 
 
-def _recovery(curve: Curve, incident: Incident, count: int) -> str:
+def _recovery(run: Run, curve: Curve, incident: Incident, count: int) -> str:
     """Return the hint for `count` bad values that finite values follow; "" if none do, or all of them are 0."""
     begin = incident.last + 1
     if not curve.values[begin : begin + _FOLLOWING].any():
         return ""
     first, last = int(curve.steps[incident.first]), int(curve.steps[incident.last])
     cause = "one bad batch or reward" if count == 1 else "bad batches or rewards"
-    where = f"step {first}" if first == last else f"steps {first} to {last}"
-    again = "" if incident.cleared is not None else f"finite again from step {int(curve.steps[begin])}: "
+    word = progress_inputs(run).step_name
+    where = f"{word} {first}" if first == last else f"{word}s {first} to {last}"
+    again = "" if incident.cleared is not None else f"finite again from {word} {int(curve.steps[begin])}: "
     return f"{again}{cause}; look at {where}"
 
 

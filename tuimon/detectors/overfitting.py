@@ -18,9 +18,9 @@ from msgspec import Struct
 from tuimon.analysis.concepts import metrics_of
 from tuimon.analysis.rules import Threshold
 from tuimon.analysis.windows import medians
-from tuimon.detectors._curves import alert_as_worded, number, verb, when
+from tuimon.detectors._curves import alert
 from tuimon.detectors._validation import newest_validations
-from tuimon.model.alerts import Alert
+from tuimon.model.alerts import Alert, Change
 from tuimon.store import Curve, Run
 from tuimon.vocabulary import TRAINING_CONCEPTS, classify, pair_key
 
@@ -45,7 +45,7 @@ class Overfitting(Struct, frozen=True):
         newest = newest_validations(train, validation, self.points + 1, higher_is_better=False)
         if newest is None:
             return
-        values, steps, best, ends = newest.values, newest.steps, newest.best, newest.train_ends
+        values, best, ends = newest.values, newest.best, newest.train_ends
         losses = medians(train.values, np.concatenate(([0], ends[:-1])), ends, 64)
         risen = values - values[best]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -55,23 +55,13 @@ class Overfitting(Struct, frozen=True):
         alerts: dict[int, Alert] = {}
         for incident, first, last in newest.incidents(scores, rule):
             from_best = incident._replace(first=newest.offset + first)
-            message = (
-                f"{validation.metric} {verb(incident, 'has risen', 'rose')} by {number(values[last] - values[first])}"
-                f" {when(validation, from_best)}{_epoch(run, int(steps[first]))}: from {number(values[first])} to"
-                f" {number(values[last])}, while {train.metric} {verb(incident, 'falls', 'fell')} from"
-                f" {number(losses[first])} to {number(losses[last])}"
-            )
+            loss = Change(train.metric, "fallen", float(losses[last]), float(losses[first]))
+            now, before = float(values[last]), float(values[first])
             # Of several incidents after one best value, only the last: an alert is identified by its step.
-            alerts[first] = alert_as_worded(run, validation, from_best, self.id, "warning", message, _HINT)
+            alerts[first] = alert(
+                run, validation, from_best, self.id, "warning", "risen", now, before, hint=_HINT, related=(loss,)
+            )
         yield from alerts.values()
-
-
-def _epoch(run: Run, step: int) -> str:
-    """Return " (epoch 9)" for a step, or "" if the epoch is unknown or is the step itself."""
-    if not run.has_axis("epoch"):
-        return ""
-    epoch = float(run.scale("epoch").positions(np.array([step]))[0])
-    return f" (epoch {number(epoch)})" if np.isfinite(epoch) else ""
 
 
 def _counterpart(run: Run, validation: str) -> str | None:

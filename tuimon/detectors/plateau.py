@@ -18,13 +18,11 @@ from msgspec import Struct
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.rules import LEVEL, Flat
 from tuimon.detectors._curves import (
-    alert_as_worded,
+    alert,
     first_level,
     incidents,
     mean_of_rows,
-    number,
     usual_level,
-    when,
 )
 from tuimon.detectors._reward import near_ceiling
 from tuimon.model.alerts import Alert
@@ -52,11 +50,9 @@ class Plateau(Struct, frozen=True):
                 flat = incident._replace(first=incident.first - self.points)
                 before = mean_of_rows(curve, flat.first, flat.first + LEVEL - 1)
                 now = mean_of_rows(curve, len(curve) - LEVEL, len(curve) - 1)
-                risen = "has hardly risen" if now > before else "has not risen"
-                levels = f"mean of {LEVEL} points from there {number(before)}, of the last {LEVEL} {number(now)}"
                 has_risen = before - first_level(curve) > _RISEN * usual_level(curve, incident.first)[1]
-                message = f"{curve.metric} {risen} {when(curve, flat)}: {levels}"
-                yield alert_as_worded(run, curve, flat, self.id, "info", message, "" if has_risen else _HINT)
+                hint = "" if has_risen else _HINT
+                yield alert(run, curve, flat, self.id, "info", "flat", now, before, hint=hint)
 
 
 DETECTOR = Plateau()

@@ -12,7 +12,6 @@ Source: ours; "The Entropy Mechanism" (arXiv 2505.22617) and DAPO (arXiv 2503.14
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,10 +21,10 @@ from tuimon.analysis.concepts import metrics_of
 from tuimon.analysis.incidents import Incident
 from tuimon.analysis.rules import Plunge
 from tuimon.detectors._checkpoints import checkpoint_before
-from tuimon.detectors._curves import incidents, number
+from tuimon.detectors._curves import incidents
 from tuimon.detectors._policy import discrete_entropies
 from tuimon.detectors._reward import near_ceiling
-from tuimon.model.alerts import Alert
+from tuimon.model.alerts import Alert, Change
 from tuimon.model.points import Floats
 from tuimon.store import Curve, Run
 
@@ -42,14 +41,6 @@ _LOST_GRADIENT = 0.01
 """Part of its usual value that the gradient norm has at most."""
 
 Flags = npt.NDArray[np.bool_]
-
-
-class _Sign(NamedTuple):
-    """A sign of a collapse: the step at which it begins, and its words with that step ("KL from 0.08 to 2.4 since
-    29")."""
-
-    step: int
-    words: str
 
 
 class PolicyCollapse(Struct, frozen=True):
@@ -77,36 +68,42 @@ class PolicyCollapse(Struct, frozen=True):
         if len(signs) < _SIGNS:
             return
         entropy = _sign(
-            curve, first, raised, last, lambda usual, now: now <= 2 * self.part * np.median(usual), _extreme("entropy")
+            curve, first, raised, last, lambda usual, now: now <= 2 * self.part * np.median(usual), "fallen"
         )
-        signs = sorted([entropy, *signs] if entropy is not None else signs, key=lambda sign: sign.step)
+        signs = sorted([entropy, *signs] if entropy is not None else signs, key=lambda sign: sign.step or 0)
         step = signs[0].step
-        message = f"policy collapsed from step {step}: {', '.join(sign.words for sign in signs)}"
-        until = None
-        if incident.cleared is not None:
-            until = last
-            message += f"; the entropy is back since step {int(curve.steps[incident.last + 1])}"
+        until = last if incident.cleared is not None else None
         hint = f"go back to {checkpoint_before(run, step)}; lower the learning rate, or raise the KL coefficient"
-        yield Alert(self.id, "critical", run.id, curve.metric, step, message, hint, until)
+        yield Alert(
+            self.id,
+            "critical",
+            run.id,
+            curve.metric,
+            step,
+            hint=hint,
+            until=until,
+            what="collapsed",
+            related=tuple(signs),
+        )
 
-    def _signs(self, run: Run, first: int, raised: int, last: int) -> Iterator[_Sign | None]:
+    def _signs(self, run: Run, first: int, raised: int, last: int) -> Iterator[Change | None]:
         """Yield the signs besides the entropy, None for each that is absent."""
 
         def is_high(usual: Floats, now: Floats) -> Flags:
             return (now >= self.ratio * np.median(usual)) & (now > self.floor)
 
         for curve in _main_curve(run, "kl.ref", "kl.old"):
-            yield _sign(curve, first, raised, last, is_high, _extreme("KL", np.argmax))
+            yield _sign(curve, first, raised, last, is_high, "risen")
         for curve in _main_curve(run, "reward.train", "success.train"):
-            yield _sign(curve, first, raised, last, lambda usual, now: now < usual.min(), _extreme("reward"))
+            yield _sign(curve, first, raised, last, lambda usual, now: now < usual.min(), "fallen")
         for curve in _main_curve(run, "reward.zero_std_frac"):
-            yield _sign(curve, first, raised, last, _all_equal, _no_variance)
+            yield _sign(curve, first, raised, last, _all_equal, "risen")
             break
         else:
             for curve in _main_curve(run, "reward.std"):
-                yield _sign(curve, first, raised, last, _no_deviation, _no_variance)
+                yield _sign(curve, first, raised, last, _no_deviation, "fallen")
         for curve in _main_curve(run, "grad_norm"):
-            yield _sign(curve, first, raised, last, _is_lost, _extreme("gradient norm"))
+            yield _sign(curve, first, raised, last, _is_lost, "fallen")
 
 
 def _main_curve(run: Run, *concepts: str) -> Iterator[Curve]:
@@ -123,12 +120,12 @@ def _sign(
     raised: int,
     last: int,
     is_bad: Callable[[Floats, Floats], Flags],
-    words: Callable[[Floats, Floats], str],
-) -> _Sign | None:
+    kind: str,
+) -> Change | None:
     """Return the sign of a curve; None unless all its values from step `first` to `raised` are bad.
 
-    is_bad(usual values, values) and words(usual values, values) get finite values, words() those from the onset on. The
-    result does not depend on points after `raised`, but for the words.
+    is_bad(usual values, values) gets finite values. kind: "risen" or "fallen". The result does not depend on points
+    after `raised`, but for the extreme value.
     """
     begin = max(0, curve.row_before(first) + 1 - _LEAD)
     usual = _finite(curve.values[max(0, begin - _USUAL_POINTS) : begin])
@@ -143,27 +140,14 @@ def _sign(
     good = np.flatnonzero(~bad)
     onset = int(good[-1]) + 1 if len(good) else 0
     until = min(curve.row_after(last), end + _USUAL_POINTS)
-    text = words(usual, _finite(curve.values[begin + onset : until]))
-    step = int(steps[onset])
-    return _Sign(step, f"{text} since {step}")
+    now = _finite(curve.values[begin + onset : until])
+    value = now.max() if kind == "risen" else now.min()
+    return Change(curve.metric, kind, float(value), float(np.median(usual)), step=int(steps[onset]))
 
 
 def _finite(values: Floats) -> Floats:
     finite: Floats = values[np.isfinite(values)]
     return finite
-
-
-def _extreme(name: str, choose: Callable[[Floats], np.intp] = np.argmin) -> Callable[[Floats, Floats], str]:
-    """Return `words` of `_sign` for the value that `choose` selects, with the median of the usual values before it."""
-
-    def words(usual: Floats, now: Floats) -> str:
-        return f"{name} from {number(float(np.median(usual)))} to {number(float(now[choose(now)]))}"
-
-    return words
-
-
-def _no_variance(usual: Floats, now: Floats) -> str:
-    return "no group with variance"
 
 
 def _all_equal(usual: Floats, now: Floats) -> Flags:

@@ -20,8 +20,8 @@ from tuimon.analysis.concepts import curves
 from tuimon.analysis.incidents import Incident
 from tuimon.analysis.level_rules import FallFromStart
 from tuimon.analysis.windows import median_of_nine
-from tuimon.detectors._curves import alert, from_onsets, incidents, median_of_rows, number, reached_level, verb
-from tuimon.model.alerts import Alert
+from tuimon.detectors._curves import alert, from_onsets, incidents, median_of_rows, reached_level
+from tuimon.model.alerts import Alert, Change
 from tuimon.model.points import Floats, Steps
 from tuimon.store import Curve, Run
 from tuimon.vocabulary import classify
@@ -64,12 +64,8 @@ class PreferenceCollapse(Struct, frozen=True):
                 continue
             usual, highest = rise
             start, now = median_of_rows(chosen, 0, _BASELINE - 1), reached_level(chosen, incident, highest=False)
-            message = (
-                f"{chosen.metric} {verb(incident, 'has fallen', 'fell')} from {number(start)} to {number(now)},"
-                f" while {margin.metric} {verb(incident, 'has risen', 'rose')} from a usual {number(usual)}"
-                f" to {number(highest)},"
-            )
-            yield alert(run, chosen, moved, self.id, "warning", message, _HINT)
+            related = (Change(margin.metric, "risen", highest, usual),)
+            yield alert(run, chosen, moved, self.id, "warning", "fallen", now, start, hint=_HINT, related=related)
 
     def _rise_of_margin(
         self, chosen: Curve, fall: Incident, margin: Curve, accuracy: Curve | None

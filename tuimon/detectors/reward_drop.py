@@ -21,9 +21,6 @@ from tuimon.detectors._curves import (
     extreme_level,
     first_level,
     from_onsets,
-    number,
-    share_percent,
-    verb,
 )
 from tuimon.model.alerts import Alert
 from tuimon.store import Run
@@ -44,18 +41,12 @@ class RewardDrop(Struct, frozen=True):
             for curve in curves(run, concept):
                 for incident in from_onsets(curve, FromBest(self.part, 0.6 * self.part, rises=True), falls=True):
                     start = first_level(curve)
-                    best, row = extreme_level(curve, 0, max(0, incident.first - 1), True)
+                    best, _ = extreme_level(curve, 0, max(0, incident.first - 1), True)
                     low, _ = extreme_level(curve, incident.first, incident.last, False)
                     lost = (best - low) / (best - start) if best > start else math.inf
-                    # Below the start, the loss exceeds the gain, and the reward may never have gained anything.
-                    share = f"{share_percent(lost)} of its gain lost" if lost < 1 else f"it began at {number(start)}"
-                    message = (
-                        f"{curve.metric} {verb(incident, 'has fallen', 'fell')} from {number(best)} at step"
-                        f" {int(curve.steps[row])} to {number(low)} ({share})"
-                    )
                     severity = "critical" if lost >= _CRITICAL else "warning"
                     hint = _HINT.format(checkpoint=checkpoint_before(run, int(curve.steps[incident.first])))
-                    yield alert(run, curve, incident, self.id, severity, message, hint)
+                    yield alert(run, curve, incident, self.id, severity, "fallen", low, best, hint=hint)
 
 
 DETECTOR = RewardDrop()

@@ -18,9 +18,9 @@ from msgspec import Struct
 from tuimon.analysis.concepts import curves, metrics_of
 from tuimon.analysis.rules import Threshold
 from tuimon.analysis.windows import BLOCK, medians
-from tuimon.detectors._curves import alert, number, verb
+from tuimon.detectors._curves import alert
 from tuimon.detectors._validation import newest_validations
-from tuimon.model.alerts import Alert
+from tuimon.model.alerts import Alert, Change
 from tuimon.store import Curve, Run
 
 _HINT = "compare the responses of now and of the best validation; the checkpoint near the latter is the better model"
@@ -56,14 +56,13 @@ class RewardHacking(Struct, frozen=True):
         rule = Threshold(self.part, 0.6 * self.part, self.points, self.points)
         alerts: dict[int, Alert] = {}
         for incident, first, last in newest.incidents(scores, rule):
-            message = (
-                f"{train.metric} {verb(incident, 'rises', 'rose')} from {number(rewards[first])} to"
-                f" {number(rewards[last])} while {validation.metric} {verb(incident, 'falls', 'fell')} from"
-                f" {number(values[first])} to {number(values[last])}"
-            )
+            reward = Change(train.metric, "risen", float(rewards[last]), float(rewards[first]))
+            now, before = float(values[last]), float(values[first])
             from_best = incident._replace(first=newest.offset + first)
             # Of several incidents after one best value, only the last: an alert is identified by its step.
-            alerts[first] = alert(run, validation, from_best, self.id, "warning", message, _HINT)
+            alerts[first] = alert(
+                run, validation, from_best, self.id, "warning", "fallen", now, before, hint=_HINT, related=(reward,)
+            )
         yield from alerts.values()
 
 

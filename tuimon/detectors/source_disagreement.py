@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from tuimon.detectors._curves import CHECKED_PANELS
-from tuimon.draw.numbers import distinct_digits
 from tuimon.model.alerts import Alert
 from tuimon.store import Run
 from tuimon.vocabulary import classify
@@ -29,12 +28,19 @@ class SourceDisagreement(Struct, frozen=True):
             curve = run.curve(metric)
             found = curve.disagreement
             if found is not None:
-                here, there = distinct_digits(found.here, found.there)
-                where = f"from step {found.step} on" if found.steps > 1 else f"at step {found.step}"
-                sources = f"{curve.disagreeing_sources} sources disagree on {metric}"
-                message = f"{sources} {where}: {here} drawn, {there} in {found.source}"
                 hint = f"`tuimon doctor --metric {metric}` lists the sources; remove the one that does not belong here"
-                yield Alert(self.id, "info", run.id, metric, found.step, message, hint)
+                yield Alert(
+                    self.id,
+                    "info",
+                    run.id,
+                    metric,
+                    found.step,
+                    hint=hint,
+                    what="differs",
+                    value=found.here,
+                    usual=found.there,
+                    source=found.source,
+                )
 
 
 DETECTOR = SourceDisagreement()

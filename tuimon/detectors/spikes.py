@@ -19,6 +19,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.incidents import Incident
@@ -26,14 +27,11 @@ from tuimon.analysis.rules import LocalSpike, Spike
 from tuimon.analysis.windows import NINE
 from tuimon.detectors._curves import (
     alert,
-    compared,
     extreme,
     fold_rows,
     incidents,
     median_of_rows,
-    number,
     usual_level,
-    verb,
 )
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
@@ -69,17 +67,13 @@ class Spikes(Struct, frozen=True):
                 for incident in incidents(curve, rule):
                     peak, step = extreme(curve, incident)
                     usual = _level_before(curve, incident.first)
-                    message = (
-                        f"{curve.metric} {verb(incident, 'has jumped', 'jumped')} to {number(peak)} at step {step},"
-                        f" {compared(peak, usual, 'its')} usual {number(usual)};"
-                    )
                     if incident.cleared is None or _has_returned(curve, incident, rule):
-                        yield alert(run, curve, incident, self.id, "warning", f"{message} unusual", _HINT)
+                        jump = alert(run, curve, incident, self.id, "warning", "jumped", peak, usual, hint=_HINT)
+                        yield replace(jump, extreme=step)
                     else:
                         now = median_of_rows(curve, len(curve) - _NEWEST, len(curve) - 1)
-                        message += f" at a new level, {number(now)} in the last {_NEWEST} points,"
                         staying = incident._replace(cleared=None)
-                        yield alert(run, curve, staying, self.id, "info", message, _HINT_OF_LEVEL)
+                        yield alert(run, curve, staying, self.id, "info", "moved", now, usual, hint=_HINT_OF_LEVEL)
 
     def _gradient_rule(self) -> Spike:
         return Spike(self.deviations, self.gradient_ratio, clear_after=self.clear_after)

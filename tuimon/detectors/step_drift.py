@@ -23,17 +23,13 @@ from tuimon.analysis.printed_units import meaning_of, seconds_of
 from tuimon.analysis.timers import timer_tree
 from tuimon.analysis.windows import NINE
 from tuimon.detectors._curves import (
-    alert_as_worded,
+    alert,
     graded_changes,
     median_of_rows,
-    number,
-    percent,
     rows_of_level,
-    verb,
-    when,
 )
-from tuimon.detectors._policy import EXPLAINS, SLOW_HINT, levels_beside, response_growth
-from tuimon.model.alerts import Alert
+from tuimon.detectors._policy import EXPLAINS, SLOW_HINT, levels_beside, response_change, response_growth
+from tuimon.model.alerts import Alert, Change
 from tuimon.store import Curve, Run
 
 _SKIP, _BASELINE = 10, 50
@@ -65,25 +61,33 @@ class StepDrift(Struct, frozen=True):
                 now = median_of_rows(curve, *rows)
                 growth = response_growth(run, curve, _START, raised_rows)
                 explained = growth - 1 >= EXPLAINS * (median_of_rows(curve, *raised_rows) / usual - 1)
-                growth = response_growth(run, curve, _START, rows)
-                longer = f", with responses {percent(growth - 1)} longer" if explained else ""
-                phase = _slower_phase(run, curve, rows, seconds * (now - usual))
-                message = (
-                    f"{curve.metric} {verb(slow, 'is', 'was')} {percent(now / usual - 1)} longer"
-                    f" {when(curve, slow)}{longer}: {_duration(run, curve, now)},"
-                    f" at first {_duration(run, curve, usual)}{phase}"
-                )
+                related = response_change(run, curve, _START, rows) if explained else ()
+                related += _slower_phase(run, curve, rows, seconds * (now - usual))
+                meaning = meaning_of(run, curve.metric)
                 hint = _HINT_OF_LENGTH if explained else SLOW_HINT
                 severity = "info" if severe is None or explained else "warning"
-                yield alert_as_worded(run, curve, slow, self.id, severity, message, hint)
+                yield alert(
+                    run,
+                    curve,
+                    slow,
+                    self.id,
+                    severity,
+                    "risen",
+                    now * meaning.scale,
+                    usual * meaning.scale,
+                    hint=hint,
+                    unit=meaning.unit,
+                    related=related,
+                )
 
 
-def _slower_phase(run: Run, curve: Curve, rows: tuple[int, int], seconds: float) -> str:
-    """Return words about the phase that grew most, such as "; gen takes 24.1 s, at first 12 s (+101 %)".
+def _slower_phase(run: Run, curve: Curve, rows: tuple[int, int], seconds: float) -> tuple[Change, ...]:
+    """Return the change of the phase that grew most, as 0 or 1 changes.
 
-    "" if no phase has half of the increase of the step time, which is `seconds`.
+    None if no phase has half of the increase of the step time, which is `seconds`.
     """
-    most, text = 0.5 * seconds, ""
+    most = 0.5 * seconds
+    found: tuple[Change, ...] = ()
     for timer in timer_tree(tuple(metrics_of(run, "time.phase", all_names=True))):
         if not timer.parent:
             phase = run.curve(timer.metric)
@@ -91,16 +95,10 @@ def _slower_phase(run: Run, curve: Curve, rows: tuple[int, int], seconds: float)
             longer = seconds_of(run, timer.metric) * (now - before)
             if longer > most:
                 most = longer
-                relative = f" (+{percent(now / before - 1)})" if before > 0 else ""
-                text = f"; {timer.phase.name} takes {_duration(run, phase, now)}"
-                text += f", at first {_duration(run, phase, before)}{relative}"
-    return text
-
-
-def _duration(run: Run, timer: Curve, value: float) -> str:
-    """Return a value of a timer in the unit in which the timer is shown everywhere."""
-    meaning = meaning_of(run, timer.metric)
-    return f"{number(value * meaning.scale)} {meaning.unit}"
+                meaning = meaning_of(run, timer.metric)
+                values = now * meaning.scale, before * meaning.scale
+                found = (Change(timer.metric, "risen", *values, unit=meaning.unit),)
+    return found
 
 
 DETECTOR = StepDrift()

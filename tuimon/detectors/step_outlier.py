@@ -18,7 +18,7 @@ from msgspec import Struct
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.rules import Spike
-from tuimon.detectors._curves import alert, compared, extreme, incidents, number, usual_level
+from tuimon.detectors._curves import alert, extreme, incidents, usual_level
 from tuimon.model.alerts import Alert
 from tuimon.model.points import Floats
 from tuimon.store import Run
@@ -54,9 +54,8 @@ class StepOutlier(Struct, frozen=True):
             for incident in incidents(curve, rule):
                 duration, _ = extreme(curve, incident)
                 usual, _ = usual_level(curve, incident.first)
-                now, before = (f"{number(value * meaning.scale)} {meaning.unit}" for value in (duration, usual))
-                message = f"{curve.metric} was {now}, {compared(duration, usual, 'the')} usual {before},"
-                yield alert(run, curve, incident, self.id, "info", message, _HINT)
+                now, before = duration * meaning.scale, usual * meaning.scale
+                yield alert(run, curve, incident, self.id, "info", "jumped", now, before, hint=_HINT, unit=meaning.unit)
 
 
 DETECTOR = StepOutlier()

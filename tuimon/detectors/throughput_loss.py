@@ -22,13 +22,10 @@ from tuimon.detectors._curves import (
     alert,
     graded_changes,
     median_of_rows,
-    number,
-    percent,
     rows_of_level,
-    verb,
 )
-from tuimon.detectors._policy import EXPLAINS, SLOW_HINT, response_growth
-from tuimon.model.alerts import Alert
+from tuimon.detectors._policy import EXPLAINS, SLOW_HINT, response_change, response_growth
+from tuimon.model.alerts import Alert, Change
 from tuimon.store import Curve, Run
 
 _CONCEPTS = ("throughput.tokens", "throughput.tokens_per_gpu", "throughput.samples", "throughput.steps")
@@ -59,23 +56,22 @@ class ThroughputLoss(Struct, frozen=True):
             rates = [curve for curve in curves(run, concept) if curve.metric not in _SINCE_START]
             for curve in rates:
                 unit = meaning_of(run, curve.metric).unit
-                unit = "" if unit == "1" else f" {unit}"
+                unit = "" if unit == "1" else unit
                 for slow, usual, severe in graded_changes(curve, rule, mild):
                     rows = rows_of_level(curve, slow, usual, _BASELINE)
                     now = median_of_rows(curve, *rows)
                     lengths = _lengths(run, curve, slow.raised if severe is None else severe, usual, rows)
-                    message = (
-                        f"{curve.metric} {verb(slow, 'has fallen', 'fell')} to {number(now)}{unit},"
-                        f" {percent(now / usual)} of the {number(usual)}{unit} of the first steps,{lengths}"
-                    )
                     severity = "info" if severe is None or lengths else "warning"
-                    yield alert(run, curve, slow, self.id, severity, message, _HINT_OF_LENGTH if lengths else SLOW_HINT)
+                    hint = _HINT_OF_LENGTH if lengths else SLOW_HINT
+                    yield alert(
+                        run, curve, slow, self.id, severity, "fallen", now, usual, hint=hint, unit=unit, related=lengths
+                    )
             if rates:
                 return
 
 
-def _lengths(run: Run, curve: Curve, raised: int, usual: float, rows: tuple[int, int]) -> str:
-    """Return " with responses 20 % shorter," if that explains the loss, else "".
+def _lengths(run: Run, curve: Curve, raised: int, usual: float, rows: tuple[int, int]) -> tuple[Change, ...]:
+    """Return the change of the length of the responses if it explains the loss, else ().
 
     Fewer tokens share the time that a step takes in any case; longer responses make fewer samples and steps.
     """
@@ -83,9 +79,8 @@ def _lengths(run: Run, curve: Curve, raised: int, usual: float, rows: tuple[int,
     growth, now = response_growth(run, curve, _START, then), median_of_rows(curve, *then)
     relative = 1 / growth if growth > 0 and "tokens" in meaning_of(run, curve.metric).concept else growth
     if not (now > 0 and relative - 1 >= EXPLAINS * (usual / now - 1)):
-        return ""
-    growth = response_growth(run, curve, _START, rows)
-    return f" with responses {percent(abs(growth - 1))} {'longer' if growth > 1 else 'shorter'},"
+        return ()
+    return response_change(run, curve, _START, rows)
 
 
 DETECTOR = ThroughputLoss()

@@ -35,7 +35,7 @@ class ZeroVariance(Struct, frozen=True):
         shares = [c for c in curves(run, "reward.zero_std_frac") if not any(word in c.metric for word in _COUNTS)]
         for curve in shares:
             threshold = beyond(self.limit, 0.8 * self.limit, self.points)
-            yield from limit_alerts(run, curve, threshold, self.id, severity, _HINT, "a share of all groups, ")
+            yield from limit_alerts(run, curve, threshold, self.id, severity, _HINT)
         if not shares:
             for curve in curves(run, "reward.std"):
                 if curve.metric.endswith("reward_std"):

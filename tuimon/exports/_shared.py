@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import orjson
+from msgspec.structs import asdict
 
+from tuimon.model.alerts import Alert
 from tuimon.redact import redacted
 from tuimon.run_notes import note_of
 from tuimon.text import UNSAFE
@@ -27,6 +29,17 @@ def note_fields(path: str) -> dict[str, Any] | None:
         return None
     steps = [{"step": entry.step, "text": entry.text} for entry in note.steps]
     return {"name": note.name, "text": note.text, "tags": list(note.tags), "steps": steps}
+
+
+_ALERT_FIELDS = ("run", "rule", "severity", "metric", "step", "until", "message", "hint", "what", "unit")
+_ALERT_NUMBERS = ("value", "usual", "limit", "extreme", "count", "points")
+
+
+def alert_fields(alert: Alert) -> dict[str, Any]:
+    """Return the fields of an alert for JSON; numbers that are unknown or not finite are None."""
+    numbers = {name: None if own is None else known(own) for name, own in fields(alert, *_ALERT_NUMBERS).items()}
+    related = [asdict(change) for change in alert.related]
+    return fields(alert, *_ALERT_FIELDS) | numbers | {"related": related}
 
 
 def dumps(document: Mapping[str, Any], compact: bool = False) -> str:

@@ -11,14 +11,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.exports._shared import dumps, fields
+from tuimon.exports._shared import alert_fields, dumps, fields
 from tuimon.model.alerts import SEVERITIES, Alert
 from tuimon.store import Snapshot
 from tuimon.text import clean
 
 SCHEMA = 1
-_FIELDS = ("run", "rule", "severity", "metric", "step", "until", "message", "hint")
-"""Fields of an alert in the JSON object."""
 
 
 def active_alerts(snapshot: Snapshot, severity: str) -> tuple[Alert, ...]:
@@ -58,7 +56,7 @@ def as_json(snapshot: Snapshot, severity: str, now: float) -> str:
             "severity": severity,
             "standing": len(active_alerts(snapshot, severity)),
             "runs": runs,
-            "alerts": [fields(alert, *_FIELDS) for alert in snapshot.alerts],
-            "past": [fields(alert, *_FIELDS) for alert in snapshot.resolved],
+            "alerts": [alert_fields(alert) for alert in snapshot.alerts],
+            "past": [alert_fields(alert) for alert in snapshot.resolved],
         }
     )

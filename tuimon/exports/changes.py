@@ -15,7 +15,7 @@ import orjson
 from msgspec import Struct, field
 
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.exports._shared import dumps, fields, known, plain
+from tuimon.exports._shared import alert_fields, dumps, fields, known, plain
 from tuimon.model.alerts import Alert, AlertKey
 from tuimon.model.events import Notice
 from tuimon.model.points import Floats
@@ -100,8 +100,7 @@ class ChangeLog:
             return
         self._alerts[alert.key] = state
         if alert.active or self._history:
-            names = ("run", "rule", "severity", "metric", "step", "until", "message", "hint")
-            yield _line("alert", active=alert.active, **fields(alert, *names))
+            yield _line("alert", active=alert.active, **alert_fields(alert))
 
 
 def _line(kind: str, **values: Any) -> str:

@@ -9,9 +9,9 @@ parts that do not fit are left out: first the reward, and only then the name is 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from tuimon.analysis.alert_words import Sentence, sentence_of
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import critical_count, state_sign, superseded_alert
@@ -26,7 +26,6 @@ from tuimon.text import cell_width, clean, fit
 _ENDED = ("finished", "pruned", "crashed", "stopped", "ended")
 _NAME_WIDTHS = (32, 20, 14, 9)
 """Widths to which the name is cut until alerts, step and state fit."""
-_IN_PARENTHESES = re.compile(r" \([^()]{0,400}\)")
 _LONGEST_NAME = 24
 """Maximum width of the name of a metric."""
 _LEAST_REASON = 16
@@ -152,10 +151,9 @@ def _reason(alerts: list[Alert], room: int, beside: int) -> str:
     if not alerts or room < _LEAST_REASON:
         return ""
     worst = min(alerts, key=lambda alert: alert.severity != "critical")
-    message = _IN_PARENTHESES.sub("", clean(worst.message))
-    short = message.partition(" since ")[0]
-    whole = ((text, cells) for cells in (beside, room) for text in (message, short))
-    cut = fit(short, beside if beside >= _LEAST_BESIDE else room)
+    sentence = Sentence(*map(clean, sentence_of(worst)))
+    whole = ((text, cells) for cells in (beside, room) for text in (sentence.short, sentence.what))
+    cut = fit(sentence.what, beside if beside >= _LEAST_BESIDE else room)
     return next((text for text, cells in whole if cell_width(text) <= cells), cut)
 
 

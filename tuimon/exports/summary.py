@@ -161,9 +161,9 @@ def _run_text(run: Run, snapshot: Snapshot, now: float, show_secrets: bool, widt
     for name, text in facts_of(run, now, critical=critical_count(snapshot.alerts, run.id)):
         yield from wrapped(f"  {name:<10}  {text}", width, indent=14)
     alerts = [alert for alert in snapshot.alerts if alert.run == run.id]
-    incidents = [alert.message for alert in alerts if alert.severity != "info"]
+    named = {change.metric for alert in alerts if alert.severity != "info" for change in alert.related}
     for alert in alerts:
-        if alert.severity != "info" or not any(alert.message in message for message in incidents):
+        if alert.severity != "info" or alert.metric not in named:
             yield from wrapped(f"  {alert.severity:<10}  {clean(alert.message)}", width, indent=14)
     yield from _block("Configuration", list(flat(without_secrets(run.config, show_secrets))), _CONFIG_LINES)
     checkpoint = None if best_step(run) else run.best_checkpoint

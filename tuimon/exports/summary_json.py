@@ -11,7 +11,7 @@ from typing import Any
 
 from tuimon.analysis.attempts import LostWork, lost_at_restarts
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.exports._shared import dumps, fields, known, note_fields, without_secrets
+from tuimon.exports._shared import alert_fields, dumps, fields, known, note_fields, without_secrets
 from tuimon.exports.metrics import Entries, MetricSummary, entries, metric_summaries
 from tuimon.model.ranks import JobRanks
 from tuimon.panels import facts_about
@@ -27,7 +27,7 @@ def as_json(snapshot: Snapshot, now: float, show_secrets: bool = False, compact:
     document = {
         "schema": SCHEMA,
         "runs": [_run(run, now, show_secrets) | _ranks(run.ranks) for run in snapshot.runs],
-        "alerts": [fields(alert, "run", "rule", "severity", "metric", "step", "message") for alert in snapshot.alerts],
+        "alerts": [alert_fields(alert) for alert in snapshot.alerts],
         "notices": [fields(notice, "level", "message", "hint") for notice in snapshot.notices],
     }
     return dumps(document, compact)

@@ -1,4 +1,4 @@
-"""Alerts, the output of detectors."""
+"""Alerts, the output of detectors, as fields; analysis/alert_words.py makes their sentences."""
 
 from __future__ import annotations
 
@@ -19,8 +19,21 @@ class AlertKey(NamedTuple):
     step: int | None
 
 
+class Change(Struct, frozen=True):
+    """What another metric did in an incident, such as Change("train/loss", "fallen", 0.3, 1.5)."""
+
+    metric: str
+    what: str = ""
+    """As in an alert; "" if it did the same as the metric of the alert."""
+    value: float | None = None
+    usual: float | None = None
+    limit: float | None = None
+    step: int | None = None
+    unit: str = ""
+
+
 class Alert(Struct, frozen=True):
-    """One incident: raised once, resolved once."""
+    """One incident: raised once, resolved once. Numbers that do not apply to it are None."""
 
     rule: str
     """Id of the detector."""
@@ -31,14 +44,43 @@ class Alert(Struct, frozen=True):
     """"" if the alert is about the run as a whole."""
     step: int | None
     """Step at which the incident began."""
-    message: str
-    """One sentence with its evidence: "grad_norm is NaN since step 36 (1 of 36 points)"."""
+    message: str = ""
+    """One sentence, made from the fields below: "kl has risen from 0.06 to 0.58 (9.4 times) since step 36"."""
     hint: str = ""
     """Advice: what the user should check."""
     until: int | None = None
     """Last step of a resolved incident; None while it is active."""
     is_superseded: bool = False
     """Whether it is an incident of the attempt before a restart, whose points are no longer drawn."""
+    what: str = ""
+    """What the metric does, such as "risen"; "" if the detector has written the message itself."""
+    value: float | None = None
+    """Level or value that it has reached."""
+    usual: float | None = None
+    """Level before the incident."""
+    limit: float | None = None
+    """Limit that it has passed, or will reach."""
+    extreme: int | None = None
+    """Step of `value`, if that is the highest or lowest one of the incident."""
+    count: int | None = None
+    """Number of points that are beyond the limit or not finite."""
+    points: int | None = None
+    """Number of points of which they are a part."""
+    unit: str = ""
+    """Unit of the values."""
+    source: str = ""
+    """Log with the points, if it is not the one that is drawn."""
+    reached_in: int | None = None
+    """Steps from the newest point until `limit` is reached at this rate."""
+    related: tuple[Change, ...] = ()
+    """Other metrics that are a part of the incident."""
+    steps: str = "step"
+    """What the run counts."""
+
+    @property
+    def change(self) -> Change:
+        """What the metric did, as a part of another incident."""
+        return Change(self.metric, self.what, self.value, self.usual, self.limit, self.step, self.unit)
 
     @property
     def active(self) -> bool:

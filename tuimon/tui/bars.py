@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 
@@ -13,6 +12,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from tuimon.analysis.alert_words import Sentence, sentence_of
 from tuimon.analysis.run_states import since_onset, superseded_alert
 from tuimon.draw.ascii import ascii_row, ascii_rows
 from tuimon.draw.rows import wrap_row
@@ -158,15 +158,11 @@ def _alert(alerts: Sequence[Alert], width: int, run: Run) -> Row:
     mark, age = _MARK[worst.severity], since_onset(run, worst, time.time())
     word = "info" if worst.severity == "info" else "alert" if len(counted) == 1 else "alerts"
     head = f" {mark} {len(counted)} {word}: "
-    message, room = clean(worst.message), width - cell_width(head) - len(_KEYS)
-    since = re.search(rf" since [a-z]+ {worst.step}(?!\d)", message)
-    if since is not None and cell_width(message[: since.end()]) > room:
-        message = f"{since[0].lstrip()}: {message[: since.start()].rstrip(',')}{message[since.end() :]}"
-    # The onset comes after "since"; a step after "at" can be that of an extreme value.
-    onsets = (re.search(rf"\b{word} [a-z]+ {worst.step}(?!\d)", message) for word in ("since", "from", "at"))
-    begin = next(filter(None, onsets), None)
-    if begin is not None and age and cell_width(message[: begin.end()] + age) <= room:
-        message = f"{message[: begin.end()]}{age}{message[begin.end() :]}"
+    room = width - cell_width(head) - len(_KEYS)
+    sentence = Sentence(*map(clean, sentence_of(worst)))
+    aged = sentence._replace(when=f"{sentence.when}{age}") if sentence.when else sentence
+    fitting = next((own for own in (aged, sentence) if cell_width(own.short) <= room), None)
+    message = fitting.whole if fitting is not None else f"{sentence.when}: {sentence.what}".removeprefix(": ")
     return _with_keys(head, message, _SEVERITY[worst.severity], width)
 
 

@@ -1,0 +1,143 @@
+"""The words of an alert, made from its fields: sentence_of() gives them in parts, message_of() as one sentence.
+
+A row of KINDS is what a metric does in an incident that goes on, and in one that is over.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tuimon.draw.numbers import distinct_digits, format_value
+from tuimon.model.alerts import Alert, Change
+
+KINDS = {
+    "above": ("is above {limit}", "was above {limit}"),
+    "below": ("is below {limit}", "was below {limit}"),
+    "reached": ("has reached {value}", "reached {value}"),
+    "condition": ("has reached {value}", "reached {value}"),
+    "risen": ("has risen from {usual} to {value}{factor}", "rose from {usual} to {value}{factor}"),
+    "fallen": ("has fallen from {usual} to {value}{factor}", "fell from {usual} to {value}{factor}"),
+    "jumped": ("has jumped from {usual} to {value}{factor}", "jumped from {usual} to {value}{factor}"),
+    "moved": ("has moved from {usual} to a new level, {value},", "moved from {usual} to a new level, {value},"),
+    "grows": ("grows from {usual} to {value}{factor}", "grew from {usual} to {value}{factor}"),
+    "flat": ("has hardly changed, from {usual} to {value},", "hardly changed, from {usual} to {value},"),
+    "zero": ("is 0", "was 0"),
+    "nan": ("is NaN", "was NaN"),
+    "infinite": ("is Inf", "was Inf"),
+    "some nan": ("has NaN values", "had NaN values"),
+    "some infinite": ("has Inf values", "had Inf values"),
+    "differs": ("is {value} in the log that is drawn", "was {value} in the log that is drawn"),
+    "collapsed": ("has collapsed", "collapsed"),
+}
+_EXTREMES = {"above": "highest", "below": "lowest"}
+_MOST_NAMED = 3
+"""Metrics that do the same as that of the alert and are named."""
+
+
+class Sentence(NamedTuple):
+    """Parts of a sentence, the most important first."""
+
+    what: str
+    """Such as "kl has risen from 0.06 to 0.58 (9.4 times)"."""
+    when: str
+    """Such as "since step 40"; "" without a step."""
+    evidence: str
+    """Such as "highest 0.61 at step 90, 20 of 22 points"; "" without any."""
+
+    @property
+    def short(self) -> str:
+        """The sentence without its evidence."""
+        return f"{self.what} {self.when}".rstrip()
+
+    @property
+    def whole(self) -> str:
+        """The sentence with its evidence."""
+        return f"{self.short}; {self.evidence}" if self.evidence else self.short
+
+
+def sentence_of(alert: Alert) -> Sentence:
+    """Return the parts of the sentence of an alert; a message that its detector has written is one part."""
+    if not alert.what:
+        return Sentence(alert.message, "", "")
+    before = "in an earlier attempt: " if alert.is_superseded else ""
+    what = f"{_subject(alert)} {_words(alert.change, alert.active)}"
+    return Sentence(f"{before}{what}", _when(alert), ", ".join(_evidence(alert)))
+
+
+def message_of(alert: Alert) -> str:
+    """Return the sentence of an alert."""
+    return sentence_of(alert).whole
+
+
+def number(value: float) -> str:
+    """Format with four significant digits: "0.5123", "1.2e-05", "12345"."""
+    return f"{value:.0f}" if 1e4 <= abs(value) < 1e7 else f"{value:.4g}"
+
+
+def format_factor(value: float, usual: float) -> str:
+    """Return " (9.4 times)", " (+40 %)", " (-83 %)"; "" if the level before was not above 0."""
+    if not usual > 0 or value < 0:
+        return ""
+    ratio = value / usual
+    if ratio >= 1e7:
+        return f" ({ratio:.3g} times)"
+    if ratio >= 2:
+        return f" ({float(f'{ratio:.3g}'):,.0f} times)" if ratio >= 100 else f" ({ratio:.3g} times)"
+    change = 100 * (ratio - 1)
+    return f" ({change:+.0f} %)" if abs(change) >= 9.5 else f" ({change:+.2g} %)"
+
+
+def _subject(alert: Alert) -> str:
+    if alert.what == "collapsed":
+        return "policy"
+    return f"{alert.rule}: {alert.metric}" if alert.what == "condition" else alert.metric
+
+
+def _words(change: Change, is_active: bool) -> str:
+    """Return what a metric does: "has risen from 0.06 to 0.58 (9.4 times)"."""
+    value, usual, limit = (_with_unit(own, change.unit) for own in (change.value, change.usual, change.limit))
+    factor = format_factor(change.value, change.usual) if change.value is not None and change.usual is not None else ""
+    return KINDS[change.what][not is_active].format(value=value, usual=usual, limit=limit, factor=factor)
+
+
+def _with_unit(value: float | None, unit: str) -> str:
+    if value is None:
+        return ""
+    return format_value(value, "B") if unit == "B" else f"{number(value)} {unit}".rstrip()
+
+
+def _when(alert: Alert) -> str:
+    if alert.step is None:
+        return ""
+    if alert.until is None:
+        return f"since {alert.steps} {alert.step}"
+    several = f"from {alert.steps} {alert.step} to {alert.until}"
+    return f"at {alert.steps} {alert.step}" if alert.step == alert.until else several
+
+
+def _evidence(alert: Alert) -> list[str]:
+    parts = []
+    if alert.extreme is not None and alert.value is not None:
+        value, at = _with_unit(alert.value, alert.unit), f"at {alert.steps} {alert.extreme}"
+        if alert.limit is not None and value == _with_unit(alert.limit, alert.unit):
+            value = distinct_digits(alert.value, alert.limit)[0]
+        if alert.what in _EXTREMES:
+            parts.append(f"{_EXTREMES[alert.what]} {value} {at}")
+        elif alert.extreme != alert.step:
+            parts.append(f"reached {at}")
+    if alert.count is not None and alert.count != alert.points:
+        parts.append(f"{alert.count} of {alert.points} points")
+    if alert.what == "differs":
+        parts.append(f"{_with_unit(alert.usual, alert.unit)} in {alert.source}")
+    elif alert.source:
+        parts.append(f"in {alert.source}")
+    if alert.reached_in is not None:
+        parts.append(f"{_with_unit(alert.limit, alert.unit)} in about {alert.reached_in} {alert.steps}s")
+    for change in alert.related:
+        if change.what:
+            since = "" if change.step is None else f" since {alert.steps} {change.step}"
+            parts.append(f"{change.metric} {_words(change, alert.active)}{since}")
+    if same := list(dict.fromkeys(change.metric for change in alert.related if not change.what)):
+        more = len(same) - _MOST_NAMED
+        parts.append(f"also {', '.join(same[:_MOST_NAMED])}{f' and {more} more' if more > 0 else ''}")
+    return parts
