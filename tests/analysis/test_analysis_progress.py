@@ -234,7 +234,7 @@ def test_never_stalled_within_four_usual_intervals_or_its_pauses():
 def test_evidence_of_a_stall_contains_its_numbers():
     result = report(KNOWN, LAST + 600)
     assert result.state == "stalled"
-    assert result.evidence == "no step for 10 m; usual 2.0 s (step 100 of 1000)"
+    assert result.evidence == "no new point for 10 m; usual 2.0 s (step 100 of 1000)"
     assert math.isnan(result.eta_seconds)
 
 
@@ -249,7 +249,7 @@ def test_evidence_of_a_stall_contains_phase_and_last_line():
     result = report(grown, times[-1] + 14 * 60 + 5)
     assert result.state == "stalled"
     assert result.evidence == (
-        "no step for 14 m; usual 1 m 37 s ± 9.0 s (step 99 of 400); last phase generate; "
+        "no new point for 14 m; usual 1 m 37 s ± 9.0 s (step 99 of 400); last phase generate; "
         "its console ends: RuntimeError: out of memory"
     )
     assert report(grown, times[-1] + 12 * 60).state == "running", "while its log grows, twice the usual silence"
@@ -318,7 +318,7 @@ def test_log_without_times_that_no_process_holds_open_has_ended_after_20_s():
     result = report(silent, LAST + 21)
     assert (result.state, result.evidence) == (
         "stopped",
-        "no step for 20 s; no process has its log open (step 100 of 1000)",
+        "no new point for 20 s; no process has its log open (step 100 of 1000)",
     )
     assert report(replace(silent, total=None), LAST + 21).state == "ended"
     assert report(replace(silent, watched_since=LAST + 20), LAST + 21).state == "stopped", "as a command reports it"

@@ -198,4 +198,4 @@ def test_writer_that_was_seen_to_write_often_is_stalled_early(tmp_path: Path, ev
         assert watched.after(stalled_after - 1)[0] == "running"
         state, evidence = watched.after(2)
     silence = "2 m" if stalled_after == 120 else "1 m"
-    assert (state, evidence.partition("; ")[0]) == ("stalled", f"no step for {silence}")
+    assert (state, evidence.partition("; ")[0]) == ("stalled", f"no new point for {silence}")

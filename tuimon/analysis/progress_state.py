@@ -55,7 +55,6 @@ _NEARLY = 0.98
 
 def state_of(known: ProgressInputs, age: float, since: float) -> tuple[str, str]:
     """Return (state, evidence). age: seconds since the last activity; since: seconds since the last point."""
-    name = known.step_name
     growing = _grows(known, age)
     buffered = buffered_for(known.growths, known.longest_gap)
     tolerated = tolerated_silence(known.cadence, growing, buffered)
@@ -114,7 +113,7 @@ def state_of(known: ProgressInputs, age: float, since: float) -> tuple[str, str]
         return "running", f"{last}, {usual}" if known.cadence else last
     recent = seen_active or max(age, since) <= max(_FRESH * tolerated, _STALL)
     if known.writer == "closed":
-        loss = f"no {name} for {silence(since)}; {_GONE}"
+        loss = f"no new point for {silence(since)}; {_GONE}"
         if math.isfinite(known.closed):
             loss = f"its log was closed at {time_of_day(known.closed)}"
         if known.unclosed:
@@ -128,12 +127,12 @@ def state_of(known: ProgressInputs, age: float, since: float) -> tuple[str, str]
         if total is not None:
             return "stopped", f"{loss}{of_total}{_last_output(known)}"
         if not (known.reopens and seen_active and known.cadence and age <= max(_FRESH * tolerated, _STALL)):
-            return "ended", f"{loss.replace(f'no {name}', 'no new point')}{of_total}"
+            return "ended", f"{loss}{of_total}"
     may_have_ended = known.elsewhere and known.writer == "unknown" and not seen_active
     if known.cadence and (recent or known.writer == "open") and not may_have_ended:
         held = f"; {known.process} still holds its log open" if known.writer == "open" else ""
         usual = f"{_usual(known.cadence)}{of_total}{held}"
-        return "stalled", f"no {name} for {silence(since)}; {usual}{_last_output(known)}"
+        return "stalled", f"no new point for {silence(since)}; {usual}{_last_output(known)}"
     unknown = "; whether it still runs is not known here" if may_have_ended else ""
     return "quiet", f"no new point for {silence(since)}{unknown}{of_total}"
 

@@ -156,12 +156,18 @@ def require_metrics(rules: Sequence[UserRule], runs: Sequence[Run], where: str) 
 class UnmatchedRule(NamedTuple):
     """A rule whose name matches no metric of any run."""
 
-    message: str
-    """The rule and the reason, with the names that are most similar to that of the rule."""
+    rule: str
+    reason: str
+    """Why it matches none, with the names that are most similar to that of the rule."""
     is_like_another: bool
     """Whether there are such names, so that the name is probably misspelled."""
     is_concept: bool
     """Whether the name is the id or label of a concept, see UserRule.is_concept."""
+
+    @property
+    def message(self) -> str:
+        """The rule and the reason."""
+        return f"{self.rule}: {self.reason}"
 
 
 def unmatched_rules(tables: Sequence[str | Mapping[str, Any]], runs: Sequence[Run]) -> list[UnmatchedRule]:
@@ -175,8 +181,8 @@ def _unmatched(rules: Sequence[UserRule], runs: Sequence[Run]) -> Iterator[Unmat
             metrics = dict.fromkeys(name for run in runs for name in run.metrics)
             labels = (concept.label for concept in concepts() if any(metrics_of(run, concept.id) for run in runs))
             names = [*labels, *metrics]
-            reason = f"{clean(rule.id)}: {no_match(rule.name, names)}"
-            yield UnmatchedRule(reason, bool(nearest(rule.name, names)), rule.is_concept)
+            reason = no_match(rule.name, names)
+            yield UnmatchedRule(clean(rule.id), reason, bool(nearest(rule.name, names)), rule.is_concept)
 
 
 def detector_of(rule: str | Mapping[str, Any], where: str) -> UserRule:

@@ -15,7 +15,7 @@ from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import state_sign, state_words
-from tuimon.analysis.words import day, last_activity, percentage, silence, time_of_day, with_article
+from tuimon.analysis.words import day, percentage, silence, time_of_day, with_article
 from tuimon.draw.numbers import format_duration, format_value, thousands
 from tuimon.draw.rows import row_width
 from tuimon.model.views import Role, Row, Size, Span, Symbols, TextView
@@ -90,7 +90,8 @@ class Header(Struct, frozen=True):
             evidence = ((fit(evidence[0][0], left), Role.MUTED),)
         first = _fill([named, *parts, evidence], size.width)
         if evidence and evidence[0] in first:
-            facts = [fact for fact in facts if not fact[0][0].endswith((" at ", "last point "))]
+            last = _last_point(report, now)
+            facts = [fact for fact in facts if fact != last]
         return TextView("", (first, _fill(_with_values(run, facts, options, size.width), size.width)))
 
 
@@ -99,6 +100,17 @@ def _state(report: ProgressReport, symbols: Symbols, alarms: int) -> Span:
     sign = state_sign(report.state, symbols is Symbols.ASCII, alarms)
     role = Role.CRITICAL if alarms else _ROLES.get(report.state, Role.MUTED)
     return f"{sign} {state_words(report.state, alarms)}", role
+
+
+def _last_point(report: ProgressReport, now: float) -> Row:
+    """Return when the run was last active; () if that is not known. The evidence of its state says it, too."""
+    if math.isfinite(report.silent_for):
+        return (("last point ", Role.MUTED), (f"{silence(report.silent_for)} ago", Role.TEXT))
+    is_point = math.isfinite(report.last_wall_time)
+    when = report.last_wall_time if is_point else report.last_change
+    if not math.isfinite(when):
+        return ()
+    return (("last point at " if is_point else "files changed at ", Role.MUTED), *_date_and_time(when, now))
 
 
 def _facts(run: Run, report: ProgressReport, now: float) -> Iterator[Row]:
@@ -123,14 +135,8 @@ def _facts(run: Run, report: ProgressReport, now: float) -> Iterator[Row]:
         yield (("ETA unknown: no time stamps with a date", Role.MUTED),)
     if report.updates > 1:
         yield ((f"{report.updates} updates a step", Role.MUTED),)
-    if math.isfinite(report.silent_for):
-        yield (("last point ", Role.MUTED), (f"{silence(report.silent_for)} ago", Role.TEXT))
-    elif last := last_activity(report.last_wall_time, report.last_change):
-        when = report.last_wall_time if math.isfinite(report.last_wall_time) else report.last_change
-        yield (
-            (last.removesuffix(time_of_day(when)), Role.MUTED),
-            *_date_and_time(when, now),
-        )
+    if last := _last_point(report, now):
+        yield last
     if damage := damage_of(run):
         yield ((damage, Role.WARNING),)
     speed = _speed(run)

@@ -46,7 +46,7 @@ def _add(app: Dashboard, text: str, unmatched: str = "") -> None:
         return
     if text != unmatched and (rules := unmatched_rules([text], app.snapshot.runs)):
         app.ask("save anyway", "", partial(_add, app, unmatched=text), text)
-        reason = rules[0].message.removeprefix(f"{clean(text)}: ")
+        reason = rules[0].reason
         app.say(f"Not saved: {reason}{'' if reason.endswith('?') else ';'} Enter again saves it")
         return
     app.use_rules((*app.settings.rules, {"rule": text}))
