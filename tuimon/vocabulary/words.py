@@ -113,8 +113,9 @@ def _translations() -> tuple[Mapping[str, str], re.Pattern[str]]:
     """Return (English word by word of another language, expression that matches these words)."""
     translations: dict[str, str] = compiled()["words"]["translations"]
     texts = sorted(translations, key=len, reverse=True)
-    # words of alphabets are whole words; other scripts have no blanks between words
-    parts = [rf"\b{re.escape(text)}\b" if text[0] < "\u2e80" else re.escape(text) for text in texts]
+    # Words of alphabets are whole words; other scripts have no blanks between words. The word comes before the test for
+    # its beginning: an expression whose alternatives begin with characters skips texts ten times as fast.
+    parts = [rf"{text}(?<!\w{text})\b" if text[0] < "\u2e80" else text for text in map(re.escape, texts)]
     return translations, re.compile("|".join(parts))
 
 
