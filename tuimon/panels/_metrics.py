@@ -129,8 +129,7 @@ def is_speed_of_evaluation(name: str, meaning: Meaning) -> bool:
 
 def is_over(run: Run, name: str) -> bool:
     """Whether a metric was logged once, in the first half of a run with many points: it has no curve to come."""
-    last = run.last_step
-    return last is not None and is_single(run, name) and int(run.curve(name).steps[0]) * 2 < last
+    return is_single(run, name) and int(run.curve(name).steps[0]) * 2 < (run.last_step or 0)
 
 
 def is_single(run: Run, name: str) -> bool:

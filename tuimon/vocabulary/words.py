@@ -94,6 +94,7 @@ def _last(words: Sequence[str]) -> str:
     return "_".join(words[-2:]) if words[-1].isdigit() else words[-1]
 
 
+@lru_cache(maxsize=16384)
 def canonical(name: str) -> str:
     """Return the name in lower case, with "_" between words and "/" between parts."""
     if _PLAIN.fullmatch(name):
@@ -240,8 +241,8 @@ def _inside(words: Sequence[str], starts: Sequence[bool]) -> tuple[int, str, Seq
     if words[-1] not in tables.not_parts:
         last_part = max(place for place, start in enumerate(starts) if start or not place)
         for begin in {0, last_part}:
-            for place in range(len(words) - 1, begin, -1):
+            for place in range(len(words) - 1, begin, -1) if words[begin] in tables.first else ():
                 stem = "_".join(words[begin:place])
-                if words[begin] in tables.first and stem in tables.begin:
+                if stem in tables.begin:
                     return tables.begin[stem], stem, (*words[:begin], *words[place:])
     return None
