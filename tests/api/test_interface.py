@@ -62,6 +62,14 @@ def test_reading_loads_nothing_of_textual() -> None:
     assert not {"textual", "rich", "plotext", "pyarrow", "jinja2"} & set(done.stdout.split())
 
 
+def test_the_screen_loads_no_decoder() -> None:
+    """The reader process decodes; the first frame would wait for the expressions of console text."""
+    code = "import sys, tuimon.tui.launch; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "tuimon.tui.app" in loaded
+    assert not [name for name in loaded if name.startswith(("tuimon.formats", "tuimon.reader"))]
+
+
 # ---------------------------------------------------------------------- runs
 
 

@@ -457,6 +457,7 @@ def test_two_spellings_in_one_source_are_two_metrics():
     assert run.curve("train/loss").steps.tolist() == [0, 1, 2]
     assert run.curve_from("loss", "events").steps.tolist() == [9]
     assert dict(run.provenance("loss")) == {"events": 1, "state.json": 2}
+    assert run.point_counts == {"train/loss": 3, "loss": 2}, "as logged in the source with most points"
 
 
 def with_sources(**sources):

@@ -566,6 +566,8 @@ def test_no_label_is_internal() -> None:
         ("검증 손실", "loss.val", "val"),
         ("Pérdida", "loss.total", "train"),
         ("verlustfrei", "other", "train"),
+        ("Gesamt Verlust", "loss.part", "train"),
+        ("Gesamtverlust", "other", "train"),
         ("部分", "other", "train"),
     ],
 )

@@ -239,20 +239,20 @@ def _charts(run: Run) -> tuple[list[tuple[str, ...]], int]:
     """
     known = meanings(run.metrics)
     names = [name for name in unshown_metrics(run) if not is_total(run, name, known[name])]
-    names = [name for name in names if rank_of(name, known[name].unit) == RESULT or not is_over(run, name)]
+    names = [name for name in names if not is_over(run, name) or rank_of(name, known[name].unit) == RESULT]
     ranked = by_telling(run, names, known)
     names = [name for _, name in ranked]
     rank = {name: rank for rank, name in ranked}
-    keys = {name: (pair_key(name), known[name].facets.get("q")) for name in names}
-    validation = {keys[name]: name for name in reversed(names) if known[name].split == "val"}
+
+    def key(name: str) -> tuple[str, str | None]:
+        return pair_key(name), known[name].facets.get("q")
+
+    validation = {key(name): name for name in reversed(names) if known[name].split == "val"}
     charts: list[tuple[str, ...]] = []
     for name in names:
-        counterpart = validation.get(keys[name]) if known[name].split != "val" else None
-        if counterpart is not None:
-            del validation[keys[name]]
-            charts.append((name, counterpart))
-        else:
-            charts.append((name,))
+        is_paired = validation and known[name].split != "val"
+        counterpart = validation.pop(key(name), None) if is_paired else None
+        charts.append((name,) if counterpart is None else (name, counterpart))
     drawn = {names[1] for names in charts if len(names) > 1}
     charts = [names for names in charts if len(names) > 1 or names[0] not in drawn]
     return charts, sum(rank[names[0]] <= PLAIN for names in charts)

@@ -116,9 +116,9 @@ def leftovers(metrics: tuple[str, ...], shown: frozenset[str]) -> tuple[str, ...
 
 def is_total(run: Run, name: str, meaning: Meaning) -> bool:
     """Whether the metric is a single value that a trainer logs at the end: total_flos, train_samples_per_second."""
-    if meaning.panel != "throughput" and meaning.concept != "known.other" and not _TOTAL.search(name):
+    if not is_single(run, name):
         return False
-    return is_single(run, name)
+    return meaning.panel == "throughput" or meaning.concept == "known.other" or _TOTAL.search(name) is not None
 
 
 def is_speed_of_evaluation(name: str, meaning: Meaning) -> bool:
@@ -129,14 +129,13 @@ def is_speed_of_evaluation(name: str, meaning: Meaning) -> bool:
 
 def is_over(run: Run, name: str) -> bool:
     """Whether a metric was logged once, in the first half of a run with many points: it has no curve to come."""
-    last = run.last_step
-    return last is not None and is_single(run, name) and int(run.curve(name).steps[0]) * 2 < last
+    return is_single(run, name) and int(run.curve(name).steps[0]) * 2 < (run.last_step or 0)
 
 
 def is_single(run: Run, name: str) -> bool:
-    """Whether a metric has one point in a run with many."""
-    busiest = run.busiest_metric
-    return busiest is not None and len(run.curve(name)) == 1 and len(run.curve(busiest)) > FEW_POINTS
+    """Whether a metric was logged once in a run with many points. Cheap: builds no curve."""
+    counts = run.point_counts
+    return counts[name] == 1 and counts[run.busiest_metric or name] > FEW_POINTS
 
 
 def by_relevance(metrics: Iterable[str]) -> list[str]:

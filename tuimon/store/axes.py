@@ -7,7 +7,8 @@ x of its own, and the cost depends on the number of bins.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from functools import lru_cache
 
 import numpy as np
 from msgspec import Struct, field
@@ -100,8 +101,9 @@ def counter_scale(name: str, metrics: Iterable[tuple[Steps, Floats]]) -> Scale |
     return None
 
 
-def counter_candidates(metrics: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield (axis, metric) for metrics whose names denote a counter of the training, preferred names first."""
+@lru_cache(maxsize=64)
+def counter_candidates(metrics: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Return (axis, metric) for metrics whose names denote a counter of the training, preferred names first."""
     axes = {concept: axis for axis, concept in COUNTERS.items()}
     candidates = []
     for place, name in enumerate(metrics):
@@ -111,4 +113,4 @@ def counter_candidates(metrics: Iterable[str]) -> Iterator[tuple[str, str]]:
         for axis, names in _OTHER_NAMES.items():
             if names.fullmatch(name.lower()):
                 candidates.append((True, 0, place, axis, name))
-    return ((axis, name) for *_, axis, name in sorted(candidates))
+    return tuple((axis, name) for *_, axis, name in sorted(candidates))

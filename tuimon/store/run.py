@@ -158,7 +158,7 @@ class Run(RunFacts):
     def _main_group(self) -> int:
         return self._index.step_groups.main(self._lengths)
 
-    @property
+    @cached_property
     def _main_like_groups(self) -> frozenset[int]:
         """Step groups that count as the main one does: the main one, and those with about the same last step."""
         last = self._last_steps.get(self._main_group, 0)
@@ -200,18 +200,17 @@ class Run(RunFacts):
 
     @property
     def busiest_metric(self) -> str | None:
-        """The metric of the longest series, the first of equals; None without metrics."""
+        """The metric with most points, the first of equals; None without metrics."""
         return next(iter(self.busiest_metrics), None)
 
     @cached_property
     def busiest_metrics(self) -> tuple[str, ...]:
-        """All metrics, those of the longest series first, from which the pace of the run is estimated.
+        """All metrics, those with most points first, from which the pace of the run is estimated.
 
         Metrics that only sources with different steps hold come last.
         """
-        metrics, index = dict.fromkeys(self.metrics), self._index
-        order = np.lexsort((-self._lengths, ~self._has_main_steps())).tolist()
-        return tuple(name for name in dict.fromkeys(index.names[number] for number in order) if name in metrics)
+        main, counts = self.main_metrics, self.point_counts
+        return tuple(sorted(self.metrics, key=lambda metric: (metric not in main, -counts[metric])))
 
     @property
     def main_metrics(self) -> frozenset[str]:
@@ -233,6 +232,18 @@ class Run(RunFacts):
         if not any(view.fall_count or any(step is not None for step in view.cuts) for view in self.streams):
             return index.metrics
         return tuple(name for name in index.metrics if self._builder.has_curve(self._entry(name)))
+
+    @cached_property
+    def point_counts(self) -> Mapping[str, int]:
+        """Number of points of each metric as logged, in the source with most of them: {"train/loss": 1200}."""
+        sources = [self.streams[position].info.source for position in self._index.positions.tolist()]
+        logged: dict[tuple[str, str], int] = {}
+        for key, length in zip(zip(self._index.names, sources, strict=True), self._lengths.tolist(), strict=True):
+            logged[key] = logged.get(key, 0) + length
+        counts: dict[str, int] = {}
+        for (metric, _), count in logged.items():
+            counts[metric] = max(count, counts.get(metric, 0))
+        return counts
 
     @cached_property
     def tracked_metrics(self) -> tuple[str, ...]:

@@ -18,7 +18,6 @@ from tuimon.errors import UsageError
 from tuimon.monitor.piped import StdinPath
 from tuimon.monitor.remote_names import remote_among
 from tuimon.panels import OwnDashboard, parse_dashboard
-from tuimon.reader.whole_run import whole_run
 from tuimon.store import Run
 from tuimon.text import clean
 from tuimon.tui.settings_file import blocks, parsed, quoted, rewrite, text_of
@@ -110,6 +109,8 @@ def _is_in_run(file: Path, paths: Sequence[str], runs: Sequence[Run]) -> bool:
     if _is_local(paths):
         start = os.path.realpath(paths[0])
         directory = next((path for path in directories if _is_below(f"{start}/", path)), "")
+        from tuimon.reader.whole_run import whole_run  # imports the formats, for which the first frame would wait
+
         whole = whole_run(directory or start, bool(directory), texts=len(runs) < 2)
         directories += [whole] if directory or whole != start else []
     return any(_is_below(real, path) for path in directories)

@@ -94,6 +94,7 @@ def _last(words: Sequence[str]) -> str:
     return "_".join(words[-2:]) if words[-1].isdigit() else words[-1]
 
 
+@lru_cache(maxsize=16384)
 def canonical(name: str) -> str:
     """Return the name in lower case, with "_" between words and "/" between parts."""
     if _PLAIN.fullmatch(name):
@@ -113,8 +114,9 @@ def _translations() -> tuple[Mapping[str, str], re.Pattern[str]]:
     """Return (English word by word of another language, expression that matches these words)."""
     translations: dict[str, str] = compiled()["words"]["translations"]
     texts = sorted(translations, key=len, reverse=True)
-    # words of alphabets are whole words; other scripts have no blanks between words
-    parts = [rf"\b{re.escape(text)}\b" if text[0] < "\u2e80" else re.escape(text) for text in texts]
+    # Words of alphabets are whole words; other scripts have no blanks between words. The word comes before the test for
+    # its beginning: an expression whose alternatives begin with characters skips texts ten times as fast.
+    parts = [rf"{text}(?<!\w{text})\b" if text[0] < "\u2e80" else text for text in map(re.escape, texts)]
     return translations, re.compile("|".join(parts))
 
 
@@ -239,8 +241,8 @@ def _inside(words: Sequence[str], starts: Sequence[bool]) -> tuple[int, str, Seq
     if words[-1] not in tables.not_parts:
         last_part = max(place for place, start in enumerate(starts) if start or not place)
         for begin in {0, last_part}:
-            for place in range(len(words) - 1, begin, -1):
+            for place in range(len(words) - 1, begin, -1) if words[begin] in tables.first else ():
                 stem = "_".join(words[begin:place])
-                if words[begin] in tables.first and stem in tables.begin:
+                if stem in tables.begin:
                     return tables.begin[stem], stem, (*words[:begin], *words[place:])
     return None

@@ -19,7 +19,6 @@ from tuimon.panels._metrics import (
     FEW_POINTS,
     MetricReading,
     by_concept,
-    curve_or_none,
     drawn_curve,
     factor_of,
     is_speed_of_evaluation,
@@ -193,13 +192,8 @@ def _busiest_first(run: Run, names: Sequence[str]) -> tuple[str, ...]:
     places: dict[str, str] = {}
     for group in alike.values():
         if len(group) > 1:
-            places |= zip(group, sorted(group, key=lambda name: -_point_count(run, name)), strict=True)
+            places |= zip(group, sorted(group, key=lambda name: -run.point_counts[name]), strict=True)
     return tuple(places.get(name, name) for name in names)
-
-
-def _point_count(run: Run, name: str) -> int:
-    curve = curve_or_none(run, name)
-    return len(curve) if curve else 0
 
 
 def _incompatible(series: _Series, other: _Series) -> bool:
