@@ -1,0 +1,68 @@
+"""The console decoder gives for each stored text what it gave when the file was written."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.console_texts.collecting import whole_texts
+from tests.console_texts.decoding import Decoded, decode, differences, load, save
+
+TEXT = "step 1 loss: 0.5 lr: 0.1\nstep 2 loss: 0.25 lr: 0.1\n"
+
+
+def test_the_decoder_gives_what_is_stored() -> None:
+    """In a process of its own: its time zone is fixed, and no other test has decoded a timestamp in another one."""
+    command = [sys.executable, "-m", "tests.console_texts", "diff"]
+    found = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
+    assert found.stdout == ""
+    assert found.returncode == 0, found.stderr
+
+
+def test_each_stored_text_is_another_one() -> None:
+    texts = load()
+    assert len({text.id for text in texts}) == len(texts)
+    assert sum(len(text.points) > 0 for text in texts) > len(texts) / 2
+
+
+@pytest.mark.parametrize(
+    ("metric", "rows"),
+    [
+        ("loss", []),
+        ("loss", [[1, 0.5, float("nan")]]),
+        ("loss", [[1, 0.5, float("nan")], [3, 0.25, float("nan")]]),
+        ("loss", [[1, 0.5, float("nan")], [2, 0.26, float("nan")]]),
+        ("loss", [[1, 0.5, float("nan")], [2, 0.25, 1e9]]),
+        ("loss", [[2, 0.25, float("nan")], [1, 0.5, float("nan")]]),
+        ("kl", [[1, -0.0, float("nan")]]),
+    ],
+)
+def test_a_changed_metric_is_the_only_difference(metric: str, rows: list[list[float]]) -> None:
+    known, changed = decode("", TEXT), decode("", TEXT)
+    assert set(known.points) == {"loss", "lr"}
+    assert not list(differences(known, changed))
+    changed.points[metric] = rows
+    assert [sentence.partition(":")[0] for sentence in differences(known, changed)] == [metric]
+
+
+def test_damage_and_restarts_are_compared() -> None:
+    known = decode("", "step 1 loss: 0.5\n\0\0\nTraining finished\n")
+    assert "Damage" in [kind for kind, _ in known.others]
+    assert len(list(differences(known, Decoded(test="", text="", points=known.points, others=[])))) == 1
+
+
+def test_the_file_depends_only_on_its_texts(tmp_path: Path) -> None:
+    texts = [decode("", TEXT), decode("", "loss: \udcff 0.5, step 3, value: nan\n")]
+    save(texts, tmp_path / "a")
+    save(texts, tmp_path / "b")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    for text, stored in zip(texts, load(tmp_path / "a"), strict=True):
+        assert stored.text == text.text
+        assert not list(differences(text, stored))
+
+
+def test_texts_that_are_continued_within_a_line_are_left_out() -> None:
+    assert whole_texts([b"a", b"a 1", b"a 1\n", b"a 1\nb", b"a 2\nc"]) == [b"a 1\n", b"a 1\nb", b"a 2\nc"]
