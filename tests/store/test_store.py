@@ -527,6 +527,6 @@ def test_values_that_are_not_finite_are_found_once() -> None:
     series = Series(0, "loss", PointColumns())
     for step, value in enumerate([1.0, 2.0, math.nan, 3.0]):
         series.columns.append(step, value, 0.0)
-    assert [series.is_finite(length) for length in (0, 2, 3, 4, 2)] == [True, True, False, False, True]
+    assert [series.count_finite(length) for length in (0, 2, 3, 4, 2)] == [0, 2, 2, 3, 2]
     series.columns.append(4, math.inf, 0.0)
-    assert not series.is_finite(5)
+    assert series.count_finite(5) == 3

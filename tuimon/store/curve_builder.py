@@ -72,25 +72,31 @@ class CurveBuilder:
             return sources
         if sum(source.rank > TEXT for source in sources) < 2:
             return sorted(sources, key=lambda source: (-source.rank, -self.point_count(source)))
-        most = max(self.point_count(source) for source in sources if source.rank > TEXT)
+        most = max(self.finite_count(source) for source in sources if source.rank > TEXT)
         return sorted(sources, key=lambda source: self._preference(source, most))
 
     def _preference(self, source: MetricSource, most: int) -> tuple[bool, bool, bool, int, int]:
         """Return a key that sorts sources: text for people last, complete ones first, exact values, the better format.
 
         Values are exact unless all are of single precision, as in event files. Several files are kept first, because
-        they know what later attempts have superseded. most: points of the source with most of them."""
-        count = self.point_count(source)
-        is_single = len(source.series) == 1 and source.series[0][1].is_single(count)
+        they know what later attempts have superseded. Only finite points count: a table may write NaN for an empty
+        cell. most: points of the source with most of them.
+        """
+        count = self.finite_count(source)
+        is_single = len(source.series) == 1 and source.series[0][1].is_single(self.point_count(source))
         return source.rank <= TEXT, count < _COMPLETE * most, is_single, -source.rank, -count
 
     def point_count(self, source: MetricSource) -> int:
         """Return the number of points as logged, as far as they have been read."""
         return sum(self._table.length(series.id) for _, series in source.series)
 
+    def finite_count(self, source: MetricSource) -> int:
+        """Return the number of finite points as logged, in time proportional to the points that are new."""
+        return sum(series.count_finite(self._table.length(series.id)) for _, series in source.series)
+
     def is_finite(self, source: MetricSource) -> bool:
-        """Return whether all values of the source are finite, in time proportional to the points that are new."""
-        return all(series.is_finite(self._table.length(series.id)) for _, series in source.series)
+        """Return whether all values of the source are finite."""
+        return self.finite_count(source) == self.point_count(source)
 
     def has_curve(self, entry: MetricEntry) -> bool:
         """Return whether the metric has a point that is not void."""
