@@ -15,7 +15,7 @@ KEYS = (
     *("+", "-", "}", "{", " ", "G", "g", "n", "r", "M", "a", "?", "\x10\r\x1b", "\x10\r\r", "\x10copy path\r\r"),
 )
 """Keys of a burst; the palette (Ctrl+p) and Enter twice, or Enter and Esc, among them."""
-BURSTS = 120
+BURSTS = 80
 
 
 @pytest.mark.parametrize("seed", [1, 2])

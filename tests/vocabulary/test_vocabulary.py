@@ -15,6 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tuimon.vocabulary import (
+    _compile,
+    _document,
     classify,
     is_nested,
     meanings,
@@ -25,8 +27,8 @@ from tuimon.vocabulary import (
     repeats_along_other_axis,
     without_reducer,
 )
-from tuimon.vocabulary._compile import SOURCE, compiled, expressions, formatted, parse
-from tuimon.vocabulary._document import COMPILED, MAX_NAME
+from tuimon.vocabulary._compile import SOURCE, compiled, expressions, parse
+from tuimon.vocabulary._document import MAX_NAME
 from tuimon.vocabulary.context import meaning_in
 from tuimon.vocabulary.meaning import _match
 
@@ -344,9 +346,26 @@ def test_long_names_take_bounded_time() -> None:
         classify((piece * MAX_NAME)[:MAX_NAME])
 
 
-def test_compiled_vocabulary_is_up_to_date() -> None:
-    """The head of vocabulary.toml describes how to compile it."""
-    assert formatted(compiled(DOCUMENT)) == COMPILED.read_text(encoding="utf-8")
+@pytest.mark.parametrize("stored", [None, "{", "{}", '{"key": "00000000", "names": {}}'])
+def test_vocabulary_is_compiled_unless_the_stored_one_is_current(
+    stored: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled_file = tmp_path / "vocabulary.json"
+    monkeypatch.setattr(_compile, "COMPILED", compiled_file)
+    if stored is not None:
+        compiled_file.write_text(stored)
+    load = _document.compiled.__wrapped__
+    expected = json.loads(json.dumps(compiled(DOCUMENT)))
+    for _ in range(2):
+        content = json.loads(json.dumps(load()))
+        assert content.pop("key") == _compile.source_key()
+        assert content == expected
+    assert [path.name for path in tmp_path.iterdir()] == ["vocabulary.json"]
+
+
+def test_vocabulary_loads_where_nothing_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_compile, "COMPILED", tmp_path / "missing" / "vocabulary.json")
+    assert _document.compiled.__wrapped__()["concepts"] == compiled(DOCUMENT)["concepts"]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Compile vocabulary.toml into vocabulary.json, the file that the program loads.
 
-    python -m tuimon.vocabulary._compile > tuimon/vocabulary/vocabulary.json
+The wheel has the compiled file. In a checkout it is written beside the source at the first use, and again when the
+source or this module has changed; where it cannot be written, each start compiles.
 
 Parsing the TOML and compiling some hundred regular expressions at each start would take a twentieth of the time until
 the first curve. Most templates match a few names only: these are listed. Every other template becomes one regular
@@ -12,14 +13,17 @@ The syntax of templates is described at the head of vocabulary.toml.
 from __future__ import annotations
 
 import json
+import os
 import re
-import sys
 import tomllib
+import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 SOURCE = Path(__file__).parent / "vocabulary.toml"
+COMPILED = SOURCE.with_suffix(".json")
 _DESCRIPTION = ("id", "label", "panel", "unit", "direction")
 _OVERRIDES = ("label", "unit", "direction", "scale", "sign", "split")
 _WILDCARDS = {"*": "[^/]+", "**": ".+", "#": r"\d+"}
@@ -158,18 +162,16 @@ def _shortest(texts: Collection[str], at_end: bool = False) -> list[str]:
     return sorted(text for text in texts if not any(other != text and has_edge(text, other) for other in texts))
 
 
-def formatted(content: Mapping[str, Any]) -> str:
-    """Format the content as JSON with one entry per line, so that changes can be reviewed."""
-    lines = []
-    for key, value in content.items():
-        if isinstance(value, list):
-            entries = [json.dumps(entry, ensure_ascii=False) for entry in value]
-            lines.append(f"{json.dumps(key)}: [\n" + ",\n".join(entries) + "]")
-        else:
-            entries = [f"{json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}" for k, v in value.items()]
-            lines.append(f"{json.dumps(key)}: {{\n" + ",\n".join(entries) + "}")
-    return "{" + ",\n".join(lines) + "}\n"
+def source_key() -> str:
+    """Return a checksum of the source and of this module, such as "8c0f1a2b"."""
+    return f"{zlib.crc32(SOURCE.read_bytes() + Path(__file__).read_bytes()):08x}"
 
 
-if __name__ == "__main__":
-    sys.stdout.write(formatted(compiled(tomllib.loads(SOURCE.read_text(encoding="utf-8")))))
+def compile_source() -> dict[str, Any]:
+    """Compile vocabulary.toml, and write vocabulary.json beside it if that is possible."""
+    content = {"key": source_key(), **compiled(tomllib.loads(SOURCE.read_text(encoding="utf-8")))}
+    with suppress(OSError):
+        unfinished = COMPILED.with_name(f"{COMPILED.name}.{os.getpid()}")
+        unfinished.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+        unfinished.replace(COMPILED)
+    return content

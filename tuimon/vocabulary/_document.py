@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 MAX_NAME = 400
 """Longer names are not matched, so that the time that any name takes is bounded."""
-COMPILED = Path(__file__).parent / "vocabulary.json"
 
 
 @cache
 def compiled() -> dict[str, Any]:
-    """Load vocabulary.json, which _compile.py writes.
+    """Load vocabulary.json, which _compile.py writes, or compile vocabulary.toml if it has changed.
 
     names, phases, phase_names: tables of vocabulary.toml. concepts: the fields of Concept except the rank. patterns:
     (rank of the concept, preference, the fields of Meaning that differ from the concept's). exact: for each listed name
@@ -24,5 +23,10 @@ def compiled() -> dict[str, Any]:
     """
     import orjson
 
-    content: dict[str, Any] = orjson.loads(COMPILED.read_bytes())
-    return content
+    from tuimon.vocabulary._compile import COMPILED, compile_source, source_key
+
+    with suppress(OSError, orjson.JSONDecodeError):
+        content: dict[str, Any] = orjson.loads(COMPILED.read_bytes())
+        if content.get("key") == source_key():
+            return content
+    return compile_source()
