@@ -270,12 +270,15 @@ def test_mlflow_parameters_are_settings_of_their_run(tmp_path: Path) -> None:
 
 
 def test_twin_logs_with_a_config_each_are_one_run(tmp_path: Path) -> None:
-    metrics(tmp_path / "csv" / "version_0" / "metrics.jsonl")
-    put(tmp_path / "tb" / "version_0" / "metrics.csv", "step,acc\n1,0.5\n2,0.6\n")
+    points = [(step, 1 / step) for step in range(1, 31)]
+    lines = [json.dumps({"step": step, "loss": loss}) for step, loss in points]
+    rows = ["step,loss", *(f"{step},{loss}" for step, loss in points)]
+    put(tmp_path / "csv" / "version_0" / "metrics.csv", "\n".join([*rows, ""]))
+    put(tmp_path / "tb" / "version_0" / "metrics.jsonl", "\n".join([*lines, ""]))
     for logger in ("csv", "tb"):
         put(tmp_path / logger / "version_0" / "hparams.yaml", f"{logger}: 1\n")
     [run] = open_run(tmp_path).runs
-    assert set(run.metrics) == {"loss", "acc"}
+    assert set(run.metrics) == {"loss"}
     assert run.config == {"csv": 1, "tb": 1}
 
 
