@@ -51,8 +51,8 @@ def alert(what: str, value: float | None = None, usual: float | None = None, **m
         (alert("some infinite", count=2, points=40, until=38), "kl had Inf values from step 36 to 38; 2 of 40 points"),
         (alert("nan", source="log.csv"), "kl is NaN since step 36; in log.csv"),
         (
-            alert("differs", 0.1, 0.15, source="log.csv"),
-            "kl is 0.1 in the log that is drawn since step 36; 0.15 in log.csv",
+            alert("differs", 1.26512, 1.26542, source="log.csv"),
+            "kl differs between logs since step 36; 1.2651 drawn, 1.2654 in log.csv",
         ),
         (
             alert("nan", related=tuple(map(Change, "abcde"))),

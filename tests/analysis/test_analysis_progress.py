@@ -127,7 +127,7 @@ def test_eta_after_slow_steps_is_within_a_tenth(slow: dict[int, float], known: i
     pace = cadence(np.arange(known), times[:known], evaluated=evaluated)
     left = float(times[-1] - times[known - 1]) - sum(seconds for step, seconds in slow.items() if step >= known > 3) * (
         len(slow) <= 3
-    )  # what nobody can foresee
+    )  # a pause that no earlier one announces
     inputs = replace(KNOWN, points=known, step=known - 1, total=1400, cadence=pace, last_wall_time=times[known - 1])
     assert report(inputs, times[known - 1]).eta_seconds == pytest.approx(left, rel=0.1)
 

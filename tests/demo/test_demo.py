@@ -154,7 +154,7 @@ def test_an_injected_fault_gives_nan() -> None:
 
 
 def test_it_is_ended_by_a_signal_wherever_it_was_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is started where another `demo` lies, which is none of its business."""
+    """It imports its own package, not the `demo` of the directory in which it is started."""
     (tmp_path / "demo").mkdir()
     (tmp_path / "demo" / "__init__.py").write_text("raise RuntimeError")
     monkeypatch.chdir(tmp_path)

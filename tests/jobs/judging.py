@@ -3,7 +3,7 @@
 Example: counts[("eta", "right")] is 1 if the time left is known to 20 % or three steps.
 
 - A run that was not found, or was found twice, is wrong as "runs"; nothing else is then judged.
-- "alert RULE" counts alerts of a rule, and as missing its planted faults that no rule told.
+- "alert RULE" counts alerts of a rule, and as missing the planted faults that none of their rules reported.
 """
 
 from __future__ import annotations
@@ -170,24 +170,25 @@ def _judge_alerts(score: Score, job: Job, truth: RunTruth, alerts: list[Alert]) 
         expected.update(("rank_failure", "liveness", "straggler"))
     if truth.attempts[-1].slow:
         expected.add("step_outlier")
-    told: set[str] = set()
-    false: dict[str, str] = {}
+    reported: set[str] = set()
+    false: dict[str, Alert] = {}
     for alert in alerts:
         early = alert.step is not None and alert.step < learns.onset - margin
         if alert.rule == "disk_full" or (alert.rule == "plateau" and _is_flat(truth, alert.step or 1)):
             continue
         if fault is not None and alert.rule in fault.must and not early:
-            told.add(alert.rule)
+            reported.add(alert.rule)
         elif alert.rule not in expected and (fault is None or alert.rule not in fault.may or early):
-            false[alert.rule] = f"{alert.severity} at {alert.step}: {alert.message}"
-    for rule in told:
+            false[alert.rule] = alert
+    for rule in reported:
         score.add(f"alert {rule}", "right")
-    for rule, said in false.items():
+    for rule, alert in false.items():
+        said = f"{alert.severity} at {alert.step}: {alert.message}"
         score.add(f"alert {rule}", "wrong", said, f"{fault.name} from {learns.onset}" if fault else "healthy")
     if fault is None:
-        warned = {rule for rule, said in false.items() if not said.startswith("info")}
+        warned = {rule for rule, alert in false.items() if alert.severity != "info"}
         score.judge("healthy run", not warned, warned, "healthy")
-    elif not told:
+    elif not reported:
         others = sorted({alert.rule for alert in alerts})
         score.add(f"alert {fault.must[0]}", "missing", others, f"{fault.name} from {learns.onset}, due {learns.due}")
 

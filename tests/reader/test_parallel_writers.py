@@ -58,8 +58,16 @@ def last_value(run: Run) -> float:
     [
         ("node1.5", "node2.6", {"node1", "node2"}),
         ("node1.5", "node1.6", {"node1.5", "node1.6"}),
-        ("node1.5", "node1.5", {"1795650000.node1.5.0", "1795650001.node1.5.0"}),
-        ("node1", "node1", {"1795650000.node1", "1795650001.node1"}),  # tensorboardX
+        (
+            "node1.5",
+            "node1.5",
+            {f"events.out.tfevents.{START:.0f}.node1.5.0", f"events.out.tfevents.{START + 1:.0f}.node1.5.0"},
+        ),
+        (
+            "node1",
+            "node1",
+            {f"events.out.tfevents.{START:.0f}.node1", f"events.out.tfevents.{START + 1:.0f}.node1"},
+        ),  # tensorboardX
     ],
 )
 def test_trainings_of_two_processes_are_two_runs(tmp_path: Path, first: str, second: str, names: set[str]) -> None:
@@ -69,6 +77,17 @@ def test_trainings_of_two_processes_are_two_runs(tmp_path: Path, first: str, sec
     assert runs.keys() == names
     assert [last_value(runs[name]) for name in sorted(runs)] == [2.135, 3.135]
     assert {len(run.curve("loss")) for run in runs.values()} == {100}
+
+
+def test_files_whose_names_differ_before_the_time_only_are_two_runs(tmp_path: Path) -> None:
+    write(tmp_path, "node1.5", START, range(1, 101))
+    first = next(tmp_path.iterdir())
+    first.rename(first.with_name(first.name.replace("events", "eval", 1)))
+    write(tmp_path, "node1.5", START, range(1, 101), offset=1.0)
+    assert runs_in(tmp_path).keys() == {
+        "eval.out.tfevents.1795650000.node1.5.0",
+        "events.out.tfevents.1795650000.node1.5.0",
+    }
 
 
 def test_each_host_resumes_its_own_training(tmp_path: Path) -> None:

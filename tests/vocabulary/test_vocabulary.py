@@ -27,7 +27,7 @@ from tuimon.vocabulary import (
     repeats_along_other_axis,
     without_reducer,
 )
-from tuimon.vocabulary._compile import SOURCE, compiled, expressions, parse
+from tuimon.vocabulary._compile import SOURCE, compile_document, expressions, parse
 from tuimon.vocabulary._document import MAX_NAME
 from tuimon.vocabulary.context import meaning_in
 from tuimon.vocabulary.meaning import _match
@@ -355,7 +355,7 @@ def test_vocabulary_is_compiled_unless_the_stored_one_is_current(
     if stored is not None:
         compiled_file.write_text(stored)
     load = _document.compiled.__wrapped__
-    expected = json.loads(json.dumps(compiled(DOCUMENT)))
+    expected = json.loads(json.dumps(compile_document(DOCUMENT)))
     for _ in range(2):
         content = json.loads(json.dumps(load()))
         assert content.pop("key") == _compile.source_key()
@@ -365,7 +365,7 @@ def test_vocabulary_is_compiled_unless_the_stored_one_is_current(
 
 def test_vocabulary_loads_where_nothing_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_compile, "COMPILED", tmp_path / "missing" / "vocabulary.json")
-    assert _document.compiled.__wrapped__()["concepts"] == compiled(DOCUMENT)["concepts"]
+    assert _document.compiled.__wrapped__()["concepts"] == compile_document(DOCUMENT)["concepts"]
 
 
 @pytest.mark.parametrize(

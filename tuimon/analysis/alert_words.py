@@ -26,7 +26,7 @@ KINDS = {
     "infinite": ("is Inf", "was Inf"),
     "some nan": ("has NaN values", "had NaN values"),
     "some infinite": ("has Inf values", "had Inf values"),
-    "differs": ("is {value} in the log that is drawn", "was {value} in the log that is drawn"),
+    "differs": ("differs between logs", "differed between logs"),
     "collapsed": ("has collapsed", "collapsed"),
 }
 _EXTREMES = {"above": "highest", "below": "lowest"}
@@ -128,7 +128,8 @@ def _evidence(alert: Alert) -> list[str]:
     if alert.count is not None and alert.count != alert.points:
         parts.append(f"{alert.count} of {alert.points} points")
     if alert.what == "differs":
-        parts.append(f"{_with_unit(alert.usual, alert.unit)} in {alert.source}")
+        drawn, other = distinct_digits(alert.value or 0.0, alert.usual or 0.0)
+        parts.append(f"{drawn} drawn, {other} in {alert.source}")
     elif alert.source:
         parts.append(f"in {alert.source}")
     if alert.reached_in is not None:

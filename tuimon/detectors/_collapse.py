@@ -7,6 +7,7 @@ consequence is therefore that of the steps at which the metrics left their level
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from operator import attrgetter
 
@@ -14,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tuimon.detectors._checkpoints import checkpoint_before
-from tuimon.detectors._curves import extreme_level, median_of_rows, onset_row
+from tuimon.detectors._curves import extreme_level, last_finite, median_of_rows, onset_row
 from tuimon.model.alerts import Alert, Change
 from tuimon.store import Run
 
@@ -84,6 +85,8 @@ def _change(run: Run, part: _Part) -> Change:
     curve, rises = run.curve(part.alert.metric), part.alert.what in ("above", "risen")
     before = median_of_rows(curve, part.row - _BEFORE, part.row - 1)
     now, _ = extreme_level(curve, part.row, len(curve) - 1, rises)
+    if not math.isfinite(before + now):  # it begins so
+        return Change(part.alert.metric, "reached", last_finite(curve, len(curve) - 1), step=part.step)
     return Change(part.alert.metric, "risen" if rises else "fallen", now, before, step=part.step)
 
 

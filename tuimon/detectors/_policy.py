@@ -49,10 +49,11 @@ def response_growth(run: Run, curve: Curve, start: tuple[int, int], now: tuple[i
 
 def response_change(run: Run, curve: Curve, start: tuple[int, int], now: tuple[int, int]) -> tuple[Change, ...]:
     """Return the change of the response length from the rows `start` of a curve to its rows `now`; () if unknown."""
-    for lengths in response_lengths(run):
-        before, after = levels_beside(lengths, curve, start, now)
-        return (Change(lengths.metric, "risen" if after > before else "fallen", after, before),)
-    return ()
+    lengths = next(response_lengths(run), None)
+    if lengths is None:
+        return ()
+    before, after = levels_beside(lengths, curve, start, now)
+    return (Change(lengths.metric, "risen" if after > before else "fallen", after, before),)
 
 
 def levels_beside(other: Curve, curve: Curve, start: tuple[int, int], now: tuple[int, int]) -> tuple[float, float]:

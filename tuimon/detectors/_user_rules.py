@@ -27,9 +27,7 @@ from tuimon.analysis.concepts import metrics_of
 from tuimon.analysis.incidents import Incident
 from tuimon.analysis.metric_filter import chosen, nearest, no_match
 from tuimon.analysis.rules import Threshold, inclusive
-from tuimon.detectors._curves import (
-    incidents,
-)
+from tuimon.detectors._curves import incidents
 from tuimon.detectors._limits import limit_alert
 from tuimon.errors import UsageError
 from tuimon.model.alerts import SEVERITIES, Alert

@@ -57,7 +57,7 @@ class Alert(Struct, frozen=True):
     value: float | None = None
     """Level or value that it has reached."""
     usual: float | None = None
-    """Level before the incident."""
+    """Level before the incident; of logs that differ, the value in the other one."""
     limit: float | None = None
     """Limit that it has passed, or will reach."""
     extreme: int | None = None
@@ -65,7 +65,7 @@ class Alert(Struct, frozen=True):
     count: int | None = None
     """Number of points that are beyond the limit or not finite."""
     points: int | None = None
-    """Number of points of which they are a part."""
+    """Number of points of the incident; for values that are not finite, of the metric."""
     unit: str = ""
     """Unit of the values."""
     source: str = ""

@@ -103,7 +103,7 @@ def _state(report: ProgressReport, symbols: Symbols, alarms: int) -> Span:
 
 
 def _last_point(report: ProgressReport, now: float) -> Row:
-    """Return when the run was last active; () if that is not known. The evidence of its state says it, too."""
+    """Return when the run was last active; () if that is unknown. Some evidence of a state says it, too."""
     if math.isfinite(report.silent_for):
         return (("last point ", Role.MUTED), (f"{silence(report.silent_for)} ago", Role.TEXT))
     is_point = math.isfinite(report.last_wall_time)

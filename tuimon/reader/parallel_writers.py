@@ -26,7 +26,8 @@ def parallel_writers(beginnings: Mapping[str, Beginning]) -> ParallelWriters:
     """Find the programs that wrote event files of one directory at the same time.
 
     beginnings: the first points of each file, by path. A writer has the shortest unique name of host, host and process,
-    and the name of its first file."""
+    and the name of its first file.
+    """
     writers: list[list[str]] = []
     are_equal = True
     for path in sorted(beginnings, key=lambda path: (min(beginnings[path].times.values(), default=0.0), path)):
@@ -60,6 +61,6 @@ def _overlap(first: Beginning, second: Beginning) -> bool:
 
 def _names(path: str) -> tuple[str, str, str]:
     """Return the names of the writer of a file, from the shortest to one that no other file has."""
-    name = os.path.basename(path).partition("tfevents.")[2]
-    match = _NAME.fullmatch(name)
+    name = os.path.basename(path)
+    match = _NAME.fullmatch(name.partition("tfevents.")[2])
     return (match["host"], f"{match['host']}{match['process'] or ''}", name) if match else (name, name, name)

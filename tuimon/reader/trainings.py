@@ -114,9 +114,6 @@ class Trainings:
         is_text = log_format.rank <= COMPANION
         return is_text or (own is not None and not own.values.keys().isdisjoint(other.values.keys()))
 
-    def _is_long(self, path: str) -> bool:
-        return self._beginnings.get(path, (0, None))[0] >= BEGINNING
-
     def _beginning(self, path: str) -> Beginning | None:
         """Return the first points of a file; None if it has none or cannot be read."""
         size, known = self._beginnings.get(path, (-1, None))

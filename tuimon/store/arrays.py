@@ -39,11 +39,6 @@ def usual_stride(steps: Steps) -> int:
     return max(int(np.median(distances)), 1) if len(distances) else 0
 
 
-def count_up_to(steps: Steps, limit: int) -> int:
-    """Return how many of the ascending steps are <= `limit`, which may be any integer."""
-    return int(np.searchsorted(steps, min(max(limit, _FIRST), _LAST), "right")) if limit >= _FIRST else 0
-
-
 def count_below(steps: Steps, limit: int) -> int:
     """Return how many of the ascending steps are < `limit`, which may be any integer."""
     return int(np.searchsorted(steps, max(limit, _FIRST), "left")) if limit <= _LAST else len(steps)

@@ -33,7 +33,7 @@ _MANY_STREAMS = 8
 """Number of streams of a source from which its slices are cached."""
 
 RANK = re.compile(r"(?<![a-z])rank[-_.]?\d+|(?:^|/)host [^/]+$", re.IGNORECASE)
-"""The number of a rank in the name of a file or directory, or the host of event files (sources/event_files.py)."""
+"""The number of a rank in the name of a file or directory, or a host that wrote event files (sources/runs.py)."""
 
 
 class FilePart(Struct, frozen=True):

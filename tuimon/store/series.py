@@ -9,7 +9,6 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct, field
 
 from tuimon.model.points import Fact
@@ -63,8 +62,8 @@ class Series:
         self.cuts_seen = 0
         self.layout: SegmentLayout | None = None
         """Layout computed last, by any reader: with 300 segment starts a redraw of 12 metrics takes 14 ms, not 54."""
-        self._finite = (0, 0)  # points examined, finite ones among them
-        """Number of points at the beginning that were found to be finite."""
+        self._finite = (0, 0)
+        """(number of points at the beginning that were examined, number of finite ones among them)."""
         self._single_until = 0
         """Number of points at the beginning that were found to be of single precision."""
 
@@ -74,7 +73,7 @@ class Series:
         return min(self.cuts[index][1], length) if index < len(self.cuts) else length
 
     def count_finite(self, length: int) -> int:
-        """Count the finite values among the first `length`. Each point is examined once by the newest snapshot.
+        """Count the finite values among the first `length`; each point is examined once.
 
         Any thread may call it: two that examine the same points find the same.
         """
@@ -89,16 +88,15 @@ class Series:
 
         Points are examined once, up to the first that is not; NaN and infinity are of any precision.
         """
-        if self._single_until < length:
-            values = self.columns.values[self._single_until : length]
-            with np.errstate(over="ignore"):
-                self._single_until += _count_leading((values.astype(np.float32) == values) | ~np.isfinite(values))
-        return self._single_until >= length
-
-
-def _count_leading(flags: npt.NDArray[np.bool_]) -> int:
-    """Return the number of True values before the first False: 2 for True, True, False, True."""
-    return len(flags) if flags.all() else int(flags.argmin())
+        begin = self._single_until  # read once: another thread may move it meanwhile
+        if begin >= length:
+            return True
+        values = self.columns.values[begin:length]
+        with np.errstate(over="ignore"):
+            single = (values.astype(np.float32) == values) | ~np.isfinite(values)
+        is_whole = bool(single.all())
+        self._single_until = length if is_whole else begin + int(single.argmin())
+        return is_whole
 
 
 class StreamData(Struct, eq=False, weakref=True):

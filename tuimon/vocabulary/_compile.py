@@ -105,7 +105,7 @@ def expressions(pattern: Mapping[str, Any]) -> Iterator[tuple[str, Template]]:
         yield f"{guard}(?:{template.regex})", template
 
 
-def compiled(document: Mapping[str, Any]) -> dict[str, Any]:
+def compile_document(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of vocabulary.json; its keys are described in _document.py."""
     concepts = document["concept"]
     patterns = [(rank, preference, p) for rank, c in enumerate(concepts) for preference, p in enumerate(c["pattern"])]
@@ -169,7 +169,7 @@ def source_key() -> str:
 
 def compile_source() -> dict[str, Any]:
     """Compile vocabulary.toml, and write vocabulary.json beside it if that is possible."""
-    content = {"key": source_key(), **compiled(tomllib.loads(SOURCE.read_text(encoding="utf-8")))}
+    content = {"key": source_key(), **compile_document(tomllib.loads(SOURCE.read_text(encoding="utf-8")))}
     with suppress(OSError):
         unfinished = COMPILED.with_name(f"{COMPILED.name}.{os.getpid()}")
         unfinished.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
