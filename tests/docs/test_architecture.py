@@ -13,7 +13,8 @@ PAGE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
 QUOTED = sorted(set(re.findall(r"`([^`\n]+)`", PAGE)))
 FILES = [text for text in QUOTED if re.fullmatch(r"[\w/.-]+(?:/|\.py|\.toml|\.json)", text)]
 NAMES = [text for text in QUOTED if re.fullmatch(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", text) and text not in FILES]
-NOT_OURS = {"Key", "open", "is", "reward.train", "config.toml", "trainer_state.json"}
+NOT_OURS = {"Key", "open", "is", "reward.train", "config.toml", "trainer_state.json", "vocabulary.json"}
+"""Words, files of others, and files that a checkout does not have before the first start."""
 SOURCES = sorted((ROOT / "tuimon").rglob("*.py"))
 _DEFINITION = re.compile(r"^ *(?:(?:async )?def|class) (\w+)|^ *(?:self\.)?(\w+)(?:: [^=\n]+)?(?: =|$)", re.MULTILINE)
 DEFINED = {
