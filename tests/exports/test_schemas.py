@@ -38,6 +38,11 @@ def closed(schema: Any) -> Any:
     return inner
 
 
+def definition(schema: Any, branch: Any) -> Any:
+    """Return the part of a schema that a branch refers to."""
+    return schema["$defs"][branch["$ref"].removeprefix("#/$defs/")]
+
+
 def validator(name: str) -> jsonschema.Draft202012Validator:
     return jsonschema.Draft202012Validator(closed(json.loads(schema_text(name))))
 
@@ -49,7 +54,27 @@ def test_a_schema_is_valid_and_versioned(name: str) -> None:
     assert schema["$id"] == f"urn:tuimon:{name}:1"
     assert schema["title"] == f"tuimon {name} --json"
     for branch in schema.get("oneOf", [schema]):
-        assert branch["properties"]["schema"] == {"const": 1}
+        assert definition(schema, branch)["properties"]["schema"] == {"enum": [1]}
+
+
+def test_fields_are_described_and_required_unless_they_may_be_left_out() -> None:
+    summary, watch = json.loads(schema_text("summary")), json.loads(schema_text("watch"))
+    run = summary["$defs"]["RunEntry"]
+    assert set(run["properties"]) - set(run["required"]) == {"ranks"}
+    assert "related" in summary["$defs"]["AlertEntry"]["required"]
+    assert set(summary["$defs"]["Change"]["properties"]) == set(summary["$defs"]["Change"]["required"])
+    assert "default" not in schema_text("summary")
+    until = summary["$defs"]["AlertEntry"]["properties"]["until"]
+    assert until["description"]
+    assert watch["$defs"]["AlertLine"]["properties"]["until"] == until  # described in the class that it derives from
+
+
+def test_only_logged_values_may_be_names_of_numbers() -> None:
+    check = validator("watch")
+    line = {"schema": 1, "kind": "points", "run": 0, "metric": "loss", "start": 0, "steps": [1], "wall_times": [None]}
+    assert all(check.is_valid(line | {"values": [value]}) for value in (1, 0.5, "NaN", "Infinity", "-Infinity"))
+    assert not any(check.is_valid(line | {"values": [value]}) for value in ("nan", "1", None, True))
+    assert not check.is_valid(line | {"values": [1.0], "wall_times": ["NaN"]})
 
 
 def test_every_json_option_has_a_schema() -> None:

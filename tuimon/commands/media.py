@@ -49,9 +49,10 @@ def _run(options: argparse.Namespace) -> int:
     if found.left_out:
         print(f"tuimon: too many tags: {found.left_out} values of further tags are not listed", file=sys.stderr)
     if options.json:
-        from tuimon.exports._shared import plain
+        from tuimon.exports.documents import plain
+        from tuimon.exports.media import media_document
 
-        print(json.dumps(plain(_document(path, found)), allow_nan=False))  # ASCII: names are those of others
+        print(json.dumps(plain(media_document(path, found)), allow_nan=False))  # ASCII: names are those of others
     elif not found.tags:
         what = f"{' or '.join(options.kind)} value" if options.kind else "value that is not a scalar"
         raise NothingFound(
@@ -114,48 +115,6 @@ def _bar(shown: Distribution) -> str:
         f"{low:.4g} {bars} {high:.4g}  mean {about}{mean(shown):.4g}, "
         f"{count:.15g} value{'s' if count != 1 else ''}{borders}"
     )
-
-
-def _document(path: str, found: Found) -> dict[str, Any]:
-    from tuimon.text import shown_path
-
-    return {
-        "schema": 1,
-        "path": shown_path(path),
-        "files": found.files,
-        "tags": [_tag(tag) for tag in found.tags],
-        "problems": found.problems,
-    }
-
-
-def _tag(tag: Tag) -> dict[str, Any]:
-    from tuimon.media import Distribution
-    from tuimon.media.texts import content_of
-    from tuimon.redact import redacted, redacted_text
-
-    last = tag.items[-1]
-    entry: dict[str, Any] = {
-        "kind": str(tag.kind),
-        "tag": tag.name,
-        "count": tag.count,
-        "first_step": tag.first_step,
-        "last_step": tag.last_step,
-        "again": tag.again,
-        "bytes": tag.bytes,
-        "detail": last.detail,
-    }
-    content = content_of(last)
-    if isinstance(content, str):
-        entry["text"] = redacted_text(content)
-    elif isinstance(content, dict):
-        entry["settings"] = redacted(content)
-    elif isinstance(content, Distribution):
-        entry |= {"edges": [*content.edges], "counts": [*content.counts]}
-        if content.moments is not None:
-            entry |= {name: value for name, value in content.moments._asdict().items() if value is not None}
-    elif content is not None:
-        entry |= content._asdict()
-    return entry
 
 
 _EXAMPLES = """\

@@ -62,8 +62,9 @@ def _count(text: str) -> int:
 @interruptible("interrupted before all texts were read")
 def _run(options: argparse.Namespace) -> int:
     from tuimon.commands._chosen_samples import ChosenSamples
+    from tuimon.exports.sample_lines import sample_json
     from tuimon.rollouts.discovery import read_samples, unreadable_files
-    from tuimon.rollouts.export import as_json, as_markdown
+    from tuimon.rollouts.export import as_markdown
     from tuimon.text import clean
 
     path = checked_paths([options.path], options=options)[0]
@@ -87,7 +88,7 @@ def _run(options: argparse.Namespace) -> int:
     elif options.json or options.markdown:
         for sample in samples:
             progress.close()
-            sys.stdout.write(as_json(sample, path) if options.json else as_markdown(sample))
+            sys.stdout.write(sample_json(sample, path) if options.json else as_markdown(sample))
             printed += 1
     else:
         parts: dict[tuple[int | None, str], _Part] = {}
@@ -111,11 +112,12 @@ def _run(options: argparse.Namespace) -> int:
 def _print_prompts(samples: Iterable[Sample], options: argparse.Namespace) -> int:
     """Print the change of each prompt over the run and return the number of prompts."""
     from tuimon.commands._prompt_table import HEAD, prompt_line
-    from tuimon.rollouts.prompt_changes import change_json, prompt_changes
+    from tuimon.exports.sample_lines import prompt_json
+    from tuimon.rollouts.prompt_changes import prompt_changes
 
     changes = prompt_changes(samples, options.step)
     if options.json:
-        sys.stdout.writelines(map(change_json, changes))
+        sys.stdout.writelines(map(prompt_json, changes))
     elif changes:
         print(HEAD)
         sys.stdout.writelines(map(prompt_line, changes))

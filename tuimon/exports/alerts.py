@@ -1,22 +1,44 @@
-"""The alerts of `tuimon check`, as text or as JSON.
-
-The JSON is one object: {"schema": 1, "severity": …, "standing": n, "runs": [...], "alerts": [...], "past": [...]}.
-`alerts` has all active alerts and `past` the resolved ones. `standing` is the number of active alerts of at least the
-given severity; these decide the exit code. Fields are only added within a schema number.
-"""
+"""The alerts of `tuimon check`, as text or as JSON."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.exports._shared import alert_fields, dumps, fields
+from tuimon.exports.documents import AlertEntry, Count, Severity, State, Version, alert_entry, dumps, filled
 from tuimon.model.alerts import SEVERITIES, Alert
 from tuimon.store import Snapshot
 from tuimon.text import clean
 
-SCHEMA = 1
+
+class CheckedRun(Struct, frozen=True, kw_only=True):
+    """A run that was checked."""
+
+    id: int
+    name: str
+    path: str
+    """Absolute."""
+    state: State
+    evidence: str
+    """The state's reason in words."""
+    step: int | None
+
+
+class CheckDocument(Struct, frozen=True, kw_only=True):
+    """Alerts of runs."""
+
+    schema: Version = 1
+    severity: Severity
+    standing: Count
+    """Active alerts of at least this severity; the exit code is 4 if there are any."""
+    runs: tuple[CheckedRun, ...]
+    alerts: tuple[AlertEntry, ...]
+    """Active."""
+    past: tuple[AlertEntry, ...]
+    """Resolved."""
 
 
 def active_alerts(snapshot: Snapshot, severity: str) -> tuple[Alert, ...]:
@@ -46,17 +68,12 @@ def as_text(snapshot: Snapshot, severity: str, past: bool = False) -> Iterator[s
 
 def as_json(snapshot: Snapshot, severity: str, now: float) -> str:
     """Return the JSON object. now: wall time (s since epoch)."""
-    runs = []
-    for run in snapshot.runs:
-        progress = progress_of(run, now)
-        runs.append(fields(run, "id", "name", "path") | fields(progress, "state", "evidence", "step"))
-    return dumps(
-        {
-            "schema": SCHEMA,
-            "severity": severity,
-            "standing": len(active_alerts(snapshot, severity)),
-            "runs": runs,
-            "alerts": [alert_fields(alert) for alert in snapshot.alerts],
-            "past": [alert_fields(alert) for alert in snapshot.resolved],
-        }
+    runs = (filled(CheckedRun, progress_of(run, now), id=run.id, name=run.name, path=run.path) for run in snapshot.runs)
+    document = CheckDocument(
+        severity=severity,
+        standing=len(active_alerts(snapshot, severity)),
+        runs=tuple(runs),
+        alerts=tuple(alert_entry(alert, AlertEntry) for alert in snapshot.alerts),
+        past=tuple(alert_entry(alert, AlertEntry) for alert in snapshot.resolved),
     )
+    return dumps(document)

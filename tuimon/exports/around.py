@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Container, Iterator, Sequence
 from itertools import takewhile
-from typing import Any
 
 import numpy as np
-from msgspec import Struct, structs
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from tuimon.analysis.aligned_steps import step_name, with_training_steps
 from tuimon.analysis.printed_units import meaning_of
@@ -16,16 +16,16 @@ from tuimon.analysis.statistics import MAD_TO_DEVIATION, median, quantiles
 from tuimon.analysis.windows import NINE, median_of_nine
 from tuimon.draw.numbers import format_exact
 from tuimon.exports import texts
-from tuimon.exports._shared import dumps
+from tuimon.exports.documents import Number, Version, dumps
 from tuimon.exports.metrics import unit_columns
 from tuimon.exports.table import Column, no_room, table, wrapped
+from tuimon.exports.texts import TextsEntry
 from tuimon.model.alerts import Alert
 from tuimon.model.points import Floats
 from tuimon.panels import by_relevance
 from tuimon.store import Curve, Run
 from tuimon.text import clean
 
-SCHEMA = 1
 _BEFORE = 64
 """Number of points before the step that a value is compared with. Of the metrics of 11 sample runs, 0.2 % of the values
 are unusual by 64 points and 0.3 % by 20; by the median absolute deviation alone, 3 %."""
@@ -57,13 +57,13 @@ class Around(Struct, frozen=True):
     name: str
     step: int
     """Step of the last point at or before the requested step."""
-    value: float
-    before: float | None
-    """Value of the previous point, or None."""
-    after: float | None
-    """Value of the next point, or None."""
-    deviations: float
-    """Distance from the median of the previous 64 points, in their robust deviations; NaN with fewer than 5 points.
+    value: Number
+    before: Number | None
+    """Value of the previous point, or null."""
+    after: Number | None
+    """Value of the next point, or null."""
+    deviations: Number | None
+    """Distance from the median of the previous 64 points, in their robust deviations; null with fewer than 5 points.
 
     A robust deviation is 1.4826 times the median absolute deviation, or, if that is more, the 95 % quantile of the
     absolute deviations divided by 1.96. Both estimate the standard deviation of normally distributed values, and the
@@ -72,21 +72,51 @@ class Around(Struct, frozen=True):
     """Number of finite values among the previous 64 points."""
     as_far: int
     """Number of these values that are as far from their median as the value, or farther."""
-    usual: float = math.nan
-    """Median of these values, of the last nine of them if `is_local`; NaN without any."""
+    usual: float | None = None
+    """Median of these values, of the last nine of them if `is_local`; null without any."""
     onset: int | None = None
     """Step at which an alert began that is active at the step, if the value is compared with the 64 points before it.
 
-    The points just before the step are a part of the incident then, so that the value is usual among them."""
-    superseded: float | None = None
-    """Value that a superseded attempt logged at `step`, the last one if there are several, or None."""
+    Null if it is compared with those just before the step. In an incident these are a part of it, and the value is
+    usual among them."""
+    superseded: Number | None = None
+    """Value that a superseded attempt logged at `step`, the last one if there are several, or null."""
     is_local: bool = False
     """Whether the distances are those from the median of the nine points before each point, because of a trend."""
 
     @property
     def unusual(self) -> bool:
         """True if the value differs clearly from the previous ones, or is not finite."""
-        return abs(self.deviations) >= (_LOCALLY if self.is_local else _UNUSUAL) or not math.isfinite(self.value)
+        return abs(self.deviations or 0.0) >= (_LOCALLY if self.is_local else _UNUSUAL) or not math.isfinite(self.value)
+
+
+class AroundEntry(Around, frozen=True, kw_only=True):
+    """One metric at a step, with what `tuimon at` prints beside it."""
+
+    unit: str
+    """Of the logged values, as in `tuimon summary`."""
+    unusual: bool
+    """At least 5 robust deviations, 8 if local, or not finite."""
+
+
+class RunAround(Struct, frozen=True, kw_only=True):
+    """A run around a step."""
+
+    name: str
+    path: str
+    metrics: tuple[AroundEntry, ...]
+    """The most telling first."""
+    texts: TextsEntry | None
+    """Generated texts of the last step at or before the requested one that has any; null without texts."""
+
+
+class AroundDocument(Struct, frozen=True, kw_only=True):
+    """The metrics of runs around one step (--step)."""
+
+    schema: Version = 1
+    step: int
+    """The step asked for."""
+    runs: tuple[RunAround, ...]
 
 
 def around(
@@ -152,13 +182,13 @@ def _around(name: str, curve: Curve, step: int, onsets: Sequence[int]) -> Around
         previous = values[max(0, end - _BEFORE) : end]
         previous = previous[np.isfinite(previous)]
         deviations, as_far = _deviations(previous, value)
-        usual = median(previous) if len(previous) else math.nan
+        usual = median(previous) if len(previous) else None
         return Around(name, last, value, before, after, deviations, len(previous), as_far, usual, onset, old)
 
     entry = compared(index)
     if not entry.unusual and (local := _locally(values[max(0, index - _BEFORE) : index], value)) is not None:
         deviations, count, as_far, usual = local
-        entry = structs.replace(entry, deviations=deviations, compared=count, as_far=as_far, usual=usual, is_local=True)
+        entry = replace(entry, deviations=deviations, compared=count, as_far=as_far, usual=usual, is_local=True)
     for onset in () if entry.unusual else onsets:
         row = curve.row_before(onset) + 1
         if index - _BEFORE <= row < index and (other := compared(row, onset)).unusual:
@@ -166,7 +196,7 @@ def _around(name: str, curve: Curve, step: int, onsets: Sequence[int]) -> Around
     return entry
 
 
-def _locally(previous: Floats, value: float) -> tuple[float, int, int, float] | None:
+def _locally(previous: Floats, value: float) -> tuple[float | None, int, int, float] | None:
     """Return Around.deviations, compared, as_far and usual of a value that is unusual by the nine points before.
 
     None for another value. It must also be as far from the nine points as all of them usually are from their median:
@@ -181,7 +211,7 @@ def _locally(previous: Floats, value: float) -> tuple[float, int, int, float] | 
         return None
     deviations, as_far = _deviations(distances, distance)
     level = float(levels[-1])
-    return (deviations, len(distances), as_far, level) if _LOCALLY <= abs(deviations) < math.inf else None
+    return (deviations, len(distances), as_far, level) if _LOCALLY <= abs(deviations or 0.0) < math.inf else None
 
 
 def _spread(distances: Floats) -> float:
@@ -190,17 +220,17 @@ def _spread(distances: Floats) -> float:
     return max(MAD_TO_DEVIATION * half, tail / _NORMAL_TAIL)
 
 
-def _deviations(previous: Floats, value: float) -> tuple[float, int]:
+def _deviations(previous: Floats, value: float) -> tuple[float | None, int]:
     """Return Around.deviations and Around.as_far of a value. previous: the finite values before it."""
     if len(previous) == 0 or not math.isfinite(value):
-        return math.nan, 0
+        return None, 0
     scale = 0.25 if max(abs(value), float(np.abs(previous).max())) > _LARGE else 1.0
     previous, value = previous * scale, value * scale
     middle = median(previous)
     distances, distance = np.abs(previous - middle), value - middle
     as_far = int((distances >= abs(distance)).sum())
     if len(previous) < _FEWEST:
-        return math.nan, as_far
+        return None, as_far
     spread = _spread(distances)
     if spread == 0:
         return (0.0 if distance == 0 else math.copysign(math.inf, distance)), as_far
@@ -228,7 +258,7 @@ def as_text(
         yield from wrapped(f"  {alert.severity}: {clean(alert.message)}", width, indent=4)
     if entries:
         yield from _table(run, entries, word, width)
-        if any(math.isfinite(entry.deviations) for entry in entries if entry.unusual):
+        if any(math.isfinite(entry.deviations or math.inf) for entry in entries if entry.unusual):
             yield from wrapped(_EXPLAINED, width, indent=2)
     else:
         which = "no metric" if metrics is None else "none of these metrics"
@@ -261,7 +291,7 @@ def _value_text(value: float | None) -> str:
 def _remark(entry: Around, word: str) -> str:
     if not entry.unusual:
         return ""
-    if not math.isfinite(entry.value):
+    if entry.deviations is None:  # an unusual value without a distance
         return "not finite"
     base = "" if entry.onset is None else f" {word} {entry.onset}"
     if math.isinf(entry.deviations):
@@ -278,20 +308,14 @@ def as_json(
     alerts: Sequence[Alert] = (),
     metrics: Container[str] | None = None,
 ) -> str:
-    """Return {"schema": 1, "step": …, "runs": [{"name", "path", "metrics": […], "texts": {…}}]}.
-
-    Each metric has the fields of Around, "unit" and "unusual". Numbers are written as in summary_json.
-    metrics: names to choose from; None for all.
-    """
-    documents: list[dict[str, Any]] = []
+    """Return the JSON object of `tuimon at --step`. metrics: names to choose from; None for all."""
+    documents = []
     for run in runs:
-        entries = [
-            structs.asdict(entry)
-            | {"unit": meaning_of(run, entry.name).logged_unit}
-            | {"deviations": None if math.isnan(entry.deviations) else entry.deviations, "unusual": entry.unusual}
-            | {"usual": None if entry.compared == 0 else entry.usual}
+        entries = (
+            AroundEntry(**asdict(entry), unit=meaning_of(run, entry.name).logged_unit, unusual=entry.unusual)
             for entry in around(run, step, alerts, metrics=metrics)
-        ]
-        found = texts.as_fields(texts.of_run(run, step, samples), run.directory)
-        documents.append({"name": run.name, "path": run.path, "metrics": entries, "texts": found})
-    return dumps({"schema": SCHEMA, "step": step, "runs": documents})
+        )
+        found = texts.of_run(run, step, samples)
+        shown = texts.as_entry(found, run.directory) if found is not None else None
+        documents.append(RunAround(name=run.name, path=run.path, metrics=tuple(entries), texts=shown))
+    return dumps(AroundDocument(step=step, runs=tuple(documents)))

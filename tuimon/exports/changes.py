@@ -1,29 +1,98 @@
-"""Changes from snapshot to snapshot as lines of JSON, for `tuimon watch --json`. Their schema is schemas/watch.json.
+"""Changes from snapshot to snapshot as lines of JSON, for `tuimon watch --json`.
 
-A line is one object: {"schema": 1, "kind": "run" | "points" | "state" | "alert" | "notice", …}. A consumer that applies
-all lines has the points of every metric: "points" says how many of the points received so far to keep, which is all of
-them unless a restart replaces some.
+A consumer that applies all lines has the points of every metric: "points" says how many of the points received so far
+to keep, which is all of them unless a restart replaces some.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
 
 import numpy as np
 import orjson
 from msgspec import Struct, field
 
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.exports._shared import alert_fields, dumps, fields, known, plain
+from tuimon.exports.documents import (
+    AlertEntry,
+    Count,
+    NoticeEntry,
+    Number,
+    State,
+    Version,
+    alert_entry,
+    dumps,
+    filled,
+    plain,
+)
 from tuimon.model.alerts import Alert, AlertKey
 from tuimon.model.events import Notice
 from tuimon.model.points import Floats
 from tuimon.store import Curve, Run, Snapshot
 
-SCHEMA = 1
 POINTS = 1000
 """Maximum number of points in a line."""
+_NO_POINTS = '"steps":[],"values":[],"wall_times":[]}\n'
+
+
+class RunLine(Struct, frozen=True, kw_only=True):
+    """A run was found, before anything else about it."""
+
+    schema: Version = 1
+    kind: Literal["run"] = "run"
+    run: int
+    """Id of the run."""
+    name: str
+    path: str
+
+
+class PointsLine(Struct, frozen=True, kw_only=True):
+    """New points of a metric, at most 1000 in a line; the three lists have equal length."""
+
+    schema: Version = 1
+    kind: Literal["points"] = "points"
+    run: int
+    """Id of the run."""
+    metric: str
+    start: Count
+    """Keep this many points received of the metric, drop the others, and append the following.
+
+    It is lower than the number received if a restart replaces points."""
+    steps: Sequence[int] = ()
+    values: Sequence[Number] = ()
+    wall_times: Sequence[float | None] = ()
+    """Seconds since the epoch."""
+
+
+class StateLine(Struct, frozen=True, kw_only=True):
+    """State or position of a run; evidence and ETA alone do not cause a line."""
+
+    schema: Version = 1
+    kind: Literal["state"] = "state"
+    run: int
+    """Id of the run."""
+    state: State
+    evidence: str
+    step: int | None
+    total_steps: int | None
+    eta_seconds: float | None
+
+
+class AlertLine(AlertEntry, frozen=True):
+    """An alert was raised, changed, or is over."""
+
+    schema: Version = 1
+    kind: Literal["alert"] = "alert"
+    active: bool = True
+    """False: the alert is over."""
+
+
+class NoticeLine(NoticeEntry, frozen=True):
+    """A remark on what could not be read."""
+
+    schema: Version = 1
+    kind: Literal["notice"] = "notice"
 
 
 class _RunState(Struct, eq=False):
@@ -53,7 +122,7 @@ class ChangeLog:
             seen = self._runs.setdefault(run.id, _RunState())
             if seen.name != run.name:
                 seen.name = run.name
-                yield _line("run", run=run.id, name=run.name, path=run.path)
+                yield _line(RunLine(run=run.id, name=run.name, path=run.path))
             if seen.version != run.version:
                 yield from self._points(run, seen)
                 seen.version = run.version
@@ -61,22 +130,14 @@ class ChangeLog:
             position = progress.state, progress.step, progress.total
             if seen.position != position:
                 seen.position = position
-                yield _line(
-                    "state",
-                    run=run.id,
-                    state=progress.state,
-                    evidence=progress.evidence,
-                    step=progress.step,
-                    total_steps=progress.total,
-                    eta_seconds=known(progress.eta_seconds),
-                )
+                yield _line(filled(StateLine, progress, run=run.id, total_steps=progress.total))
         for alert in (*snapshot.alerts, *reversed(snapshot.resolved)):
             yield from self._alert(alert)
         printed = frozenset(self._notices)
         self._notices = snapshot.notices
         for notice in snapshot.notices:
             if notice not in printed:
-                yield _line("notice", **fields(notice, "level", "message", "hint"))
+                yield _line(filled(NoticeLine, notice))
         self._history = True
 
     def _points(self, run: Run, seen: _RunState) -> Iterator[str]:
@@ -100,23 +161,24 @@ class ChangeLog:
             return
         self._alerts[alert.key] = state
         if alert.active or self._history:
-            yield _line("alert", active=alert.active, **alert_fields(alert))
+            yield _line(alert_entry(alert, AlertLine))
 
 
-def _line(kind: str, **values: Any) -> str:
-    return dumps({"schema": SCHEMA, "kind": kind, **values}, compact=True) + "\n"
+def _line(change: Struct) -> str:
+    return dumps(change, compact=True) + "\n"
 
 
 def _points_line(run: Run, metric: str, start: int, curve: Curve | None) -> str:
     """Return the line of the points from `start` on, of none without a curve."""
-    head = _line("points", run=run.id, metric=metric, start=start).rstrip("}\n")
+    line = _line(PointsLine(run=run.id, metric=metric, start=start))
     if curve is None:
-        return head + ',"steps":[],"values":[],"wall_times":[]}\n'
+        return line
     rows = slice(start, start + POINTS)
     times = _json(np.where(np.isfinite(curve.wall_times[rows]), curve.wall_times[rows], np.nan))
     values = curve.values[rows]
     written = _json(values) if np.isfinite(values).all() else orjson.dumps(plain(values.tolist())).decode()
-    return f'{head},"steps":{_json(curve.steps[rows])},"values":{written},"wall_times":{times}}}\n'
+    head = line.removesuffix(_NO_POINTS)
+    return f'{head}"steps":{_json(curve.steps[rows])},"values":{written},"wall_times":{times}}}\n'
 
 
 def _json(numbers: Floats | np.ndarray[Any, np.dtype[np.int64]]) -> str:

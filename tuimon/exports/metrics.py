@@ -128,8 +128,8 @@ def metric_summaries(run: Run, alerts: Iterable[Alert] = ()) -> tuple[MetricSumm
 class Entries(Struct, frozen=True):
     """The amount that a run logged of one split."""
 
-    count: int
-    """Number of steps at which a metric of the split was logged."""
+    entries: int
+    """Steps at which something of it was logged."""
     last_step: int
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from tuimon.analysis.aligned_steps import with_training_steps
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.exports._shared import known
+from tuimon.exports.documents import known
 from tuimon.model.alerts import SEVERITIES
 from tuimon.panels import by_relevance
 from tuimon.store import Run, Snapshot

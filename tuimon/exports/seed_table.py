@@ -9,13 +9,15 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any
+
+from msgspec import Struct
 
 from tuimon.analysis.comparing import seedless_name
 from tuimon.analysis.seed_means import SEED_HEADS, MeanRow, SeedMeans, mean_rows, seed_cells, seed_title
 from tuimon.analysis.words import setting_text
-from tuimon.exports._shared import known
+from tuimon.exports.documents import Count, known, one_of
 from tuimon.exports.table import Column, table
 from tuimon.text import clean
 
@@ -31,6 +33,49 @@ _LATEX = str.maketrans(
 )
 
 
+class SeedRow(Struct, frozen=True, kw_only=True):
+    """Runs that differ only in their seed."""
+
+    name: str
+    """Name without the seed, and the number of seeds."""
+    settings: Mapping[str, Any]
+    """Settings that differ between the groups, by dotted name; null: not set."""
+    runs: tuple[str, ...]
+    """Names of the runs of this row."""
+    not_healthy: tuple[str, ...]
+    """Those of these runs with a failure."""
+    left_out: tuple[str, ...]
+    """Runs of the group with a failure that are left out of this row."""
+    without_result: tuple[str, ...]
+    """Runs of the group that ended too early or have no finite level."""
+    n: Count
+    mean: float | None
+    """Mean of the levels of the runs."""
+    sd: float | None
+    """Standard deviation of the levels of the runs; null for one run."""
+    se: float | None
+    """Standard error of the mean, sd / sqrt(n); null for one run."""
+    min: float | None
+    max: float | None
+
+
+class SeedTable(Struct, frozen=True, kw_only=True):
+    """The groups, the best first; one with failures has a second row without these runs."""
+
+    metric: str
+    """Metric of the verdict, or else the first one, in the first run that logged it."""
+    by: Annotated[str, one_of("setting", "name")]
+    """Whether a setting is the seed, or the names of the runs have it."""
+    results: Annotated[str, one_of("levels", "best values")]
+    step: int | None
+    """Step up to which the levels are taken.
+
+    Null if the runs have no steps in common or are compared along another axis."""
+    x: float | None
+    """Position on the axis of --x up to which the levels are taken; null if the runs have none in common."""
+    rows: tuple[SeedRow, ...]
+
+
 def as_text(means: SeedMeans, labels: Sequence[str], word: str, width: int | None) -> Iterator[str]:
     """Yield the lines of the table with its heading. labels: names of the runs."""
     rows = list(mean_rows(means, labels))
@@ -44,32 +89,37 @@ def as_text(means: SeedMeans, labels: Sequence[str], word: str, width: int | Non
     yield from table("runs", [row.name for row in rows], columns, width, notes=[row.remark for row in rows])
 
 
-def as_fields(means: SeedMeans, labels: Sequence[str]) -> dict[str, Any]:
-    """Return the table as an object of JSON."""
-    return {
-        "metric": means.metric.name,
-        "by": "name" if means.by_name else "setting",
-        "results": means.results,
-        "step": means.limit if isinstance(means.limit, int) else None,
-        "x": means.limit,
-        "rows": [
-            {
-                "name": row.name,
-                "settings": dict(zip(means.settings, row.group.settings, strict=True)),
-                "runs": [labels[run] for run in row.result.runs],
-                "not_healthy": [labels[run] for run in row.group.failed if run not in row.left_out],
-                "left_out": [labels[run] for run in row.left_out],
-                "without_result": [labels[run] for run in row.group.missing],
-                "n": len(row.result.runs),
-                "mean": known(row.result.mean),
-                "sd": known(row.result.deviation),
-                "se": known(row.result.error),
-                "min": known(row.result.low),
-                "max": known(row.result.high),
-            }
-            for row in mean_rows(means, labels)
-        ],
-    }
+def as_entry(means: SeedMeans, labels: Sequence[str]) -> SeedTable:
+    """Return the table for JSON. labels: names of the runs."""
+
+    def named(runs: Iterable[int]) -> tuple[str, ...]:
+        return tuple(labels[run] for run in runs)
+
+    rows = (
+        SeedRow(
+            name=row.name,
+            settings=dict(zip(means.settings, row.group.settings, strict=True)),
+            runs=named(row.result.runs),
+            not_healthy=named(run for run in row.group.failed if run not in row.left_out),
+            left_out=named(row.left_out),
+            without_result=named(row.group.missing),
+            n=len(row.result.runs),
+            mean=known(row.result.mean),
+            sd=known(row.result.deviation),
+            se=known(row.result.error),
+            min=known(row.result.low),
+            max=known(row.result.high),
+        )
+        for row in mean_rows(means, labels)
+    )
+    return SeedTable(
+        metric=means.metric.name,
+        by="name" if means.by_name else "setting",
+        results=means.results,
+        step=means.limit if isinstance(means.limit, int) else None,
+        x=means.limit,
+        rows=tuple(rows),
+    )
 
 
 def as_csv(means: SeedMeans, labels: Sequence[str]) -> str:

@@ -225,7 +225,7 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
         yield "last point", local_time(run.last_wall_time, "%Y-%m-%d %H:%M:%S") or "a time out of range"
     for name, split in (("training", "train"), ("validation", "val")):
         if count_entries and (logged := entries(run, split)):
-            count = "1 entry" if logged.count == 1 else f"{logged.count} entries"
+            count = "1 entry" if logged.entries == 1 else f"{logged.entries} entries"
             yield name, f"{count}, the last at {step_name(run)} {logged.last_step}"
     yield "logged", _logged(run)
     if count_entries and (odd := odd_devices(run)):

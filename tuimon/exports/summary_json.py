@@ -1,154 +1,355 @@
-"""Summary of runs as one JSON object: {"schema": 1, "runs": [...], "alerts": [...], "notices": [...]}.
-
-Its JSON Schema is schemas/summary.json (`tuimon schema summary` prints it). Non-finite values are
-the strings "NaN", "Infinity" and "-Infinity"; null is unknown. Points in time are seconds since the epoch, durations
-seconds. Fields are only added within a schema number. Secrets in a config are hidden unless requested.
-"""
+"""Summary of runs as one JSON object, for `tuimon summary --json`. Secrets in settings are hidden unless requested."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from msgspec import UNSET, Struct, UnsetType
 
 from tuimon.analysis.attempts import LostWork, lost_at_restarts
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.exports._shared import alert_fields, dumps, fields, known, note_fields, without_secrets
+from tuimon.exports._shared import without_secrets
+from tuimon.exports.documents import (
+    AlertEntry,
+    Count,
+    Direction,
+    NoticeEntry,
+    Number,
+    Split,
+    State,
+    StepValue,
+    Version,
+    alert_entry,
+    dumps,
+    filled,
+    known,
+    note_entry,
+    one_of,
+)
 from tuimon.exports.metrics import Entries, MetricSummary, entries, metric_summaries
-from tuimon.model.ranks import JobRanks
+from tuimon.model.ranks import JobRanks, RootCause, Straggler
 from tuimon.panels import facts_about
 from tuimon.redact import redacted_text
+from tuimon.run_notes import RunNote
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean
 
-SCHEMA = 1
+
+class RestartEntry(Struct, frozen=True, kw_only=True):
+    """A restart of a run."""
+
+    first_step: int | None
+    """First logged step after it."""
+    resumed_from: int | None
+    """Step of the checkpoint, if it is certain."""
+    last_step_before: int
+    """Last logged step of the attempt before."""
+    steps_lost: int | None
+    """Steps after the checkpoint."""
+    superseded: Count
+    """Logged steps that are not drawn."""
+    resumed_time: float | None
+    """Of the first point after it, seconds since the epoch."""
+    seconds_without_point: float | None
+
+
+class SourceEntry(Struct, frozen=True, kw_only=True):
+    """A log of a run."""
+
+    source: str
+    format: str
+    points: Count
+    state: Annotated[
+        str,
+        one_of("waiting", "reading", "current", "writing", "gone", "superseded", "unreadable", "unsupported"),
+    ]
+    damaged: Count
+    """Damaged parts; consecutive records that could not be read are one part."""
+
+
+class JumpEntry(Struct, frozen=True, kw_only=True):
+    """A change from one level to another."""
+
+    step: int
+    """The first one of the new level."""
+    before: float
+    """Median before that step."""
+    after: float
+    """Median from that step on."""
+
+
+class TrendEntry(Struct, frozen=True, kw_only=True):
+    """The trend of a metric."""
+
+    direction: Direction
+    change: float | None
+    """Slope times the steps covered."""
+    slope: float | None
+    """Per step (Theil and Sen)."""
+    slope_low: float | None
+    """Lower end of its 95 % interval."""
+    slope_high: float | None
+    """Upper end of its 95 % interval."""
+    p_value: float | None
+    """Of so much order without a trend (Mann and Kendall)."""
+    jump: JumpEntry | None
+    """The only change of a metric that is on one level before a step and on another one from there on.
+
+    Null if it is not."""
+
+
+class MetricEntry(Struct, frozen=True, kw_only=True):
+    """A metric of a run."""
+
+    name: str
+    """As it was logged."""
+    concept: str
+    """What it means; other for an unknown name."""
+    split: Split
+    unit: str
+    """Of the logged values: 1 (a plain number), frac (0 to 1), pct (percent), count, date (seconds since the epoch).
+
+    Or as written: s, ms, tokens/s, GB."""
+    points: Count
+    last_step: int
+    last: Number
+    """A logged value."""
+    min: StepValue | None
+    max: StepValue | None
+    best: StepValue | None
+    """Null where neither more nor less is better."""
+    mean: float | None
+    """Of the finite values, as the next three."""
+    deviation: float | None
+    """Of the sample."""
+    variance: float | None
+    """Of the sample."""
+    median: float | None
+    level: float | None
+    """Mean of the last tenth of the points, or of the last 5 if that is more (at most a quarter).
+
+    Null if none of them is finite."""
+    error: float | None
+    """Standard error of the level; null if it is of one point."""
+    level_points: int
+    """Number of finite points of the level."""
+    trend: TrendEntry
+    """Over all points of the metric."""
+    nan: Count
+    """Points that are NaN, in any source."""
+    infinite: Count
+    """Points that are infinite, in any source."""
+    superseded: Count
+    """Points that a later attempt hides."""
+    source: str | None
+    """The source that is drawn."""
+
+
+class CauseEntry(Struct, frozen=True, kw_only=True):
+    """The cause of the end of a job, or of an attempt of it."""
+
+    rank: int | None
+    """Null: no rank is to blame, or the evidence does not suffice."""
+    node: str | None
+    text: str
+    evidence: str | None
+    """The line that shows it."""
+    file: str | None
+    """Relative to the directory of the job."""
+    line: int | None
+    rule: str | None
+    resolved: bool
+    """The job went on after it."""
+    step: int | None
+    """Last step before it."""
+    resumed_step: int | None
+    """First step of the attempt that continued the job in a log of its own."""
+    steps_lost: int | None
+    """Steps that were repeated after a restart; null if the job was not restarted."""
+
+
+class UnreachableHost(Struct, frozen=True, kw_only=True):
+    """A host of the job that cannot be reached."""
+
+    host: str
+    reason: str
+
+
+class RanksEntry(Struct, frozen=True, kw_only=True):
+    """The ranks of the job that wrote a run."""
+
+    count: int
+    """Ranks that the files show."""
+    verdict: str
+    """The verdict in a sentence."""
+    root_cause: CauseEntry | None
+    """Null: no failure is known."""
+    stragglers: tuple[int, ...]
+    """Ranks that compute longer than the others, the slowest first."""
+    straggler_evidence: tuple[Straggler, ...]
+    silent: tuple[int, ...]
+    """Ranks that stopped without an error while others waited for them."""
+    unreachable: tuple[UnreachableHost, ...]
+    """Hosts of the job that cannot be reached now; nothing new is known of their ranks."""
+
+
+class RunEntry(Struct, frozen=True, kw_only=True):
+    """A run."""
+
+    id: int
+    name: str
+    path: str
+    """Absolute."""
+    note: RunNote | None
+    """The user's note about the run; null: none."""
+    state: State
+    evidence: str
+    """The state's reason in words."""
+    step: int | None
+    total_steps: int | None
+    epoch: float | None
+    seconds_per_step: float | None
+    eta_seconds: float | None
+    first_wall_time: float | None
+    """Seconds since the epoch."""
+    last_wall_time: float | None
+    """Seconds since the epoch."""
+    points: Count
+    """As logged."""
+    restarts: tuple[RestartEntry, ...]
+    """Restarts of the run, the first one first, by the metric with the most points."""
+    about: Mapping[str, Any]
+    """What the logs say about the run itself: tracker, experiment or project, host, program; secrets hidden."""
+    training: Entries | None
+    validation: Entries | None
+    config: Mapping[str, Any]
+    """As logged; secrets hidden."""
+    best_checkpoint: Mapping[str, Any] | None
+    final_metrics: Mapping[str, Any]
+    sources: tuple[SourceEntry, ...]
+    metrics: tuple[MetricEntry, ...]
+    """The most telling first."""
+    ranks: RanksEntry | UnsetType = UNSET
+    """Of a run that several processes wrote."""
+
+
+class SummaryDocument(Struct, frozen=True, kw_only=True):
+    """State and metrics of runs."""
+
+    schema: Version = 1
+    runs: tuple[RunEntry, ...]
+    alerts: tuple[AlertEntry, ...]
+    """Active."""
+    notices: tuple[NoticeEntry, ...]
 
 
 def as_json(snapshot: Snapshot, now: float, show_secrets: bool = False, compact: bool = False) -> str:
     """Return the JSON object of a snapshot. now: wall time (s since epoch). compact: on one line."""
-    document = {
-        "schema": SCHEMA,
-        "runs": [_run(run, now, show_secrets) | _ranks(run.ranks) for run in snapshot.runs],
-        "alerts": [alert_fields(alert) for alert in snapshot.alerts],
-        "notices": [fields(notice, "level", "message", "hint") for notice in snapshot.notices],
-    }
+    document = SummaryDocument(
+        runs=tuple(_run(run, now, show_secrets) for run in snapshot.runs),
+        alerts=tuple(alert_entry(alert, AlertEntry) for alert in snapshot.alerts),
+        notices=tuple(filled(NoticeEntry, notice) for notice in snapshot.notices),
+    )
     return dumps(document, compact)
 
 
-def _run(run: Run, now: float, show_secrets: bool) -> dict[str, Any]:
+def _run(run: Run, now: float, show_secrets: bool) -> RunEntry:
     progress = progress_of(run, now)
-    return {
-        "id": run.id,
-        "name": run.name,
-        "path": run.path,
-        "note": note_fields(run.path),
-        "state": progress.state,
-        "evidence": progress.evidence,
-        "step": progress.step,
-        "total_steps": progress.total,
-        **{name: known(getattr(progress, name)) for name in ("epoch", "seconds_per_step", "eta_seconds")},
-        **{name: known(getattr(run, name)) for name in ("first_wall_time", "last_wall_time")},
-        "points": run.point_count,
-        "restarts": [_restart(work) for work in lost_at_restarts(run)],
-        "about": without_secrets(facts_about(run), show_secrets),
-        "training": _entries(entries(run, "train")),
-        "validation": _entries(entries(run, "val")),
-        "config": without_secrets(run.config, show_secrets),
-        "best_checkpoint": without_secrets(run.best_checkpoint, show_secrets) if run.best_checkpoint else None,
-        "final_metrics": without_secrets(run.final_metrics, show_secrets),
-        "sources": [
-            {
-                "source": stream.info.source,
-                "format": stream.info.format,
-                "points": stream.point_count,
-                "state": stream.status.state if stream.status else "waiting",
-                "damaged": stream.status.damaged if stream.status else 0,
-            }
-            for stream in run.streams
-        ],
-        "metrics": [_metric(metric) for metric in metric_summaries(run)],
-    }
+    sources = (
+        SourceEntry(
+            source=stream.info.source,
+            format=stream.info.format,
+            points=stream.point_count,
+            state=stream.status.state if stream.status else "waiting",
+            damaged=stream.status.damaged if stream.status else 0,
+        )
+        for stream in run.streams
+    )
+    return filled(
+        RunEntry,
+        progress,
+        id=run.id,
+        name=run.name,
+        path=run.path,
+        note=note_entry(run.path),
+        total_steps=progress.total,
+        first_wall_time=known(run.first_wall_time),
+        last_wall_time=known(run.last_wall_time),
+        points=run.point_count,
+        restarts=tuple(_restart(work) for work in lost_at_restarts(run)),
+        about=without_secrets(facts_about(run), show_secrets),
+        training=entries(run, "train"),
+        validation=entries(run, "val"),
+        config=without_secrets(run.config, show_secrets),
+        best_checkpoint=without_secrets(run.best_checkpoint, show_secrets) if run.best_checkpoint else None,
+        final_metrics=without_secrets(run.final_metrics, show_secrets),
+        sources=tuple(sources),
+        metrics=tuple(_metric(metric) for metric in metric_summaries(run)),
+        ranks=UNSET if run.ranks is None else _ranks(run.ranks),
+    )
 
 
-def _ranks(ranks: JobRanks | None) -> dict[str, Any]:
-    """Return the field "ranks" of a run that several processes wrote."""
-    if ranks is None:
-        return {}
-    cause = ranks.root_cause
-    return {
-        "ranks": {
-            "count": len(ranks.rows),
-            "verdict": ranks.verdict,
-            "root_cause": {
-                "rank": cause.rank,
-                "node": clean(cause.node) or None,
-                "text": redacted_text(clean(cause.text)),
-                "evidence": redacted_text(clean(cause.evidence)) or None,
-                "file": clean(cause.place.path) if cause.place else None,
-                "line": (cause.place.line or None) if cause.place else None,
-                "rule": cause.rule or None,
-                "resolved": cause.resolved,
-                "step": cause.step,
-                "resumed_step": cause.resumed_step,
-                "steps_lost": cause.steps_lost if cause.resolved else None,
-            }
-            if cause
-            else None,
-            "stragglers": [straggler.rank for straggler in ranks.stragglers],
-            "straggler_evidence": [
-                fields(straggler, "rank", "excess", "z", "since", "own", "others", "hours_lost")
-                for straggler in ranks.stragglers
-            ],
-            "silent": list(ranks.silent),
-            "unreachable": [{"host": host, "reason": why} for host, why in ranks.unreachable],
-        }
-    }
+def _ranks(ranks: JobRanks) -> RanksEntry:
+    return filled(
+        RanksEntry,
+        ranks,
+        count=len(ranks.rows),
+        root_cause=_cause(ranks.root_cause) if ranks.root_cause else None,
+        stragglers=tuple(straggler.rank for straggler in ranks.stragglers),
+        straggler_evidence=ranks.stragglers,
+        unreachable=tuple(UnreachableHost(host=host, reason=why) for host, why in ranks.unreachable),
+    )
 
 
-def _restart(work: LostWork) -> dict[str, Any]:
-    return {
-        "first_step": work.first_step,
-        "resumed_from": work.checkpoint,
-        "last_step_before": work.last_step,
-        "steps_lost": work.steps,
-        "superseded": work.superseded,
-        "resumed_time": known(work.resumed),
-        "seconds_without_point": known(work.seconds),
-    }
+def _cause(cause: RootCause) -> CauseEntry:
+    return filled(
+        CauseEntry,
+        cause,
+        node=clean(cause.node) or None,
+        text=redacted_text(clean(cause.text)),
+        evidence=redacted_text(clean(cause.evidence)) or None,
+        file=clean(cause.place.path) if cause.place else None,
+        line=(cause.place.line or None) if cause.place else None,
+        rule=cause.rule or None,
+        steps_lost=cause.steps_lost if cause.resolved else None,
+    )
 
 
-def _entries(logged: Entries | None) -> dict[str, int] | None:
-    return {"entries": logged.count, "last_step": logged.last_step} if logged else None
+def _restart(work: LostWork) -> RestartEntry:
+    return RestartEntry(
+        first_step=work.first_step,
+        resumed_from=work.checkpoint,
+        last_step_before=work.last_step,
+        steps_lost=work.steps,
+        superseded=work.superseded,
+        resumed_time=known(work.resumed),
+        seconds_without_point=known(work.seconds),
+    )
 
 
-def _metric(metric: MetricSummary) -> dict[str, Any]:
-    curve, numbers, trend = metric.curve, metric.numbers, metric.trend
-    low, high, level = curve.min, curve.max, metric.level
-    return {
-        "name": metric.name,
-        "concept": metric.meaning.concept,
-        "split": metric.meaning.split,
-        "unit": metric.meaning.logged_unit,
-        "points": len(curve),
-        "last_step": metric.last_step,
-        "last": metric.last,
-        "min": {"step": low.step, "value": low.value} if low else None,
-        "max": {"step": high.step, "value": high.value} if high else None,
-        "best": {"step": metric.best[0], "value": metric.best[1]} if metric.best else None,
-        **{name: known(getattr(numbers, name)) for name in ("mean", "deviation", "variance", "median")},
-        "level": known(level.value),
-        "error": known(level.error),
-        "level_points": level.count,
-        "trend": {"direction": trend.direction}
-        | {name: known(getattr(trend, name)) for name in ("change", "slope", "slope_low", "slope_high", "p_value")}
-        | {"jump": _jump(metric)},
-        "nan": metric.nan_count,
-        "infinite": metric.infinity_count,
-        "superseded": curve.superseded,
-        "source": curve.sources[0] if curve.sources else None,
-    }
-
-
-def _jump(metric: MetricSummary) -> dict[str, Any] | None:
-    jump = metric.jump
-    if jump is None:
-        return None
-    return {"step": int(metric.curve.steps[jump.index]), "before": jump.before, "after": jump.after}
+def _metric(metric: MetricSummary) -> MetricEntry:
+    curve, jump, level = metric.curve, metric.jump, metric.level
+    step = None if jump is None else int(curve.steps[jump.index])
+    return filled(
+        MetricEntry,
+        metric.numbers,
+        name=metric.name,
+        concept=metric.meaning.concept,
+        split=metric.meaning.split,
+        unit=metric.meaning.logged_unit,
+        points=len(curve),
+        last_step=metric.last_step,
+        last=metric.last,
+        min=filled(StepValue, curve.min) if curve.min else None,
+        max=filled(StepValue, curve.max) if curve.max else None,
+        best=StepValue(*metric.best) if metric.best else None,
+        level=known(level.value),
+        error=known(level.error),
+        level_points=level.count,
+        trend=filled(TrendEntry, metric.trend, jump=filled(JumpEntry, jump, step=step) if jump else None),
+        nan=metric.nan_count,
+        infinite=metric.infinity_count,
+        superseded=curve.superseded,
+        source=curve.sources[0] if curve.sources else None,
+    )

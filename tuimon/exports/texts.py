@@ -1,4 +1,4 @@
-"""The best and worst generated texts of a run as lines, JSON fields, or values for templates. They are read here."""
+"""The best and worst generated texts of a run as lines, for JSON, or as values for templates. They are read here."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from tuimon.draw.numbers import format_value
-from tuimon.exports._shared import known
+from tuimon.exports.documents import known
 from tuimon.redact import redacted_text
 from tuimon.rollouts import Sample
 from tuimon.rollouts.export import group_of, reference_text, shown_lines
@@ -20,6 +22,32 @@ _WORDS = 300
 """Characters of a response in lines and JSON."""
 _LONGEST = 8000
 """Characters of a text in a page."""
+
+
+class TextEntry(Struct, frozen=True, kw_only=True):
+    """A text that the model has generated."""
+
+    source: str
+    """Path of the file below the directory of the run."""
+    group: str | None
+    """Equal for the samples of one prompt."""
+    reward: float | None
+    response: str
+    """First words."""
+
+
+class TextsEntry(Struct, frozen=True, kw_only=True):
+    """The best and worst generated texts of a step."""
+
+    step: int | None
+    count: int
+    """All texts of the step."""
+    mean_reward: float | None
+    """Of the finite rewards."""
+    worst: tuple[TextEntry, ...]
+    """Lowest rewards, ascending."""
+    best: tuple[TextEntry, ...]
+    """Highest rewards, descending."""
 
 
 def of_run(run: Run, step: int | None = None, samples: Sequence[str] = ()) -> Extremes | None:
@@ -46,17 +74,15 @@ def as_lines(found: Extremes, width: int | None) -> Iterator[str]:
             yield _fit(f"  {name:<5} {reward:>8} {length:>12}  {_words(sample)}", width)
 
 
-def as_fields(found: Extremes | None, directory: str) -> dict[str, Any] | None:
-    """Return {"step", "count", "mean_reward", "worst", "best"} for JSON, or None."""
-    if found is None:
-        return None
-    return {
-        "step": found.step,
-        "count": found.count,
-        "mean_reward": known(found.mean),
-        "worst": [_fields(sample, directory) for sample in found.worst],
-        "best": [_fields(sample, directory) for sample in found.best],
-    }
+def as_entry(found: Extremes, directory: str) -> TextsEntry:
+    """Return the texts for JSON. directory: that of the run."""
+    return TextsEntry(
+        step=found.step,
+        count=found.count,
+        mean_reward=known(found.mean),
+        worst=tuple(_entry(sample, directory) for sample in found.worst),
+        best=tuple(_entry(sample, directory) for sample in found.best),
+    )
 
 
 def for_page(found: Extremes | None) -> dict[str, Any] | None:
@@ -95,10 +121,10 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:half]}\n[… {len(text) - _LONGEST} characters …]\n{text[-half:]}"
 
 
-def _fields(sample: Sample, directory: str) -> dict[str, Any]:
+def _entry(sample: Sample, directory: str) -> TextEntry:
     reward = None if sample.reward is None else known(sample.reward)
     source = os.path.relpath(sample.source, directory)
-    return {"source": source, "group": group_of(sample) or None, "reward": reward, "response": _words(sample)}
+    return TextEntry(source=source, group=group_of(sample) or None, reward=reward, response=_words(sample))
 
 
 def _words(sample: Sample) -> str:

@@ -1,13 +1,11 @@
-"""A sample as JSON or Markdown, with secrets hidden."""
+"""A sample as Markdown, with secrets hidden."""
 
 from __future__ import annotations
 
 import json
-import math
-import os
 from typing import Any
 
-from tuimon.redact import redacted, redacted_text
+from tuimon.redact import redacted_text
 from tuimon.rollouts import Sample
 from tuimon.rollouts.library import digest
 from tuimon.rollouts.media import without_data_urls
@@ -17,27 +15,6 @@ from tuimon.text import clean
 def group_of(sample: Sample) -> str:
     """Return the group; a prompt is replaced by its digest."""
     return digest(sample.group) if sample.group and sample.group == sample.prompt else sample.group
-
-
-def as_json(sample: Sample, path: str) -> str:
-    """Return a sample as one line of JSON. path: the searched directory, which the source is relative to."""
-    source = os.path.relpath(sample.source, path) if sample.source != path else os.path.basename(path)
-    fields = {
-        "schema": 1,
-        "source": source,
-        "step": sample.step,
-        "split": sample.split,
-        "group": group_of(sample) or None,
-        "reward": _finite(sample.reward),
-        "components": {key: _finite(value) for key, value in sample.components.items()},
-        "length": sample.length,
-        "length_unit": sample.length_unit,
-        "truncated": sample.truncated,
-        "prompt": None if sample.prompt is None else redacted_text(sample.prompt),
-        "response": redacted_text(sample.response),
-        "reference": redacted({"reference": sample.reference})["reference"],
-    }
-    return json.dumps(fields) + "\n"
 
 
 def as_markdown(sample: Sample) -> str:
@@ -71,11 +48,3 @@ def _fenced(text: str) -> list[str]:
     while any(fence in line for line in lines):
         fence += "`"
     return [fence, *lines, fence]
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        if math.isnan(value):  # the reward does not apply
-            return None
-        return "Infinity" if value > 0 else "-Infinity"
-    return value

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from msgspec import Struct
 
-from tuimon.redact import redacted_text
 from tuimon.rollouts import Sample
 from tuimon.rollouts.export import group_of
 from tuimon.rollouts.library import HEAD, digest
@@ -89,21 +87,3 @@ def _values(steps: Mapping[int, PromptNumbers]) -> dict[str, tuple[bool, dict[in
         for prompt, value in (numbers.passed if is_share else numbers.rewards).items():
             values.setdefault(prompt, (is_share, {}))[1][step] = value
     return values
-
-
-def change_json(prompt: PromptChange) -> str:
-    """Return the change of a prompt as one line of JSON."""
-    fields = {
-        "schema": 1,
-        "prompt": redacted_text(prompt.prompt),
-        "group": prompt.group or None,
-        "split": prompt.split,
-        "first_step": prompt.first_step,
-        "last_step": prompt.last_step,
-        "steps": prompt.steps,
-        "measure": "share passed" if prompt.is_share else "mean reward",
-        "first": prompt.first,
-        "last": prompt.last,
-        "change": prompt.change,
-    }
-    return json.dumps(fields) + "\n"

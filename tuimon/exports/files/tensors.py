@@ -52,7 +52,7 @@ def _select(table: Any, wanted: Callable[[str], bool]) -> Any:
 
 
 def _lines(source: str, table: Any, fields: tuple[str, ...]) -> Iterator[bytes]:
-    from tuimon.exports._shared import dumps
+    from tuimon.exports.documents import dumps
 
     for row in table.to_dict("records"):
         head = {"source": source, "metric": row["tag"], "step": row["step"], "wall_time": row.get("wall_time")}

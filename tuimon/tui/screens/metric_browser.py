@@ -143,8 +143,8 @@ def unusual_metrics(run: Run, step: int, alerts: Sequence[Alert], stop: Callable
     from tuimon.exports.around import around
 
     entries = [entry for entry in around(run, step, alerts, stop) if entry.unusual]
-    entries.sort(key=lambda entry: -abs(entry.deviations) if math.isfinite(entry.value) else -math.inf)
-    return {entry.name: entry.usual for entry in entries}
+    entries.sort(key=lambda entry: -abs(entry.deviations or 0.0) if math.isfinite(entry.value) else -math.inf)
+    return {entry.name: math.nan if entry.usual is None else entry.usual for entry in entries}
 
 
 class MetricBrowser(TableScreen):

@@ -53,7 +53,7 @@ class TextExport:
         return f"Saved {_texts(self._count)}{steps}: {home_relative(self._path)}"
 
     def _lines(self, samples: Iterable[Sample | None]) -> Iterator[str]:
-        from tuimon.rollouts.export import as_json
+        from tuimon.exports.sample_lines import sample_json
 
         for sample in samples:
             if self._is_ended:
@@ -61,7 +61,7 @@ class TextExport:
             if sample is not None:
                 self._count += 1
                 self._steps.add(sample.step)
-                yield as_json(sample, self._searched)
+                yield sample_json(sample, self._searched)
 
 
 def _texts(count: int) -> str:

@@ -1,0 +1,89 @@
+"""The media of a log as one JSON object, for `tuimon media --json`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from msgspec import UNSET, Struct, UnsetType
+
+from tuimon.exports.documents import Number, Version, filled, one_of
+from tuimon.media import Content, Distribution, Kind, Setting
+from tuimon.media.library import Found, Tag
+from tuimon.media.texts import content_of
+from tuimon.redact import redacted, redacted_text
+from tuimon.text import shown_path
+
+Numbers = tuple[Number, ...]
+
+
+class TagEntry(Struct, frozen=True, kw_only=True):
+    """The values of one kind with one tag."""
+
+    kind: Annotated[str, one_of(*Kind)]
+    tag: str
+    count: int
+    first_step: int
+    last_step: int
+    again: int
+    """Values of steps that had been logged before, as after a restart."""
+    bytes: int
+    """Size of all values, 0 if the log does not say it."""
+    detail: str
+    """Dimensions or name of the newest file."""
+    text: str | UnsetType = UNSET
+    """The newest text."""
+    settings: Mapping[str, Setting] | UnsetType = UNSET
+    """The newest hyperparameters."""
+    edges: Numbers | UnsetType = UNSET
+    """Limits of the buckets of the newest histogram."""
+    counts: Numbers | UnsetType = UNSET
+    """Values in each bucket of the newest histogram."""
+    min: Number | UnsetType = UNSET
+    """Smallest value of the newest histogram, if the log has it."""
+    max: Number | UnsetType = UNSET
+    """Largest value of the newest histogram, if the log has it."""
+    sum: Number | UnsetType = UNSET
+    """Sum of the values of the newest histogram, if the log has it."""
+    num: Number | UnsetType = UNSET
+    """Number of values of the newest histogram, if the log has it."""
+    precision: Numbers | UnsetType = UNSET
+    """Of the newest curve."""
+    recall: Numbers | UnsetType = UNSET
+    """Of the newest curve."""
+
+
+class MediaDocument(Struct, frozen=True, kw_only=True):
+    """Values in logs that are not scalars, by kind and tag."""
+
+    schema: Version = 1
+    path: str
+    files: int
+    """Log files that were read."""
+    tags: tuple[TagEntry, ...]
+    problems: tuple[str, ...]
+    """Files that cannot be read."""
+
+
+def media_document(path: str, found: Found) -> MediaDocument:
+    """Return the JSON object of what was found at or below a path."""
+    tags = tuple(_tag(tag) for tag in found.tags)
+    return MediaDocument(path=shown_path(path), files=found.files, tags=tags, problems=tuple(found.problems))
+
+
+def _tag(tag: Tag) -> TagEntry:
+    last = tag.items[-1]
+    return filled(TagEntry, tag, tag=tag.name, detail=last.detail, **_fields(content_of(last)))
+
+
+def _fields(content: Content) -> dict[str, Any]:
+    """Return the fields of the newest value."""
+    if isinstance(content, str):
+        return {"text": redacted_text(content)}
+    if isinstance(content, dict):
+        return {"settings": redacted(content)}
+    if isinstance(content, Distribution):
+        moments = content.moments._asdict() if content.moments else {}
+        known = {name: value for name, value in moments.items() if value is not None}
+        return {"edges": content.edges, "counts": content.counts} | known
+    return content._asdict() if content is not None else {}
