@@ -260,10 +260,11 @@ def _candidates(line: _Line, lines: Sequence[_Line], several: bool) -> tuple[str
 def note_of(
     run: Run, curves: Sequence[Curve], factors: Sequence[float], thinning: Sequence[str], left: int, zoomed: bool
 ) -> str:
-    """Return the note below a chart: disagreements, non-finite values, restarts, filled gaps, and what is not drawn.
+    """Return the note below a chart: disagreements, non-finite values, restarts, and what is not drawn.
 
     factors: by which the values of the curves are multiplied. thinning: the result of `thinned` for a zoomed
-    chart, else empty. left: metrics without a line. zoomed: name the steps of non-finite values.
+    chart, else empty. left: metrics without a line. zoomed: name the steps of non-finite values, and the points of
+    other logs at the end: while a run is live, another log is often a step ahead.
     """
     parts = [*_disagreement(run, curves, factors), *nonfinite_counts(curves, step_name(run) if zoomed else "")]
     parts += _restart(run, max(curves, key=lambda curve: curve.superseded))
@@ -272,7 +273,7 @@ def note_of(
     leading, filled = curves[0], max(curves, key=lambda curve: curve.filled)
     if len(leading.sources) > 1 and RANK.search(leading.sources[0]):  # each process of the job logs to its own file
         parts.append(f"of {_short(leading.sources[0])}")
-    if filled.filled:
+    if zoomed and filled.filled:
         names = [_short(source) for source in filled.sources[1:]]
         # The name of a directory of logs, such as "logs", names no source that a reader knows.
         other = names[0] if "." in names[0] else "another log"
