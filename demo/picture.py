@@ -135,7 +135,7 @@ async def many_runs(to: Path, names: Sequence[str]) -> None:
                 if "runs" in names:
                     save(app, to / "runs.svg")
                 await pilot.resize_terminal(120, 36)
-                await pilot.press("escape", "enter", "}", "c", *["<"] * 3)
+                await pilot.press("home", "enter", "enter", "}", "c", *["<"] * 3)  # the run with alerts is the first
                 await pilot.pause(1.0)
                 if "over" in names:
                     save(app, to / "over.svg")

@@ -60,7 +60,7 @@ def alert(what: str, value: float | None = None, usual: float | None = None, **m
         ),
         (
             alert("collapsed", related=(Change("kl", "risen", 2.0, 0.1, step=36), Change("entropy", "zero"))),
-            "policy has collapsed since step 36; kl has risen from 0.1 to 2 (20 times) since step 36, entropy is 0",
+            "policy has collapsed since step 36; kl rose from 0.1 to 2 (20 times) from step 36 on, entropy was 0",
         ),
         (alert("zero", 0.0, steps="epoch", until=40), "kl was 0 from epoch 36 to 40"),
         (alert("zero", is_superseded=True, until=40), "in an earlier attempt: kl was 0 from step 36 to 40"),

@@ -136,8 +136,9 @@ def _evidence(alert: Alert) -> list[str]:
         parts.append(f"{_with_unit(alert.limit, alert.unit)} in about {alert.reached_in} {alert.steps}s")
     for change in alert.related:
         if change.what:
-            since = "" if change.step is None else f" since {alert.steps} {change.step}"
-            parts.append(f"{change.metric} {_words(change, alert.active)}{since}")
+            begun = "" if change.step is None else f" from {alert.steps} {change.step} on"
+            # In the past: the extreme value of the incident, where the alert is not over until several are good again.
+            parts.append(f"{change.metric} {_words(change, is_active=False)}{begun}")
     if same := list(dict.fromkeys(change.metric for change in alert.related if not change.what)):
         more = len(same) - _MOST_NAMED
         parts.append(f"also {', '.join(same[:_MOST_NAMED])}{f' and {more} more' if more > 0 else ''}")
