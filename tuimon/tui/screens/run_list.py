@@ -74,6 +74,7 @@ class RunTable(Table):
         self._chart_rows: Rows = ()
         self._useful: frozenset[str] = frozenset()
         self._widths: Widths = ()
+        self._contents: RunContents | None = None
         self._shown: tuple[Listing, RunChoice, str] | None = None
         self._values: Mapping[str, Row] = {}
         self.cache: dict[tuple[str, bool], Row] = {}
@@ -117,7 +118,13 @@ class RunTable(Table):
         return self.entries[self.cursor] if self.cursor < len(self.entries) else None
 
     def show(self, contents: RunContents, now: float, theme: str) -> None:
-        """Display these runs and groups in this order. now: wall time (s since epoch)."""
+        """Display these runs and groups in this order. now: wall time (s since epoch).
+
+        Contents that are displayed already stay as they are: those of many runs are computed again every ten seconds.
+        """
+        if self._contents is contents and self._shown is not None and self._shown[-1] == theme:
+            return
+        self._contents = contents
         entries, listing, choice = contents.entries, with_fields(contents.listing, now=now), contents.choice
         if entries != self.entries:
             self.entries = entries
