@@ -1,7 +1,7 @@
 """Settings. A command-line option overrides TUIMON_<NAME>, which overrides config.toml, which overrides the default.
 
 The file is `$XDG_CONFIG_HOME/tuimon/config.toml`, or the one named by TUIMON_CONFIG. Nothing in it is executed. A
-`.tuimon.toml` beside or above the logs can set the dashboard and nothing else (tuimon/tui/dashboard_file.py).
+`.tuimon.toml` beside or above the logs can set [dashboard] and [runs] (tuimon/sources/overrides.py) and nothing else.
 
     theme = "dark"            # dark | light | contrast | contrast-light | ansi …, or one of [themes]
     symbols = "braille"       # braille | block | ascii

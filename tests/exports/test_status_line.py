@@ -21,7 +21,7 @@ from tuimon.monitor.local import open_run
     ],
 )
 def test_the_cause_replaces_the_state_of_a_crashed_run(tmp_path: Path, end: str, cause: str) -> None:
-    log = tmp_path / "sft.log"
+    log = tmp_path / "train.log"
     log.write_text(
         "".join(f"step {step}/600 | loss {1 - step / 1000:.4f}\n" for step in range(10, 360, 10)) + end + "\n"
     )

@@ -72,8 +72,8 @@ def test_texts_outside_of_the_run_and_of_runs_that_share_a_directory(
     run = write_run(tmp_path / "run", range(1, 4))
     metrics = tmp_path / "metrics"
     metrics.mkdir()
-    for name in ("seed1", "seed2"):
-        (metrics / f"{name}.jsonl").write_text("".join(f'{{"step": {step}, "loss": 0.5}}\n' for step in range(9)))
+    for loss, name in enumerate(("seed1", "seed2")):
+        (metrics / f"{name}.jsonl").write_text("".join(f'{{"step": {step}, "loss": {loss}}}\n' for step in range(9)))
     where = ["--samples", str(run)]
     assert main(["at", str(metrics / "seed1.jsonl"), "--step", "2", *where]) == 0
     assert "texts of step 2: 16" in capsys.readouterr().out

@@ -107,7 +107,7 @@ def test_files_named_as_attempts_are_one_run_if_they_continue_one_another(tmp_pa
 
 
 def test_files_named_as_runs_stay_apart_beside_another_training(tmp_path: Path) -> None:
-    curves = {"ppo_seed1.jsonl": SLOW, "ppo_seed2.jsonl": SLOW, "warmup.jsonl": FAST}
+    curves = {"ppo_seed1.jsonl": SLOW, "ppo_seed2.jsonl": MEDIUM, "warmup.jsonl": FAST}
     for name, loss in curves.items():
         (tmp_path / name).write_text(rows(range(1, 21), loss))
     assert Watched(tmp_path).files == one_run_each(*curves)
@@ -199,15 +199,16 @@ def test_a_second_job_becomes_a_run_with_its_first_points(tmp_path: Path) -> Non
     first, second = tmp_path / "slurm-1001.out", tmp_path / "slurm-1002.out"
     first.write_text(lines(range(1, 31), SLOW))
     watched = Watched(tmp_path)
-    (name,) = watched.runs
+    (run,) = watched.runs.values()
     second.write_text("Starting job 1002\n")
     watched.look()
-    assert list(watched.runs) == [name]
+    assert [same.id for same in watched.runs.values()] == [run.id]
     for count in range(1, 12):
         second.write_text(f"Starting job 1002\n{lines(range(1, count + 1), FAST)}")
         watched.look()
     assert watched.files == one_run_each("slurm-1001.out", "slurm-1002.out")
-    assert list(watched.runs) == [name, "slurm-1002.out"]
+    assert list(watched.runs) == ["slurm-1001.out", "slurm-1002.out"]
+    assert watched.runs["slurm-1001.out"].id == run.id
     assert [len(run.curve("loss")) for run in watched.runs.values()] == [30, 11]
 
 
@@ -348,25 +349,22 @@ def test_a_file_given_by_name_beside_those_of_other_directories_is_named_after_i
 @pytest.mark.parametrize(
     ("given", "others", "name"),
     [
-        ("train.log", ("titan.log",), "train.log"),
         ("slurm-123.out", ("slurm-124.out",), "slurm-123.out"),
-        ("ppo.jsonl", ("dpo.jsonl",), "ppo.jsonl"),
-        ("train.log", ("val.log", "ppo.jsonl"), "mine"),
-        ("train.log", ("nccl.log",), "mine"),
+        ("ppo.jsonl", (), "ppo.jsonl"),
+        ("train.log", ("titan.log",), "mine"),
         ("rank_0.log", ("rank_1.log",), "mine"),
         ("progress.csv", ("eval.csv",), "mine"),
-        ("errors.csv", ("time_left.jsonl", "time_left.csv"), "mine"),
+        ("console_output.txt", (), "mine"),
     ],
 )
-def test_a_file_given_by_name_is_named_by_it_beside_other_logs(
+def test_a_file_given_by_name_is_named_by_it_unless_its_name_says_nothing(
     tmp_path: Path, given: str, others: tuple[str, ...], name: str
 ) -> None:
     texts = {".jsonl": rows, ".csv": table_of_steps}
     (tmp_path / "mine").mkdir()
     for file in (given, *others):
-        text = texts.get(os.path.splitext(file)[1], lines)(range(1, 21), SLOW)
-        text = text.replace("loss", "remaining") if file == "time_left.csv" else text
-        (tmp_path / "mine" / file).write_text("NCCL version 2.21\n" if file == "nccl.log" else text)
+        text = texts.get(os.path.splitext(file)[1], lines)
+        (tmp_path / "mine" / file).write_text(text(range(1, 21), SLOW))
     assert [*Watched(tmp_path / "mine" / given).runs] == [name]
 
 

@@ -74,57 +74,6 @@ def test_text_above_several_runs_is_shown_with_the_newest(tmp_path: Path) -> Non
     assert not watched.collector.skipped
 
 
-def test_texts_of_several_runs_are_shown_with_the_runs_they_name(tmp_path: Path) -> None:
-    first, second, third = ("offline-run-20261121_01334" + end for end in ("7-vd7v5k5i", "6-kbyix5aa", "9-kbyix5ab"))
-    for age, name in enumerate((first, second, third)):
-        metrics(tmp_path / "wandb" / name / "metrics.jsonl", 0, age=60 - age)
-    for number, name in enumerate((first, second)):
-        write(tmp_path / f"console{number}.log", f"Run data is saved locally in /data/wandb/{name}", "done")
-    write(tmp_path / "train.log", f"no path: {first}", f"also none: /data/{first}-copy")
-    watched = Watched(tmp_path)
-    assert {name: lines[-1:] for name, lines in watched.text.items()} == {
-        first: ["done"],
-        second: ["done"],
-        third: [f"also none: /data/{first}-copy"],
-    }
-    assert not watched.collector.skipped
-
-
-def test_texts_with_points_are_logs_of_the_runs_they_name(tmp_path: Path) -> None:
-    names = "run-20261121_013717-7f3mn2nk", "run-20261121_013750-2cwy8zz8"
-    for name in names:
-        metrics(tmp_path / "swanlog" / name / "metrics.jsonl", 0, 1)
-    for number, name in enumerate(names):
-        write(
-            tmp_path / f"console{number}.log", f"Run data saved at /data/swanlog/{name}", f"step:7 - score:{number}.5"
-        )
-    watched = Watched(tmp_path)
-    assert {name: run.curve("score").values.tolist() for name, run in watched.runs.items()} == {
-        names[0]: [0.5],
-        names[1]: [1.5],
-    }
-    write(tmp_path / "console0.log", "step:8 - score:2.5")
-    write(tmp_path / "other.log", "step:1 - score:9")
-    watched.look()
-    assert watched.runs[names[0]].curve("score").values.tolist() == [0.5, 2.5]
-    assert watched.runs[tmp_path.name].curve("score").values.tolist() == [9.0]
-    assert len(watched.runs) == 3
-    assert not watched.collector.skipped
-
-
-def test_text_with_a_point_joins_the_older_run_that_it_names(tmp_path: Path) -> None:
-    metrics(tmp_path / "runs" / "ppo_seed1" / "metrics.jsonl", 0, age=600)
-    metrics(tmp_path / "runs" / "ppo_seed2" / "metrics.jsonl", 0, age=5)
-    write(tmp_path / "console.log", "writing to /data/runs/ppo_seed1")
-    watched = Watched(tmp_path)
-    assert watched.text == {"ppo_seed1": [], "ppo_seed2": ["writing to /data/runs/ppo_seed1"]}
-    write(tmp_path / "console.log", POINT)
-    watched.look()
-    assert set(watched.runs) == {"ppo_seed1", "ppo_seed2"}
-    assert watched.runs["ppo_seed1"].curve("critic/score/mean").steps.tolist() == [7]
-    assert watched.text["ppo_seed1"] == ["writing to /data/runs/ppo_seed1", POINT]
-
-
 def test_text_whose_points_come_with_its_last_record_becomes_a_run_with_them(tmp_path: Path) -> None:
     for seed in (0, 1):
         metrics(tmp_path / f"seed{seed}" / "metrics.jsonl", 0)

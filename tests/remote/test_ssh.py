@@ -154,7 +154,7 @@ def test_logs_of_a_slurm_job(host: Sshd, logs: Path, tmp_path: Path, there: bool
         unknown = _run(server, tmp_path, "summary", f"{prefix}slurm:99", **environment)
     assert done.returncode == 0, done.stderr
     paths = {run["path"] for run in json.loads(done.stdout)["runs"]}
-    assert {f"{prefix}{out}", f"{prefix}{logs}/grpo"} <= paths
+    assert {f"{prefix}{out}/slurm-4711.out", f"{prefix}{logs}/grpo"} <= paths
     assert unknown.returncode == 1
     assert unknown.stderr.startswith(f"tuimon: {prefix}slurm:99: slurm_load_jobs error: Invalid job id specified")
 

@@ -25,8 +25,7 @@ from tuimon.sources.run_names import run_names
     ],
 )
 def test_a_name_says_which_run_it_is(path: str, name: str) -> None:
-    assert run_names([path], {}, {path: "/data/grpo" if path.startswith("/data") else "/s"}) == {path: name}
-    assert run_names([path], {path: "known"}) == {path: "known"}
+    assert run_names([path], {path: "/data/grpo" if path.startswith("/data") else "/s"}) == {path: name}
 
 
 @pytest.mark.parametrize(
@@ -41,8 +40,8 @@ def test_a_name_says_which_run_it_is(path: str, name: str) -> None:
     ],
 )
 def test_a_given_directory_keeps_its_name(roots: list[str], names: list[str]) -> None:
-    assert [*run_names(roots, {}, {root: root for root in roots}).values()] == names
+    assert [*run_names(roots, {root: root for root in roots}).values()] == names
 
 
 def test_a_directory_below_the_given_one_is_named_by_its_parent() -> None:
-    assert run_names(["/s/own/console"], {}, {"/s/own/console": "/s"}) == {"/s/own/console": "own"}
+    assert run_names(["/s/own/console"], {"/s/own/console": "/s"}) == {"/s/own/console": "own"}

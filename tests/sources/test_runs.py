@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tuimon.formats import all_formats
 from tuimon.sources.grouped_files import GroupedFile, RunGroup
+from tuimon.sources.overrides import Overrides
 from tuimon.sources.runs import group_runs
 
 ROOT = "/data/project"
@@ -31,9 +32,9 @@ def grouped_file(path: str) -> GroupedFile:
 
 
 def group(
-    paths: Sequence[str], known: Sequence[RunGroup] = (), root: str = ROOT, roots: Sequence[str] | None = None
+    paths: Sequence[str], root: str = ROOT, roots: Sequence[str] | None = None, overrides: Overrides | None = None
 ) -> tuple[RunGroup, ...]:
-    return group_runs([grouped_file(f"{root}/{path}") for path in paths], roots or [root], known)
+    return group_runs([grouped_file(f"{root}/{path}") for path in paths], roots or [root], None, overrides)
 
 
 def as_dict(groups: Sequence[RunGroup], root: str = ROOT) -> dict[str, list[str]]:
@@ -231,14 +232,6 @@ def test_ray_tune_trials() -> None:
     assert list(runs(*(f"{t}/progress.csv" for t in trials), *(f"{t}/{EVENTS}" for t in trials))) == trials
 
 
-def test_files_named_as_separate_runs() -> None:
-    assert list(runs("proj/ppo_seed0.jsonl", "proj/ppo_seed1.jsonl")) == [
-        "proj/ppo_seed0.jsonl",
-        "proj/ppo_seed1.jsonl",
-    ]
-    assert list(runs("proj/train.jsonl", "proj/eval.jsonl", "proj/gpu.jsonl")) == ["proj"]
-
-
 def test_the_given_path_is_a_file_or_a_facet() -> None:
     root = f"{ROOT}/run/tensorboard"
     (run,) = group([EVENTS], root=root)
@@ -329,34 +322,42 @@ class TestNames:
         }
 
 
-class TestGrowth:
-    def test_an_existing_tracker_keeps_its_run(self) -> None:
-        wandb = "exp/wandb/offline-run-20261121_013347-vd7v5k5i/run-vd7v5k5i.wandb"
-        first = group([wandb])
-        second = group([wandb, f"exp/tensorboard/{EVENTS}", "exp/train.log"], first)
-        assert [(run.path, run.name) for run in second] == [(run.path, run.name) for run in first]
-        assert len(second[0].members) == 3
-        other = wandb.replace("vd7v5k5i", "kbyix5aa")
-        third = group([wandb, f"exp/tensorboard/{EVENTS}", "exp/train.log", other], second)
-        assert set(second) < set(third)
-        assert len(third) == 2
+class TestOverrides:
+    def test_paths_joined_by_hand_are_one_run_at_the_first(self) -> None:
+        files = [f"logs/a/{EVENTS}", f"logs/b/{EVENTS}", "logs/b/train.log", f"logs/c/{EVENTS}"]
+        join = ((f"{ROOT}/logs/b", f"{ROOT}/logs/a"),)
+        groups = group(files, overrides=Overrides(join=join))
+        assert as_dict(groups) == {
+            "logs/b": ["logs/a", "logs/b", "logs/b/train.log"],
+            "logs/c": ["logs/c"],
+        }
+        assert [member.rule for member in groups[0].members if member.path.startswith(f"{ROOT}/logs/a/")] == [
+            "joined with b"
+        ]
 
-    def test_a_console_stays_with_the_first_of_two_runs(self) -> None:
-        files = ["console.log", f"runs/a/{EVENTS}"]
-        first = group(files)
-        second = group([*files, f"runs/b/{EVENTS}"], first)
-        assert second[0] == first[0]
-        assert as_dict(second) == {"runs/a": ["console.log", "runs/a"], "runs/b": ["runs/b"]}
+    def test_each_log_of_a_split_directory_is_a_run(self) -> None:
+        files = ["slurm/1.log", "slurm/2.log", "slurm/metrics.jsonl", "other/metrics.jsonl"]
+        groups = group(files, overrides=Overrides(split=(f"{ROOT}/slurm",)))
+        assert as_dict(groups) == {
+            "other": ["other/metrics.jsonl"],
+            **{f"slurm/{name}": [f"slurm/{name}"] for name in ("1.log", "2.log", "metrics.jsonl")},
+        }
 
-    def test_a_part_keeps_its_prefix(self) -> None:
-        first = group([f"fit/train/{EVENTS}"])
-        second = group([f"fit/train/{EVENTS}", f"fit/validation/{EVENTS}"], first)
-        assert as_dict(second) == {"fit": ["fit/train", "validation/|fit/validation"]}
+    def test_files_of_no_log_change_nothing(self) -> None:
+        files = [f"a/{EVENTS}"]
+        assert group(files, overrides=Overrides((("/none", "/none/b"),), ("/none",))) == group(files)
 
-    def test_a_new_name_does_not_rename_an_old_one(self) -> None:
-        first = group(["a/qwen/t.json"])
-        second = group(["a/qwen/t.json", "b/qwen/t.json"], first)
-        assert [run.name for run in second] == ["qwen", "b/qwen"]
+
+class TestTrackerIds:
+    def test_directories_with_one_id_are_attempts_of_one_run(self) -> None:
+        first, second = "wandb/run-20261121_013347-vd7v5k5i", "wandb/run-20261121_023347-vd7v5k5i"
+        (run,) = group([f"{second}/run-vd7v5k5i.wandb", f"{first}/run-vd7v5k5i.wandb", "train.log"])
+        assert [(member.source, member.joined, member.attempt) for member in run.members if not member.joined] == [
+            ("train.log", "", 0),
+            (f"{first}/run-vd7v5k5i.wandb", "", 0),
+        ]
+        (later,) = [member for member in run.members if member.attempt]
+        assert (later.source, later.joined) == (f"{second}/run-vd7v5k5i.wandb", f"{first}/run-vd7v5k5i.wandb")
 
 
 directories = st.lists(
@@ -383,17 +384,4 @@ def test_every_file_is_in_one_run_whatever_the_order(tree: set[str], order: rand
     assert sorted(members) == sorted(f"{ROOT}/{path}" for path in files)
     assert len({run.path for run in groups}) == len({run.name for run in groups}) == len(groups)
     order.shuffle(files)
-    assert group(files) == groups
-
-
-@given(trees, trees)
-def test_new_files_do_not_move_known_ones(old: set[str], new: set[str]) -> None:
-    first = group(sorted(old))
-    second = group(sorted(old | new), first)
-    assert group(sorted(old | new), second) == second
-
-    def members_of(groups: Sequence[RunGroup]) -> dict[str, tuple[str, str, str, str]]:
-        return {m.path: (run.path, run.name, m.source, m.prefix) for run in groups for m in run.members}
-
-    assert members_of(first).items() <= members_of(second).items()
-    assert len({run.name for run in second}) == len(second)
+    assert group(files) == groups  # whenever each file appeared

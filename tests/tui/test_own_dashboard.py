@@ -18,13 +18,12 @@ from tuimon.draw import render
 from tuimon.errors import UsageError
 from tuimon.model.views import ChartView, Role, Size, Symbols
 from tuimon.panels import ChartOptions, OwnDashboard, arrange, header_panel, parse_dashboard
+from tuimon.sources.overrides import PROJECT_FILE, project_file
 from tuimon.text import cell_width
 from tuimon.tui.dashboard_file import (
-    PROJECT_FILE,
     dashboard_toml,
     file_to_save,
     load_dashboard,
-    project_file,
     reset_dashboard,
     save_dashboard,
 )
@@ -175,6 +174,8 @@ def test_an_invalid_table_is_refused_with_a_sentence(table: dict[str, object], w
         ('[keys]\nquit = "x"', "it sets keys"),
         ("[dashboard", "it is no TOML"),
         ("dashboard = 3", "must be a table"),
+        ("runs = 3", "can have join"),
+        ('[runs]\njoin = ["a"]', "can have join"),
         ("[dashboard]\npanels = 3", "panels must be a list"),
         ("#" * (1 << 19), "it is larger than"),
     ],
@@ -194,7 +195,7 @@ def test_the_nearest_project_file_counts(tmp_path: Path) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / PROJECT_FILE).write_text('[dashboard]\npanels = ["kl"]')
     (tmp_path / "a" / PROJECT_FILE).write_text('[dashboard]\npanels = ["lr"]')
-    assert project_file([str(tmp_path / "a" / "b" / "run.log")]) == tmp_path / "a" / PROJECT_FILE
+    assert project_file(str(tmp_path / "a" / "b" / "run.log")) == tmp_path / "a" / PROJECT_FILE
     own, ignored = load_dashboard(Settings(), [str(tmp_path / "a" / "b")])
     assert ([entry.patterns for entry in own.entries], ignored) == ([("lr",)], "")
 

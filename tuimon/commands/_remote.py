@@ -34,8 +34,6 @@ def add_remote(parser: argparse.ArgumentParser) -> None:
     """Add the options for logs on other machines."""
     group = parser.add_argument_group("logs on other machines (PATH is host:path)")
     offline = "show what was copied before, without a connection"
-    join = "the remote PATHs are those of one job: show one run with the nodes and ranks of all"
-    group.add_argument("--join", action="store_true", help=join)
     group.add_argument("--offline", action="store_true", help=offline)
     via = "run the shell of the host with this command, e.g. 'kubectl exec -i pod -- sh'"
     group.add_argument("--via", default="", metavar="COMMAND", help=via)

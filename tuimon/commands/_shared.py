@@ -10,7 +10,7 @@ import re
 import shutil
 import sys
 from collections.abc import Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from tuimon.commands._remote import add_remote, copy_texts, is_mirror, job_logs, remote_paths, targets_of
@@ -29,6 +29,10 @@ _WAIT = "`tuimon --wait PATH`"
 def add_paths(parser: argparse.ArgumentParser, nargs: str = "*") -> None:
     text = "a log file, the directory of a run or of many runs, host:path on another machine; - reads standard input"
     parser.add_argument("paths", nargs=nargs, metavar="PATH", help=text)
+    join = "these paths are one run; without PATH, all that are given; may be repeated"
+    parser.add_argument("--join", nargs="*", action="append", default=[], metavar="PATH", help=join)
+    split = "each log at or below DIR is a run; may be repeated"
+    parser.add_argument("--split", action="append", default=[], metavar="DIR", help=split)
     add_remote(parser)
 
 
@@ -198,19 +202,49 @@ def _no_such(path: str) -> str:
 
 def resolved_paths(paths: Sequence[str], live: bool, options: argparse.Namespace | None) -> list[str]:
     """Return the paths with "-" and targets on other machines replaced as in `checked_paths`; others need not exist."""
-    parts: list[str | list[list[Target]]] = []
-    for path in paths:
-        if path == "-":
-            parts += _standard_input(live)
-        elif targets := targets_of(path):
-            logs = [job_logs(target) for target in targets]
-            parts += [here for local, _ in logs for here in local]
-            remote = [target for _, there in logs for target in there]
-            parts.append([remote] if any(target.job for target in remote) else [[target] for target in remote])
-        else:
-            parts.append(path)
-    if options is not None and options.join:
-        parts = _joined(parts)
+    joins: list[list[str]] = [join or list(paths) for join in getattr(options, "join", [])]
+    parts: dict[str, list[str | list[list[Target]]]] = {}
+    for path in dict.fromkeys((*paths, *chain.from_iterable(joins))):
+        parts[path] = _parts_of(path, live)
+    for join in joins:
+        _join_targets(join, parts)
+    found = _with_mirrors([part for inside in parts.values() for part in inside], live, options)
+    if options is not None and hasattr(options, "join"):
+        from tuimon.sources.overrides import set_overrides
+
+        local = [[here for path in join for here in _expanded(path) if not targets_of(path)] for join in joins]
+        set_overrides((join for join in local if join), options.split)
+    return found
+
+
+def _parts_of(path: str, live: bool) -> list[str | list[list[Target]]]:
+    """Return local paths, and lists of the targets on other machines, each a list of those of one job."""
+    if path == "-":
+        return list(_standard_input(live))
+    if not (targets := targets_of(path)):
+        return [path]
+    logs = [job_logs(target) for target in targets]
+    remote = [target for _, there in logs for target in there]
+    jobs = [remote] if any(target.job for target in remote) else [[target] for target in remote]
+    return [*(here for local, _ in logs for here in local), *([jobs] if jobs else [])]
+
+
+def _join_targets(join: Sequence[str], parts: dict[str, list[str | list[list[Target]]]]) -> None:
+    """Make the targets on other machines of these paths one job, in place of the first of them."""
+    remote = [(path, part) for path in join for part in parts[path] if isinstance(part, list)]
+    targets = list(dict.fromkeys(target for _, jobs in remote for job in jobs for target in job))
+    if len(join) < 2 and len(targets) < 2:
+        raise UsageError("--join needs at least two paths", "gpu[01-04]:path names four.")
+    for path, _ in remote:
+        parts[path] = [part for part in parts[path] if isinstance(part, str)]
+    if remote:
+        parts[remote[0][0]].append([targets])
+
+
+def _with_mirrors(
+    parts: Sequence[str | list[list[Target]]], live: bool, options: argparse.Namespace | None
+) -> list[str]:
+    """Return local paths and those of the mirrors of targets, in the order of the parts."""
     if live:  # the dashboard shows what there is, and the state of each link
         together = [job for part in parts if isinstance(part, list) for job in part]
         required = not any(isinstance(part, str) for part in parts)
@@ -220,16 +254,6 @@ def resolved_paths(paths: Sequence[str], live: bool, options: argparse.Namespace
     for part in parts:
         found += [part] if isinstance(part, str) else remote_paths(part, options, False) if part else []
     return found
-
-
-def _joined(parts: list[str | list[list[Target]]]) -> list[str | list[list[Target]]]:
-    """Return the parts with the targets on other machines as one job in place of the first of them."""
-    targets = [target for part in parts if isinstance(part, list) for job in part for target in job]
-    if len(targets) < 2:
-        raise UsageError("--join needs at least two paths on other machines", "gpu[01-04]:path names four.")
-    first = next(index for index, part in enumerate(parts) if isinstance(part, list))
-    local: list[str | list[list[Target]]] = [part for part in parts if isinstance(part, str)]
-    return [*local[:first], [list(dict.fromkeys(targets))], *local[first:]]
 
 
 def _standard_input(live: bool) -> list[str]:

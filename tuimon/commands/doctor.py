@@ -76,7 +76,8 @@ def _print_runs(monitor: LocalMonitor, metrics: set[str]) -> bool:
             log = logs.get(info.stream)
             source = info.source if log is None else log.own_source
             joined = f", part of {clean(info.source)}" if source != info.source else ""
-            print(f"  {state:<12} {clean(source)}  [{clean(info.format)}]  {points} points, {size}{joined}")
+            rule = f"; here by: {clean(reason)}" if (reason := collector.rule_of(info.path)) else ""
+            print(f"  {state:<12} {clean(source)}  [{clean(info.format)}]  {points} points, {size}{joined}{rule}")
             if status and status.message:
                 print(f"      {clean(status.message)}")
             if log is not None and (unused := list(filter(None, (log.unread(), log.unused_settings)))):

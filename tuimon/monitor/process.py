@@ -90,6 +90,8 @@ class ReaderProcess:
         self._arguments = ([os.path.abspath(path) for path in paths], poll, interval, console_patterns)
         self._reader = spawned
         self._given_paths = paths
+        self._again = False
+        """Whether the present reader is to be replaced by one that groups all logs anew."""
         self._pipes = Pipes(paths)
         self._store = self._new_store()
         self._closing = threading.Event()
@@ -215,6 +217,10 @@ class ReaderProcess:
             if self._closing.is_set():
                 return
             _release(reader)
+            if self._again:
+                self._again = False
+                self._reader = spawn(*self._arguments)
+                continue
             deaths = 0 if self._has_caught_up or time.monotonic() - started > 60 else deaths + 1
             pause = RESTART_AFTER[min(deaths, len(RESTART_AFTER) - 1)]
             self._show_notice(
@@ -244,6 +250,14 @@ class ReaderProcess:
         """Run these detectors from now on, on all runs; thread-safe."""
         self._new_checker = checker
         self._unchecked = True
+
+    def read_again(self) -> None:
+        """Read everything again, with the runs as the user's files now say; thread-safe.
+
+        What is shown stays until all has been read."""
+        self._again = True
+        if self._reader is not None and self._reader.process.stdin is not None:
+            self._reader.process.stdin.close()
 
     def _show_notice(self, notice: Notice) -> None:
         self._notices.append(notice)
@@ -285,7 +299,9 @@ class ReaderProcess:
                     continue
                 for notice in self._notices[-3:]:
                     fresh.apply(notice)
-                fresh.apply(Notice("info", "The reader stopped and was restarted; no data was lost.", about=_READER))
+                if self._notices:
+                    lost = "The reader stopped and was restarted; no data was lost."
+                    fresh.apply(Notice("info", lost, about=_READER))
                 self._store, self._pipes = fresh, pipes
             self._unchecked = True
             if not self._first.is_set() and any(isinstance(event, StreamFound | Progress) for event in events):

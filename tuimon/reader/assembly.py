@@ -1,22 +1,23 @@
 """Group logs into runs and begin to follow them as streams.
 
+The groups are those of `group_runs` for all files that are known now; what is followed is brought into agreement with
+them, so a log is read again from its beginning if it is in another run than before.
+
 Some files have no metrics and are in the directory of no run that has. They are not runs of their own (a screen full
 of empty runs would be useless) unless there are no metrics at all. They are kept as UnassignedFile:
 
 - Console text above several runs is shown with the run that was written last, and continues with the next run when
   that begins. So each run has the text that was written while it was the newest.
-- Of several such texts, one that names the directory of a single run, as W&B and SwanLab print it, is shown with this
-  run.
 - Console text below a run is shown with that run.
 - Console text that is neither above nor below a run is read without being reported.
-- If such text contains a point it becomes a run, from its beginning. But text that names the directory of a single run
-  below it is a log of this run, with its points.
+- If such text contains a point, it and the other texts with points in its directory are runs, from their beginnings.
 - A config, and a log that cannot be read, waits for metrics to appear in its directory.
 """
 
 from __future__ import annotations
 
 import os
+from collections import Counter, defaultdict
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
@@ -34,6 +35,7 @@ from tuimon.reader.trainings import Trainings
 from tuimon.reader.unassigned_file import UnassignedFile
 from tuimon.sources import filesystem
 from tuimon.sources.grouped_files import GroupedFile, Member, RunGroup, natural_order
+from tuimon.sources.overrides import load_overrides
 from tuimon.sources.runs import group_runs
 from tuimon.sources.scan import FoundFile
 from tuimon.text import clean
@@ -61,21 +63,19 @@ class RunAssembly:
         """The log that is followed at each path."""
         self._left_out: set[str] = set()
         """Paths of files that are recognised and need not be examined again."""
-        self._groups: tuple[RunGroup, ...] = ()
         self._group_at: dict[str, RunGroup] = {}
         """Group by the path of a run."""
-        self._paths: dict[int, str] = {}
-        """Path by run id."""
+        self._next_run = 0
         self._with_metrics: set[str] = set()
         """Paths of the groups that hold metrics."""
-        self._joined: set[str] = set()
-        """Paths of texts that are logs of the runs whose directories they name."""
-        self._run_names: dict[int, str] = {}
+        self._text_runs: set[str] = set()
+        """Directories whose texts have points and are near no run, so that they are runs."""
+        self._announced: dict[int, tuple[str, str]] = {}
+        """(name, path) of each run as announced, by id."""
         self._mounts = filesystem.Mounts()
         self._swanlab_names = SwanLabNames()
         self._trainings = Trainings()
-        self._runs_themselves: set[str] = set()
-        """Paths of texts with points of several trainings above other runs; each training is a run."""
+        self._overrides = load_overrides(roots)
 
     def __contains__(self, path: object) -> bool:
         """Is the file at this path followed, unassigned or left out?"""
@@ -101,107 +101,93 @@ class RunAssembly:
         """Follow new logs. Yields RunFound before the streams of the run, which are in the order of their names."""
         yield from self._group({file.path: (file, log_format) for file, log_format in new_logs})
 
-    def _group(self, formats: dict[str, tuple[FoundFile, Format]], undecided: Iterable[str] = ()) -> Iterator[Event]:
-        """Group all logs and follow new ones. undecided: paths of followed logs that can be in another run now."""
-        formats |= {path: (item.file, item.format) for path, item in self.unassigned.items()}
-        names = self._recognition.metric_names
-        unknown = frozenset[str]()
-        files = {f.path: as_grouped(f.path, f.format, names.get(f.path, unknown)) for f in self.streams}
-        files |= {
-            path: as_grouped(path, log_format, names.get(path, unknown)) for path, (_, log_format) in formats.items()
-        }
-        for path in self._runs_themselves:
-            files[path] = replace(files[path], companion=False)
-        known = [
-            replace(group, members=tuple(m for m in group.members if m.path not in undecided))
-            for group in self._groups
-            if group.path in self.runs
-        ]
-        self._trainings.formats |= {path: log_format for path, (_, log_format) in formats.items()}
-        self._groups = group_runs(files.values(), self._roots, known, self._trainings)
-        self._group_at = {group.path: group for group in self._groups}
-        self._with_metrics = {group.path for group in self._groups if group.has_metrics}
-        for group in self._groups:
-            for moved in [self._by_path[m.path] for m in group.members if self._was_elsewhere(m, group)]:
-                formats[moved.path] = moved.since, moved.format
-                yield from _retire(moved, f"in its own run {clean(group.name)} now")
-            members = [m for m in group.members if m.path in formats]
-            members.sort(key=lambda m: file_order(m.path))
-            members.sort(key=lambda m: self._supersession.sort_key(*formats[m.path]))
-            if not self._is_run(group, files):
+    def regroup(self, path: str) -> Generator[Event, None, list[Followed]]:
+        """Group all logs again, now that one of them has points that can change its run.
+
+        Returns the logs that are to be read from their beginnings."""
+        if path in self.unassigned:
+            self._text_runs.add(os.path.dirname(path))
+        count = len(self.streams)
+        yield from self._group({})
+        return [log for log in self.streams[count:] if self.is_followed(log)]
+
+    def _group(self, new: dict[str, tuple[FoundFile, Format]]) -> Iterator[Event]:
+        """Group all logs, and follow those that are new or in another run than before."""
+        waiting = new | {path: (item.file, item.format) for path, item in self.unassigned.items()}
+        formats = {log.path: log.format for log in self.streams} | {path: pair[1] for path, pair in waiting.items()}
+        self._trainings.formats = formats
+        files = {path: self._grouped_file(path, log_format) for path, log_format in formats.items()}
+        groups = group_runs(files.values(), self._roots, self._trainings, self._overrides)
+        self._group_at = {group.path: group for group in groups}
+        self._with_metrics = {group.path for group in groups if group.has_metrics}
+        runs = [group for group in groups if self._is_run(group, files)]
+        self._number_runs(runs)
+        for group in runs:
+            for member in group.members:
+                log = self._by_path.get(member.path)
+                if log is not None and member.path not in waiting and self._has_moved(log, group, member):
+                    waiting[member.path] = log.since, log.format
+                    yield from _retire(log, f"in run {clean(group.name)} now")
+        for group in groups:
+            members = [member for member in group.members if member.path in waiting]
+            members.sort(key=lambda member: file_order(member.path))
+            members.sort(key=lambda member: self._supersession.sort_key(*waiting[member.path]))
+            if group.path not in self.runs:
                 for member in members:
-                    item = self.unassigned.setdefault(member.path, UnassignedFile(group, member, *formats[member.path]))
+                    item = self.unassigned.setdefault(member.path, UnassignedFile(group, member, *waiting[member.path]))
                     item.group, item.member = group, member
-            elif members or group.path in self.runs:
+            else:
                 yield from self._announce_run(group)
                 for member in members:
-                    yield from self._follow(group, member, *formats[member.path])
-                yield from self._join_files(group)
+                    yield from self._follow(group, member, *waiting[member.path])
+                yield from self._order_files(group)
         for item in self.unassigned.values():
             yield from self._place(item)
 
-    def promote(self, path: str) -> Generator[Event, None, list[Followed]]:
-        """Make an unassigned text that contains a point a run, with the other unassigned files of its group, or a log
-        of the run whose directory it names.
+    def _grouped_file(self, path: str, log_format: Format) -> GroupedFile:
+        file = as_grouped(path, log_format, self._recognition.metric_names.get(path, frozenset()))
+        if os.path.dirname(path) in self._text_runs and file.companion:
+            return replace(file, companion=not self._trainings.has_points(path))
+        return file
 
-        Returns the logs that are to be read from their beginnings. A text that was shown with the run that it names
-        already is followed further instead."""
-        item = self.unassigned[path]
-        if (owner := self._run_named(item)) is not None:
-            return (yield from self._join(item, owner))
-        if texts := self._of_several_trainings(item):
-            self._runs_themselves.update(texts)
-            yield from self._group({})
-            return [self._by_path[text] for text in texts if text in self._by_path]
-        group = item.group
-        yield from self._announce_run(group)
-        self._with_metrics.add(group.path)
-        items = [item for item in self.unassigned.values() if item.group is group]
-        for item in items:
-            yield from self._follow(group, item.member, item.file, item.format)
-        return [self._by_path[item.member.path] for item in items if item.member.path in self._by_path]
+    def _number_runs(self, groups: Sequence[RunGroup]) -> None:
+        """Set the id of each run: that of its path, else that of most of its logs if their run is no more."""
+        before, self.runs = (
+            self.runs,
+            {group.path: self.runs[group.path] for group in groups if group.path in self.runs},
+        )
+        free = set(before.values()).difference(self.runs.values())
+        for group in groups:
+            if group.path not in self.runs:
+                logs = (self._by_path.get(member.path) for member in group.members)
+                ids = Counter(log.found.run for log in logs if log is not None and log.found.run in free)
+                if not ids:
+                    ids[self._next_run] = 1
+                    self._next_run += 1
+                (self.runs[group.path], _) = ids.most_common(1)[0]
+                free.discard(self.runs[group.path])
+
+    def _has_moved(self, log: Followed, group: RunGroup, member: Member) -> bool:
+        """Return whether a log is followed as part of another run, or with another prefix, than that of its group."""
+        found = log.found
+        return (
+            not log.retired and found.run >= 0 and (found.run, found.prefix) != (self.runs[group.path], member.prefix)
+        )
 
     def attempts_of(self, run: int) -> dict[str, FileAttempt]:
         """Return the attempts of the training by path, of a run whose attempts have files of their own; else {}."""
-        group = self._group_at.get(self._paths.get(run, ""))
+        path = next((path for path, id in self.runs.items() if id == run), "")
+        group = self._group_at.get(path)
         return file_attempts(group.members, self._by_path) if group is not None else {}
+
+    def rule_of(self, path: str) -> str:
+        """Return why a log is in its run, in the words of docs/targets.md; "" of a log in no run."""
+        members = (member for group in self._group_at.values() for member in group.members if member.path == path)
+        return next((member.rule for member in members), "")
 
     def is_undecided(self, path: str) -> bool:
         """Return whether a log had too few points to know whether it is of another training than its directory."""
         return path in self._trainings.undecided
-
-    def decide(self, path: str) -> Generator[Event, None, list[Followed]]:
-        """Move a log that has more points now to a run of its own, or another one, if it is of another training.
-
-        Returns the log that is to be read from its beginning then."""
-        before = self._by_path.get(path)
-        yield from self._group({}, {path})
-        after = self._by_path.get(path)
-        return [] if after is None or after is before else [after]
-
-    def _of_several_trainings(self, item: UnassignedFile) -> list[str]:
-        """Return the paths of the texts beside an unassigned one that name no run, if they are of several trainings."""
-        texts = [
-            other
-            for other in self.unassigned.values()
-            if other.group is item.group and other.is_text and self._run_named(other) is None
-        ]
-        files = [as_grouped(other.file.path, other.format) for other in texts if other.format is item.format]
-        return list(self._trainings.of(files).names)
-
-    def _join(self, item: UnassignedFile, run: int) -> Generator[Event, None, list[Followed]]:
-        """Make a text a log of a run. Returns it if it has to be read from its beginning."""
-        path = item.member.path
-        self.unassigned.pop(path)
-        self._recognition.forgive(path)
-        self._joined.add(path)
-        if item.followed is not None and item.host == run:
-            return []
-        if item.followed is not None and item.followed.found.stream >= 0:
-            yield from _retire(item.followed, f"in run {self._run_names[run]} now")
-        followed = self._new_followed(item.member, run, item.file, item.format)
-        yield from self._announce(followed)
-        return [followed]
 
     def is_followed(self, followed: Followed) -> bool:
         """Is it still the log that is followed at its path?"""
@@ -209,25 +195,14 @@ class RunAssembly:
 
     def _is_run(self, group: RunGroup, files: Mapping[str, GroupedFile]) -> bool:
         """Files without metrics are a run only if there are no metrics anywhere."""
-        if self._is_run_path(group.path):
+        if group.has_metrics or group.path in self.runs:
             return True
         return not self._with_metrics and not all(files[member.path].beside for member in group.members)
 
-    def _was_elsewhere(self, member: Member, group: RunGroup) -> bool:
-        """Return whether a file is followed as part of another run than that of its group."""
-        followed = self._by_path.get(member.path)
-        if followed is None or followed.retired or member.path in self.unassigned or member.path in self._joined:
-            return False
-        return self._is_run_path(group.path) and followed.found.run not in (-1, self.runs.get(group.path))
-
-    def _is_run_path(self, path: str) -> bool:
-        return path in self.runs or path in self._with_metrics
-
     def _announce_run(self, group: RunGroup) -> Iterator[Event]:
-        run = self.runs.setdefault(group.path, len(self.runs))
-        self._paths[run] = group.path
-        if self._run_names.get(run) != group.name:
-            self._run_names[run] = group.name
+        run = self.runs[group.path]
+        if self._announced.get(run) != (group.name, group.path):
+            self._announced[run] = group.name, group.path
             yield RunFound(run, clean(group.name), group.path)
 
     def _follow(self, group: RunGroup, member: Member, file: FoundFile, log_format: Format) -> Iterator[Event]:
@@ -254,19 +229,22 @@ class RunAssembly:
             del self._by_path[older.path]
             self._reconsider(older.path)
 
-    def _join_files(self, group: RunGroup) -> Iterator[Event]:
-        """Announce the streams of files that are drawn as one source again, if their source or order has changed.
+    def _order_files(self, group: RunGroup) -> Iterator[Event]:
+        """Announce the streams whose source has changed, or their order in a source of several attempts, again.
 
         A file of a rotated log that is moved aside is found after the log that continues it, but began before. It can
         turn out later that a file goes on where another one has been."""
-        joined: dict[str, list[tuple[Member, Followed]]] = {m.joined: [] for m in group.members if m.joined}
-        for member in group.members if joined else ():
-            log, logs = self._by_path.get(member.path), joined.get(member.joined or member.source)
-            if logs is not None and log is not None and not log.retired and log.found.stream >= 0:
-                logs.append((member, log))
-        for source, logs in joined.items():
-            logs.sort(key=lambda pair: (pair[0].attempt, file_order(pair[1].path)))
-            for (_, log), order in zip(logs, sorted(log.found.order for _, log in logs), strict=True):
+        sources: dict[str, list[tuple[Member, Followed]]] = defaultdict(list)
+        for member in group.members:
+            log = self._by_path.get(member.path)
+            if log is not None and not log.retired and log.found.stream >= 0:
+                sources[member.joined or member.source].append((member, log))
+        for source, logs in sources.items():
+            orders = [log.found.order for _, log in logs]
+            if any(member.joined for member, _ in logs):
+                logs.sort(key=lambda pair: (pair[0].attempt, file_order(pair[1].path)))
+                orders.sort()
+            for (_, log), order in zip(logs, orders, strict=True):
                 if (log.found.source, log.found.order) != (source, order):
                     log.found = replace(log.found, source=source, order=order)
                     yield log.found
@@ -312,17 +290,14 @@ class RunAssembly:
             yield from self._announce(item.followed)
 
     def _host(self, item: UnassignedFile) -> int | None:
-        """Id of the run with which text is shown: the one below that it names, the one below that was written last, or
-        the nearest one above."""
-        runs = self._runs_below(item)
-        texts = [other for other in self.unassigned.values() if other.group.path == item.group.path and other.is_text]
-        if len(texts) > 1 and (named := self._run_named(item)) is not None:
-            return named
-        shown = {id(other.followed) for other in texts}
+        """Id of the run with which text is shown: the one below that was written last, or the nearest one above."""
+        inside = f"{item.group.path.rstrip('/')}/"
+        runs = {self.runs[path] for path in self._with_metrics if path.startswith(inside)}
+        texts = {id(other.followed) for other in self.unassigned.values() if other.group.path == item.group.path}
         times = [
             (max(f.since.modified, f.modified), f.found.run)
             for f in self.streams
-            if f.found.run in runs and id(f) not in shown
+            if f.found.run in runs and id(f) not in texts
         ]
         if times:
             return max(times)[1]
@@ -331,19 +306,6 @@ class RunAssembly:
             if above in self._with_metrics:
                 return self.runs[above]
         return None
-
-    def _runs_below(self, item: UnassignedFile) -> Mapping[int, str]:
-        """Paths of the runs with metrics below the directory of a text, by id."""
-        inside = f"{item.group.path.rstrip('/')}/"
-        return {self.runs[path]: path for path in self._with_metrics if path.startswith(inside)}
-
-    def _run_named(self, item: UnassignedFile) -> int | None:
-        """Id of the run whose directory a text names; None unless there are several below and it names one of them."""
-        runs = self._runs_below(item)
-        if len(runs) < 2:
-            return None
-        named = [run for run, path in runs.items() if item.names(os.path.basename(path))]
-        return named[0] if len(named) == 1 else None
 
 
 def _retire(followed: Followed, message: str) -> Iterator[Event]:

@@ -121,6 +121,10 @@ class Collector:
         """Return the attempts of the training of a run by path of their files; {} if there is only one."""
         return self._assembly.attempts_of(run)
 
+    def rule_of(self, path: str) -> str:
+        """Return why a log is in its run, in the words of docs/targets.md; "" of a log in no run."""
+        return self._assembly.rule_of(path)
+
     def require_something(self) -> None:
         """Raise NothingFound unless there is a log."""
         if not self.followed:
@@ -228,25 +232,16 @@ class Collector:
             yield status
 
     def _events(self, followed: Followed, items: Iterable[Item]) -> Iterator[Event]:
-        """The items of a log as events. An unassigned text with a point in it is read again, as a run or as a log of
-        the run that it names."""
-        undecided = self._assembly.is_undecided(followed.path)
-        if undecided or followed.path in self._assembly.unassigned:
+        """The items of a log as events. A log that is in another run with these points is read again as part of it."""
+        if self._assembly.is_undecided(followed.path) or followed.path in self._assembly.unassigned:
             items = list(items)
-            has_points = any(isinstance(item, Points) for item in items)
-            if undecided and has_points:
-                for log in (yield from self._assembly.decide(followed.path)):
+            if any(isinstance(item, Points) for item in items):
+                for log in (yield from self._assembly.regroup(followed.path)):
                     yield from self._read(log)
                 if not self._assembly.is_followed(followed):
                     return
-            if followed.path in self._assembly.unassigned:
-                if has_points:
-                    for log in (yield from self._assembly.promote(followed.path)):
-                        yield from self._read(log)
-                    if not self._assembly.is_followed(followed):
-                        return
-                elif followed.found.stream < 0:
-                    return
+            if followed.found.stream < 0:
+                return
         yield from followed.encoder.events(items)
 
     def in_file_order(self) -> Iterator[tuple[str, Item]]:

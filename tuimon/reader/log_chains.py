@@ -31,7 +31,6 @@ _SAME_TIME = 60.0
 """Difference (s) up to which the last time in a log and the first one in another do not decide their order."""
 _JOB = re.compile(r"([0-9]+)(?:_([0-9]+))?")
 _WORD = re.compile(r"[-_. ]+")
-_OUTPUT = re.compile(r"stdout|stderr|out|err|logs?|console|output|txt", re.IGNORECASE)
 
 End = tuple[int, float]
 """(last step, its wall time or NaN)."""
@@ -151,4 +150,4 @@ def _words(path: str) -> list[str]:
 
 
 def _is_kind(word: str) -> bool:
-    return layout.is_role(word) or _OUTPUT.fullmatch(word) is not None
+    return layout.is_role(word) or layout.is_output(word)

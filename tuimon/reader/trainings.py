@@ -23,10 +23,9 @@ from tuimon.reader.compression import decompressed_head
 from tuimon.reader.encoding import utf8
 from tuimon.reader.log_beginning import Beginning, Values
 from tuimon.reader.log_chains import PROCESS, End, LogChains, training_key
-from tuimon.reader.neighbours import other_logs
 from tuimon.reader.parallel_writers import parallel_writers
 from tuimon.reader.rank_paths import task_numbers
-from tuimon.reader.recognition import COMPANION, HEAD
+from tuimon.reader.recognition import HEAD
 from tuimon.sources import layout
 from tuimon.sources.files import first_bytes, last_bytes, open_regular
 from tuimon.sources.grouped_files import GroupedFile, ParallelWriters, SplitFiles
@@ -53,8 +52,6 @@ class Trainings:
         """Paths of files that had too few points when they were last compared."""
         self._beginnings: dict[str, tuple[int, Beginning | None]] = {}
         """(bytes read, first points) by path."""
-        self._beside_others: dict[str, bool] = {}
-        """By path; kept, so that a run keeps its name when other logs appear."""
         self._ends: dict[str, tuple[int, End | None]] = {}
         """(size, end) of logs by path, of those that another log may continue."""
 
@@ -89,30 +86,17 @@ class Trainings:
         self.undecided.update(path for path in paths if path not in beginnings)
         return parallel_writers(beginnings)
 
-    def each(self, files: Sequence[GroupedFile]) -> dict[str, str]:
-        """Return a name for each file, so that it is a run of its own; the same one for the parts of a rotated log.
+    def are_processes(self, files: Sequence[GroupedFile]) -> bool:
+        """Return whether files of one directory are named after the processes of one job."""
+        return _are_processes(list(_logs(files)))
 
-        {} for the files of the processes of one job."""
-        logs = _logs(files)
-        if len(logs) > 1 and _are_processes(list(logs)):
-            return {}
-        return {path: os.path.basename(live) for live, paths in logs.items() for path in paths}
-
-    def is_beside_others(self, path: str) -> bool:
-        """Return whether the directory of a file also held logs of other trainings when it was first asked for."""
-        if path not in self._beside_others:
-            own = self._beginning(path)
-            self._beside_others[path] = any(self._are_alike(own, *other) for other in other_logs(path))
-        return self._beside_others[path]
-
-    def _are_alike(self, own: Beginning | None, path: str, log_format: Format) -> bool:
-        """Return whether another file has points as well, and of the same metrics unless it is a text: the tables of
-        one run have other metrics each."""
-        self.formats.setdefault(path, log_format)
-        if (other := self._beginning(path)) is None:
+    def has_points(self, path: str) -> bool:
+        """Return whether the beginning of a file has a point; it is asked again when it has grown, if it has none."""
+        if self._beginning(path) is None:
+            self.undecided.add(path)
             return False
-        is_text = log_format.rank <= COMPANION
-        return is_text or (own is not None and not own.values.keys().isdisjoint(other.values.keys()))
+        self.undecided.discard(path)
+        return True
 
     def _beginning(self, path: str) -> Beginning | None:
         """Return the first points of a file; None if it has none or cannot be read."""

@@ -8,6 +8,7 @@ role      a part of a run with the same tags as the other parts: Keras' train/ a
 
 from __future__ import annotations
 
+import posixpath
 import re
 from functools import lru_cache
 
@@ -18,6 +19,7 @@ FACETS = frozenset(
     | {"checkpoints", "ckpt", "ckpts", "converted_ckpts", "pipeline", "best", "final", "best_model", "latest"}
     | {".hydra", ".aim", ".guild", "summaries", "summary", "scalars", "events", "tensorboardx", "tf_logs", "texts"}
     | {"rank_metrics", "rank_logs", "per_rank", "ranks", "torchrun_logs", "structured_logs"}
+    | {"orchestrator", "rollout", "inference", "generator"}  # programs of one asynchronous job beside its trainer
 )
 CONTAINERS = frozenset({"plots", "scalars"})
 """Directories whose content, at any depth, belongs to their parents (dvclive/plots/metrics/train/loss.tsv, torchrl's
@@ -45,7 +47,7 @@ _STAMP = (
     r"|\d{4}_\d{2}_\d{2}_\d{2}_\d{2}(_\d{2})?"  # Beast-Logger
 )
 _STAMPED = re.compile(_STAMP)
-_UNIT = re.compile(r"(offline-)?run-\d{8}_\d{6}-\w+")  # wandb and SwanLab
+_UNIT = re.compile(r"(offline-)?run-\d{8}_\d{6}-(?P<id>\w+)")  # wandb and SwanLab
 _MLFLOW_RUN = re.compile(r"[0-9a-f]{32}")
 _OWN = re.compile(
     rf"{_STAMP}|(offline-)?run-.*|version_\d+|[0-9a-f]{{32}}"
@@ -67,6 +69,13 @@ _VAGUE = re.compile(
     re.IGNORECASE,
 )
 _WEAK = re.compile(r"\w|trial \d+|(study|journal|optuna)\.(db|log|sqlite3?)", re.IGNORECASE)  # Optuna's usual files
+_CONTENTS = frozenset(
+    {"progress", "monitor", "history", "evaluations", "logging", "log_history", "trainer_log", "trainer_state"}
+    | {"training_log", "train_log", "stats", "scores"}
+)
+"""Names, without suffix, of files that say only what is in them."""
+_OUTPUTS = frozenset({"stdin", "stdout", "stderr", "out", "err", "log", "logs", "console", "output", "txt"})
+_WORD = re.compile(r"[-_. ]+")
 _FLOAT = re.compile(r"\d{9,10}\.\d+")
 
 
@@ -97,6 +106,17 @@ def is_unit(name: str) -> bool:
     return bool(_UNIT.fullmatch(name) or _MLFLOW_RUN.fullmatch(name))
 
 
+def unit_id(name: str) -> str:
+    """The id of the tracker run whose directory has this name: abc of run-20261121_013347-abc; "" of others."""
+    match = _UNIT.fullmatch(name)
+    return match["id"] if match else ""
+
+
+def is_tracker_run(path: str) -> bool:
+    """Does a file hold one run of a tracker, as run-abc.wandb does?"""
+    return path.endswith((".wandb", ".swanlab"))
+
+
 @lru_cache(maxsize=65536)
 def is_own(name: str) -> bool:
     """Is this a separate run among similar ones?"""
@@ -116,6 +136,11 @@ def is_monitor(name: str) -> bool:
 def is_role(name: str) -> bool:
     """Is this a part of a run that has the same tags as the other parts?"""
     return name.lower() in ROLES
+
+
+def is_output(word: str) -> bool:
+    """Is this word of a file's name a kind of output: "stderr", "log"?"""
+    return word.lower() in _OUTPUTS
 
 
 def is_rank(name: str) -> bool:
@@ -138,6 +163,13 @@ def array_of_task(name: str) -> str:
 def is_generic(name: str) -> bool:
     """Does the name not describe the run: "run", "logs", "checkpoint-40"?"""
     return name.lower() in GENERIC or is_checkpoint(name)
+
+
+def is_telling(path: str) -> bool:
+    """Does the name of a file describe its run, rather than what is in it: grpo-1.5b.jsonl, but not metrics.jsonl?"""
+    stem = posixpath.splitext(posixpath.basename(path))[0].lower()
+    words = _WORD.split(stem)
+    return not (is_generic(stem) or is_rank(stem) or stem in _CONTENTS or all(map(is_output, words)))
 
 
 def is_vague(name: str) -> bool:

@@ -5,34 +5,26 @@ from __future__ import annotations
 import posixpath
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType
 
 from tuimon.sources import layout
 
 
-def run_names(
-    paths: Iterable[str], known: Mapping[str, str], roots: Mapping[str, str] = MappingProxyType({})
-) -> dict[str, str]:
+def run_names(paths: Iterable[str], roots: Mapping[str, str]) -> dict[str, str]:
     """A unique name for each path: the shortest tail of the path that is descriptive and unique.
 
-    For example "grpo-1.5b" for …/logs/grpo-1.5b, "agentic_sokoban/20261121-014812". known: existing names by path;
-    they are kept. roots: the given path that each path is below. A run at a given path keeps the name of its directory,
-    such as "sweep/console", unless several given paths end with it (a/tensorboard and b/tensorboard).
+    For example "grpo-1.5b" for …/logs/grpo-1.5b, "agentic_sokoban/20261121-014812". roots: the given path that each
+    path is below. A run at a given path keeps the name of its directory, such as "sweep/console", unless several given
+    paths end with it (a/tensorboard and b/tensorboard).
     """
-    names = {path: known[path] for path in paths if path in known}
     ends = Counter(posixpath.basename(root) for root in {*roots.values()})
-    candidates = {
-        path: _candidates(path, roots.get(path, ""), ends[posixpath.basename(path)] == 1)
-        for path in paths
-        if path not in known
-    }
+    candidates = {path: _candidates(path, roots.get(path, ""), ends[posixpath.basename(path)] == 1) for path in paths}
     levels = dict.fromkeys(candidates, 0)
     while True:
         chosen = {path: candidates[path][level] for path, level in levels.items()}
-        uses = Counter([*chosen.values(), *known.values()])
+        uses = Counter(chosen.values())
         longer = [path for path, name in chosen.items() if uses[name] > 1 and levels[path] + 1 < len(candidates[path])]
         if not longer:
-            return names | chosen
+            return chosen
         for path in longer:
             levels[path] += 1
 

@@ -1,36 +1,32 @@
-"""Group log files into training jobs. A pure function of their paths and times: a tree is always grouped alike.
+"""Group log files into runs: `group_runs` gives the same runs for the same files, whenever it is called.
 
-A file belongs to the run directory that remains when the facets at the end of its path are removed
+A directory with logs is a run; a directory that names a kind of output or a process belongs to the one above
 (…/grpo-1.5b/tensorboard/events… and …/grpo-1.5b/log/run.log: run grpo-1.5b). Then, in this order:
 
 1. Parts. Event files below a directory that holds event files itself are a part of its run (torch's add_scalars and
    add_hparams), unless a directory in between is a separate run (seed0, version_1, a time stamp), is a facet, or
    holds other metric files. A role (train/, validation/) is a part as well. The metrics of a part get the prefix
    "<directory>/", because its tags repeat; a single role gets no prefix.
-2. Sessions. Directories that a tracker names by start time (wandb/offline-run-…, swanlab/run-…, runs/<stamp>) belong
-   to the directory above the tracker's if there is only one of them and that directory has other metrics.
-   Several sessions are several runs, because splitting one job in two does less harm than merging two. HF's
-   runs/<stamp> next to a trainer_state.json are always restarts of one run.
-3. Companions. Files without metrics of their own (console text) join the only run below their directory. If several
-   runs are below, they stay separate. Text of one process (rank_0/, node1/) joins the nearest run above. Other text
-   below a run stays separate, because it may be that of another training (sweeps/job_0/train.log below a directory with
-   a CSV). A config joins the run of its directory.
-4. Ranks. The logs of a job's processes are one run: torchrun's attempt directories, and Ray's sessions of several nodes
+2. Files of one directory that log the same metrics are runs of their own (ppo_seed0.jsonl, ppo_seed1.jsonl), unless
+   one begins where another stopped: then it is its next attempt. Event files that several programs wrote at the same
+   time in one directory are a run for each. A file that is given by name is a run of its own, unless its name says
+   nothing.
+3. Sessions. Directories that a tracker names by start time (wandb/offline-run-…, swanlab/run-…, runs/<stamp>) belong
+   to the directory above the tracker's if there is only one of them and that directory has other metrics. Several
+   sessions are several runs, except those with one id of the tracker, and those beside a trainer_state.json.
+4. Companions. Files without metrics of their own (console text) join the only run below their directory. Text of one
+   process (rank_0/, node1/) joins the nearest run above. A config joins the run of its directory.
+5. Ranks. The logs of a job's processes are one run: torchrun's attempt directories, and Ray's sessions of several nodes
    (see job_files). Those of hosts whose logs were copied from them count as if they lay in one directory (job_hosts).
-5. Files of one directory are one run, except metric files named as separate runs (ppo_seed0.jsonl next to
-   ppo_seed1.jsonl; the numbers of attempts do not count), files of different trainings by their content (slurm-1001.out
-   next to slurm-1002.out; see `Trainings`), and files that are given by name, if several of one directory are given or
-   it holds other logs. Event files that several programs wrote at the same time in one directory are a run for each.
+6. The user's word (overrides) is last and wins.
 Runs of two directories with equal values (tb/version_0 and csv/version_0) are joined when their points are known
 (store/equal_runs).
-
-Growth. The groups of the previous call are passed as `known`; see known_runs.
 """
 
 from __future__ import annotations
 
 import posixpath
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
@@ -41,15 +37,18 @@ from tuimon.sources.grouped_files import (
     GroupedFile,
     Home,
     Located,
+    Member,
     ParallelWriters,
     Parts,
     RunGroup,
     SplitFiles,
     has_metrics,
+    natural_order,
 )
 from tuimon.sources.job_files import homes_of_jobs
 from tuimon.sources.job_hosts import merged
-from tuimon.sources.known_runs import with_known
+from tuimon.sources.overrides import Overrides
+from tuimon.sources.run_names import run_names
 from tuimon.sources.run_parts import find_parts, without_facets
 
 
@@ -64,33 +63,32 @@ class Trainings(Protocol):
         """Return the programs that wrote event files of one directory at the same time."""
         ...
 
-    def each(self, files: Sequence[GroupedFile]) -> Mapping[str, str]:
-        """Return a name for each file, by path, so that it is a run of its own; {} for the files of one job."""
+    def are_processes(self, files: Sequence[GroupedFile]) -> bool:
+        """Return whether files of one directory are named after the processes of one job."""
         ...
 
-    def is_beside_others(self, path: str) -> bool:
-        """Return whether the directory of a file also holds logs of other trainings, as far as names show it."""
-        ...
+
+Groups = dict[Home, list[Located]]
 
 
 def group_runs(
     files: Iterable[GroupedFile],
     roots: Sequence[str],
-    known: Sequence[RunGroup] = (),
     trainings: Trainings | None = None,
+    overrides: Overrides | None = None,
 ) -> tuple[RunGroup, ...]:
     """The runs, sorted by path.
 
-    roots: the given paths, absolute; each file is below one of them. known: groups of the previous call. trainings:
-    without it the files of a directory are of one training."""
+    roots: the given paths, absolute; each file is below one of them. trainings: without it the files of a directory are
+    of one training."""
     located = [_locate(file, roots) for file in files]
     find_parts(located)
-    _split_named_files(located)
+    _join_resumed(located)
     if trainings is not None:
-        _split_given_files(located, roots, trainings)
         _split_trainings((item for item in located if not (item.file.companion or item.prefix)), trainings)
         _split_parallel_writers(located, trainings)
-    groups: dict[Home, list[Located]] = defaultdict(list)
+        _split_given_files(located, roots, trainings)
+    groups: Groups = defaultdict(list)
     for item in located:
         groups[item.home].append(item)
     _fold_sessions(groups)
@@ -99,8 +97,28 @@ def group_runs(
         _split_texts(groups, trainings)
         _join_attempts_of_texts(groups, trainings)
     for home, holder in homes_of_jobs({home: has_metrics(items) for home, items in groups.items()}).items():
-        groups[holder] += groups.pop(home)
-    return with_known(groups, known)
+        _move(groups, home, holder, groups[home], "a process of the job")
+    if overrides is not None:
+        _split_by_hand(groups, overrides.split)
+        _join_by_hand(groups, overrides.join, trainings)
+    return _as_groups(groups)
+
+
+def _as_groups(groups: Groups) -> tuple[RunGroup, ...]:
+    homes = {_path_of(home): home for home in groups}
+    names = run_names(homes, {path: base for path, (base, _) in homes.items()})
+    return tuple(
+        RunGroup(
+            path,
+            names[path],
+            tuple(
+                Member(item.file.path, item.source, item.prefix, item.joined, item.attempt, item.rule)
+                for item in sorted(groups[homes[path]], key=lambda item: (item.source, item.file.path))
+            ),
+            has_metrics(groups[homes[path]]),
+        )
+        for path in sorted(homes, key=natural_order)
+    )
 
 
 def _locate(file: GroupedFile, roots: Sequence[str]) -> Located:
@@ -131,28 +149,32 @@ def _is_in_container(file: GroupedFile, root: str) -> bool:
     return bool(file.source) and not layout.CONTAINERS.isdisjoint(root.split("/")[-2:])
 
 
-def _split_named_files(located: list[Located]) -> None:
-    named: dict[tuple[Home, str], list[Located]] = defaultdict(list)
+def _join_resumed(located: Sequence[Located]) -> None:
+    """Make the directories of a tracker with one id one run, of which each directory is an attempt."""
+    sessions: dict[tuple[Home, str], dict[str, list[Located]]] = defaultdict(lambda: defaultdict(list))
     for item in located:
-        stem = posixpath.splitext(posixpath.basename(item.file.joined or item.file.path))[0]
-        alone = not (item.file.directory_is_source or item.file.companion or item.file.source)
-        # Whether attempt0 and attempt1 are attempts of one training is decided by their steps and values.
-        if alone and layout.is_own(layout.without_attempt(stem)):
-            named[item.directory, item.file.format].append(item)
-    for items in named.values():
-        if len({posixpath.basename(item.file.joined or item.file.path) for item in items}) > 1:
-            for item in items:
-                base, parts = item.directory
-                item.home = (base, (*parts, posixpath.basename(item.file.joined or item.file.path)))
+        base, parts = item.home
+        if parts and (id := layout.unit_id(parts[-1])):
+            sessions[(base, parts[:-1]), id][parts[-1]].append(item)
+    for ((base, above), _), directories in sessions.items():
+        first, *later = sorted(directories)  # they begin with the time of the start
+        for number, directory in enumerate(later, 1):
+            for item in directories[directory]:
+                joined = item.joined or item.source
+                item.home = base, (*above, first)
+                item.joined, item.attempt = joined.replace(directory, first), number
+                item.rule = f"the id of the tracker's run {first}"
 
 
-def _split_given_files(located: list[Located], roots: Sequence[str], trainings: Trainings) -> None:
-    """Make files that are given by name runs of their own, if several of one directory are given or it holds others."""
+def _split_given_files(located: Sequence[Located], roots: Sequence[str], trainings: Trainings) -> None:
+    """Make files that are given by name runs of their own, unless it is a single one whose name says nothing."""
     given = [item for item in located if item.file.path in roots and not _is_part(item)]
-    count = Counter(item.directory for item in given)
     for (directory, _), items in _by_directory(given).items():
-        if count[directory] > 1 or trainings.is_beside_others(items[0].file.path):
-            _set_homes(items, trainings.each([item.file for item in items]))
+        if len(items) > 1 and trainings.are_processes([item.file for item in items]):
+            continue
+        if sum(item.directory == directory for item in given) > 1 or layout.is_telling(items[0].file.path):
+            live = {item.file.path: item.file.joined or item.file.path for item in items}
+            _set_homes(items, {path: posixpath.basename(name) for path, name in live.items()}, "given by name")
 
 
 def _split_trainings(located: Iterable[Located], trainings: Trainings) -> None:
@@ -160,9 +182,12 @@ def _split_trainings(located: Iterable[Located], trainings: Trainings) -> None:
     attempts of one training one source."""
     at_home = [item for item in located if not _is_part(item)]
     for items in _by_directory(at_home).values():
-        if len(items) > 1:
+        if len(items) > 1 and all(layout.is_tracker_run(item.file.path) for item in items):
+            names = {item.file.path: posixpath.basename(item.file.path) for item in items}
+            _set_homes(items, names, "a file of a tracker's run")
+        elif len(items) > 1:
             split = trainings.of([item.file for item in items])
-            _set_homes([item for item in items if not _has_own_run(item)], split.names)
+            _set_homes(items, split.names, "it logs the same metrics as files beside it")
             _set_attempts(items, split)
 
 
@@ -180,7 +205,7 @@ def _split_parallel_writers(located: Iterable[Located], trainings: Trainings) ->
                 item.joined = posixpath.normpath(posixpath.join(item.source, f"host {name}"))
             else:
                 base, parts = item.home
-                item.home = base, (*parts, name)
+                item.home, item.rule = (base, (*parts, name)), "programs wrote here at the same time"
 
 
 def _set_attempts(items: Sequence[Located], split: SplitFiles) -> None:
@@ -188,14 +213,11 @@ def _set_attempts(items: Sequence[Located], split: SplitFiles) -> None:
     for item in items:
         if attempt := split.attempts.get(item.file.path):
             item.joined, item.attempt = sources[attempt.first], attempt.number
+            if attempt.number:
+                item.rule = f"it goes on where attempt {attempt.number} stopped"
 
 
-def _has_own_run(item: Located) -> bool:
-    """Return whether a file is a run by its name, or because it was given by name."""
-    return item.home[1][-1:] == (posixpath.basename(item.file.joined or item.file.path),)
-
-
-def _split_texts(groups: dict[Home, list[Located]], trainings: Trainings) -> None:
+def _split_texts(groups: Groups, trainings: Trainings) -> None:
     """Make console texts of different trainings runs of their own, unless runs with metrics are below them."""
     runs = [_bare(home) for home, items in groups.items() if has_metrics(items)]
     above = {(base, parts[:length]) for base, parts in runs for length in range(len(parts) + 1)}
@@ -206,7 +228,7 @@ def _split_texts(groups: dict[Home, list[Located]], trainings: Trainings) -> Non
             groups[item.home].append(item)
 
 
-def _join_attempts_of_texts(groups: dict[Home, list[Located]], trainings: Trainings) -> None:
+def _join_attempts_of_texts(groups: Groups, trainings: Trainings) -> None:
     """Draw the console texts beside metric files that continue one another as one source."""
     for items in groups.values():
         texts = [item for item in items if item.file.companion and not item.file.beside]
@@ -227,16 +249,16 @@ def _by_directory(items: Iterable[Located]) -> dict[tuple[Home, str], list[Locat
     return found
 
 
-def _set_homes(items: Iterable[Located], names: Mapping[str, str]) -> None:
+def _set_homes(items: Iterable[Located], names: Mapping[str, str], rule: str) -> None:
     """Make files runs of these names; a text with a name is a run like a file with metrics."""
     for item in items:
         if name := names.get(item.file.path):
             base, parts = item.directory
-            item.home = base, (*parts, name)
+            item.home, item.rule = (base, (*parts, name)), rule
             item.file = replace(item.file, companion=False)
 
 
-def _fold_sessions(groups: dict[Home, list[Located]]) -> None:
+def _fold_sessions(groups: Groups) -> None:
     holders: dict[Home, dict[Parts, list[Home]]] = defaultdict(lambda: defaultdict(list))
     for home, items in groups.items():
         base, parts = home
@@ -249,7 +271,7 @@ def _fold_sessions(groups: dict[Home, list[Located]]) -> None:
         if any(posixpath.basename(item.file.path) == "trainer_state.json" for item in own):
             folded += [home for tracker, homes in trackers.items() if tracker[-1] == "runs" for home in homes]
         for home in dict.fromkeys(folded):
-            groups.setdefault(holder, []).extend(groups.pop(home))
+            _move(groups, home, holder, groups[home], "a session of the directory's tracker")
 
 
 def _bare(home: Home) -> Home:
@@ -258,7 +280,7 @@ def _bare(home: Home) -> Home:
     return base, tuple(part for part in parts if not layout.is_facet(part))
 
 
-def _join_companions(groups: dict[Home, list[Located]]) -> None:
+def _join_companions(groups: Groups) -> None:
     runs = {home for home, items in groups.items() if has_metrics(items)}
     below: dict[Home, list[Home]] = defaultdict(list)
     for run in runs:
@@ -271,7 +293,8 @@ def _join_companions(groups: dict[Home, list[Located]]) -> None:
             continue
         joined = inside[0] if inside else _run_of_process(home, runs)
         if joined is not None:
-            _move(groups, home, joined, [item for item in groups[home] if not item.file.beside])
+            rule = "the only run below it" if inside else "a process of the run above"
+            _move(groups, home, joined, [item for item in groups[home] if not item.file.beside], rule)
 
 
 def _run_of_process(home: Home, runs: set[Home]) -> Home | None:
@@ -286,9 +309,56 @@ def _run_of_process(home: Home, runs: set[Home]) -> Home | None:
     return None
 
 
-def _move(groups: dict[Home, list[Located]], home: Home, other: Home, items: list[Located]) -> None:
-    """Move items of the group `home` to another group."""
+def _move(groups: Groups, home: Home, other: Home, items: list[Located], rule: str) -> None:
+    """Move items of the group `home` to another group, which need not exist yet."""
     left = [item for item in groups.pop(home) if item not in items]
-    groups[other] += items
+    for item in items:
+        item.home, item.rule = other, rule
+    groups.setdefault(other, []).extend(items)
     if left:
         groups[home] = left
+
+
+def _split_by_hand(groups: Groups, directories: Iterable[str]) -> None:
+    """Make each log at or below these paths a run."""
+    for directory in directories:
+        for home in list(groups):
+            for item in [item for item in groups[home] if is_below(item.file.path, directory) and not item.file.beside]:
+                live = item.file.source or item.file.joined or item.file.path
+                own = directory, tuple(posixpath.relpath(live, directory).split("/")) if live != directory else ()
+                item.file = replace(item.file, companion=False)
+                item.joined, item.attempt = "", 0
+                if own != home:
+                    _move(groups, home, own, [item], f"split {directory}")
+
+
+def _join_by_hand(groups: Groups, joins: Iterable[Sequence[str]], trainings: Trainings | None) -> None:
+    """Make the logs at or below the paths of each join one run, at the home of the first."""
+    for paths in joins:
+        parts = [
+            home
+            for path in paths
+            for home, items in groups.items()
+            if is_below(_path_of(home), path) or any(is_below(item.file.path, path) for item in items)
+        ]
+        first, *others = dict.fromkeys(parts) or [("", ())]
+        for home in others:
+            whole = any(is_below(_path_of(home), path) for path in paths)
+            items = [item for item in groups[home] if whole or any(is_below(item.file.path, path) for path in paths)]
+            _move(groups, home, first, items, f"joined with {posixpath.basename(paths[0])}")
+        if others and trainings is not None:
+            of_format: dict[str, list[Located]] = defaultdict(list)
+            for item in groups[first]:
+                of_format[item.file.format].append(item)
+            for items in of_format.values():
+                _set_attempts(items, trainings.of([item.file for item in items]))
+
+
+def _path_of(home: Home) -> str:
+    base, parts = home
+    return posixpath.join(base, *parts)
+
+
+def is_below(path: str, directory: str) -> bool:
+    """Return whether a path is this directory or file, or below it."""
+    return path == directory or path.startswith(f"{directory.rstrip('/')}/")

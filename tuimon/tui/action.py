@@ -98,6 +98,9 @@ class Dashboard(Protocol):
     def retry_links(self) -> bool:
         """Connect again now to hosts whose link is lost; return whether there is one."""
 
+    def group_again(self) -> None:
+        """Read all logs again, with the runs that the user has joined or split."""
+
     def want_ranks(self, run: Run) -> None:
         """Search the logs of a run for ranks next, before those of other runs."""
 

@@ -321,6 +321,9 @@ class TuimonApp(App[None], inherit_bindings=False):
     def retry_links(self) -> bool:
         return self._monitor.retry_links()
 
+    def group_again(self) -> None:
+        self._monitor.read_again()
+
     def want_ranks(self, run: Run) -> None:
         self._monitor.want_ranks((run.id, *run.joined_ids))
 

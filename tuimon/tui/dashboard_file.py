@@ -2,7 +2,7 @@
 
 A dashboard is saved for the path that is shown, not for all: next to the run, never below its directory.
 
-A project file has `[dashboard]` only. It may come with logs of unknown origin, so it cannot set commands,
+A project file has `[dashboard]` and `[runs]` only. It may come with logs of unknown origin, so it cannot set commands,
 webhooks or keys, and one that tries is ignored with a sentence.
 """
 
@@ -18,23 +18,12 @@ from tuimon.errors import UsageError
 from tuimon.monitor.piped import StdinPath
 from tuimon.monitor.remote_names import remote_among
 from tuimon.panels import OwnDashboard, parse_dashboard
+from tuimon.sources.overrides import PROJECT_FILE, project_file, runs_table
 from tuimon.store import Run
 from tuimon.text import clean
 from tuimon.tui.settings_file import blocks, parsed, quoted, rewrite, text_of
 
-PROJECT_FILE = ".tuimon.toml"
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
-
-
-def project_file(paths: Iterable[str]) -> Path | None:
-    """Return the nearest `.tuimon.toml` in a directory of the first local path or above it; None if there is none."""
-    for path in paths:
-        start = Path(os.path.abspath(path))
-        for directory in (start, *start.parents):
-            file = directory / PROJECT_FILE
-            if os.path.isfile(file):  # noqa: PTH113  # False also if the directory may not be read
-                return file
-    return None
 
 
 def load_dashboard(settings: Settings, paths: Iterable[str]) -> tuple[OwnDashboard, str]:
@@ -43,7 +32,7 @@ def load_dashboard(settings: Settings, paths: Iterable[str]) -> tuple[OwnDashboa
     A project file replaces the table of config.toml. Raises UsageError if config.toml has an invalid table.
     """
     own = parse_dashboard(settings.dashboard, str(config_path()))
-    file = project_file(paths)
+    file = _project_file(paths)
     if file is None:
         return own, ""
     try:
@@ -52,13 +41,19 @@ def load_dashboard(settings: Settings, paths: Iterable[str]) -> tuple[OwnDashboa
         return own, f"{PROJECT_FILE} is ignored: {error} ({clean(str(file))})"  # the end is cut off on a narrow screen
 
 
+def _project_file(paths: Iterable[str]) -> Path | None:
+    """Return the project file of the first path that has one; None if none has."""
+    return next(filter(None, map(project_file, paths)), None)
+
+
 def _of_project(file: Path) -> OwnDashboard:
     values = parsed(text_of(file))
-    others = [clean(name) for name in values if name != "dashboard"]
+    others = [clean(name) for name in values if name not in ("dashboard", "runs")]
     if others:
         raise UsageError(
-            f"it sets {', '.join(others)}; a project file can set [dashboard] only, no commands, webhooks or keys"
+            f"it sets {', '.join(others)}; a project file can set [dashboard] and [runs], no commands, webhooks or keys"
         )
+    runs_table(file)
     table = values.get("dashboard", {})
     if not isinstance(table, dict):
         raise UsageError("dashboard must be a table: [dashboard]")
@@ -72,7 +67,7 @@ def file_to_save(paths: Sequence[str], runs: Sequence[Run]) -> Path:
     No project file is made for logs on another machine or from standard input, in a home directory, or in a directory
     that others can write to.
     """
-    file = project_file(paths)
+    file = _project_file(paths)
     if file is not None:
         return file
     if not _is_local(paths):
@@ -127,22 +122,52 @@ def save_dashboard(own: OwnDashboard, paths: Sequence[str], runs: Sequence[Run])
     the table in a form that cannot be replaced; OSError if it cannot be written.
     """
     file = file_to_save(paths, runs)
-    before = _writable(file, paths, runs)
-    after = _without_table(before).rstrip("\n")
-    after = f"{after}\n\n{dashboard_toml(own)}" if after else dashboard_toml(own)
-    rewrite(file, before, after, "dashboard", parsed(dashboard_toml(own))["dashboard"])
+    _save_table(file, "dashboard", dashboard_toml(own), paths, runs)
     return file
+
+
+def save_runs(join: Sequence[str], split: str, paths: Sequence[str], runs: Sequence[Run]) -> Path:
+    """Add a join of paths, or a path to split, to [runs] of the project file, and return its path.
+
+    A join that the path to split is part of is removed instead. Raises as `save_dashboard` does, and UsageError if no
+    project file can be written for these paths.
+    """
+    file = file_to_save(paths, runs)
+    if file.name != PROJECT_FILE:
+        raise UsageError("no .tuimon.toml can be made for these paths; --join and --split say it for one start")
+    table = runs_table(file) if file.exists() else {}
+    joins, splits = [*table.get("join", [])], [*table.get("split", [])]
+    if join:
+        joins.append([os.path.relpath(path, file.parent) for path in join])
+    if split:
+        path = os.path.relpath(split, file.parent)
+        kept = [paths for paths in joins if path not in paths]
+        splits += [path] if len(kept) == len(joins) else []
+        joins = kept
+    # On one line each: a line that begins with a bracket would be taken for the header of a table.
+    groups = ", ".join(f"[{', '.join(map(quoted, paths))}]" for paths in joins)
+    text = f"[runs]\njoin = [{groups}]\nsplit = [{', '.join(map(quoted, splits))}]\n"
+    _save_table(file, "runs", text, paths, runs)
+    return file
+
+
+def _save_table(file: Path, name: str, table: str, paths: Sequence[str], runs: Sequence[Run]) -> None:
+    """Replace the table of this name in a file, or add it."""
+    before = _writable(file, paths, runs)
+    after = _without_table(before, name).rstrip("\n")
+    after = f"{after}\n\n{table}" if after else table
+    rewrite(file, before, after, name, parsed(table)[name])
 
 
 def reset_dashboard(paths: Sequence[str], runs: Sequence[Run]) -> Path | None:
     """Remove the dashboard from the project file that applies, or else from config.toml; return the path of the file,
     or None if it has no dashboard. A project file that has nothing else is deleted. Raises as `save_dashboard` does.
     """
-    file = project_file(paths) or config_path()
+    file = _project_file(paths) or config_path()
     before = _writable(file, paths, runs)
     if "dashboard" not in parsed(before):
         return None
-    after = _without_table(before).rstrip("\n")
+    after = _without_table(before, "dashboard").rstrip("\n")
     if not after.strip() and file.name == PROJECT_FILE:
         file.unlink()
     else:
@@ -157,9 +182,9 @@ def _writable(file: Path, paths: Sequence[str], runs: Sequence[Run]) -> str:
     return text_of(file) if file.exists() else ""
 
 
-def _without_table(text: str) -> str:
-    """Return TOML text without the tables whose name begins with dashboard."""
-    return "".join(lines for name, lines in blocks(text) if name != "dashboard")
+def _without_table(text: str, table: str) -> str:
+    """Return TOML text without the tables whose name begins with this one."""
+    return "".join(lines for name, lines in blocks(text) if name != table)
 
 
 def dashboard_toml(own: OwnDashboard) -> str:

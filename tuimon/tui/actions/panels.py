@@ -10,11 +10,12 @@ from tuimon.analysis.metric_filter import matching
 from tuimon.draw.border import BORDERS_FROM
 from tuimon.errors import UsageError
 from tuimon.panels import OwnDashboard
+from tuimon.sources.overrides import PROJECT_FILE
 from tuimon.text import clean, home_relative
 from tuimon.tui import explore
 from tuimon.tui.action import Action, Dashboard
 from tuimon.tui.arrangement import ORDERS, Heading, ordered
-from tuimon.tui.dashboard_file import PROJECT_FILE, load_dashboard, reset_dashboard, save_dashboard
+from tuimon.tui.dashboard_file import load_dashboard, reset_dashboard, save_dashboard
 
 _action = partial(Action, section="Panels")
 _NO_SECTIONS = "Sections exist only in the all-metrics view (press m)"

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
 from tuimon.analysis.comparing import seed_groups
 from tuimon.analysis.run_states import failures_of
+from tuimon.errors import UsageError
 from tuimon.panels import plural, seed_group_key
 from tuimon.panels.lists.comparison import ahead
 from tuimon.panels.lists.run_groups import seed_titles
 from tuimon.store import Run, Snapshot
-from tuimon.text import clean
+from tuimon.text import clean, home_relative
 from tuimon.tui import screens
 from tuimon.tui.action import Action, Dashboard
+from tuimon.tui.dashboard_file import save_runs
 from tuimon.tui.run_choice import RunChoice, base_of, listing_of
 
 _action = partial(Action, section="Runs")
@@ -122,6 +124,32 @@ def _compare(app: Dashboard) -> None:
         app.say(f"Nothing to compare with: {'' if in_list else 'in the run list (r), '}space marks a run, {hint}")
 
 
+def _join(app: Dashboard) -> None:
+    """Make the marked runs one, now and at the next start."""
+    marked = [run for run in app.snapshot.runs if run.path in app.state.runs.marked]
+    if len(marked) < 2:
+        app.say("Mark the runs that are one with space, in the run list (r)")
+    else:
+        _group(app, join=[run.directory for run in marked], done=f"{len(marked)} runs are one")
+
+
+def _split(app: Dashboard) -> None:
+    """Make each log of the selected run a run, or undo a join, now and at the next start."""
+    if (run := app.run_selected) is not None:
+        _group(app, split=run.directory, done=f"The logs of {clean(run.name)} are runs of their own")
+
+
+def _group(app: Dashboard, done: str, join: Sequence[str] = (), split: str = "") -> None:
+    try:
+        file = save_runs(join, split, app.paths, app.snapshot.runs)
+    except (OSError, UsageError) as error:
+        app.say(clean(f"The runs stay as they are: {error}"))
+        return
+    app.state.runs = replace(app.state.runs, marked=())
+    app.group_again()
+    app.say(f"{done}; {home_relative(file)} says so under [runs]")
+
+
 ACTIONS = (
     _action(
         "next_run", "right_square_bracket", "next run", "The next run of the list", _choose(1), footer=8, also="switch"
@@ -145,6 +173,22 @@ ACTIONS = (
         _over,
         footer=20,
         also="overlay superimpose",
+    ),
+    _both(
+        "join_runs",
+        "",
+        "join runs",
+        "These runs are one: the marked runs are attempts or parts of one training",
+        _join,
+        also="same training resumed attempts together group",
+    ),
+    _both(
+        "split_run",
+        "",
+        "split run",
+        "Each file a run: the logs of the selected run are trainings of their own; undoes a join",
+        _split,
+        also="separate files apart group ungroup",
     ),
     _action(
         "seeds",

@@ -1,0 +1,107 @@
+"""Which logs are of one run by the user's word: --join, --split, and [runs] of a `.tuimon.toml`.
+
+    [runs]
+    join = [["logs/first", "logs/resumed"]]     # all logs at or below these paths are one run
+    split = ["slurm"]                           # each log at or below this path is a run
+
+Paths in a file are relative to its directory. The command line is passed on in the environment, so that the reader
+process has it, too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from tuimon.errors import UsageError
+from tuimon.sources.files import first_bytes
+
+PROJECT_FILE = ".tuimon.toml"
+_VARIABLE = "TUIMON_RUNS"
+_LARGEST = 1 << 20
+"""Bytes of a project file that are read."""
+
+
+class Overrides(Struct, frozen=True):
+    """What the user says about runs. All paths are absolute."""
+
+    join: tuple[tuple[str, ...], ...] = ()
+    """Paths whose logs are one run each."""
+    split: tuple[str, ...] = ()
+    """Paths at and below which each log is a run."""
+
+    def __add__(self, other: Overrides) -> Overrides:
+        return Overrides((*self.join, *other.join), (*self.split, *other.split))
+
+
+def set_overrides(join: Iterable[Sequence[str]], split: Iterable[str]) -> None:
+    """Apply the options of the command line in this process and in those that it starts."""
+    given = {"join": list(map(list, join)), "split": list(split)}
+    os.environ[_VARIABLE] = json.dumps(_absolute(given, os.getcwd()))
+
+
+def load_overrides(roots: Iterable[str], environment: Mapping[str, str] = os.environ) -> Overrides:
+    """Return the overrides of the command line and of the project files that apply to the given paths.
+
+    A project file with an invalid [runs] has none; `runs_table` says why."""
+    given = json.loads(environment.get(_VARIABLE, "{}"))
+    result = _overrides(given, "")
+    for file in dict.fromkeys(map(project_file, roots)):
+        if file is not None:
+            try:
+                result += _overrides(runs_table(file), str(file.parent))
+            except UsageError:
+                continue
+    return result
+
+
+def project_file(path: str) -> Path | None:
+    """Return the nearest `.tuimon.toml` in the directory of a path or above it; None if there is none."""
+    start = Path(os.path.abspath(path))
+    for directory in (start, *start.parents):
+        file = directory / PROJECT_FILE
+        if os.path.isfile(file):  # False also if the directory may not be read
+            return file
+    return None
+
+
+def runs_table(file: Path) -> dict[str, Any]:
+    """Return the table [runs] of a project file. Raise UsageError if it or the file is invalid."""
+    import tomllib  # not imported if there is no file
+
+    try:
+        table = tomllib.loads(first_bytes(str(file), _LARGEST).decode()).get("runs", {})
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot read {file}: {error}") from error
+    example = '[runs] can have join = [["a", "b"]] and split = ["c"]'
+    if not isinstance(table, dict) or not table.keys() <= {"join", "split"}:
+        raise UsageError(example)
+    if not _are_texts(table.get("split", [])):
+        raise UsageError(example)
+    if not isinstance(table.get("join", []), list) or not all(map(_are_texts, table.get("join", []))):
+        raise UsageError(example)
+    return table
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _overrides(table: Mapping[str, Any], directory: str) -> Overrides:
+    absolute = _absolute(table, directory)
+    return Overrides(tuple(map(tuple, absolute["join"])), tuple(absolute["split"]))
+
+
+def _absolute(table: Mapping[str, Any], directory: str) -> dict[str, Any]:
+    def full(path: str) -> str:
+        return os.path.normpath(os.path.join(directory, path))
+
+    return {
+        "join": [list(map(full, paths)) for paths in table.get("join", [])],
+        "split": list(map(full, table.get("split", []))),
+    }
