@@ -12,6 +12,7 @@ from support.event_reading import read_all
 from tuimon.model.events import Event
 from tuimon.model.points import Points
 from tuimon.reader import Collector
+from tuimon.reader.assembly import TEXT_WITHOUT_RUN
 from tuimon.store import Run, Store
 
 
@@ -74,6 +75,20 @@ def test_text_above_several_runs_is_shown_with_the_newest(tmp_path: Path) -> Non
     assert not watched.collector.skipped
 
 
+def test_several_texts_above_several_runs_are_shown_with_none(tmp_path: Path) -> None:
+    for seed in (0, 1):
+        metrics(tmp_path / f"seed{seed}" / "metrics.jsonl", 0)
+    write(tmp_path / "train.log", "loading")
+    watched = Watched(tmp_path)
+    assert sorted(watched.text.values()) == [[], ["loading"]]
+    write(tmp_path / "console.log", "loading")
+    watched.look()
+    assert watched.text == {"seed0": [], "seed1": []}
+    assert {(Path(path).name, reason) for path, reason in watched.collector.skipped} == {
+        (name, TEXT_WITHOUT_RUN) for name in ("train.log", "console.log")
+    }
+
+
 def test_text_whose_points_come_with_its_last_record_becomes_a_run_with_them(tmp_path: Path) -> None:
     for seed in (0, 1):
         metrics(tmp_path / f"seed{seed}" / "metrics.jsonl", 0)
@@ -109,7 +124,7 @@ def test_text_without_a_run_is_unreported_until_it_has_a_point(tmp_path: Path) -
     watched = Watched(tmp_path)
     assert set(watched.runs) == {"a"}
     assert [(Path(path).name, reason) for path, reason in watched.collector.skipped] == [
-        ("stdout.log", "text without metrics, near no run")
+        ("stdout.log", TEXT_WITHOUT_RUN)
     ]
     write(tmp_path / "b" / "stdout.log", POINT)
     watched.apply(watched.collector.read())

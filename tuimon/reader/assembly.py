@@ -6,8 +6,8 @@ them, so a log is read again from its beginning if it is in another run than bef
 Some files have no metrics and are in the directory of no run that has. They are not runs of their own (a screen full
 of empty runs would be useless) unless there are no metrics at all. They are kept as UnassignedFile:
 
-- Console text above several runs is shown with the run that was written last, and continues with the next run when
-  that begins. So each run has the text that was written while it was the newest.
+- A console text above several runs is shown with the run that was written last, and continues with the next run when
+  that begins. So each run has the text that was written while it was the newest. Several texts are shown with none.
 - Console text below a run is shown with that run.
 - Console text that is neither above nor below a run is read without being reported.
 - If such text contains a point, it and the other texts with points in its directory are runs, from their beginnings.
@@ -40,7 +40,7 @@ from tuimon.sources.runs import group_runs
 from tuimon.sources.scan import FoundFile
 from tuimon.text import clean
 
-TEXT_WITHOUT_RUN = "text without metrics, near no run"
+TEXT_WITHOUT_RUN = "text without metrics that is of no run, or of which one is unknown: --join says it"
 CONFIG_WITHOUT_RUN = "no metrics beside it"
 
 
@@ -276,7 +276,10 @@ class RunAssembly:
             self._recognition.leave_out(path, reason)
             return
         host = self._host(item)
-        if host is None and item.followed is None:
+        if host is None and (item.followed is None or item.host is not None):
+            if item.followed is not None:
+                yield from _retire(item.followed, "one of several texts above several runs")
+                item.host = None
             self._recognition.leave_out(path, TEXT_WITHOUT_RUN)
             item.followed = self._by_path[path] = self._new_followed(item.member, -1, item.file, item.format)
         elif host is not None and host != item.host:
@@ -290,14 +293,19 @@ class RunAssembly:
             yield from self._announce(item.followed)
 
     def _host(self, item: UnassignedFile) -> int | None:
-        """Id of the run with which text is shown: the one below that was written last, or the nearest one above."""
+        """Id of the run with which text is shown: the one below that was written last, or the nearest one above.
+
+        None for several texts above several runs, as nothing says which is of which."""
         inside = f"{item.group.path.rstrip('/')}/"
         runs = {self.runs[path] for path in self._with_metrics if path.startswith(inside)}
-        texts = {id(other.followed) for other in self.unassigned.values() if other.group.path == item.group.path}
+        texts = [other for other in self.unassigned.values() if other.group.path == item.group.path and other.is_text]
+        if len(runs) > 1 and len(texts) > 1:
+            return None
+        shown = {id(other.followed) for other in texts}
         times = [
             (max(f.since.modified, f.modified), f.found.run)
             for f in self.streams
-            if f.found.run in runs and id(f) not in texts
+            if f.found.run in runs and id(f) not in shown
         ]
         if times:
             return max(times)[1]
