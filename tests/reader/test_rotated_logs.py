@@ -21,7 +21,6 @@ from tuimon.model.events import StreamFound
 from tuimon.model.log_names import log_name
 from tuimon.monitor.local import LocalMonitor, open_run
 from tuimon.reader import Collector
-from tuimon.reader.assembly import file_order
 from tuimon.reader.compression import GzipStream, decompressed
 
 
@@ -46,6 +45,28 @@ def test_rotated_console_log_is_one_source(tmp_path: Path) -> None:
     assert {stream.source for stream in streams} == {"train.log"}
     [run] = open_run(tmp_path).runs
     assert run.curve("loss").steps.tolist() == list(range(300))
+
+
+@pytest.mark.parametrize("stamped", [True, False])
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("train.log.1", "train.log.2", "train.log"),
+        ("train.log.81234", "train.log.81240", "train.log.81251"),
+        ("train.log.1732760000", "train.log.1732770000", "train.log"),
+        ("train.log.20261126", "train.log.20261127", "train.log"),
+        ("train.log.2", "train.log.1", "train.log"),
+    ],
+)
+def test_parts_are_in_the_order_of_their_times_or_steps(
+    tmp_path: Path, names: tuple[str, str, str], stamped: bool
+) -> None:
+    for part, name in enumerate(names):
+        text = lines(100 * part, 100 * part + 100)
+        text = text if stamped else b"".join(line[20:] for line in text.splitlines(keepends=True))
+        (tmp_path / name).write_bytes(text)
+    [run] = open_run(tmp_path).runs
+    assert (run.curve("loss").steps.tolist(), run.curve("loss").superseded) == (list(range(300)), 0)
 
 
 def test_exports_by_source_keep_rotated_files_apart(tmp_path: Path) -> None:
@@ -257,8 +278,8 @@ def test_names_of_rotated_logs() -> None:
     assert {log_name(name).live for name in names} == {"a/train.log"}
     numbered = [name for name in names if "2026" not in name]
     ordered = ["a/train.log.10", "a/train.log.2.gz", "a/train.log.1", "a/train.log"]
-    assert sorted(numbered, key=file_order) == ordered
+    assert sorted(numbered, key=lambda name: log_name(name).age) == ordered
     dated = ["t.log", "t.log.2026-11-22", "t.log.2026-11-21.gz"]
-    assert sorted(dated, key=file_order) == dated[::-1]
+    assert sorted(dated, key=lambda name: log_name(name).age) == dated[::-1]
     for name in ("version_0.1", "events.out.tfevents.1795.host.1", "model.gz", "archive.tar.gz", "run.wandb.1"):
         assert log_name(name).live == name

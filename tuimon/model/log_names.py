@@ -1,6 +1,7 @@
 """Names of rotated and compressed logs, as logrotate and Python's logging.handlers write them.
 
 train.log   train.log.1   train.log.2.gz              RotatingFileHandler, logrotate: a higher number is older
+train.log.81234           train.log.81251             numbers of jobs or times, which grow (reader/trainings.py)
 train.log.2026-11-22      train.log-20261122.gz       TimedRotatingFileHandler, logrotate with dateext
 metrics.csv.gz            metrics.jsonl.gz
 """
@@ -15,7 +16,7 @@ from msgspec import Struct
 
 _ROTATED = re.compile(
     r"(?P<live>.*\.(?:log|txt|out|err|csv|tsv|jsonl?|ndjson))"
-    r"(?:\.(?P<number>\d{1,4})|[.-](?P<date>\d{4}-?\d{2}-?\d{2}(?:[-_T]?\d{2}(?:[-_:]?\d{2}){0,2})?))?(?P<gz>\.gz)?",
+    r"(?:\.(?P<number>\d{1,12})|[.-](?P<date>\d{4}-?\d{2}-?\d{2}(?:[-_T]?\d{2}(?:[-_:]?\d{2}){0,2})?))?(?P<gz>\.gz)?",
     re.IGNORECASE | re.DOTALL,
 )
 
@@ -26,7 +27,7 @@ class LogName(Struct, frozen=True):
     live: str
     """Path of the log that is written now; the path itself if it is neither rotated nor compressed."""
     age: tuple[int, str]
-    """Key that sorts the files of one log from the oldest to the newest."""
+    """Key that sorts the files of one log from the oldest to the newest, unless their numbers grow."""
     compressed: bool
     """Whether the name says that the file is compressed by gzip."""
 

@@ -130,7 +130,7 @@ class RunAssembly:
                     yield from _retire(log, f"in run {clean(group.name)} now")
         for group in groups:
             members = [member for member in group.members if member.path in waiting]
-            members.sort(key=lambda member: file_order(member.path))
+            members.sort(key=lambda member: (natural_order(log_name(member.path).live), member.part))
             members.sort(key=lambda member: self._supersession.sort_key(*waiting[member.path]))
             if group.path not in self.runs:
                 for member in members:
@@ -242,7 +242,7 @@ class RunAssembly:
         for source, logs in sources.items():
             orders = [log.found.order for _, log in logs]
             if any(member.joined for member, _ in logs):
-                logs.sort(key=lambda pair: (pair[0].attempt, file_order(pair[1].path)))
+                logs.sort(key=lambda pair: (pair[0].attempt, natural_order(log_name(pair[1].path).live), pair[0].part))
                 orders.sort()
             for (_, log), order in zip(logs, orders, strict=True):
                 if (log.found.source, log.found.order) != (source, order):
@@ -322,9 +322,3 @@ def _retire(followed: Followed, message: str) -> Iterator[Event]:
     followed.retired = True
     yield StreamReplaced(stream)
     yield StreamStatus(stream, "superseded", message, size, size, followed.modified, 0)
-
-
-def file_order(path: str) -> tuple[list[str | int], tuple[int, str]]:
-    """A key that sorts files by name, and the files of a rotated log from the oldest to the newest."""
-    name = log_name(path)
-    return natural_order(name.live), name.age

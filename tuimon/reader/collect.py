@@ -14,9 +14,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from tuimon.model.events import Event
+from tuimon.model.log_names import log_name
 from tuimon.model.points import Item, Points
 from tuimon.ranks.evidence import FileAttempt
-from tuimon.reader.assembly import RunAssembly, file_order
+from tuimon.reader.assembly import RunAssembly
 from tuimon.reader.checkpoints import Checkpoints
 from tuimon.reader.discovery import Discovery
 from tuimon.reader.events import preview
@@ -26,6 +27,7 @@ from tuimon.reader.notices import Notices, of_truncation
 from tuimon.reader.polling import PollSchedule
 from tuimon.reader.recognition import nothing_found
 from tuimon.reader.writer_watch import WriterWatch
+from tuimon.sources.grouped_files import natural_order
 from tuimon.sources.listing import CHECK_ACCESS
 from tuimon.sources.scan import Problem
 from tuimon.sources.writers import writers
@@ -246,7 +248,7 @@ class Collector:
 
     def in_file_order(self) -> Iterator[tuple[str, Item]]:
         """(source, item) of every log from its beginning to its present end, file by file, for exports."""
-        logs = sorted(self._assembly.live(), key=lambda f: file_order(f.path))
+        logs = sorted(self._assembly.live(), key=lambda f: (natural_order(log_name(f.path).live), f.found.order))
         local = [followed for followed in logs if not (followed.remote or followed.in_database)]
         holders = writers({followed.file for followed in local})
         for followed in logs:

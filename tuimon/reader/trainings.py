@@ -14,6 +14,7 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from itertools import pairwise
 
 from tuimon.errors import FormatError
 from tuimon.formats import DocumentDecoder, Format, StreamDecoder
@@ -59,11 +60,11 @@ class Trainings:
         """Return the name of the training of each file, if there are several, and the attempts of each training.
 
         files: the files of one format in one directory."""
-        logs = _logs(files)
+        logs = {live: self.in_order(paths) for live, paths in _logs(files).items()}
         if len(logs) < 2 or len(logs) > MOST_FILES or _are_processes(list(logs)):
             return SplitFiles()
         beginnings = {live: beginning for live in logs if (beginning := self._beginning(logs[live][0])) is not None}
-        chains = LogChains(beginnings, self._end_of)
+        chains = LogChains(beginnings, lambda live: self._end_of(logs[live][-1]))
         names, attempts = chains.names(), chains.attempts()
         for live, paths in logs.items():
             has_steps = live in beginnings and len(beginnings[live].steps) > 1
@@ -89,6 +90,24 @@ class Trainings:
     def are_processes(self, files: Sequence[GroupedFile]) -> bool:
         """Return whether files of one directory are named after the processes of one job."""
         return _are_processes(list(_logs(files)))
+
+    def in_order(self, paths: Sequence[str]) -> Sequence[str]:
+        """Return the files of a rotated log from the oldest to the newest.
+
+        A higher number is older, unless times, or else steps, rise with the numbers of all files."""
+        if len(paths) < 2:
+            return paths
+        by_age = sorted(paths, key=lambda path: log_name(path).age)
+        numbered = [path for path in by_age if log_name(path).age[0]]
+        starts = [self._beginning(path) for path in reversed(numbered)]
+        known = [start for start in starts if start is not None]
+        if len(known) < 2 or len(known) < len(starts):
+            return by_age
+        times = [min(start.times.values(), default=math.nan) for start in known]
+        keys = [start.steps[0] for start in known] if any(map(math.isnan, times)) else times
+        if not all(before < after for before, after in pairwise(keys)):
+            return by_age
+        return [*reversed(numbered), *by_age[len(numbered) :]]
 
     def has_points(self, path: str) -> bool:
         """Return whether the beginning of a file has a point; it is asked again when it has grown, if it has none."""
@@ -203,9 +222,9 @@ def _last_point(items: Iterable[Item]) -> End | None:
 
 
 def _logs(files: Sequence[GroupedFile]) -> dict[str, list[str]]:
-    """Return the paths of the files of each log, the oldest one first, by the path of the log that is written now."""
+    """Return the paths of the files of each log by the path of the log that is written now."""
     logs: dict[str, list[str]] = defaultdict(list)
-    for file in sorted(files, key=lambda file: log_name(file.path).age):
+    for file in files:
         logs[file.joined or file.path].append(file.path)
     return logs
 

@@ -45,6 +45,8 @@ class Member(Struct, frozen=True):
     """Path, relative like `source`, of the source that this file and others are drawn as; "" if it is `source`."""
     attempt: int = 0
     """Number of the attempt that wrote the file, of those that are drawn as one source."""
+    part: int = 0
+    """Number of the part of a rotated log, from the oldest to the newest."""
     rule: str = ""
     """Why the file is in its run, for `tuimon doctor`."""
 
@@ -99,6 +101,7 @@ class Located(Struct):
     prefix: str = ""
     joined: str = ""
     attempt: int = 0
+    part: int = 0
     rule: str = "its directory"
 
 

@@ -63,6 +63,10 @@ class Trainings(Protocol):
         """Return the programs that wrote event files of one directory at the same time."""
         ...
 
+    def in_order(self, paths: Sequence[str]) -> Sequence[str]:
+        """Return the files of a rotated log from the oldest to the newest."""
+        ...
+
     def are_processes(self, files: Sequence[GroupedFile]) -> bool:
         """Return whether files of one directory are named after the processes of one job."""
         ...
@@ -85,6 +89,7 @@ def group_runs(
     find_parts(located)
     _join_resumed(located)
     if trainings is not None:
+        _order_parts(located, trainings)
         _split_trainings((item for item in located if not (item.file.companion or item.prefix)), trainings)
         _split_parallel_writers(located, trainings)
         _split_given_files(located, roots, trainings)
@@ -112,7 +117,7 @@ def _as_groups(groups: Groups) -> tuple[RunGroup, ...]:
             path,
             names[path],
             tuple(
-                Member(item.file.path, item.source, item.prefix, item.joined, item.attempt, item.rule)
+                Member(item.file.path, item.source, item.prefix, item.joined, item.attempt, item.part, item.rule)
                 for item in sorted(groups[homes[path]], key=lambda item: (item.source, item.file.path))
             ),
             has_metrics(groups[homes[path]]),
@@ -164,6 +169,16 @@ def _join_resumed(located: Sequence[Located]) -> None:
                 item.home = base, (*above, first)
                 item.joined, item.attempt = joined.replace(directory, first), number
                 item.rule = f"the id of the tracker's run {first}"
+
+
+def _order_parts(located: Iterable[Located], trainings: Trainings) -> None:
+    logs: dict[str, dict[str, Located]] = defaultdict(dict)
+    for item in located:
+        logs[item.file.joined or item.file.path][item.file.path] = item
+    for parts in logs.values():
+        if len(parts) > 1:
+            for number, path in enumerate(trainings.in_order(list(parts))):
+                parts[path].part = number
 
 
 def _split_given_files(located: Sequence[Located], roots: Sequence[str], trainings: Trainings) -> None:
