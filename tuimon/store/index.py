@@ -116,6 +116,11 @@ def build_index(streams: Sequence[StreamView], structure: int, merge_key: MergeK
     members: dict[str, list[int]] = {}
     for number, key in enumerate(merged):
         members.setdefault(key, []).append(number)
+    # Some back ends cannot write "@", so the name with it is the one that was logged.
+    names = {
+        key: next((written[number] for number in numbers if "@" in written[number]), written[numbers[0]])
+        for key, numbers in members.items()
+    }
     infos = [streams[position].info for position in positions]
     ranks = [OF_MACHINE if info.of_machine else info.rank for info in infos]
     previewed, preview_steps = np.zeros((2, len(series)), np.int64)
@@ -128,7 +133,7 @@ def build_index(streams: Sequence[StreamView], structure: int, merge_key: MergeK
         streams,
         series,
         np.array(positions, np.int64),
-        tuple([written[members[key][0]] for key in merged]),
+        tuple([names[key] for key in merged]),
         np.array([item.id for item in series], np.int64),
         previewed,
         preview_steps,

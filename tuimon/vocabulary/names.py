@@ -8,7 +8,7 @@ from tuimon.vocabulary._document import compiled
 
 _SPLIT_PREFIX = re.compile(r"(?:eval|val|test)[_/]")
 _KERAS_EPOCH = re.compile(r"(train|validation)/epoch_(?=.)")
-_MLFLOW_AT = re.compile(r"_at_(?=\d)")
+_AT = re.compile(r"@|_at_(?=\d)")
 
 
 def without_reducer(name: str) -> str:
@@ -31,13 +31,14 @@ def merge_key(name: str) -> str:
 
     The Hugging Face trainers write eval_loss to the console and to trainer_state.json, eval/loss to TensorBoard,
     and loss as train/loss, rewards/x/mean as train/rewards/x/mean; ROLL's log keeps the reducer that its trackers
-    remove; MLflow cannot write "@". Keras writes validation/epoch_loss to TensorBoard and val_loss elsewhere. Two
-    names in one *source* are always different metrics: use this key only to join names of different sources.
+    remove; MLflow writes "@" as "_at_", tensorboardX as "_". Keras writes validation/epoch_loss to TensorBoard and
+    val_loss elsewhere. Two names in one *source* are always different metrics: use this key only to join names of
+    different sources.
     """
     if epoch := _KERAS_EPOCH.match(name):
         return f"{'train' if epoch[1] == 'train' else 'val'}/{name[epoch.end() :]}"
     split, rest = section_of(without_reducer(name))
-    rest = _MLFLOW_AT.sub("@", rest)
+    rest = _AT.sub("_", rest)
     prefixed = _SPLIT_PREFIX.match(rest)
     if prefixed:
         return f"{prefixed[0][:-1]}/{rest[prefixed.end() :]}"
