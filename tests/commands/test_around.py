@@ -1,4 +1,4 @@
-"""`tuimon at`: all metrics around one step."""
+"""`tuimon summary --step`: all metrics around one step."""
 
 from __future__ import annotations
 
@@ -99,10 +99,10 @@ def test_values_in_an_incident_are_compared_with_those_before_it(
     values = [(0.6 if step < 100 else 0.02) * (1 + 0.05 * (-1) ** step) for step in range(160)]
     write_metrics(tmp_path, values, "reward")
     for step, onset in ((100, None), (140, 100)):
-        assert main(["at", str(tmp_path), "--step", str(step), "--json"]) == 0
+        assert main(["summary", str(tmp_path), "--step", str(step), "--json"]) == 0
         [reward] = json.loads(capsys.readouterr().out)["runs"][0]["metrics"]
         assert (reward["unusual"], reward["onset"], reward["as_far"]) == (True, onset, 0)
-    assert main(["at", str(tmp_path), "--step", "140"]) == 0
+    assert main(["summary", str(tmp_path), "--step", "140"]) == 0
     text = capsys.readouterr().out
     assert "critical: reward has fallen" in text
     assert re.search(r"-\d+(\.\d)? robust deviations from 0\.6 before step 100, farthest of 65", text)
@@ -130,7 +130,7 @@ def write_metrics(directory: Path, values: Sequence[float], name: str = "loss") 
 
 
 def test_at_prints_json_and_text(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["at", str(log), "--step", "40", "--json"]) == 0
+    assert main(["summary", str(log), "--step", "40", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     metrics = {metric["name"]: metric for metric in document["runs"][0]["metrics"]}
     assert metrics["loss"] == {
@@ -149,19 +149,19 @@ def test_at_prints_json_and_text(log: Path, capsys: pytest.CaptureFixture[str]) 
         "onset": None,
         "unusual": True,
     }
-    assert main(["at", str(DATA / "exports"), "--step", "20"]) == 0
+    assert main(["summary", str(DATA / "exports"), "--step", "20"]) == 0
     assert capsys.readouterr().out.count("around step 20") == 4
     assert metrics["rss_gb"]["unit"] == "GB"
-    assert main(["at", str(log), "--step", "40"]) == 0
+    assert main(["summary", str(log), "--step", "40"]) == 0
     assert ["rss_gb", "40", "2.5", "2.5", "2.5", "GB"] in [
         line.split() for line in capsys.readouterr().out.splitlines()
     ]
-    assert main(["at", str(log)]) == 2
+    assert main(["summary", str(log), "--unusual"]) == 2
 
 
 def test_a_step_after_the_end_prints_no_rows_of_another_step(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for form in ([], ["--json"]):
-        assert main(["at", str(log), "--step", "9999", *form]) == 3
+        assert main(["summary", str(log), "--step", "9999", *form]) == 3
         captured = capsys.readouterr()
         assert captured.out == ""
         assert "has no step 9999: it ends at step 49" in captured.err
@@ -169,14 +169,14 @@ def test_a_step_after_the_end_prints_no_rows_of_another_step(log: Path, capsys: 
 
 def test_a_step_before_the_first_point_is_not_found(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for form in ([], ["--json"]):
-        assert main(["at", str(log), "--step", "-1", *form]) == 3
+        assert main(["summary", str(log), "--step", "-1", *form]) == 3
         captured = capsys.readouterr()
         assert captured.out == ""
         assert "has no point at or before step -1" in captured.err
 
 
 def test_at_prints_means_over_a_range_of_steps(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["at", str(log), "--steps", "38-41", "--json"]) == 0
+    assert main(["summary", str(log), "--steps", "38-41", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     metrics = {metric["name"]: metric for metric in document["runs"][0]["metrics"]}
     assert document["steps"] == [38, 41]
@@ -190,19 +190,19 @@ def test_at_prints_means_over_a_range_of_steps(log: Path, capsys: pytest.Capture
     assert (loss["min"], loss["max"]) == (1.0, 1.1)
     assert (metrics["val/loss"]["count"], metrics["val/loss"]["deviation"]) == (1, None)
     for steps in (["--steps", "38-41"], ["--step", "41"]):
-        assert main(["at", str(log), *steps, "--metric", "*loss", "--json"]) == 0
+        assert main(["summary", str(log), *steps, "--metric", "*loss", "--json"]) == 0
         chosen = json.loads(capsys.readouterr().out)["runs"][0]["metrics"]
         assert [metric["name"] for metric in chosen] == ["loss", "val/loss"]
-        assert main(["at", str(log), *steps, "--metric", "*loss"]) == 0
+        assert main(["summary", str(log), *steps, "--metric", "*loss"]) == 0
         table = capsys.readouterr().out.partition("\n  metric ")[2].splitlines()
         assert [line.split()[0] for line in table[1:3]] == ["loss", "val/loss"]
         assert "rss_gb" not in "".join(table)
     for steps, where in ((["--step", "40"], " at or before step 40"), (["--steps", "38-41"], " in these steps")):
-        assert main(["at", str(log), *steps, "--metric", "late"]) == 3
+        assert main(["summary", str(log), *steps, "--metric", "late"]) == 3
         assert f"has no point of these metrics{where}" in capsys.readouterr().err
-    assert main(["at", str(log), "--steps", "38-41", "--metric", "lost"]) == 2
+    assert main(["summary", str(log), "--steps", "38-41", "--metric", "lost"]) == 2
     assert "no metric matches lost; did you mean" in capsys.readouterr().err
-    assert main(["at", str(log), "--steps", "48-"]) == 0
+    assert main(["summary", str(log), "--steps", "48-"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].endswith("steps 48 to 49")
     assert lines[1].split() == ["metric", "points", "mean", "±", "std", "min", "max", "unit"]
@@ -210,21 +210,21 @@ def test_at_prints_means_over_a_range_of_steps(log: Path, capsys: pytest.Capture
 
 
 def test_a_range_without_points_is_not_found(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["at", str(log), "--steps", "100-200"]) == 3
+    assert main(["summary", str(log), "--steps", "100-200"]) == 3
     assert "has no point in these steps; its last step is 49" in capsys.readouterr().err
     (log.parent / "empty").mkdir()
     (log.parent / "empty" / "log.csv").write_text("step,loss\n")
-    main(["at", str(log.parent / "empty"), "--steps", "1-2"])
+    main(["summary", str(log.parent / "empty"), "--steps", "1-2"])
     assert capsys.readouterr().err.endswith("has no point\n")
-    assert main(["at", str(log), "--steps", "20-10"]) == 2
-    assert main(["at", str(log), "--steps", "1-2", "--step", "1"]) == 2
-    assert main(["at", str(log), "--steps", "1-2", "--unusual"]) == 2
+    assert main(["summary", str(log), "--steps", "20-10"]) == 2
+    assert main(["summary", str(log), "--steps", "1-2", "--step", "1"]) == 2
+    assert main(["summary", str(log), "--steps", "1-2", "--unusual"]) == 2
 
 
 def test_every_digit_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     values = [0.1 + 0.2, 1 / 3, 12345678.123456789]
     write_metrics(tmp_path, values)
-    assert main(["at", str(tmp_path), "--step", "1"]) == 0
+    assert main(["summary", str(tmp_path), "--step", "1"]) == 0
     printed = capsys.readouterr().out
     assert all(repr(value) in printed for value in values)
 

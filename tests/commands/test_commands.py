@@ -84,14 +84,14 @@ def test_the_examples_of_a_command_run(
         for step in (40, 50):
             row = {"input": "1+1?", "output": "2", "gts": "2", "score": 1.0, "step": step}
             (Path(place) / "rollouts" / f"{step}.jsonl").write_text(json.dumps(row) + "\n")
-    if name in ("at", "export"):  # the logs end before these steps
+    if name in ("summary", "export"):  # the logs end before these steps
         words = [{"1200": "1", "1000-1200": "1-2", "150-200": "1-9"}.get(word, word) for word in words]
     options = parser_of(commands()[name]).parse_args(words[1:])
     endless = name in ("demo", "serve") or getattr(options, "watch", False) or getattr(options, "follow", False)
     if endless or "~/run" in words:  # tested elsewhere, or the path does not exist
         return
     words = ["10" if word == "1200" else word for word in words]  # the last step of the logs
-    only_scalars = name == "media" and "--json" not in words
+    only_scalars = "--media" in words
     assert main(words) == (4 if name == "check" else 3 if only_scalars else 0)
     if only_scalars:  # tests/media has logs with other kinds of values
         return
@@ -109,7 +109,7 @@ def test_a_slip_of_the_finger_is_told(typo: str, meant: str, tmp_path: Path) -> 
     ("line", "meant"),
     [
         ("summary --jsn", "--json"),
-        ("at . --stp 3", "--step"),
+        ("summary . --stp 3", "--step"),
         ("--onec", "--once"),
         ("check --sevrity=info", "--severity"),
     ],

@@ -30,19 +30,27 @@ COMMANDS = (
         "compare --json",
         "check",
         "check --json",
-        "at --step 1",
+        "summary --step 1",
         "line",
         "doctor",
     ),
-    *("at --step 1 --json", "--once", "export --format text", "export --format jsonl -o -"),
-    *("summary --strict", "summary --ranks", "samples", "samples --json", "metrics", "media", "media --json"),
+    *("summary --step 1 --json", "--once", "export --format text", "export --format jsonl -o -"),
+    *(
+        "summary --strict",
+        "summary --ranks",
+        "samples",
+        "samples --json",
+        "export --format openmetrics -o -",
+        "summary --media",
+        "summary --media --json",
+    ),
     "note --tag x",
 )
 PAGES = ("report -o", "export --format html -o", "compare --html")
 TESTED_ELSEWHERE = {
     "watch": "test_hostile_terminal.py",
     "serve": "tests/web",
-    **dict.fromkeys(("completion", "demo", "schema"), "reads no log of others"),
+    **dict.fromkeys(("completion", "demo"), "reads no log of others"),
 }
 
 

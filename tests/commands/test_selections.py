@@ -47,8 +47,8 @@ def test_a_slip_of_the_pen_is_an_error_with_the_nearest_name(log: str, arguments
     "arguments",
     [
         ("export", "-o", "-"),
-        ("at", "--step", "20"),
-        ("at", "--steps", "10-20"),
+        ("summary", "--step", "20"),
+        ("summary", "--steps", "10-20"),
         ("compare",),
     ],
 )

@@ -82,7 +82,7 @@ STEPS = b"".join(b"step: %d/9 loss: %.2f\n" % (step, 4.5 / step) for step in ran
         ("summary", "-", "--json"),
         ("check", "-", "--json"),
         ("line", "-"),
-        ("at", "-", "--step", "2"),
+        ("summary", "-", "--step", "2"),
         ("doctor", "-"),
         ("export", "-"),
         ("report", "-"),

@@ -28,7 +28,7 @@ COMMANDS = (
     "summary --full PATH",
     "compare PATH",
     "compare --all PATH",
-    "at PATH --step 3",
+    "summary PATH --step 3",
     "export PATH --format text",
     "export PATH --format csv",
     "export PATH --by-source --format jsonl",

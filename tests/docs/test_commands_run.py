@@ -59,7 +59,7 @@ def test_command_of_the_pages_runs(line: str, tmp_path: Path, capsys: pytest.Cap
         return
     code = main(words)
     printed = capsys.readouterr()
-    assert code == 0 or (code, words[0]) in ((4, "check"), (3, "samples"), (3, "media")), printed.err  # no texts
+    assert code == 0 or (code, words[0]) in ((4, "check"), (3, "samples")) or "--media" in words, printed.err
     assert printed.out or code == 3 or list(tmp_path.iterdir())
 
 
@@ -76,7 +76,7 @@ def test_command_in_a_sentence_runs_in_a_shell(words: str, tmp_path: Path) -> No
     ):
         (programs / name).write_text(f"#!/bin/sh\n{script}\n")
         (programs / name).chmod(0o755)
-    words = re.sub(r"\bPATH\b", str(log), words).replace("schema NAME", "schema summary")
+    words = re.sub(r"\bPATH\b", str(log), words)
     command = words if words.split()[0] in ("tuimon", "python", "train.py") else f"tuimon {words} {log}"
     if re.fullmatch(r"tuimon (?!watch )[\w ./:=~,-]+", command):  # the shell would only split it into words
         assert run_process(*command.split()[1:], expect=4 if "check" in words else 0, cwd=tmp_path).stdout

@@ -98,12 +98,12 @@ def test_the_command_replaces_a_file_at_once(tmp_path: Path) -> None:
     rows = [{"step": step, "loss": 1 / (step + 1)} for step in range(10)]
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    printed = run("metrics", str(tmp_path / "run")).stdout
+    printed = run("export", str(tmp_path / "run"), "--format", "openmetrics").stdout
     assert printed.endswith("# EOF\n")
     assert value(parsed(printed), "tuimon_metric", metric="loss") == 0.1
     target = tmp_path / "out.prom"
-    run("metrics", str(tmp_path / "run"), "-o", str(target))
+    run("export", str(tmp_path / "run"), "-o", str(target))
     assert value(parsed(target.read_text()), "tuimon_metric", metric="loss") == 0.1
-    assert "already exists" in run("metrics", str(tmp_path / "run"), "-o", str(target), expect=2).stderr
-    run("metrics", str(tmp_path / "run"), "-o", str(target), "--force")
+    assert "already exists" in run("export", str(tmp_path / "run"), "-o", str(target), expect=2).stderr
+    run("export", str(tmp_path / "run"), "-o", str(target), "--force")
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []

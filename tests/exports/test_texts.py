@@ -1,4 +1,4 @@
-"""The best and worst texts of a step in `at` and `report`, against the rows that were written."""
+"""The best and worst texts of a step in `summary --step` and `report`, against the rows that were written."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ def test_few_samples_are_named_once(tmp_path: Path) -> None:
 
 def test_at_and_report_name_the_texts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = write_run(tmp_path / "run", range(1, 4))
-    assert main(["at", str(run), "--step", "2"]) == 0
+    assert main(["summary", str(run), "--step", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()
     at = lines.index(f"texts of step 2: 16, mean reward {mean_reward(2):.4f}")
     assert [line.split()[0] for line in lines[at + 1 :]] == ["worst"] * 5 + ["best"] * 5
-    assert main(["at", str(run), "--step", "2", "--json"]) == 0
+    assert main(["summary", str(run), "--step", "2", "--json"]) == 0
     texts = json.loads(capsys.readouterr().out)["runs"][0]["texts"]
     assert (texts["step"], texts["mean_reward"], len(texts["best"])) == (2, mean_reward(2), 5)
     html = as_html(open_run(str(run)), NOW)
@@ -75,7 +75,7 @@ def test_texts_outside_of_the_run_and_of_runs_that_share_a_directory(
     for loss, name in enumerate(("seed1", "seed2")):
         (metrics / f"{name}.jsonl").write_text("".join(f'{{"step": {step}, "loss": {loss}}}\n' for step in range(9)))
     where = ["--samples", str(run)]
-    assert main(["at", str(metrics / "seed1.jsonl"), "--step", "2", *where]) == 0
+    assert main(["summary", str(metrics / "seed1.jsonl"), "--step", "2", *where]) == 0
     assert "texts of step 2: 16" in capsys.readouterr().out
     assert main(["report", str(metrics), "-o", str(tmp_path / "report.html"), *where]) == 0
     page = (tmp_path / "report.html").read_text()

@@ -1,4 +1,4 @@
-"""Values that are not scalars, in files that TensorBoard's protos, W&B and SwanLab wrote, and what `media` prints."""
+"""Values that are not scalars, in files that TensorBoard's protos, W&B and SwanLab wrote, as `--media` lists them."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_numbers_beside_the_buckets_of_an_event_file(
     content = tag.items[0].content
     assert isinstance(content, Distribution)
     assert content.moments == expected
-    assert main(["media", str(tmp_path)]) == 0
+    assert main(["summary", str(tmp_path), "--media"]) == 0
     printed = capsys.readouterr().out
     assert "3 × steps 1-2, 1 logged again" in printed
     assert ("mean about" in printed) == (expected is None or expected.sum is None)
@@ -101,9 +101,9 @@ def test_numbers_beside_the_buckets_of_an_event_file(
     if numbers.get("sum") == -0.75:
         assert printed.split("    ")[1].startswith("-0.5 ")
         assert "0.25  mean -0.25, 3 values" in printed
-        assert main(["media", str(tmp_path), "--json"]) == 0
+        assert main(["summary", str(tmp_path), "--media", "--json"]) == 0
         document = json.loads(capsys.readouterr().out)
-        Draft202012Validator(json.loads(schema_text("media"))).validate(document)
+        Draft202012Validator(json.loads(schema_text("summary"))).validate(document)
         assert [document["tags"][0][name] for name in ("min", "max", "sum", "num", "again")] == [
             -0.5,
             0.25,
@@ -343,9 +343,9 @@ def test_texts_tables_and_charts_of_swanlab_are_shown(tmp_path: Path, capsys: py
     assert "not a table" in shown["5.json"][0]
     assert [tags[name].kind for name in ("001-00000006.swanlab.pts.json", "001-00000007.pdb")] == [Kind.OTHER] * 2
     assert (tags["001-00000008.gif"].kind, shown["8.gif"][1]) == (Kind.VIDEO, "1            5 bytes  001-00000008.gif")
-    assert main(["media", str(tmp_path), "--kind", "text"]) == 0
+    assert main(["summary", str(tmp_path), "--media", "--kind", "text"]) == 0
     assert "first␛[2J second" in capsys.readouterr().out
-    assert main(["media", str(tmp_path), "--json"]) == 0
+    assert main(["summary", str(tmp_path), "--media", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["tags"][0]["text"] == "first\x1b[2J\n\nsecond"
     (tmp_path / "media" / "text" / "001-00000001.txt").unlink()
     [head, *_] = detail_rows(tags["001-00000001.txt"], 60, 40, HEAT, 1, None, False)[1]
@@ -388,19 +388,19 @@ def test_numbers_about_distributions() -> None:
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(write_run(tmp_path / "run"))
-    assert main(["media", path]) == 0
+    assert main(["summary", path, "--media"]) == 0
     printed = capsys.readouterr().out
     assert "weights  5 × steps 0-4" in printed
     assert "500 values" in printed
     assert "it is step 4" in printed
     assert "abc123secret" not in printed
-    assert main(["media", path, "--json"]) == 0
+    assert main(["summary", path, "--media", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    Draft202012Validator(json.loads(schema_text("media"))).validate(document)
+    Draft202012Validator(json.loads(schema_text("summary"))).validate(document)
     assert [tag["tag"] for tag in document["tags"] if tag["kind"] == "histogram"] == ["grads", "weights"]
     assert sum(document["tags"][1]["counts"]) == 500
     assert "abc123secret" not in json.dumps(document)
-    assert main(["media", path, "--kind", "table"]) == 3
+    assert main(["summary", path, "--media", "--kind", "table"]) == 3
     assert "No table value in 1 log file at or below" in capsys.readouterr().err
 
 

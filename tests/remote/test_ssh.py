@@ -77,7 +77,7 @@ def test_every_command_takes_targets_and_shows_their_names(
         assert f"gpu01:{logs}/grpo" in done.stdout
 
 
-@pytest.mark.parametrize("words", [["samples"], ["samples", "--step", "4"], ["at", "--step", "4"], ["report"]])
+@pytest.mark.parametrize("words", [["samples"], ["samples", "--step", "4"], ["summary", "--step", "4"], ["report"]])
 def test_texts_are_those_on_the_host(host: Sshd, tmp_path: Path, words: list[str]) -> None:
     run = write_run(tmp_path / "texts", range(1, 6))
     done = _run(host, tmp_path, *words, f"gpu01:{run}")

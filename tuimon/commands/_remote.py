@@ -42,7 +42,7 @@ def add_remote(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--max-bytes", type=_size, default=4 << 30, metavar="SIZE", help=size)
 
 
-def copy_texts(parser: argparse.ArgumentParser, newest: int) -> None:
+def copy_texts(parser: argparse._ActionsContainer, newest: int) -> None:
     """Let the command copy the generated texts of its --step, or else of the `newest` last steps."""
     parser.set_defaults(texts_copied=newest)
 

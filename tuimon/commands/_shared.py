@@ -36,7 +36,7 @@ def add_paths(parser: argparse.ArgumentParser, nargs: str = "*") -> None:
     add_remote(parser)
 
 
-def add_samples(parser: argparse.ArgumentParser) -> None:
+def add_samples(parser: argparse._ActionsContainer) -> None:
     help_text = "also search DIR for generated texts; may be repeated"
     copy_texts(parser, 1)
     parser.add_argument("--samples", action="append", default=[], metavar="DIR", help=help_text)
@@ -49,7 +49,7 @@ def samples_of(options: argparse.Namespace) -> Sequence[str]:
     return tuple(checked_paths(options.samples)) if options.samples else load_settings().samples
 
 
-def add_metrics(parser: argparse.ArgumentParser) -> None:
+def add_metrics(parser: argparse._ActionsContainer) -> None:
     help_text = (
         "only metrics that match, as in the screen's filter: a whole name, words that a name contains, * and ?, A|B, or"
         " re:EXPRESSION; may be repeated"
@@ -126,8 +126,24 @@ def add_interval(parser: argparse.ArgumentParser, default: float, option: str) -
     parser.add_argument("--interval", type=_positive_seconds, default=default, metavar="S", help=help_text)
 
 
-def add_json(parser: argparse.ArgumentParser, note: str = "") -> None:
-    parser.add_argument("--json", action="store_true", help=f'print one JSON object with "schema": 1{note}')
+def add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help='print one JSON object with "schema": 1 (see --schema)')
+    add_schema(parser)
+
+
+def add_schema(parser: argparse.ArgumentParser) -> None:
+    text = "print the JSON Schema of --json and exit"
+    parser.add_argument("--schema", action=_PrintSchema, nargs=0, help=text)
+
+
+class _PrintSchema(argparse.Action):
+    """Prints the schema of the command whose parser it belongs to, also where an argument is missing."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from tuimon.exports.schemas import schema_text
+
+        sys.stdout.write(schema_text(parser.prog.rpartition(" ")[2]))
+        parser.exit()
 
 
 def add_show_secrets(parser: argparse.ArgumentParser) -> None:

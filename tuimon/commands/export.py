@@ -84,6 +84,7 @@ _EXAMPLES = """\
                                                  one line for each setting, with the range of its seeds
   tuimon export RUN1 RUN2 -o table.csv --format wide --metric '*loss'
                                                  one table: step, then a column per run and metric
+  tuimon export RUN -o run.prom --force          a file for the textfile collector of Prometheus' node_exporter
   tuimon export RUN1 RUN2 -o jump.png --metric reward --steps 150-200
 """
 
@@ -124,7 +125,7 @@ def _run(options: argparse.Namespace) -> int:
         else:
             written = _write_folder(exports, job, options)
     if files:
-        if options.output != "-":
+        if options.output != "-" and not exports[0].is_renewed:
             print_status(f"wrote {clean(options.output)}")
     else:
         print_status(f"wrote {count_of(written, 'file')} to {clean(options.output)}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tuimon.commands import Command
 from tuimon.commands._remote import add_remote, copy_texts, hide_mirrors
-from tuimon.commands._shared import checked_paths, step_range
+from tuimon.commands._shared import add_schema, checked_paths, step_range
 from tuimon.commands._stderr import Progress, interruptible
 from tuimon.errors import ExitCode, UsageError
 
@@ -46,7 +46,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--search", metavar="TEXT", help=search)
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print one JSON object per sample")
+    form.add_argument("--json", action="store_true", help="print one JSON object per sample (see --schema)")
+    add_schema(parser)
     form.add_argument("--markdown", action="store_true", help="print a section of Markdown per sample")
     add_remote(parser)
     copy_texts(parser, sys.maxsize)

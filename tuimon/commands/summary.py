@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tuimon.commands import Command
+from tuimon.commands._around import add_around, print_around
+from tuimon.commands._media import add_media, print_media
 from tuimon.commands._reading import read_logs
 from tuimon.commands._shared import (
     add_interval,
@@ -22,7 +24,7 @@ from tuimon.commands._shared import (
     terminal_width,
 )
 from tuimon.commands._stderr import interruptible
-from tuimon.errors import ExitCode, NothingFound
+from tuimon.errors import ExitCode, NothingFound, UsageError
 
 if TYPE_CHECKING:
     from tuimon.monitor.local import LocalMonitor
@@ -34,24 +36,27 @@ _REFRESH_EVERY = 10.0
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     add_paths(parser)
-    add_json(parser, " (see --schema)")
-    parser.add_argument("--schema", action="store_true", help="print the JSON Schema of --json and exit")
+    add_json(parser)
     parser.add_argument(
         "--ranks", action="store_true", help="print which rank of a job failed or is slow, and the line"
     )
     parser.add_argument("--full", action="store_true", help="print each of several runs in full, below their table")
     parser.add_argument("--watch", action="store_true", help="print the summary again after each change")
     add_interval(parser, 1.0, "--watch")
+    add_media(parser)
+    add_around(parser)
     add_show_secrets(parser)
     add_strict(parser)
 
 
 def _run(options: argparse.Namespace) -> int:
-    if options.schema:
-        from tuimon.exports.schemas import schema_text
-
-        sys.stdout.write(schema_text("summary"))
-        return ExitCode.OK
+    if options.media:
+        return print_media(options)
+    if options.step is not None or options.steps is not None:
+        return print_around(options)
+    if options.metric or options.unusual or options.samples:
+        raise UsageError("--metric, --unusual and --samples apply to --step and --steps")
+    options.texts_copied = 0
     if options.watch and (options.json or not options.ranks):
         _watch(checked_paths(options.paths, live=True, options=options), options)
     paths, code = existing_paths(options.paths, options)
@@ -144,6 +149,10 @@ _EXAMPLES = """\
   tuimon summary logs/grpo-1.5b                  state, settings, and last, best, mean and trend of every metric
   tuimon summary 'outputs/*/training_log.json'   several runs in one table; --full: each run, too
   tuimon summary RUN --json | jq '.runs[].state'
+  tuimon summary RUN --step 1200 --unusual       every metric that differs clearly at step 1200 from the points before
+  tuimon summary RUN --steps 1000-1200 --metric '*loss'
+                                                 mean, deviation, minimum and maximum over these steps
+  tuimon summary RUN --media --kind histogram    the last distribution of each histogram as a row of bars
   train.py 2>&1 | tuimon summary - --watch       a new summary after each change
 """
 COMMAND = Command("summary", "print state and metrics of runs, as text or JSON", _arguments, _run, _EXAMPLES)

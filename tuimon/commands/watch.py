@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from tuimon import config
 from tuimon.commands import Command
 from tuimon.commands._remote import attach, is_mirror
-from tuimon.commands._shared import add_paths, checked_paths, resolved_paths
+from tuimon.commands._shared import add_paths, add_schema, checked_paths, resolved_paths
 from tuimon.commands._stderr import print_status
 from tuimon.errors import ExitCode, NothingFound
 from tuimon.platform_support import hidden_modules
@@ -35,9 +35,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     add_paths(parser)
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--once", action="store_true", help="print the dashboard once, as text, and exit")
-    output.add_argument(
-        "--json", action="store_true", help="print each change as a line of JSON (`tuimon schema watch`)"
-    )
+    output.add_argument("--json", action="store_true", help="print each change as a line of JSON (see --schema)")
+    add_schema(parser)
     parser.add_argument("--new", action="store_true", help="with --json: without the points so far")
     parser.add_argument("--wait", action="store_true", help="wait until the path exists and contains a log")
     parser.add_argument("--poll", action="store_true", default=None, help="do not use file system events")

@@ -91,7 +91,7 @@ class Around(Struct, frozen=True):
 
 
 class AroundEntry(Around, frozen=True, kw_only=True):
-    """One metric at a step, with what `tuimon at` prints beside it."""
+    """One metric at a step, with what `tuimon summary --step` prints beside it."""
 
     unit: str
     """Of the logged values, as in `tuimon summary`."""
@@ -308,7 +308,7 @@ def as_json(
     alerts: Sequence[Alert] = (),
     metrics: Container[str] | None = None,
 ) -> str:
-    """Return the JSON object of `tuimon at --step`. metrics: names to choose from; None for all."""
+    """Return the JSON object of `tuimon summary --step`. metrics: names to choose from; None for all."""
     documents = []
     for run in runs:
         entries = (

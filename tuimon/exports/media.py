@@ -1,4 +1,4 @@
-"""The media of a log as one JSON object, for `tuimon media --json`."""
+"""The media of a log as one JSON object, for `tuimon summary --media --json`."""
 
 from __future__ import annotations
 

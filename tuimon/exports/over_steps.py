@@ -115,6 +115,6 @@ def _exact(value: float | None) -> str:
 
 
 def as_json(runs: Sequence[tuple[Run, tuple[OverSteps, ...]]], first: int, last: int) -> str:
-    """Return the JSON object of `tuimon at --steps`."""
+    """Return the JSON object of `tuimon summary --steps`."""
     documents = (RunOverSteps(name=run.name, path=run.path, metrics=entries) for run, entries in runs)
     return dumps(OverStepsDocument(steps=(first, last), runs=tuple(documents)))

@@ -26,12 +26,10 @@ from tuimon.exports.sample_lines import PromptLine, SampleLine
 from tuimon.exports.summary_json import SummaryDocument
 
 _DOCUMENTS: dict[str, tuple[type[Struct], ...]] = {
-    "at": (AroundDocument, OverStepsDocument),
     "check": (CheckDocument,),
     "compare": (CompareDocument,),
-    "media": (MediaDocument,),
     "samples": (SampleLine, PromptLine),
-    "summary": (SummaryDocument,),
+    "summary": (SummaryDocument, AroundDocument, OverStepsDocument, MediaDocument),
     "watch": (RunLine, PointsLine, StateLine, AlertLine, NoticeLine),
 }
 """Command -> the objects that it prints: one, or one of these, or lines of these."""

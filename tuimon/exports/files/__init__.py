@@ -82,6 +82,8 @@ class Export(Struct, frozen=True):
     """True if all values come from `Job.curve`."""
     points_only: bool = False
     """True if only `Job.batches` is used; the points then need not be in memory."""
+    is_renewed: bool = False
+    """True if a timer writes the file again and again, so that nothing is printed about it."""
     smooths: bool = False
     """True if curves are smoothed by `Job.smooth`."""
 

@@ -135,8 +135,7 @@ class MetricTable(Table):
 
 
 def unusual_metrics(run: Run, step: int, alerts: Sequence[Alert], stop: Callable[[], bool]) -> dict[str, float]:
-    """Return the metrics that `tuimon at --unusual` lists for a step, those that differ most first, with the medians
-    before.
+    """Return the median before each metric that `--unusual` lists for a step, those that differ most first.
 
     alerts: those of all runs; stop: return early once it returns True.
     """

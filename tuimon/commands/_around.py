@@ -1,6 +1,6 @@
-"""`tuimon at PATH --step N`: print all metrics around a step, and which of them are unusual there.
+"""`tuimon summary PATH --step N`: print all metrics around a step, and which of them are unusual there.
 
-`tuimon at PATH --steps FIRST-LAST` prints their means and extremes over a range of steps.
+`tuimon summary PATH --steps FIRST-LAST` prints their means and extremes over a range of steps.
 """
 
 from __future__ import annotations
@@ -9,11 +9,8 @@ import argparse
 import sys
 from collections.abc import Container
 
-from tuimon.commands import Command
 from tuimon.commands._shared import (
-    add_json,
     add_metrics,
-    add_paths,
     add_samples,
     checked_paths,
     chosen_metrics,
@@ -26,23 +23,24 @@ from tuimon.errors import ExitCode, UsageError
 from tuimon.text import clean
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    add_paths(parser)
-    steps = parser.add_mutually_exclusive_group(required=True)
-    steps.add_argument("--step", type=int, metavar="N", help="the step")
+def add_around(parser: argparse.ArgumentParser) -> None:
+    """Add the options for one step, or a range of steps."""
+    group = parser.add_argument_group("the metrics at one step, or over a range of steps")
+    steps = group.add_mutually_exclusive_group()
+    steps.add_argument("--step", type=int, metavar="N", help="print all metrics at this step")
     over = "print number of points, mean, standard deviation, minimum and maximum over these steps, both included"
     steps.add_argument("--steps", type=step_range, metavar="FIRST-LAST", help=f"{over}; either may be left out")
     unusual = (
         "print only metrics whose value is not finite or 5 robust deviations from the median of the 64 points before it"
         " (or before the begin of an alert that is active)"
     )
-    parser.add_argument("--unusual", action="store_true", help=unusual)
-    add_metrics(parser)
-    add_samples(parser)
-    add_json(parser)
+    group.add_argument("--unusual", action="store_true", help=unusual)
+    add_metrics(group)
+    add_samples(group)
 
 
-def _run(options: argparse.Namespace) -> int:
+def print_around(options: argparse.Namespace) -> int:
+    """Print the metrics at the step of --step, or over those of --steps; return the exit code."""
     from tuimon.analysis.aligned_steps import step_name
     from tuimon.exports import texts
     from tuimon.exports.around import as_json, as_text, has_point
@@ -105,14 +103,3 @@ def _over_steps(options: argparse.Namespace) -> int:
         return code
     print("\n\n".join("\n".join(as_text(run, entries, terminal_width())) for run, entries in results))
     return code
-
-
-_EXAMPLES = """\
-  tuimon at RUN --step 1200                      every metric at step 1200, with the values before and after it
-  tuimon at RUN --step 1200 --unusual            only metrics that differ clearly from the points before
-  tuimon at RUN --step 1200 --metric '*loss'     only metrics that match
-  tuimon at RUN --steps 1000-1200                mean, deviation, minimum and maximum of every metric over these steps
-"""
-COMMAND = Command(
-    "at", "print all metrics around one step, or their means over a range of steps", _arguments, _run, _EXAMPLES
-)

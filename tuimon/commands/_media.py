@@ -1,4 +1,4 @@
-"""`tuimon media PATH`: list histograms, curves, texts, hyperparameters, tables, images, audio and video of a log."""
+"""`tuimon summary PATH --media`: list histograms, curves, texts, tables, images, audio and video of a log."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tuimon.commands import Command
-from tuimon.commands._remote import add_remote
-from tuimon.commands._shared import add_json, checked_paths
+from tuimon.commands._shared import checked_paths
 from tuimon.commands._stderr import Progress, count_of
-from tuimon.errors import ExitCode, NothingFound
+from tuimon.errors import ExitCode, NothingFound, UsageError
 
 if TYPE_CHECKING:
     from tuimon.media import Distribution
@@ -24,19 +22,23 @@ _LEVELS = " ▁▂▃▄▅▆▇█"
 _PLAIN_LEVELS = " .:-=+*#@"
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", metavar="PATH", help="a log file, or a directory with log files")
-    parser.add_argument("--kind", action="append", choices=_KINDS, default=[], help="only this kind; may be repeated")
-    add_json(parser)
-    add_remote(parser)
+def add_media(parser: argparse.ArgumentParser) -> None:
+    """Add the option that lists what is not a scalar."""
+    text = "list histograms, curves, texts, hyperparameters, tables, images, audio and video"
+    parser.add_argument("--media", action="store_true", help=text)
+    kind = f"only this kind of --media, may be repeated: {', '.join(_KINDS)}"
+    parser.add_argument("--kind", action="append", choices=_KINDS, default=[], metavar="KIND", help=kind)
 
 
-def _run(options: argparse.Namespace) -> int:
+def print_media(options: argparse.Namespace) -> int:
+    """Print the media below the only path; return the exit code."""
     from tuimon.media import Kind
     from tuimon.media.library import read_media
     from tuimon.text import clean
 
-    path = checked_paths([options.path], options=options)[0]
+    path, *others = checked_paths(options.paths, options=options)
+    if others:
+        raise UsageError("--media lists one path at a time")
     kinds = [Kind(kind) for kind in options.kind]
     with Progress("reading") as progress:
 
@@ -115,11 +117,3 @@ def _bar(shown: Distribution) -> str:
         f"{low:.4g} {bars} {high:.4g}  mean {about}{mean(shown):.4g}, "
         f"{count:.15g} value{'s' if count != 1 else ''}{borders}"
     )
-
-
-_EXAMPLES = """\
-  tuimon media RUN                      kind, tag, steps and size of all that is not a scalar
-  tuimon media RUN --kind histogram     the last distribution of each histogram as a row of bars
-  tuimon media RUN --json               one JSON object
-"""
-COMMAND = Command("media", "list histograms, curves, texts, tables, images of a log", _arguments, _run, _EXAMPLES)
