@@ -20,7 +20,7 @@ from msgspec import Struct
 from tuimon.errors import FormatError, Unfinished
 from tuimon.formats._shared.json import BOM, NOT_JSON, UTF16, is_utf16, parse
 from tuimon.formats._shared.row_reader import Names, RowReader
-from tuimon.formats._shared.rows import same, trimmed
+from tuimon.formats._shared.rows import same, staged, trimmed
 from tuimon.formats.json._whole_values import WholeValues
 from tuimon.model.points import Damage, Fact, Item, Points, Replaced, Topic
 
@@ -101,7 +101,7 @@ class RowsDocument:
         """Return the points of a section, and add the facts of its rows to `facts` by topic."""
         reader = RowReader(self._names, prefix)
         points: list[Points] = []
-        remaining = (row for row in rows if type(row) is dict)
+        remaining = (staged(row) for row in rows if type(row) is dict)
         while some := list(islice(remaining, _ROWS_AT_ONCE)):
             for item in reader.read(some):
                 if isinstance(item, Points):
