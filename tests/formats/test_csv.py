@@ -227,7 +227,14 @@ def test_sparse_rows_share_a_step_and_keep_their_own_cells() -> None:
         ("Unnamed: 0,step,loss\n0,5,1\n1,9,2\n", {"loss": [(5, "1.0"), (9, "2.0")]}),
         ("step,loss,status\n1,0.5,warmup\n2,0.25,7\n", {"loss": [(1, "0.5"), (2, "0.25")], "status": [(2, "7.0")]}),
         ("Upd,loss\n0,5\n20,6\n40,7\n", {"loss": [(0, "5.0"), (20, "6.0"), (40, "7.0")]}),
-        ("Upd,loss\n0,5\n20,6\n", {"Upd": [(0, "0.0"), (1, "20.0")], "loss": [(0, "5.0"), (1, "6.0")]}),
+        ("Upd,loss\n0,5\n20,6\n", {}),
+        ("Upd,loss\n20,5\n0,6\n", {"Upd": [(0, "20.0"), (1, "0.0")], "loss": [(0, "5.0"), (1, "6.0")]}),
+        ("# step,loss\n3,1\n4,2\n", {"loss": [(3, "1.0"), (4, "2.0")]}),
+        (
+            "#  step    rmse   lr\n    0   1.5e+00  1e-3\n  100    nan 1e-4\n",
+            {"rmse": [(0, "1.5"), (100, "nan")], "lr": [(0, "0.001"), (100, "0.0001")]},
+        ),
+        ("# a run, of mine\nstep,loss\n3,1\n", {"loss": [(3, "1.0")]}),
         (
             "Upd,loss\n0,5\n9,6\n8,7\n",
             {"Upd": [(0, "0.0"), (1, "9.0"), (2, "8.0")], "loss": [(0, "5.0"), (1, "6.0"), (2, "7.0")]},
@@ -258,24 +265,29 @@ def test_steps_that_are_epochs_are_called_so(text: str, units: list[str]) -> Non
 
 @pytest.mark.parametrize("first", ["", "0,1\n20,2\n"])
 def test_a_header_after_few_rows_decides_about_their_table_only(first: str) -> None:
-    """A file that is read again has the same rows, so that it would be read again without end."""
     decoder = TableDecoder()
     rows = "".join(f"{number},2,{number / 10}\n" for number in range(10, 100, 10))
     items = decoder.feed(f"Upd,loss\n{first}Upd,loss,acc\n{rows}".encode())
-    assert not decoder.must_reread
     assert [step for step, _ in series(items)["acc"]] == [*range(10, 100, 10)]
 
 
-@pytest.mark.parametrize("more", ["40,3\n60,4\n80,5\n", "30,3\n60,4\n80,5\n"])
-def test_first_column_that_rises_evenly_is_the_step(more: str) -> None:
-    """A flush has to decide by too few rows; the table is read again if later rows decide otherwise."""
-    first, text = "Upd,loss\n0,1\n", "Upd,loss\n0,1\n20,2\n" + more
+@pytest.mark.parametrize("third", [40, 30])
+def test_first_column_that_rises_evenly_is_the_step(third: int) -> None:
+    """Rows are read when three of them have decided it; a flush changes nothing."""
+    first, more = "Upd,loss\n0,1\n20,2\n", f"{third},3\n60,4\n80,5\n"
     decoder = TableDecoder()
-    items = [*decoder.feed(first.encode()), *decoder.flush(), *decoder.feed(text[len(first) :].encode())]
-    assert decoder.must_reread is ("40" in more)
-    if not decoder.must_reread:
-        assert series(items) == read(text)
-    assert [step for step, _ in read(text)["loss"]] == ([0, 20, 40, 60, 80] if "40" in more else [0, 1, 2, 3, 4])
+    assert [*decoder.feed(first.encode()), *decoder.flush()] == []
+    assert "Upd" in decoder.remark
+    points = series(decoder.feed(more.encode()))
+    assert [step for step, _ in points["loss"]] == ([0, 20, 40, 60, 80] if third == 40 else [0, 1, 2, 3, 4])
+    assert points == read(first + more)
+
+
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_rows_too_few_to_decide_are_numbered_once_the_log_has_ended(end: bytes) -> None:
+    decoder = TableDecoder()
+    items = decoder.feed(b"Upd,loss\n0,1.5\n20,2.5" + end)
+    assert series([*items, *decoder.end()])["loss"] == [(0, "1.5"), (1, "2.5")]
 
 
 @pytest.mark.parametrize("cell", ["inf", "-inf", "nan", "1e300"])
@@ -611,6 +623,10 @@ WIDE = "step," + ",".join(f"train/metric_{index}" for index in range(400)) + "\n
         ("train.log", "Epoch 1, loss: 0.5\nEpoch 2, loss: 0.4\n", False),
         ("train.log", "INFO step,loss\n1,2\n", False),
         ("run.txt", "step,total\nstarting, now\n", False),
+        ("lcurve.out", "#  step   rmse_val\n   0   1.05e+01\n  100  5.25e+00\n", True),
+        ("np_savetxt.csv", "# step,loss\n0,1.5\n", True),
+        ("data.csv", "# prices, of a shop\n0,1.5\n", False),
+        ("results.csv", "epoch,loss\n1,0.5\n2,0.25\n" + "3,0.5,7,8\n" * 9, True),
         ("data.csv", PROMPTS, False),
         ("data.csv", LONG, False),
         ("data.csv", HOUSES, False),
@@ -866,6 +882,8 @@ def test_header_that_becomes_longer_after_a_few_rows(text: str) -> None:
         ("3,0.25,0.5123", {"loss": "0.25", "acc": "0.5123"}),
         ("3,0.25,0.51", {"loss": "0.25"}),
         ("3,0.25,nan", {"loss": "0.25", "acc": "nan"}),
+        ("3,0.25,1", {"loss": "0.25", "acc": "1.0"}),
+        ("3,0.25,0", {"loss": "0.25"}),
         ("3,0.25,", {}),  # within a row
     ],
 )

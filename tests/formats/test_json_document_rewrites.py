@@ -8,14 +8,13 @@ import math
 import random
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.json_points import rows
 
 from tuimon.errors import FormatError, Unfinished
-from tuimon.formats.json import _document, trainer_state, training_log
 from tuimon.formats.json import rows as json_rows
+from tuimon.formats.json import trainer_state, training_log
 from tuimon.model.points import Item, Replaced
 
 FORMATS = {"log_history": trainer_state.FORMAT, "train_history": training_log.FORMAT, "": json_rows.FORMAT}
@@ -67,33 +66,31 @@ def after_update(known: list[Item], new: list[Item]) -> list[Item]:
 @settings(max_examples=100)
 @given(st.randoms(use_true_random=True), st.sampled_from(list(FORMATS)), st.sampled_from([None, 2]))
 def test_points_in_the_end_are_those_of_the_last_version(rng: random.Random, key: str, indent: int | None) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_document, "SUFFIX_FROM", rng.choice([0, 500]))  # also use the tail parser for small documents
-        decoder, known = FORMATS[key].decoder(), list[Item]()
-        document: dict[str, Any] = {
-            "config": {"lr": 0.1},
-            key: [row(rng, 1)],
-            "beside": [],
-            "note": rng.choice(["", "}]"]),
-        }
-        for _ in range(rng.choice([2, 12])):
-            content = document if key else document[key]
-            data = json.dumps(content, indent=indent).encode() + rng.choice([b"", b"\n"])
-            if rng.random() < 0.2:
-                data = data[: rng.randrange(len(data))]
-            result = []
-            for reader in (decoder, FORMATS[key].decoder()):
-                try:
-                    result.append(reader.load(data))
-                except Unfinished as error:
-                    result.append(Unfinished)
-                    if reader is decoder:
-                        known = after_update(known, list(error.items))
-                except FormatError:
-                    result.append(FormatError)
-            if isinstance(result[0], list) and isinstance(result[1], list):
-                known = after_update(known, result[0])
-                assert sorted(rows(known)) == sorted(rows(result[1]))
-            else:
-                assert result[0] == result[1]
-            document = change(rng, document, key)
+    decoder, known = FORMATS[key].decoder(), list[Item]()
+    document: dict[str, Any] = {
+        "config": {"lr": 0.1},
+        key: [row(rng, 1)],
+        "beside": [],
+        "note": rng.choice(["", "}]"]),
+    }
+    for _ in range(rng.choice([2, 12])):
+        content = document if key else document[key]
+        data = json.dumps(content, indent=indent).encode() + rng.choice([b"", b"\n"])
+        if rng.random() < 0.2:
+            data = data[: rng.randrange(len(data))]
+        result = []
+        for reader in (decoder, FORMATS[key].decoder()):
+            try:
+                result.append(reader.load(data))
+            except Unfinished as error:
+                result.append(Unfinished)
+                if reader is decoder:
+                    known = after_update(known, list(error.items))
+            except FormatError:
+                result.append(FormatError)
+        if isinstance(result[0], list) and isinstance(result[1], list):
+            known = after_update(known, result[0])
+            assert sorted(rows(known)) == sorted(rows(result[1]))
+        else:
+            assert result[0] == result[1]
+        document = change(rng, document, key)

@@ -17,8 +17,8 @@ from tuimon.formats import recognise
 from tuimon.formats.json import lines, trainer_state, training_log
 from tuimon.formats.json import rows as json_rows
 from tuimon.formats.json._document import RowsDocument
-from tuimon.formats.json._salvage import whole_part
 from tuimon.formats.json._shapes import sections_of, step_unit
+from tuimon.formats.json._whole_values import WholeValues
 from tuimon.model.points import Fact
 
 LOSS, ACCURACY = [0.9, 0.5, 0.25], [0.1, 0.6, 0.7]
@@ -168,18 +168,25 @@ def test_a_cut_document_gives_its_whole_rows_and_no_other_value(seed: int) -> No
 
 
 @pytest.mark.parametrize(
-    ("data", "expected"),
+    ("data", "document", "damaged_at"),
     [
-        (b'{"loss": [1.5, 2.5, 3.', b'{"loss": [1.5, 2.5]}'),
-        (b'[{"a": 1}, {"a": [1, 2', b'[{"a": 1}]'),
-        (b'{"a": 1, "b', b'{"a": 1}'),
-        (b'[{"a": ', None),
-        (b"", None),
-        (b'{"a": 1} trailing', b'{"a": 1}'),
+        (b'{"loss": [1.5, 2.5, 3.', {"loss": [1.5, 2.5]}, 20),
+        (b'{"step": [1, 2], "loss": [1.5, 2', {"step": [1, 2]}, 31),
+        (b'[{"a": 1}, {"a": [1, 2', [{"a": 1}], 11),
+        (b'{"a": 1, "b', {"a": 1}, 9),
+        (b'{"a": 1, "b": 2', {"a": 1}, 9),
+        (b'{"a": {"b": 1, "c": tru', {"a": {"b": 1}}, 15),
+        ('{"ä": 1, "b'.encode(), {"ä": 1}, 10),
+        (b'[{"a": ', [], 1),
+        (b"", None, 0),
+        (b'{"a": 1} trailing', {"a": 1}, 9),
+        (b'{"a": 1}\n{"a": 2}', [{"a": 1}, {"a": 2}], None),
+        (b'[{"a": 1}, {"b": "x\0\0\0y"}]', [{"a": 1}], 11),
     ],
 )
-def test_whole_part_of_a_cut_document(data: bytes, expected: bytes | None) -> None:
-    assert whole_part(data) == expected
+def test_whole_values_of_a_cut_document(data: bytes, document: Any, damaged_at: int | None) -> None:
+    values = WholeValues(data)
+    assert (values.document, values.damaged_at) == (document, damaged_at)
 
 
 @pytest.mark.parametrize("orient", ["columns", "split"])

@@ -13,9 +13,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.json_points import DATA, damage, facts, feed, rows, series, truth
 
+from tuimon.formats import recognise
 from tuimon.formats._shared.rows import number, seconds, step_of
-from tuimon.formats.json import beast_logger, clearml
+from tuimon.formats.json import beast_logger, clearml, marked_lines
 from tuimon.formats.json import lines as jsonl
+from tuimon.formats.json import rows as json_rows
 from tuimon.model.points import Points
 
 STREAMS = sorted(path for path in DATA.rglob("*") if path.name.endswith((".jsonl", "progress.json")))
@@ -328,9 +330,6 @@ def test_the_numbers_beside_the_response_of_a_step_are_points(sample: Any) -> No
     assert read(*rows) == {
         name: [(step, repr(float(value))) for step in range(1, 6)] for name, value in NUMBERS.items()
     }
-    assert read({"step": 1, **NUMBERS}, {"step": 1, **NUMBERS, "prompt": "2 + 2 =", "response": "4"}) == {
-        name: [(1, repr(float(value)))] for name, value in NUMBERS.items()
-    }, "too few for two texts: a sample"
 
 
 def rows_with_texts(every: int, text: dict[str, Any], count: int = 20) -> list[dict[str, Any]]:
@@ -355,44 +354,26 @@ def test_rows_of_metrics_with_a_text_lose_no_number(text: dict[str, Any], every:
     assert read(*wrapped) == wanted
 
 
-def test_texts_in_rows_without_a_loss_need_rows_without_texts() -> None:
-    def row(step: int, **text: str) -> dict[str, Any]:
-        return {"step": step, "reward": step / 8, **text}
-
-    text = {"response": "4"}
-    rows = [row(step, **({} if step % 5 == 2 else text)) for step in range(20)]
-    assert read(*rows) == {"reward": [(step, repr(step / 8)) for step in range(20)]}
-    assert jsonl.matches("metrics.jsonl", lines(*rows)[:4096])
-    samples = [row(step, **text) for step in range(20)]
-    assert read(*samples) == {}
+def test_rows_with_a_text_and_no_metric_of_the_training_are_samples() -> None:
+    samples = [{"step": step, "reward": step / 8, "response": "4"} for step in range(20)]
+    assert read(*samples, {"step": 20, "reward": 0.5}) == {"reward": [(20, "0.5")]}
     assert not jsonl.matches("metrics.jsonl", lines(*samples)[:4096])
+    several = [{"step": 1, "loss": 0.1 * n, "prompt": "2 + 2 =", "response": "4"} for n in range(3)]
+    assert not jsonl.matches("7.jsonl", lines(*several)[:4096]), "several to a step"
 
 
-def test_samples_beside_rows_of_metrics_are_ignored() -> None:
-    """Several samples to a step, each with its reward and loss, before or after the row of metrics of that step."""
-    sample = {"prompt": "2 + 2 =", "response": "4"}
-    rows: list[dict[str, Any]] = []
-    for step in range(10):
-        samples = [{"step": step, "reward": 1.0, "loss": 0.1 * n, **sample} for n in range(1 + step % 3)]
-        metrics = {"step": step, "reward": step / 8, "loss": step / 16}
-        rows += [metrics, *samples] if step % 2 else [*samples, metrics]
-    assert read(*rows) == {
-        "reward": [(s, repr(s / 8)) for s in range(10)],
-        "loss": [(s, repr(s / 16)) for s in range(10)],
-    }
-    only = [row for row in rows if "prompt" in row and row["step"] % 3]
-    assert read(*only) == {}
-    assert not jsonl.matches("7.jsonl", lines(*only)[:4096])
-
-
-def test_last_row_with_a_text_is_read_once_the_log_rests() -> None:
-    row = {"step": 90, "reward": 0.75, "loss": 1.5, "text": "x" * 5_000_000}
-    decoder = jsonl.decoder()
-    assert decoder.feed(lines({"step": 89, "reward": 0.5, "loss": 1.0}, row)[:-1]) != []
-    assert series(decoder.flush()) == {"reward": [(90, "0.75")], "loss": [(90, "1.5")]}
-    assert not decoder.must_reread
-    decoder.feed(lines({"step": 90, "reward": 0.25, "loss": 1.5, "text": "y"}))
-    assert decoder.must_reread, "two to a step are samples"
+@pytest.mark.parametrize("key", ["mode", "phase", "split"])
+def test_rows_of_the_validation_are_split_by_their_stage(key: str) -> None:
+    rows = [
+        {"epoch": epoch, key: stage, "loss": epoch / 8, "time": 0.5, f"{stage}_acc": 0.25}
+        for epoch in range(3)
+        for stage in ("opt", "eval")
+    ]
+    wanted = {"opt_acc", "loss", "time", "eval_acc", "eval/loss", "eval/time"}
+    for points in (read(*rows), series(json_rows.FORMAT.decoder().load(json.dumps(rows).encode()))):
+        assert set(points) == wanted
+        assert points["eval/loss"] == points["loss"] == [(epoch, repr(epoch / 8)) for epoch in range(3)]
+    assert set(read({"step": 1, key: "async", "loss": 0.5})) == {"loss"}
 
 
 def test_dump_of_rollouts_is_not_a_log_of_metrics() -> None:
@@ -600,3 +581,50 @@ def test_texts_like_numbers_that_are_not_read_are_named() -> None:
     many = "".join(f', "m{number}": "{number}K"' for number in range(5))
     feed(decoder, f'{{"step": 4, "loss": 0.5{many}}}\n'.encode())
     assert decoder.unread() == "`mem: 31.2GiB`, `tps: 8.15K`, `m0: 0K`, `m1: 1K`, `m2: 2K`; 2 more"
+
+
+def dllogger(step: Any, kind: str = "LOG", **data: Any) -> bytes:
+    record = {"timestamp": "1795224000.5", "elapsedtime": "1.0", "type": kind, "step": step, "data": data}
+    return b"DLLL " + json.dumps(record).encode() + b"\n"
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_dllogger_steps_count_over_the_epochs(first: int) -> None:
+    places = [(first + epoch, step) for epoch in range(2) for step in range(1, 6)]
+    data = dllogger("PARAMETER", epochs=2) + b"".join(dllogger([*place, 5], loss=0.5) for place in places)
+    data += dllogger([first + 1], val_loss=0.25) + dllogger([], throughput=9.0)
+    assert recognise("nvlog.json", data[:4096]) is marked_lines.FORMATS[0]
+    items = feed(marked_lines.FORMATS[0].decoder(), data, range(0, len(data), 97))
+    points = series(items)
+    assert points["loss"] == [(step, "0.5") for step in range(1, 11)]
+    assert points["val_loss"] == [(10, "0.25")]
+    assert facts(items, "final_metrics") == [{"throughput": 9.0}]
+    assert facts(items, "config") == [{"epochs": 2}]
+    assert rows(items)[0][3] == "1795224000.5"
+
+
+def test_mlperf_results_are_points_over_samples() -> None:
+    def line(key: str, value: Any, **metadata: Any) -> bytes:
+        record = {"time_ms": 1795224000500, "event_type": "POINT_IN_TIME", "key": key, "value": value}
+        return b"0: :::MLLOG " + json.dumps({**record, "metadata": {"lineno": 9, **metadata}}).encode() + b"\n"
+
+    data = line("global_batch_size", 512) + line("run_start", None) + b"0: loading\n"
+    data += b"".join(line("train_loss", n / 8, samples_count=512 * n) for n in range(1, 9)) + b"0: :::MLLOG {broken\n"
+    assert recognise("result_0.txt", data[:4096]) is marked_lines.FORMATS[0]
+    items = feed(marked_lines.FORMATS[0].decoder(), data, range(0, len(data), 97))
+    assert series(items) == {"train_loss": [(512 * n, repr(n / 8)) for n in range(1, 9)]}
+    assert facts(items, "config") == [{"global_batch_size": 512}]
+    assert len(damage(items)) == 1
+
+
+def test_messages_of_loguru_are_read_as_text() -> None:
+    def line(message: str) -> bytes:
+        text = f"2026-11-21 12:00:00.123 | INFO     | __main__:<module>:7 - {message}\n"
+        return json.dumps({"text": text, "record": {"message": message, "line": 7}}).encode() + b"\n"
+
+    data = b"".join(line(f"step {n} loss {n / 8}") for n in range(1, 9))
+    assert recognise("train.log", data[:4096]) is marked_lines.FORMATS[1]
+    for cuts in ((), range(0, len(data), 97)):
+        assert series(feed(marked_lines.FORMATS[1].decoder(), data, cuts))["loss"] == [
+            (n, repr(n / 8)) for n in range(1, 9)
+        ]

@@ -25,13 +25,13 @@ from tuimon.formats._shared.rows import (
     STEP_KEYS,
     TIME_KEYS,
     flatten,
+    is_of_training,
     number,
     seconds,
     step_of,
     with_elements,
 )
 from tuimon.formats.json import lines as jsonl
-from tuimon.formats.json._texts import TextRows
 
 KEYS = [*STEP_KEYS, *TIME_KEYS, "loss", "a/b", "données", "run_id", "total_steps", "config", "data", "text", "prompt"]
 ODD = [
@@ -51,11 +51,10 @@ def one_by_one(given_rows: list[dict[str, Any]]) -> list[Point]:
     result: list[Point] = []
     step_before: int | None = None
     count = 0
-    texts = TextRows()
     overall = OverallSteps()
     named: set[int] = set()
     """Steps that are not epochs; of two of them on, a row that names only an epoch has the step of the row before."""
-    for row in map(with_elements, map(flatten, [*texts.read(given_rows), *texts.flush()])):
+    for row in map(with_elements, map(flatten, given_rows)):
         samples = {key for key, value in row.items() if key in SAMPLE_KEYS and type(value) in (str, list)}
         to_read = {
             key
@@ -71,7 +70,8 @@ def one_by_one(given_rows: list[dict[str, Any]]) -> list[Point]:
                 continue
         elif samples:
             beside = points.keys() - {*STEP_KEYS, *TIME_KEYS}
-            if len(beside) < NUMBERS_BESIDE * len(samples | to_read):
+            of_training = [*filter(is_of_training, beside)]
+            if not of_training and len(beside) < NUMBERS_BESIDE * len(samples | to_read):
                 continue
         times = [key for key in TIME_KEYS if seconds(row.get(key)) is not None]
         wall_time = seconds(row[times[0]]) if times else math.nan

@@ -62,7 +62,7 @@ def parse_refused(data: bytes) -> Any:
     """Parse a JSON text that orjson has rejected. Raises FormatError as `parse` does."""
     if (value := _not_finite(data)) is not None:
         return value
-    text = _text(data)
+    text = decoded_text(data)
     try:
         return _TOLERANT.decode(text)
     except RecursionError:
@@ -98,6 +98,14 @@ def _unmarked(value: Any) -> Any:
     return value
 
 
+def decode_value(text: str, position: int) -> tuple[Any, int]:
+    """Return (the JSON value that begins at `position`, its end). Raises ValueError without a whole value."""
+    try:
+        return _TOLERANT.raw_decode(text, position)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
 def is_utf16(data: bytes) -> bool:
     """Return whether the bytes are the beginning of a UTF-16 text, or a line of one, with or without a byte order
     mark."""
@@ -108,7 +116,7 @@ def parse_broken(data: bytes, first_key: str | None) -> tuple[list[dict[str, Any
     """Return (complete objects in a line that is not one JSON text, whether anything was lost). Objects may be
     concatenated, or follow the torn end of a record whose writer was killed. After damage only objects that begin with
     `first_key` are accepted, as a torn record may contain complete objects that are not records."""
-    text = _text(data)
+    text = decoded_text(data)
     begin = re.compile(r"\{\s*" + re.escape(json.dumps(first_key, ensure_ascii=False)) + r"\s*:") if first_key else None
     objects: list[dict[str, Any]] = []
     position, lost = 0, False
@@ -130,7 +138,8 @@ def parse_broken(data: bytes, first_key: str | None) -> tuple[list[dict[str, Any
     return objects, lost
 
 
-def _text(data: bytes) -> str:
+def decoded_text(data: bytes) -> str:
+    """Return the text of a document as `parse` reads it. Raises FormatError for UTF-16."""
     if is_utf16(data):
         raise FormatError(UTF16)
     text = decoded(data.removeprefix(BOM))

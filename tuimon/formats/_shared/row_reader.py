@@ -31,6 +31,7 @@ from tuimon.formats._shared.rows import (
     flatten,
     is_clock,
     is_like_number,
+    is_of_training,
     is_sample,
     is_text,
     number,
@@ -356,6 +357,8 @@ def _mixed(keys: tuple[str, ...], flat: list[Any], count: int) -> tuple[Floats, 
             samples |= of_sample if stepped else of_sample | readable
     if stepped and samples.any():
         beside = [column for column, key in enumerate(keys) if key not in _STEPS and key not in TIME_KEYS]
+        of_training = [column for column in beside if is_of_training(keys[column])]
         samples &= present[:, beside].sum(axis=1) < NUMBERS_BESIDE * texts
+        samples &= ~present[:, of_training].any(axis=1)
     present[samples] = False
     return values, present, samples

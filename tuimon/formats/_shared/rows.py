@@ -18,9 +18,10 @@ A row is one call of a logger: {"step": 3, "loss": 0.5, "reward": {"mean": 0.1},
   longer lists and other text are not points. In JSON lines the elements of a list of at most MAX_ELEMENTS numbers, or
   objects of numbers, are metrics.
 - Rows that are samples are ignored: rows with a prompt, a completion … (SAMPLE_KEYS), and rows without a step that hold
-  a long text or a list of objects. In a row with a step these entries are skipped, as trainers put a note, a command
-  line or a sample beside the numbers. A file is a log of metrics only if such rows have many numbers (NUMBERS_BESIDE),
-  or, as JSON lines, if the rows around them show that they are not samples (json._texts).
+  a long text or a list of objects. A row of metrics may have a text beside its numbers, which is skipped: it has a step
+  and a number that samples do not have (OF_TRAINING), or many numbers for each text (NUMBERS_BESIDE).
+- A row of the validation, by the value of one of STAGE_KEYS, has its stage before the names: "val/loss". Names that
+  begin with a word of the validation are kept ("val_loss"), as are the step and the time.
 
 The lists of keys are from the trainers named in the modules of tuimon.formats.
 """
@@ -60,6 +61,13 @@ LONG_TEXT = 200
 """Characters; a longer string is prose, not a value."""
 NUMBERS_BESIDE = 4
 """A row with prose is a row of metrics if it has a step and this many numbers for each text."""
+OF_TRAINING = r"(?:[\w./-]*[_./-])?(?:loss|lr|learning_rate|grad_norm)"
+"""Pattern of the names of metrics that a sample does not have."""
+STAGE_KEYS = ("mode", "phase", "split", "stage")
+VALIDATION = ("val", "valid", "validation", "dev", "eval", "evaluation", "test")
+"""Values of STAGE_KEYS in rows that are not of the training, in lower case."""
+_OF_TRAINING_ONLY = ("lr", "learning_rate", "momentum")
+"""Values of the training that a row of the validation may repeat."""
 
 MAX_ELEMENTS = 16
 """A longer list is data, not metrics of the devices of a machine or of the groups of an optimizer."""
@@ -70,6 +78,8 @@ _LIKE_NUMBER = re.compile(r"[+-]?\.?\d[\d.,_']{0,30}\s?[A-Za-z%/]{0,10}", re.ASC
 _DATE = re.compile(
     r"(?:(\d{4})[/.](\d\d?)[/.](\d\d?)|(\d\d?)\.(\d\d?)\.(\d{4})),?[ T](\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)", re.ASCII
 )
+_OF_TRAINING = re.compile(OF_TRAINING)
+_OF_VALIDATION = re.compile(rf"(?:{'|'.join(VALIDATION)})[^a-z]", re.IGNORECASE)
 _YEAR_2100 = 4102444800.0
 _INTEGER = re.compile(r"(\d{1,18})(?:/(\d{1,18}))?", re.ASCII)
 _NAME = re.compile(
@@ -156,6 +166,38 @@ def _holds_text(element: Any) -> bool:
     return type(element) is dict and any(type(value) is str for value in element.values())
 
 
+def is_of_training(key: str) -> bool:
+    """Return whether a metric of this name is one of the training, which a sample does not have: "actor/loss"."""
+    return _OF_TRAINING.fullmatch(key) is not None
+
+
+def staged(row: Row) -> Row:
+    """Return a row of the validation with its stage before the names of its metrics; other rows as they are.
+
+    {"mode": "eval", "epoch": 3, "loss": 0.5} -> {"mode": "eval", "epoch": 3, "eval/loss": 0.5}
+
+    - "iter" beside "epoch" counts the samples of the validation (MMDetection 2): both are removed, so that the row has
+      the step of the row before it.
+    """
+    if not any(key in row for key in STAGE_KEYS):  # the usual row, at 0.2 us
+        return row
+    stage = next((row[key] for key in STAGE_KEYS if type(row.get(key)) is str), "")
+    if stage.lower() not in VALIDATION:
+        return row
+    counts_samples = type(row.get("epoch")) is int and type(row.get("iter")) is int
+    kept = {
+        *STEP_KEYS,
+        *STAGE_KEYS,
+        *_OF_TRAINING_ONLY,
+        *(key for key in TIME_KEYS if seconds(row.get(key)) is not None),
+    }
+    return {
+        key if key in kept or _OF_VALIDATION.match(key) else f"{stage}/{key}": value
+        for key, value in row.items()
+        if not (counts_samples and key in ("epoch", "iter"))
+    }
+
+
 def flatten(row: Row) -> Row:
     """Join nested objects with "/" (dropping what is nested deeper than 16), and remove wrappers and "config"."""
     flat: Row = {}
@@ -214,7 +256,8 @@ def looks_like_metrics(row: Any) -> bool:
     numbers = sum(number(value, key) is not None for key, value in values.items())
     texts = sum(is_sample(key, value) or is_text(value) for key, value in values.items())
     if texts:
-        return has_step(flat) and numbers >= NUMBERS_BESIDE * texts
+        of_training = any(is_of_training(key) and number(value, key) is not None for key, value in values.items())
+        return has_step(flat) and (of_training or numbers >= NUMBERS_BESIDE * texts)
     return numbers > 0 and (has_step(flat) or 2 * numbers >= len(values))
 
 

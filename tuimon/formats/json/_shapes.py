@@ -26,7 +26,7 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 from tuimon.formats._shared.rows import flatten, has_step, looks_like_metrics, step_of
-from tuimon.formats.json._parts import LISTS, RowParts
+from tuimon.formats.json._whole_values import LISTS, LargeList
 
 Row: TypeAlias = dict[str, Any]
 
@@ -144,7 +144,7 @@ def _rows_of_objects(values: Sequence[Any]) -> Sequence[Any]:
 
 def _mapped(convert: Callable[[Row], Row], rows: Sequence[Any]) -> Sequence[Any]:
     """Convert the elements that are objects. Those of a large list are converted when they are read."""
-    if isinstance(rows, RowParts):
+    if isinstance(rows, LargeList):
         return rows.map(lambda row: convert(row) if isinstance(row, dict) else row)
     return [convert(row) if isinstance(row, dict) else row for row in rows]
 

@@ -13,8 +13,7 @@ Trainers differ only in their keys; see _shared.rows for what they mean:
     own loggers    metrics.jsonl      {"metric": "loss", "value": 0.5, "step": 3}: also key, tag or name
     DETR, MAE      log.txt            {"epoch": 0, "train_loss": …}
     MMDetection 2  <time>.log.json    {"mode": "train", "epoch": 1, "iter": 50, "loss": …}: counted anew in each epoch,
-                                      see _shared.overall_steps; "iter" of "val" is the number of samples (mmcv 1.7,
-                                      runner/hooks/logger/text.py)
+                                      see _shared.overall_steps (mmcv 1.7, runner/hooks/logger/text.py)
 
 Sources: the writers of these projects, and files that they wrote.
 """
@@ -35,17 +34,17 @@ from tuimon.formats._shared.row_steps import UNKNOWN_STEP, with_step
 from tuimon.formats._shared.rows import (
     LONG_TEXT,
     NUMBERS_BESIDE,
+    OF_TRAINING,
     SAMPLE_KEYS,
     STEP_KEYS,
-    TIME_KEYS,
     flatten,
     has_step,
     is_sample,
     looks_like_metrics,
+    staged,
 )
 from tuimon.formats._shared.step_unit import StepUnit
 from tuimon.formats.json import clearml
-from tuimon.formats.json._texts import OF_TRAINING, TextRows, rows_with_texts_removed
 from tuimon.model.points import Item
 
 _ROWS_EXAMINED = 3
@@ -54,10 +53,6 @@ _LINES_DESPITE_NAME = ("progress.json", "result.json")
 _OTHER_NAMES = (".json", ".log", ".txt", ".out")
 _NAME_KEYS = ("metric", "metric_name", "key", "tag", "name")
 """Keys of the name of the metric in rows of one metric each."""
-_VALIDATION = ("val", "test")
-"""Values of "mode" in rows that are not of the training."""
-_OF_TRAINING = ("lr", "momentum")
-"""Values of the training that a row of the validation repeats."""
 _SAMPLE = re.compile(rb'"(?:' + "|".join(sorted(SAMPLE_KEYS)).encode() + rb')"\s*:\s*["\[{]')
 _TEXT = re.compile(rb'"[^"]{%d}' % (LONG_TEXT + 1))
 _TRAINING = re.compile(rb'"%b"\s*:\s*(?:-?\d|NaN|-?Infinity)' % OF_TRAINING.encode())
@@ -66,35 +61,19 @@ _NUMBER = re.compile(rb'"\s*:\s*(?:-?\d|NaN|-?Infinity)')
 
 
 class MetricLines(JSONLines):
-    """StreamDecoder of lines of metrics; what becomes of rows with texts is described in `_texts`."""
+    """StreamDecoder of lines of metrics."""
 
     def __init__(self) -> None:
-        super().__init__(self._points, self._note)
+        super().__init__(self._points, lambda: self._reader.remark)
         self._reader = RowReader(Names(), lists=True, unit=StepUnit())
-        self._texts = TextRows()
         self._read_events = clearml.reader()
-        self._validated = False
-        """Whether there are rows of MMDetection's validation, which belong to the step of the row before."""
-
-    def _note(self) -> str:
-        return "" if self._validated else self._reader.remark
 
     def unread(self, least_part: float = 0.0) -> str:
         return self._reader.unread
 
-    def flush(self) -> list[Item]:
-        items = super().flush()
-        rows = self._texts.flush()
-        return items + self._reader.read(rows) if rows else items
-
-    @property
-    def must_reread(self) -> bool:
-        return self._texts.was_wrong
-
     def _points(self, values: list[Any]) -> list[Item]:
         rows = [_metrics_of(value) for value in values if type(value) is dict]
-        self._validated = self._validated or any(_is_validation(value) for value in values)
-        items = self._reader.read(self._texts.read(rows))
+        items = self._reader.read(rows)
         if len(rows) == len(values):
             return items
         # a ClearML log shares its name with others, and is taken for one of them while it is empty
@@ -118,29 +97,11 @@ def tail(head: bytes, data: bytes) -> list[Item]:
 
 
 def _metrics_of(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row with the metrics under their names."""
-    return _validation(row) if row.get("mode") in _VALIDATION else _named(row)
-
-
-def _is_validation(value: Any) -> bool:
-    return type(value) is dict and value.get("mode") in _VALIDATION
-
-
-def _validation(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row of MMDetection's validation with its metrics below "val/", and the step of the row before it."""
-    if type(row.get("epoch")) is not int or type(row.get("iter")) is not int:
-        return row
-    plain = {key: value for key, value in row.items() if key in TIME_KEYS or key in _OF_TRAINING}
-    own = row.keys() - plain.keys() - {"mode", "epoch", "iter"}
-    return {**plain, **{f"val/{key}": value for key, value in row.items() if key in own}}
-
-
-def _named(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row that holds the name and the value of one metric with the value under that name."""
+    """Return a row with the metrics under their names, also one of the name and the value of a single metric."""
     if "value" not in row or (key := next((key for key in _NAME_KEYS if type(row.get(key)) is str), None)) is None:
-        return row
+        return staged(row)
     if type(row["value"]) not in (int, float) or not has_step(row):
-        return row
+        return staged(row)
     return {**{name: value for name, value in row.items() if name not in (key, "value")}, row[key]: row["value"]}
 
 
@@ -157,9 +118,9 @@ def matches(name: str, head: bytes) -> bool:
             return True
     elif not all(isinstance(row, dict) for row in rows):
         return False
-    elif any(looks_like_metrics(row) and has_step(flatten(row)) for row in rows):
-        return True
-    return any(map(looks_like_metrics, rows_with_texts_removed(map(_parsed, whole))))
+    else:
+        return any(looks_like_metrics(row) and has_step(flatten(row)) for row in rows)
+    return False
 
 
 def _of_one_step(rows: Sequence[Any]) -> bool:
@@ -178,7 +139,7 @@ def _begins_like_metrics(line: bytes) -> bool:
     if not line or is_utf16(line):  # for UTF-16 JSONLines then reports the reason
         return True
     if line.endswith(b"}") and (row := _parsed(line)) is not None:
-        return looks_like_metrics(row) or any(map(looks_like_metrics, rows_with_texts_removed([row])))
+        return looks_like_metrics(row)
     if not line.startswith(b'{"'):
         return False
     numbers, texts = len(_NUMBER.findall(line)), len(_TEXT.findall(line)) + len(_SAMPLE.findall(line))

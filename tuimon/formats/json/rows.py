@@ -24,8 +24,8 @@ from tuimon.formats import Format
 from tuimon.formats._shared.json import BOM, parse
 from tuimon.formats._shared.rows import has_step, seconds
 from tuimon.formats.json import _shapes
-from tuimon.formats.json._document import Content, RowsDocument, sequence
-from tuimon.formats.json._salvage import mended, whole_part
+from tuimon.formats.json._document import Content, RowsDocument
+from tuimon.formats.json._whole_values import WholeValues
 from tuimon.model.points import Fact, Topic
 
 SETTINGS = ("config", "args", "hparams", "hyperparameters", "hyper_parameters", "settings", "params")
@@ -79,10 +79,10 @@ def matches(name: str, head: bytes) -> bool:
     head = head.removeprefix(BOM).lstrip()
     if not head.startswith((b"{", b"[")):
         return False
-    if (rows := _first_objects(head)) is not None:
-        return _shapes.holds_metrics(rows)
-    named = _NAMED_AS_LOG.search(name) is not None
     document = beginning(head)
+    if isinstance(document, list) and head.startswith(b"{") and _is_whole(head.partition(b"\n")[0]):
+        document = document[0]  # JSON lines
+    named = _NAMED_AS_LOG.search(name) is not None
     if isinstance(document, list) and document and not isinstance(document[0], dict):
         timed = isinstance(document[0], list) and len(document[0]) == 3 and seconds(document[0][0]) is not None
         return (named or timed) and _shapes.holds_metrics(document)
@@ -90,13 +90,11 @@ def matches(name: str, head: bytes) -> bool:
 
 
 def beginning(head: bytes) -> Any:
-    """Return what is complete in the beginning of a document; None if nothing is, or if it is damaged beyond repair."""
+    """Return what is whole in the beginning of a document; None if nothing is."""
     try:
-        part = whole_part(head)
-        return parse(part) if part is not None else None
+        return WholeValues(head, keep_cut=True).document
     except FormatError:
-        whole = mended(head)
-        return parse(whole[0]) if whole is not None else None
+        return None
 
 
 def without_columns(document: Any) -> tuple[Any, list[Columns]]:
@@ -117,13 +115,12 @@ def without_columns(document: Any) -> tuple[Any, list[Columns]]:
     return (stripped(document, ()), found) if isinstance(document, dict) else (document, found)
 
 
-def _first_objects(head: bytes) -> list[dict[str, Any]] | None:
-    """Return the whole objects of a document of objects that follow one another; None for JSON lines and others."""
+def _is_whole(line: bytes) -> bool:
     try:
-        parse(head.partition(b"\n")[0])
+        parse(line)
     except FormatError:
-        return sequence(head[: head.rfind(b"}") + 1])
-    return None
+        return False
+    return True
 
 
 def metric_name(path: str) -> str:
@@ -137,7 +134,7 @@ FORMAT = Format(
     writers="any JSON document with rows, columns or series: Keras, CatBoost, Sacred, skorch, downloads of TensorBoard",
     rank=28,
     matches=matches,
-    decoder=lambda: RowsDocument(layout, sequences=True),
+    decoder=lambda: RowsDocument(layout),
     wants_name=lambda name: name.endswith(".json"),
     metric_name=metric_name,
 )

@@ -17,7 +17,7 @@ from typing import Any
 
 from tuimon.formats import Format
 from tuimon.formats.json._document import Content, RowsDocument
-from tuimon.formats.json._parts import LISTS
+from tuimon.formats.json._whole_values import LISTS
 from tuimon.model.points import Fact, Topic
 
 _CHECKPOINT = re.compile(r"/(?:tmp-)?checkpoint-[^/]+(?=/)")

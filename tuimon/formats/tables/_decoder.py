@@ -4,8 +4,6 @@
   rows may share a step, each with other cells (Lightning).
 - A row without a step has the step of the row before it, and in a table without any step its number among the rows
   with points. A fraction (an epoch of 0.5) is not a step; from there on that column is a metric.
-- Without a named step column, the first column is the step if it holds integers that rise evenly in the first
-  ROWS_DECIDING rows, and the vocabulary does not know it as a metric; see _first_column.
 - A row of units in brackets below the header gives the units of the metrics.
 - The header repeated is skipped, as some writers repeat it for every append; a new segment begins if the steps then go
   back. A header that only shares names with the first means that another writer continues: a new segment.
@@ -36,8 +34,14 @@ from tuimon.formats._shared.row_reader import Names
 from tuimon.formats._shared.row_steps import UNKNOWN_STEP, with_step
 from tuimon.formats._shared.rows import seconds
 from tuimon.formats._shared.step_unit import StepUnit
-from tuimon.formats.tables._first_column import FirstColumn
-from tuimon.formats.tables._header import Header, read_header, units_of
+from tuimon.formats.tables._header import (
+    ROWS_DECIDING,
+    Header,
+    commented_header,
+    in_long_form,
+    read_header,
+    units_of,
+)
 from tuimon.formats.tables._row_memory import RowMemory, row_hashes
 from tuimon.formats.tables._rows import Batch, Rows
 from tuimon.model.points import Damage, Fact, Item, Points, SegmentStart, Topic
@@ -47,18 +51,19 @@ _WHOLE_WORDS = (b"", b"nan", b"inf", b"-inf")
 
 
 class TableDecoder(RestartableDecoder):
-    """A RestartableDecoder of one table."""
+    """A RestartableDecoder of one table. long: a table in long form, with the name of a metric in each row."""
 
-    def __init__(self) -> None:
+    def __init__(self, long: bool = False) -> None:
+        self._long = long
         self._names = Names()
         self._memory = RowMemory()
-        self._first_column = FirstColumn()
         self.restart()
 
     def restart(self) -> None:
         self._lines = LineSplitter()
         self._table: Rows | None = None
-        self._first_column.restart()
+        self._undecided: list[bytes] | None = None
+        """The first rows, until they are enough to decide whether their first column is the step."""
         self._unit = StepUnit()
         self._start_time = math.nan
         self._last_rows: deque[bytes] = deque(maxlen=ROWS_COMPARED)
@@ -93,21 +98,25 @@ class TableDecoder(RestartableDecoder):
     def flush(self) -> list[Item]:
         items: list[Item] = []
         self._read_lines(self._lines.last_line(), items)
-        self._emit_all(self._decide_step(by_flush=True), items)
         for damage in self._lines.hole_at_end():
             self._emit(damage, items)
         return items + self._release()
 
     def end(self) -> list[Item]:
         if not self._lines.can_end():
-            return []
+            items = self._release()
+            self._emit_all(self._decide_step(), items)
+            return items
         cut = self._cut_cell(self._lines.pending())
         if not cut or self._table is None:
-            return [*self.feed(b"\n"), *self.flush()]
+            items = self.feed(b"\n")
+            self._emit_all(self._decide_step(), items)
+            return [*items, *self.flush()]
         if (len(self._table.header.names) - 1) in (*self._table.header.steps, *self._table.header.times):
             return []
         row, items = self._lines.pending()[: -len(cut)], self._release()
         self._read_lines(iter([(self._lines.take(), [row])]), items)
+        self._emit_all(self._decide_step(), items)
         return items + self.flush()
 
     def _cut_cell(self, row: bytes) -> bytes:
@@ -117,15 +126,18 @@ class TableDecoder(RestartableDecoder):
         separator = self._table.header.separator
         cell = row.rpartition(separator)[2]
         known = [cell for cell in (line.rpartition(separator)[2] for line in self._last_rows) if cell]
-        return cell if may_be_cut(cell, known) and cell.strip().lower() not in _WHOLE_WORDS else b""
+        if cell.strip().lower() in _WHOLE_WORDS or not may_be_cut(cell, known):
+            return b""
+        is_other = cell.isdigit() and all(b"." in end and not end.startswith(cell) for end in known)
+        return b"" if is_other else cell
 
     @property
     def remark(self) -> str:
-        return self._table.remark if self._table is not None else ""
-
-    @property
-    def must_reread(self) -> bool:
-        return self._first_column.guessed_wrong
+        if self._table is None:
+            return ""
+        if self._undecided:
+            return f"too few rows to tell whether {self._table.header.names[0]} is the step"
+        return self._table.remark
 
     def skip_ahead(self) -> bool:
         """Prepare for whole lines from further down: rows before the next step get UNKNOWN_STEP. Returns False if no
@@ -135,7 +147,7 @@ class TableDecoder(RestartableDecoder):
             self._first_epoch = self._table.overall_steps.first_epoch
             self._table.overall_steps = OverallSteps()
         self._lines = LineSplitter()
-        return self._table is not None and not self._first_column.is_open
+        return self._table is not None and self._undecided is None
 
     def read_tail(self, data: bytes) -> list[Item]:
         """Return the points of the last rows after `skip_ahead`; none whose steps depend on the rows before."""
@@ -162,6 +174,8 @@ class TableDecoder(RestartableDecoder):
         (items if self._held is None else self._held).append(new)
 
     def _read(self, offset: int, lines: list[bytes]) -> Iterator[Batch | Damage | SegmentStart | Fact]:
+        if self._table is not None:
+            lines = self._table.header.joined(lines)
         plain = self._table.plain(lines) if self._table is not None else None
         if plain is not None:
             yield from self._rows(plain)
@@ -188,7 +202,7 @@ class TableDecoder(RestartableDecoder):
                             yield from self._decide_step()
                             yield SegmentStart(None, purge=False)
                         self._table = Rows(other, self._names, self._start_time, self._unit)
-                        self._first_column.begin(other)
+                        self._undecided = [] if other.may_begin_with_step() else None
             if row:
                 rows.append(row)
             offset += len(line) + 1
@@ -196,17 +210,20 @@ class TableDecoder(RestartableDecoder):
 
     def _rows(self, rows: list[bytes]) -> Iterator[Batch | SegmentStart | Fact]:
         """Read the next rows, or keep them while they are too few to decide which column is the step."""
-        was_open = self._first_column.is_open
-        if self._first_column.add(rows):
-            yield from self._decide_step()
-        elif not was_open:
+        if self._undecided is None:
             yield from self._batch(rows)
+            return
+        self._undecided += rows
+        may_rise = self._table is None or not self._undecided or self._table.header.rises_evenly(self._undecided)
+        if len(self._undecided) >= ROWS_DECIDING or not may_rise:
+            yield from self._decide_step()
 
-    def _decide_step(self, by_flush: bool = False) -> Iterator[Batch | SegmentStart | Fact]:
+    def _decide_step(self) -> Iterator[Batch | SegmentStart | Fact]:
         """Decide by the rows that were kept whether the first column is the step, and read them."""
-        rows, header = self._first_column.decide(by_flush)
-        if header is not None:
-            self._table = Rows(replace(header, steps=(0,)), self._names, self._start_time, self._unit)
+        rows, self._undecided = self._undecided or [], None
+        if self._table is not None and len(rows) >= ROWS_DECIDING and self._table.header.rises_evenly(rows):
+            header = replace(self._table.header, steps=(0,))
+            self._table = Rows(header, self._names, self._start_time, self._unit)
         yield from self._batch(rows)
 
     def _batch(self, rows: list[bytes]) -> Iterator[Batch | SegmentStart | Fact]:
@@ -228,15 +245,18 @@ class TableDecoder(RestartableDecoder):
             self._first, line = False, line.removeprefix(BOM)
         if not line.strip():
             return None
+        table = self._table
         if line.startswith(b"#"):
+            header = commented_header(line)
+            if header is not None and (table is None or table.is_like(header)):
+                return header
             self._start_time = _start_time(line)
             return None
-        table = self._table
         if table is not None and line[:1] in (b"[", b"(") and (units := units_of(table.header, line)) is not None:
             return Fact(Topic.UNITS, units) if units else None
         header = read_header(line)
         if header is not None and (table is None or table.is_like(header)):
-            return header
+            return (in_long_form(header) if self._long else None) or header
         if table is None:
             return Damage(offset, length, "no header before this row")
         row = unquoted(line, table.header.separator) if b'"' in line else line

@@ -13,12 +13,10 @@ from tuimon.formats._shared.row_reader import Names
 from tuimon.formats._shared.row_steps import EpochRows, MissingSteps
 from tuimon.formats._shared.rows import BATCH_KEYS, COUNTER_KEYS, is_clock, seconds
 from tuimon.formats._shared.step_unit import StepUnit
-from tuimon.formats.tables._header import Header
+from tuimon.formats.tables._header import EPISODES, EXACT, Header
 from tuimon.model.points import Floats, Points, Steps
 from tuimon.text import decoded, first_names
 
-EXACT = 2.0**53
-"""Integers below it are exact as float64."""
 _ROW_STARTS = b"0123456789+-.,;|\t "
 """First bytes of lines that cannot be a header."""
 _STARTS_ROW = np.zeros(256, np.bool_)
@@ -27,8 +25,6 @@ _COUNTERS = COUNTER_KEYS | {"steps", "iterations", "it", "train_step"}
 """Step columns, in lower case, that some writers count anew in each epoch."""
 _EPOCHS = frozenset({"epoch", "epochs", "global_epoch", "total/epochs"})
 """Step columns, in lower case, that count epochs."""
-EPISODES = ("r", "l", "t")
-"""First columns of Stable-Baselines3's monitor.csv, whose rows are episodes."""
 _NAMED = 5
 """Number of columns that a remark names; further ones are counted."""
 _SHOWN = 40
@@ -37,6 +33,8 @@ _SHOWN_BRIEFLY = 16
 """Characters of the text of a column that gives no points."""
 _UNITS_FROM, _UNITS = np.array([1e11, 1e14, 1e17]), np.array([1.0, 1e3, 1e6, 1e9])
 """Timestamps from which on the next unit is assumed, and the units of a timestamp (parts of a second)."""
+_MAX_METRICS = 10_000
+"""Names of metrics in the cells of a table in long form."""
 _BLOCK = 32
 """Minimum number of lines for which checking them together is faster."""
 
@@ -138,6 +136,10 @@ class Rows:
         wall_times = self._wall_times(rows, values, present)
         steps, has_step = self._steps(values, present)
         steps = self.missing_steps.fill(steps, has_step, np.asarray(present.any(axis=1)))
+        if self.header.key is not None and self.header.value is not None:
+            return self._long_batch(
+                rows, values[:, self.header.value], present[:, self.header.value], steps, wall_times
+            )
         counts = present.sum(axis=0)
         for index in np.flatnonzero((counts > 0) & (self._ids < 0)).tolist():
             self._ids[index] = self._names.id(self.header.names[index])
@@ -154,6 +156,24 @@ class Rows:
         points = Points(self._names.names, metric, steps[row], values[row, column], wall_times[row])
         return Batch(points, np.flatnonzero(np.diff(row, prepend=-1)))
 
+    def _long_batch(
+        self, rows: list[bytes], values: Floats, present: npt.NDArray[np.bool_], steps: Steps, wall_times: Floats
+    ) -> Batch | None:
+        """Return the points of rows of one metric each, whose names are in a column."""
+        assert self.header.key is not None
+        names = [decoded(self.header.split(row)[self.header.key].strip()) for row in rows]
+        known = self._names.names
+        chosen = [
+            row
+            for row in np.flatnonzero(present).tolist()
+            if names[row] and (len(known) < _MAX_METRICS or names[row] in known)
+        ]
+        if not chosen:
+            return None
+        metric = np.array([self._names.id(names[row]) for row in chosen], np.uint32)
+        points = Points(known, metric, steps[chosen], values[chosen], wall_times[chosen])
+        return Batch(points, np.arange(len(chosen)))
+
     @property
     def remark(self) -> str:
         """Note for the user about cells that are not numbers, and rows without a step; "" without one."""
@@ -167,7 +187,7 @@ class Rows:
         unread = [
             f"{self.header.names[column]}{self._example(column)}"
             for column in columns
-            if column not in self._times
+            if column not in (*self._times, self.header.key)
             and (column in self._texts or self._with_numbers[column])
             and not (self._with_numbers[column] and self.header.numeric[column])
             and self.header.names[column]
@@ -207,7 +227,7 @@ class Rows:
             is_number = present[:, column] & (column != self._date)
             times = _seconds(np.where(is_number, values[:, column], np.nan))
             for index in np.flatnonzero(~present[:, column]).tolist():
-                text = rows[index].split(self.header.separator)[column]
+                text = self.header.split(rows[index])[column]
                 times[index] = seconds(text.decode("utf-8", "replace").strip()) or np.nan
             fresh = np.isnan(wall_times) & ~np.isnan(times)
             wall_times[fresh] = times[fresh]

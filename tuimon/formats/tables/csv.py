@@ -27,14 +27,12 @@ from tuimon.formats._shared.cells import MISSING, read_cells, unquoted
 from tuimon.formats._shared.json import BOM
 from tuimon.formats._shared.rows import LONG_TEXT, SAMPLE_KEYS
 from tuimon.formats.tables._decoder import TableDecoder
-from tuimon.formats.tables._first_column import ROWS_DECIDING, is_step, may_be_step
-from tuimon.formats.tables._header import Header, read_header, units_of
-from tuimon.formats.tables._rows import EPISODES
+from tuimon.formats.tables._header import EPISODES, ROWS_DECIDING, Header, first_header, read_header, units_of
 from tuimon.model.points import Item
 from tuimon.vocabulary import classify
 
 _BY_NAME = (".csv", ".tsv")
-_OTHER_NAMES = (".log", ".txt")
+_OTHER_NAMES = (".log", ".txt", ".out")
 _LONGEST_NAME = 120
 _LOG_NAME = re.compile(r"[A-Za-z_][\w./:@%()+-]*", re.ASCII)
 _ROWS_EXAMINED = 20
@@ -44,23 +42,23 @@ _MIN_ROWS = 3
 
 def matches(name: str, head: bytes) -> bool:
     *whole, torn = head.removeprefix(BOM).replace(b"\r\n", b"\n").replace(b"\r\n", b"\n").split(b"\n")
-    lines = [line for line in whole if line.strip() and not line.startswith(b"#")]
     by_name = name.lower().endswith(_BY_NAME)
-    if not lines:
+    header, count = first_header(whole)
+    if not count:
         # the header is longer than `head`
         cut = torn[: max(map(torn.rfind, (b",", b";", b"\t")), default=0)] if len(torn) > 1000 else b""
-        lines = [cut]
-    header = read_header(lines[0])
+        header = read_header(cut)
     if header is None or not all(len(key) <= _LONGEST_NAME and key not in SAMPLE_KEYS for key in header.names):
         return False
+    lines = header.joined([line for line in whole[count:] if line.strip() and not line.startswith(b"#")])
     if header.names[:3] == EPISODES:
         return True
-    first = 2 if len(lines) > 1 and units_of(header, lines[1]) is not None else 1
+    first = 1 if lines and units_of(header, lines[0]) is not None else 0
     rows = _rows(header, lines[first : first + _ROWS_EXAMINED])
     if rows is None:
         return False
     if not by_name:
-        if _has_step(header) and all(map(_LOG_NAME.fullmatch, header.names)):
+        if header.has_step and all(map(_LOG_NAME.fullmatch, header.names)):
             return bool(rows) and _plain(rows[0])
         return len(rows) >= _MIN_ROWS and all(map(_plain, rows)) and _has_metric(header)
     return _holds_metrics(header, rows)
@@ -68,8 +66,7 @@ def matches(name: str, head: bytes) -> bool:
 
 def metric_names(head: bytes) -> frozenset[str]:
     """Return the names of the columns that are neither steps nor times."""
-    lines = (line for line in head.removeprefix(BOM).split(b"\n") if line.strip() and not line.startswith(b"#"))
-    header = read_header(next(lines, b""))
+    header, _ = first_header(head.removeprefix(BOM).split(b"\n"))
     if header is None:
         return frozenset()
     others = {*header.steps, *header.times}
@@ -94,7 +91,8 @@ def _rows(header: Header, lines: list[bytes]) -> list[list[bytes]] | None:
             return None
         if len(cells) == len(header.names):
             rows.append([cell.strip() for cell in cells])
-    return rows if 2 * len(rows) >= len(lines) else None
+    is_table = all(line.count(header.separator) + 1 == len(header.names) for line in lines[:2])
+    return rows if is_table or 2 * len(rows) >= len(lines) else None  # another writer may append other rows
 
 
 def _of_one_header(header: Header, lines: list[bytes]) -> list[bytes]:
@@ -131,26 +129,21 @@ def _kinds(rows: list[list[bytes]]) -> tuple[list[bool], list[bool]]:
     return numbers, texts
 
 
-def _has_step(header: Header) -> bool:
-    return any(header.names[column] for column in header.steps)
-
-
 def _holds_metrics(header: Header, rows: list[list[bytes]]) -> bool:
     if not rows:
-        return _has_step(header)
+        return header.has_step
     numbers, texts = _kinds(rows)
     times = header.times if header.steps else ()  # an unnamed index beside the time makes it a log
     texts = [text for i, text in enumerate(texts) if header.numeric[i] and i not in times]
-    if _has_step(header):
+    if header.has_step:
         return any(numbers[column] for column in header.steps) and sum(numbers) >= max(2, sum(texts))
-    may_have_texts = _rises(header, rows) and sum(numbers) >= max(2, sum(texts))
+    may_have_texts = (
+        header.may_begin_with_step()
+        and len(rows) >= ROWS_DECIDING
+        and header.rises_evenly([*map(header.separator.join, rows)])
+        and sum(numbers) >= max(2, sum(texts))
+    )
     return _has_metric(header) and sum(numbers) > 1 and (may_have_texts or not any(texts))
-
-
-def _rises(header: Header, rows: list[list[bytes]]) -> bool:
-    """Return whether the first column is the step because it rises evenly."""
-    lines = [header.separator.join(row) for row in rows]
-    return may_be_step(header) and is_step(header, lines[:ROWS_DECIDING])
 
 
 def _has_metric(header: Header) -> bool:
