@@ -1,9 +1,8 @@
-"""Many hosts of one job are one run: real agents, each in the home directory of its host."""
+"""Many hosts of one job are one run: real shells, each in the home directory of its host."""
 
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +16,7 @@ from tuimon.commands._ranks import rank_lines
 from tuimon.model.links import Link
 from tuimon.monitor.local import LocalMonitor
 from tuimon.panels import link_row
-from tuimon.remote import boot, link
+from tuimon.remote import link
 from tuimon.remote.connection import Connection, Received
 from tuimon.remote.jobs import Job
 from tuimon.remote.link import Connect
@@ -43,11 +42,11 @@ class Hosts:
     def _connector(self, target: Target) -> Connect:
         home = self.home(target.host)
         down = f"test -d {home} || {{ echo '{target.host}: No route to host' >&2; exit 255; }}"
-        words = f"{down}; echo $$ > {home}.pid; cd {home}; exec /bin/sh -c '{boot.script(sys.executable)}'"
+        words = f"{down}; echo $$ > {home}.pid; cd {home}; exec /bin/sh"
         return over(Transport(("/bin/sh", "-c", words)), target.path)
 
     def take_down(self, host: str) -> None:
-        """Let the host disappear, with its agent."""
+        """Let the host disappear, with its shell."""
         self.home(host).rename(self.where / "gone")
         kill(int(self.where.joinpath(f"{host}.pid").read_text()))
 
@@ -171,12 +170,12 @@ def test_state_of_a_job_is_that_of_the_hosts_that_answer() -> None:
 
 
 class Counted:
-    """A connection that counts how many of its kind log in at a time, and answers once four do."""
+    """A connection that counts how many of its kind log in at a time, and answers once eight do."""
 
     delay = 0.0
     now = most = 0
     guard = threading.Lock()
-    four = threading.Event()
+    eight = threading.Event()
 
     def __init__(self) -> None:
         self.received = Received()
@@ -187,9 +186,9 @@ class Counted:
         with Counted.guard:
             Counted.now += 1
             Counted.most = max(Counted.most, Counted.now)
-            if Counted.now == 4:
-                Counted.four.set()
-        assert Counted.four.wait(60)
+            if Counted.now == 8:
+                Counted.eight.set()
+        assert Counted.eight.wait(60)
         with Counted.guard:
             Counted.now -= 1
         self.answered = self.received.complete = True
@@ -207,14 +206,14 @@ def _counted(mirror: Mirror, max_bytes: int, wanted: WantedTexts) -> Connection:
     return Counted()
 
 
-def test_at_most_four_hosts_log_in_at_once(tmp_path: Path) -> None:
-    job = Job(parse("n[1-12]:logs", lambda path: False), lambda target: _counted, where=str(tmp_path), max_bytes=1)
+def test_at_most_eight_hosts_log_in_at_once(tmp_path: Path) -> None:
+    job = Job(parse("n[1-20]:logs", lambda path: False), lambda target: _counted, where=str(tmp_path), max_bytes=1)
     for keeper in job.keepers:
         keeper.start()
     until(lambda: all(keeper.link.state == "live" for keeper in job.keepers))
     for keeper in job.keepers:
         keeper.close()
-    assert Counted.most == 4
+    assert Counted.most == 8
 
 
 SSH = """#!/bin/sh
@@ -241,8 +240,7 @@ def ssh(homes: Path) -> dict[str, str]:
     program = homes / "ssh"
     program.write_text(SSH.format(where=homes))
     program.chmod(0o755)
-    environment = {"TUIMON_SSH": str(program), "TUIMON_REMOTE_PYTHON": sys.executable}
-    return {**os.environ, **environment, "TUIMON_MIRROR": str(homes / "mirror")}
+    return {**os.environ, "TUIMON_SSH": str(program), "TUIMON_MIRROR": str(homes / "mirror")}
 
 
 def test_only_hosts_that_need_a_password_ask_one_after_another(homes: Path, ssh: dict[str, str]) -> None:

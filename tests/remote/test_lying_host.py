@@ -2,91 +2,105 @@
 
 from __future__ import annotations
 
-import json
+import asyncio
 import os
-import struct
+import subprocess
 import sys
 import zlib
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from support.mirrored import Mirrored, until
 
-from tuimon.remote import boot
+from tuimon.remote import posix
+from tuimon.remote.entries import LinkError
 from tuimon.remote.mirror import Mirror
-from tuimon.remote.protocol import Decoder, LinkError, name_of, name_to
+from tuimon.remote.posix import Shell, quoted
 from tuimon.remote.ssh import Transport
 
 _HOST = """
-import json, os, struct, sys, time, zlib
-sys.stdin.buffer.read(int(sys.argv[1])); first = json.loads(sys.stdin.buffer.readline())
-os.write(1, b"\\0tuimon-agent " + first["nonce"].encode() + b"\\n")
-deflate = zlib.compressobj(1)
+import gzip, os, re, sys, time
 def write(data):
     while data: data = data[os.write(1, data):]
-def send(payload=b"", raw=None, **header):
-    text = json.dumps(header).encode() if raw is None else raw
-    write(deflate.compress(struct.pack("<II", len(text), len(payload)) + text + payload) + deflate.flush(2))
-def names(*names, parts=(), saved=()):
-    send(t="dir", root=0, parts=list(parts), names=list(enumerate(names)), dated=[], saved=list(saved), single=False)
-def data(payload, at=0, id=0, size=1 << 40, mtime=0.0, again=False, new=False):
-    send(payload, t="data", id=id, at=at, size=size, mtime=mtime, again=again, new=new)
-def blocks(number=0, size=1, part=""):
-    names("a.json"); data(b'[{"step": 1, "loss": 2}]')
-    send(b"x", t="blocks", id=0, part=part, numbers=[number], size=size, last=True)
-def gone(*names, parts=()): send(t="gone", root=0, parts=list(parts), names=list(names))
-def zeros():
-    while 1: write(deflate.compress(bytes(1 << 20)))
-def lengths(header, payload): write(deflate.compress(struct.pack("<II", header, payload) + b"{}"))
-def flood():
-    names("a.jsonl"); data(row); at = len(row)
-    while 1: data(row * 40000, at=at, size=5); at += len(row) * 40000
+def end(data=b""): write(data + b"\\n" + mark + b"\\n")
+def entry(path, mode="81a4", size=50, seconds=1700000000, inode=7):
+    return f"{mode} 1:{inode} {size} {seconds} 2023-11-14 22:13:20.5 +0000|{path}\\n"
 row = b'{"step": 1, "loss": 2.5}\\n'
-send(t="hello", time=time.time(), host="evil\\x1b]0;owned\\x07", python="3\\n4")
+names = ["a.jsonl"]
+mode, size, seconds = "81a4", 50, 1700000000
+def roots(): return (entry("/logs", "41ed") + "/logs\\n").encode()
+def listed():
+    files = "".join(entry(f"/logs/./{n}", mode, size, seconds, i) for i, n in enumerate(names))
+    return (entry("/logs/.", "41ed") + files).encode()
+def read(): return row * 2
+def packed(parts): return gzip.compress(b"".join(p + b"\\n" + mark + b"\\n" for p in parts))
+def stats():
+    files = "".join(entry(f"/logs/{n}", mode, size, seconds, i) for i, n in enumerate(names))
+    return (entry("/logs", "41ed") + files).encode()
+def others(): return b""
+def answer(command):
+    kind = next(k for k in ("find /proc", "find", "dd", "mountinfo", "") if k in command)
+    return {"find": listed, "dd": read}.get(kind, others)()
+def lie(): pass
+exec(sys.argv[1])
+for line in sys.stdin:
+    if match := re.match("m=([0-9a-f]{32});", line):
+        mark = match[1].encode()
+    elif line.startswith("echo"):
+        end(b"Welcome"); end(b"works %d gzip -1" % time.time())
+    elif line.startswith("{ "):
+        lie(); end(packed([answer(command) for command in line.split(";e;")[:-1]]))
+    elif line.endswith(";e\\n"):
+        end(roots() if line.startswith("p=") else stats() if line.startswith(("g", "n=")) else b"")
 """
 LIES = {
-    "path": 'names("a.jsonl", parts=["..", "..", "..", ".."], saved=["x.ckpt"])',
-    "name": 'names("../../evil.jsonl", "/evil.jsonl", "..", "", "a\\0.jsonl", saved=["../../x/", "/y.ckpt", "../"])',
-    "gone": 'gone("gpu01/", "../../", "/", parts=[".."]); gone("./", "/")',
-    "unasked": 'data(b"boo")',
-    "unasked_document": 'send(b"x", t="blocks", id=0, part="", numbers=[0], size=1, last=True)',
-    "part": 'blocks(part="/../x")',
-    "gap": 'names("a.jsonl"); data(row); data(b"x", at=10**15)',
-    "hole": "blocks(number=60000, size=1 << 30)",
-    "size": "blocks(size=1 << 29)",
-    "bomb": "lengths(2, 1 << 30); zeros()",
-    "header": "lengths(1 << 31, 0); zeros()",
-    "flood": "flood()",
-    "nesting": 'send(raw=b"[" * 100000 + b"]" * 100000)',
-    "type": 'send(t="dir", root="0", parts=3, names=[[0]], dated=[], saved=[])',
-    "unknown": 'send(t="execute", command="touch evil")',
-    "twice": 'send(t="hello", time=0.0, host="b", python="3")',
-    "noise": "write(os.urandom(1 << 20))",
-    "end": 'write(deflate.flush(4))\nwrite(b"x" * 99)',
-    "time": 'names("a.jsonl"); data(row, mtime=1e30); names("b.jsonl"); time.sleep(0.2)',
-    "wide": 'names("日.jsonl")',
+    "path": 'names = ["../../../evil.jsonl", "..", "/evil.jsonl", "", "a/../../b.jsonl", "x\\0y.jsonl"]',
+    "root": 'roots = lambda: (entry("/../../evil", "41ed") + "/\\n").encode()',
+    "folder": 'names, mode = ["../../x", "..", "checkpoint-5"], "41ed"',
+    "link": 'names, mode = ["a.jsonl"], "a1ff"',
+    "flood": "read = lambda: row * 100000",
+    "size": "size = 1 << 39",
+    "time": "seconds = 99999999999",
+    "garbage": "listed = lambda: os.urandom(1 << 16)",
+    "many": 'names = ["%d.jsonl" % n for n in range(300000)]',
+    "bomb": "packed = lambda parts: gzip.compress(bytes(200 << 20))",
+    "raw": "packed = lambda parts: os.urandom(1000)",
+    "short": "packed = lambda parts: gzip.compress(b'')",
+    "twice": "lie = lambda: [end(), end(), end(), end(), end(), end(), end()]",
+    "endless": "lie = lambda: [write(bytes(1 << 20)) for _ in range(200)]",
+    "hello": "write(b'x' * (5 << 20)); time.sleep(60)",
+    "nothing": "sys.exit(3)",
+    "proc": "others = lambda: b'0\\n5 0\\n81a4 1:0 /proc/9999999999999999999/fd/1\\n'",
 }
 
 
 @pytest.mark.parametrize("lie", LIES)
 def test_lies_end_the_connection_at_most(tmp_path: Path, lie: str) -> None:
     script = tmp_path / "host.py"
-    script.write_text(_HOST + LIES[lie] + "\n", "utf-8")
-    words = (sys.executable, str(script), str(len(boot.agent())))
+    script.write_text(_HOST, "utf-8")
+    words = (sys.executable, str(script), LIES[lie])
     cache = tmp_path / "cache"
-    outside = sorted(path for path in tmp_path.rglob("*"))
+    outside = sorted(tmp_path.rglob("*"))
     with Mirrored("/logs", cache, Transport(words), max_bytes=64 << 20) as mirrored:
-        until(lambda: mirrored.keeper.link.state in ("lost", "failed"), lie)
-        detail = mirrored.keeper.link.detail
+        link = mirrored.keeper.link
+        until(lambda: link.state in ("lost", "failed", "missing", "live"), f"{lie}: {link}")
+        assert link.detail.isprintable()
         base = Path(mirrored.keeper.mirror.base)
-    assert detail.isprintable()
     assert sorted(path for path in tmp_path.rglob("*") if cache not in (path, *path.parents)) == outside
     assert [path for path in cache.iterdir() if path != base] == []
     assert all(Path(mirrored.keeper.mirror.top) in path.parents for path in base.rglob("*.jsonl"))
     assert not any(path.is_symlink() for path in base.rglob("*"))
     assert sum(path.stat().st_blocks * 512 for path in base.rglob("*")) < 80 << 20
+
+
+def test_host_of_these_tests_is_followed_if_it_does_not_lie(tmp_path: Path) -> None:
+    script = tmp_path / "host.py"
+    script.write_text(_HOST, "utf-8")
+    with Mirrored("/logs", tmp_path / "cache", Transport((sys.executable, str(script), ""))) as mirrored:
+        mirrored.until_complete()
+        assert (mirrored.here / "a.jsonl").read_bytes() == b'{"step": 1, "loss": 2.5}\n' * 2
 
 
 def _peak() -> int:
@@ -95,37 +109,66 @@ def _peak() -> int:
     return next(int(line.split()[1]) >> 10 for line in lines if line.startswith("VmHWM"))
 
 
-def test_bomb_is_not_inflated(tmp_path: Path) -> None:
-    deflate = zlib.compressobj(9)
-    bomb = (
-        deflate.compress(struct.pack("<II", 2, 1 << 22) + b"{}") + deflate.compress(bytes(200 << 20)) + deflate.flush()
-    )
+def test_bomb_is_not_inflated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(posix, "MAX_ANSWER", 8 << 20)
+    deflate = zlib.compressobj(9, wbits=31)
+    bomb = deflate.compress(bytes(200 << 20)) + deflate.flush()
     before = _peak()
     with pytest.raises(LinkError):
-        list(Decoder().feed(bomb))
+        posix._unpacked(bomb)
     assert _peak() - before < 100
 
 
-@given(st.binary(max_size=200), st.integers(1, 50))
-def test_any_bytes_are_frames_or_refused(data: bytes, cut: int) -> None:
-    stream = zlib.compress(data)
-    decoder = Decoder()
-    try:
-        for start in range(0, len(stream), cut):
-            list(decoder.feed(stream[start : start + cut]))
-    except LinkError as error:
-        assert error.message  # noqa: PT017
+_LINES = st.tuples(
+    st.sampled_from(["41ed", "81a4", "a1ff", "zz", "-1", "9" * 30]),
+    st.sampled_from(["1:2", "", "1:" + "9" * 50]),
+    st.sampled_from(["0", "5", "9" * 30, "-1", "x"]),
+    st.sampled_from(["0", "1700000000", "-5", "9" * 30]),
+    st.sampled_from(
+        ["", "2026-01-01 00:00:00.123456789 +0000|", "2026.x|logs", "|logs/./a", "|logs/../../etc", "|logs/."]
+    ),
+).map(" ".join)
 
 
-@given(st.binary(min_size=1, max_size=40).filter(lambda name: b"\0" not in name))
-def test_names_travel_as_bytes(name: bytes) -> None:
-    text = os.fsdecode(name)
-    assert name_of(json.loads(json.dumps(name_to(text)))) == text
+@given(st.lists(_LINES, max_size=6).map("\n".join) | st.binary(max_size=200).map(os.fsdecode))
+def test_any_answer_is_entries_below_what_was_asked(text: str) -> None:
+    process = subprocess.Popen(["true"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    async def ask() -> dict[str, dict[str, object]]:
+        shell = Shell(process, "logs")
+
+        async def answer(command: str, cost: int = 0) -> bytes:
+            return os.fsencode(text)
+
+        shell._ask = shell._ask_much = answer  # type: ignore[method-assign, assignment]
+        await shell.holders()
+        await shell.births(["logs"])
+        await shell.networks()
+        for root in await shell.roots():
+            assert root.parts == ()
+        return dict(await shell.list(["logs"]))
+
+    found = asyncio.run(ask())
+    shell_ends = process.wait()
+    for stream in (process.stdin, process.stdout, process.stderr):
+        assert stream is not None
+        stream.close()
+    assert shell_ends == 0
+    assert set(found) <= {"logs"}
+    assert not any("/" in name for names in found.values() for name in names)
 
 
-def test_names_of_other_characters_are_refused() -> None:
-    with pytest.raises(LinkError):
-        name_of("日")
+_BYTES = st.binary(min_size=1, max_size=60).filter(lambda name: b"\0" not in name)
+
+
+@given(st.lists(_BYTES, min_size=1, max_size=20))
+@example([b"'", b"$(id)", b"`id`", b"\\", b"\n", b"-n", b"~", b"*", b"\x81\x88", b'"', b"a b", b"!x"])
+def test_any_path_is_one_word_of_a_command(paths: list[bytes]) -> None:
+    names = [os.fsdecode(path) for path in paths]
+    script = "".join(f"printf '%s\\0' {quoted(name)}\n" for name in names)
+    done = subprocess.run(["/bin/sh"], input=os.fsencode(script), capture_output=True, check=True)
+    expected = [f"./{name}" if name.startswith("-") else name for name in names]
+    assert done.stdout == b"".join(os.fsencode(name) + b"\0" for name in expected)
 
 
 def test_mirror_is_the_only_argument_of_paths(tmp_path: Path) -> None:

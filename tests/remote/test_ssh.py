@@ -20,9 +20,8 @@ from support.terminal import TUIMON, Terminal
 from support.written_texts import write_run
 
 from tuimon.model.links import RemotePath
-from tuimon.remote import session as sessions
+from tuimon.remote import posix
 from tuimon.remote.link import Keeper
-from tuimon.remote.protocol import AgentPeer
 from tuimon.remote.sources import connector
 from tuimon.remote.targets import parse
 
@@ -215,7 +214,7 @@ def test_login_shells_with_noise(logs: Path, tmp_path: Path, shell: str) -> None
     words = "sh" if shell == "busybox" else ""
     wrapper.write_text(
         "#!/bin/sh\nprintf 'Welcome to \\033]0;owned\\007cluster\\n'; head -c 30000 /dev/urandom | base64\n"
-        "printf '\\0tuimon-agent 0000000000000000\\n'; echo noise >&2\n"
+        "printf '\\n00000000000000000000000000000000\\n'; echo noise >&2\n"
         f'exec {program} {words} -c "$SSH_ORIGINAL_COMMAND"\n'
     )
     wrapper.chmod(0o755)
@@ -225,10 +224,22 @@ def test_login_shells_with_noise(logs: Path, tmp_path: Path, shell: str) -> None
     assert len(done.stdout.splitlines()) == 301
 
 
-def test_host_without_python(logs: Path, tmp_path: Path, host: Sshd) -> None:
-    done = _run(host, tmp_path, "export", f"gpu01:{logs}", TUIMON_REMOTE_PYTHON="/nonexistent/python")
+def test_host_without_the_commands_is_named(logs: Path, tmp_path: Path) -> None:
+    with Sshd(tmp_path / "ssh", ["ForceCommand PATH=/nonexistent exec /bin/sh"]) as server:
+        done = _run(server, tmp_path, "export", f"gpu01:{logs}")
     assert done.returncode == 1
-    assert "no Python" in done.stderr
+    assert "no find, stat -c and dd there" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "command", ["/bin/false", "echo This account is not available.", "/usr/lib/openssh/sftp-server"]
+)
+def test_restricted_account_is_named(logs: Path, tmp_path: Path, command: str) -> None:
+    with Sshd(tmp_path / "ssh", [f"ForceCommand {command}"]) as server:
+        done = _run(server, tmp_path, "export", f"gpu01:{logs}")
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"tuimon: gpu01:{logs}: ")
+    assert "Traceback" not in done.stderr
 
 
 def test_jump_host(logs: Path, tmp_path: Path, host: Sshd) -> None:
@@ -262,27 +273,30 @@ def _same(path: RemotePath, logs: Path) -> bool:
     return (Path(path) / "grpo/log.jsonl").read_bytes() == (logs / "grpo/log.jsonl").read_bytes()
 
 
-@pytest.mark.parametrize("victim", ["ssh", "agent"])
+def _shells(host: Sshd) -> list[int]:
+    return [pid for pid in descendants(host.server) if _command_line(pid) == b"/bin/sh\0"]
+
+
+@pytest.mark.parametrize("victim", ["ssh", "shell"])
 def test_killed_link_comes_back(host: Sshd, logs: Path, keeper: Keeper, victim: str) -> None:
-    agents = [pid for pid in descendants(host.server) if b"zlib.decompress" in _command_line(pid)]
-    assert len(agents) == 1
+    shells = _shells(host)
+    assert len(shells) == 1
     clients = [pid for pid in descendants(os.getpid()) if b"-oEscapeChar=none" in _command_line(pid)]
     states: list[str] = []
     keeper.on_change = lambda: states.append(keeper.link.state)
-    kill(agents[0] if victim == "agent" else clients[0])
+    kill(shells[0] if victim == "shell" else clients[0])
     with (logs / "grpo" / "log.jsonl").open("ab") as file:
         file.write(_log(50, 300))
     until(lambda: _same(keeper.path, logs), str(keeper.link))
     until(lambda: keeper.link.state == "live")
     assert "lost" in states
-    until(lambda: not Path(f"/proc/{agents[0]}").exists())  # no agent is left behind
+    until(lambda: not Path(f"/proc/{shells[0]}").exists())  # no shell is left behind
 
 
 def test_link_that_resets_and_stalls_comes_back(
     host: Sshd, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(AgentPeer, "silence", 3.0)
-    monkeypatch.setattr(sessions, "PING_EVERY", 0.2)
+    monkeypatch.setattr(posix, "SILENCE", 3.0)
     with SlowLink(host.port, delay=0.01) as link:
         host.write_config(link.port)
         for name, value in host.environment.items():
@@ -309,7 +323,7 @@ def test_link_that_resets_and_stalls_comes_back(
             host.write_config()
 
 
-def test_agent_ends_with_the_program(host: Sshd, logs: Path, tmp_path: Path) -> None:
+def test_shell_ends_with_the_program(host: Sshd, logs: Path, tmp_path: Path) -> None:
     code = (
         "import sys, time; from tuimon.remote.link import Keeper; from tuimon.remote.sources import connector\n"
         "from tuimon.remote.targets import parse\n"
@@ -321,10 +335,10 @@ def test_agent_ends_with_the_program(host: Sshd, logs: Path, tmp_path: Path) -> 
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "live\n"
-        agents = [pid for pid in descendants(host.server) if b"zlib.decompress" in _command_line(pid)]
+        shells = _shells(host)
         process.send_signal(signal.SIGKILL)
-    assert agents
-    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in agents))
+    assert shells
+    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in shells))
 
 
 def _command_line(pid: int) -> bytes:

@@ -8,17 +8,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
-from support.mirrored import Mirrored, by_shell, until
+from support.mirrored import Mirrored, until
 
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.monitor.local import LocalMonitor
-from tuimon.remote import agent_writers
-from tuimon.remote.agent_walk import File, Out
-from tuimon.remote.agent_writers import Writers
 from tuimon.remote.mirror import Mirror
+from tuimon.remote.posix import Shell
 from tuimon.remote.targets import parse
 from tuimon.sources.mirror_notes import FileNote, key, load
 
@@ -115,38 +112,22 @@ def test_process_that_held_a_log_at_an_earlier_start_is_not_reported(tmp_path: P
     second.close()
 
 
-def test_silence_is_no_alarm_if_the_writer_is_not_known(tmp_path: Path, cache: Path) -> None:
+def test_silence_is_no_alarm_if_the_writer_is_not_known(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a network file system the processes of the host do not show those of the machine that writes the log."""
     write(tmp_path / "run" / "metrics.jsonl", 50)
-    with Mirrored(tmp_path / "run", cache, by_shell("/bin/sh")) as mirrored:
+    device = (tmp_path / "run" / "metrics.jsonl").stat().st_dev
+
+    async def networks(self: Shell) -> frozenset[int]:
+        return frozenset({device})
+
+    monkeypatch.setattr(Shell, "networks", networks)
+    with Mirrored(tmp_path / "run", cache) as mirrored:
         mirrored.until_complete()
         ((state, evidence),) = states(LocalMonitor([mirrored.keeper.path])).values()
     assert state == "quiet"
     assert evidence.startswith("no new point for 15 m; whether it still runs is not known here")
-
-
-class Sent(Out):
-    """Frames that the agent would send."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.states: list[str] = []
-
-    def send(self, kind: str, payload: bytes = b"", **header: Any) -> None:
-        self.states.append(header["state"])
-
-
-def test_writer_of_a_log_on_a_network_file_system_is_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The processes of the host do not show those of the machine that writes it."""
-    write(tmp_path / "log.jsonl", 5)
-    files = {0: File(str(tmp_path / "log.jsonl"))}
-    sent = Sent()
-    writers = Writers(sent)
-    assert writers.is_due()
-    writers.update(files)
-    assert not writers.is_due()
-    monkeypatch.setattr(agent_writers, "type_of", lambda path: "nfs4")
-    Writers(sent).update(files)
-    assert sent.states == ["closed", "unknown"]
 
 
 def test_log_that_was_replaced_between_two_starts_has_no_superseded_points(tmp_path: Path, cache: Path) -> None:

@@ -29,7 +29,7 @@ def _steps(*steps: int) -> set[str]:
     return {f"rollouts/{step}.jsonl" for step in steps}
 
 
-@pytest.mark.usefixtures("agent")
+@pytest.mark.usefixtures("shell")
 def test_texts_of_the_wanted_steps_are_copied(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", range(1, 31))
     (run / "media" / "images").mkdir(parents=True)

@@ -1,13 +1,11 @@
-"""A directory that is mirrored by a real agent, started by a shell on this machine instead of over ssh."""
+"""A directory that is mirrored through a shell on this machine, instead of one at the other end of ssh."""
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tuimon.remote import boot
 from tuimon.remote.link import Keeper
 from tuimon.remote.sources import over
 from tuimon.remote.ssh import Transport
@@ -25,21 +23,16 @@ def until(condition: Callable[[], object], what: str = "") -> None:
         time.sleep(0.01)
 
 
-def by_python() -> Transport:
-    """Return what runs the agent in Python."""
-    return Transport(("/bin/sh", "-c", boot.script(sys.executable)))
-
-
 def by_shell(*shell: str) -> Transport:
-    """Return what runs the agent for hosts without Python. shell: the words of its command."""
-    return Transport((*shell, "-c", boot.script().replace(boot.PYTHONS, "/nonexistent")))
+    """Return what runs a shell on this machine. shell: the words of its command."""
+    return Transport(shell or ("/bin/sh",))
 
 
 class Mirrored:
     """Context manager: a keeper of the mirror of a directory."""
 
-    transport: Callable[[], Transport] = staticmethod(by_python)
-    """Returns what runs the agent unless a test names something else."""
+    transport: Callable[[], Transport] = staticmethod(by_shell)
+    """Returns what runs the shell unless a test names something else."""
 
     def __init__(self, path: str | Path, where: Path, transport: Transport | None = None, **options: int) -> None:
         """path: of the logs. where: the directory of all mirrors."""

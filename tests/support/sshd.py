@@ -7,7 +7,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -105,7 +104,7 @@ class Sshd:
     @property
     def environment(self) -> dict[str, str]:
         """Environment in which tuimon reaches the server."""
-        return {"TUIMON_SSH": f"ssh -F {self.config}", "TUIMON_REMOTE_PYTHON": sys.executable}
+        return {"TUIMON_SSH": f"ssh -F {self.config}"}
 
     @property
     def server(self) -> int:

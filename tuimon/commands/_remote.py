@@ -37,7 +37,6 @@ def add_remote(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--offline", action="store_true", help=offline)
     via = "run the shell of the host with this command, e.g. 'kubectl exec -i pod -- sh'"
     group.add_argument("--via", default="", metavar="COMMAND", help=via)
-    group.add_argument("--remote-python", default="", metavar="PATH", help="the Python to use on the host")
     size = "copy at most this much of one target (default: 4G)"
     group.add_argument("--max-bytes", type=_size, default=4 << 30, metavar="SIZE", help=size)
 
@@ -177,9 +176,9 @@ def _source(targets: Sequence[Target], options: argparse.Namespace | None) -> tu
     from tuimon.remote.link import Keeper, expire_in_background
     from tuimon.remote.sources import connector
 
-    via, python = (options.via, options.remote_python) if options else ("", "")
+    via = options.via if options else ""
     limit, offline = (options.max_bytes, options.offline) if options else (4 << 30, False)
-    connect = partial(connector, via=via, python=python)
+    connect = partial(connector, via=via)
     path: RemotePath
     if len(targets) > 1:
         job = Job(targets, connect, max_bytes=limit, offline=offline)

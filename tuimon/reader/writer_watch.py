@@ -141,7 +141,7 @@ def _can_be_found(followed: Followed) -> bool:
 
 
 def _mirrored_writer(followed: Followed) -> Writer:
-    """Return the writer of a log in a mirror, as the agent on the host has found it."""
+    """Return the writer of a log in a mirror, as it was found on the host."""
     return note_of(followed.file).writer_at(followed.modified)
 
 

@@ -1,11 +1,15 @@
 """Runs on other machines: a source fills a private local mirror, which the reader follows as any directory.
 
 targets.py      the grammar of `host:path` and its relatives
-sources.py      the connection to the source of a target: an agent on a host, or an object store
+sources.py      the connection to the source of a target: a shell on a host (ssh.py starts it), or an object store
+entries.py      the questions that a host answers: list(directories), stat(paths), read(path, start, end)
+posix.py        a host that is asked through a POSIX shell
+stores.py       an object store that is asked through fsspec
+sync.py         a connection: what is asked when
+tree.py         which directories and files there are, and how each file is followed
+copying.py      what is new in one file
+writers.py      who holds the logs open on the host
 connection.py   what a connection offers
-session.py      a connection to the agent, which is sent over ssh and its relatives; boot.py, agent*.py, protocol.py
-receiver.py     applies what the agent sends to the mirror
-objects.py      a connection to an object store (fsspec)
 link.py         the thread that keeps a mirror up to date
 mirror.py       the private copy of the logs of one target
 expiry.py       deletes mirrors that are old or too large

@@ -49,8 +49,10 @@ class Received:
 class Connection(Protocol):
     """A connection to a source, which fills a mirror."""
 
-    delay: float
-    """Seconds from a question to its answer; NaN if unknown."""
+    @property
+    def delay(self) -> float:
+        """Seconds from a question to its answer; NaN if unknown."""
+        ...
 
     @property
     def received(self) -> Received: ...

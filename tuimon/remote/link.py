@@ -29,8 +29,8 @@ LINK_EVERY = 0.2
 SAVE_EVERY = 10.0
 """Seconds between two notes of when the host was last heard."""
 _POLL = 0.02
-_LOGINS = threading.BoundedSemaphore(4)
-"""At most four logins at once: sshd refuses some of more than ten by default (MaxStartups)."""
+_LOGINS = threading.BoundedSemaphore(8)
+"""At most eight logins at once: sshd refuses some of more than ten by default (MaxStartups)."""
 
 Hint = Callable[[Iterable[str], bool], None]
 """(paths that have changed, whether files or directories are new or gone)."""

@@ -347,6 +347,10 @@ class Draft:
         _write(self._descriptor, data, at)
         self.size = max(self.size, at + len(data))
 
+    def read(self) -> bytes:
+        """Return what was written."""
+        return os.pread(self._descriptor, self.size, 0)
+
     def truncate(self, size: int) -> None:
         """Set the size. Raise MirrorError if it is larger than the present one."""
         if size > self.size:

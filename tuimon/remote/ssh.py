@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from tuimon.errors import UsageError
-from tuimon.remote import boot
 from tuimon.remote.targets import Target
 from tuimon.text import clean
 
@@ -31,12 +30,9 @@ _LOGIN = re.compile(
 
 
 class Transport(Struct, frozen=True):
-    """Command that runs the agent on a host."""
+    """Command that runs a shell on a host, on its standard input and output."""
 
     words: tuple[str, ...]
-    """The command; it runs the agent, or a shell if `shell` is not empty."""
-    shell: bytes = b""
-    """Bytes for the standard input of the remote shell, before the agent."""
     asks: bool = False
     """Whether the command may ask the user something on the terminal."""
 
@@ -49,22 +45,18 @@ class Transport(Struct, frozen=True):
         return subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=batch)
 
 
-def transport(target: Target, via: str = "", python: str = "") -> Transport:
-    """Return the transport for a target. via: the user's command, which runs a shell on the host on stdin and stdout.
+def transport(target: Target, via: str = "") -> Transport:
+    """Return the transport for a target. Raise UsageError.
 
-    python: the interpreter on the host; "": $TUIMON_REMOTE_PYTHON, or the first interpreter found. Raise UsageError.
+    via: the user's command, which runs a shell on the host on stdin and stdout.
     """
-    python = python or os.environ.get("TUIMON_REMOTE_PYTHON", "")
-    try:
-        if via:
-            return Transport(tuple(_words(via, "--via")), f"{boot.script(python, ready=True)}\n".encode())
-        if target.scheme == "docker":
-            return Transport(("docker", "exec", "-i", target.host, "/bin/sh", "-c", boot.script(python)))
-        if target.scheme == "k8s":
-            return Transport((*_kubectl(target.host), "--", "/bin/sh", "-c", boot.script(python)))
-        return Transport(tuple(remote_command(target, [boot.command(python)], False)), asks=True)
-    except ValueError as error:
-        raise UsageError(f"--remote-python: {clean(str(error))}") from error
+    if via:
+        return Transport(tuple(_words(via, "--via")))
+    if target.scheme == "docker":
+        return Transport(("docker", "exec", "-i", target.host, "/bin/sh"))
+    if target.scheme == "k8s":
+        return Transport((*_kubectl(target.host), "--", "/bin/sh"))
+    return Transport(tuple(remote_command(target, ["exec /bin/sh"], False)), asks=True)
 
 
 def remote_command(target: Target, words: Sequence[str], batch: bool) -> Sequence[str]:

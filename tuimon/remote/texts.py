@@ -64,45 +64,46 @@ class TextFiles:
     """The files of one host that may contain texts."""
 
     def __init__(self, mirror: Mirror) -> None:
-        self.asked: set[int] = set()
-        """Ids of the files that were asked for."""
+        self.asked: set[str] = set()
+        """Paths on the host of the files that were asked for."""
         self._mirror = mirror
-        self._waiting: dict[int, str] = {}
-        """Paths in the mirror of the files that were not asked for, by id."""
-        self._steps: dict[int, int | None] = {}
+        self._waiting: dict[str, str] = {}
+        """Paths in the mirror of the files that were not asked for, by path on the host."""
+        self._steps: dict[str, int | None] = {}
         self._version = 0
 
-    def add_name(self, id: int, path: str) -> bool:
-        """Note a file by its name alone; return whether it is one for texts."""
+    def add_name(self, key: str, path: str) -> bool:
+        """Note a file by its name alone; return whether it is one for texts. key: its path on the host."""
         folders = path[len(self._mirror.root) :].split("/")[:-1]
         is_in_directory = any(name in DIRECTORIES for name in folders)
         if not path.endswith(SUFFIXES if is_in_directory else NO_LOGS) or len(self._steps) >= _MAX_FILES:
             return is_in_directory
         if is_in_directory:
             self._mirror.placeholder(path)
-        self.add(id, path)
+        self.add(key, path)
         return True
 
-    def add(self, id: int, path: str) -> None:
+    def add(self, key: str, path: str) -> None:
         """Note a file."""
-        if id not in self.asked:
-            self._waiting[id] = path
+        if key not in self.asked:
+            self._waiting[key] = path
             self._version = 0
 
-    def take_wanted(self, wanted: WantedTexts) -> Iterator[tuple[int, str]]:
-        """Yield (id, path) of the files to ask for now, those of the last steps first."""
+    def take_wanted(self, wanted: WantedTexts) -> Iterator[str]:
+        """Yield the paths on the host of the files to ask for now, those of the last steps first."""
         if not wanted.version or not self._waiting or self._version == wanted.version:
             return
         self._version = wanted.version
         from tuimon.rollouts.named_in_path import step_of_path
 
-        for id, path in self._waiting.items():
-            if id not in self._steps:
+        for key, path in self._waiting.items():
+            if key not in self._steps:
                 table = _TABLE.search(path)
                 below = os.path.relpath(path, self._mirror.root)
-                self._steps[id] = int(table[1]) if table else step_of_path(below)
+                self._steps[key] = int(table[1]) if table else step_of_path(below)
         chosen = wanted.chosen(sorted({step for step in self._steps.values() if step is not None}))
-        ready = [id for id in self._waiting if self._steps[id] is None or self._steps[id] in chosen]
-        for id in sorted(ready, key=lambda id: -(self._steps[id] or 0)):
-            self.asked.add(id)
-            yield id, self._waiting.pop(id)
+        ready = [key for key in self._waiting if self._steps[key] is None or self._steps[key] in chosen]
+        for key in sorted(ready, key=lambda key: -(self._steps[key] or 0)):
+            self.asked.add(key)
+            del self._waiting[key]
+            yield key

@@ -3,15 +3,12 @@
 An appended log grows for as long as its run takes, so that its last change comes long after its birth; that of a copy
 does not. A rewritten document is as young as its last version, so only what is around it counts: a copy creates the
 directory just before, and a checkout writes all files of a work tree within seconds.
-
-A part of the agent, see tuimon/remote/boot.py: Python >= 3.6, standard library only, no import of tuimon.
 """
 
 import os
 import struct
 import sys
 from functools import lru_cache
-from typing import Optional
 
 _AT_ONCE = 2.0  # s between birth and last change of an appended file within which it was written at once
 _CHECKOUT = 5.0  # s within which a checkout has written the files of a work tree
@@ -51,7 +48,7 @@ def is_written_in_place(path: str) -> bool:
     return status.st_mtime_ns == status.st_ctime_ns
 
 
-def birth_time(path: str, status: os.stat_result) -> Optional[float]:
+def birth_time(path: str, status: os.stat_result) -> float | None:
     """Return the time at which a file was created (s since the epoch), or None if the file system does not keep it."""
     if sys.platform != "linux":
         return getattr(status, "st_birthtime", None)
@@ -73,7 +70,7 @@ def birth_time(path: str, status: os.stat_result) -> Optional[float]:
 
 
 @lru_cache(maxsize=1024)
-def _work_tree(directory: str) -> Optional[str]:
+def _work_tree(directory: str) -> str | None:
     """Return the git work tree that a directory is in, or None."""
     for _ in range(_TREE_DEPTH):
         if os.path.exists(os.path.join(directory, ".git")):

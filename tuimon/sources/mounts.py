@@ -2,12 +2,9 @@
 
 The mount is determined exactly, not by the longest prefix: /proc/self/fdinfo gives the mount of an open descriptor
 (`mnt_id`), and /proc/self/mountinfo gives the type of that mount (proc_pid_mountinfo(5)).
-
-A part of the agent, see tuimon/remote/boot.py: Python >= 3.6, standard library only, no import of tuimon.
 """
 
 import os
-from typing import Optional
 
 _REMOTE_TYPES = (
     *("9p", "afs", "beegfs", "ceph", "cifs", "drvfs", "fuse", "gfs2", "glusterfs", "gpfs", "lustre", "nfs", "ocfs2"),
@@ -22,7 +19,7 @@ def is_remote(fs_type: str) -> bool:
     return fs_type.startswith(_REMOTE_TYPES) and fs_type not in _LOCAL_FUSE
 
 
-def mount_type(mountinfo: str, mount_id: int) -> Optional[str]:
+def mount_type(mountinfo: str, mount_id: int) -> str | None:
     """File system type of a mount, from the text of /proc/self/mountinfo; None if the mount is not listed."""
     wanted = str(mount_id)
     for line in mountinfo.splitlines():
@@ -32,14 +29,14 @@ def mount_type(mountinfo: str, mount_id: int) -> Optional[str]:
     return None
 
 
-def type_of(path: str) -> Optional[str]:
+def type_of(path: str) -> str | None:
     """File system type of an existing path; None if it cannot be determined. Raise OSError."""
     mount_id = _mount_id(path)
     with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
         return None if mount_id is None else mount_type(file.read(), mount_id)
 
 
-def _mount_id(path: str) -> Optional[int]:
+def _mount_id(path: str) -> int | None:
     if not _O_PATH:
         return None
     descriptor = os.open(path, _O_PATH | os.O_CLOEXEC)

@@ -1,29 +1,26 @@
-"""Find the processes that hold files open for writing, from /proc/PID/fd (proc_pid_fd(5)).
-
-A part of the agent, see tuimon/remote/boot.py: Python >= 3.6, standard library only, no import of tuimon.
-"""
+"""Find the processes that hold files open for writing, from /proc/PID/fd (proc_pid_fd(5))."""
 
 import os
-from typing import Container, Dict, List, Mapping, Tuple
+from collections.abc import Container, Mapping
 
 HELD, UNHELD, UNSEEN = "open", "closed", "unknown"  # OPEN, CLOSED and UNKNOWN of tuimon/sources/writers.py
 PROC = "/proc"
 _NOTEBOOKS = (b"ipykernel", b"jupyter", b"colab")  # of command lines of kernels, which hold files open after a training
 _DELETED = " (deleted)"
 
-Holder = Tuple[str, str, str]  # state, process, descriptor: the fields of Writer in tuimon/sources/writers.py
+Holder = tuple[str, str, str]  # state, process, descriptor: the fields of Writer in tuimon/sources/writers.py
 
 
-def holders(files: Mapping[str, os.stat_result], proc: str = PROC) -> Dict[str, Holder]:
+def holders(files: Mapping[str, os.stat_result], proc: str = PROC) -> dict[str, Holder]:
     """Return the holder of each file. Takes about 2 us for each open file on the machine, so call it rarely.
 
     files: status by path, of files on local file systems. proc: the directory of the processes, for tests.
     """
     by_name = {os.path.basename(os.path.realpath(path)) for path in files}
-    by_identity: Dict[Tuple[int, int], List[str]] = {}
+    by_identity: dict[tuple[int, int], list[str]] = {}
     for path, status in files.items():
         by_identity.setdefault((status.st_dev, status.st_ino), []).append(path)
-    found: Dict[str, Holder] = {}
+    found: dict[str, Holder] = {}
     inspected, hidden = 0, False
     for process in _processes(proc):
         try:
@@ -54,7 +51,7 @@ def is_held(descriptor: str, path: str) -> bool:
         return True  # the file was deleted, and is still held open
 
 
-def _processes(proc: str) -> List[str]:
+def _processes(proc: str) -> list[str]:
     """Return the directories of all processes."""
     try:
         return [os.path.join(proc, name) for name in os.listdir(proc) if name.isdigit()]
@@ -62,7 +59,7 @@ def _processes(proc: str) -> List[str]:
         return []
 
 
-def _open_files(process: str, by_name: Container[str]) -> List[Tuple[Tuple[int, int], str]]:
+def _open_files(process: str, by_name: Container[str]) -> list[tuple[tuple[int, int], str]]:
     """Return ((device, inode), descriptor) of the files with one of the names that a process holds open for writing.
 
     Raises OSError.

@@ -1,0 +1,367 @@
+"""What is below the path of the user on a host: directories that have changed are listed, and files found in them.
+
+The rules are those of tuimon/sources/listing.py: caches are not entered, of checkpoints only the newest three are (the
+names of the others show that they are there), and real names come before symbolic links, so that a log is known by its
+own name.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct, field
+
+from tuimon.errors import FormatError
+from tuimon.formats import Format, all_formats, is_candidate, kind, recognise
+from tuimon.model.log_names import log_name
+from tuimon.reader.compression import decompressed_head
+from tuimon.reader.supersession import SAME_SAVE, Supersession
+from tuimon.remote.connection import MAX_FILES, Received, TooLarge
+from tuimon.remote.entries import Entry, Host
+from tuimon.remote.mirror import Mirror
+from tuimon.remote.mirror_errors import MirrorError
+from tuimon.remote.texts import DIRECTORIES, SUFFIXES, TextFiles
+from tuimon.sources.listing import CLOSED_PATHS, JSON, KEPT_IN_CHECKPOINT, OF_A_MODEL, SAVED, WEIGHTS, Place, place
+from tuimon.sources.scan import FoundFile
+from tuimon.sources.sqlite_copy import MAGIC
+
+HEAD = 4096
+"""Bytes by which a format is recognised."""
+FRESH = 2.0
+"""Age (s) below which a file or directory may change without a new time."""
+NEWEST = 3
+"""Number of checkpoints that are entered, of one directory."""
+OFTEN, SELDOM = 64, 8
+"""Newest directories that are asked for in each walk; the others in one of so many."""
+MAX_ENTRIES = 1_000_000
+_TOGETHER = 256
+"""Directories in one question."""
+_DEPTH, _LINKS = 16, 6
+_NUMBER = re.compile(r"\d{1,15}")
+
+
+class File(Struct, eq=False):
+    """A file of the host that may be a log, and how much of it is here."""
+
+    path: str
+    local: str
+    """Path in the mirror."""
+    now: Entry
+    seen: Entry | tuple[Entry | None, ...] | None = None
+    """What it was when all was copied; of a database with those of its parts."""
+    mode: str = ""
+    """grow: a log | whole: a document | unit: a database | stored: only its beginning is kept | none: no log so far
+    | text: generated texts that nobody wants so far | "": not looked at."""
+    at: int = 0
+    """Bytes here, of a log; bytes of the -wal, of a database."""
+    tail: bytes = b""
+    """The last of them."""
+    grew: float = 0.0
+    """Monotonic time at which it was seen to grow."""
+    tries: int = 0
+    """Attempts to copy it while it changed."""
+    is_busy: bool = False
+    is_rough: bool = False
+    """It was so fresh when it was copied that another version may have the same time."""
+    here: int = 0
+    size: int = 0
+
+
+class _Folder(Struct, eq=False):
+    parts: tuple[str, ...]
+    place: Place | None
+    """How it is searched; None: it holds generated texts."""
+    entry: Entry
+    links: int = 0
+    names: set[str] = field(default_factory=set)
+    """Of what is in it; those of directories end with a slash."""
+    is_rough: bool = False
+    is_listed: bool = False
+
+
+class Tree:
+    """Directories and files below the path of the user."""
+
+    def __init__(self, host: Host, mirror: Mirror, texts: TextFiles, received: Received) -> None:
+        self.files: dict[str, File] = {}
+        """By path on the host."""
+        self.is_complete = False
+        """Whether all names were seen in one walk."""
+        self._host, self._mirror, self._texts, self._received = host, mirror, texts, received
+        self._folders: dict[str, _Folder] = {}
+        self._announced: set[str] = set()
+        """Paths in the mirror of all that the host has now."""
+        self._tops: list[str] = []
+        self._by_identity: dict[str, str] = {}
+        self._dated: dict[str, tuple[File, FoundFile]] = {}
+        self._supersession = Supersession()
+        self._turn = self._count = 0
+        self._begins = True
+        """Whether the next walk has to ask what the path of the user leads to."""
+
+    def is_fresh(self, entry: Entry) -> bool:
+        """Return whether something may change without a new time of change."""
+        return bool(entry.identity) and entry.modified + self._host.skew > time.time() - FRESH
+
+    async def walk(self) -> None:
+        """List the directories that have changed, and note what is new in them."""
+        self._turn += 1
+        level: dict[str, _Folder] = {}
+        newest = sorted(self._folders, key=lambda path: -self._folders[path].entry.modified)
+        asked = [path for n, path in enumerate(newest) if n < OFTEN or self._turn % SELDOM == n % SELDOM]
+        if self._begins or not asked:
+            level = await self._begin()
+        known = await self._host.stat(asked)
+        for path in asked:
+            folder, entry = self._folders.get(path), known.get(path)
+            if folder is None:
+                continue
+            if entry is None or not entry.is_directory:
+                self._drop(path)
+            elif entry != folder.entry or folder.is_rough:
+                folder.entry = entry
+                level[path] = folder
+        later: dict[str, _Folder] = {}
+        while level or later:
+            todo = level or later
+            paths = list(todo)[:_TOGETHER]
+            lists = await self._host.list(paths)
+            for path in paths:
+                folder = todo.pop(path)
+                folder.is_rough = self.is_fresh(folder.entry)
+                if path in lists:
+                    folder.is_listed = True
+                    level.update(self._take(path, folder, lists[path], later))
+                elif folder.entry.identity:
+                    self._received.problem = f"cannot be listed: {path}"
+        self._add_newest()
+        if not self.is_complete and self._count <= MAX_ENTRIES:
+            self.is_complete = True
+            for local in remove_others(self._mirror, self._announced):
+                self._note(local)
+
+    async def _begin(self) -> dict[str, _Folder]:
+        """Note what the path of the user leads to; return the directories to list."""
+        roots = await self._host.roots()
+        self._received.missing = not roots
+        self._tops = [root.real for root in roots]
+        self._begins = any(root.parts or root.entry.is_file or not root.entry.identity for root in roots)
+        level = {}
+        for root in roots:
+            if root.entry.is_directory and root.path not in self._folders:
+                folder = self._folders[root.path] = level[root.path] = _Folder(root.parts, Place.OPEN, root.entry)
+                self._by_identity[folder.entry.identity] = root.path
+            elif root.entry.is_file:
+                self._add(root.path, self._mirror.path(root.parts), root.entry)
+        return level
+
+    def _take(
+        self, path: str, folder: _Folder, entries: dict[str, Entry], later: dict[str, _Folder]
+    ) -> dict[str, _Folder]:
+        """Note what is in a directory; return the directories to list, those that links lead to in `later`."""
+        below: dict[str, tuple[_Folder, bool]] = {}
+        saved: list[str] = []
+        names: set[str] = set()
+        weights = ""
+        self._count += len(entries)
+        for name in sorted(entries, key=lambda name: (bool(entries[name].leads_to), name)):
+            entry, whole = entries[name], f"{path.rstrip('/')}/{name}" if path else name
+            try:
+                local = self._mirror.path([*folder.parts, name])
+            except MirrorError as error:
+                self._received.problem = error.message
+                continue
+            if entry.is_directory:
+                where = _place(whole, folder.place, bool(entry.leads_to))
+                if where is Place.CLOSED:
+                    continue
+                links = folder.links + 1 if entry.leads_to or folder.links else 0
+                below[whole] = _Folder((*folder.parts, name), where, entry, links), bool(entry.leads_to)
+                names.add(f"{name}/")
+                if where is Place.CHECKPOINT and folder.place is not Place.CHECKPOINT:
+                    saved.append(whole)
+            elif entry.is_file and not (entry.leads_to and self._is_inside(entry.leads_to)):
+                names.add(name)
+                if name.endswith(WEIGHTS):
+                    weights = weights or whole
+                self._take_file(folder, name, whole, local, entry)
+        if folder.place is Place.IN_STORE and weights:
+            below, names = {}, {name for name in names if not name.endswith("/")}
+            self._placeholder(self._mirror.path([*folder.parts, weights.rpartition("/")[2]]), False)
+        for whole in saved:
+            if whole in below:
+                self._placeholder(self._mirror.path(below[whole][0].parts), True)
+        old = sorted(saved, key=lambda whole: _age(whole, entries[whole.rpartition("/")[2]]))[:-NEWEST]
+        for gone in folder.names - names:
+            self._drop(f"{path.rstrip('/')}/{gone.rstrip('/')}" if path else gone.rstrip("/"), [*folder.parts, gone])
+        folder.names = names
+        result: dict[str, _Folder] = {}
+        for whole, (child, is_link) in below.items():
+            if whole in self._folders or whole in old or not self._is_new(whole, child):
+                continue
+            self._folders[whole] = child
+            (later if is_link or child.links else result)[whole] = child
+        return result
+
+    def _is_new(self, path: str, folder: _Folder) -> bool:
+        """Return whether a directory is to be entered: not too deep, not known by another name, not one above."""
+        real, identity = folder.entry.leads_to, folder.entry.identity
+        if len(folder.parts) > _DEPTH or folder.links > _LINKS or self._count > MAX_ENTRIES:
+            return False
+        if real and any(_is_below(top, real) for top in self._tops):
+            return False
+        return not identity or self._by_identity.setdefault(identity, path) == path
+
+    def _is_inside(self, real: str) -> bool:
+        return any(_is_below(real, top) for top in self._tops)
+
+    def _take_file(self, folder: _Folder, name: str, path: str, local: str, entry: Entry) -> None:
+        if folder.place is Place.CHECKPOINT:
+            if name.endswith(JSON) and name not in OF_A_MODEL and is_candidate(local):
+                self._announce(local)
+                found = FoundFile(local, self._mirror.root, entry.size, entry.modified, (0, 0))
+                self._dated[local] = File(path, local, entry), found
+        elif folder.place is None:
+            if name.endswith(SUFFIXES):
+                self._add(path, local, entry, is_text=self._texts.add_name(path, local))
+        elif name.endswith(SAVED):
+            self._placeholder(local, False)
+        elif is_text := self._texts.add_name(path, local):
+            self._add(path, local, entry, is_text)
+        elif is_candidate(local):
+            self._add(path, local, entry)
+
+    def _add(self, path: str, local: str, entry: Entry, is_text: bool = False) -> None:
+        """Note a file that may be a log, or holds generated texts, which are copied when they are wanted."""
+        if path not in self.files:
+            self._announce(local)
+            mode = "text" if is_text and path not in self._texts.asked else ""
+            self.files[path] = File(path, local, entry, mode=mode)
+
+    def _add_newest(self) -> None:
+        """Note the documents in checkpoints that are not superseded by newer ones."""
+        for found in newest([found for _, found in self._dated.values()], self._supersession):
+            file = self._dated[found.path][0]
+            self.files.setdefault(file.path, file)
+        self._dated.clear()
+
+    def _placeholder(self, local: str, directory: bool) -> None:
+        if local not in self._announced:
+            self._announce(local)
+            self._mirror.placeholder(local, directory)
+            self._note(local)
+
+    def _announce(self, local: str) -> None:
+        self._announced.add(local)
+        if len(self._announced) > MAX_FILES:
+            raise TooLarge(f"more than {MAX_FILES} files may be logs", "Name a directory further down.")
+
+    def _note(self, local: str) -> None:
+        self._received.changed.add(local)
+        self._received.names_changed = True
+
+    def _drop(self, path: str, parts: Iterable[str] = ()) -> None:
+        """Forget a file or directory that is gone, and what was below it."""
+        below = [known for known in self._folders if _is_below(known, path)]
+        local = self._mirror.path([part.rstrip("/") for part in parts]) if parts else ""
+        if below and not local:
+            local = self._mirror.path(self._folders[path].parts) if path in self._folders else ""
+        for known in below:
+            folder = self._folders.pop(known)
+            self._by_identity.pop(folder.entry.identity, None)
+        for known in [known for known in self.files if _is_below(known, path)]:
+            self.forget(self.files[known])
+        if local and local != self._mirror.root:
+            self._announced.discard(local)
+            if os.path.isdir(local):
+                shutil.rmtree(local, ignore_errors=True)
+            else:
+                self._mirror.remove(local)
+            self._note(local)
+
+    def forget(self, file: File) -> None:
+        """Remove a file that is gone."""
+        self.files.pop(file.path, None)
+        self._announced.discard(file.local)
+        for part in ("", "-wal", "-journal") if file.mode == "unit" else ("",):
+            self._mirror.remove(file.local + part)
+        self._received.here -= file.here
+        self._received.total -= file.size
+        self._note(file.local)
+
+
+def mode_of(path: str, head: bytes) -> str:
+    """Return how a file that begins with `head` is followed; "" if it is no log so far."""
+    if not head:
+        return ""
+    compressed = log_name(path).compressed
+    if compressed:
+        try:
+            head = decompressed_head(head, HEAD)
+        except FormatError:
+            return ""
+    log_format = recognise(path, head)
+    if head.startswith(MAGIC):
+        return "unit"  # its tables, by which it is recognised, are anywhere in the file
+    if log_format is None:
+        return ""
+    mode = {"stream": "grow", "journal": "grow", "document": "whole", "database": "unit"}.get(kind(log_format.id))
+    return "stored" if mode is None else "whole" if compressed else mode
+
+
+def newest(files: Iterable[FoundFile], supersession: Supersession) -> Iterator[FoundFile]:
+    """Yield the documents in checkpoints that are not superseded by newer ones."""
+    for file in supersession.in_order(files):
+        log_format = _superseding(os.path.basename(file.path))
+        if log_format is not None:
+            if supersession.newer_path(file):
+                continue
+            supersession.recognised(file, log_format)
+        yield file
+
+
+def _superseding(name: str) -> Format | None:
+    """Return the format of which only the newest file is read that files of this name have, or None."""
+    return next((f for f in all_formats() if f.supersedes is not None and f.wants_name(name)), None)
+
+
+def remove_others(mirror: Mirror, paths: set[str]) -> Iterator[str]:
+    """Remove from a mirror, and yield, all files but these and the empty directories that hold none of them."""
+    kept = {os.path.dirname(path) for path in paths} | paths
+    for folder, folders, names in os.walk(mirror.root, topdown=False):
+        for name in names:
+            path = os.path.join(folder, name)
+            if path.removesuffix("-wal").removesuffix("-journal") not in paths:
+                mirror.remove(path)
+                yield path
+        for name in folders:
+            path = os.path.join(folder, name)
+            if path not in kept and not os.listdir(path):
+                os.rmdir(path)
+                yield path
+
+
+def _place(path: str, parent: Place | None, is_link: bool) -> Place | None:
+    """Return how a directory is searched; None if it holds generated texts."""
+    name = path.rpartition("/")[2]
+    if parent is Place.CHECKPOINT:
+        return Place.CHECKPOINT if name in KEPT_IN_CHECKPOINT and not is_link else Place.CLOSED
+    if name in DIRECTORIES and path not in CLOSED_PATHS:
+        return None
+    if parent is None:
+        return Place.CLOSED if place(path, Place.OPEN) is Place.CLOSED else None
+    return place(path, parent)
+
+
+def _age(path: str, entry: Entry) -> tuple[float, int]:
+    """Return what sorts checkpoints from the oldest to the newest; copied ones have equal times, but numbers."""
+    numbers = _NUMBER.findall(path.rpartition("/")[2])
+    return entry.modified // SAME_SAVE, int(numbers[-1]) if numbers else 0
+
+
+def _is_below(path: str, directory: str) -> bool:
+    return not directory or (path + "/").startswith(directory.rstrip("/") + "/")
