@@ -13,8 +13,8 @@ import numpy as np
 from tuimon.analysis.aligned_steps import common_step_name, step_name
 from tuimon.analysis.attempts import attempts_of, lost_at_restarts, lost_work
 from tuimon.analysis.best_step import BestStep, best_step
-from tuimon.analysis.compared_metric import level_until
 from tuimon.analysis.comparing import MISSING, compared_settings, flat
+from tuimon.analysis.comparison_rows import level_until
 from tuimon.analysis.hidden_values import hidden_conflict
 from tuimon.analysis.log_files import damage_of, unread_parts
 from tuimon.analysis.log_remarks import lasted_text, reading_remark
