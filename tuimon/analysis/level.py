@@ -92,9 +92,9 @@ def level(values: Floats) -> Level:
     window, scale = _last_part(values)
     if not len(window):
         return Level(level_value(values), math.nan, 0)
-    late = values[-max(round(_LATE * len(values)), points_of_level(len(values))) :] / scale
+    late = values[-max(round(_LATE * len(values)), points_of_level(len(values))) :]
     error, _ = mean_error(late[np.isfinite(late)], len(window), _PARABOLA)
-    return Level(float(window.mean()) * scale, error * scale, len(window))
+    return Level(float(window.mean()) * scale, error, len(window))
 
 
 def level_value(values: Floats) -> float:
@@ -149,11 +149,13 @@ def mean_error(points: Floats, count: int, degree: int = 0) -> tuple[float, int]
     number = len(points)
     if number < _FEWEST_LATE + degree:
         return math.nan, 0
+    scale = float(np.abs(points).max()) or 1.0  # so that no square overflows
+    points = points / scale
     rest = points - points.mean()
     if degree:
         places = np.linspace(-1.0, 1.0, number)
         rest = rest - np.polyval(np.polyfit(places, rest, degree), places)
-    rest[np.abs(rest) < _ROUNDING * max(float(np.abs(points).max()), 1e-300)] = 0.0
+    rest[np.abs(rest) < _ROUNDING] = 0.0
     squares = float(rest @ rest)
     if not squares:
         return 0.0, number
@@ -166,7 +168,7 @@ def mean_error(points: Floats, count: int, degree: int = 0) -> tuple[float, int]
     lost = min((degree + 1) * _variance_of_mean(number, shared), 0.95)  # part of the noise that the trend takes away
     deviation = math.sqrt(squares / number / (1 - lost))
     independent = round(1 / _variance_of_mean(number, shared))
-    return deviation * math.sqrt(_variance_of_mean(count, shared)), max(independent, _LEAST_FREEDOM)
+    return deviation * math.sqrt(_variance_of_mean(count, shared)) * scale, max(independent, _LEAST_FREEDOM)
 
 
 def _variance_of_mean(count: int, shared: float) -> float:
