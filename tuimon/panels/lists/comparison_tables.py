@@ -39,6 +39,10 @@ NOTE = (
     "level: mean of the last tenth of the points (at least 5, at most a quarter) up to the position in the heading;"
     " SE: its standard error; 1=: noise may put the row first; ≈: within noise of the best"
 )
+_BEST_NOTE = (
+    "best: the best value up to the position in the heading; SE: standard error of the mean of several runs; 1=: noise"
+    " may put the row first; ≈: within noise of the best"
+)
 
 
 class Table(Struct, frozen=True):
@@ -174,7 +178,7 @@ def metric_table(comparison: Comparison, metric: MetricRows) -> Table:
         ("run", *(head for head, _ in columns)),
         tuple((row.name, *(cells[i] for _, cells in columns)) for i, row in enumerate(rows)),
         ("remark", "until"),
-        NOTE if metric is comparison.main else "",
+        (NOTE if metric.kind == "level" else _BEST_NOTE) if metric is comparison.main else "",
     )
 
 
