@@ -270,7 +270,7 @@ def test_the_difference_to_the_base_is_taken_at_the_same_step(tmp_path: Path) ->
         "the difference of the means of steps 16 to 20"
     )
     alone = chart(a, replace(DEFAULTS, base=b))
-    assert "".join(text for text, _ in alone.headline).endswith(" -2 to base")
+    assert "".join(text for text, _ in alone.headline).endswith(" -1.800 to base")
     assert chart(b, replace(DEFAULTS, base=b)).headline == chart(b, DEFAULTS).headline, (
         "the base is not held against itself"
     )

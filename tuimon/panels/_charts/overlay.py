@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tuimon.analysis.comparing import distinct_names
-from tuimon.analysis.comparison_rows import comparable_step, level_until
+from tuimon.analysis.comparison_rows import level_until
 from tuimon.draw.chart import plot_columns
 from tuimon.draw.limits import x_limits
 from tuimon.draw.numbers import format_value
@@ -26,7 +26,7 @@ from tuimon.panels._charts.overlay_legend import LEGEND_GAP, wrapped_legend
 from tuimon.panels._charts.overlay_lines import OverlayLine, failure_sign
 from tuimon.panels._charts.table import TableLine, line_table
 from tuimon.panels._charts.traces import Smoothed, interpolated, scaled, smoothed
-from tuimon.panels._metrics import MetricReading, difference
+from tuimon.panels._metrics import MetricReading, level_difference
 from tuimon.panels._text import plural, signed
 from tuimon.store import Run, Scale
 from tuimon.text import cell_width, clean
@@ -355,21 +355,16 @@ def _difference(group: _Group, options: ChartOptions, base: MetricReading | None
     if base is None or len(group.traces) > 1 or options.base in group.line.runs:
         return ""
     trace = group.traces[0]
-    own, delta = trace.reading, None
-    if (own.meaning.concept, own.meaning.unit) != (base.meaning.concept, base.meaning.unit):
-        return ""
-    if trace.step is None:
-        until = comparable_step([own.curve, base.curve])
-        delta = level_until(own.curve, until) * own.factor - level_until(base.curve, until) * base.factor
-    elif at_base is not None and at_base.is_inside and trace.is_inside:
+    delta = level_difference(trace.reading, base) if trace.step is None else None
+    if at_base is not None and at_base.is_inside and trace.is_inside:
         delta = trace.value - at_base.value
     text = signed(delta, "")[0] if delta is not None else ""
     return f" ({text})" if text else ""
 
 
 def with_difference(headline: Row, own: MetricReading | None, base: MetricReading) -> Row:
-    """Return a chart's headline with the difference from a base run at the last step that both have reached."""
-    delta = difference(own, base)
+    """Return a chart's headline with the difference of the levels from a base run."""
+    delta = level_difference(own, base)
     if own is None or delta is None:
         return headline
     text, role = signed(delta, own.meaning.direction)

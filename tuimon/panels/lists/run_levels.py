@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import TypeAlias
 
-from tuimon.analysis.comparing import common_step
 from tuimon.analysis.comparison_rows import comparable_step, level_until
 from tuimon.analysis.run_cache import cached_per_run
 from tuimon.draw.numbers import format_value
@@ -73,16 +72,6 @@ class RunLevels:
 def reader_of(metric: str) -> Reader:
     """Return the function that looks up a metric by its name, see `metric_of`; the same object for the same name."""
     return partial(metric_of, wanted=metric)
-
-
-def level_difference(own: MetricReading | None, base: MetricReading | None) -> float | None:
-    """Return the difference of the levels of two runs up to the last step that both have reached; None if unknown."""
-    if own is None or base is None or own.meaning.concept != base.meaning.concept:
-        return None
-    step = common_step((own.curve, base.curve))
-    if step is None:
-        return None
-    return level_until(own.curve, step) * own.factor - level_until(base.curve, step) * base.factor
 
 
 def level_note(room: int, until: str = "") -> Span:
