@@ -14,7 +14,6 @@ from support.made_run import START, feed, store_of
 from tuimon.analysis.aligned_steps import aligned, counts_alike
 from tuimon.detectors import Checker
 from tuimon.exports import around, compare, over_steps
-from tuimon.exports.comparison import compare as compared
 from tuimon.exports.html import comparison as comparison_page
 from tuimon.exports.html import report
 from tuimon.exports.summary import as_text
@@ -22,8 +21,8 @@ from tuimon.model.events import Columns, MetricsFound, StreamFound
 from tuimon.model.views import ChartView, Size, Symbols
 from tuimon.monitor.local import open_run
 from tuimon.panels import ChartOptions, axis_word, header_panel, metric_panel
-from tuimon.panels.lists.compared_runs import compared_runs
-from tuimon.panels.lists.comparison import comparison_table
+from tuimon.panels.lists.comparison import compare as compared
+from tuimon.panels.lists.comparison_tables import screen_rows
 from tuimon.store import Run, Store
 
 UPDATES = 4
@@ -153,8 +152,7 @@ def test_every_text_names_what_the_log_counts(tmp_path: Path, name: str, text: s
         "runs": "\n".join(as_text(snapshot, START)),
         "compare": "\n".join(compare.as_text(comparison, START)),
         "list": "\n".join(
-            "".join(part for part, _ in row)
-            for row in comparison_table(compared_runs(snapshot.runs), START, Symbols.BRAILLE)
+            "".join(part for part, _ in row) for row in screen_rows(comparison, START, Symbols.BRAILLE, 200)
         ),
         "at": "\n".join(around.as_text(run, 7)),
         "over": "\n".join(over_steps.as_text(run, over_steps.over_steps(run, 7, 9))),

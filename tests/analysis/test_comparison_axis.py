@@ -13,10 +13,9 @@ from tuimon.analysis.comparison_axis import comparison_axis, place_text, places_
 from tuimon.analysis.level import level_value
 from tuimon.exports.compare import as_text
 from tuimon.exports.compare_json import as_json
-from tuimon.exports.comparison import compare
 from tuimon.model.views import Symbols
-from tuimon.panels.lists.compared_runs import compared_runs
-from tuimon.panels.lists.comparison import ahead, comparison_table
+from tuimon.panels.lists.comparison import ahead, compare
+from tuimon.panels.lists.comparison_tables import screen_rows
 from tuimon.store import Curve, Run
 
 COUNT = 200
@@ -38,20 +37,19 @@ def test_levels_are_taken_at_equal_tokens(axis: str) -> None:
     expected = [level_value(SLOW), level_value(FAST[: COUNT // 2])]
     comparison = compare(runs, x=axis)
     loss = next(metric for metric in comparison.metrics if metric.name == "loss")
-    assert [entry.level.value for entry in loss.entries if entry] == expected
-    assert [(e.level_step, e.level_x) for e in loss.entries if e] == [(2000, 200_000.0), (1000, 200_000.0)]
-    place = "200.0 k tokens" if axis == "tokens" else f"{TOKENS} 200000"
-    assert f" up to {place}: loss of" in comparison.verdict
+    assert [level.value for level in loss.levels if level] == expected
+    assert loss.end == 200_000
     words = "tokens" if axis == "tokens" else f"values of {TOKENS}"
+    assert f" at equal {words}" in comparison.first_line
     assert f"compared at equal {words}" in list(as_text(comparison, 1.8e9))
-    assert comparison.at_equal_counter == ""
+    place = "200.0 k tokens" if axis == "tokens" else f"{TOKENS} 200000"
+    assert any(line.endswith(f"up to {place}") for line in as_text(comparison, 1.8e9))
     written = json.loads(as_json(comparison, 1.8e9))
-    assert (written["axis"], written["verdict"]) == (axis, comparison.verdict)
-    rows = comparison_table(compared_runs(runs, x=axis), 1.8e9, Symbols.BRAILLE)
-    lines = ["".join(text for text, _ in row) for row in rows]
-    assert f"compared at equal {words}" in lines
-    assert any(f"{expected[1]:.3f} ±" in line for line in lines if line.strip().startswith("loss"))
-    assert f" up to {place}: loss of" in ahead(runs, Symbols.BRAILLE, "loss", x=axis)
+    assert (written["axis"], written["verdict"]) == (axis, comparison.first_line)
+    assert [row["end"] for row in written["metrics"][0]["rows"]] == [200_000, 200_000]
+    rows = screen_rows(comparison, 1.8e9, Symbols.BRAILLE, 200)
+    assert f"compared at equal {words}" in ["".join(text for text, _ in row) for row in rows]
+    assert f" at equal {words}" in ahead(runs, "loss", x=axis)
 
 
 def test_levels_are_taken_at_equal_durations_whenever_the_runs_began() -> None:

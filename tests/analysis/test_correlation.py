@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from tuimon.analysis.correlation import (
-    blocked_spearman,
     correlation_words,
     pairs,
     pearson,
@@ -62,34 +61,3 @@ def test_values_without_steps_are_not_paired() -> None:
 def test_bound_is_close_to_the_critical_values_of_tables(count: int, bound: float) -> None:
     assert spearman_bound(count) == pytest.approx(bound, abs=0.025)
     assert spearman_bound(3) == 1
-
-
-def ranks(values: np.ndarray) -> np.ndarray:
-    return np.array([np.mean(np.flatnonzero(np.sort(values) == value)) for value in values])
-
-
-def test_rank_correlation_within_blocks_is_that_of_the_deviations_of_the_ranks() -> None:
-    chance = np.random.default_rng(2)
-    blocks = chance.permutation(np.repeat([7, 2, 5], (6, 9, 4)))
-    x, y = chance.normal(size=19).round(1), chance.normal(size=19).round(1) + 10 * blocks
-    products, x_squares, y_squares, variance = 0.0, 0.0, 0.0, 0.0
-    for block in (2, 5, 7):
-        r, s = (ranks(values[blocks == block]) for values in (x, y))
-        r, s = r - r.mean(), s - s.mean()
-        products, x_squares, y_squares = products + r @ s, x_squares + r @ r, y_squares + s @ s
-        variance += (r @ r) * (s @ s) / (len(r) - 1)
-    found = blocked_spearman(x, y, blocks)
-    assert found is not None
-    assert found.rho == pytest.approx(products / math.sqrt(x_squares * y_squares))
-    assert found.bound == pytest.approx(1.96 * math.sqrt(variance / (x_squares * y_squares)))
-    assert found.count == 19
-    whole = blocked_spearman(x, y, np.zeros(19, np.int64))
-    assert whole is not None
-    assert (whole.rho, whole.bound) == pytest.approx((spearman(x, y), spearman_bound(19)))
-    assert blocked_spearman(x, y, np.arange(19)) is None
-
-
-def test_blocks_without_a_relation_exceed_the_bound_in_about_5_percent_of_the_cases() -> None:
-    chance, blocks = np.random.default_rng(4), np.repeat(np.arange(4), 6)
-    found = [blocked_spearman(chance.normal(size=24), chance.normal(size=24) + blocks, blocks) for _ in range(400)]
-    assert 0.02 < np.mean([item is not None and item.is_beyond_chance for item in found]) < 0.08

@@ -19,19 +19,16 @@ from conftest import DATA
 from matplotlib.image import imread
 from support.programs import same_number
 
-from tuimon.analysis.level import noise
 from tuimon.commands import main
 from tuimon.commands._reading import in_order
-from tuimon.exports.compare import as_text
+from tuimon.exports.compare import _latex_number, as_text
 from tuimon.exports.compare_json import as_json
-from tuimon.exports.comparison import compare
 from tuimon.exports.html.comparison import as_html
 from tuimon.exports.schemas import schema_text
-from tuimon.exports.seed_table import _latex_number
 from tuimon.model.views import Symbols
 from tuimon.monitor.local import open_run
-from tuimon.panels.lists.compared_runs import compared_runs
-from tuimon.panels.lists.comparison import comparison_table
+from tuimon.panels.lists.comparison import compare
+from tuimon.panels.lists.comparison_tables import screen_rows
 
 EXPORTS = DATA / "exports"
 LONG_AFTER = 4e9
@@ -57,7 +54,7 @@ def rows_of(lines: list[str], title: str) -> dict[str, dict[str, str]]:
     head = lines[start]
     ends = {match[0]: match.end() for match in re.finditer(r"qwen3vl_\w+", head)}
     for line in lines[start + 1 :]:
-        if not line or "(--all" in line:
+        if not line or "the same" in line:
             break
         cells[line.split()[0]] = {run: (line[:end].rsplit("  ", 1)[-1]).strip() for run, end in ends.items()}
     return cells
@@ -119,9 +116,8 @@ def test_a_run_with_a_failure_has_a_remark(tmp_path: Path) -> None:
     snapshot = open_run(tmp_path)
     comparison = compare(snapshot.runs, alerts=snapshot.alerts)
     lines = list(as_text(comparison, LONG_AFTER))
-    assert lines[0].endswith(f"run2 is not healthy: {failure}")
-    assert [line.split()[0][-4:] for line in lines[1:] if failure in line] == ["run2"]
-    assert any(line.startswith("Settings and reward, including 1 run that is not healthy: level") for line in lines)
+    assert re.match(r"\S*run3 is ahead of \S*run2: reward ", lines[0])
+    assert [line.split()[0][-4:] for line in lines if failure in line] == ["run2"] * 2
     assert [run["failure"] for run in json.loads(as_json(comparison, LONG_AFTER))["runs"]] == [
         None,
         None,
@@ -129,10 +125,8 @@ def test_a_run_with_a_failure_has_a_remark(tmp_path: Path) -> None:
         None,
     ]
     assert f"<td>{failure}</td>" in as_html(comparison, LONG_AFTER)
-    table = comparison_table(compared_runs(snapshot.runs, comparison.failures), LONG_AFTER, Symbols.BRAILLE)
-    shown = ["".join(text for text, _ in row) for row in table]
-    assert failure in shown[0]
-    assert any(row.split()[:4] == ["remark", "loss", "is", "NaN"] for row in shown)
+    shown = "\n".join("".join(text for text, _ in row) for row in screen_rows(comparison, 0, Symbols.BRAILLE, 200))
+    assert "loss is NaN" in shown
 
 
 def test_the_seeds_of_each_method_are_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -163,24 +157,22 @@ def test_the_seeds_of_each_method_are_a_table(tmp_path: Path, capsys: pytest.Cap
         assert (row["min"], row["max"]) == pytest.approx((min(own), max(own)))
         deviation = statistics.stdev(own)
         expected = statistics.mean(own), deviation, deviation / math.sqrt(len(own))
-        assert (row["mean"], row["sd"], row["se"]) == pytest.approx(expected)
+        assert (row["level"], row["sd"], row["se"]) == pytest.approx(expected)
     assert ([row["not_healthy"] for row in rows], rows[3]["left_out"]) == ([[], [], ["grpo_s2"], []], ["grpo_s2"])
     lines = list(as_text(comparison, LONG_AFTER, 100))
-    start = lines.index("reward: mean, SD and SE of the levels of runs that differ only in their seed")
-    assert lines[start + 1].split() == ["runs", "n", "mean", "SD", "SE", "min", "max", "method"]
-    dapo = ["dapo", "(3", "seeds)", "3", "0.7300", "0.0265", "0.0153", "0.7000", "0.7500"]
-    assert lines[start + 2].split() == [*dapo, "dapo"]
-    assert lines[start + 5].split()[-3:] == ["grpo", "without", "grpo_s2"]
-    table = comparison_table(compared_runs(snapshot.runs, comparison.failures), LONG_AFTER, Symbols.BRAILLE)
-    shown = ["".join(text for text, _ in row).split() for row in table]
-    assert dapo in shown
+    start = lines.index("reward, higher is better, up to step 59")
+    dapo = ["dapo", "(3", "seeds)", "1", "3", "0.7300", "0.0153", "0.0265", "0.7000", "0.7500"]
+    assert lines[start + 1].split()[:6] == ["run", "rank", "n", "mean", "level", "SE"]
+    assert lines[start + 2].split()[: len(dapo)] == dapo
+    shown = ["".join(text for text, _ in row).split() for row in screen_rows(comparison, 0, Symbols.BRAILLE, 200)]
+    assert dapo in [row[: len(dapo)] for row in shown]
     html, others = as_html(comparison, LONG_AFTER), [run for run in snapshot.runs if run.name != "grpo_s2"]
-    assert "<td>without grpo_s2</td>" in html
+    assert "<td>without: grpo_s2</td>" in html
     assert ">remark<" not in as_html(compare(others, {"reward"}), LONG_AFTER), "no empty column"
     arguments = ["compare", str(tmp_path / "runs"), "--metric", "reward", "--table"]
     assert main([*arguments, str(tmp_path / "t.csv")]) == 0
     written = list(csv.DictReader((tmp_path / "t.csv").read_text().splitlines()))
-    assert [float(row["mean"]) for row in written] == [row["mean"] for row in rows], "every digit"
+    assert [float(row["mean"]) for row in written] == [row["level"] for row in rows], "every digit"
     assert [(row["name"], row["method"], row["n"], row["left_out"]) for row in written[2:]] == [
         ("grpo", "grpo", "3", ""),
         ("grpo", "grpo", "2", "grpo_s2"),
@@ -192,26 +184,25 @@ def test_the_seeds_of_each_method_are_a_table(tmp_path: Path, capsys: pytest.Cap
     assert main([*arguments, str(tmp_path / "best.csv"), "--best"]) == 0
     written = list(csv.DictReader((tmp_path / "best.csv").read_text().splitlines()))
     assert {row["metric"] for row in written} == {"best(reward)"}
-    assert [float(row["mean"]) for row in written] == pytest.approx([row["mean"] + 0.25 for row in rows])
+    assert [float(row["mean"]) for row in written] == pytest.approx([row["level"] + 0.25 for row in rows])
     assert main(["compare", str(tmp_path / "runs"), "--metric", "loss", "--best"]) == 2, "neutral in these runs"
     asked = compare(snapshot.runs, {"reward"}, reaches=0.6)
     assert json.loads(as_json(asked, LONG_AFTER))["reaches"] == {
         "metric": "reward",
         "value": 0.6,
-        "steps": [8] * 6 + [None] * 3,
-        "x": [8] * 6 + [None] * 3,
+        "steps": [0] * 6 + [20, 20, None],
+        "x": [0] * 6 + [20, 20, None],
     }
     lines = list(as_text(asked, LONG_AFTER))
-    start = next(i for i, line in enumerate(lines) if line.startswith("9 runs"))
+    start = lines.index("Runs") + 1
     assert "step of reward 0.6" in lines[start]
-    assert [line.split()[3] for line in lines[start + 1 : start + 10]] == ["8"] * 6 + ["never"] * 3
+    assert [line.split()[3] for line in lines[start + 1 : start + 10]] == ["0"] * 6 + ["20", "20", "never"]
     assert '<td class="n">never</td>' in as_html(asked, LONG_AFTER)
-    assert "Suffixes: .csv, .tex." in (errors := capsys.readouterr().err)
-    assert "--best has no effect" not in errors
+    assert "Suffixes: .csv, .tex." in capsys.readouterr().err
     different = [str(run.path) for run in snapshot.runs if run.name in ("dapo_s0", "grpo_s0")]
     assert len(different) == 2
     assert main(["compare", *different, "--best"]) == 0
-    assert "--best has no effect: no two of the runs differ" in capsys.readouterr().err
+    assert capsys.readouterr().out.startswith("dapo_s0 has the best reward, 0.9500; grpo_s0 0.7500; one run each")
 
 
 def test_a_value_is_reached_on_the_axis_that_was_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -223,27 +214,24 @@ def test_a_value_is_reached_on_the_axis_that_was_asked_for(tmp_path: Path, capsy
     asked = compare(in_order(open_run(*paths).runs, paths), {"reward"}, reaches=0.6, x="samples")
     document = json.loads(as_json(asked, LONG_AFTER))
     jsonschema.validate(document, json.loads(schema_text("compare")))
-    assert document["reaches"]["steps"] == [44, 24], "the fifth of nine points"
-    assert document["reaches"]["x"] == [44 * 64, 24 * 256]
+    assert document["reaches"]["steps"] == [40, 20], "the first values"
+    assert document["reaches"]["x"] == [40 * 64, 20 * 256]
     lines = list(as_text(asked, LONG_AFTER))
-    start = next(i for i, line in enumerate(lines) if line.startswith("2 runs"))
+    start = lines.index("Runs") + 1
     assert "samples of reward 0.6" in lines[start]
-    assert [line.split()[3] for line in lines[start + 1 : start + 3]] == ["2816", "6144"]
+    assert [line.split()[3] for line in lines[start + 1 : start + 3]] == ["2560", "5120"]
     page = as_html(asked, LONG_AFTER)
     assert "samples of reward 0.6" in page
-    assert '<td class="n">6144</td>' in page
+    assert '<td class="n">5120</td>' in page
     single = ["compare", paths[0], "--metric", "reward"]
     assert main([*single, "--x", "samples", "--reaches", "0.6"]) == 0
-    assert (
-        capsys.readouterr().out
-        == "small_s0: reward first reaches 0.6 at samples 2816, step 44 (median of nine points)\n"
-    )
+    assert capsys.readouterr().out == "small_s0: reward first reaches 0.6 at samples 2560, step 40\n"
     assert main([*single, "--reaches", "0.9"]) == 0
     assert "reward never reaches 0.9" in capsys.readouterr().out
     assert main([*single, "--reaches", "0.6", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     jsonschema.validate(document, json.loads(schema_text("compare")))
-    assert (document["reaches"]["x"], document["seeds"]) == ([44], None)
+    assert (document["reaches"]["x"], document["seeds"]) == ([40], None)
     assert main(single) == 2
 
 
@@ -254,10 +242,10 @@ def test_units_of_metrics(tmp_path: Path) -> None:
         (tmp_path / name / "train.log").write_text("".join(lines))
     compared = compare(open_run(tmp_path / "a", tmp_path / "b").runs)
     metrics = {m["name"]: m for m in json.loads(as_json(compared, LONG_AFTER))["metrics"]}
-    assert (metrics["step_time"]["unit"], metrics["gpu_mem"]["unit"]) == ("ms", None)
+    assert (metrics["step_time"]["unit"], metrics["gpu_mem"]["unit"]) == ("ms", "")
     assert [run["unit"] for run in metrics["gpu_mem"]["runs"]] == ["GB", "MB"]
     lines = list(as_text(compared, LONG_AFTER))
-    assert any(line.startswith("step_time  (step time, in ms, lower is better)") for line in lines)
+    assert ["step_time", "160", "ms", "160", "ms", "≈"] in [line.split() for line in lines]
     assert ["gpu_mem", "2.500", "GB", "2.500", "MB"] in [line.split() for line in lines]
 
 
@@ -266,7 +254,7 @@ def test_only_the_settings_that_differ() -> None:
         *("model_path", "num_epochs", "learning_rate", "num_generations", "temperature", "kl_coef", "beta"),
         *("output_dir", "gradient_accumulation_steps"),
     }
-    assert "  1 setting is the same (--all shows them)" in text_of(*RUNS)
+    assert "  1 setting is the same" in text_of(*RUNS)
     assert json_of(*(EXPORTS / run for run in RUNS))["config"]["same"] == {"batch_size": 1}
 
 
@@ -277,7 +265,6 @@ def test_only_the_settings_that_differ() -> None:
         ("2.27e-04", r"$2.27 \times 10^{-4}$"),
         ("1.00e+15", r"$1.00 \times 10^{15}$"),
         ("12.3k", r"$12.3\mathrm{k}$"),
-        ("-", "--"),
     ],
 )
 def test_numbers_in_latex(cell: str, latex: str) -> None:
@@ -286,13 +273,13 @@ def test_numbers_in_latex(cell: str, latex: str) -> None:
 
 @pytest.fixture
 def runs(tmp_path: Path) -> Path:
-    """Three runs of one job: good and close rise to 0.9 with noise of 0.01, poor to 0.5; poor is half as long and
-    twice as slow, and calls its metrics otherwise."""
+    """Three runs of one job: good and close rise to 0.9 with noise of 0.01, poor to 0.5; poor is about half as long,
+    and calls its metrics otherwise."""
     random = np.random.default_rng(7)
     for name, height, count, pace, key in (
         ("good", 0.900, 200, 1.0, "train/reward"),
         ("close", 0.8999, 200, 1.0, "train/reward"),
-        ("poor", 0.500, 100, 2.0, "reward"),
+        ("poor", 0.500, 110, 2.0, "reward"),
     ):
         values = height * (1 - np.exp(-np.arange(count) / 10)) + random.normal(0, 0.01, count)
         rows = [
@@ -304,49 +291,31 @@ def runs(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_runs_share_a_rank_only_with_those_that_noise_can_explain(tmp_path: Path) -> None:
-    """Each level is within noise of the next one, but the last is far from the first."""
-    noise = np.array([-0.01, 0.01] * 50)
-    for number in range(9):
-        values = 0.5 + 0.012 * number + noise  # two levels differ from about 0.022 on
-        rows = [{"step": step, "val_loss": value} for step, value in enumerate(values)]
-        (tmp_path / f"run{number}").mkdir()
-        (tmp_path / f"run{number}" / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (metric,) = json_of(tmp_path)["metrics"]
-    assert [entry["rank"] for entry in metric["runs"]] == list(range(1, 10))
-    assert [entry["joint_rank"] for entry in metric["runs"]] == [1, 1, 3, 3, 5, 5, 7, 7, 9]
-    assert [entry["tied"] for entry in metric["runs"]] == [False, True] * 4 + [False]
-    shown = [match[1] for line in text_of(str(tmp_path)) if (match := re.search(r"run\d +(\d+=?)  ", line))]
-    assert shown == ["1=", "1=", "3=", "3=", "5=", "5=", "7=", "7=", "9"]
-
-
 def test_ranks_levels_and_values_at_the_same_step_and_time(runs: Path) -> None:
     document = json_of(runs)
     names = [run["name"] for run in document["runs"]]
     reward = next(metric for metric in document["metrics"] if metric["concept"] == "reward.train")
+    rows = {row["name"]: row for row in reward["rows"]}
     by_run = dict(zip(names, reward["runs"], strict=True))
     logged = {name: list(map(json.loads, (runs / name / "metrics.jsonl").read_text().splitlines())) for name in names}
     values = {name: [row.get("train/reward", row.get("reward")) for row in logged[name]] for name in names}
-    assert by_run["poor"]["rank"] == 3
-    assert not by_run["poor"]["tied"]
-    assert {by_run["good"]["rank"], by_run["close"]["rank"]} == {1, 2}
-    assert by_run["close"]["tied"] or by_run["good"]["tied"]  # 0.0001 apart, noise of 0.01
-    assert reward["common_step"] == 99
-    assert (reward["unit"], by_run["poor"]["unit"]) == ("1", "1")
-    assert reward["common_seconds"] == 198.0
+    assert (rows["poor"]["rank"], rows["poor"]["tied"]) == (3, False)
+    assert {rows["good"]["rank"], rows["close"]["rank"]} == {1, 2}
+    assert rows["close"]["tied"]  # 0.0001 apart, noise of 0.01
+    assert rows["good"]["tied"]
+    assert reward["end"] == 109, "the last step that all runs have reached"
+    assert (reward["unit"], by_run["poor"]["unit"]) == ("", "1")
     for name in names:
         ours = by_run[name]
         assert ours["last"] == values[name][-1]
-        assert ours["best"]["value"] == max(values[name])
-        assert ours["at_common_step"] == values[name][99]
-        assert ours["at_common_seconds"] == values[name][198 // (2 if name == "poor" else 1)]
-        window = values[name][-10:] if name == "poor" else values[name][-20:]
-        assert ours["level"] == pytest.approx(np.mean(window)), "the short run is judged at its own end"
-        assert (ours["level_points"], ours["level_step"]) == (len(window), len(values[name]) - 1)
-        assert ours["noise"] == pytest.approx(0.01, rel=0.5)
-        assert ours["noise"] >= np.std(window, ddof=1) * 0.999
-        assert ours["error"] >= ours["noise"] / math.sqrt(len(window)) * 0.999
-    assert "until step</th>" in as_html(compare(open_run(runs).runs), LONG_AFTER)
+        assert ours["best"]["value"] == max(values[name][:110])
+        window = values[name][99:110]
+        assert ours["level"] == rows[name]["level"] == pytest.approx(np.mean(window))
+        assert (ours["level_points"], rows[name]["end"]) == (11, 109)
+        assert ours["se"] == rows[name]["se"] == pytest.approx(0.01 / math.sqrt(10), rel=1)
+    first, last = (reward["rows"][place] for place in (0, 2))
+    assert last["behind"] == pytest.approx(last["level"] - first["level"])
+    assert last["behind_se"] == pytest.approx(0.01 * math.sqrt(2 / 10), rel=1)
 
 
 def test_pictures(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -374,33 +343,18 @@ def test_patterns_choose_metrics(runs: Path, capsys: pytest.CaptureFixture[str])
     assert main(["compare", str(runs / "good")]) == 2
 
 
-def test_noise_is_found_under_a_trend_and_spikes_do_not_count() -> None:
-    random = np.random.default_rng(3)
-    values = np.linspace(0, 50, 4000) + random.normal(0, 0.2, 4000)
-    assert noise(values) == pytest.approx(0.2, rel=0.1)
-    values[::200] += 100
-    assert noise(values) == pytest.approx(0.2, rel=0.1)
-    assert noise(np.array([1e300, -1e300, 1e300, -1e300])) > 1e299
-    assert noise(np.full(10, 0.3)) == 0
-    assert math.isnan(noise(np.array([1.0, np.nan, 2.0])))
-
-
 def test_a_single_point_has_no_rank(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, evaluations, best in (("long", 40, 0.9), ("short", 1, 0.95), ("poor", 40, 0.5)):
         (tmp_path / name).mkdir()
         rows = [{"step": step, "eval/reward": best + step % 3 / 100} for step in range(evaluations)]
         (tmp_path / name / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert main(["compare", str(tmp_path / "long"), str(tmp_path / "short")]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    start = next(i for i, line in enumerate(lines) if line.startswith("eval/reward"))
-    shown = {line.split()[0]: line.split()[1] for line in lines[start + 2 : start + 4]}
-    assert shown == {"long": "-", "short": "-"}
-    assert "1 point" in lines[start + 3]
-    assert lines[0].startswith("No run is ahead: reward (val) of short and long is 0.9500 and 0.9000, too few points")
+    said = capsys.readouterr().out.splitlines()[0]
+    assert said == "No run is ahead: reward (val) of short is 0.9500, of long 0.9000, too few points to judge"
     document = json_of(tmp_path)
     [metric] = document["metrics"]
-    ranks = {run["name"]: entry["rank"] for run, entry in zip(document["runs"], metric["runs"], strict=True)}
-    assert ranks["short"] is None
+    ranks = {row["name"]: row["rank"] for row in metric["rows"]}
+    assert ranks == {"long": 1, "poor": 2, "short": None}, "it ended early"
 
 
 def test_episodes_are_not_compared_as_if_they_were_steps(tmp_path: Path) -> None:
@@ -415,13 +369,13 @@ def test_episodes_are_not_compared_as_if_they_were_steps(tmp_path: Path) -> None
     runs = open_run(tmp_path).runs
     document = json_of(tmp_path)
     rewards = {metric["name"]: metric for metric in document["metrics"] if metric["concept"] == "reward.train"}
-    assert [entry["rank"] for entry in rewards["rollout/ep_rew_mean"]["runs"]] == [2, 1]
-    assert [entry["rank"] for entry in rewards["reward"]["runs"]] == [None, None]
-    assert document["verdict"].startswith("late is ahead: reward +")
-    screen = comparison_table(compared_runs(runs), LONG_AFTER, Symbols.BRAILLE)
+    assert [(row["name"], row["rank"]) for row in rewards["rollout/ep_rew_mean"]["rows"]] == [("late", 1), ("early", 2)]
+    assert [row["rank"] for row in rewards["reward"]["rows"]] == [None, None]
+    assert document["verdict"].startswith("late is ahead of early: reward ")
+    screen = screen_rows(compare(runs), LONG_AFTER, Symbols.BRAILLE, 200)
     assert screen[0][0][0] == document["verdict"]
     lines = list(as_text(compare(runs), LONG_AFTER, full=True))
-    assert "reward, higher is better; not ranked: its steps are not those of the run" in lines
+    assert any(line.startswith("reward, not ranked: its steps are not those of the run") for line in lines)
 
 
 def test_many_settings_of_some_runs_are_one_line(tmp_path: Path) -> None:
@@ -435,11 +389,9 @@ def test_many_settings_of_some_runs_are_one_line(tmp_path: Path) -> None:
     lines = list(as_text(comparison, LONG_AFTER, 100))
     start = next(i for i, line in enumerate(lines) if "Configuration that differs" in line)
     assert [line.split()[0] for line in lines[start + 1 : start + 3]] == ["lr", "beta"]
-    folded = "  not in c: vllm_option_0, vllm_option_1, vllm_option_2 … 75 settings (--all lists them)"
-    assert lines[start + 3 : start + 5] == ["", folded]
-    two = list(as_text(compare(open_run(tmp_path / "a", tmp_path / "c").runs), LONG_AFTER))
-    assert folded.replace("not in c", "only in a") in two
-    assert sum("vllm_option" in line for line in as_text(comparison, LONG_AFTER, full=True)) == 75
+    text = " ".join(" ".join(lines).split())
+    assert "only in a, b: vllm_option_0, vllm_option_1, vllm_option_2 … 75 settings (--all lists them)" in text
+    assert sum(line.startswith("  vllm_option") for line in as_text(comparison, LONG_AFTER, full=True)) == 75
 
 
 def test_a_sweep_has_the_effect_of_each_setting_but_not_of_seeds(
@@ -456,26 +408,21 @@ def test_a_sweep_has_the_effect_of_each_setting_but_not_of_seeds(
         (tmp_path / f"run{number}" / "config.json").write_text(json.dumps(settings))
     assert main(["compare", str(tmp_path)]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[2] == "Settings and reward: level ± SE of otherwise equal runs"
-    rates, batches, empty = lines[3:6]
-    assert re.fullmatch(r"  learning_rate: 0.7260 ± \S+ at 5e-06 \(4 runs\), 0.4760 ± \S+ at 1e-06 \(4 runs\)", rates)
-    assert re.fullmatch(r"  batch_size: 0.6260 ± \S+ at 256 \(4 runs\), 0.5760 ± \S+ at 64 \(4 runs\)", batches)
-    assert not empty
+    start = lines.index("Settings by the difference of reward between runs that are otherwise equal")
+    rates, batches = lines[start + 2 : start + 4]
+    assert rates.split()[:4] == ["learning_rate", "5e-06", "1e-06", "+0.2500"]
+    assert rates.split()[5:] == ["4", "yes"]
+    assert batches.split()[:4] == ["batch_size", "256", "64", "+0.0500"]
     document = json_of(tmp_path)
     jsonschema.validate(document, json.loads(schema_text("compare")))
-    assert [effect["setting"] for effect in document["effects"]] == ["learning_rate", "batch_size"]
-    assert [(effect["noise"], effect["step"]) for effect in document["effects"]] == [("seeds", 199)] * 2
-    assert all(effect["beyond_noise"] and effect["metric"] == "reward" for effect in document["effects"])
-    [best, worst] = document["effects"][0]["values"]
-    assert (best["value"], best["runs"], worst["value"]) == (5e-6, 4, 1e-6)
-    assert best["level"] == pytest.approx(statistics.mean(levels[number] for number in (4, 5, 6, 7)))
-    assert best["error"] == pytest.approx(math.sqrt(8 * 0.001**2 / 4 / 4), rel=0.01), "of the seeds"
+    rate, batch = document["effects"]
+    assert (rate["setting"], rate["best"], rate["worst"], rate["pairs"]) == ("learning_rate", 5e-6, 1e-6, 4)
+    assert rate["difference"] == pytest.approx(statistics.mean(levels[i + 4] - levels[i] for i in range(4)))
+    assert rate["beyond_noise"]
+    assert (batch["setting"], batch["difference"]) == ("batch_size", pytest.approx(0.05))
     comparison = compare(open_run(tmp_path).runs)
-    assert rates.strip() in as_html(comparison, LONG_AFTER)
-    screen = comparison_table(compared_runs(comparison.runs), LONG_AFTER, Symbols.ASCII, 200)
-    assert rates.replace("±", "+-") in ["".join(text for text, _ in row) for row in screen]
-    pair = compare(comparison.runs[:2])
-    assert pair.effects is None, "two runs show no effect"
+    assert "<td>5e-06</td>" in as_html(comparison, LONG_AFTER)
+    assert compare(comparison.runs[:2]).effects == (), "two runs show no effect"
 
 
 def test_the_page_has_the_curve_of_each_run_also_if_one_was_restarted(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from support.programs import same_number
 from support.terminal import TUIMON, Terminal
 
 from tuimon.commands import main
-from tuimon.exports.summary import as_text
+from tuimon.exports.summary import as_text, runs_columns
 from tuimon.exports.summary_json import as_json
 from tuimon.exports.table import Column, table
 from tuimon.monitor.local import open_run
@@ -216,6 +216,16 @@ def test_columns_of_equal_headings_have_the_names_of_the_metrics(tmp_path: Path)
     head = next(line for line in as_text(open_run(tmp_path), 0.0) if " level" in line)
     columns = re.findall(r"(\S+) level", head)
     assert len(columns) == len(set(columns)), head
+
+
+def test_a_reward_comes_first_also_if_most_runs_have_none(tmp_path: Path) -> None:
+    for number in range(8):
+        (tmp_path / f"run{number}").mkdir()
+        metrics = ("reward", "kl") if number < 3 else ("loss", "val_loss", "grad_norm", "lr")
+        rows = [{"step": step, **dict.fromkeys(metrics, 0.1 + step)} for step in range(9)]
+        (tmp_path / f"run{number}" / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    heads = [column.head for column in runs_columns(open_run(tmp_path), 1.8e9) if column.head.endswith("level")]
+    assert heads[:2] == ["reward level", "loss level"]
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])

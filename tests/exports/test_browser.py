@@ -50,7 +50,7 @@ def test_a_page_loads_nothing_and_works_without_scripts(
         assert page.complaints() == []
         shown = page.run("document.body.innerText")
         assert ("Point at a chart" in shown) == scripts
-        for text in ("Provenance", "Metrics") if path.stem.endswith("0") else ("Ranks", "Last values"):
+        for text in ("Provenance", "Metrics") if path.stem.endswith("0") else ("Runs", "Curves"):
             assert text in shown
         assert page.run(
             "[...document.querySelectorAll('.chart')].every(svg => svg.getBoundingClientRect().height > 99)"

@@ -22,9 +22,7 @@ from matplotlib.image import imread
 from support.made_run import runs_of
 
 from tuimon.commands import main
-from tuimon.commands.compare import _best
 from tuimon.exports._shared import SafeNames
-from tuimon.exports.comparison import compare
 from tuimon.exports.files import all_exports
 from tuimon.exports.files._history import history_lines
 from tuimon.exports.files.pictures import base_name, label_with_unit, picture_across, pictures_across, pictures_of
@@ -32,6 +30,7 @@ from tuimon.exports.pictures import Picture, Series, draw_chart, draw_charts, fi
 from tuimon.model.views import Symbols
 from tuimon.monitor.local import open_run
 from tuimon.panels import overlay_lines
+from tuimon.panels.lists.comparison import compare
 from tuimon.store import Curve
 
 EXPORTS = DATA / "exports"
@@ -265,15 +264,6 @@ def test_the_last_value_of_a_run_that_is_not_healthy_has_a_cross(seeds: bool) ->
         assert [curve.last.step for line in part.series for curve in line.failed if curve.last] == steps_with_cross
     (plain,) = pictures_across(runs, lambda name: True, lines and overlay_lines(runs, runs, True, Symbols.BRAILLE))
     assert not any("✗" in line.label or line.failed for line in plain.series)
-
-
-def test_a_picture_of_a_comparison_has_the_best_runs_of_many(tmp_path: Path) -> None:
-    runs = runs_of(*({"reward": (range(20), [number + s % 2 / 9 for s in range(20)])} for number in range(26)))
-    (metric,) = compare(runs).metrics
-    best, left = _best(metric, [(run,) for run in runs], runs)
-    assert (sorted(best), left) == ([run.id for run in runs[2:]], 2)
-    best, left = _best(metric, [runs[:13], runs[13:]], runs)
-    assert (len(best), left) == (26, 0)
 
 
 def test_a_picture_of_a_comparison_is_drawn_along_its_axis() -> None:

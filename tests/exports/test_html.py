@@ -21,7 +21,6 @@ from support.made_run import snapshot_of
 from support.pages import HOSTILE, NOW, pages, write_hostile
 
 from tuimon.commands import main
-from tuimon.exports.comparison import compare
 from tuimon.exports.html import live
 from tuimon.exports.html.comparison import as_html as comparison
 from tuimon.exports.html.figures import with_metric_names
@@ -30,6 +29,7 @@ from tuimon.exports.html.report import as_html as report
 from tuimon.model.alerts import Alert
 from tuimon.model.views import SERIES_ROLES, Axis, ChartView, Envelope, Line, Mark, Role
 from tuimon.monitor.local import open_run
+from tuimon.panels.lists.comparison import compare
 from tuimon.store import Curve
 from tuimon.tui import themes
 
@@ -340,9 +340,9 @@ def test_charts_of_several_runs_merge_those_that_differ_only_in_their_seed() -> 
     in_report = report(runs, NOW)
     compared = compare(runs.runs, alerts=runs.alerts)
     for document in (in_report[: in_report.index('id="run-1"')], comparison(compared, NOW)):
-        assert "run2 with 1 other seed" in compared.verdict
-        assert f"<strong>{compared.verdict}</strong>" in document, "a report begins with it, too"
-        assert ">Seeds<" in document
+        assert "run2 with 1 other seed" in compared.first_line
+        assert f"<strong>{compared.first_line}</strong>" in document, "a report begins with it, too"
+        assert "mean level" in document
         labels = re.findall(r'<path class="curve series-\d" data-label="([^"]+)"', document)
         assert sorted(labels) == ["run0 ×2 ✗ 1", "run2 ×2 4"], "the mean"
         assert re.findall(r'<path class="behind fill-(dim-\d)"', document)[::-1] == ["dim-0", "dim-1"]

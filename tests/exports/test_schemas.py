@@ -16,9 +16,9 @@ from tuimon.commands import commands, parser_of
 from tuimon.errors import NothingFound
 from tuimon.exports import alerts, around, compare_json, summary_json
 from tuimon.exports.changes import ChangeLog
-from tuimon.exports.comparison import compare
 from tuimon.exports.schemas import schema_names, schema_text
 from tuimon.monitor.local import open_run
+from tuimon.panels.lists.comparison import compare
 
 DATA = Path(__file__).parent.parent / "data"
 WITHOUT_LOGS = {"aim", "cloud", "config", "hydra", "not_read", "progress", "secrets", "trackio", "vocabulary"}

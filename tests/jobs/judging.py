@@ -21,9 +21,9 @@ from tests.jobs.trainers import same
 from tuimon.analysis.attempts import lost_at_restarts
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.detectors import Checker
-from tuimon.exports.comparison import Comparison, compare
 from tuimon.model.alerts import Alert
 from tuimon.monitor.local import LocalMonitor
+from tuimon.panels.lists.comparison import Comparison, compare
 from tuimon.store import Run, Snapshot
 
 RESULTS = ("right", "wrong", "missing")
@@ -215,30 +215,22 @@ def _judge_ranks(score: Score, job: Job, run: Run) -> None:
 
 
 def _judge_comparison(score: Score, job: Job, said: Comparison) -> None:
-    """Judge which group of runs is ahead: in pairs by ranks, in groups of seeds by their difference; and the speed."""
+    """Judge which group of runs is ahead: by the first row; and the speed."""
     learned = "reward" if job.trainer.domain == "rl" else "loss"
     score.judge("equal speed", not said.speed, said.speed, "equal")
+    main, better = said.main, job.better
     if job.layout.part:
-        groups = said.seeds.groups if said.seeds is not None else ()
-        found = sorted(sorted(job.runs[index].group for index in group.every.runs) for group in groups)
+        found = sorted(sorted(job.runs[run].group for run in group) for group in said.groups if len(group) > 1)
         truth = [[group] * job.layout.groups.count(group) for group in sorted(set(job.layout.groups))]
         score.judge("groups", found == truth, found, truth)
-    main, better = said.main_metric, job.better
     if main is None or job.runs[0].names.get(main.name) not in (learned, f"val_{learned}"):
         score.add("comparison", "missing", main.name if main else None, learned)
         return
     kind = "equal runs" if better == -1 else "different runs"
-    if said.seeds is not None and len(said.seeds.groups) > 1:
-        first, second = said.seeds.groups[:2]
-        ahead = said.seeds.difference(first.every, second.every).is_beyond_noise
-        best = job.runs[first.every.runs[0]].group if ahead else -1
-        score.judge(kind, best == better, best if ahead or better == -1 else None, better)
-    elif said.seeds is None:
-        entries = next(metric.entries for metric in said.metrics if metric.name == main.name)
-        ranked: list[tuple[int, int]] = [(e.joint_rank, i) for i, e in enumerate(entries) if e is not None and e.rank]
-        firsts = [job.runs[index].group for rank, index in ranked if rank == 1]
-        best = firsts[0] if len(firsts) == 1 else -1
-        score.judge(kind, best == better, best if best >= 0 or better == -1 else None, better)
+    ranked = main.ranked
+    is_ahead = len(ranked) > 1 and not ranked[0].is_tied
+    best = job.runs[ranked[0].runs[0]].group if is_ahead else -1
+    score.judge(kind, best == better, best if is_ahead or better == -1 else None, better)
 
 
 def table(counts: Counter[tuple[str, str]], least: Callable[[str], str] = lambda kind: "") -> str:

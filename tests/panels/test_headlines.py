@@ -9,13 +9,13 @@ from support.made_run import run_of, runs_of, snapshot_of, text
 
 from tuimon.analysis.concepts import metrics_of
 from tuimon.exports.compare import as_text as compared
-from tuimon.exports.comparison import compare
 from tuimon.exports.line import line
 from tuimon.exports.metrics import metric_summaries
 from tuimon.exports.summary import as_text
 from tuimon.model.views import Symbols
 from tuimon.monitor.local import open_run
 from tuimon.panels import arrange, loss_of, name_of, reward_of
+from tuimon.panels.lists.comparison import compare
 from tuimon.panels.lists.multiples import first_metric
 from tuimon.panels.lists.run_metrics import is_renamed, metric_of, metric_with_words, name_in, other_names
 from tuimon.panels.lists.run_rows import head_row, layout, run_row

@@ -64,7 +64,9 @@ def test_each_run_is_drawn_at_its_steps_with_its_value_in_the_legend(tmp_path: P
     runs = runs_below(tmp_path)
     a, b = runs["ppo_lr1e-3"], runs["ppo_lr1e-4"]
     view = chart(a, overlay_options(a, b))
-    assert [line.label for line in view.lines] == ["lr1e-3 4", "lr1e-4 3.500"]
+    assert [line.label for line in view.lines] == ["lr1e-3 4", "lr1e-4 3.250"], (
+        "levels: the last of 5 points, the mean of the last two of 8"
+    )
     for line, factor, last in ((0, 0.1, 40), (1, 0.05, 70)):
         points = drawn_points(view, line)
         assert len(points) == last // 10 + 1
@@ -264,9 +266,11 @@ def test_the_difference_to_the_base_is_taken_at_the_same_step(tmp_path: Path) ->
     runs = runs_below(tmp_path)
     a, b = runs["a"], runs["b"]
     over = chart(a, overlay_options(a, b, base=b))
-    assert [line.label for line in over.lines] == ["a 3 (-2)", "b 4"], "2.0 against 4.0 at step 20"
+    assert [line.label for line in over.lines] == ["a 2.800 (-1.800)", "b 3.600"], (
+        "the difference of the means of steps 16 to 20"
+    )
     alone = chart(a, replace(DEFAULTS, base=b))
-    assert "".join(text for text, _ in alone.headline).endswith(" -2 to base")
+    assert "".join(text for text, _ in alone.headline).endswith(" -1.800 to base")
     assert chart(b, replace(DEFAULTS, base=b)).headline == chart(b, DEFAULTS).headline, (
         "the base is not held against itself"
     )
@@ -340,15 +344,16 @@ async def test_marked_runs_are_drawn_over_the_one_that_is_shown(tmp_path: Path) 
         await pilot.press("u")
         await until(app, pilot, lambda s: "differ only in their seed" in s)
         await pilot.press("r", "g", "space", "down", "space", "g", "enter")
-        shown = await until(app, pilot, lambda s: "2 overlaid" in s and "a_lr1 0.0190" in s)
-        assert f"b_lr2 {19 * 0.002:.4f}" in shown
+        shown = await until(app, pilot, lambda s: "2 overlaid" in s and "a_lr1 0.0170" in s)
+        assert f"b_lr2 {17 * 0.002:.4f}" in shown, "the level: the mean of the last five"
         await pilot.press("O")
         await until(app, pilot, lambda s: "2 overlaid" not in s and "no longer overlaid" in s)
         await pilot.press("O")
         await until(app, pilot, lambda s: "2 overlaid" in s)
         with (tmp_path / "many" / "b_lr2" / "metrics.jsonl").open("a") as file:
             file.write('{"step": 20, "reward": 0.777, "loss": 0.1}\n')
-        await until(app, pilot, lambda s: "b_lr2 0.7770" in s)
+        level = (sum(0.002 * s for s in range(16, 20)) + 0.777) / 5
+        await until(app, pilot, lambda s: f"b_lr2 {level:.4f}" in s)
         await pilot.press("r", "g", "down", "space")
         await pilot.press("escape")
         await until(app, pilot, lambda s: "2 overlaid" not in s)
@@ -360,6 +365,6 @@ async def test_seeds_as_one_by_a_key(tmp_path: Path) -> None:
     async with opened(tmp_path / "many") as (app, pilot):
         await until(app, pilot, lambda s: "of 3" in s and app.snapshot.progress.caught_up)
         await pilot.press("u")
-        await until(app, pilot, lambda s: "seeds merged" in s and "ppo ×3 1.800" in s)
+        await until(app, pilot, lambda s: "seeds merged" in s and "ppo ×3 1.700" in s)
         await pilot.press("u")
         await until(app, pilot, lambda s: "seeds merged" not in s and "drawn separately" in s)

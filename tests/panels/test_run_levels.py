@@ -10,9 +10,9 @@ from support.made_run import feed, run_of, snapshot_of, store_of, text
 
 from tuimon.analysis.level import level
 from tuimon.analysis.run_filter import parse
-from tuimon.exports.comparison import compare
 from tuimon.exports.summary import runs_columns
 from tuimon.model.views import Role, Row, Symbols
+from tuimon.panels.lists.comparison import compare
 from tuimon.panels.lists.hparam_rows import hparam_table, sort_rows
 from tuimon.panels.lists.run_levels import RunLevels, level_note, reader_of
 from tuimon.panels.lists.run_selection import list_runs
@@ -62,11 +62,11 @@ def test_the_list_hyperparameters_and_compare_have_the_same_values_and_order(met
     assert [run.id for run, _ in rows] == listed
     assert table.until is None
     compared = next(entry for entry in compare(equal_ends).metrics if entry.name == metric)
-    levels = [entry.level.value for entry in compared.entries if entry is not None]
+    levels = [level.value for level in compared.levels if level is not None]
     assert [RunLevels().value(run, metric) for run in equal_ends] == pytest.approx(levels, nan_ok=True)
     assert [table.rows[i][1][1] for i in range(len(levels))] == pytest.approx(levels, nan_ok=True)
     if metric == "reward":
-        assert [int(name) for name, _ in compared.ranked([str(run.id) for run in equal_ends])] == listed
+        assert [equal_ends[row.runs[0]].id for row in compared.rows] == listed
         assert listed == [5, 0, 1, 4, 3], "the run that diverged comes last"
         assert [run.id for run in list_runs(equal_ends, listing, sort="reward")] == listed
         head = next(column for column in runs_columns(seen, 1.8e9) if column.head == "reward level")

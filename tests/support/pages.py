@@ -7,10 +7,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from tuimon.exports.comparison import compare
 from tuimon.exports.html.comparison import as_html as comparison
 from tuimon.exports.html.report import as_html as report
 from tuimon.monitor.local import open_run
+from tuimon.panels.lists.comparison import compare
 
 NOW = time.time()
 

@@ -10,8 +10,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct
-
 from tuimon.sources.layout import is_generic, is_session
 from tuimon.store import Curve
 from tuimon.vocabulary import classify, merge_key
@@ -46,21 +44,6 @@ class _Missing:
 
 MISSING = _Missing()
 """Value of a setting that a run does not have."""
-
-
-class StepDelta(Struct, frozen=True):
-    """Values of two runs at the same step."""
-
-    step: int
-    """Last step that both have reached."""
-    value: float
-    base: float
-
-    @property
-    def difference(self) -> float:
-        """value - base; NaN if one of them is not finite."""
-        difference = self.value - self.base
-        return difference if math.isfinite(difference) else math.nan
 
 
 # ---------------------------------------------------------------------- settings
@@ -184,12 +167,6 @@ def common_step(curves: Sequence[Curve]) -> int | None:
         return None
     last = min((int(curve.steps[-1]) for curve in curves), default=None)
     return last if last is not None and last >= max(int(curve.steps[0]) for curve in curves) else None
-
-
-def delta_to(curve: Curve, base: Curve) -> StepDelta | None:
-    """Compare two curves at the last step that both have reached; None if they have none in common."""
-    step = common_step((curve, base))
-    return None if step is None else StepDelta(step, curve.value_at(step), base.value_at(step))
 
 
 # ---------------------------------------------------------------------- seeds and names

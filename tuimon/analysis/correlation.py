@@ -71,56 +71,6 @@ def spearman_bound(count: int) -> float:
     return math.tanh(_NORMAL_95 * math.sqrt(1.06 / (count - 3))) if count > 3 else 1.0
 
 
-class RankCorrelation(Struct, frozen=True):
-    """Rank correlation of two numbers of runs."""
-
-    rho: float
-    count: int
-    """Number of runs."""
-    bound: float
-    """Magnitude that independent values exceed in 5 % of the cases; 1 or more if there are too few runs."""
-    is_within_blocks: bool
-    """Whether runs are compared only with those of the same block."""
-
-    @property
-    def is_beyond_chance(self) -> bool:
-        return abs(self.rho) > self.bound
-
-
-def blocked_spearman(x: Floats, y: Floats, blocks: Steps) -> RankCorrelation | None:
-    """Return the correlation of the ranks within blocks; None if no block has different values of x and of y.
-
-        rho = sum over blocks of sum (r - mean r)(s - mean s) / sqrt(sum of squares of r - mean r * same of s)
-
-    r and s are the ranks of x and y in the block. Without a relation the variance of the numerator is the sum over
-    blocks of the product of both sums of squares / (n - 1), n being the number of values in the block. One block is
-    Spearman's correlation.
-    """
-    blocks = np.unique(blocks, return_inverse=True)[1]
-    counts = np.bincount(blocks)
-    r, s = _ranks_within(x, blocks, counts), _ranks_within(y, blocks, counts)
-    r_squares, s_squares = np.bincount(blocks, r * r), np.bincount(blocks, s * s)
-    used = (r_squares > 0) & (s_squares > 0)
-    if not used.any():
-        return None
-    scale = math.sqrt(float(r_squares[used].sum()) * float(s_squares[used].sum()))
-    rho = float(np.bincount(blocks, r * s)[used].sum()) / scale
-    count = int(counts[used].sum())
-    if used.sum() == 1:
-        bound = spearman_bound(count)
-    else:
-        bound = _NORMAL_95 * math.sqrt(float((r_squares * s_squares)[used] @ (1 / (counts[used] - 1)))) / scale
-    return RankCorrelation(min(max(rho, -1.0), 1.0), count, bound, len(counts) > 1)
-
-
-def _ranks_within(values: Floats, blocks: Steps, counts: Steps) -> Floats:
-    """Return the ranks of the values in their block, less the mean rank of the block."""
-    order = np.unique(values, return_inverse=True)[1]
-    ranks = ranks_of((blocks * len(values) + order).astype(np.float64))
-    centred: Floats = ranks - (np.bincount(blocks, ranks) / counts)[blocks]
-    return centred
-
-
 def ranks_of(values: Floats) -> Floats:
     """Return the ranks from 1 on; equal values have their mean rank."""
     _, place, counts = np.unique(values, return_inverse=True, return_counts=True)

@@ -29,8 +29,8 @@ from tuimon.errors import UsageError
 from tuimon.text import clean, first_names
 
 if TYPE_CHECKING:
-    from tuimon.analysis.seed_means import SeedMeans
-    from tuimon.exports.comparison import Comparison, MetricComparison
+    from tuimon.analysis.comparison_rows import MetricRows
+    from tuimon.panels.lists.comparison import Comparison
     from tuimon.store import Run
 
 _MAX_PICTURES = 60
@@ -48,10 +48,10 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--table",
         metavar="FILE",
-        help="write mean, SD and SE of runs that differ only in their seed or fold (.csv or .tex)",
+        help="write level, SD and SE of each run, or of runs that differ only in their seed (.csv or .tex)",
     )
     parser.add_argument(
-        "--best", action="store_true", help="mean, SD and SE of the best value of each run instead of its last level"
+        "--best", action="store_true", help="compare the best value of each run instead of the level at its end"
     )
     parser.add_argument(
         "--reaches",
@@ -73,7 +73,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 @interruptible("interrupted before the comparison was complete")
 def _run(options: argparse.Namespace) -> int:
-    from tuimon.exports.comparison import compare
+    from tuimon.panels.lists.comparison import compare
 
     table_form = _table_form(options.table)
     if options.smooth and not options.pictures:
@@ -94,13 +94,12 @@ def _run(options: argparse.Namespace) -> int:
     comparison = compare(
         runs, selected, options.show_secrets, snapshot.alerts, options.reaches, options.x, options.best
     )
-    if options.best and comparison.seeds is not None and comparison.best_seeds is None:
+    main = comparison.main
+    if options.best and main is not None and main.kind != "best":
         raise UsageError(
-            f"--best: neither higher nor lower is known to be better for {clean(comparison.seeds.metric.name)}",
+            f"--best: neither higher nor lower is known to be better for {clean(main.name)}",
             "Choose another metric with --metric.",
         )
-    if options.best and comparison.table is None:
-        print_status("--best has no effect: no two of the runs differ only in their seed or fold")
     if options.pictures:
         _write_pictures(comparison, options)
     if options.html:
@@ -110,13 +109,10 @@ def _run(options: argparse.Namespace) -> int:
             stream.write(as_html(comparison, time.time()).encode("utf-8", "backslashreplace"))
         print_status(f"wrote {clean(options.html)}")
     if table_form is not None:
-        if (seeds := comparison.table) is None:
-            raise UsageError(
-                "no table of seeds: no two of the runs differ only in their seed or fold",
-                "It must be a setting of the runs, such as `seed: 1` in config.yaml, or in their names (x_s0, fold_0).",
-            )
+        if main is None:
+            raise UsageError("no table: the runs have no metric in common", "Choose other runs.")
         with open_output(options.table, options.force) as stream:
-            stream.write(table_form(seeds, comparison.labels).encode("utf-8", "backslashreplace"))
+            stream.write(table_form(comparison, main).encode("utf-8", "backslashreplace"))
         print_status(f"wrote {clean(options.table)}")
     if options.pictures or options.html or options.table:
         return code
@@ -156,11 +152,11 @@ def _value(text: str) -> float:
     return value
 
 
-def _table_form(name: str | None) -> Callable[[SeedMeans, Sequence[str]], str] | None:
-    """Return the function that writes the table of seeds; None without a file. Raise UsageError for another suffix."""
+def _table_form(name: str | None) -> Callable[[Comparison, MetricRows], str] | None:
+    """Return the function that writes the table; None without a file. Raise UsageError for another suffix."""
     if name is None:
         return None
-    from tuimon.exports.seed_table import as_csv, as_latex
+    from tuimon.exports.compare import as_csv, as_latex
 
     forms = {".csv": as_csv, ".tex": as_latex}
     if (form := forms.get(os.path.splitext(name)[1].lower())) is None:
@@ -171,6 +167,7 @@ def _table_form(name: str | None) -> Callable[[SeedMeans, Sequence[str]], str] |
 def _write_pictures(comparison: Comparison, options: argparse.Namespace) -> None:
     from msgspec.structs import replace
 
+    from tuimon.exports._across_runs import MOST_LINES
     from tuimon.exports._shared import SafeNames
     from tuimon.exports.files.pictures import picture_across
     from tuimon.exports.pictures import draw_charts
@@ -181,7 +178,7 @@ def _write_pictures(comparison: Comparison, options: argparse.Namespace) -> None
         metric
         for metric in comparison.metrics
         # progress metrics (e.g. epoch) are drawn only on request: their curves are the same in all runs
-        if metric.shared > 1 and (options.metric or metric.meaning.panel != "progress")
+        if sum(own is not None for own in metric.curves) > 1 and (options.metric or metric.meaning.panel != "progress")
     ]
     names = SafeNames()
     if not options.metric and len(shared) > _MAX_PICTURES:
@@ -191,14 +188,12 @@ def _write_pictures(comparison: Comparison, options: argparse.Namespace) -> None
         shared = shared[:_MAX_PICTURES]
     runs = comparison.runs
     failed = {run.id for run, failure in zip(runs, comparison.failures, strict=True) if failure}
-    lines = overlay_lines(runs, runs, True, Symbols.BRAILLE, failed=failed)
-    lines = lines if any(len(line.runs) > 1 for line in lines) else ()
+    lines = overlay_lines(runs, runs, True, Symbols.BRAILLE, failed=failed) if comparison.has_groups else ()
     for metric in shared:
-        best, left = _best(metric, [line.runs for line in lines] or [(run,) for run in runs], runs)
-        curves = [
-            entry.summary.curve if entry and run.id in best else None
-            for run, entry in zip(runs, metric.entries, strict=True)
-        ]
+        order = [*metric.ranked, *(row for row in metric.rows if not row.rank and not row.left_out)]
+        best = {run for row in order[:MOST_LINES] for run in row.runs}
+        left = max(len(order) - MOST_LINES, 0)
+        curves = [curve if run in best else None for run, curve in enumerate(metric.curves)]
         path = os.path.join(directory(options.pictures), f"comparison_{names.name(_file_name(metric))}.png")
         with open_output(path, options.force) as stream:
             picture = picture_across(metric.name, runs, curves, lines, failed, comparison.axis)
@@ -209,26 +204,12 @@ def _write_pictures(comparison: Comparison, options: argparse.Namespace) -> None
     print_status(f"wrote {count_of(len(shared), 'picture')} to {clean(options.pictures)}")
 
 
-def _best(metric: MetricComparison, groups: Sequence[Sequence[Run]], runs: Sequence[Run]) -> tuple[frozenset[int], int]:
-    """Return the ids of the runs of the best groups, as many as a picture has lines, and the number of other groups."""
-    from tuimon.exports._across_runs import MOST_LINES
-
-    ranks = {
-        run.id: entry.rank or len(runs) + 1
-        for run, entry in zip(runs, metric.entries, strict=True)
-        if entry is not None
-    }
-    known = [ids for group in groups if (ids := [run.id for run in group if run.id in ranks])]
-    known.sort(key=lambda ids: min(ranks[id] for id in ids))
-    return frozenset(id for ids in known[:MOST_LINES] for id in ids), max(len(known) - MOST_LINES, 0)
-
-
-def _file_name(metric: MetricComparison) -> str:
+def _file_name(metric: MetricRows) -> str:
     """Return the name as all runs log it, else the words that the names have in common."""
     from tuimon.exports.files.pictures import base_name
     from tuimon.vocabulary.names import section_of
 
-    logged = {entry.summary.name for entry in metric.entries if entry}
+    logged = {curve.metric for curve in metric.curves if curve is not None}
     if len(logged) == 1:
         return section_of(metric.name)[1]
     return ("val_" if metric.meaning.split == "val" else "") + base_name(metric.name)

@@ -1,35 +1,20 @@
-"""A comparison of runs as one JSON object, for `tuimon compare --json`.
-
-For level, error and noise see analysis.level, for the settings of a sweep analysis.setting_effects.
-"""
+"""A comparison of runs as one JSON object, for `tuimon compare --json`; level and SE are those of `analysis.level`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 from msgspec import Struct
 
 from tuimon.analysis.comparing import MISSING
+from tuimon.analysis.comparison_rows import MetricRows, Row
+from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.analysis.setting_effects import SettingEffect, SettingEffects
 from tuimon.exports._shared import without_secrets
-from tuimon.exports.comparison import Comparison, Entry, MetricComparison
-from tuimon.exports.documents import (
-    Count,
-    Direction,
-    Number,
-    Split,
-    State,
-    StepValue,
-    Version,
-    dumps,
-    filled,
-    known,
-    note_entry,
-    one_of,
-)
-from tuimon.exports.seed_table import SeedTable, as_entry
+from tuimon.exports.compare import row_settings
+from tuimon.exports.documents import Count, Number, Split, State, StepValue, Version, dumps, known, note_entry, one_of
+from tuimon.panels.lists.comparison import Comparison
 from tuimon.run_notes import RunNote
 
 
@@ -37,59 +22,32 @@ class ReachesEntry(Struct, frozen=True, kw_only=True):
     """First point at which each run reaches a value."""
 
     metric: str
-    """Metric of the verdict, or else the first one, in the first run that logged it."""
+    """The metric that decides, or else the first one, in the first run that logged it."""
     value: float | None
     steps: tuple[int | None, ...]
-    """Step of the first point of which the median of nine, itself and the eight before, reaches the value.
-
-    Null: none does."""
+    """Step of the first point whose value is at least this one, or at most where lower is better; null: none is."""
     x: tuple[float | None, ...]
     """Position of the same point on the axis of --x; null: none does, or it has no position."""
 
 
-class ValueEntry(Struct, frozen=True, kw_only=True):
-    """The runs with one value of a setting."""
-
-    value: Any
-    level: float | None
-    """Level of the runs with this value, by the differences between runs that are otherwise equal."""
-    error: float | None
-    """Standard error of the level; null if unknown."""
-    runs: Count
-
-
 class EffectEntry(Struct, frozen=True, kw_only=True):
-    """A setting that differs, and the results of the runs; no cause is shown."""
+    """A setting that differs, with the difference of the results between runs that are equal in all others."""
 
     setting: str
     """Dotted name."""
     metric: str
-    """Metric of the verdict, in the first run that logged it."""
-    step: int | None
-    """Step up to which the levels are taken.
-
-    Null if the runs have no steps in common or are compared along another axis."""
-    x: float | None
-    """Position on the axis of --x up to which the levels are taken; null if the runs have none in common."""
-    values: tuple[ValueEntry, ...]
-    """Values of a setting with few of them, the best level first; else empty."""
-    correlation: float | None
-    """Rank correlation of a number with many values with the level, else null.
-
-    It is within runs that are otherwise equal if there are enough."""
-    runs: int
-    """Number of runs that are compared."""
-    share: float
-    """Part of the variance of the levels, or of their ranks, that goes with the setting, 0 to 1."""
+    """The metric that decides, in the first run that logged it."""
+    best: Any
+    """Value with the better results."""
+    worst: Any
+    difference: float
+    """Mean result with the best value less that with the worst, over the pairs; no cause is shown."""
+    se: float | None
+    """Standard error of the difference; null for one pair."""
+    pairs: Count
+    """Number of pairs of runs, seeds aside equal in all other settings."""
     beyond_noise: bool
-    """Whether noise does not explain the effect (5 %); false if the noise is unknown."""
-    noise: Annotated[str, one_of("seeds", "levels", "rest", "settings")] | None
-    """What the noise is measured by; null if unknown.
-
-    seeds: runs that differ at most in seeds; levels: the standard errors of the levels; rest: what the effects leave;
-    settings: runs that differ in other settings, too."""
-    varies_with: tuple[str, ...]
-    """Settings that this one cannot be separated from, because no two runs differ in this one only; else empty."""
+    """Whether noise does not explain it (2 %, divided by the number of pairs of values); false if it is unknown."""
 
 
 class ComparedRun(Struct, frozen=True, kw_only=True):
@@ -146,38 +104,59 @@ class RunMetric(Struct, frozen=True, kw_only=True):
     name: str
     """As this run logs it."""
     unit: str
-    """Of the logged values, as in `tuimon summary`."""
+    """Of the values as they are logged, as in `tuimon summary`."""
     points: Count
     last: Number
     """A logged value."""
     last_step: int
     best: StepValue | None
-    at_common_step: float | None
-    at_common_seconds: float | None
-    mean: float | None
-    deviation: float | None
+    """Best value up to the end of the comparison, in the unit of the metric."""
     level: float | None
     """Mean of the last tenth of the points, or of the last 5 if that is more (at most a quarter)."""
-    error: float | None
-    """Standard error of the level; null if it is of one point."""
-    noise: float | None
-    """Standard deviation of one point."""
-    level_step: int | None
-    """Step up to which the level is taken; null if the runs have no steps in common."""
-    level_x: float | None
-    """Position on the axis of --x up to which the level is taken; null if the runs have none in common."""
+    se: float | None
+    """Standard error of the level; null if it is unknown."""
     level_points: int
     """Number of points of the level."""
-    trend: Direction
+
+
+class RowEntry(Struct, frozen=True, kw_only=True):
+    """A run, or runs that differ only in their seed."""
+
+    name: str
+    """Name, without the seed and with the number of seeds if there are several runs."""
+    settings: Mapping[str, Any]
+    """Settings that differ between the rows, by dotted name; null: not set."""
+    runs: tuple[str, ...]
+    """Names of the runs of this row."""
+    not_healthy: tuple[str, ...]
+    """Those of these runs with a failure."""
+    left_out: tuple[str, ...]
+    """Runs of the group with a failure that are left out of this row."""
+    without_result: tuple[str, ...]
+    """Runs of the group that ended too early or have no finite level."""
+    n: Count
+    level: float | None
+    """Mean of the levels of the runs, or of their best values with --best."""
+    se: float | None
+    """Standard error of the level, sd / sqrt(n); of one run that of its curve."""
+    sd: float | None
+    """Standard deviation of the levels of the runs; null for one run."""
+    min: float | None
+    max: float | None
+    end: float | None
+    """Position on the axis up to which the level is taken; null: that of the last point."""
+    best: StepValue | None
     rank: int | None
-    """1 is the best level; null if the noise of the level is unknown."""
-    joint_rank: int | None
-    """Rank of the best of the runs whose difference to that one noise can explain."""
+    """1 is the best level; null if the row is not compared."""
     tied: bool
-    """Noise can explain the difference to the best run with the same joint rank."""
+    """Whether noise may explain the difference to the first row."""
+    behind: float | None
+    """Difference to the first row."""
+    behind_se: float | None
+    """Standard error of this difference; null if it is unknown."""
 
 
-class ComparedMetricEntry(Struct, frozen=True, kw_only=True):
+class MetricEntry(Struct, frozen=True, kw_only=True):
     """A metric in all runs."""
 
     name: str
@@ -185,16 +164,29 @@ class ComparedMetricEntry(Struct, frozen=True, kw_only=True):
     concept: str
     """What it means; other for an unknown name."""
     split: Split
-    unit: str | None
-    """Of the logged values, as in `tuimon summary`; null if the runs log several."""
+    unit: str
+    """Of the numbers of the rows; empty for plain numbers, or if the runs log several."""
     better: Annotated[str, one_of("higher", "lower")] | None
     """Which values are better; null if neither."""
-    common_step: int | None
-    """Last step that all runs have reached."""
-    common_seconds: float | None
-    """Time since the start that all runs have reached."""
+    results: Annotated[str, one_of("level", "best")]
+    """What is compared."""
+    end: float | None
+    """Position on the axis up to which the rows are compared; null if the runs have none in common."""
+    rows: tuple[RowEntry, ...]
+    """The best first, then those that ended early."""
     runs: tuple[RunMetric | None, ...]
     """One for each run; null if it has no such metric."""
+
+
+class SeedTable(Struct, frozen=True, kw_only=True):
+    """The rows of the metric that decides, if some runs differ only in their seed."""
+
+    metric: str
+    by: Annotated[str, one_of("setting", "name")]
+    """Whether a setting is the seed, or the names of the runs have it."""
+    part: Annotated[str, one_of("seed", "fold")]
+    results: Annotated[str, one_of("level", "best")]
+    rows: tuple[RowEntry, ...]
 
 
 class CompareDocument(Struct, frozen=True, kw_only=True):
@@ -202,15 +194,11 @@ class CompareDocument(Struct, frozen=True, kw_only=True):
 
     schema: Version = 1
     verdict: str
-    """One sentence: which run is ahead, by how much, and what else differs; empty if nothing can be said."""
+    """One sentence: what the first two rows of the metric that decides show; empty if nothing can be compared."""
     speed: str
-    """One sentence: which run takes less time for a step than the other, or than the slowest, and in which phase.
-
-    Empty if noise explains the difference or nothing can be said."""
-    at_equal_counter: str
-    """One sentence: the metric of the verdict where the runs have counted as many tokens, samples or epochs.
-
-    Empty if these hardly differ at equal steps, or are not logged."""
+    """One sentence: which run takes less time for a step than the slowest; empty if noise explains the difference."""
+    seconds_per_step: tuple[float | None, ...]
+    """Median duration of a step of each run (s), without pauses; null if unknown."""
     axis: str
     """Axis of --x along which the runs are compared; time is duration, the time since the start."""
     reaches: ReachesEntry | None
@@ -218,13 +206,11 @@ class CompareDocument(Struct, frozen=True, kw_only=True):
     seeds: SeedTable | None
     """Runs that differ only in their seed; null without such runs."""
     effects: tuple[EffectEntry, ...]
-    """Settings that differ, except seeds, with the results of at least four runs.
-
-    At most five, the largest share first, those last that cannot be separated from others."""
+    """Settings that differ, except seeds, in runs of which pairs are otherwise equal, the largest difference first."""
     runs: tuple[ComparedRun, ...]
     config: Settings
     about: Facts
-    metrics: tuple[ComparedMetricEntry, ...]
+    metrics: tuple[MetricEntry, ...]
 
 
 def as_json(comparison: Comparison, now: float) -> str:
@@ -243,84 +229,111 @@ def as_json(comparison: Comparison, now: float) -> str:
         )
         for run, label, failure in zip(comparison.runs, comparison.labels, comparison.failures, strict=True)
     )
-    seeds, effects = comparison.table, comparison.effects
-    settings = (SettingDifference(name, _values(values)) for name, values in comparison.differences)
-    facts = (FactDifference(name, _values(values)) for name, values in comparison.about)
-    document = filled(
-        CompareDocument,
-        comparison,
+    main = comparison.main
+    document = CompareDocument(
+        verdict=comparison.first_line,
+        speed=comparison.speed,
+        seconds_per_step=tuple(None if own is None else own.seconds for own in comparison.speeds),
         axis=comparison.axis.name,
-        reaches=_reaches(comparison),
-        seeds=as_entry(seeds, comparison.labels) if seeds is not None else None,
-        effects=tuple(_effect(effect, effects) for effect in effects.effects) if effects is not None else (),
+        reaches=_reaches(comparison, main),
+        seeds=_seeds(comparison, main) if main is not None and comparison.has_groups else None,
+        effects=tuple(_effects(comparison, main)) if main is not None else (),
         runs=tuple(runs),
-        config=Settings(differences=tuple(settings), same=dict(comparison.same)),
-        about=Facts(differences=tuple(facts)),
-        metrics=tuple(_metric(metric) for metric in comparison.metrics),
+        config=Settings(
+            differences=tuple(SettingDifference(name, _values(values)) for name, values in comparison.differences),
+            same=dict(comparison.same),
+        ),
+        about=Facts(differences=tuple(FactDifference(name, _values(values)) for name, values in comparison.about)),
+        metrics=tuple(_metric(comparison, metric) for metric in comparison.metrics),
     )
     return dumps(document)
 
 
-def _reaches(comparison: Comparison) -> ReachesEntry | None:
-    metric = comparison.main_metric
-    if metric is None or comparison.reaches is None:
+def _reaches(comparison: Comparison, main: MetricRows | None) -> ReachesEntry | None:
+    if main is None or comparison.reaches is None:
         return None
     steps = tuple(None if own is None else own[0] for own in comparison.reached)
     places = tuple(None if own is None else own[1] for own in comparison.reached)
-    return ReachesEntry(metric=metric.name, value=known(comparison.reaches), steps=steps, x=places)
+    return ReachesEntry(metric=main.name, value=known(comparison.reaches), steps=steps, x=places)
 
 
 def _values(values: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(None if value is MISSING else value for value in values)
 
 
-def _effect(effect: SettingEffect, effects: SettingEffects) -> EffectEntry:
-    return filled(
-        EffectEntry,
-        effect,
-        setting=effect.name,
-        metric=effects.metric,
-        step=effects.step if isinstance(effects.step, int) else None,
-        x=effects.step,
-        values=tuple(filled(ValueEntry, value) for value in effect.values),
-        correlation=known(effect.rank.rho) if effect.rank is not None and not effect.values else None,
-        beyond_noise=effect.is_beyond_noise,
-        noise=effect.noise or None,
+def _seeds(comparison: Comparison, main: MetricRows) -> SeedTable:
+    return SeedTable(
+        metric=main.name,
+        by="name" if comparison.is_by_name else "setting",
+        part=comparison.part,
+        results=main.kind,
+        rows=tuple(_row(comparison, row) for row in main.rows),
     )
 
 
-def _metric(metric: MetricComparison) -> ComparedMetricEntry:
-    return filled(
-        ComparedMetricEntry,
-        metric,
+def _effects(comparison: Comparison, main: MetricRows) -> Iterator[EffectEntry]:
+    for effect in comparison.effects:
+        yield EffectEntry(
+            setting=effect.name,
+            metric=main.name,
+            best=effect.best,
+            worst=effect.worst,
+            difference=effect.difference.value,
+            se=known(effect.difference.error),
+            pairs=effect.pairs,
+            beyond_noise=effect.is_beyond_noise,
+        )
+
+
+def _metric(comparison: Comparison, metric: MetricRows) -> MetricEntry:
+    return MetricEntry(
+        name=metric.name,
         concept=metric.meaning.concept,
         split=metric.meaning.split,
-        unit=metric.logged_unit,
+        unit=metric.unit,
         better=metric.better or None,
-        runs=tuple(_entry(entry) if entry else None for entry in metric.entries),
+        results=metric.kind,
+        end=metric.end,
+        rows=tuple(_row(comparison, row) for row in metric.rows),
+        runs=tuple(_run(comparison, metric, run) for run in range(len(comparison.runs))),
     )
 
 
-def _entry(entry: Entry) -> RunMetric:
-    summary, level = entry.summary, entry.level
-    return filled(
-        RunMetric,
-        entry,
-        name=summary.name,
-        unit=summary.meaning.logged_unit,
-        points=len(summary.curve),
-        last=summary.last,
-        last_step=summary.last_step,
-        best=StepValue(*summary.best) if summary.best else None,
-        at_common_step=known(entry.at_step),
-        at_common_seconds=known(entry.at_time),
-        mean=known(summary.numbers.mean),
-        deviation=known(summary.numbers.deviation),
+def _row(comparison: Comparison, row: Row) -> RowEntry:
+    return RowEntry(
+        name=row.name,
+        settings=row_settings(comparison, row),
+        runs=comparison.labels_of(row.runs),
+        not_healthy=comparison.labels_of(row.not_healthy),
+        left_out=comparison.labels_of(row.left_out),
+        without_result=comparison.labels_of(row.without_result),
+        n=len(row.runs),
+        level=known(row.level),
+        se=known(row.error),
+        sd=known(row.deviation),
+        min=known(row.low),
+        max=known(row.high),
+        end=row.place,
+        best=StepValue(*row.best) if row.best else None,
+        rank=row.rank or None,
+        tied=row.is_tied,
+        behind=known(row.behind.value),
+        behind_se=known(row.behind.error),
+    )
+
+
+def _run(comparison: Comparison, metric: MetricRows, run: int) -> RunMetric | None:
+    curve, level, best = metric.curves[run], metric.levels[run], metric.bests[run]
+    if curve is None or level is None:
+        return None
+    return RunMetric(
+        name=curve.metric,
+        unit=meaning_of(comparison.runs[run], curve.metric).logged_unit,
+        points=len(curve),
+        last=float(curve.values[-1]),
+        last_step=int(curve.steps[-1]),
+        best=StepValue(*best) if best else None,
         level=known(level.value),
-        error=known(level.error),
-        noise=known(level.noise),
+        se=known(level.error),
         level_points=level.count,
-        trend=summary.trend.direction,
-        rank=entry.rank or None,
-        joint_rank=entry.joint_rank or None,
     )

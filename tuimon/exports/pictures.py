@@ -14,7 +14,6 @@ from typing import Any, BinaryIO
 import numpy as np
 from msgspec import Struct
 
-from tuimon.analysis.level import noise
 from tuimon.analysis.smoothing import smooth
 from tuimon.errors import UsageError
 from tuimon.model.points import Floats
@@ -31,6 +30,8 @@ _SMOOTHED_FROM = 20
 """Minimum number of points of a curve that is smoothed."""
 _NOISY = 0.01
 """Minimum noise of a curve that is smoothed, as a fraction of its value range."""
+_NOISE = 1 / (0.6745 * 6**0.5)
+"""Standard deviation of a point per median of the second differences (normal distribution)."""
 _FEW = 60
 """Number of points up to which those of a curve are marked."""
 _LONG_LABEL = 48
@@ -240,7 +241,9 @@ def _is_noisy(curve: Curve) -> bool:
     """Return True if smoothing helps; a smoothed learning rate, for example, would only lag."""
     if curve.finite_count < _SMOOTHED_FROM or curve.min is None or curve.max is None:
         return False
-    return noise(curve.values) > _NOISY * (curve.max.value - curve.min.value)
+    steps = np.abs(np.diff(curve.values[np.isfinite(curve.values)], 2))
+    noise = float(np.median(steps)) * _NOISE
+    return noise > _NOISY * (curve.max.value - curve.min.value)
 
 
 def thinned(curve: Curve, scale: Scale = _STEPS) -> tuple[Floats, Floats]:

@@ -13,8 +13,8 @@ import numpy as np
 from tuimon.analysis.aligned_steps import common_step_name, step_name
 from tuimon.analysis.attempts import attempts_of, lost_at_restarts, lost_work
 from tuimon.analysis.best_step import BestStep, best_step
-from tuimon.analysis.compared_metric import level_until
 from tuimon.analysis.comparing import MISSING, compared_settings, flat
+from tuimon.analysis.comparison_rows import level_until
 from tuimon.analysis.hidden_values import hidden_conflict
 from tuimon.analysis.log_files import damage_of, unread_parts
 from tuimon.analysis.log_remarks import lasted_text, reading_remark
@@ -46,6 +46,8 @@ _MAX_SETTINGS = 6
 """Maximum number of settings with a column in the table of the trials of a search."""
 _LEVEL = "level"
 """Word after the name of a metric whose levels a column has."""
+_GOAL = "reward.train"
+"""Concept of what many runs are trained for."""
 _MAX_CONCEPTS = 4
 """Maximum number of concepts with a column in the table of several runs."""
 
@@ -125,7 +127,10 @@ def _objective_columns(runs: Sequence[Run]) -> Iterator[Column]:
 
 
 def _concept_columns(runs: Sequence[Run]) -> Iterator[Column]:
-    """Yield columns with the levels, last and best values of the concepts that most runs log."""
+    """Yield columns with the levels, last and best values of the concepts that most runs log.
+
+    The reward of at least a quarter of the runs comes first: it is what they are trained for.
+    """
     leading: dict[tuple[str, str, str], dict[int, MetricSummary]] = {}
     for run in runs:
         chosen: dict[tuple[str, str, str], str] = {}
@@ -135,7 +140,12 @@ def _concept_columns(runs: Sequence[Run]) -> Iterator[Column]:
                 chosen.setdefault((meaning.concept, meaning.split, meaning.label), name)
         for key, name in list(chosen.items())[:_MAX_CONCEPTS]:
             leading.setdefault(key, {})[run.id] = summarise(run, name)
-    shared = sorted(leading.values(), key=len, reverse=True)[:_MAX_CONCEPTS]
+
+    def importance(item: tuple[tuple[str, str, str], dict[int, MetricSummary]]) -> tuple[bool, int]:
+        (concept, *_), of = item
+        return concept == _GOAL and 4 * len(of) >= len(runs), len(of)
+
+    shared = [of for _, of in sorted(leading.items(), key=importance, reverse=True)][:_MAX_CONCEPTS]
     heads = [heading_of((run, of[run.id].name) for run in runs if run.id in of) for of in shared]
     for index, by_run in enumerate(shared):
         meaning = next(

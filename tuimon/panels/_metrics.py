@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
@@ -10,7 +11,8 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from tuimon.analysis.aligned_steps import aligned
-from tuimon.analysis.comparing import delta_to
+from tuimon.analysis.comparing import common_step
+from tuimon.analysis.comparison_rows import level_until
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.registry import discover
 from tuimon.store import Curve, Run
@@ -222,11 +224,12 @@ def curves_and_factors(readings: Sequence[MetricReading | None]) -> tuple[list[C
     return curves, [1.0 if reading is None else reading.factor for reading in readings]
 
 
-def difference(own: MetricReading | None, base: MetricReading | None) -> float | None:
-    """Return the difference between two runs at the last step that both have reached; None if it is unknown."""
+def level_difference(own: MetricReading | None, base: MetricReading | None) -> float | None:
+    """Return the difference of the levels of two runs up to the last step that both have reached; None if unknown."""
     if own is None or base is None or own.meaning.concept != base.meaning.concept:
         return None
-    if own.meaning.unit != base.meaning.unit:
+    step = common_step((own.curve, base.curve))
+    if step is None or own.meaning.unit != base.meaning.unit:
         return None
-    delta = delta_to(own.curve, base.curve)
-    return delta.value * own.factor - delta.base * base.factor if delta is not None else None
+    difference = level_until(own.curve, step) * own.factor - level_until(base.curve, step) * base.factor
+    return difference if math.isfinite(difference) else None

@@ -146,7 +146,8 @@ def pictures_across(
     lines: the runs of each line (`overlay_lines`); (): a line for each run. failed: ids of runs that are not healthy.
     curve_of: returns the curve of a metric; None for the logged one.
     """
-    from tuimon.exports._across_runs import logged_names, metrics_across
+    from tuimon.exports._across_runs import logged_names
+    from tuimon.panels.lists.comparison import metrics_across
     from tuimon.vocabulary import classify
 
     metrics = metrics_across(runs)
@@ -176,8 +177,8 @@ def picture_across(
     axis: that of the comparison; None for steps.
     """
     from tuimon.analysis.aligned_steps import common_step_name
-    from tuimon.exports._across_runs import run_labels
     from tuimon.exports.pictures import Picture, Series
+    from tuimon.panels.lists.comparison import run_labels
 
     cross = f" {state_sign('', ascii_only=False, critical=1)}"
     scales = dict(zip([run.id for run in runs], axis.scales, strict=True)) if axis is not None and axis.scales else {}

@@ -20,8 +20,8 @@ _NAMED = 3
 
 
 def _files(job: Job) -> Iterator[File]:
-    from tuimon.exports._across_runs import run_labels
     from tuimon.exports.files._history import table_lines
+    from tuimon.panels.lists.comparison import run_labels
 
     runs = job.runs()
     columns: dict[str, Curve] = {}

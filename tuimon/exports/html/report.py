@@ -12,9 +12,8 @@ from tuimon.analysis.run_states import critical_count, state_sign, state_words
 from tuimon.analysis.words import setting_text
 from tuimon.exports import ranks, texts
 from tuimon.exports._shared import without_secrets
-from tuimon.exports.comparison import compare
 from tuimon.exports.html import page
-from tuimon.exports.html.comparison import main_chart, verdict_of
+from tuimon.exports.html.comparison import main_chart, summary_of
 from tuimon.exports.html.figures import (
     TABLE_SIZE,
     ChartFigure,
@@ -28,6 +27,7 @@ from tuimon.exports.metrics import metric_summaries
 from tuimon.exports.summary import facts_of, runs_columns
 from tuimon.model.views import BarView, ChartView, HeatView, Symbols, TextView
 from tuimon.panels import DEFAULTS, SINGLE_METRIC, Panel, arrange, with_note_marks
+from tuimon.panels.lists.comparison import compare
 from tuimon.run_notes import note_of
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean, shown_path
@@ -68,8 +68,8 @@ def as_html(
     table = runs_columns(snapshot, now) if len(runs) > 1 else []
     compared = compare(snapshot.runs, None, show_secrets, snapshot.alerts) if len(runs) > 1 else None
     chart = main_chart(compared) if compared is not None else None
-    verdict = verdict_of(compared) if compared is not None else {}
-    return page("report.html", now, title=title, runs=runs, table=table, chart=chart, **verdict)
+    summary = summary_of(compared) if compared is not None else {}
+    return page("report.html", now, title=title, runs=runs, table=table, chart=chart, **summary)
 
 
 def _run(

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tuimon.analysis.comparing import distinct_names
+from tuimon.analysis.comparison_rows import level_until
 from tuimon.draw.chart import plot_columns
 from tuimon.draw.limits import x_limits
 from tuimon.draw.numbers import format_value
@@ -25,7 +26,7 @@ from tuimon.panels._charts.overlay_legend import LEGEND_GAP, wrapped_legend
 from tuimon.panels._charts.overlay_lines import OverlayLine, failure_sign
 from tuimon.panels._charts.table import TableLine, line_table
 from tuimon.panels._charts.traces import Smoothed, interpolated, scaled, smoothed
-from tuimon.panels._metrics import MetricReading, difference
+from tuimon.panels._metrics import MetricReading, level_difference
 from tuimon.panels._text import plural, signed
 from tuimon.store import Run, Scale
 from tuimon.text import cell_width, clean
@@ -36,7 +37,6 @@ _SAME = 1e-9
 """Fraction by which positions on an axis of numbers may differ and be equal: epochs are sums."""
 _NEARLY = 0.01
 """Fraction of the steps by which a seed may end before the longest one and count at its end: about a column."""
-
 
 SEEDS_NOTE = "seeds: mean, area min to max"
 """What the line and the area of runs that differ only in their seed are."""
@@ -84,10 +84,10 @@ class _Group(Struct, frozen=True):
     def value(self) -> float:
         """The mean of the group's values at the cursor, over the runs that have one; NaN if none is finite.
 
-        Without a cursor it is that at the end of the mean that is drawn, which the runs in `at_end` have reached.
+        Without a cursor it is the mean of the levels at the ends of the runs in `at_end`.
         """
         if self.traces[0].step is None:
-            values = [reading.last for reading in self.at_end]
+            values = [level_until(reading.curve, None) * reading.factor for reading in self.at_end]
         else:
             values = [trace.value for trace in self.traces if trace.is_inside]
         known = [value for value in values if math.isfinite(value)]
@@ -138,7 +138,7 @@ def overlay_of(
     x = cursor_x(shown, lead.scale if own_scale is None else own_scale, lead.reading.curve, options)
     place = cursor_place(shown, axis, options.cursor, x)
     if x is not None:
-        groups = [_Group(group.line, tuple(trace.read_at(x) for trace in group.traces)) for group in groups]
+        groups = [replace(group, traces=tuple(trace.read_at(x) for trace in group.traces)) for group in groups]
     left, groups = max(len(groups) - MAX_OVERLAY, 0), groups[:MAX_OVERLAY]
     all_traces = [trace for group in groups for trace in group.traces]
     first, last = min(trace.limits[0] for trace in all_traces), max(trace.limits[1] for trace in all_traces)
@@ -331,7 +331,7 @@ def _labels(
 
 def _value(group: _Group, options: ChartOptions, with_step: bool = True) -> str:
     """Return the value at the cursor, with its step in the run unless that is the cursor's, and that of a superseded
-    attempt; or the last value."""
+    attempt; or the level."""
     trace = group.traces[0]
     if trace.step is not None and len(group.traces) == 1:
         reading, is_placed = trace.reading, trace.scale.name != "step"
@@ -351,22 +351,20 @@ def _smooth(group: _Group, smooths: Mapping[int, float | None]) -> float | None:
 
 
 def _difference(group: _Group, options: ChartOptions, base: MetricReading | None, at_base: _Trace | None) -> str:
-    """Return the difference from the base run: at the cursor, or else at the last step that both have reached."""
+    """Return the difference from the base run: at the cursor, or else of the levels that `compare` shows."""
     if base is None or len(group.traces) > 1 or options.base in group.line.runs:
         return ""
     trace = group.traces[0]
-    delta = difference(trace.reading, base)
-    if delta is not None and trace.step is not None:
-        delta = None
-        if at_base is not None and at_base.is_inside and trace.is_inside:
-            delta = trace.value - at_base.value
+    delta = level_difference(trace.reading, base) if trace.step is None else None
+    if at_base is not None and at_base.is_inside and trace.is_inside:
+        delta = trace.value - at_base.value
     text = signed(delta, "")[0] if delta is not None else ""
     return f" ({text})" if text else ""
 
 
 def with_difference(headline: Row, own: MetricReading | None, base: MetricReading) -> Row:
-    """Return a chart's headline with the difference from a base run at the last step that both have reached."""
-    delta = difference(own, base)
+    """Return a chart's headline with the difference of the levels from a base run."""
+    delta = level_difference(own, base)
     if own is None or delta is None:
         return headline
     text, role = signed(delta, own.meaning.direction)

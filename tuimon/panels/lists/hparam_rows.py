@@ -13,9 +13,8 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tuimon.analysis.compared_metric import comparable_values
-from tuimon.analysis.comparing import MISSING, compared_settings, is_seed, number_of, numbers_folds
-from tuimon.analysis.correlation import spearman
+from tuimon.analysis.comparing import MISSING, compared_settings, is_seed, number_of
+from tuimon.analysis.correlation import spearman, spearman_bound
 from tuimon.analysis.setting_effects import SettingEffect, setting_effects
 from tuimon.draw.numbers import format_exact, format_value
 from tuimon.model.views import Role, Row, Span, Symbols
@@ -135,11 +134,12 @@ def hparam_table(runs: Sequence[Run], before: HparamTable | None = None, metric:
     results = [number_of(value) for value in shown[column][1]]
     until = None
     if measured := readers.get(table.columns[column]):
-        curves, factors = curves_and_factors([measured(run) for run in runs])
-        results = comparable_values(curves, factors, results)
+        curves, _ = curves_and_factors([measured(run) for run in runs])
         step = levels.last_step(measured)
-        if step is not None and any(curve is not None and curve.steps[-1] > step for curve in curves):
-            until = step
+        if step is not None:
+            ended = [curve is not None and curve.steps[-1] < step for curve in curves]
+            results = [None if is_early else result for is_early, result in zip(ended, results, strict=True)]
+            until = step if any(curve is not None and curve.steps[-1] > step for curve in curves) else None
     return replace(table, comparable=tuple(results), until=until)
 
 
@@ -154,15 +154,11 @@ class Correlation(Struct, frozen=True):
 
     name: str
     rho: float
-    """Spearman's rank correlation, of runs that are otherwise equal if there are enough of them."""
+    """Spearman's rank correlation."""
     count: int
     """Number of runs of the correlation."""
-    remark: str = ""
-    """That only runs that are otherwise equal are compared; the value with the best level, if the setting has few
-    values and an effect beyond noise (a rank correlation does not show an optimum between the ends); settings that have
-    the same effect; or that no effect is seen."""
     is_noise: bool = False
-    """Whether no effect is seen."""
+    """Whether independent numbers have such a correlation in more than 5 % of the cases."""
 
 
 def results_of(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, ...]]]) -> list[float | None]:
@@ -178,57 +174,51 @@ def settings_of_rows(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, ..
     ]
 
 
-def effects_in(
-    table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, ...]]], failed: frozenset[int] = frozenset()
-) -> tuple[SettingEffect, ...]:
-    """Return the effects of the settings on the result (see `result_column`). failed: ids of runs with a failure."""
+def effects_in(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, ...]]]) -> tuple[SettingEffect, ...]:
+    """Return the effects of the settings on the result (see `result_column`)."""
     result_in = result_column(table)
     if result_in is None:
         return ()
-    higher, is_failed = not table.is_falling(result_in), [run.id in failed for run, _ in rows]
-    return setting_effects(settings_of_rows(table, rows), results_of(table, rows), higher, (), is_failed)
+    return setting_effects(settings_of_rows(table, rows), results_of(table, rows), not table.is_falling(result_in))
 
 
-def rank_correlations(
-    table: HparamTable,
-    rows: Sequence[tuple[Run, tuple[Any, ...]]],
-    effects: Sequence[SettingEffect] | None = None,
-) -> list[Correlation]:
+def effects_row(table: HparamTable, effects: Sequence[SettingEffect], width: int) -> Row:
+    """Return " best of equal runs:  lr 5e-06 +0.2500 to 1e-06 (4 pairs)" for as many settings as fit; () for none."""
+    head = " best of equal runs:"
+    spans: list[Span] = [(head, Role.MUTED)]
+    left = width - cell_width(head)
+    for effect in effects:
+        apart = format_value(effect.difference.value)
+        pairs = f"{effect.pairs} pair{'s' * (effect.pairs != 1)}"
+        text = (
+            f"  {clean(effect.name.rpartition('.')[2])} {cell_text(effect.best)}"
+            f" {'+' * (effect.difference.value > 0)}{apart} to {cell_text(effect.worst)} ({pairs})"
+        )
+        if cell_width(text) > left:
+            spans.append(("  …"[: max(left, 0)], Role.MUTED))
+            break
+        left -= cell_width(text)
+        spans.append((text, Role.TEXT if effect.is_beyond_noise else Role.MUTED))
+    return tuple(spans) if effects else ()
+
+
+def rank_correlations(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, ...]]]) -> list[Correlation]:
     """Return the correlations of the settings with the result (see `result_column`), the strongest first, seeds last,
-    for at least _FEWEST runs that have both. effects: those of `effects_in`, if they are known."""
+    for at least _FEWEST runs that have both."""
     if result_column(table) is None:
         return []
-    results, settings = results_of(table, rows), settings_of_rows(table, rows)
-    candidates = [_seed(name, values, results) for name, values in settings if is_seed(name)]
-    effects = effects_in(table, rows) if effects is None else effects
-    candidates.extend(map(_correlation, effects))
+    results = results_of(table, rows)
+    candidates = (_correlation(name, values, results) for name, values in settings_of_rows(table, rows))
     known = [item for item in candidates if item is not None]
     return sorted(known, key=lambda item: (is_seed(item.name), -abs(item.rho)))
 
 
-def _seed(name: str, values: Sequence[Any], results: Sequence[float | None]) -> Correlation | None:
+def _correlation(name: str, values: Sequence[Any], results: Sequence[float | None]) -> Correlation | None:
     numbers = [(number_of(x), y) for x, y in zip(values, results, strict=True)]
     pairs = [(x, y) for x, y in numbers if x is not None and y is not None and math.isfinite(x) and math.isfinite(y)]
     if len(pairs) < _FEWEST or not math.isfinite(rho := spearman(*np.array(pairs, np.float64).T)):
         return None
-    return Correlation(name, rho, len(pairs), f" (a {'fold' if numbers_folds(name) else 'seed'})", True)
-
-
-def _correlation(effect: SettingEffect) -> Correlation | None:
-    rank = effect.rank
-    if rank is None or (rank.count < _FEWEST and not effect.values):
-        return None
-    equal = " of equal runs" if rank.is_within_blocks else ""
-    if effect.varies_with:
-        others = effect.varies_with
-        remark = f"{equal} (or {clean(others[0].rpartition('.')[2]) if len(others) == 1 else f'{len(others)} others'})"
-        return Correlation(effect.name, rank.rho, rank.count, remark)
-    if effect.values and effect.is_beyond_noise:
-        return Correlation(effect.name, rank.rho, rank.count, f"{equal}, best at {cell_text(effect.values[0].value)}")
-    if effect.is_beyond_noise or (rank.is_beyond_chance and not effect.is_explained_by_noise):
-        return Correlation(effect.name, rank.rho, rank.count, equal)
-    remark = f"{equal} (noise)" if effect.is_explained_by_noise else f"{equal} (unclear)"
-    return Correlation(effect.name, rank.rho, rank.count, remark, True)
+    return Correlation(name, rho, len(pairs), is_seed(name) or abs(rho) <= spearman_bound(len(pairs)))
 
 
 def correlation_row(table: HparamTable, correlations: Sequence[Correlation], width: int) -> Row:
@@ -245,7 +235,7 @@ def correlation_row(table: HparamTable, correlations: Sequence[Correlation], wid
     spans: list[Span] = [(head, Role.MUTED)]
     left = width - cell_width(head)
     for item in correlations:
-        note = item.remark + ("" if common else f" (n {item.count})")
+        note = " (noise)" * item.is_noise + ("" if common else f" (n {item.count})")
         texts = f"  {clean(item.name.rpartition('.')[2])} ", f"{item.rho:+.2f}", note
         needed = sum(map(cell_width, texts))
         if needed > left:

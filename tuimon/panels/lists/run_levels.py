@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import TypeAlias
 
-from tuimon.analysis.compared_metric import last_step_of_two, level_until
-from tuimon.analysis.comparing import common_step
+from tuimon.analysis.comparison_rows import comparable_step, level_until
 from tuimon.analysis.run_cache import cached_per_run
 from tuimon.draw.numbers import format_value
 from tuimon.model.views import Role, Row, Span
@@ -33,7 +32,7 @@ class RunLevels:
     """Levels of the metrics of runs (see analysis.level).
 
     The list of runs has those at the end of each run, which change with each point. A table that compares the runs has
-    those up to the last step that two of them have reached. Levels at the end are cached per run.
+    those up to a step that they have reached (`comparable_step`). Levels at the end are cached per run.
     """
 
     def __init__(self, compared: Sequence[Run] = ()) -> None:
@@ -62,10 +61,10 @@ class RunLevels:
         return value_of(run, wanted) if level is None else level
 
     def last_step(self, reader: Reader) -> int | None:
-        """Return the last step that two of the compared runs have reached; None if there is none."""
+        """Return the step up to which the compared runs are judged; None if they have none in common."""
         if self._compared and reader not in self._steps:
             readings = map(reader, self._compared)
-            self._steps[reader] = last_step_of_two([None if reading is None else reading.curve for reading in readings])
+            self._steps[reader] = comparable_step([None if reading is None else reading.curve for reading in readings])
         return self._steps.get(reader)
 
 
@@ -73,16 +72,6 @@ class RunLevels:
 def reader_of(metric: str) -> Reader:
     """Return the function that looks up a metric by its name, see `metric_of`; the same object for the same name."""
     return partial(metric_of, wanted=metric)
-
-
-def level_difference(own: MetricReading | None, base: MetricReading | None) -> float | None:
-    """Return the difference of the levels of two runs up to the last step that both have reached; None if unknown."""
-    if own is None or base is None or own.meaning.concept != base.meaning.concept:
-        return None
-    step = common_step((own.curve, base.curve))
-    if step is None:
-        return None
-    return level_until(own.curve, step) * own.factor - level_until(base.curve, step) * base.factor
 
 
 def level_note(room: int, until: str = "") -> Span:

@@ -20,10 +20,10 @@ from tuimon.draw.numbers import format_value
 from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._charts.overlay_lines import marker_of
 from tuimon.panels._charts.traces import spark
-from tuimon.panels._metrics import label_of
+from tuimon.panels._metrics import label_of, level_difference
 from tuimon.panels._run_facts import heading_of, loss_of, main_of, objective_of, reward_of
 from tuimon.panels._text import signed
-from tuimon.panels.lists.run_levels import Reader, RunLevels, level_cell, level_difference, reader_of
+from tuimon.panels.lists.run_levels import Reader, RunLevels, level_cell, reader_of
 from tuimon.panels.lists.run_metrics import (
     is_name_of_falling,
     is_renamed,

@@ -8,10 +8,9 @@ from dataclasses import replace
 from functools import partial
 
 from tuimon.analysis.comparing import seed_groups
-from tuimon.analysis.run_states import failures_of
 from tuimon.errors import UsageError
 from tuimon.panels import plural, seed_group_key
-from tuimon.panels.lists.comparison import ahead
+from tuimon.panels.lists.comparison import MOST, ahead, compare
 from tuimon.panels.lists.run_groups import seed_titles
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean, home_relative
@@ -69,9 +68,8 @@ def _over(app: Dashboard) -> None:
         app.show_run(next((run for run in marked if run is app.run_shown), marked[0]))
     count = len(choice.marked)
     runs = "1 marked run is" if count == 1 else f"{count} marked runs are"
-    failures = failures_of([run.id for run in marked], app.snapshot.alerts)
     is_compared = app.state.runs.over and len(marked) > 1
-    best = ahead(marked, app.state.symbols, choice.metric, failures, app.state.options.axis) if is_compared else ""
+    best = ahead(marked, choice.metric, app.snapshot.alerts, app.state.options.axis) if is_compared else ""
     app.say(f"{runs} {'' if app.state.runs.over else 'no longer '}overlaid{f': {best}' if best else ''}")
 
 
@@ -100,28 +98,23 @@ def _titles(app: Dashboard) -> tuple[str, ...]:
 def runs_to_compare(snapshot: Snapshot, choice: RunChoice, selected: Run | None) -> list[Run]:
     """Return the base and the marked runs, in this order; the selected run, too, if only one is marked.
 
-    Two runs without a mark are compared in the order of the list. Fewer than two runs if there is nothing to compare.
+    Without marks and without a base all runs are. Fewer than two runs if there is nothing to compare.
     """
     marked = [run for run in snapshot.runs if run.path in choice.marked]
     more = [selected] if len(marked) < 2 else []
     runs = list(dict.fromkeys(run for run in (base_of(snapshot, choice), *more, *marked) if run is not None))
-    return list(snapshot.runs) if len(runs) < 2 and len(snapshot.runs) == 2 else runs
+    return list(snapshot.runs) if len(runs) < 2 else runs
 
 
 def _compare(app: Dashboard) -> None:
     """Compare the `runs_to_compare`."""
     runs = runs_to_compare(app.snapshot, app.state.runs, app.run_selected)
     if len(runs) >= 2:
-        state, width = app.state, app.screen.size.width
-        failures = failures_of([run.id for run in runs], app.snapshot.alerts)
-        axis = state.options.axis
-        app.push_screen(screens.ComparisonScreen(runs, failures, state.symbols, state.theme, width, axis))
-    elif len(app.snapshot.runs) < 2:
-        app.say("Nothing to compare with: there is no other run")
+        state = app.state
+        compared = compare(runs[:MOST], alerts=app.snapshot.alerts, x=state.options.axis, is_brief=True)
+        app.push_screen(screens.ComparisonScreen(compared, len(runs) - MOST, state.symbols, state.theme))
     else:
-        in_list = isinstance(app.screen, screens.RunListScreen)
-        hint = "A all of them, B makes one the base" if in_list else "A all of them"
-        app.say(f"Nothing to compare with: {'' if in_list else 'in the run list (r), '}space marks a run, {hint}")
+        app.say("Nothing to compare with: there is no other run")
 
 
 def _join(app: Dashboard) -> None:

@@ -15,17 +15,14 @@ from textual.strip import Strip
 
 from tuimon.draw.rows import justify_row, row_width
 from tuimon.model.views import Role, Row, Span, Symbols
-from tuimon.panels.lists.compared_runs import compared_runs
-from tuimon.panels.lists.comparison import comparison_table
-from tuimon.store import Run
+from tuimon.panels.lists.comparison import MOST, Comparison
+from tuimon.panels.lists.comparison_tables import screen_rows
 from tuimon.tui.bars import Line
 from tuimon.tui.box import strip
 
-MOST = 12
-"""Maximum number of runs in one table."""
 _PADDING = 2
 """Columns of the screen that the rows do not use."""
-_KEYS = (("Esc", "back"), ("↓ ↑", "move"), ("space b", "page"), ("g G", "ends"))
+_KEYS = (("Esc", "back"), ("↓ ↑ ← →", "move"), ("space b", "page"), ("g G", "ends"))
 
 
 class ComparedRows(ScrollView, can_focus=True):
@@ -68,25 +65,17 @@ class ComparedRows(ScrollView, can_focus=True):
 
 
 class ComparisonScreen(ModalScreen[None]):
-    """Table of runs at the time the screen was opened, above a line of keys; the first run is the base of the
-    comparison. Each of the keys that open the screen also closes it."""
+    """Tables of a comparison at the time the screen was opened, above a line of keys. Each of the keys that open the
+    screen also closes it."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        ("q,escape,question_mark,a,d", "app.pop_screen"),
-        ("right_square_bracket", "skip_runs(1)"),
-        ("left_square_bracket", "skip_runs(-1)"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [("q,escape,question_mark,a,d", "app.pop_screen")]
 
-    def __init__(
-        self, runs: Sequence[Run], failures: Sequence[str], symbols: Symbols, theme: str, width: int, x: str = "step"
-    ) -> None:
-        """x: axis along which the runs are compared."""
+    def __init__(self, comparison: Comparison, more: int, symbols: Symbols, theme: str) -> None:
+        """more: number of runs that are not compared, because they are too many."""
         super().__init__()
-        self._runs, self._symbols, self._theme = runs, symbols, theme
-        self._comparison = compared_runs(runs[:MOST], failures[:MOST], x)
-        self._skipped, self._now = 0, time.time()
-        self._shown_keys = (*_KEYS, *([("] [", "runs")] if len(runs) > 2 else []))
-        self.pane, self._keys = ComparedRows(self._table(width), theme), Line()
+        self._comparison, self._more, self._symbols, self._theme = comparison, more, symbols, theme
+        self._now = time.time()
+        self.pane, self._keys = ComparedRows((), theme), Line()
 
     def compose(self) -> ComposeResult:
         yield from (self.pane, self._keys)
@@ -96,26 +85,17 @@ class ComparisonScreen(ModalScreen[None]):
             self.watch(self.pane, attribute, self._draw_keys, init=False)
 
     def on_resize(self) -> None:
+        rows = screen_rows(self._comparison, self._now, self._symbols, self.app.size.width - _PADDING)
+        text = f"{self._more} more runs; at most {MOST} are compared"
+        self.pane.show([*rows, *([(), ((text, Role.WARNING),)] if self._more > 0 else [])])
         self.call_after_refresh(self._draw_keys)
 
     def _draw_keys(self) -> None:
         position: Row = ((self.pane.position, Role.ACCENT),)
         keys: list[Span] = []
-        for key, label in self._shown_keys:
+        for key, label in _KEYS:
             more: Row = (f" {key}", Role.ACCENT), (f" {label} ", Role.MUTED)
             if row_width((*keys, *more, *position)) >= self.size.width:
                 break
             keys += more
         self._keys.draw(justify_row(keys, position, self.size.width), self._theme)
-
-    def _table(self, width: int) -> list[Row]:
-        more = len(self._runs) - MOST
-        keys = "] shows the next, [ the one before"
-        rows = comparison_table(self._comparison, self._now, self._symbols, width - _PADDING, self._skipped, keys)
-        text = f"{more} more runs are marked; at most {MOST} can be compared"
-        return [*rows, *([(), ((text, Role.WARNING),)] if more > 0 else [])]
-
-    def action_skip_runs(self, count: int) -> None:
-        """Leave out more or fewer of the runs after the base, so that others fit."""
-        self._skipped = min(max(self._skipped + count, 0), max(len(self._runs[:MOST]) - 2, 0))
-        self.pane.show(self._table(self.app.size.width))

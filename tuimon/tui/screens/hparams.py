@@ -6,10 +6,10 @@ from typing import Any
 
 from tuimon.analysis.aligned_steps import common_step_name
 from tuimon.analysis.run_states import failed_runs, state_sign
+from tuimon.analysis.setting_effects import SettingEffect
 from tuimon.draw.rows import fit_row, row_width, wrap_row
 from tuimon.model.views import Role, Row, Symbols
 from tuimon.panels import plural
-from tuimon.panels.lists.best_values import best_items, item_row
 from tuimon.panels.lists.hparam_rows import (
     Correlation,
     HparamTable,
@@ -17,6 +17,7 @@ from tuimon.panels.lists.hparam_rows import (
     column_widths,
     correlation_row,
     effects_in,
+    effects_row,
     head_row,
     hparam_table,
     rank_correlations,
@@ -53,9 +54,7 @@ class RunTable(Table):
         """Whether parallel coordinates are above the table; None: if the screen is wide."""
         self.shows_parallel = False
         self._correlations: list[Correlation] = []
-        """Result of `rank_correlations`. Computing the effects takes 0.1 to 0.5 s for 2,000 runs with 20 settings."""
-        self._best: list[tuple[str, list[tuple[str, Role]]]] = []
-        """Result of `best_items`."""
+        self._effects: tuple[SettingEffect, ...] = ()
         self._state: ViewState | None = None
 
     @property
@@ -71,9 +70,8 @@ class RunTable(Table):
     ) -> None:
         """Display the runs. failed: ids of those with a failure."""
         if source is not self.source or runs != self.runs or failed != self.failed:
-            effects = effects_in(source, runs, failed)
-            self._correlations = rank_correlations(source, runs, effects)
-            self._best = best_items(source, runs, effects, failed)
+            self._effects = effects_in(source, runs)
+            self._correlations = rank_correlations(source, runs)
         self.source, self.runs, self.failed, self._state = source, runs, failed, state
         self.cursor = max(0, min(self.cursor, len(runs) - 1))
         self.draw()
@@ -89,7 +87,8 @@ class RunTable(Table):
         self.shows_parallel = bool(picture)
         if correlations := correlation_row(source, self._correlations, width):
             picture.append(correlations)
-        picture += [item_row(head, items, state.symbols, width) for head, items in self._best]
+        if effects := effects_row(source, self._effects, width):
+            picture.append(effects)
         self.HEADS = 1 + len(picture)
         sign = f"{state_sign('crashed', state.symbols is Symbols.ASCII)} "
         blanks = " " * len(sign) if self.failed else ""

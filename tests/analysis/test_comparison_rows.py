@@ -1,0 +1,209 @@
+"""Rows of runs and of groups of seeds, their levels and differences worked out again, and the first line about them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from tuimon.analysis.comparison_axis import ComparisonAxis
+from tuimon.analysis.comparison_rows import MetricRows, comparable_step, compare_rows, main_metric
+from tuimon.analysis.first_line import first_line
+from tuimon.store import Curve
+from tuimon.vocabulary import classify
+
+NAMES = ("a", "b", "c", "d")
+ALONE = ((0,), (1,), (2,), (3,))
+
+
+def curve(values: Sequence[float], steps: Sequence[int] | None = None) -> Curve:
+    return Curve.from_arrays("m", np.arange(len(values)) if steps is None else np.array(steps), np.array(values, float))
+
+
+def noisy(level: float, seed: int, count: int = 200, error: float = 0.01) -> Curve:
+    return curve(level + np.random.default_rng(seed).normal(0, error, count))
+
+
+def rows_of(
+    curves: Sequence[Curve | None],
+    name: str = "reward",
+    groups: Sequence[Sequence[int]] = (),
+    labels: Sequence[str] = NAMES,
+    **more: object,
+) -> MetricRows:
+    groups = groups or ALONE[: len(curves)]
+    return compare_rows(name, classify(name), curves, groups, labels, **more)  # type: ignore[arg-type]
+
+
+def flat(values: Sequence[float], spread: float = 0.001) -> list[Curve]:
+    return [curve([value + spread * (-1) ** step for step in range(60)]) for value in values]
+
+
+@pytest.mark.parametrize(("name", "order"), [("reward", ["b", "c", "a"]), ("loss", ["a", "c", "b"])])
+def test_rows_are_sorted_and_compared_with_the_first(name: str, order: list[str]) -> None:
+    curves = [noisy(0.5, 1), noisy(0.7, 2), noisy(0.6, 3)]
+    metric = rows_of(curves, name)
+    assert [row.name for row in metric.rows] == order
+    assert [row.rank_text for row in metric.rows] == ["1", "2", "3"]
+    for row in metric.rows:
+        (run,) = row.runs
+        window = curves[run].values[-20:]
+        assert row.level == pytest.approx(window.mean())
+        assert row.place == 199
+        pick = np.max if name == "reward" else np.min
+        assert row.best is not None
+        assert row.best[1] == pick(curves[run].values)
+        assert curves[run].values[row.best[0]] == row.best[1]
+    first = metric.rows[0].runs[0]
+    for row in metric.rows[1:]:
+        apart = curves[row.runs[0]].values[-20:] - curves[first].values[-20:]
+        assert row.behind.value == pytest.approx(apart.mean())
+        assert row.behind.error == pytest.approx(0.01 * math.sqrt(2 / 20), rel=0.6)
+
+
+def test_equal_rows_share_the_first_place() -> None:
+    metric = rows_of([noisy(0.5, 4), noisy(0.5, 5), noisy(0.2, 6)])
+    assert [row.rank_text for row in metric.rows] == ["1=", "1=", "3"]
+    said = first_line(metric)
+    assert said.startswith("No run is ahead: reward of ")
+    assert said.endswith(", within noise; one run each")
+
+
+def test_runs_are_compared_up_to_the_step_that_all_but_early_ones_reached() -> None:
+    curves = [curve(np.arange(count, dtype=float)) for count in (200, 200, 120, 60)]
+    metric = rows_of(curves)
+    assert metric.end == 119
+    assert {row.name: row.level for row in metric.rows} == {"a": 113.5, "b": 113.5, "c": 113.5, "d": 56.5}
+    assert metric.rows[-1].name == "d"
+    assert (metric.rows[-1].rank, metric.rows[-1].place) == (0, 59), "it ended before half of the way"
+    assert comparable_step(curves) == 119
+    assert comparable_step([*curves[:1], None]) is None
+
+
+def test_runs_without_common_steps_are_compared_at_their_ends_without_a_claim() -> None:
+    metric = rows_of([curve(np.arange(40.0)), curve(np.arange(40.0) + 9, range(1000, 1040))])
+    assert metric.end is None
+    assert [row.level for row in metric.rows] == [46.0, 37.0]
+    assert first_line(metric).endswith("too few points to judge")
+
+
+def test_curves_with_other_intervals_are_compared_at_equal_steps() -> None:
+    """One run logs each step, one each tenth; both fall by the same curve, so that only the noise differs."""
+    steps = np.arange(400)
+    falling = 1 + 2 * np.exp(-steps / 150)
+    random = np.random.default_rng(3)
+    each, tenth = falling + random.normal(0, 0.01, 400), (falling + random.normal(0, 0.01, 400))[::10]
+    for better, tied in ((0.0, True), (0.1, False)):
+        metric = rows_of([curve(each), curve(tenth - better, steps[::10].tolist())], "val_loss")
+        assert metric.rows[1].is_tied is tied
+        assert tied or metric.rows[0].name == "b"
+
+
+def test_five_points_of_falling_validations_that_never_touch_are_not_noise() -> None:
+    falling = np.linspace(2, 1, 20) ** 2
+    random = np.random.default_rng(8)
+    metric = rows_of([curve(falling + own + random.normal(0, 0.003, 20)) for own in (0.0, 0.1)], "val_loss")
+    assert [row.rank_text for row in metric.rows] == ["1", "2"]
+    assert first_line(metric).startswith("a is ahead of b: loss (val) ")
+    few = rows_of([curve(falling[::4]), curve(falling[::4] + 0.1)], "val_loss")
+    assert "within noise" not in first_line(few)
+
+
+SEEDS = list(itertools.product((0.5, 0.6), (-0.01, 0.0, 0.01)))
+
+
+def test_groups_are_compared_by_students_t_test() -> None:
+    curves = flat([mean + own for mean, own in SEEDS])
+    labels = [f"lr{mean:g}_s{number % 3}" for number, (mean, _) in enumerate(SEEDS)]
+    metric = rows_of(curves, groups=((0, 1, 2), (3, 4, 5)), labels=labels)
+    best, other = metric.rows
+    assert (best.name, best.runs, best.level) == ("lr0.6 (3 seeds)", (3, 4, 5), pytest.approx(0.6, abs=1e-6))
+    assert (best.deviation, best.error) == (pytest.approx(0.01), pytest.approx(0.01 / math.sqrt(3)))
+    assert other.behind.value == pytest.approx(-0.1)
+    assert other.behind.error == pytest.approx(0.01 * math.sqrt(2 / 3))
+    assert (other.behind.freedom, other.is_tied) == (4, False)
+    assert first_line(metric).startswith("lr0.6 (3 seeds) is ahead of lr0.5 (3 seeds): reward 0.6000 against ")
+    pair = rows_of(curves[3:], groups=((0, 1, 2),), labels=labels[3:])
+    assert first_line(pair) == "lr0.6 (3 seeds): mean reward 0.6000 ± 0.00577 SE"
+
+
+def test_a_seed_that_is_not_healthy_counts_and_has_a_row_without_it() -> None:
+    metric = rows_of(
+        flat([0.7, 0.72, 0.71, 0.1]),
+        groups=((0, 1), (2, 3)),
+        labels=("x_s0", "x_s1", "y_s0", "y_s1"),
+        failures=("", "", "", "collapsed"),
+    )
+    assert [(row.runs, row.left_out, row.not_healthy, row.rank) for row in metric.rows] == [
+        ((0, 1), (), (), 1),
+        ((2, 3), (), (3,), 2),
+        ((2,), (3,), (), 0),
+    ]
+    assert metric.rows[2].level == pytest.approx(0.71)
+
+
+def test_a_better_row_without_a_healthy_run_is_not_called_ahead() -> None:
+    metric = rows_of([noisy(0.9, 1), noisy(0.5, 2)], failures=("collapsed", ""))
+    said = first_line(metric)
+    assert said.startswith("a has the higher reward than b, 0.")
+    assert said.endswith(", but is not healthy")
+
+
+def test_runs_of_a_group_without_a_result_are_named() -> None:
+    curves = [*flat([0.5, 0.6]), curve([0.5] * 20), curve([math.nan] * 60)]
+    metric = rows_of(curves, groups=((0, 1, 2, 3),), labels=("x_s0", "x_s1", "x_s2", "x_s3"))
+    (row,) = metric.rows
+    assert (row.runs, row.without_result) == ((0, 1), (2, 3))
+
+
+def test_best_values_have_no_noise_of_their_own() -> None:
+    curves = flat([0.5, 0.6])
+    alone = rows_of(curves, kind="best")
+    assert first_line(alone) == "b has the best reward, 0.6010; a 0.5010; one run each proves nothing"
+    many = flat([mean + own for mean, own in SEEDS])
+    labels = [f"lr{mean:g}_s{number % 3}" for number, (mean, _) in enumerate(SEEDS)]
+    metric = rows_of(many, groups=((0, 1, 2), (3, 4, 5)), labels=labels, kind="best")
+    assert metric.rows[0].level == pytest.approx(0.601)
+    assert "best reward 0.6010 against 0.5010" in first_line(metric)
+
+
+def test_a_grid_without_seeds_names_its_best_value_and_claims_nothing() -> None:
+    curves = [noisy(level, seed) for seed, level in enumerate((0.5, 0.501, 0.4))]
+    said = first_line(rows_of(curves), [("optim.lr", (1e-6, 3e-6, 1e-5)), ("output_dir", ("x", "y", "z"))])
+    assert said.startswith("No run is ahead: best is lr ")
+    assert said.endswith("one run each proves nothing")
+    assert len(said.split()) <= 20
+
+
+def test_the_axis_that_was_asked_for_is_said() -> None:
+    metric = rows_of([noisy(0.5, 1), noisy(0.7, 2)])
+    assert "at equal" not in first_line(metric)
+    axis = ComparisonAxis("tokens")
+    assert " at equal tokens" in first_line(rows_of([noisy(0.5, 1), noisy(0.7, 2)], axis=axis))
+
+
+def test_what_has_no_better_direction_or_other_steps_is_not_ranked() -> None:
+    curves = [noisy(0.5, 1), noisy(0.7, 2)]
+    assert [row.name for row in rows_of(curves, "some/thing").rows] == ["a", "b"]
+    assert first_line(rows_of(curves, "some/thing")) == ""
+    episodes = rows_of(curves, in_steps=False)
+    assert [row.rank for row in episodes.rows] == [0, 0]
+    assert main_metric([episodes]) is None
+    assert first_line(None) == ""
+
+
+def test_the_main_metric_is_the_most_important_that_two_runs_have() -> None:
+    loss, reward, other = (rows_of([noisy(0.5, 1), noisy(0.7, 2)], name) for name in ("loss", "reward", "some/thing"))
+    alone = rows_of([noisy(0.5, 1), None], "reward")
+    assert main_metric([loss, reward]) is reward
+    assert main_metric([other, loss, alone]) is loss
+    assert main_metric([other]) is other
+
+
+def test_a_diverged_run_is_last_and_does_not_decide() -> None:
+    metric = rows_of([curve([*[9.0] * 60, *[math.inf] * 40]), noisy(0.5, 1, 100), noisy(0.2, 2, 100)])
+    assert [row.name for row in metric.rows] == ["b", "c", "a"]
+    assert [row.rank for row in metric.rows] == [1, 2, 0]

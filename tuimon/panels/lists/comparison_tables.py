@@ -1,0 +1,299 @@
+"""comparison_tables(): a comparison as tables, which text, HTML and the screen show.
+
+Table("reward, higher is better, up to step 199", ("run", "rank", "level", "SE", …), (("a", "1", "0.7471", …), …))
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from tuimon.analysis.aligned_steps import common_step_name
+from tuimon.analysis.comparing import MISSING, differing_words, flat, is_partly_missing
+from tuimon.analysis.comparison_axis import Place, place_text
+from tuimon.analysis.comparison_rows import MetricRows
+from tuimon.analysis.comparison_rows import Row as RunRow
+from tuimon.analysis.progress_inputs import progress_of
+from tuimon.analysis.words import setting_text
+from tuimon.draw.numbers import format_duration, format_exact, format_number, format_value
+from tuimon.model.views import Role, Row, Span, Symbols
+from tuimon.panels._metrics import SECONDARY_PANELS, label_of
+from tuimon.panels.lists.comparison import Comparison
+from tuimon.redact import redacted
+from tuimon.run_notes import note_of
+from tuimon.text import cell_width, clean, first_names, fit, shown_path
+
+_CELL, _FACT = 24, 48
+"""Maximum characters of a setting, and of a fact about a run, such as its command line."""
+_PARTIAL, _NAMED = 8, 3
+"""Number of settings of the same runs only up to which they are listed, and of those named if they are more."""
+_WIDEST, _NARROWEST = 40, 16
+"""Maximum cells of a column, and minimum width of a sentence, on the screen."""
+_ASCII = str.maketrans({"±": "+-", "≈": "~", "…": "..."})
+_GAP: Span = ("  ", Role.MUTED)
+NOTE = (
+    "level: mean of the last tenth of the points (at least 5, at most a quarter) up to the position in the heading;"
+    " SE: its standard error; 1=: noise may put the row first; ≈: within noise of the best"
+)
+_BEST_NOTE = (
+    "best: the best value up to the position in the heading; SE: standard error of the mean of several runs; 1=: noise"
+    " may put the row first; ≈: within noise of the best"
+)
+
+
+class Table(Struct, frozen=True):
+    """A table of a comparison; all texts are cleaned."""
+
+    title: str
+    heads: tuple[str, ...]
+    """Heads of the columns; that of the names is the first."""
+    rows: tuple[tuple[str, ...], ...]
+    """Name and cells of each row."""
+    texts: tuple[str, ...] = ()
+    """Heads of the columns with texts instead of numbers."""
+    note: str = ""
+    """Said below the table."""
+    is_by_run: bool = False
+    """Whether a column is that of a run."""
+
+
+def comparison_tables(comparison: Comparison, now: float, full: bool = False) -> Iterator[Table]:
+    """Yield the tables, the most important first. full: every metric with its own table, and every setting."""
+    main = comparison.main
+    if main is not None:
+        yield metric_table(comparison, main)
+    yield _runs(comparison, now)
+    if effects := comparison.effects:
+        yield Table(
+            f"Settings by the difference of {main.label if main else ''} between runs that are otherwise equal",
+            ("setting", "best", "worst", "difference", "SE", "pairs", "beyond noise"),
+            tuple(
+                (
+                    clean(effect.name),
+                    *(setting_text(value, _CELL) for value in (effect.best, effect.worst)),
+                    *_signed(effect.difference.value, effect.difference.error),
+                    str(effect.pairs),
+                    "yes" if effect.is_beyond_noise else "one pair" if effect.pairs == 1 else "no",
+                )
+                for effect in effects
+            ),
+            ("best", "worst", "beyond noise"),
+            "One pair proves nothing; a difference shows no cause.",
+        )
+    yield from _settings(comparison, full)
+    if comparison.about:
+        rows = [(name, differing_words(values, _FACT)) for name, values in comparison.about]
+        yield _by_run("Run, where it differs", comparison, rows, _FACT)
+    others = [m for m in comparison.metrics if m is not main and (full or m.meaning.panel not in SECONDARY_PANELS)]
+    shared = [metric for metric in others if sum(own is not None for own in metric.levels) > 1]
+    if full:
+        yield from (metric_table(comparison, metric) for metric in others)
+    elif shared:
+        yield _levels(comparison, shared, len(others) - len(shared))
+    kept = [dict(flat(redacted(run.best_checkpoint or run.final_metrics))) for run in comparison.runs]
+    if names := dict.fromkeys(name for values in kept for name in values):
+        rows = [(name, tuple(values.get(name, MISSING) for values in kept)) for name in names]
+        yield _by_run("Best checkpoint", comparison, rows, _CELL)
+
+
+def screen_rows(comparison: Comparison, now: float, symbols: Symbols, width: int) -> list[Row]:
+    """Return the sentences and tables as rows. Sentences are wrapped at `width` cells; tables are as wide as needed."""
+    sentences = filter(None, (comparison.first_line, comparison.speed, comparison.axis.sentence))
+    rows: list[Row] = [row for sentence in sentences for row in _wrapped(sentence, width, Role.VALUE)]
+    for table in comparison_tables(comparison, now):
+        rows += [(), ((table.title, Role.TITLE),), *_table_rows(table)]
+        rows += _wrapped(table.note, width, Role.MUTED) if table.note else []
+    if symbols is not Symbols.ASCII:
+        return rows
+    return [tuple((text.translate(_ASCII), role) for text, role in row) for row in rows]
+
+
+def _table_rows(table: Table) -> Iterator[Row]:
+    """Yield the head and the rows of a table, numbers to the right; warnings have their colour."""
+    if not table.rows:
+        return
+    columns = list(zip(table.heads, *table.rows, strict=True))
+    widths = [min(max(map(cell_width, column)), _WIDEST) for column in columns]
+    for number, cells in enumerate((table.heads, *table.rows)):
+        spans: list[Span] = []
+        for index, (head, text, wide) in enumerate(zip(table.heads, cells, widths, strict=True)):
+            text = fit(text, wide, "ends").rstrip()
+            blanks = " " * (wide - cell_width(text))
+            shown = text + blanks if not index or head in table.texts else blanks + text
+            role = Role.WARNING if head == "remark" else Role.VALUE if index else Role.TEXT
+            spans += (_GAP, (shown, role if number else Role.MUTED))
+        yield tuple(spans)
+
+
+def _wrapped(text: str, width: int, role: Role) -> list[Row]:
+    return [((line, role),) for line in textwrap.wrap(text, max(width - 2, _NARROWEST), subsequent_indent="  ")]
+
+
+def metric_table(comparison: Comparison, metric: MetricRows) -> Table:
+    """Return the table of the rows of a metric."""
+    steps = common_step_name(comparison.runs)
+    rows = metric.rows
+    label = label_of(metric.meaning)
+    parts = [
+        f"{clean(metric.name)}{f' ({label})' if label and label != metric.name else ''}",
+        f"in {metric.unit}" if metric.unit else "",
+        f"{metric.better} is better" if metric.better else "",
+        "" if metric.in_steps else "not ranked: its steps are not those of the run",
+        f"up to {_place(comparison, metric.end)}" if metric.end is not None else "",
+        f"{comparison.part}s by their names" if comparison.has_groups and comparison.is_by_name else "",
+    ]
+
+    def number(value: float) -> str:
+        return "-" if math.isnan(value) else format_number(value, metric.unit)
+
+    def column(head: str, cells: Sequence[str], is_shown: bool = True) -> list[tuple[str, Sequence[str]]]:
+        return [(head, cells)] if is_shown else []
+
+    several = any(len(row.runs) > 1 for row in rows)
+    ends = {row.place for row in rows}
+    what = "best" if metric.kind == "best" else "level"
+    tops = [row.best for row in rows]
+    behind = [_signed(row.behind.value, row.behind.error) if row.rank > 1 else ("", "") for row in rows]
+    columns = [
+        *column("rank", [row.rank_text for row in rows], bool(metric.better)),
+        *column("n", [str(len(row.runs)) for row in rows], several),
+        *column(f"mean {what}" if several else what, [number(row.level) for row in rows]),
+        *column("SE", [number(row.error) for row in rows], any(math.isfinite(row.error) for row in rows)),
+        *column("SD", [number(row.deviation) for row in rows], several),
+        *column("min", [number(row.low) for row in rows], several),
+        *column("max", [number(row.high) for row in rows], several),
+        *column("to the first", [text for text, _ in behind], len(metric.ranked) > 1),
+        *column("± SE", [error for _, error in behind], any(error not in ("", "-") for _, error in behind)),
+        *column("until", [_place(comparison, row.place) for row in rows], len(ends) > 1),
+        *column("best", [number(top[1]) if top else "-" for top in tops], any(tops) and what == "level"),
+        *column(f"at {steps}", [str(top[0]) if top else "-" for top in tops], any(tops)),
+        *column("remark", [_remark(comparison, row) for row in rows], any(_remark(comparison, row) for row in rows)),
+    ]
+    return Table(
+        ", ".join(filter(None, parts)),
+        ("run", *(head for head, _ in columns)),
+        tuple((row.name, *(cells[i] for _, cells in columns)) for i, row in enumerate(rows)),
+        ("remark", "until"),
+        (NOTE if metric.kind == "level" else _BEST_NOTE) if metric is comparison.main else "",
+    )
+
+
+def _remark(comparison: Comparison, row: RunRow) -> str:
+    """Return which runs of a row are not healthy, left out, or without a result."""
+    many = len(row.runs) + len(row.without_result) + len(row.left_out) > 1
+    words = [
+        ("not healthy", row.not_healthy),
+        ("without", row.left_out),
+        ("no result of", row.without_result),
+    ]
+    if not many:
+        return comparison.failures[row.runs[0]]
+    return "; ".join(
+        f"{word}: {first_names([clean(comparison.labels[run]) for run in runs], 2)}" for word, runs in words if runs
+    )
+
+
+def _signed(value: float, error: float) -> tuple[str, str]:
+    """Return a difference with its sign, and its standard error."""
+    sign = "+" if value > 0 else ""
+    return "-" if math.isnan(value) else f"{sign}{format_value(value)}", "-" if math.isnan(error) else format_value(
+        error
+    )
+
+
+def _place(comparison: Comparison, place: Place | None) -> str:
+    return "-" if place is None else place_text(comparison.axis.name, place, common_step_name(comparison.runs))
+
+
+def _runs(comparison: Comparison, now: float) -> Table:
+    """Return the table of the states of the runs."""
+    runs, steps, main = comparison.runs, common_step_name(comparison.runs), comparison.main
+    states = [progress_of(run, now) for run in runs]
+    notes = [note_of(run.path).line for run in runs]
+    columns: list[tuple[str, Sequence[str]]] = [
+        ("state", [state.state for state in states]),
+        (steps, ["" if state.step is None else str(state.step) for state in states]),
+    ]
+    if all(speed is not None for speed in comparison.speeds):
+        columns.append((f"time a {steps}", [format_duration(own.seconds) for own in comparison.speeds if own]))
+    if main is not None and comparison.reaches is not None:
+        place = steps if comparison.axis.name == "step" else comparison.axis.noun
+        columns.append((f"{place} of {clean(main.name)} {format_exact(comparison.reaches)}", reached_texts(comparison)))
+    columns += [("remark", comparison.failures)] if any(comparison.failures) else []
+    columns.append(("path", [shown_path(run.path) for run in runs]))
+    columns += [("note", notes)] if any(notes) else []
+    rows = tuple((clean(name), *(cells[i] for _, cells in columns)) for i, name in enumerate(comparison.labels))
+    return Table("Runs", ("run", *(head for head, _ in columns)), rows, ("state", "remark", "path", "note"))
+
+
+def reached_texts(comparison: Comparison) -> list[str]:
+    """Return the step at which each run reaches the value of `reaches`, or its position on another axis; or "never"."""
+    texts = []
+    for own in comparison.reached:
+        step, place = own if own is not None else (None, None)
+        if step is None:
+            texts.append("never")
+        elif comparison.axis.name == "step" or place is None:
+            texts.append(str(step))
+        else:
+            texts.append(format_duration(place) if comparison.axis.name == "duration" else format_exact(place))
+    return texts
+
+
+def _settings(comparison: Comparison, full: bool) -> Iterator[Table]:
+    """Yield the table of the settings that differ; many that only some runs have are counted below it."""
+    listed, notes = list(comparison.differences), []
+    if full:
+        listed += [(name, (value,) * len(comparison.runs)) for name, value in comparison.same]
+    else:
+        partial: dict[tuple[bool, ...], list[str]] = {}
+        for name, values in comparison.differences:
+            if is_partly_missing(values):
+                partial.setdefault(tuple(value is MISSING for value in values), []).append(name)
+        for missing, names in partial.items():
+            if len(names) > _PARTIAL:
+                listed = [setting for setting in listed if setting[0] not in names]
+                having = [clean(label) for label, absent in zip(comparison.labels, missing, strict=True) if not absent]
+                named = ", ".join(map(clean, names[:_NAMED]))
+                notes.append(f"only in {', '.join(having)}: {named} … {len(names)} settings (--all lists them)")
+        if count := len(comparison.same):
+            notes.append(f"{count} setting{'s are' if count != 1 else ' is'} the same")
+    if not (comparison.differences or comparison.same):
+        notes.append("no run logs its configuration; a tracker, Hydra or a config.yaml beside the log would")
+    title = "Configuration" if full else "Configuration that differs"
+    yield _by_run(title, comparison, listed, _CELL, "; ".join(notes))
+
+
+def _by_run(
+    title: str, comparison: Comparison, rows: Sequence[tuple[str, Sequence[Any]]], longest: int, note: str = ""
+) -> Table:
+    """Return a table with a column for each run."""
+    cells = tuple(
+        (clean(name), *("-" if value is MISSING else setting_text(value, longest) for value in values))
+        for name, values in rows
+    )
+    return Table(title, ("", *map(clean, comparison.labels)), cells, note=note, is_by_run=True)
+
+
+def _levels(comparison: Comparison, metrics: Sequence[MetricRows], alone: int) -> Table:
+    """Return the table of the levels of several metrics, with a column for each row of the main table."""
+    main = comparison.main
+    columns = [row for row in main.rows if not row.left_out] if main is not None else []
+    rows = []
+    for metric in metrics:
+        cells = []
+        for head in columns:
+            row = metric.row_of(head.runs[0])
+            is_close = row is not None and row.is_tied and row.rank > 1
+            unit = metric.units[head.runs[0]]
+            cells.append("-" if row is None else format_value(row.level, unit) + " ≈" * is_close)
+        rows.append((clean(metric.name), *cells))
+    note = f"{alone} more metric{'s are' if alone != 1 else ' is'} only in one run" if alone else ""
+    what = "Best values" if main is not None and main.kind == "best" else "Levels"
+    return Table(
+        f"{what} of the other metrics", ("", *(row.name for row in columns)), tuple(rows), note=note, is_by_run=True
+    )
