@@ -35,7 +35,7 @@ from tuimon.errors import UsageError
 from tuimon.formats._shared.rows import STEP_KEYS, TIME_KEYS, TOTAL_KEYS, seconds, step_of
 from tuimon.formats.console.families import Family, Line, LineReader, Pair, Sink, number, parse_timestamp
 from tuimon.formats.console.families._pairs import listed_pairs, metric_pairs, quantity_before
-from tuimon.formats.console.families.plain import end_of_step
+from tuimon.formats.console.shapes.roles import examine
 from tuimon.text import clean
 
 _MAX_LENGTH = 1 << 16
@@ -245,7 +245,8 @@ def _beside(line: Line, places: dict[str, tuple[int, int]]) -> list[Pair]:
     head = [end for name, (_, end) in places.items() if name in _PLACES]
     start = max(head, default=0)
     if not head or any(begin < start for name, (begin, _) in places.items() if name not in _PLACES):
-        start = len(text) - len(line.message) + end_of_step(line.message)
+        layout = examine(text)
+        start = layout.step_end if layout else len(text) - len(line.message)
     named = set[float]()
     parts = []
     for index, (begin, end) in enumerate(sorted(place for place in places.values() if place[0] >= start), 1):
