@@ -116,6 +116,8 @@ class ConsoleDecoder(StreamDecoder):
             self._read(self._labels.end - len(pending), [pending], ended=False)
             if self._row_counts() != before:
                 self._lines.take()  # otherwise it is the beginning of a line ("[12:00:00]")
+        for raw, offset in self._labels.release_counted():
+            self._offer(self._tasks[""], Line(raw, offset), self._marks)
         for task in self._tasks.values():
             task.flush()
         return [*self._sink.take(), *damage, *self._notes()]
@@ -315,7 +317,7 @@ class ConsoleDecoder(StreamDecoder):
 
     @property
     def must_reread(self) -> bool:
-        return any(task.sink.disproved for task in self._tasks.values())
+        return self._labels.disproved or any(task.sink.disproved for task in self._tasks.values())
 
 
 def _contains_any(text: bytes, marks: Marks) -> bool:

@@ -20,6 +20,7 @@ from typing import TypeAlias
 from tuimon.formats.console.families import Family, Line, LineReader, Pair, Quantity, Sink
 from tuimon.formats.console.families._steps import EpochSteps
 from tuimon.formats.console.shapes.cutting import MISSING, cut, number
+from tuimon.formats.console.shapes.known import known_layouts
 from tuimon.formats.console.shapes.labels import BATCH, EPOCH, MARKS, stage_of
 from tuimon.formats.console.shapes.roles import WORD, Column, Layout, examine
 
@@ -112,7 +113,7 @@ class ShapedReader(LineReader):
         if shape is None:
             if len(self._shapes) >= _MAX_SHAPES:
                 return False
-            shape = self._shapes[key] = _Shape(examine(text))
+            shape = self._shapes[key] = _Shape(known_layouts().get(key) or examine(text))
         elif shape.layout and shape.layout.varies:
             shape.layout = examine(text)
         layout = shape.layout

@@ -324,6 +324,8 @@ def _name(numbers: list[_Number], text: str, begin: int) -> str:
             number.title, number.label, lead = "", at_step[2], lead or at_step[1]
         if number.label and before.endswith("[") and number.label == stage_word(number.label):
             number.label = ""
+        if "/" in number.unit and before.rstrip().endswith("|"):
+            number.label = ""
         number.rank = step_rank(number.label) if number.label else 0
         if number.rank and after[:1] == "m" and not after[1:2].isalnum():
             number.factor, number.unit, length = "M", "", 1
@@ -398,7 +400,11 @@ def _name_unlabelled(number: _Number, previous: _Number | None, after: str, lead
         number.unit = number.unit if "s/" in number.unit[:3] else ""
     elif previous and _BETWEEN_NAMES.fullmatch(number.before):
         number.role = "item"
-        if number.before.strip() == "," and previous.before.rstrip().endswith(("[", "(")):
+        if (
+            number.before.strip() == ","
+            and "/s" not in previous.label
+            and previous.before.rstrip().endswith(("[", "("))
+        ):
             previous.role = previous.role or "item"
     elif label := label_behind(after):
         number.label, number.before = label, ""
@@ -469,7 +475,7 @@ def _choose_step(layout: Layout, numbers: list[_Number], text: str, begin: int) 
         rank, step = others[0]
         if counted or (step is not numbers[0] and epoch is None):
             rank, step = max(others, key=lambda other: (other[0] if other[0] < 7 or counted else 8, -other[1].first))
-        layout.is_position = epoch is not None and (rank in (2, BATCH, 7, 8) or id(step) in totals)
+        layout.is_position = epoch is not None and (rank in (2, BATCH, 7, 8, GLOBAL) or id(step) in totals)
         if epoch is not None:
             layout.epoch, epoch.role = epoch.column("epoch"), "step"
             layout.epochs = totals[id(epoch)].column("") if id(epoch) in totals else None
@@ -487,7 +493,7 @@ def _choose_metrics(layout: Layout, numbers: list[_Number], text: str, begin: in
     named = [number for number in named if not number.factor or _is_scaled(number)]
     named = [number for number in named if not number.rank or number.before.rstrip("\"' ").endswith(("=", ":", "："))]
     named = [number for number in named if not _is_doubtful(number, text)]
-    step = next((number for number in numbers if number.role == "step"), None)
+    step = next((number for number in numbers if layout.step and number.first == layout.step.first), None)
     layout.has_metric = any(METRIC.search(number.label) for number in named)
     fraction = any(number.has_fraction for number in named)
     by_word = layout.rank >= EPOCH
@@ -496,6 +502,8 @@ def _choose_metrics(layout: Layout, numbers: list[_Number], text: str, begin: in
         for number in named
         if BESIDE.search(number.before)
         or METRIC.search(number.label)
+        or "/s" in number.label
+        or "s/" in number.label
         or (by_word and number.label.count(" ") < 3 and (number.has_fraction or number.unit or number.factor))
     ]
     first_word = text[begin : step.start] if step else text[begin:]
