@@ -14,17 +14,15 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from math import nan
-from typing import TypeAlias
 
-from tuimon.formats.console.families import Family, Line, LineReader, Pair, Quantity, Sink
+from tuimon.formats.console.families import Family, Line, LineReader, Pair, Sink
 from tuimon.formats.console.families._steps import EpochSteps
-from tuimon.formats.console.shapes.cutting import MISSING, cut, number
+from tuimon.formats.console.shapes.cutting import cut
 from tuimon.formats.console.shapes.known import known_layouts
 from tuimon.formats.console.shapes.labels import BATCH, EPOCH, MARKS, stage_of
-from tuimon.formats.console.shapes.roles import WORD, Column, Layout, examine
+from tuimon.formats.console.shapes.roles import Layout, examine
+from tuimon.formats.console.shapes.rows import Cells, integer, row_of
 
-_WITHIN = re.compile("[\ue000-\uf8ff]")
 _ISO = re.compile(r"(?<=\d\d-\d\d)T(?=\d\d:\d\d:)", re.ASCII)
 _BAR = re.compile(r"[=.>]{2}\]")
 """The end of a bar of Keras, which is drawn again with other values."""
@@ -43,7 +41,6 @@ _ROWS_OF_UNKNOWN = 4
 _MAX_HEADING = 80
 _WITHIN_EPOCH = (6, 7, 8)
 """Ranks of words for steps that may begin again with each epoch."""
-_Cells: TypeAlias = list[str]
 
 
 class _Shape:
@@ -52,7 +49,7 @@ class _Shape:
     def __init__(self, layout: Layout | None) -> None:
         self.layout = layout
         self.recurs = layout is not None and layout.is_sure
-        self.held: list[tuple[_Cells, Line, int | None]] = []
+        self.held: list[tuple[Cells, Line, int | None]] = []
         """The first lines with the step above them, until others show that their numbers change."""
         self.counted: list[tuple[list[Pair], float]] = []
         """Rows without a step while no line has named one."""
@@ -129,7 +126,7 @@ class ShapedReader(LineReader):
             return False
         return self._add(shape, cells, line, self._place())
 
-    def _recurs(self, shape: _Shape, cells: _Cells, line: Line) -> bool:
+    def _recurs(self, shape: _Shape, cells: Cells, line: Line) -> bool:
         """Hold a line until others like it have other numbers; then add those that were held."""
         layout = shape.layout
         assert layout is not None
@@ -139,7 +136,7 @@ class ShapedReader(LineReader):
             return False
         if layout.rank == 1:
             assert layout.step is not None
-            steps = [_integer(layout.step, held) for held, _, _ in shape.held]
+            steps = [integer(layout.step, held) for held, _, _ in shape.held]
             gaps = {later - step for step, later in pairwise(steps)}
             if len(gaps) > 1 or min(gaps) < 1:
                 layout.step = None
@@ -149,20 +146,18 @@ class ShapedReader(LineReader):
             self._add(shape, held, above, place)
         return True
 
-    def _add(self, shape: _Shape, cells: _Cells, line: Line, place: int | None) -> bool:
+    def _add(self, shape: _Shape, cells: Cells, line: Line, place: int | None) -> bool:
         """Add the row of a line. place: the step of the lines above it."""
         layout = shape.layout
         assert layout is not None
-        row = [(_name(column, cells), _value(column, cells)) for column in layout.columns]
-        if not MISSING.isdisjoint(cells):
-            row = [pair for pair, column in zip(row, layout.columns, strict=True) if cells[column.first] not in MISSING]
+        row = row_of(layout, cells)
         stage = layout.stage
         if layout.step is None:
             if not stage and self._stage and not self._names.isdisjoint(name for name, _ in row):
                 row = _staged(row, self._stage, " ")
             return self._without_step(shape, _staged(row, stage, layout.joint), line, place)
         if layout.total and (stage or self._stage) and layout.rank in (2, BATCH):
-            if layout.rank == 2 or _integer(layout.step, cells) + 1 < _integer(layout.total, cells):
+            if layout.rank == 2 or integer(layout.step, cells) + 1 < integer(layout.total, cells):
                 return False  # a validation that goes on: its last row counts
             if layout.epoch is None:
                 return self.sink.add_row(_staged(row, stage or self._stage, " "), place, line, keep_step=True)
@@ -172,7 +167,7 @@ class ShapedReader(LineReader):
                 self._staged = shape
             if self._staged is not shape:
                 self._stage = ""
-            elif layout.total and step < _integer(layout.total, cells):
+            elif layout.total and step < integer(layout.total, cells):
                 return False
             elif self.sink.step is not None:
                 return self.sink.add_row(_staged(row, self._stage, " "), self._last_training, line, keep_step=True)
@@ -183,11 +178,11 @@ class ShapedReader(LineReader):
             self._names.update(name for name, _ in row)
         return self.sink.add_row(_staged(row, stage, layout.joint), step, line)
 
-    def _step(self, layout: Layout, cells: _Cells, row: list[Pair]) -> tuple[int, int | None]:
+    def _step(self, layout: Layout, cells: Cells, row: list[Pair]) -> tuple[int, int | None]:
         """Return (step, epoch or None) of a line that names them; the step is counted from the first epoch."""
         assert layout.step is not None
-        step = _integer(layout.step, cells)
-        total = _integer(layout.total, cells) if layout.total else 0
+        step = integer(layout.step, cells)
+        total = integer(layout.total, cells) if layout.total else 0
         if layout.epoch is None:
             if layout.rank == EPOCH:
                 place = self.sink.step_of_epoch(step, row) if not layout.stage else None
@@ -205,12 +200,12 @@ class ShapedReader(LineReader):
             if total:
                 self.sink.report_progress(step, total)
             return step, None
-        epoch = _integer(layout.epoch, cells)
+        epoch = integer(layout.epoch, cells)
         if layout.is_position and total:
             self._first_epoch = min(self._first_epoch, epoch)
             step += (epoch - self._first_epoch) * total
             if layout.epochs:
-                self.sink.report_progress(step, _integer(layout.epochs, cells) * total)
+                self.sink.report_progress(step, integer(layout.epochs, cells) * total)
         elif layout.is_position and layout.stage:
             return epoch, None
         elif layout.is_position:
@@ -224,15 +219,15 @@ class ShapedReader(LineReader):
             return self._epoch
         return None if self.sink.interrupted else self.sink.step
 
-    def _note_step(self, layout: Layout, cells: _Cells, line: Line) -> bool:
+    def _note_step(self, layout: Layout, cells: Cells, line: Line) -> bool:
         """Note the epoch or the step that a line without metrics names."""
         assert layout.step is not None
         self._stage = ""
         if layout.is_heading:
-            self._epoch, self._rows_before = _integer(layout.step, cells), self.sink.row_count
+            self._epoch, self._rows_before = integer(layout.step, cells), self.sink.row_count
             self._first_epoch = min(self._first_epoch, self._epoch)
             if layout.total:
-                self.sink.report_progress(self._epoch, _integer(layout.total, cells))
+                self.sink.report_progress(self._epoch, integer(layout.total, cells))
         return False
 
     def _note_stage(self, text: str) -> bool:
@@ -286,31 +281,6 @@ def _staged(row: list[Pair], stage: str, joint: str) -> list[Pair]:
     if not stage:
         return row
     return [(name if name.lower().startswith(stage) else f"{stage}{joint}{name}", value) for name, value in row]
-
-
-def _integer(column: Column, cells: _Cells) -> int:
-    printed = "".join(cells[column.first : column.last + 1])
-    return round(float(f"{printed}e{column.exponent}")) if column.exponent else int(printed)
-
-
-def _name(column: Column, cells: _Cells) -> str:
-    """Return the name of a metric with the numbers that belong to it."""
-    name = column.name
-    return _WITHIN.sub(lambda sign: cells[ord(sign[0]) - WORD], name) if not name.isascii() else name
-
-
-def _value(column: Column, cells: _Cells) -> float:
-    printed = cells[column.first]
-    if column.last > column.first:
-        printed = column.joint.join(cells[column.first : column.last + 1])
-    if column.exponent:
-        return float(f"{printed}e{column.exponent}")
-    value = number(printed)
-    if column.share is not None:
-        return value / (number(cells[column.share]) or nan)
-    if column.unit:
-        return Quantity(value, column.unit, None if column.whole is None else number(cells[column.whole]))
-    return value
 
 
 FAMILY = Family("shaped", MARKS, ShapedReader, order=90)

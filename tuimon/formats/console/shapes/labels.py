@@ -21,8 +21,8 @@ _STEP_WORDS = {
     4: "round rounds tick game generation generations gen trial frame frames",
     3: "epoch epochs ep epoche época epoca époque эпоха 轮 轮次 エポック 에포크 에폭 epoch_num e",
 }
-EPOCH, BATCH, GLOBAL = 3, 6, 9
-"""Ranks of the words for epochs, for batches of an epoch, and for steps of the whole training."""
+EPOCH, COARSE, BATCH, GLOBAL = 3, 4, 6, 9
+"""Ranks of the words for epochs, rounds and frames, batches of an epoch, and steps of the whole training."""
 _RANKS = {word: rank for rank, words in _STEP_WORDS.items() for word in words.split()}
 _GLOBAL = ("global", "total", "training", "train", "environment", "env", "learner", "agent")
 _SETTING = re.compile(
@@ -53,9 +53,11 @@ _PARTS = """
     损失 准确 精度 召回 正解率 損失 손실 정확도 erlust enauigkeit perte rdida perda отер очност
     eval Eval EVAL alid ALID test Test TEST train Train 验证 测试
 """
-_SHORT = ("it ", "it:", "it=", "it/", "ep ", "Ep ", "ep:", "ep=", "Ep:", "Ep=", "epoch_")
+_SHORT = ("it ", "it:", "it=", "it/", "ep ", "Ep ", "ep:", "ep=", "Ep:", "Ep=", "epoch_", " avg, ")
 MARKS = (*_PARTS.split(), *_SHORT, *(f"E{digit}" for digit in range(10)))
 """Each line of metrics and each heading of an epoch or a stage has at least one of these strings."""
+FRACTION = re.compile(r"\d\.\d|\d[eE]-\d|\b(?:nan|inf)\b", re.IGNORECASE)
+"""Occurs in lines of metrics, but hardly in those that count something."""
 _IGNORED = re.compile(
     r"(?:.*[\W_])?(?:eta|remaining|left|pid|port|seed|rank|version|lineno|line|process|worker|device|cuda|"
     r"gpu id|node|job|id)",

@@ -20,6 +20,7 @@ from tuimon.formats.console.shapes.cutting import places
 from tuimon.formats.console.shapes.labels import (
     BATCH,
     BESIDE,
+    COARSE,
     EPOCH,
     GLOBAL,
     METRIC,
@@ -107,6 +108,8 @@ _HEADING_REST = re.compile(r"[^A-Za-z]{0,100}(?:(?:took|time|started|completed|f
 """What may follow the epoch in a line that is the heading of others."""
 _POWER = re.compile(r"\s?[x*^]\s?|\*\*")
 _GLUED = re.compile(r"(?:\w{1,20}|\s[kKMGTB](?!\w))?(?: [A-Za-z]{1,15}/s\S{0,8})?")
+_MAX_LEAD = 40
+"""Characters before a step that are its words, rather than a sentence."""
 _MAX_OF_TIME = 14
 """Characters of a number in a date or a time."""
 MAX_NUMBERS = 1000
@@ -195,13 +198,16 @@ class _Number:
         return Column(name, self.first, self.last, self.joint, exponent, self.unit, self.share, whole)
 
 
-def examine(text: str) -> Layout | None:
-    """Return what the numbers of lines like this one are; None for lines without metrics."""
+def examine(text: str, is_part: bool = False) -> Layout | None:
+    """Return what the numbers of lines like this one are; None for lines without metrics.
+
+    is_part: the text is a part of a line that is known to be one of metrics.
+    """
     spans = places(text)
     if not spans or len(spans) > MAX_NUMBERS:
         return None
     numbers, skeleton, varies = _joined(text, spans)
-    begin = _message_start(skeleton, numbers)
+    begin = 0 if is_part else _message_start(skeleton, numbers)
     if _QUOTED_DICT.search(text, begin) or _HEADING.search(text):
         return None
     if text.startswith("{", begin) and "}" not in text:
@@ -215,7 +221,7 @@ def examine(text: str) -> Layout | None:
     opening = text.find("{", begin)
     if 0 <= opening < layout.step_end and text[begin:opening].strip()[-1:] not in _BEFORE_DICT:
         return None
-    _choose_metrics(layout, message, text, begin)
+    _choose_metrics(layout, message, text, begin, is_part)
     return layout if layout.columns or layout.step else None
 
 
@@ -487,15 +493,25 @@ def _choose_step(layout: Layout, numbers: list[_Number], text: str, begin: int) 
     layout.total = totals[id(step)].column("") if id(step) in totals else None
 
 
-def _choose_metrics(layout: Layout, numbers: list[_Number], text: str, begin: int) -> None:
+def _choose_metrics(layout: Layout, numbers: list[_Number], text: str, begin: int, is_part: bool) -> None:
     """Set the columns of a layout, none for lines of prose."""
     named = [number for number in numbers if not number.role and is_name(number.label)]
-    named = [number for number in named if not number.factor or _is_scaled(number)]
+    named = [number for number in named if not number.factor or is_power(number.label, number.text, number.factor)]
     named = [number for number in named if not number.rank or number.before.rstrip("\"' ").endswith(("=", ":", "："))]
     named = [number for number in named if not _is_doubtful(number, text)]
     step = next((number for number in numbers if layout.step and number.first == layout.step.first), None)
     layout.has_metric = any(METRIC.search(number.label) for number in named)
+    if not is_part and not _are_metrics(layout, named, step, text, begin):
+        return
+    if step is None or (stage_of(step.before) and step is not numbers[0]):
+        layout.joint = "/" if _HEADED.match(text, begin) else " "
     fraction = any(number.has_fraction for number in named)
+    layout.is_staged = step is None and _STAGED.match(text, begin) is not None and fraction
+    _set_columns(layout, named, step, text, begin)
+
+
+def _are_metrics(layout: Layout, named: list[_Number], step: _Number | None, text: str, begin: int) -> bool:
+    """Whether the named numbers of a line are metrics, rather than those of a sentence or of settings."""
     by_word = layout.rank >= EPOCH
     good = [
         number
@@ -506,52 +522,42 @@ def _choose_metrics(layout: Layout, numbers: list[_Number], text: str, begin: in
         or "s/" in number.label
         or (by_word and number.label.count(" ") < 3 and (number.has_fraction or number.unit or number.factor))
     ]
-    first_word = text[begin : step.start] if step else text[begin:]
-    if (
-        not good
-        or 3 * len(good) < len(named)
-        or _REPEATED.search(first_word if by_word and len(first_word) < 40 else text[begin:])
-    ):
-        return
-    if not layout.has_metric and (layout.rank in (1, 2, 4) or (step and len(step.label) < 3)):
-        return
-    if not by_word and not (layout.has_metric and fraction):
-        return
-    if (
-        step
-        and step.label.endswith("s")
-        and not layout.total
-        and all(_SETTINGS.fullmatch(number.label) for number in named)
-    ):
-        return
+    layout.is_sure = layout.rank > 1 and (layout.has_metric or len(good) == len(named))
+    if not good or 3 * len(good) < len(named):
+        return False
+    lead = text[begin : step.start] if step else text[begin:]
+    if _REPEATED.search(lead if by_word and len(lead) < _MAX_LEAD else text[begin:]):
+        return False
+    if not layout.has_metric and (not by_word or layout.rank == COARSE or (step and len(step.label) < 3)):
+        return False
+    if not by_word and not any(number.has_fraction for number in named):
+        return False
+    if step and step.label.endswith("s") and not layout.total:
+        return not all(_SETTINGS.fullmatch(number.label) for number in named)
     if layout.rank < 2 and not any(_JOINED.search(number.before) or number.title for number in good):
         layout.is_cell = len(named) == 1 and _CELL.search(named[0].before) is not None
-        if not layout.is_cell:
-            return
-    if step is None or (stage_of(step.before) and step is not numbers[0]):
-        layout.joint = "/" if _HEADED.match(text, begin) else " "
-    layout.is_staged = step is None and _STAGED.match(text, begin) is not None and fraction
-    layout.is_sure = layout.rank > 1 and (layout.has_metric or len(good) == len(named))
+        return layout.is_cell
+    return True
+
+
+def _set_columns(layout: Layout, named: list[_Number], step: _Number | None, text: str, begin: int) -> None:
+    """Set the metrics of a layout. A name that occurs twice gets the title or the stage before it."""
     names = [_REPEATED_SIGN.sub(r"\1", number.label) for number in named]
     counts = {name: names.count(name) for name in names}
-    stage, columns = "", []
+    stage = ""
     for number, name in zip(named, names, strict=True):
         if found := stage_word(name):
             stage = f"{found} "
         elif group := _GROUP.search(text[max(begin, number.start - 400) : number.start]):
             name = group[1] if group[1].endswith(name) else f"{group[1]}/{name}"
-        elif counts[name] > 1:
-            if number.title and number.title != name:
-                stage = f"{number.title}/" if stage_of(number.title) else stage
-                name = f"{number.title}/{name}"
-            elif stage:
-                name = stage + name
-        elif stage and step is None and not layout.stage:
+        elif counts[name] > 1 and number.title and number.title != name:
+            stage = f"{number.title}/" if stage_of(number.title) else stage
+            name = f"{number.title}/{name}"
+        elif counts[name] > 1 or (stage and step is None and not layout.stage):
             name = stage + name
         elif not layout.stage and stage_of(number.title) and not step_rank(number.title):
             name = f"{number.title}/{name}"
-        columns.append(number.column(name))
-    layout.columns = columns
+        layout.columns.append(number.column(name))
 
 
 def _is_doubtful(number: _Number, text: str) -> bool:
@@ -568,12 +574,13 @@ def _is_doubtful(number: _Number, text: str) -> bool:
     return " " in number.label or bool(label_behind(text[number.end : number.end + 60]))
 
 
-def _is_scaled(number: _Number) -> bool:
-    """Whether the k, M or B behind a number is a power of ten for certain."""
-    if (
-        (_MEMORY.search(number.label) and "/s" not in number.label)
-        or not number.text[-1].isdecimal()
-        or "e" in number.text
-    ):
+def is_power(name: str, printed: str, factor: str) -> bool:
+    """Whether the k, M or B behind a number is a power of ten for certain: not that of a size in bytes."""
+    if (_MEMORY.search(name) and "/s" not in name) or not printed[-1:].isdecimal() or "e" in printed:
         return False
-    return number.factor != "B" or _COUNTED.search(number.label) is not None
+    return factor != "B" or _COUNTED.search(name) is not None
+
+
+def exponent_of(factor: str) -> int:
+    """Return 3 for "k"."""
+    return _FACTORS[factor]
