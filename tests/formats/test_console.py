@@ -375,7 +375,7 @@ def test_values() -> None:
         ("step 250: train loss 2.0123, val loss 2.1234", {"train loss": 2.0123, "val loss": 2.1234}),
         (
             "step   10/1000 | loss 4.300000 (+1.23z)| norm 1.2000 (+0.50z)| lr 1.00e-04 | 100.00 ms | 50.1% bf16 MFU",
-            {"loss": 4.3, "norm": 1.2, "lr": 1e-4},
+            {"loss": 4.3, "norm": 1.2, "lr": 1e-4, "bf16 MFU": 50.1},
         ),
         ("step 10: saving checkpoint 3, model 4", {}),
         ("step 3 of 10 took 5.5 s, and we go on", {}),

@@ -22,12 +22,12 @@ from tuimon.store import Snapshot
 
 LOG = """\
 Trainer of mine, 3 settings
-[2026-08-19 12:00:05] tick     1/300 | loss  0.5000 (avg 0.5) | lr 1.0e-03
-[2026-08-19 12:00:06] tick     2/300 | loss nan (avg 0.5) | lr 1.0e-03
+[2026-08-19 12:00:05] zyklus     1/300 | loss  0.5000 (avg 0.5) | lr 1.0e-03
+[2026-08-19 12:00:06] zyklus     2/300 | loss nan (avg 0.5) | lr 1.0e-03
     held out: acc = 75.5% of 200
-[2026-08-19 12:00:07] tick     3/300 | loss -inf (avg 0.5) | lr 1.0e-03
+[2026-08-19 12:00:07] zyklus     3/300 | loss -inf (avg 0.5) | lr 1.0e-03
 """
-PATTERNS = ("tick {step}/{total_steps} | loss {loss} (avg {train/loss_avg}){}lr {lr}", "held out: acc = {val/acc}%")
+PATTERNS = ("zyklus {step}/{total_steps} | loss {loss} (avg {train/loss_avg}){}lr {lr}", "held out: acc = {val/acc}%")
 POINTS = {
     "loss": [(1, "0.5"), (2, "nan"), (3, "-inf")],
     "train/loss_avg": [(1, "0.5"), (2, "0.5"), (3, "0.5")],

@@ -416,7 +416,7 @@ def test_family_is_added_by_marks_and_a_reader() -> None:
             return self.sink.add_row([("x", float(line.message.partition("@@")[2]))], 1, line)
 
     decoder = ConsoleDecoder((Family("mine", ("@@",), Mine, order=1),))
-    assert series(decoder.feed(b"hello @@ 0.5\nstep 2 y 1\n")) == {"x": points((1, 0.5)), "y": points((2, 1))}
+    assert series(decoder.feed(b"hello @@ 0.5\nstep 2 y 1.5\n")) == {"x": points((1, 0.5)), "y": points((2, 1.5))}
 
 
 @pytest.mark.parametrize("late", [10, 1], ids=["disproved", "confirmed"])

@@ -63,7 +63,10 @@ def test_fatal_line_is_reported_with_its_label() -> None:
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        ("".join(f"{line}: step {line} loss 0.5\n" for line in range(1, 40)), {}),
+        (
+            "".join(f"{line}: step {line} loss 0.5\n" for line in range(1, 9)),
+            {"loss": [(n, "0.5") for n in range(1, 9)]},
+        ),
         (
             "".join(f"12:30:{second} step {second} loss 0.5\n" for second in (10, 11)),
             {"loss": [(10, "0.5"), (11, "0.5")]},

@@ -184,7 +184,10 @@ EPOCHS = range(1, 13)
         ),
         pytest.param(
             "(Iter 50) Batch 50/6250 (Epoch 1) d_real:0.125, g_l1:3.5 l1_w: 100.00, btime: 0.5 s\n",
-            {"d_real": [(50, 0.125)], "g_l1": [(50, 3.5)], "l1_w": [(50, 100)], "btime": [(50, 0.5)]},
+            {
+                "d_real": [(50, 0.125)], "g_l1": [(50, 3.5)], "l1_w": [(50, 100)], "btime": [(50, 0.5)],
+                "epoch": [(50, 1)],
+            },
             id="SEGAN: the iteration is counted over all epochs",
         ),
         pytest.param(

@@ -3,6 +3,7 @@
 text       the only format: the text itself, its metric lines and how the run ended
 _decoder   lines, one after the other, to the families that may read them
 families   the shapes of metric lines: one module per trainer, each found by its FAMILY
+shapes     lines of any layout: each is a shape, examined once, and its numbers
 _marks     strings that metric lines contain, and whether a text can hold such a line
 _uniform   lines that one statement printed, read with one regular expression
 _patterns  the user's own metric lines, by patterns from the settings

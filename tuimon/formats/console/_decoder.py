@@ -28,7 +28,7 @@ from tuimon.formats.console._tasks import NUMBER_STARTS, Labels, Task, TaskSink
 from tuimon.formats.console._uniform import UniformLines
 from tuimon.formats.console._unread import UnreadParts
 from tuimon.formats.console.families import Family, Line, Sink
-from tuimon.formats.console.families._pairs import FRACTION, contains_a_metric
+from tuimon.formats.console.shapes.labels import FRACTION, METRIC
 from tuimon.model.points import Damage, Item, Points
 
 MAX_ROW = 2 << 20
@@ -116,6 +116,8 @@ class ConsoleDecoder(StreamDecoder):
             self._read(self._labels.end - len(pending), [pending], ended=False)
             if self._row_counts() != before:
                 self._lines.take()  # otherwise it is the beginning of a line ("[12:00:00]")
+        for raw, offset in self._labels.release_counted():
+            self._offer(self._tasks[""], Line(raw, offset), self._marks)
         for task in self._tasks.values():
             task.flush()
         return [*self._sink.take(), *damage, *self._notes()]
@@ -261,7 +263,7 @@ class ConsoleDecoder(StreamDecoder):
     def _note_unread(self, line: Line) -> None:
         """Keep the line for the remark if it looks like one of metrics."""
         text = line.text[:_MAX_SEARCHED]
-        if contains_a_metric(text) and FRACTION.search(text):
+        if METRIC.search(text) and FRACTION.search(text):
             self._first_unread = text[:_MAX_NOTED].strip()
 
     def _read_held_lines(self) -> None:
@@ -315,7 +317,7 @@ class ConsoleDecoder(StreamDecoder):
 
     @property
     def must_reread(self) -> bool:
-        return any(task.sink.disproved for task in self._tasks.values())
+        return self._labels.disproved or any(task.sink.disproved for task in self._tasks.values())
 
 
 def _contains_any(text: bytes, marks: Marks) -> bool:

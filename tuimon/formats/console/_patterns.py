@@ -34,8 +34,8 @@ from typing import TypeAlias
 from tuimon.errors import UsageError
 from tuimon.formats._shared.rows import STEP_KEYS, TIME_KEYS, TOTAL_KEYS, seconds, step_of
 from tuimon.formats.console.families import Family, Line, LineReader, Pair, Sink, number, parse_timestamp
-from tuimon.formats.console.families._pairs import listed_pairs, metric_pairs, quantity_before
-from tuimon.formats.console.families.plain import end_of_step
+from tuimon.formats.console.shapes.roles import examine
+from tuimon.formats.console.shapes.rows import pairs_of, quantity_before
 from tuimon.text import clean
 
 _MAX_LENGTH = 1 << 16
@@ -245,7 +245,8 @@ def _beside(line: Line, places: dict[str, tuple[int, int]]) -> list[Pair]:
     head = [end for name, (_, end) in places.items() if name in _PLACES]
     start = max(head, default=0)
     if not head or any(begin < start for name, (begin, _) in places.items() if name not in _PLACES):
-        start = len(text) - len(line.message) + end_of_step(line.message)
+        layout = examine(text)
+        start = layout.step_end if layout else len(text) - len(line.message)
     named = set[float]()
     parts = []
     for index, (begin, end) in enumerate(sorted(place for place in places.values() if place[0] >= start), 1):
@@ -255,7 +256,7 @@ def _beside(line: Line, places: dict[str, tuple[int, int]]) -> list[Pair]:
         start = end
     rest = "".join([*parts, text[start:]])
     rest = _TOTAL.sub("", rest, 1)
-    pairs = metric_pairs(rest) or listed_pairs(rest)
+    pairs = pairs_of(rest)
     return [(name, value) for name, value in pairs if value not in named and name.lower() not in _PLACES]
 
 

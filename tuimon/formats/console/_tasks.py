@@ -9,7 +9,8 @@
 
 A line may have several labels (torchrun below srun). Both streams of a task are one. A number with a colon is a label
 only once a number has occurred again, or before a traceback or a bar that is redrawn: lines that are merely numbered
-never do that, and are read as they are. Only torchrun labels every state of a line that is redrawn; otherwise the
+never do that, and are read as they are once the log has
+been read to its end. Only torchrun labels every state of a line that is redrawn; otherwise the
 label is before the first state only.
 Sources: torch/distributed/elastic/multiprocessing/tail_log.py, slurm src/common/write_labelled_message.c,
 ompi orte/mca/iof/base/iof_base_output.c, kubectl pkg/cmd/logs/logs.go, docker compose pkg/cmd/formatter/logs.go.
@@ -44,6 +45,8 @@ _RANK = re.compile(
 """A rank after the fields of a logging module, and before a counter: "Rank 1: 94.5%" is a result of a retrieval."""
 _TRACEBACK = b"Traceback (most recent call last)"
 _HELD_LINES, _HELD_BYTES = 4096, 1 << 20
+_MIN_COUNTED = 3
+"""Number of lines with different numbers that are read as such once the log has been read to its end."""
 NUMBER_STARTS = frozenset(b" P0123456789")
 """First bytes of lines that may begin with a number as label."""
 _LETTERS = frozenset(string.ascii_letters.encode())
@@ -67,6 +70,10 @@ class Labels:
         """True if the last line began with a number that may yet prove to be a label."""
         self._held: dict[bytes, tuple[bytes, int]] = {}
         self._held_bytes = 0
+        self._counted: set[bytes] = set()
+        """Numbers of the lines that were read as lines with a number of their own."""
+        self.disproved = False
+        """Whether such a number has occurred again: it is a label."""
         self._repeated: list[tuple[bytes, int]] = []
         """The line whose number had occurred before."""
 
@@ -118,6 +125,7 @@ class Labels:
         """Keep a doubtful line until it is known whether numbers are labels."""
         match = _NUMBER.match(raw)
         number = match[1] if match else b""
+        self.disproved = self.disproved or number in self._counted
         if not match or number in self._held:
             self._numbered, self._repeated = True, [(raw, offset)]
             return
@@ -125,6 +133,15 @@ class Labels:
         self._held_bytes += len(raw)
         while len(self._held) > _HELD_LINES or self._held_bytes > _HELD_BYTES:
             self._held_bytes -= len(self._held.pop(next(iter(self._held)))[0])
+
+    def release_counted(self) -> Sequence[tuple[bytes, int]]:
+        """Return and forget the held lines as (line, offset), as their numbers seem to count the lines."""
+        if self._numbered or len(self._held) < _MIN_COUNTED:
+            return ()
+        held = list(self._held.values())
+        self._counted.update(self._held)
+        self._held, self._held_bytes = {}, 0
+        return held
 
     def release(self) -> Sequence[tuple[bytes, int]]:
         """Return and forget the held lines as (line, offset), once numbers are known to be labels."""

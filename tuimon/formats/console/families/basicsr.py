@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 
 from tuimon.formats.console.families import NUMBER, Family, Line, LineReader
-from tuimon.formats.console.families._pairs import metric_pairs
+from tuimon.formats.console.shapes.rows import pairs_of
 
 _HEAD = re.compile(
     r"[<\[(]epoch:\s{0,6}(\d{1,9}), ?(?:iters?:\s{0,8}(\d[\d,]{0,18}), ?)?"
@@ -31,7 +31,7 @@ class BasicSRReader(LineReader):
         head = _HEAD.search(line.text, 0, _WITHIN)
         if head is not None:
             step = int((head[2] or head[1]).replace(",", ""))
-            row = [("lr", float(head[3])), *metric_pairs(line.text[head.end() :])]
+            row = [("lr", float(head[3])), *pairs_of(line.text[head.end() :])]
             if head[2]:
                 row.append(("epoch", float(head[1])))
             return self.sink.add_row(row, step, line)

@@ -13,8 +13,9 @@ from __future__ import annotations
 import re
 
 from tuimon.formats.console.families import Family, Line, LineReader, Pair, Sink
-from tuimon.formats.console.families._pairs import FRACTION, metric_pairs, names_a_metric
 from tuimon.formats.console.families._steps import COUNTED
+from tuimon.formats.console.shapes.labels import FRACTION, METRIC
+from tuimon.formats.console.shapes.rows import pairs_of
 
 _HEAD = re.compile(
     rf"\W{{0,20}}(?:(?:global|train(?:ing)?)[_ ])?(?:{COUNTED})"
@@ -55,14 +56,14 @@ class StepBlockReader(LineReader):
         if self._step is None or self.lines_awaited <= 0:  # the block is over
             self._step = None
             return False
-        row = metric_pairs(text.strip(" -*•")) if _PAIR.fullmatch(text) else []
+        row = pairs_of(text.strip(" -*•")) if _PAIR.fullmatch(text) else []
         if len(row) != 1:
             if text.strip(" -=*"):
                 self._step = None
             return False
         self.lines_awaited = 2
         self._is_known = self._is_known or (
-            names_a_metric(row) and (self._has_read or FRACTION.search(text) is not None)
+            any(METRIC.search(name) for name, _ in row) and (self._has_read or FRACTION.search(text) is not None)
         )
         self._held.append(tuple(row))
         if self._is_known:

@@ -26,7 +26,8 @@ import re
 from msgspec import Struct
 
 from tuimon.formats.console.families import Family, Line, LineReader, Pair, Sink, pairs
-from tuimon.formats.console.families._pairs import metric_pairs, names_a_metric
+from tuimon.formats.console.shapes.labels import METRIC
+from tuimon.formats.console.shapes.rows import pairs_of
 
 _EPOCH = re.compile(r"\bepochs?\W{0,4}(\d{1,9})(?:\s?/\s?(\d{1,9}))?", re.IGNORECASE | re.ASCII)
 _EPOCHS = re.compile(r"\W*(?:training )?epochs?\W*", re.IGNORECASE)
@@ -99,8 +100,8 @@ class TqdmPostfixReader(LineReader):
         _, _, postfix = match["inside"].partition(",")
         row = list(pairs(postfix, ",", "="))
         if "=" in name or name.count(":") > 1 or "loss" in name:
-            row = metric_pairs(name.rstrip(" :")) + row
-        if done > total or not names_a_metric(row):
+            row = pairs_of(name.rstrip(" :")) + row
+        if done > total or not any(METRIC.search(name) for name, _ in row):
             return False
         key = _NUMBERS.sub("", name)
         bar = self._bars.get(key)

@@ -1,0 +1,60 @@
+"""The table of example lines, and the place where the message of a line begins."""
+
+from __future__ import annotations
+
+import pytest
+from support.json_points import feed, series
+
+from tuimon.formats.console.shapes.cutting import cut
+from tuimon.formats.console.shapes.known import EXAMPLES
+from tuimon.formats.console.shapes.roles import examine
+from tuimon.formats.console.text import ConsoleDecoder
+
+
+@pytest.mark.parametrize(("line", "roles"), EXAMPLES)
+def test_an_example_gives_the_names_of_its_row(line: str, roles: tuple[str, ...]) -> None:
+    place = roles.index("step")
+    texts, numbers = cut(line)[::2], cut(line)[1::2]
+    lines = []
+    for step in (1, 2, 3):
+        numbers[place] = f"{step}"
+        lines.append("".join(text + number for text, number in zip(texts, [*numbers, "\n"], strict=True)))
+    read = series(feed(ConsoleDecoder(), "".join(lines).encode()))
+    assert set(read) == {role for role in roles if role not in ("", "step", "epoch", "total")}
+    assert {step for points in read.values() for step, _ in points} == {1, 2, 3}
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "2020-08-31 14:53:01,644 - train.py[line:175] - INFO: ",
+        "02 Mar 10:00    INFO  ",
+        "[12/25 14:21:20] ",
+        "I0101 10:00:00.123456  1234 solver.cpp:228] ",
+        "[2026-08-21 21:31:52 swin_tiny](main.py 278): INFO ",
+        "2026-01-29 12:01:00.123 | INFO     | a.b.c:train:1051 - ",
+        "WARNING:root:",
+        "Mar  3, 2026 10:00:01 ",
+    ],
+)
+def test_what_stands_before_the_message_is_no_metric(prefix: str) -> None:
+    layout = examine(f"{prefix}epoch 3 train loss: 0.5")
+    assert layout is not None
+    assert [column.name for column in layout.columns] == ["train loss"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "best epoch 3 loss: 0.5",
+        "saving step 3 with loss 0.5",
+        "Resuming from epoch 3, loss: 0.5",
+        "{'step': 0, 'reward': -0.67} of type {'step': Number} is not assignable",
+        "run/metrics.csv 66 rows {'epoch': 36, 'lr': 30, 'loss': 0.5}",
+        "GET /loss/3 HTTP/1.1 200 0.5",
+        "loss.cpp: 12 warnings, 3.5 s",
+    ],
+)
+def test_other_lines_give_no_metrics(line: str) -> None:
+    text = "".join(line.replace("0.5", f"0.{number}5") + "\n" for number in range(1, 9))
+    assert series(feed(ConsoleDecoder(), text.encode())) == {}

@@ -1,0 +1,76 @@
+"""Rows of lines by the layout of their shape, and the named numbers of a part of a line."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from math import nan
+from typing import TypeAlias
+
+from tuimon.formats.console.families._values import Pair, Quantity
+from tuimon.formats.console.shapes.cutting import MISSING, cut, number
+from tuimon.formats.console.shapes.labels import unit_after
+from tuimon.formats.console.shapes.roles import WORD, Column, Layout, examine, exponent_of, is_power
+
+Cells: TypeAlias = list[str]
+"""The numbers of a line, as they are printed."""
+_WITHIN = re.compile("[\ue000-\uf8ff]")
+_WHOLE = re.compile(r"\s?/\s?(\d{1,12}(?:\.\d{1,9})?)(?=\s?[kMGT]i?B)", re.ASCII)
+
+
+def row_of(layout: Layout, cells: Cells) -> list[Pair]:
+    """Return the metrics of a line whose shape has this layout: [("loss", 0.5), ("acc", 0.8)]."""
+    row = [(_name(column, cells), _value(column, cells)) for column in layout.columns]
+    if MISSING.isdisjoint(cells):
+        return row
+    return [pair for pair, column in zip(row, layout.columns, strict=True) if cells[column.first] not in MISSING]
+
+
+def integer(column: Column, cells: Cells) -> int:
+    """Return a number that counts something: 1500 for "1.5k"."""
+    printed = "".join(cells[column.first : column.last + 1])
+    return round(float(f"{printed}e{column.exponent}")) if column.exponent else int(printed)
+
+
+def pairs_of(text: str) -> list[Pair]:
+    """Return the named numbers of a part of a line, without those that count steps: "loss: 0.5 lr=1e-5"."""
+    text = " ".join(text.split())
+    cells = cut(text)[1::2]
+    layout = _layout(text)
+    return row_of(layout, cells) if layout else []
+
+
+def quantity_before(name: str, value: float, printed: str, text: str) -> float | None:
+    """Return the value of a number before a text with the factor and the unit that the text begins with, such as "k
+    tok/s"; None if the factor is not certain."""
+    whole = _WHOLE.match(text)
+    factor, unit, _ = unit_after(text[whole.end() :] if whole else text)
+    if factor and not is_power(name, printed, factor):
+        return None
+    value = float(f"{printed}e{exponent_of(factor)}") if factor and printed[-1:].isdecimal() else value
+    return Quantity(value, unit, float(whole[1]) if whole else None) if unit else value
+
+
+@lru_cache(256)
+def _layout(text: str) -> Layout | None:
+    return examine(text, is_part=True)
+
+
+def _name(column: Column, cells: Cells) -> str:
+    """Return the name of a metric with the numbers that belong to it."""
+    name = column.name
+    return _WITHIN.sub(lambda sign: cells[ord(sign[0]) - WORD], name) if not name.isascii() else name
+
+
+def _value(column: Column, cells: Cells) -> float:
+    printed = cells[column.first]
+    if column.last > column.first:
+        printed = column.joint.join(cells[column.first : column.last + 1])
+    if column.exponent:
+        return float(f"{printed}e{column.exponent}")
+    value = number(printed)
+    if column.share is not None:
+        return value / (number(cells[column.share]) or nan)
+    if column.unit:
+        return Quantity(value, column.unit, None if column.whole is None else number(cells[column.whole]))
+    return value
