@@ -82,7 +82,7 @@ the reward.
 
 ## Thresholds
 
-`config.toml` sets them by these names, or turns a detector off (`plateau = false`); see [settings](settings.md). An
+`config.toml` sets them by these names, or turns a detector off (`length = false`); see [settings](settings.md). An
 alert for steps that take twice as long as at the start is
 
     [detectors]

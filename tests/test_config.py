@@ -79,9 +79,9 @@ def test_every_key_of_an_action_exists() -> None:
 
 
 def test_tables_of_the_file(tmp_path: Path) -> None:
-    text = 'theme = "dark"\n[detectors]\nplateau = false\n[[rules]]\nrule = "loss > 9"\n[notify]\nbell = true\n'
+    text = 'theme = "dark"\n[detectors]\nlength = false\n[[rules]]\nrule = "loss > 9"\n[notify]\nbell = true\n'
     settings = config.load(written(tmp_path, text) | {"TUIMON_RULES": "loss > 1", "TUIMON_NOTIFY": "x"})
-    assert settings.detectors == {"plateau": False}
+    assert settings.detectors == {"length": False}
     assert settings.rules == ({"rule": "loss > 9"},)
     assert settings.notify == {"bell": True}
 

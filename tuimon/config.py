@@ -12,7 +12,7 @@ The file is `$XDG_CONFIG_HOME/tuimon/config.toml`, or the one named by TUIMON_CO
     [keys]
     quit = "q"                # action = key, or a comma-separated list of keys
     [detectors]
-    plateau = false           # false: off; or a table of thresholds: clip_fraction = { limit = 0.5 }
+    length = false            # false: off; or a table of thresholds: clip_fraction = { limit = 0.5 }
     [[rules]]
     rule = "reward < 0.1 for 20 steps"
     severity = "warning"      # info | warning | critical

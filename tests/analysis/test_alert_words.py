@@ -43,7 +43,6 @@ def alert(what: str, value: float | None = None, usual: float | None = None, **m
             "kl jumped from 0.5 to 4 (8 times) from step 36 to 38; reached at step 37",
         ),
         (alert("moved", 4.0, 0.5), "kl has moved from 0.5 to a new level, 4, since step 36"),
-        (alert("flat", 0.501, 0.5), "kl has hardly changed, from 0.5 to 0.501, since step 36"),
         (alert("reached", 3.0, limit=1.0, extreme=36), "kl has reached 3 since step 36"),
         (alert("condition", 3.0, extreme=36), "rule: kl has reached 3 since step 36"),
         (alert("zero", 0.0), "kl is 0 since step 36"),
@@ -51,16 +50,12 @@ def alert(what: str, value: float | None = None, usual: float | None = None, **m
         (alert("some infinite", count=2, points=40, until=38), "kl had Inf values from step 36 to 38; 2 of 40 points"),
         (alert("nan", source="log.csv"), "kl is NaN since step 36; in log.csv"),
         (
-            alert("differs", 1.26512, 1.26542, source="log.csv"),
-            "kl differs between logs since step 36; 1.2651 drawn, 1.2654 in log.csv",
-        ),
-        (
             alert("nan", related=tuple(map(Change, "abcde"))),
             "kl is NaN since step 36; also a, b, c and 2 more",
         ),
         (
-            alert("collapsed", related=(Change("kl", "risen", 2.0, 0.1, step=36), Change("entropy", "zero"))),
-            "policy has collapsed since step 36; kl rose from 0.1 to 2 (20 times) from step 36 on, entropy was 0",
+            alert("nan", related=(Change("kl", "risen", 2.0, 0.1, step=36), Change("entropy", "zero"))),
+            "kl is NaN since step 36; kl rose from 0.1 to 2 (20 times) from step 36 on, entropy was 0",
         ),
         (alert("zero", 0.0, steps="epoch", until=40), "kl was 0 from epoch 36 to 40"),
         (alert("zero", is_superseded=True, until=40), "in an earlier attempt: kl was 0 from step 36 to 40"),

@@ -168,13 +168,11 @@ def _judge_alerts(score: Score, job: Job, truth: RunTruth, alerts: list[Alert]) 
     expected = set(truth.story.alerts)
     if len(truth.attempts) > 1 or job.ranks is not None:
         expected.update(("rank_failure", "liveness", "straggler"))
-    if truth.attempts[-1].slow:
-        expected.add("step_outlier")
     reported: set[str] = set()
     false: dict[str, Alert] = {}
     for alert in alerts:
         early = alert.step is not None and alert.step < learns.onset - margin
-        if alert.rule == "disk_full" or (alert.rule == "plateau" and _is_flat(truth, alert.step or 1)):
+        if alert.rule == "disk_full":
             continue
         if fault is not None and alert.rule in fault.must and not early:
             reported.add(alert.rule)
@@ -191,14 +189,6 @@ def _judge_alerts(score: Score, job: Job, truth: RunTruth, alerts: list[Alert]) 
     elif not reported:
         others = sorted({alert.rule for alert in alerts})
         score.add(f"alert {fault.must[0]}", "missing", others, f"{fault.name} from {learns.onset}, due {learns.due}")
-
-
-def _is_flat(truth: RunTruth, since: int) -> bool:
-    """Return whether the run has learned little after a step, so that an alert of a plateau is true."""
-    means = truth.learner.means
-    learned = means["reward"] if "reward" in means else -means["loss"]
-    learned = learned[: truth.attempts[-1].last]
-    return bool(learned[since - 1 :].max() - learned[since - 1] < 0.2 * (learned.max() - learned[0]))
 
 
 def _judge_ranks(score: Score, job: Job, run: Run) -> None:

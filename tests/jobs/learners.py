@@ -190,24 +190,24 @@ def _lose_reward(means: Means, share: Floats) -> None:
 
 _POLICY = (
     "reward_drop", "entropy_collapse", "kl_runaway", "divergence", "spikes", "length", "truncation", "zero_variance",
-    "plateau", "policy_collapse", "reward_hacking", "vanishing_gradient",
+    "reward_hacking", "vanishing_gradient",
 )  # fmt: skip
-_SLOWER = ("step_drift", "throughput_loss")
+_SLOWER = ("step_drift",)
 
 FAULTS = (
     Fault("nan", _nan, ("loss", "grad_norm"), ("nonfinite",), _POLICY),
     Fault("divergence", _diverge, ("grad_norm",), ("divergence",), _POLICY),
     Fault("kl_runaway", _raise_kl, ("kl",), ("kl_runaway",), _POLICY, late=0.3),
-    Fault("entropy_collapse", _collapse_entropy, ("entropy",), ("entropy_collapse", "policy_collapse"), _POLICY),
-    Fault("reward_drop", _drop_reward, ("reward",), ("reward_drop", "policy_collapse"), ("plateau", "reward_hacking")),
-    Fault("reward_hacking", _hack_reward, ("val_reward",), ("reward_hacking",), ("plateau",), late=0.6),
-    Fault("length", _lengthen, ("length", "truncated"), ("length", "truncation"), ("step_outlier", *_SLOWER), late=0.2),
+    Fault("entropy_collapse", _collapse_entropy, ("entropy",), ("entropy_collapse",), _POLICY),
+    Fault("reward_drop", _drop_reward, ("reward",), ("reward_drop",), ("reward_hacking",)),
+    Fault("reward_hacking", _hack_reward, ("val_reward",), ("reward_hacking",), late=0.6),
+    Fault("length", _lengthen, ("length", "truncated"), ("length", "truncation"), _SLOWER, late=0.2),
     Fault("memory_leak", _leak, ("memory",), ("memory_creep", "memory_full"), late=0.6),
-    Fault("slower_steps", _slow_down, ("step_time",), _SLOWER, ("step_outlier",)),
+    Fault("slower_steps", _slow_down, ("step_time",), _SLOWER),
     Fault("spike", _spike, ("grad_norm",), ("spikes",)),
-    Fault("dead_groups", _kill_groups, ("dead_groups",), ("zero_variance",), ("plateau", "vanishing_gradient")),
+    Fault("dead_groups", _kill_groups, ("dead_groups",), ("zero_variance",), ("vanishing_gradient",)),
     Fault("overfitting", _overfit, ("val_loss",), ("overfitting",), late=0.6),
-    Fault("zero_rate", _stop_rate, ("lr",), ("learning_rate",), ("plateau",)),
+    Fault("zero_rate", _stop_rate, ("lr",), ("learning_rate",)),
     Fault("weight_sync", _break_sync, ("mismatch_kl",), ("engine_mismatch",)),
 )
 

@@ -20,14 +20,11 @@ KINDS = {
     "jumped": ("has jumped from {usual} to {value}{factor}", "jumped from {usual} to {value}{factor}"),
     "moved": ("has moved from {usual} to a new level, {value},", "moved from {usual} to a new level, {value},"),
     "grows": ("grows from {usual} to {value}{factor}", "grew from {usual} to {value}{factor}"),
-    "flat": ("has hardly changed, from {usual} to {value},", "hardly changed, from {usual} to {value},"),
     "zero": ("is 0", "was 0"),
     "nan": ("is NaN", "was NaN"),
     "infinite": ("is Inf", "was Inf"),
     "some nan": ("has NaN values", "had NaN values"),
     "some infinite": ("has Inf values", "had Inf values"),
-    "differs": ("differs between logs", "differed between logs"),
-    "collapsed": ("has collapsed", "collapsed"),
 }
 _EXTREMES = {"above": "highest", "below": "lowest"}
 _MOST_NAMED = 3
@@ -88,8 +85,6 @@ def format_factor(value: float, usual: float) -> str:
 
 
 def _subject(alert: Alert) -> str:
-    if alert.what == "collapsed":
-        return "policy"
     return f"{alert.rule}: {alert.metric}" if alert.what == "condition" else alert.metric
 
 
@@ -127,10 +122,7 @@ def _evidence(alert: Alert) -> list[str]:
             parts.append(f"reached {at}")
     if alert.count is not None and alert.count != alert.points:
         parts.append(f"{alert.count} of {alert.points} points")
-    if alert.what == "differs":
-        drawn, other = distinct_digits(alert.value or 0.0, alert.usual or 0.0)
-        parts.append(f"{drawn} drawn, {other} in {alert.source}")
-    elif alert.source:
+    if alert.source:
         parts.append(f"in {alert.source}")
     if alert.reached_in is not None:
         parts.append(f"{_with_unit(alert.limit, alert.unit)} in about {alert.reached_in} {alert.steps}s")

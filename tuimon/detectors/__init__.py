@@ -6,7 +6,7 @@ Checker             runs them with the thresholds and rules of the user
 A detector is a frozen struct whose fields are its thresholds. config.toml sets them, or disables the detector:
 
     [detectors]
-    plateau = false
+    length = false
     [detectors.clip_fraction]
     limit = 0.5
 

@@ -24,7 +24,7 @@ from tuimon.store import Curve, Run
 
 State = TypeVar("State")
 CHECKED_PANELS = frozenset({"reward", "success", "loss", "kl", "policy", "length"})
-"""Panels of the metrics that are checked for NaN and for sources that disagree."""
+"""Panels of the metrics that are checked for NaN."""
 _LEVEL_POINTS = 16
 """Points of the median that is the level before or after an incident."""
 _GROWTH_POINTS = 640

@@ -30,11 +30,11 @@ class Fault:
 
 _UNSTABLE = (
     "reward_drop", "kl_runaway", "entropy_collapse", "divergence", "spikes", "approx_kl", "clip_fraction", "length",
-    "truncation", "zero_variance", "vanishing_gradient", "plateau", "explained_variance", "reward_hacking",
-    "step_drift", "throughput_loss", "engine_mismatch", "degenerate_text", "policy_collapse", "policy_ratio",
+    "truncation", "zero_variance", "vanishing_gradient", "explained_variance", "reward_hacking",
+    "step_drift", "engine_mismatch", "degenerate_text", "policy_ratio",
 )  # fmt: skip
 """Effects of an unstable policy."""
-_STILL = ("plateau", "zero_variance", "vanishing_gradient")
+_STILL = ("zero_variance", "vanishing_gradient")
 
 FAULTS = (
     Fault("NaN", "policy", "nan", ("nonfinite",), _UNSTABLE),
@@ -47,9 +47,8 @@ FAULTS = (
     Fault("updates too large", "policy", "too_far", ("approx_kl", "clip_fraction"), _UNSTABLE),
     Fault("entropy bonus with the wrong sign", "policy", "wrong_entropy", ("entropy_collapse",), _UNSTABLE),
     Fault("learning rate a hundredfold", "policy", "rate", ("entropy_collapse",),
-          ("learning_rate", "policy_collapse", *_UNSTABLE)),
+          ("learning_rate", *_UNSTABLE)),
     Fault("broken weight sync", "policy", "broken_sync", ("reward_drop",), _UNSTABLE),
-    Fault("reward without signal", "policy", "no_signal", ("plateau",), ("explained_variance",), True),
     Fault(
         "reward hacking", "policy", "hacking", ("reward_hacking",),
         ("length", "truncation", "step_drift", "entropy_collapse", "kl_runaway", "spikes", "divergence",
@@ -57,7 +56,7 @@ FAULTS = (
     ),
     Fault(
         "reward too coarse", "policy", "coarse", ("zero_variance",),
-        ("reward_drop", "vanishing_gradient", "plateau", "explained_variance", "spikes"),
+        ("reward_drop", "vanishing_gradient", "explained_variance", "spikes"),
     ),
     Fault(
         "length rewarded", "policy", "length", ("length", "truncation"),
@@ -72,11 +71,10 @@ FAULTS = (
     Fault("loss without the weights", "supervised", "detached", ("vanishing_gradient",), ("divergence", "overfitting")),
     Fault("few data", "supervised", "few_data", ("overfitting",), (), True),
     Fault("learning rate 0", "supervised", "zero_rate", ("learning_rate",), (), True),
-    Fault("learning rate becomes 0", "policy", "zero_rate", ("learning_rate",), ("plateau",)),
+    Fault("learning rate becomes 0", "policy", "zero_rate", ("learning_rate",)),
     Fault("critic with the wrong sign", "policy", "critic", ("explained_variance",), ("divergence", "spikes")),
-    Fault("one slow step", "policy", "hiccup", ("step_outlier",)),
-    Fault("slow steps", "policy", "slow", ("step_drift", "throughput_loss")),
-    Fault("somewhat slower steps", "policy", "slower", ("step_drift", "throughput_loss")),
+    Fault("slow steps", "policy", "slow", ("step_drift",)),
+    Fault("somewhat slower steps", "policy", "slower", ("step_drift",)),
     Fault("memory leak", "policy", "leak", ("memory_creep", "memory_full")),
     Fault("two engines", "policy", "mismatch", ("engine_mismatch",), _UNSTABLE),
     Fault("chosen texts displaced", "preference", "displaces", ("preference_collapse",), ("divergence", "spikes")),

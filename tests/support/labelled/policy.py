@@ -141,8 +141,6 @@ class Learner:
             return np.asarray(scores + again.sum(axis=1))
         if self.injection.now("coarse", step):
             return np.asarray((scores >= 2.0).astype(np.float64))
-        if self.injection.now("no_signal", step):
-            return self.rng.permutation(scores)
         return scores
 
     def _tokens(self, responses: Tokens) -> tuple[Tokens, Tokens, Tokens]:
@@ -260,8 +258,6 @@ class Learner:
             took *= 1.8
         if self.injection.now("slower", step):
             took *= 1.25
-        if self.injection.only("hiccup", step):
-            took *= 12.0
         if self.injection.now("leak", step):
             self.leak += 0.004 * self.load
         held = self.load + self.leak + 0.02 * longest + 0.05 * float(self.rng.standard_normal())
