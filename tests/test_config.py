@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -104,3 +105,16 @@ def test_no_default_key_is_taken_by_tmux_screen_or_the_terminal() -> None:
         keys = [key for action in here for key in action.keys.split(",") if key]
         assert len(keys) == len(set(keys)), f"one key, two actions: {screen}"
         assert not {f"ctrl+{letter}" for letter in "absqhijm"} & set(keys)
+
+
+@pytest.mark.parametrize("kind", ["fifo", "device", "directory"])
+def test_a_file_that_is_not_regular_is_refused_at_once(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "config.toml"
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        path.mkdir()
+    with pytest.raises(UsageError, match="not a regular file"):
+        config.load({"TUIMON_CONFIG": str(path)})

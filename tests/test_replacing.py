@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tuimon.replacing import replace_content
+from tuimon.replacing import make_private, replace_content
 
 
 def test_content_and_permissions_are_replaced(tmp_path: Path) -> None:
@@ -24,3 +24,11 @@ def test_a_failure_leaves_nothing_beside_the_file(tmp_path: Path) -> None:
     with pytest.raises(OSError, match=r"config\.toml"):
         replace_content(file, b"new")
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_private_directory_is_closed_to_others_also_if_it_exists(tmp_path: Path) -> None:
+    directory = tmp_path / "state" / "tuimon"
+    directory.mkdir(parents=True)
+    directory.chmod(0o755)
+    make_private(directory)
+    assert directory.stat().st_mode & 0o777 == 0o700

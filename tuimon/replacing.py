@@ -6,6 +6,13 @@ import os
 from pathlib import Path
 
 
+def make_private(directory: Path) -> None:
+    """Make a directory that only this user can enter, or make an existing one so. Raises OSError."""
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if directory.stat().st_mode & 0o077:
+        directory.chmod(0o700)
+
+
 def replace_content(file: Path, data: bytes, mode: int | None = None) -> None:
     """Write a new file beside `file` and move it there. mode: its permissions; None for those of any new file.
 

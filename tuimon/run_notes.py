@@ -14,7 +14,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from tuimon.errors import TuimonError
-from tuimon.replacing import replace_content
+from tuimon.replacing import make_private, replace_content
 from tuimon.text import clean
 
 _LONGEST, _LONGEST_WORD = 300, 40
@@ -132,7 +132,7 @@ def save_note(path: str, note: RunNote) -> None:
     import msgspec
 
     # with `parents`, the mode holds for the last directory only
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(file.parent)
     replace_content(file, msgspec.json.format(msgspec.json.encode({"schema": 1, "runs": saved})), 0o600)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,8 @@ import unicodedata
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from support.event_points import event, file_of, text
 from support.written_media import histogram
 
@@ -22,6 +25,7 @@ from tuimon.exports.table import Column, table
 from tuimon.tui.actions.copying import shell_word, write_new
 
 HOSTILE = "x\u009b31m\x1b]0;owned\x07\u202e\u2066y\x7f\u200b\r\n=1+1"
+CHARACTERS = st.sampled_from([chr(code) for code in (*range(1, 256), 0x202E, 0x2066, 0xDC80, 0xDCFF, 0x1F600)])
 COMMANDS = (
     *(
         "summary",
@@ -101,14 +105,21 @@ def test_no_control_character_is_in_a_page(command: str, hostile: Path, tmp_path
     assert not set(text) & set("\u202e\u2066\u200b")
 
 
-@pytest.mark.parametrize(
-    "name", ["run\x03\necho PWNED;", "it's\x1b[A", "a\\b\u009b", "plain name", "bad\udcff", "ü\u202e"]
+@pytest.mark.parametrize("shell", [["bash"], ["dash"], ["busybox", "sh"]], ids=lambda words: words[0])
+@settings(max_examples=20)
+@given(names=st.lists(st.text(CHARACTERS, min_size=1, max_size=12), min_size=8, max_size=8))
+@example(
+    names=["run\x03\necho PWNED;", "it's\x1b[A", "a\\b\u009b", "plain name", "bad\udcff", "ü\u202e", "%s\x01%", "\n"]
 )
-def test_a_copied_command_has_no_control_character_and_names_the_same_file(name: str) -> None:
-    word = shell_word(name)
-    assert not {character for character in word if unicodedata.category(character) in ("Cc", "Cf", "Cs")}
-    done = subprocess.run(["bash", "-c", f"printf %s {word}"], capture_output=True, check=True)
-    assert done.stdout == name.encode("utf-8", "surrogateescape")
+def test_a_copied_command_has_no_control_character_and_names_the_same_file(shell: list[str], names: list[str]) -> None:
+    if shutil.which(shell[0]) is None:
+        pytest.skip(f"{shell[0]} is not installed")
+    words = [shell_word(name) for name in names]
+    assert not {c for word in words for c in word if unicodedata.category(c) in ("Cc", "Cf", "Cs")}
+    script = "".join(f"printf '%s\\0' {word}\n" for word in words)
+    done = subprocess.run([*shell, "-c", script], capture_output=True, check=True)
+    expected = [f"{name}/." if name.endswith("\n") else name for name in names]
+    assert done.stdout.split(b"\0")[:-1] == [name.encode("utf-8", "surrogateescape") for name in expected]
 
 
 def test_cells_of_a_spreadsheet_are_no_formulas(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

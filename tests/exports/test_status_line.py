@@ -34,6 +34,14 @@ def test_the_cause_replaces_the_state_of_a_crashed_run(tmp_path: Path, end: str,
     assert line(snapshot, 1.8e9, 32).endswith("✗ crashed"), "no room for the cause"
 
 
+def test_a_name_sets_no_style_of_tmux(tmp_path: Path) -> None:
+    (tmp_path / "#[fg=red]run").mkdir()
+    (tmp_path / "#[fg=red]run" / "metrics.jsonl").write_text('{"step": 1, "loss": 2}\n')
+    text = line(open_run(str(tmp_path)), 1.8e9, 80)
+    assert "# fg=red]run" in text
+    assert "#[" not in text
+
+
 @pytest.mark.parametrize("width", [60, 50])
 def test_the_reason_of_a_critical_alert_comes_before_the_value_of_the_run(width: int) -> None:
     store = store_of(dict.fromkeys(("critic/score/mean", "critic/rewards/mean"), (range(41), [0.03646] * 41)))

@@ -8,10 +8,11 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from queue import Queue
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -35,9 +36,9 @@ MESSAGE = Message("grpo-1.5b", "/logs/a", "nonfinite", "critical", "loss", 30, "
 
 
 class Server:
-    """HTTP server that records POST requests and answers with `status`."""
+    """HTTP server that records POST requests and answers with `status` and some headers."""
 
-    def __init__(self, status: int, port: int = 0) -> None:
+    def __init__(self, status: int, port: int = 0, headers: Mapping[str, str] = MappingProxyType({})) -> None:
         self.got: Queue[tuple[str, dict[str, object]]] = Queue()
         outer = self
 
@@ -46,6 +47,8 @@ class Server:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 outer.got.put((self.headers["Content-Type"], json.loads(body)))
                 self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name, value)
                 self.end_headers()
 
             def log_message(self, *arguments: object) -> None:
@@ -100,6 +103,14 @@ def test_webhook_errors() -> None:
     with pytest.raises(Unreachable, match=r"cannot reach 127\.0\.0\.1:\d+: Connection refused$") as caught:
         Webhook(refusing.address).send(MESSAGE)
     assert "secret" not in caught.value.message
+
+
+def test_a_webhook_that_redirects_has_not_got_the_message(server: Server) -> None:
+    moved = Server(302, headers={"Location": server.address})
+    with pytest.raises(TuimonError, match="answered with status 302: set the address that it redirects to"):
+        Webhook(moved.address).send(MESSAGE)
+    moved.close()
+    assert server.got.empty()
 
 
 def test_program_gets_environment_and_standard_input(tmp_path: Path) -> None:

@@ -35,7 +35,13 @@ _LEAST_BESIDE = 32
 
 
 def line(snapshot: Snapshot, now: float, width: int, ascii_only: bool = False) -> str:
-    """Return the line of the most important run, in at most `width` cells. now: wall time (s since epoch)."""
+    """Return the line of the most important run, in at most `width` cells. now: wall time (s since epoch).
+
+    A "#[" of a name, which tmux takes for a style, loses its bracket."""
+    return _line(snapshot, now, width, ascii_only).replace("#[", "# ")
+
+
+def _line(snapshot: Snapshot, now: float, width: int, ascii_only: bool) -> str:
     run = _most_important(snapshot, now)
     if run is None:
         return fit("no run yet", min(width, 10))

@@ -39,6 +39,12 @@ class Webhook(Struct, frozen=True):
         import urllib.error
         import urllib.request  # imported here, because they take 20 ms and are rarely needed
 
+        class NoRedirection(urllib.request.HTTPRedirectHandler):
+            """A POST that is redirected becomes a GET without its message, so that is an error."""
+
+            def redirect_request(self, *_: object) -> None:
+                return None
+
         request = urllib.request.Request(
             self.address,
             json.dumps(message.document()).encode(),
@@ -46,12 +52,13 @@ class Webhook(Struct, frozen=True):
         )
         host = clean(urlsplit(self.address).netloc.rpartition("@")[2])  # the path often holds a secret
         try:
-            with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer:
+            with urllib.request.build_opener(NoRedirection).open(request, timeout=_TIMEOUT) as answer:
                 answer.read(1)
         except urllib.error.HTTPError as error:
             error.close()
             kind = Unreachable if error.code >= 500 or error.code in _PASSING else TuimonError
-            raise kind(f"{host} answered with status {error.code}") from error
+            advice = ": set the address that it redirects to" if 300 <= error.code < 400 else ""
+            raise kind(f"{host} answered with status {error.code}{advice}") from error
         except (OSError, http.client.HTTPException) as error:
             raise Unreachable(f"cannot reach {host}: {_reason(error)}") from error
         except ValueError as error:

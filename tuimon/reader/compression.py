@@ -16,15 +16,15 @@ from tuimon.model.points import Damage
 
 PIECE = 1 << 20
 """Maximum number of decompressed bytes at a time."""
-MAX_RATIO = 200
-"""Decompressed bytes for each compressed one. Logs have 5 to 50; zeros have 1000."""
+MAX_RATIO = 100
+"""Decompressed bytes for each compressed one. Logs have 5 to 50; zeros and equal lines have 1000."""
 WINDOW = 1 << 17
 """Compressed bytes: two of the blocks that zlib writes."""
 HOLE = b"\0"
 """Returned in place of what is lost, as decoders of text take NUL bytes for a hole."""
 _MAX_HELD = 8
 """Pieces held back at most."""
-_FREE = 64 << 20
+_FREE = 16 << 20
 """Decompressed bytes for which the ratio does not count."""
 _GZIP = 16 + zlib.MAX_WBITS
 _MAGIC = b"\x1f\x8b\x08"
@@ -108,7 +108,7 @@ class GzipStream:
                 continue
             self._taken += len(piece)
             if self._taken > max(_FREE, MAX_RATIO * self._given):
-                raise FormatError(f"compressed more than {MAX_RATIO} times")
+                raise FormatError(f"compressed more than {MAX_RATIO} times, as no log is; unpack it to read all of it")
             data = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
             self._offset += before - len(data)
             if self._member.eof:

@@ -15,7 +15,7 @@ from dataclasses import Field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar, get_type_hints
 
-from tuimon.replacing import replace_content
+from tuimon.replacing import make_private, replace_content
 from tuimon.tui.state import ViewState
 
 MOST_VIEWS = 500
@@ -67,9 +67,9 @@ def save(state: ViewState, default: ViewState, paths: Sequence[str], where: Path
         with suppress(OSError):
             file.unlink(missing_ok=True)
         return
-    if where is None:  # with `parents`, the mode holds for the last directory only
-        file.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if where is None:
+        make_private(file.parent.parent)
+    make_private(file.parent)
     view = {"paths": [os.path.abspath(path) for path in paths], "view": changed}
     replace_content(file, msgspec.json.encode(view))
     with suppress(OSError):

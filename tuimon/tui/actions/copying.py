@@ -70,15 +70,21 @@ def _path(app: Dashboard) -> None:
 
 
 def shell_word(text: str) -> str:
-    """Quote `text` for a shell; control and invisible characters become escapes in $'…', as a paste would type them."""
+    """Quote `text` for any POSIX shell; printf writes control and invisible characters, which a paste would type.
+
+    Example: "$(printf 'a\\033b')". A command substitution loses newlines at the end, so "/." follows them: the path of
+    the same directory."""
     if clean(text, len(text)) == text:
         return shlex.quote(text)
-    characters = (f"\\{c}" if c in "\\'" else c if clean(c) == c else _escaped(c) for c in text)
-    return "$'" + "".join(characters) + "'"
+    safe = text if not text.endswith("\n") else f"{text}/."
+    return f"\"$(printf '{''.join(map(_escaped, safe))}')\""
 
 
 def _escaped(character: str) -> str:
-    return "".join(f"\\x{byte:02x}" for byte in character.encode("utf-8", "surrogateescape"))
+    """Return a character in the format of printf."""
+    if character.isascii() and (character.isalnum() or character in " /._+,:=@~"):
+        return character
+    return "".join(f"\\{byte:03o}" for byte in character.encode("utf-8", "surrogateescape"))
 
 
 async def _copy_in_tmux(app: Dashboard, text: str, what: str) -> None:
