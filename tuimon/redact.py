@@ -22,7 +22,7 @@ from functools import lru_cache
 from itertools import accumulate, compress
 from typing import Any, cast
 
-from tuimon.secret_names import STEMS, Name, classify, is_open_name, is_secret_name, words_of
+from tuimon.secret_names import FOREIGN, STEMS, Name, classify, is_open_name, is_secret_name, words_of
 
 __all__ = ["HIDDEN", "is_secret_name", "redacted", "redacted_text"]
 
@@ -90,6 +90,12 @@ _QUOTED = _expression(r"[bBrRuUfF]{0,2}(?P<quote>\\?[\"'])")
 _VALUE = _expression(r"[^\s\"',;&}\])]+")
 _WORD_VALUE = _expression(r"[^\s\"']*[^\s\"',;)}\]]")
 _HEADER = _expression(r"[^\n\"']+")
+_PASSWORD = _expression(r"\s{1,3}(?P<value>(?=\S*[0-9])(?=\S*[A-Za-z])[^\s/\\<>|{}()$]{6,})")
+"""Text with digits and letters after the word password, as in "password hunter2"."""
+_LISTED = _expression(r"\\?[\"'](?P<key>\w+)\\?[\"']\s{0,3}:\s{0,3}")
+_PART = _expression(
+    r"[{\[(}\])]|(?:\\?(?P<quote>[\"'])(?P<text>[^\"'\n]*?)\\?(?P=quote)|(?P<word>[^\s\"'{}\[\](),:=]+))(?P<key>\s{0,3}[:=])?"
+)
 _TO_NAMES = bytes(byte if byte < 128 and (chr(byte).isalnum() or byte in b"_-.") else 32 for byte in range(256))
 _WORD_STEMS = tuple(stem.rstrip(b'=:"') for stem in STEMS)
 _IN_QUERIES = (b"sig", b"signature")
@@ -213,6 +219,11 @@ def _spans(text: str, random: bool) -> Iterator[_Span]:
             if match is not None:
                 yield match.span("value")
     yield from _after_names(text, raw)
+    if not text.isascii():
+        lower = text.lower()
+        for word in FOREIGN if len(lower) == len(text) else ():
+            for match in re.finditer(word, lower):
+                yield from _assigned(text, match.start(), match.end(), Name.SECRET)
 
 
 def _in_runs(text: str, raw: bytes, random: bool) -> Iterator[_Span]:
@@ -292,8 +303,7 @@ def _after_names(text: str, raw: bytes) -> Iterator[_Span]:
     places = zip(words, accumulate(map(len, words)), range(len(words)), strict=True)
     for word, letters, blanks in compress(places, map(secret.__contains__, words)):
         end = letters + blanks
-        if span := _assigned(text, end - len(word), end, secret[word]):
-            yield span
+        yield from _assigned(text, end - len(word), end, secret[word])
 
 
 def _secret_names(names: bytes) -> dict[bytes, Name]:
@@ -319,23 +329,36 @@ def _words_with(text: bytes, literal: bytes) -> Iterator[_Span]:
         position = find(literal, end)
 
 
-def _assigned(text: str, start: int, end: int, kind: Name) -> _Span | None:
-    """Return what is assigned to the name at start:end, or None."""
+def _assigned(text: str, start: int, end: int, kind: Name) -> Iterator[_Span]:
+    """Yield what is assigned to the name at start:end: a value, or the values in brackets."""
     name = text[start:end]
     before = text[max(0, start - 4) : start]
     if before.endswith("://") or (kind is Name.OPEN and not before.endswith(("?", "&"))):
-        return None  # a user and a password, see _in_urls; or a word that is secret only in the query of a URL
-    if _PLAIN_BLANK.match(text, end) and not name.startswith("--") and before not in ("env ", "ENV "):
-        return None
+        return  # a user and a password, see _in_urls; or a word that is secret only in the query of a URL
+    is_named = name.startswith("--") or before in ("env ", "ENV ")
+    if _PLAIN_BLANK.match(text, end) and not is_named:
+        if "pass" in name.lower() and (match := _PASSWORD.match(text, end)):
+            yield match.span("value")
+        return
     match = _ASSIGN.match(text, end)
-    if match is None:
-        return None
+    if match is None or (match["blank"] and not is_named):
+        return
     position = match.end()
-    if match["blank"] and not name.startswith("--") and before not in ("env ", "ENV "):
-        return None
+    if "," in match[0] and (listed := _LISTED.match(text, position)):  # {"name": "HF_TOKEN", "value": …}
+        if listed["key"] not in ("value", "val", "default"):
+            return
+        position = listed.end()
+    elif name.lower() in ("key", "token"):  # a name of a metric, or a word
+        kind = Name.WEAK
+    if text[position : position + 1] in ("{", "[", "("):
+        if kind is Name.SECRET:
+            yield from _inside(text, position)
+        return
     quoted = _QUOTED.match(text, position)
     if quoted is not None:
-        return _quoted(text, quoted, kind)
+        if span := _quoted(text, quoted, kind):
+            yield span
+        return
     if name.lower().endswith(("authorization", "cookie")) and ":" in match[0]:
         value = _HEADER.match(text, position)
     elif "=" in match[0] and name.isupper():
@@ -343,8 +366,22 @@ def _assigned(text: str, start: int, end: int, kind: Name) -> _Span | None:
     else:
         value = _VALUE.match(text, position)
     if value is None or _is_harmless(name, value[0], kind, prose=match[0].endswith((": ", ":\t"))):
-        return None
-    return None if match["blank"] and value[0].startswith("-") else value.span()
+        return
+    if not (match["blank"] and value[0].startswith("-")):
+        yield value.span()
+
+
+def _inside(text: str, start: int) -> Iterator[_Span]:
+    """Yield the texts between brackets that open at `start`, but not the keys before a colon."""
+    depth = 0
+    for match in _PART.finditer(text, start, start + _MAX_QUOTED):
+        part = match["text"] or match["word"]
+        if part is None:
+            depth += 1 if match[0] in "{[(" else -1
+            if depth <= 0:
+                return
+        elif not match["key"] and not _PLAIN_VALUE.fullmatch(part) and not _NUMBER.fullmatch(part):
+            yield match.span("text" if match["text"] else "word")
 
 
 def _quoted(text: str, opening: re.Match[str], kind: Name) -> _Span | None:

@@ -11,8 +11,8 @@ from enum import Enum
 from functools import lru_cache
 
 STEMS = (
-    *(b"secret", b"passw", b"passp", b"passc", b"pwd", b"token", b"key", b"auth", b"cred", b"cookie", b"webhook"),
-    *(b"signature", b"sig=", b"_pass", b"-pass", b"_pw", b"pat=", b"pat:", b'pat"', b"jwt", b"dbpass", b"smtppass"),
+    *(b"secret", b"pwd", b"token", b"key", b"auth", b"cred", b"cookie", b"webhook"),
+    *(b"signature", b"sig=", b"pass", b"_pw", b"pat=", b"pat:", b'pat"', b"jwt", b"kennwort", b"geheim", b"senha"),
 )
 """Literals, in lower case, one of which is in every secret name that is assigned a value in text."""
 
@@ -36,8 +36,11 @@ def words_of(text: str) -> frozenset[str]:
 
 _ALWAYS = words_of(
     "secret secrets password passwords passwd passphrase passcode pwd credential credentials creds cred auth oauth "
-    "authorization authentication cookie cookies apikey apikeys accesskey bearer jwt htpasswd sshpass"
+    "authorization authentication cookie cookies apikey apikeys accesskey bearer jwt htpasswd sshpass "
+    "passwort kennwort geheimnis contrasena senha"
 )
+FOREIGN = ("密码", "密钥", "口令", "秘钥", "パスワード", "비밀번호", "пароль", "contraseña", "hasło", "şifre")
+"""Words for a password or a secret key in other scripts, each of which makes a name secret."""
 _TAILS = words_of("id value string str text base b json data env pem raw hex plain plaintext list")
 """Words after "key" and "token" that do not change their meaning, as in aws_access_key_id."""
 _DESCRIBING = words_of(
@@ -102,6 +105,8 @@ def classify(name: str) -> Name:
 
 @lru_cache(maxsize=8192)
 def _classify(name: str) -> Name:
+    if not name.isascii() and any(word in name.lower() for word in FOREIGN):
+        return Name.SECRET
     words = [word.lower() for word in _WORD.findall(name)]
     if not words or name in _DIRECTORIES:
         return Name.OPEN
