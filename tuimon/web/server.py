@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import logging
 import re
 import secrets
 import signal
 import socket
+import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -18,7 +20,9 @@ from aiohttp import web
 from tuimon.errors import UsageError
 from tuimon.exports.html import live, report
 from tuimon.monitor.process import ReaderProcess
+from tuimon.text import clean
 from tuimon.web.boards import Boards
+from tuimon.web.connections import BACKLOG, Connections
 from tuimon.web.guard import HEADERS, Guard
 from tuimon.web.hub import MAX_KEYS, MAX_PAGES, Hub, Page
 
@@ -49,6 +53,8 @@ class Server:
         self._boards = Boards(show_secrets)
         self._hub = Hub(monitor.snapshot, self._boards)
         self._reporting = asyncio.Lock()
+        self.note_request: Callable[[web.Request], None] = lambda request: None
+        """Is called with each request before it is answered."""
         monitor.on_change = self._hub.announce
 
     def application(self) -> web.Application:
@@ -73,6 +79,7 @@ class Server:
 
     @web.middleware
     async def _check(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
+        self.note_request(request)
         refusal = self._guard.refusal(request.path, request.headers)
         if refusal is not None:
             return web.Response(status=refusal.status, text=f"{refusal.reason}\n")
@@ -201,9 +208,15 @@ async def _serve(
         server.application(), handle_signals=False, access_log=None, handler_cancellation=True, shutdown_timeout=1.0
     )
     await runner.setup()
-    drawing = asyncio.create_task(server.draw())
+    assert runner.server is not None
+    connections = Connections(runner.server)
+    server.note_request = connections.note_request
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(_print_error)
+    _log_in_lines()
+    drawing, closing = asyncio.create_task(server.draw()), asyncio.create_task(connections.close_late())
+    site = await loop.create_server(connections, sock=listener, backlog=BACKLOG)
     try:
-        await web.SockSite(runner, listener).start()
         on_ready(f"http://{_shown_host(host, address)}:{port}/{guard.token}/")
         either: set[asyncio.Future[Any]] = {ended, drawing}
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
@@ -212,7 +225,28 @@ async def _serve(
         return ended.result()
     finally:
         drawing.cancel()
+        closing.cancel()
+        site.close()
         await runner.cleanup()
+
+
+class _OneLine(logging.Formatter):
+    """Formats an error without its traceback: a bad request of a stranger is no fault of the program."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        error = " ".join(str(record.exc_info[1]).split()) if record.exc_info else ""
+        return clean(f"tuimon: {record.getMessage()}{': ' if error else ''}{error}", 200)
+
+
+def _log_in_lines() -> None:
+    handler, logger = logging.StreamHandler(), logging.getLogger("aiohttp.server")
+    handler.setFormatter(_OneLine())
+    logger.handlers, logger.propagate = [handler], False
+
+
+def _print_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Print an error of a connection in one line."""
+    print(f"tuimon: {clean(str(context.get('exception') or context['message']), 200)}", file=sys.stderr)
 
 
 def _end(ended: asyncio.Future[int], code: int) -> None:
