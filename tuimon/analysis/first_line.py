@@ -35,20 +35,19 @@ def first_line(metric: MetricRows | None, settings: Sequence[tuple[str, Sequence
     first, second = ranked[:2]
     what = f"best {metric.label}" if metric.kind == "best" else metric.label
     own, other = (format_number(row.level, metric.unit) for row in (first, second))
-    at = "" if metric.axis == "step" else f" at equal {equal_words(metric.axis)}"
+    at = "" if metric.axis == "step" else f" at equal {equal_words(metric.axis).removesuffix(' since the start')}"
     alone = "; one run each" if len(first.runs) == len(second.runs) == 1 else ""
+    values = f"{first.name} {own}, {second.name} {other}{at}"
     if not second.behind.is_known and not (alone and metric.kind == "best"):
-        return (
-            f"No run is ahead: {what} of {first.name} is {own}, of {second.name} {other}{at}, too few points to judge"
-        )
+        return f"No run is ahead in {what}: {values}, too few points to judge"
     if metric.kind == "best" and alone:
         return f"{first.name} has the {what}, {own}; {second.name} {other}{at}; one run each proves nothing"
-    if first.level == second.level:
-        return f"No run is ahead: {what} of {first.name} and {second.name} is {own}{at}{alone}"
+    if second.is_tied and alone and (value := _grid_value(metric, first, settings)):
+        return f"No proof by one run each: best is {value}, {what} {own}, next {other}{at}"
     if second.is_tied:
-        if alone and (value := _grid_value(metric, first, settings)):
-            return f"No run is ahead: best is {value} with {what} {own}, next {other}{at}; one run each proves nothing"
-        return f"No run is ahead: {what} of {first.name} is {own}, of {second.name} {other}{at}, within noise{alone}"
+        return (
+            f"No run is ahead in {what}: {values}, {'equal' if first.level == second.level else 'within noise'}{alone}"
+        )
     if len(first.not_healthy) < len(first.runs):
         return f"{first.name} is ahead of {second.name}: {what} {own} against {other}{at}{alone}"
     values = f"the {metric.better} {what} than {second.name}, {own} against {other}{at}"
