@@ -1,7 +1,10 @@
 """first_line(): what the first two rows of a comparison show, in one sentence of at most about 20 words.
 
-lr3e-6 is ahead of lr1e-6: reward 0.6103 against 0.5103; one run each
-No run is ahead: reward of b is 0.5100, of a 0.5103, within noise; one run each
+    lr3e-6 is ahead of lr1e-6: reward 0.6103 against 0.5103; one run each
+    No run is ahead in reward: a 0.5103, b 0.5100, within noise; one run each
+    No proof by one run each: best is lr 3e-06, reward 0.5103, next 0.5100
+
+A row is ahead if noise does not explain its difference to the next one, and if one of its runs is healthy.
 """
 
 from __future__ import annotations
