@@ -81,6 +81,10 @@ def test_runs_are_compared_up_to_the_step_that_all_but_early_ones_reached() -> N
     assert (metric.rows[-1].rank, metric.rows[-1].place) == (0, 59), "it ended before half of the way"
     assert comparable_step(curves) == 119
     assert comparable_step([*curves[:1], None]) is None
+    assert comparable_step(curves[1:3]) == 119
+    assert comparable_step([curve([1.0], [5]), curve([1.0, 2.0], [7, 9])]) is None, "no step in common"
+    assert comparable_step([curve([]), curves[0]]) is None
+    assert comparable_step([curve([1.0, 2.0], [0, 0]), curves[0]]) is None, "a log without steps"
 
 
 def test_runs_without_common_steps_are_compared_at_their_ends_without_a_claim() -> None:
