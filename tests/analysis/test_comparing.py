@@ -31,14 +31,6 @@ def test_settings_that_differ_include_missing_ones() -> None:
     assert [name for name, _ in comparing.compared_settings([{"x": 1}, {"x": True}])[0]] == ["x"], "a flag is no number"
 
 
-def test_the_last_common_step() -> None:
-    long, short = curve([0.1 * i for i in range(100)]), curve([0.05 * i for i in range(50)])
-    assert comparing.common_step([long, short]) == 49
-    assert comparing.common_step([curve([1.0], [5]), curve([1.0, 2.0], [7, 9])]) is None, "no step in common"
-    assert comparing.common_step([curve([]), short]) is None
-    assert comparing.common_step([curve([1.0, 2.0], [0, 0]), short]) is None, "a log without steps"
-
-
 def test_metrics_are_aligned_by_name_or_meaning() -> None:
     rows = comparing.aligned([["train/reward", "loss", "own"], ["loss", "critic/rewards/mean", "other"]])
     assert ("loss", "loss") in rows

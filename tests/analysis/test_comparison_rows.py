@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from tuimon.analysis.comparison_axis import ComparisonAxis
+from tuimon.analysis.comparison_axis import STEPS, ComparisonAxis
 from tuimon.analysis.comparison_rows import MetricRows, comparable_step, compare_rows, main_metric
 from tuimon.analysis.first_line import first_line
 from tuimon.store import Curve
@@ -68,7 +68,7 @@ def test_equal_rows_share_the_first_place() -> None:
     metric = rows_of([noisy(0.5, 4), noisy(0.5, 5), noisy(0.2, 6)])
     assert [row.rank_text for row in metric.rows] == ["1=", "1=", "3"]
     said = first_line(metric)
-    assert said.startswith("No run is ahead: reward of ")
+    assert said.startswith("No run is ahead in reward: ")
     assert said.endswith(", within noise; one run each")
 
 
@@ -81,6 +81,10 @@ def test_runs_are_compared_up_to_the_step_that_all_but_early_ones_reached() -> N
     assert (metric.rows[-1].rank, metric.rows[-1].place) == (0, 59), "it ended before half of the way"
     assert comparable_step(curves) == 119
     assert comparable_step([*curves[:1], None]) is None
+    assert comparable_step(curves[1:3]) == 119
+    assert comparable_step([curve([1.0], [5]), curve([1.0, 2.0], [7, 9])]) is None, "no step in common"
+    assert comparable_step([curve([]), curves[0]]) is None
+    assert comparable_step([curve([1.0, 2.0], [0, 0]), curves[0]]) is None, "a log without steps"
 
 
 def test_runs_without_common_steps_are_compared_at_their_ends_without_a_claim() -> None:
@@ -173,8 +177,7 @@ def test_best_values_have_no_noise_of_their_own() -> None:
 def test_a_grid_without_seeds_names_its_best_value_and_claims_nothing() -> None:
     curves = [noisy(level, seed) for seed, level in enumerate((0.5, 0.501, 0.4))]
     said = first_line(rows_of(curves), [("optim.lr", (1e-6, 3e-6, 1e-5)), ("output_dir", ("x", "y", "z"))])
-    assert said.startswith("No run is ahead: best is lr ")
-    assert said.endswith("one run each proves nothing")
+    assert said.startswith("No proof by one run each: best is lr ")
     assert len(said.split()) <= 20
 
 
@@ -183,6 +186,21 @@ def test_the_axis_that_was_asked_for_is_said() -> None:
     assert "at equal" not in first_line(metric)
     axis = ComparisonAxis("tokens")
     assert " at equal tokens" in first_line(rows_of([noisy(0.5, 1), noisy(0.7, 2)], axis=axis))
+
+
+@pytest.mark.parametrize("kind", ["level", "best"])
+@pytest.mark.parametrize("gap", [0.0, 0.001, 0.2])
+@pytest.mark.parametrize("failures", [(), ("", "", "", "x", "x", "x")])
+@pytest.mark.parametrize("groups", [((0, 1, 2), (3, 4, 5)), ((0,), (3,)), ((0,), (3,), (5,))])
+def test_the_first_line_has_at_most_20_words(
+    kind: str, gap: float, failures: Sequence[str], groups: Sequence[Sequence[int]]
+) -> None:
+    curves = [noisy(0.5 + gap * (number > 2), number) for number in range(6)]
+    labels = [f"{'ab'[number > 2]}_s{number % 3}" for number in range(6)]
+    axis = ComparisonAxis("duration") if kind == "level" else STEPS
+    metric = rows_of(curves, "val_loss", groups, labels, kind=kind, failures=failures, axis=axis)
+    said = first_line(metric, [("lr", [1, 1, 1, 2, 2, 3]), ("beta", [0.1, 0.1, 0.1, 0.2, 0.2, 0.3])])
+    assert 5 < len(said.split()) <= 20, said
 
 
 def test_what_has_no_better_direction_or_other_steps_is_not_ranked() -> None:

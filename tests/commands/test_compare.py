@@ -350,7 +350,7 @@ def test_a_single_point_has_no_rank(tmp_path: Path, capsys: pytest.CaptureFixtur
         (tmp_path / name / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert main(["compare", str(tmp_path / "long"), str(tmp_path / "short")]) == 0
     said = capsys.readouterr().out.splitlines()[0]
-    assert said == "No run is ahead: reward (val) of short is 0.9500, of long 0.9000, too few points to judge"
+    assert said == "No run is ahead in reward (val): short 0.9500, long 0.9000, too few points to judge"
     document = json_of(tmp_path)
     [metric] = document["metrics"]
     ranks = {row["name"]: row["rank"] for row in metric["rows"]}

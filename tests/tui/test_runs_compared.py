@@ -14,13 +14,13 @@ from tuimon.tui.run_choice import RunChoice
     [
         (2, (), "", [0, 1]),
         (1, (), "", [1]),
-        (3, (), "", [1]),
+        (3, (), "", [0, 1, 2]),
         (3, (), "/logs/2", [2, 1]),
         (3, ("/logs/2",), "", [1, 2]),
         (3, ("/logs/0", "/logs/2"), "", [0, 2]),
     ],
 )
-def test_runs_are_compared_that_are_marked_or_the_only_two(
+def test_marked_runs_are_compared_or_else_all(
     count: int, marked: tuple[str, ...], base: str, expected: list[int]
 ) -> None:
     store = store_of({"loss": [1.0]}, run=0 if count > 1 else 1)

@@ -4,8 +4,10 @@ statistics.py       mean, deviation, median, quantiles, robust spread, best valu
 trend.py            direction and slope of a curve, and their significance
 shift.py            newest against earlier points, correlation of two curves
 smoothing.py        exponential moving average
-level.py            final level of a curve and its standard error
-autocorrelation.py  correlation of the noise of consecutive points
+level.py            final level of a curve, its standard error, and differences of levels
+comparison_rows.py  a metric of several runs as rows of runs or groups of seeds
+first_line.py       what the first two of these rows show
+setting_effects.py  paired differences between two values of a setting
 windows.py          usual level and noise before each point
 rules.py            scores of points by which incidents are found
 level_rules.py      scores of the level compared with an earlier one

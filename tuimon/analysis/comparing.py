@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tuimon.sources.layout import is_generic, is_session
-from tuimon.store import Curve
 from tuimon.vocabulary import classify, merge_key
 
 _DEPTH = 6
@@ -159,14 +158,6 @@ def aligned(
 def first_name(row: Iterable[str | None]) -> str:
     """Return the name in the first run that has the metric."""
     return next(name for name in row if name)
-
-
-def common_step(curves: Sequence[Curve]) -> int | None:
-    """Return the last step that all curves have reached; None if they have none in common or log no steps."""
-    if any(curve.ordinal or not len(curve) for curve in curves):
-        return None
-    last = min((int(curve.steps[-1]) for curve in curves), default=None)
-    return last if last is not None and last >= max(int(curve.steps[0]) for curve in curves) else None
 
 
 # ---------------------------------------------------------------------- seeds and names

@@ -1,7 +1,10 @@
 """first_line(): what the first two rows of a comparison show, in one sentence of at most about 20 words.
 
-lr3e-6 is ahead of lr1e-6: reward 0.6103 against 0.5103; one run each
-No run is ahead: reward of b is 0.5100, of a 0.5103, within noise; one run each
+    lr3e-6 is ahead of lr1e-6: reward 0.6103 against 0.5103; one run each
+    No run is ahead in reward: a 0.5103, b 0.5100, within noise; one run each
+    No proof by one run each: best is lr 3e-06, reward 0.5103, next 0.5100
+
+A row is ahead if noise does not explain its difference to the next one, and if one of its runs is healthy.
 """
 
 from __future__ import annotations
@@ -35,20 +38,19 @@ def first_line(metric: MetricRows | None, settings: Sequence[tuple[str, Sequence
     first, second = ranked[:2]
     what = f"best {metric.label}" if metric.kind == "best" else metric.label
     own, other = (format_number(row.level, metric.unit) for row in (first, second))
-    at = "" if metric.axis == "step" else f" at equal {equal_words(metric.axis)}"
+    at = "" if metric.axis == "step" else f" at equal {equal_words(metric.axis).removesuffix(' since the start')}"
     alone = "; one run each" if len(first.runs) == len(second.runs) == 1 else ""
+    values = f"{first.name} {own}, {second.name} {other}{at}"
     if not second.behind.is_known and not (alone and metric.kind == "best"):
-        return (
-            f"No run is ahead: {what} of {first.name} is {own}, of {second.name} {other}{at}, too few points to judge"
-        )
+        return f"No run is ahead in {what}: {values}, too few points to judge"
     if metric.kind == "best" and alone:
         return f"{first.name} has the {what}, {own}; {second.name} {other}{at}; one run each proves nothing"
-    if first.level == second.level:
-        return f"No run is ahead: {what} of {first.name} and {second.name} is {own}{at}{alone}"
+    if second.is_tied and alone and (value := _grid_value(metric, first, settings)):
+        return f"No proof by one run each: best is {value}, {what} {own}, next {other}{at}"
     if second.is_tied:
-        if alone and (value := _grid_value(metric, first, settings)):
-            return f"No run is ahead: best is {value} with {what} {own}, next {other}{at}; one run each proves nothing"
-        return f"No run is ahead: {what} of {first.name} is {own}, of {second.name} {other}{at}, within noise{alone}"
+        return (
+            f"No run is ahead in {what}: {values}, {'equal' if first.level == second.level else 'within noise'}{alone}"
+        )
     if len(first.not_healthy) < len(first.runs):
         return f"{first.name} is ahead of {second.name}: {what} {own} against {other}{at}{alone}"
     values = f"the {metric.better} {what} than {second.name}, {own} against {other}{at}"

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from tuimon.analysis.aligned_steps import counts_alike, step_name, updates_per_step
 from tuimon.analysis.cadence import PAUSE, intervals
-from tuimon.analysis.comparing import common_step
+from tuimon.analysis.comparison_rows import comparable_step
 from tuimon.analysis.level import Difference, mean_error
 from tuimon.analysis.printed_units import seconds_of
 from tuimon.analysis.timers import step_timer
@@ -56,7 +56,7 @@ def speeds(runs: Sequence[Run]) -> tuple[Speed | None, ...]:
     is_timed = all(timer is not None for timer in timers)
     curves = timers if is_timed else [_longest(run) for run in runs]
     known = [curve for curve in curves if curve is not None]
-    if len(known) < len(runs) or (until := common_step(known)) is None:
+    if len(known) < len(runs) or (until := comparable_step(known)) is None:
         return nothing
     pairs = zip(runs, known, strict=True)
     return tuple(_speed(_timed(run, curve, until) if is_timed else _between(curve, until)) for run, curve in pairs)

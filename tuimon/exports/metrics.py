@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from tuimon.analysis.aligned_steps import with_training_steps
+from tuimon.analysis.comparison_rows import BETTER
 from tuimon.analysis.hidden_values import HiddenValues, hidden_values
 from tuimon.analysis.level import Level, level
 from tuimon.analysis.onset import SuddenChange
@@ -23,8 +24,6 @@ from tuimon.store import Curve, Run
 from tuimon.text import clean
 from tuimon.vocabulary import Meaning, unit_text
 
-BETTER = {"up": "higher", "down": "lower"}
-"""Meaning.direction -> which values are better."""
 _TRENDS = {"up": "rising", "down": "falling"}
 """Meaning.direction -> direction of the trend of a metric that gets better."""
 _OPPOSITE = {"rising": "falling", "falling": "rising"}

@@ -14,7 +14,7 @@ from tuimon.analysis.aligned_steps import common_step_name, step_name
 from tuimon.analysis.attempts import attempts_of, lost_at_restarts, lost_work
 from tuimon.analysis.best_step import BestStep, best_step
 from tuimon.analysis.comparing import MISSING, compared_settings, flat
-from tuimon.analysis.comparison_rows import level_until
+from tuimon.analysis.comparison_rows import BETTER, level_until
 from tuimon.analysis.hidden_values import hidden_conflict
 from tuimon.analysis.log_files import damage_of, unread_parts
 from tuimon.analysis.log_remarks import lasted_text, reading_remark
@@ -25,7 +25,7 @@ from tuimon.analysis.run_states import critical_count, state_sign, state_words
 from tuimon.analysis.words import duration, setting_text, steps_text, with_article
 from tuimon.draw.numbers import format_count, format_number, format_value
 from tuimon.exports._shared import without_secrets
-from tuimon.exports.metrics import BETTER, MetricSummary, entries, metric_summaries, summarise
+from tuimon.exports.metrics import MetricSummary, entries, metric_summaries, summarise
 from tuimon.exports.table import Column, no_room, table, wrapped
 from tuimon.model.points import Floats, Steps
 from tuimon.panels import facts_about, heading_of, objective_of, relevant_metrics

@@ -11,8 +11,7 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from tuimon.analysis.aligned_steps import aligned
-from tuimon.analysis.comparing import common_step
-from tuimon.analysis.comparison_rows import level_until
+from tuimon.analysis.comparison_rows import comparable_step, level_until
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.registry import discover
 from tuimon.store import Curve, Run
@@ -228,7 +227,7 @@ def level_difference(own: MetricReading | None, base: MetricReading | None) -> f
     """Return the difference of the levels of two runs up to the last step that both have reached; None if unknown."""
     if own is None or base is None or own.meaning.concept != base.meaning.concept:
         return None
-    step = common_step((own.curve, base.curve))
+    step = comparable_step((own.curve, base.curve))
     if step is None or own.meaning.unit != base.meaning.unit:
         return None
     difference = level_until(own.curve, step) * own.factor - level_until(base.curve, step) * base.factor
