@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,6 +15,7 @@ from contextlib import suppress
 from http.client import IncompleteRead
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from support.pages import HOSTILE, write_hostile
@@ -295,6 +298,31 @@ def test_a_signal_ends_server_reader_and_connections(number: signal.Signals, log
         assert children_gone(readers)
         with suppress(ConnectionError, IncompleteRead):
             assert events.response.read() is not None  # the connection ends
+
+
+def test_half_open_connections_keep_nobody_out(log: Path) -> None:
+    """With 256 files, as a shell may allow, 400 connections that never end their headers are too many to keep."""
+    limit = "import os, resource, sys; resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256)); "
+    limit += "os.execv(sys.executable, sys.argv[1:])"
+    command = [sys.executable, "-c", limit, sys.executable, "-m", "tuimon", "serve", str(log.parent), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        address = urlsplit(process.stdout.readline().strip())
+        opened = []
+        for _ in range(400):
+            with suppress(OSError):
+                opened.append(socket.create_connection(("127.0.0.1", address.port), timeout=10))
+                opened[-1].sendall(b"GET / HTTP/1.1\r\nHost: \x1b[31m")
+        connection = http.client.HTTPConnection("127.0.0.1", address.port, timeout=60)
+        connection.request("GET", address.path)
+        assert connection.getresponse().status == 200
+        connection.close()
+        for waiting in opened:
+            waiting.close()
+        process.terminate()
+        errors = process.communicate(timeout=60)[1]
+    assert "Traceback" not in errors
+    assert "\x1b" not in errors
 
 
 def test_a_port_in_use_is_an_error(standing: Standing) -> None:
