@@ -93,7 +93,7 @@ def tail(head: bytes, data: bytes) -> list[Item]:
     reader.find_batch_key([first])
     points = with_step(lines.feed(data[data.find(b"\n") + 1 :]))
     epoch = first.get("epoch")
-    return points if reader.overall_steps.known_from(epoch if type(epoch) in (int, float) else None) else []
+    return points if reader.tail_is_known(epoch if type(epoch) in (int, float) else None) else []
 
 
 def _metrics_of(row: dict[str, Any]) -> dict[str, Any]:
