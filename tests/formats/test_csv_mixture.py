@@ -16,10 +16,11 @@ from support.json_points import damage, feed, rows
 
 from tuimon.formats._shared import lines as _lines
 from tuimon.formats._shared.overall_steps import OverallSteps
-from tuimon.formats._shared.rows import number, seconds
+from tuimon.formats._shared.row_steps import COUNTERS
+from tuimon.formats._shared.rows import STEP_NAMES, number, seconds
 from tuimon.formats.tables import _rows as table_rows
 from tuimon.formats.tables._decoder import TableDecoder
-from tuimon.formats.tables._header import STEP_NAMES, TIME_NAMES
+from tuimon.formats.tables._header import TIME_NAMES
 from tuimon.model.points import Item, SegmentStart
 
 NAMES = [
@@ -77,11 +78,11 @@ Point = tuple[str, int, str, str]
 def points_of(header: list[str], cells: list[list[str]]) -> list[list[Point]]:
     """Return the points of each row below one header."""
     steps = [name for name in STEP_NAMES if name in map(str.lower, header)]
-    index = len(steps) > 1 and "" in steps
-    if index:
-        steps.remove("")
+    index = bool(steps) and "" in header
+    if not steps and not header[0]:
+        steps = [""]
     by_name = {name.lower(): name for name in header}
-    counted = bool(table_rows._COUNTERS & set(steps)) and "epoch" in by_name
+    counted = bool(COUNTERS & set(steps)) and "epoch" in by_name
     overall = OverallSteps()
     result: list[list[Point]] = []
     times = [by_name[name] for name in TIME_NAMES if name in by_name]
@@ -111,7 +112,7 @@ def points_of(header: list[str], cells: list[list[str]]) -> list[list[Point]]:
             if abs(logged) < 2**53 and not logged.is_integer():
                 steps.remove(name)
             elif abs(logged) < 2**53 and step is None:
-                step, counter[0] = int(logged), name in table_rows._COUNTERS
+                step, counter[0] = int(logged), name in COUNTERS
                 others |= {step} if name != "epoch" else set()
                 is_same = name == "epoch" and counted and bool(overall.same_epoch(epoch, counter)[0])
                 by_epoch = name == "epoch" and len(others) > 1 and not is_same

@@ -17,12 +17,13 @@ from support.json_points import damage, feed, rows
 from tuimon.formats._shared import lines as _lines
 from tuimon.formats._shared import row_reader as _row_reader
 from tuimon.formats._shared.overall_steps import OverallSteps
+from tuimon.formats._shared.row_steps import COUNTERS
 from tuimon.formats._shared.rows import (
-    COUNTER_KEYS,
     LONG_TEXT,
     NUMBERS_BESIDE,
     SAMPLE_KEYS,
     STEP_KEYS,
+    STEP_NAMES,
     TIME_KEYS,
     flatten,
     is_of_training,
@@ -54,6 +55,7 @@ def one_by_one(given_rows: list[dict[str, Any]]) -> list[Point]:
     overall = OverallSteps()
     named: set[int] = set()
     """Steps that are not epochs; of two of them on, a row that names only an epoch has the step of the row before."""
+    names = [name for name in STEP_NAMES if name != "total_steps"]
     for row in map(with_elements, map(flatten, given_rows)):
         samples = {key for key, value in row.items() if key in SAMPLE_KEYS and type(value) in (str, list)}
         to_read = {
@@ -65,22 +67,22 @@ def one_by_one(given_rows: list[dict[str, Any]]) -> list[Point]:
         points = {
             key: known for key, value in row.items() if key not in samples and (known := number(value, key)) is not None
         }
-        if not any(key in row for key in STEP_KEYS):
+        if not any(key in row for key in names):
             if samples or to_read:
                 continue
         elif samples:
-            beside = points.keys() - {*STEP_KEYS, *TIME_KEYS}
+            beside = points.keys() - {*names, *TIME_KEYS}
             of_training = [*filter(is_of_training, beside)]
             if not of_training and len(beside) < NUMBERS_BESIDE * len(samples | to_read):
                 continue
         times = [key for key in TIME_KEYS if seconds(row.get(key)) is not None]
         wall_time = seconds(row[times[0]]) if times else math.nan
         points = {key: value for key, value in points.items() if key not in times[:1]}
-        for key in STEP_KEYS:
+        for key in names:
             step = step_of(row.get(key))
             if step is not None and not (key == "epoch" and type(row[key]) is float):
                 epoch = np.array([number(row.get("epoch"), "epoch")], np.float64)
-                counted = np.array([key in COUNTER_KEYS])
+                counted = np.array([key in COUNTERS])
                 is_same = key == "epoch" and bool(overall.same_epoch(epoch, counted)[0])
                 if key == "epoch" and len(named) > 1 and not is_same:
                     if key in points:

@@ -68,6 +68,12 @@ def test_wall_times_are_seconds() -> None:
     assert rows(items) == [("", 30, "0.5", "1795226147.449")]
 
 
+def test_steps_given_as_times_are_no_times() -> None:
+    data = b"0 0.5 0\n1 0.25 0\n1795226147449 0.125 0\n"
+    assert mlflow_file.METRIC.matches("loss", data)
+    assert [time for *_, time in rows(feed(mlflow_file.METRIC.decoder(), data))] == ["nan", "nan", "1795226147.449"]
+
+
 def test_older_and_newer_lines_and_damaged_ones() -> None:
     data = (
         b"1795226147449 0.5\n\n1795226147450 nan 3\nwhat 1 2\n1795226147451 -inf -4 m-1 d-2\n1795226147452 1 2.5\nx\n"

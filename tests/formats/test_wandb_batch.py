@@ -1,20 +1,17 @@
-"""W&B rows decoded many at once equal the same rows decoded singly, and Python's json."""
+"""W&B rows whose values are parsed together equal what Python's json parses of each."""
 
 from __future__ import annotations
 
 import json
-import math
 import random
 from collections import defaultdict
 
-import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.log_writer import WANDB, Series, damage, decode, field, framed, history, series, varint, wall_times
 
 from tuimon.formats._shared.protobuf import fields
-from tuimon.formats.wandb._batch import Keys, read_rows
-from tuimon.formats.wandb._record_kinds import record_kinds
+from tuimon.formats.wandb import run_file
 from tuimon.formats.wandb.run_file import WandbDecoder
 
 ODD = (
@@ -125,59 +122,24 @@ def test_texts_that_are_json_only_when_joined_cost_no_other_row() -> None:
     assert actual["note"] == [(2, "0.5")]
 
 
-def test_keys_that_differ_in_any_byte_are_distinguished() -> None:
-    keys = Keys()
-    names = [b"\x12" + bytes([size]) + bytes([letter]) + b"a" * (size - 1) for size in range(1, 60) for letter in b"bc"]
-    names += [name[:-1] + b"z" for name in names]
-    keys.add(dict.fromkeys(names[:150]))
-    keys.add(dict.fromkeys(names[150:]))
-    known = list(dict.fromkeys(names))
-    assert len(keys) == len(known)
-    body = [b"\x0a" + bytes([len(key) + 6]) + key + b"\x82\x01\x031.5" for key in [*known, b"\x12\x03new"]]
-    batch = read_rows(body, keys, lambda key, text: math.nan)
-    assert batch.keys.tolist() == list(range(len(known)))
-    assert batch.good.tolist() == [True] * len(known) + [False]
-    assert set(batch.values.tolist()) == {1.5}
-
-
 def test_a_step_that_looks_like_a_tag_costs_no_row() -> None:
     steps = [129, 130, 131, 16_640, 16_767, 16_768, 2**14 * 130, 2**21 + 16_640, 2**63 - 1]
     assert sum(b"\x82\x01" in varint(step) for step in steps) == 4
-    body = []
-    for index, step in enumerate(steps):
-        record = history(index, {"loss": repr(index * 0.5)}, step)
-        body += [record[start:end] for number, _, start, end in fields(record, 0, len(record)) if number == 2]
-    keys = Keys()
-    keys.add({b"\x12\x04loss": 0, b"\x0a\x04loss": 1})
-    batch = read_rows(body, keys, lambda key, text: math.nan)
-    assert batch.good.all()
-    assert batch.steps.tolist() == steps
-    assert batch.values.tolist() == [index * 0.5 for index in range(len(steps))]
-    assert not read_rows([body[1][-5:]] * 3, keys, lambda key, text: math.nan).good.any()
+    records = [history(index, {"loss": repr(index * 0.5)}, step) for index, step in enumerate(steps)]
+    items = decode(WandbDecoder(), framed(WANDB, records))
+    assert series(items) == {"loss": [(step, repr(index * 0.5)) for index, step in enumerate(steps)]}
+    assert not damage(items)
 
 
 NUMBERS = st.sampled_from([0, 1, 127, 128, 16_383, 16_384, 2**21, 2**35, 2**42, 2**49, 2**63])
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.integers(), st.lists(st.tuples(NUMBERS, st.integers(0, 3), st.integers(0, 300)), min_size=33, max_size=60))
-def test_rows_and_summaries_are_identified_by_their_bytes(seed: int, wanted: list[tuple[int, int, int]]) -> None:
-    """Records that are a number and a body, and some with one byte changed: no record is identified wrongly."""
-    chance = random.Random(seed)
-    data, records = b"before ", []
-    for number, kind, size in wanted:
-        record = field(1, number) + field(kind + 1, chance.randbytes(size))
-        if kind == 3:
-            spoilt = bytearray(field(1, number) + field(chance.choice([2, 3]), chance.randbytes(size)))
-            spoilt[chance.randrange(min(14, len(spoilt)))] ^= 1 << chance.randrange(8)
-            record = bytes(spoilt)
-        records.append((len(data), len(data) + len(record)))
-        data += record
-    actual = record_kinds(data, *(np.array(column) for column in zip(*records, strict=True)))
-    for (number, kind, _), (start, end), expected_kind, body in zip(wanted, records, *actual, strict=True):
-        if expected_kind:
-            first, second = fields(data, start, end)  # a number may be written in more bytes than it needs
-            assert first[:2] == (1, 0)
-            assert second == (expected_kind, 2, body, end)
-        elif kind in (1, 2) and number < 1 << 49:
-            assert end - start < 16  # too short to be identified
+@given(NUMBERS, st.integers(2, 4), st.integers(0, 20_000), st.booleans())
+def test_a_plain_body_is_what_a_parser_of_fields_finds(number: int, kind: int, size: int, more: bool) -> None:
+    """A record of a number and a row or a summary, and any other record."""
+    record = field(1, number) + field(kind, b"x" * size) + (field(200, b"") if more else b"")
+    parts = [(found, start, end) for found, _, start, end in fields(record, 0, len(record)) if found == kind]
+    is_plain = kind in (run_file.HISTORY, run_file.SUMMARY) and not more
+    assert run_file._plain_body(record) == (parts[0] if is_plain else None)
+    for cut in range(0 if more else min(len(record), 20)):
+        assert run_file._plain_body(record[:cut]) is None

@@ -15,9 +15,7 @@ from support.json_points import rows
 from support.log_writer import WANDB, damage, decode, field, framed, history
 
 from tuimon.formats._shared import log_blocks as _log_blocks
-from tuimon.formats.wandb import _batch as _wandb_batch
 from tuimon.formats.wandb import _history as _wandb_history
-from tuimon.formats.wandb import run_file as wandb
 from tuimon.formats.wandb.run_file import WandbDecoder
 
 Point = tuple[str, int, str, str]
@@ -146,13 +144,8 @@ def test_whole_records_yield_their_points_whatever_surrounds_them(chance: random
         else:
             wanted += points
     with pytest.MonkeyPatch.context() as patch:  # small files take the code paths of large ones
-        patch.setattr(_wandb_history, "_BATCH_BYTES", chance.choice([200, 20_000, 1 << 21]))
-        patch.setattr(_wandb_history, "_LEARN", chance.choice([1, 16]))
-        patch.setattr(_wandb_history, "_FEW", chance.choice([1, 16]))
+        patch.setattr(_wandb_history, "_AT_ONCE", chance.choice([1, 5, 64]))
         patch.setattr(_wandb_history, "_KNOWN_HEADS", chance.choice([5, 1 << 16]))
-        patch.setattr(_wandb_batch, "_MOST_KEYS", chance.choice([3, 20, 1 << 12]))
-        patch.setattr(_wandb_batch, "_AT_ONCE", chance.choice([7, 1 << 17]))
-        patch.setattr(wandb, "_FEW", chance.choice([1, 32]))
         patch.setattr(_log_blocks, "_SEARCH_AGAIN", chance.choice([10, 4096]))
         patch.setattr(_log_blocks, "_ENOUGH", chance.choice([100, 5000, 1 << 15]))
         cuts = [chance.randrange(len(data)) for _ in range(chance.choice([0, 1, 5, 50]))]

@@ -16,12 +16,10 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct, field
 
-from tuimon.formats._shared.overall_steps import OverallSteps
-from tuimon.formats._shared.row_steps import EpochRows, MissingSteps
+from tuimon.formats._shared.row_steps import RowSteps, StepBatch
 from tuimon.formats._shared.rows import (
     BATCH_KEYS,
     CLOCK_KEYS,
-    COUNTER_KEYS,
     NUMBERS_BESIDE,
     SAMPLE_KEYS,
     STEP_KEYS,
@@ -37,12 +35,13 @@ from tuimon.formats._shared.rows import (
     number,
     same,
     seconds,
+    step_columns,
     step_of,
     trimmed,
     with_elements,
 )
 from tuimon.formats._shared.step_unit import StepUnit
-from tuimon.model.points import Fact, Floats, Item, Points, Steps, Topic
+from tuimon.model.points import Fact, Floats, Item, Points, Topic
 
 _MAX_LAYOUTS = 1024
 _ROWS_EXAMINED = 64
@@ -50,7 +49,6 @@ _ROWS_EXAMINED = 64
 _NAMED = 5
 """Number of keys of such texts that are named; further ones are counted."""
 _PLAIN = {int, float}
-_STEPS = frozenset(STEP_KEYS)
 _Mask: TypeAlias = npt.NDArray[np.bool_]
 _Rows: TypeAlias = npt.NDArray[np.intp]
 
@@ -89,17 +87,13 @@ class _Group(Struct):
     kinds: set[type] = field(default_factory=set)  # types of all values
 
 
-class _Batch:
+class _Batch(StepBatch):
     """Data of the rows of a batch; all arrays have one element per row."""
 
     def __init__(self, size: int) -> None:
-        self.steps: Steps = np.zeros(size, np.int64)
-        self.has_step: _Mask = np.zeros(size, np.bool_)
+        super().__init__(size)
         self.wall_times: Floats = np.full(size, np.nan)
         self.totals: Floats = np.full(size, np.nan)
-        self.epochs: Floats = np.full(size, np.nan)
-        self.counted: _Mask = np.zeros(size, np.bool_)  # rows whose step may be counted within an epoch
-        self.by_epoch: _Mask = np.zeros(size, np.bool_)  # rows whose step is the epoch
         self.parts: list[tuple[_Rows, npt.NDArray[np.int64], Floats]] = []
         """(rows, metric ids, values) of the points of each layout."""
 
@@ -126,12 +120,10 @@ class RowReader:
         self._names = names
         self._prefix = prefix
         self._layouts: dict[tuple[str, ...], _Layout] = {}
-        self._missing_steps = MissingSteps(step_before)
-        self.overall_steps = OverallSteps()
+        self._steps = RowSteps(step_before, unit)
         self._batch_key: str | None = None
         """The key of BATCH_KEYS that is the counter within an epoch, "" for none, None until the first row with an
         epoch."""
-        self._epoch_rows = EpochRows()
         self._clocks: dict[str, bool] = {}
         """Whether the values of a key of CLOCK_KEYS are times, by the first of them."""
         self._fractions = 0
@@ -157,15 +149,13 @@ class RowReader:
         for keys, group in groups.items():
             if keys:
                 self._read_group(keys, group, batch)
-        if self._unit is not None:
-            self._unit.examine(batch.has_step, batch.by_epoch)
         return self._points(batch) + facts + self._progress(batch)
 
     @property
     def remark(self) -> str:
         """Note for the user about the rows; "" without one."""
         if not self._fractions:
-            return self._missing_steps.remark
+            return self._steps.missing.remark
         rows = "1 row has" if self._fractions == 1 else f"{self._fractions} rows have"
         return f"{rows} a step that is not a whole number, and the step of the row before instead"
 
@@ -180,12 +170,16 @@ class RowReader:
         """Note the texts like numbers among the values of some rows that were not read."""
         for column in np.flatnonzero(~read[:_ROWS_EXAMINED].all(axis=0)).tolist():
             key = keys[column]
-            if key in self._unread or key in _STEPS or key in TIME_KEYS:
+            if key in self._unread or key in TIME_KEYS or step_columns([key]):
                 continue
             rows = np.flatnonzero(~read[:_ROWS_EXAMINED, column]).tolist()
             values = (flat[row * len(keys) + column] for row in rows)
             if (text := next((value for value in values if is_like_number(value, key)), None)) is not None:
                 self._unread[key] = text
+
+    def tail_is_known(self, first_epoch: float | None) -> bool:
+        """Return whether the steps of these rows are right although those before them were not read."""
+        return self._steps.overall.known_from(first_epoch)
 
     def find_batch_key(self, rows: Sequence[Row]) -> None:
         """Decide from the first row with an epoch, if it is among these, whether a key of it counts batches."""
@@ -220,10 +214,7 @@ class RowReader:
             if not missing.any():
                 break
             self._read_steps(keys[column], group.values[column::columns], rows, missing, batch)
-            if keys[column] in COUNTER_KEYS or keys[column] == self._batch_key:
-                batch.counted[rows] |= missing & batch.has_step[rows]
-            elif keys[column] == "epoch":
-                batch.by_epoch[rows] |= missing & batch.has_step[rows]
+            batch.set(rows[missing & batch.has_step[rows]], keys[column])
             if "/" not in keys[column]:
                 present[missing & batch.has_step[rows], column] = False
         for column in layout.totals:
@@ -251,9 +242,12 @@ class RowReader:
         if layout is None:
             if len(self._layouts) >= _MAX_LAYOUTS:
                 self._layouts.clear()
-            batch = (self._batch_key,) if "epoch" in keys else ()
+            batch = [self._batch_key] if self._batch_key in keys and "epoch" in keys else []
             layout = self._layouts[keys] = _Layout(
-                steps=[keys.index(key) for key in (*batch, *STEP_KEYS) if key in keys],
+                steps=[
+                    *map(keys.index, batch),
+                    *_step_columns(keys),
+                ],
                 times=[keys.index(key) for key in TIME_KEYS if key in keys],
                 clocks=[keys.index(key) for key in CLOCK_KEYS if key in keys],
                 totals=[keys.index(key) for key in TOTAL_KEYS if key in keys],
@@ -270,32 +264,30 @@ class RowReader:
             return
         for index in np.flatnonzero(missing).tolist():
             step = step_of(column[index])
-            if step and not (key == "epoch" and type(column[index]) is float):
+            if step and not (key.lower() == "epoch" and type(column[index]) is float):
                 batch.steps[rows[index]] = step[0]
                 batch.has_step[rows[index]] = True
                 if step[1] is not None:
                     batch.totals[rows[index]] = step[1]
-            elif key != "epoch" and type(column[index]) is float and math.isfinite(column[index]):
+            elif key.lower() != "epoch" and type(column[index]) is float and math.isfinite(column[index]):
                 self._fractions += 1
 
     def _points(self, batch: _Batch) -> list[Item]:
-        batch.has_step &= ~(batch.by_epoch & self.overall_steps.same_epoch(batch.epochs, batch.counted))
-        rows = self._epoch_rows.without_step(batch.steps, batch.has_step, batch.by_epoch)
+        rows = self._steps.over_epochs(batch)
         rows = rows[~np.isnan(batch.epochs[rows])]
         if len(rows):
             epoch = self._names.id(f"{self._prefix}epoch")
             batch.parts.append((rows, np.full(len(rows), epoch, np.int64), batch.epochs[rows]))
-        batch.steps = self.overall_steps.convert(batch.steps, batch.epochs, batch.counted)
         has_points = np.zeros(len(batch.steps), np.bool_)
         if not batch.parts:
-            batch.steps = self._missing_steps.fill(batch.steps, batch.has_step, has_points)
+            batch.steps = self._steps.fill(batch, has_points)
             return []
         row, metric, values = (np.concatenate(part) for part in zip(*batch.parts, strict=True))
         if len(batch.parts) > 1:
             order = np.argsort(row, kind="stable")
             row, metric, values = row[order], metric[order], values[order]
         has_points[row] = True
-        batch.steps = self._missing_steps.fill(batch.steps, batch.has_step, has_points)
+        batch.steps = self._steps.fill(batch, has_points)
         return [Points(self._names.names, metric.astype(np.uint32), batch.steps[row], values, batch.wall_times[row])]
 
     def _configs(self, rows: Sequence[Row]) -> list[Item]:
@@ -315,6 +307,10 @@ class RowReader:
                 self._total = total
                 facts.append((index, Fact(Topic.PROGRESS, {"step": int(batch.steps[index]), "total": total})))
         return [fact for _, fact in sorted(facts, key=itemgetter(0))]
+
+
+def _step_columns(keys: Sequence[str]) -> list[int]:
+    return [column for column in step_columns(keys) if keys[column] not in TOTAL_KEYS]
 
 
 def _group(rows: Iterable[Row]) -> dict[tuple[str, ...], _Group]:
@@ -338,7 +334,8 @@ def _mixed(keys: tuple[str, ...], flat: list[Any], count: int) -> tuple[Floats, 
     present: _Mask = np.ones((count, len(keys)), np.bool_)
     samples: _Mask = np.zeros(count, np.bool_)
     texts = np.zeros(count, np.int64)
-    stepped = not _STEPS.isdisjoint(keys)
+    steps = _step_columns(keys)
+    stepped = bool(steps)
     check_samples = not stepped or not SAMPLE_KEYS.isdisjoint(keys)
     for column, key in enumerate(keys):
         entries = flat[column :: len(keys)]
@@ -356,7 +353,7 @@ def _mixed(keys: tuple[str, ...], flat: list[Any], count: int) -> tuple[Floats, 
             texts += of_sample | readable
             samples |= of_sample if stepped else of_sample | readable
     if stepped and samples.any():
-        beside = [column for column, key in enumerate(keys) if key not in _STEPS and key not in TIME_KEYS]
+        beside = [column for column, key in enumerate(keys) if column not in steps and key not in TIME_KEYS]
         of_training = [column for column in beside if is_of_training(keys[column])]
         samples &= present[:, beside].sum(axis=1) < NUMBERS_BESIDE * texts
         samples &= ~present[:, of_training].any(axis=1)

@@ -8,10 +8,19 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tuimon.model.points import Item, Points, Steps
+from tuimon.formats._shared.overall_steps import OverallSteps
+from tuimon.formats._shared.rows import BATCH_KEYS
+from tuimon.formats._shared.step_unit import StepUnit
+from tuimon.model.points import Floats, Item, Points, Steps
 
 _Mask: TypeAlias = npt.NDArray[np.bool_]
 
+COUNTERS = frozenset(
+    {"step", "steps", "_step", "iteration", "iterations", "iter", "it", "train/step", "train_step", *BATCH_KEYS}
+)
+"""Names of steps, in lower case, that some writers count anew in each epoch."""
+EPOCHS = frozenset({"epoch", "epochs", "global_epoch", "total/epochs"})
+"""Names of steps, in lower case, that count epochs."""
 UNKNOWN_STEP = -(2**63)
 """Value of `step_before` that differs from every logged step."""
 
@@ -20,6 +29,49 @@ def numbered_remark(count: int) -> str:
     """Return a note for the user about `count` rows whose step is their number."""
     rows = "1 row has its" if count == 1 else f"{count} rows have their"
     return f"no step recognised: {rows} number as step"
+
+
+class StepBatch:
+    """What the rows of a batch say of their steps; all arrays have one element per row."""
+
+    def __init__(self, size: int) -> None:
+        self.steps: Steps = np.zeros(size, np.int64)
+        self.has_step: _Mask = np.zeros(size, np.bool_)
+        self.epochs: Floats = np.full(size, np.nan)
+        self.counted: _Mask = np.zeros(size, np.bool_)
+        """Rows whose step may be counted within an epoch."""
+        self.by_epoch: _Mask = np.zeros(size, np.bool_)
+        """Rows whose step is the epoch."""
+
+    def set(self, rows: npt.NDArray[np.intp], name: str) -> None:
+        """Note that the step of these rows is in a column with this name."""
+        self.has_step[rows] = True
+        self.counted[rows] = name.lower() in COUNTERS
+        self.by_epoch[rows] = name.lower() in EPOCHS
+
+
+class RowSteps:
+    """Steps of the rows of one log, batch by batch, independently of the batches."""
+
+    def __init__(self, step_before: int | None = None, unit: StepUnit | None = None) -> None:
+        self.missing = MissingSteps(step_before)
+        self.overall = OverallSteps()
+        self._epoch_rows = EpochRows()
+        self._unit = unit or StepUnit()
+
+    def over_epochs(self, batch: StepBatch) -> npt.NDArray[np.intp]:
+        """Count steps that begin again with each epoch over all epochs. Return the rows whose epoch is a metric, as
+        they have the step of the row before them."""
+        self._unit.examine(batch.has_step, batch.by_epoch)
+        batch.has_step &= ~(batch.by_epoch & self.overall.same_epoch(batch.epochs, batch.counted))
+        by_epoch = batch.by_epoch & ~np.isnan(batch.epochs)
+        rows = self._epoch_rows.without_step(batch.steps, batch.has_step, by_epoch)
+        batch.steps = self.overall.convert(batch.steps, batch.epochs, batch.counted)
+        return rows
+
+    def fill(self, batch: StepBatch, has_points: _Mask) -> Steps:
+        """Return the steps of all rows, also of those that name none."""
+        return self.missing.fill(batch.steps, batch.has_step, has_points)
 
 
 class MissingSteps:

@@ -4,10 +4,10 @@ A row is one call of a logger: {"step": 3, "loss": 0.5, "reward": {"mean": 0.1},
 
 - Nested objects are flattened with "/"; {"step": …, "data" | "metrics": {…}} is unwrapped; an object under "config" is
   a Fact. Keys are kept as written.
-- The step is the first of STEP_KEYS that holds an integer ("5/3766" also has the total; an epoch like 1.0 is a fraction
-  that happens to be whole, and not a step). A row without a step has the step of the previous row; in a log without any
-  step it is the row's number among the rows with points, from 0. The key is not a metric, unless it is a tag of its own
-  ("time/total_timesteps").
+- The step is the first of STEP_NAMES, in any case, that holds an integer ("5/3766" also has the total; an epoch like
+  1.0 is a fraction that happens to be whole, and not a step). A row without a step has the step of the previous row;
+  in a log without any step it is the row's number among the rows with points, from 0. The key is not a metric, unless
+  it is a tag of its own ("time/total_timesteps").
   A step that begins again with each epoch is counted over all epochs (overall_steps). A row that only names an epoch
   has the step of the row before it, if rows before it have two different steps; the epoch is a metric then.
 - The time is the first of TIME_KEYS that holds a time: seconds, ms, µs or ns since the epoch, ISO 8601, or a date such
@@ -29,6 +29,7 @@ The lists of keys are from the trainers named in the modules of tuimon.formats.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, TypeAlias
 
@@ -40,8 +41,21 @@ STEP_KEYS = (
     "rollout/step", "train/step", "global_step/max_steps", "epoch",
     "episode", "round", "generation",
 )  # fmt: skip
-COUNTER_KEYS = frozenset(("step", "_step", "iteration", "iter", "train/step"))
-"""STEP_KEYS that some trainers count anew in each epoch."""
+_LOCAL = re.findall(
+    r"\S+",
+    "schritt schritte étape pas paso passo шаг 步 步数 ステップ イテレーション 스텝 iteración iteração итерация 迭代 "
+    "epoche époque época эпоха 轮 轮次 エポック 에폭",
+)
+STEP_NAMES = (
+    *("global_episode", "global_iteration", "global_round"),
+    *(key for key in STEP_KEYS if key != "epoch"),
+    *("steps", "global step", "iterations", "it", "total_timesteps", "timesteps_total", "total_steps", "timesteps"),
+    *("total/steps", "total/timesteps", "misc/total_timesteps", "timestepssofar", "nupdates", "misc/nupdates"),
+    *("timestep", "env_step", "env_steps", "update", "updates", "train_step", "global_epoch", "epoch", "epochs"),
+    *("total/epochs", "total/episodes", "episodes"),
+    *_LOCAL,
+)
+"""Names of steps in any case, best first. In a document of any origin only STEP_KEYS show that it is a log."""
 BATCH_KEYS = ("batch", "batch_idx", "batch_index")
 """Keys of the counter within an epoch in rows without any of STEP_KEYS but the epoch, if the first one is 0: then it is
 not the size of a batch."""
@@ -71,6 +85,7 @@ _OF_TRAINING_ONLY = ("lr", "learning_rate", "momentum")
 
 MAX_ELEMENTS = 16
 """A longer list is data, not metrics of the devices of a machine or of the groups of an optimizer."""
+_STEP_RANKS = {name: rank for rank, name in enumerate(STEP_NAMES)}
 _MAX_DEPTH = 16
 _NUMBER = re.compile(r"[+-]?(?:(?:\d++(?:\.\d*+)?|\.\d++)(?:e[+-]?\d++)?|nan|inf|infinity)", re.IGNORECASE | re.ASCII)
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:(?:,\d{3})+(?:\.\d+)?|(?:\.\d{3}){2,})", re.ASCII)
@@ -106,6 +121,12 @@ def number(value: Any, key: str) -> float | None:
 def is_like_number(value: Any, key: str) -> bool:
     """Return whether a value that is no point looks like a number, perhaps with a unit: "31.2GiB"."""
     return type(value) is str and _LIKE_NUMBER.fullmatch(value) is not None and not _NAME.search(key)
+
+
+def step_columns(names: Sequence[str]) -> list[int]:
+    """Return the columns that may hold the step, best first: (loss, Epoch, step) -> [2, 1]."""
+    ranks = {column: rank for column, name in enumerate(names) if (rank := _STEP_RANKS.get(name.lower())) is not None}
+    return sorted(ranks, key=ranks.__getitem__)
 
 
 def step_of(value: Any) -> tuple[int, int | None] | None:

@@ -64,15 +64,22 @@ class MetricLines(JSONLines):
     """StreamDecoder of lines of metrics."""
 
     def __init__(self) -> None:
-        super().__init__(self._points, lambda: self._reader.remark)
+        super().__init__(self._points, lambda: "" if self._validated else self._reader.remark)
         self._reader = RowReader(Names(), lists=True, unit=StepUnit())
         self._read_events = clearml.reader()
+        self._validated = False
+        """Whether there are rows of MMDetection's validation, which have the step of the row before by right."""
 
     def unread(self, least_part: float = 0.0) -> str:
         return self._reader.unread
 
     def _points(self, values: list[Any]) -> list[Item]:
-        rows = [_metrics_of(value) for value in values if type(value) is dict]
+        logged = [value for value in values if type(value) is dict]
+        rows = [*map(_metrics_of, logged)]
+        pairs = zip(logged, rows, strict=True)
+        self._validated = self._validated or any(
+            row is not value and "iter" in value.keys() - row for value, row in pairs
+        )
         items = self._reader.read(rows)
         if len(rows) == len(values):
             return items
@@ -93,7 +100,7 @@ def tail(head: bytes, data: bytes) -> list[Item]:
     reader.find_batch_key([first])
     points = with_step(lines.feed(data[data.find(b"\n") + 1 :]))
     epoch = first.get("epoch")
-    return points if reader.overall_steps.known_from(epoch if type(epoch) in (int, float) else None) else []
+    return points if reader.tail_is_known(epoch if type(epoch) in (int, float) else None) else []
 
 
 def _metrics_of(row: dict[str, Any]) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from tuimon.formats import Format
 from tuimon.formats._shared.database import DatabaseRuns, NewRows, columns, readable
 from tuimon.formats._shared.row_reader import Names
 from tuimon.formats._shared.rows import seconds
-from tuimon.formats.mlflow.file_store import TAGS
+from tuimon.formats.mlflow.file_store import EARLIEST, TAGS
 from tuimon.model.points import Fact, Item, Points, Replaced
 
 _TABLE = re.compile(rb'create table "?metrics"? ?\((?=.*\brun_uuid\b)(?=.*\bis_nan\b)', re.IGNORECASE)
@@ -111,6 +111,7 @@ class MLflowDecoder:
         infinite = np.abs(logged) == sys.float_info.max
         logged[infinite] = np.copysign(np.inf, logged[infinite])
         times = np.array(milliseconds, np.float64) / 1e3
+        times[times < EARLIEST] = np.nan
         int_steps = np.array(steps, np.int64)
         pairs = list(zip(runs, keys, strict=True))
         order = {pair: number for number, pair in enumerate(dict.fromkeys(pairs))}

@@ -4,6 +4,7 @@ metrics/<name>: one line per point, in the order of logging. Steps may repeat an
 
     1795226147449 inf 30            milliseconds, value (also nan, inf, -inf), step
     1795226147473 0.5               no step before MLflow 1.0
+    2 0.5 0                         the caller took the time for the step: no time is known
     1795226147473 0.5 31 <model>    metrics of a model or a data set have more fields
 
 params/<name>: the content is the value. It is written once.
@@ -39,7 +40,9 @@ from tuimon.formats._shared.lines import LineSplitter
 from tuimon.formats._shared.rows import seconds
 from tuimon.model.points import Damage, Fact, Item, Points, Replaced
 
-_LINE = re.compile(rb"\d{10,16} [-+]?(?:\d|\.\d|nan|inf)\S*(?: -?\d+(?: \S+){0,2})?\r?\n?", re.IGNORECASE)
+_LINE = re.compile(rb"\d{1,16} [-+]?(?:\d|\.\d|nan|inf)\S*(?: -?\d+(?: \S+){0,2})?\r?\n?", re.IGNORECASE)
+EARLIEST = 1e9
+"""Seconds; before it no time is known. log_metric(run, key, value, step) of the client gives the step as time."""
 _NAMES = ("",)
 _FIELDS = 3
 
@@ -106,6 +109,7 @@ def _points(rows: Sequence[bytes], fields: int, offset: int) -> list[Item]:
     items: list[Item] = []
     if good.any():
         times = milliseconds[good] / 1e3
+        times[times < EARLIEST] = np.nan
         ids = np.zeros(len(times), np.uint32)
         items.append(Points(_NAMES, ids, steps[good].astype(np.int64), logged[good], times))
     starts = offset + np.cumsum([0, *(len(row) + 1 for row in rows)])

@@ -143,16 +143,16 @@ class TableDecoder(RestartableDecoder):
         """Prepare for whole lines from further down: rows before the next step get UNKNOWN_STEP. Returns False if no
         header has been read."""
         if self._table is not None:
-            self._table.missing_steps.last_step = UNKNOWN_STEP
-            self._first_epoch = self._table.overall_steps.first_epoch
-            self._table.overall_steps = OverallSteps()
+            self._table.steps.missing.last_step = UNKNOWN_STEP
+            self._first_epoch = self._table.steps.overall.first_epoch
+            self._table.steps.overall = OverallSteps()
         self._lines = LineSplitter()
         return self._table is not None and self._undecided is None
 
     def read_tail(self, data: bytes) -> list[Item]:
         """Return the points of the last rows after `skip_ahead`; none whose steps depend on the rows before."""
         items = with_step(self.feed(data))
-        known = self._table is None or self._table.overall_steps.known_from(self._first_epoch)
+        known = self._table is None or self._table.steps.overall.known_from(self._first_epoch)
         return items if known else []
 
     def _release(self) -> list[Item]:
@@ -229,7 +229,7 @@ class TableDecoder(RestartableDecoder):
     def _batch(self, rows: list[bytes]) -> Iterator[Batch | SegmentStart | Fact]:
         if self._table is None or not rows:
             return
-        before = self._table.missing_steps.last_step
+        before = self._table.steps.missing.last_step
         self._last_rows.extend(rows[-ROWS_COMPARED:])
         batch = self._table.points(rows)
         if batch is not None:

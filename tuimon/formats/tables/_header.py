@@ -6,8 +6,8 @@ columns (Stable-Baselines3's monitor.csv begins with '#{"t_start": …}'), or on
 written except for quotes and blanks around them (Ultralytics 8.0 to 8.2 pads them); the second column of a name becomes
 "name.1", as in pandas.
 
-- Step columns are those in STEP_NAMES, in that order, in any case; pandas' unnamed index comes last. The column in use
-  is not a metric itself, unless its name has a "/" ("time/total_timesteps").
+- Step columns are those in STEP_NAMES, in that order, in any case; without any, pandas' unnamed index is one. The
+  column in use is not a metric itself, unless its name has a "/" ("time/total_timesteps").
 - Without a named step column, the first column is the step if it holds integers that rise evenly in the first
   ROWS_DECIDING rows, and the vocabulary does not know it as a metric. Until there are as many, no row is read.
 - Time columns are those in TIME_NAMES, then those in CLOCK_KEYS whose first cell is a time. In a table without the
@@ -26,29 +26,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tuimon.formats._shared.cells import read_cells
-from tuimon.formats._shared.rows import CLOCK_KEYS, STEP_KEYS, TIME_KEYS
+from tuimon.formats._shared.rows import CLOCK_KEYS, TIME_KEYS, step_columns
 from tuimon.text import decoded
 from tuimon.vocabulary import classify
 
 _INDEX = "unnamed: 0"
 """Name that pandas gives to its index when it writes a table that it has read with it."""
 SEPARATORS = (",", ";", "\t", "|")
-_LOCAL = re.findall(
-    r"\S+",
-    "schritt schritte étape pas paso passo шаг 步 步数 ステップ イテレーション 스텝 iteración iteração итерация 迭代 "
-    "epoche époque época эпоха 轮 轮次 エポック 에폭",
-)
-STEP_NAMES = (
-    *("global_episode", "global_epoch", "global_iteration", "global_round"),
-    *(key for key in STEP_KEYS if key != "epoch"),
-    *("steps", "global step", "iterations", "it", "total_timesteps", "timesteps_total", "total_steps", "timesteps"),
-    *("total/steps", "total/timesteps", "misc/total_timesteps", "timestepssofar", "nupdates", "misc/nupdates"),
-    *("timestep", "env_step", "env_steps", "update", "updates", "train_step", "epoch", "epochs", "round", "episode"),
-    *("total/epochs", "total/episodes"),
-    *("episodes", "generation"),
-    *_LOCAL,
-    "",
-)
 TIME_NAMES = (*TIME_KEYS, "wall time", "walltime", "datetime")
 _IDENTIFIER = re.compile(
     r"(?:^|[/_.-])(?:id|uid|uuid|name|version|commit|hash|sha|date|hostname|ip|path|file|tag)$", re.IGNORECASE
@@ -157,9 +141,9 @@ def read_header(line: bytes, blanks: bytes = b"") -> Header | None:
     if names[0].lower() == _INDEX:
         names[0] = ""
     lower = [name.lower() for name in names]
-    steps = [lower.index(name) for name in STEP_NAMES if name in lower]
-    if steps and not names[steps[-1]] and (len(steps) > 1 or names[0]):
-        steps.pop()  # an unnamed column is the index only if it is the first and nothing else is
+    steps = step_columns(names)
+    if not steps and not names[0]:
+        steps = [0]  # the index of pandas
     return Header(
         line=line,
         separator=blanks or separator.encode(),

@@ -8,10 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tuimon.formats._shared.cells import Mask, read_cells, text_cells
-from tuimon.formats._shared.overall_steps import OverallSteps
 from tuimon.formats._shared.row_reader import Names
-from tuimon.formats._shared.row_steps import EpochRows, MissingSteps
-from tuimon.formats._shared.rows import BATCH_KEYS, COUNTER_KEYS, is_clock, seconds
+from tuimon.formats._shared.row_steps import RowSteps, StepBatch
+from tuimon.formats._shared.rows import BATCH_KEYS, is_clock, seconds
 from tuimon.formats._shared.step_unit import StepUnit
 from tuimon.formats.tables._header import EPISODES, EXACT, Header
 from tuimon.model.points import Floats, Points, Steps
@@ -21,10 +20,6 @@ _ROW_STARTS = b"0123456789+-.,;|\t "
 """First bytes of lines that cannot be a header."""
 _STARTS_ROW = np.zeros(256, np.bool_)
 _STARTS_ROW[list(_ROW_STARTS)] = True
-_COUNTERS = COUNTER_KEYS | {"steps", "iterations", "it", "train_step"}
-"""Step columns, in lower case, that some writers count anew in each epoch."""
-_EPOCHS = frozenset({"epoch", "epochs", "global_epoch", "total/epochs"})
-"""Step columns, in lower case, that count epochs."""
 _NAMED = 5
 """Number of columns that a remark names; further ones are counted."""
 _SHOWN = 40
@@ -70,19 +65,13 @@ class Rows:
         self._separators = len(header.names) - 1
         self._starts = _ROW_STARTS if header.names[0] else _ROW_STARTS.replace(header.separator, b"")
         """First bytes of plain rows, after blanks; a header without a first name begins with a separator."""
-        self.missing_steps = MissingSteps()
+        self.steps = RowSteps(unit=unit)
         lower = [name.lower() for name in header.names]
-        self._counters = {column for column in header.steps if lower[column] in _COUNTERS}
         self._epoch = lower.index("epoch") if "epoch" in lower else None
-        self._epochs = {column for column in header.steps if lower[column] in _EPOCHS}
-        self._unit = unit or StepUnit()
-        self._batch_column: int | None = None
         self._batch: int | None = None
         """Column of a counter within an epoch, until its first value shows whether it is one."""
         if [lower[column] for column in header.steps] == ["epoch"]:
             self._batch = next((lower.index(key) for key in BATCH_KEYS if key in lower), None)
-        self.overall_steps = OverallSteps()
-        self._epoch_rows = EpochRows()
         self._start_time = start_time
         self._elapsed = header.names.index("t") if "t" in header.names and start_time == start_time else None
 
@@ -134,8 +123,8 @@ class Rows:
             self._texts[place] = count + more, first
         present[:, self._no_points] = False
         wall_times = self._wall_times(rows, values, present)
-        steps, has_step = self._steps(values, present)
-        steps = self.missing_steps.fill(steps, has_step, np.asarray(present.any(axis=1)))
+        batch = self._named_steps(values, present)
+        steps = self.steps.fill(batch, np.asarray(present.any(axis=1)))
         if self.header.key is not None and self.header.value is not None:
             return self._long_batch(
                 rows, values[:, self.header.value], present[:, self.header.value], steps, wall_times
@@ -203,7 +192,7 @@ class Rows:
 
     @property
     def _step_remark(self) -> str:
-        return "" if self.header.names[:3] == EPISODES else self.missing_steps.remark
+        return "" if self.header.names[:3] == EPISODES else self.steps.missing.remark
 
     def _find_times(self, values: Floats, present: Mask, texts: dict[int, tuple[int, int, bytes]]) -> None:
         """Decide which columns are times besides those with the name of a time: by their first cells."""
@@ -237,44 +226,32 @@ class Rows:
             wall_times = np.where(np.isnan(wall_times), self._start_time + elapsed, wall_times)
         return wall_times
 
-    def _steps(self, values: Floats, present: Mask) -> tuple[Steps, Mask]:
-        """Return (steps, mask of rows that have one), and clear the cells they came from in `present`."""
+    def _named_steps(self, values: Floats, present: Mask) -> StepBatch:
+        """Return the steps that the rows name, and clear the cells they came from in `present`."""
         if self._batch is not None and self._epoch is not None:
             self._decide_batch(values, present, self._batch, self._epoch)
-        steps = np.zeros(len(values), np.int64)
-        has_step = np.zeros(len(values), np.bool_)
-        counted = np.zeros(len(values), np.bool_)
-        by_epoch = np.zeros(len(values), np.bool_)
-        in_epochs = np.zeros(len(values), np.bool_)
-        epochs = None if self._epoch is None else np.where(present[:, self._epoch], values[:, self._epoch], np.nan)
+        batch = StepBatch(len(values))
+        if self._epoch is not None:
+            batch.epochs = np.where(present[:, self._epoch], values[:, self._epoch], np.nan)
         for column in list(self._step_columns):
-            numbers = values[:, column]
+            numbers, name = values[:, column], self.header.names[column]
             known = present[:, column] & (np.abs(numbers) < EXACT)  # excludes NaN and infinities
             fractions = np.flatnonzero(known & (numbers != np.floor(numbers)))
             if len(fractions):
                 known[fractions[0] :] = False
                 self._step_columns.remove(column)
-            known &= ~has_step
-            if column == self._batch_column and epochs is not None:
-                known &= ~np.isnan(epochs)
-            steps[known] = numbers[known]
-            has_step |= known
-            if column in self._epochs:
-                in_epochs |= known
-            if column in self._counters:
-                counted |= known
-            elif column == self._epoch:
-                by_epoch |= known
-            if "/" not in self.header.names[column]:
-                present[known, column] = False
-        self._unit.examine(has_step, in_epochs)
-        if epochs is not None and self._counters:
-            has_step &= ~(by_epoch & self.overall_steps.same_epoch(epochs, counted))
+            known &= ~batch.has_step
+            if name.lower() in BATCH_KEYS:
+                known &= ~np.isnan(batch.epochs)
+            rows = np.flatnonzero(known)
+            batch.steps[rows] = numbers[rows]
+            batch.set(rows, name)
+            if "/" not in name:
+                present[rows, column] = False
+        of_epoch = self.steps.over_epochs(batch)
         if self._epoch is not None:
-            present[self._epoch_rows.without_step(steps, has_step, by_epoch), self._epoch] = True
-        if epochs is not None and self._counters:
-            steps = self.overall_steps.convert(steps, epochs, counted)
-        return steps, has_step
+            present[of_epoch, self._epoch] = True
+        return batch
 
     def _decide_batch(self, values: Floats, present: Mask, batch: int, epoch: int) -> None:
         """Decide from the first row with an epoch whether `batch` is a counter."""
@@ -283,8 +260,6 @@ class Rows:
             self._batch = None
             if present[first[0], batch] and values[first[0], batch] == 0:
                 self._step_columns.insert(0, batch)
-                self._counters.add(batch)
-                self._batch_column = batch
 
 
 def _seconds(numbers: Floats) -> Floats:

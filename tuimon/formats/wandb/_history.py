@@ -4,15 +4,17 @@
     item            key=1 | nested_key=2*   value_json=16 (tag bytes 82 01)
 
 Between two values there are only the tag 82 01, a length, and the head of the next item: `0a <length> 12 <length>
-<key>`. So a row is split at 82 01, each head is looked up by its bytes, and all values of the row are parsed as one
-JSON array. A row where this fails (a length that happens to be 82 01, an item without a value) is read field by field.
-Once the keys are known, many rows are read together (see _batch).
+<key>`. So a row is split at 82 01, each head is looked up by its bytes, and all values of _AT_ONCE rows are parsed as
+one JSON array. A row where this fails (a length that happens to be 82 01, an item without a value) is read field by
+field.
 """
 
 from __future__ import annotations
 
+import math
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,20 +24,20 @@ from tuimon.errors import FormatError
 from tuimon.formats._shared.json import parse
 from tuimon.formats._shared.protobuf import BYTES, Message, fields, signed, varint
 from tuimon.formats._shared.row_reader import Names
-from tuimon.formats.wandb._batch import Batch, Keys, read_rows
 from tuimon.model.points import Damage, Floats, Ids, Item, Points, Steps
 
 _TAG = b"\x82\x01"
 _NUMBERS = {int, float}
 _SPANNING = {str, list, dict}
+_FIRST = itemgetter(0)
 _KNOWN_HEADS = 1 << 16  # heads remembered: about twenty per metric, as a head includes the length of its item
 
-_BATCH_BYTES = 1 << 21  # bytes of rows that are read together: enough for numpy to pay off
+_AT_ONCE = 64
+"""Rows whose values are parsed together."""
 _WHOLE = 2.0**53  # limit up to which every whole number is exact as a float
-_LEARN, _FEW = 16, 16  # `_LEARN`: rows read one by one at the beginning; `_FEW`: smaller batches always are
 
 _Columns: TypeAlias = tuple[Ids, Steps, Floats, Floats]
-Waiting: TypeAlias = tuple[bytes | memoryview, int, int]
+Waiting: TypeAlias = tuple[bytes, int, int]
 """An undecoded HistoryRecord, and the offset and length of its record."""
 Row: TypeAlias = tuple[list[int], list[float], int | None]
 """Metric ids, values, and the step if the row has one."""
@@ -89,17 +91,14 @@ class HistoryRows:
         self._step_id = self._metric_id("_step")
         self._time_id = self._metric_id("_timestamp")
         self._waiting: list[Waiting] = []
-        self._waiting_size = 0
         self._damage: list[Item] = []
-        self._keys = Keys()
-        self._key_ids: list[int] = []  # metric id of each key
-        self._heads_seen = 0
         self._batches: list[_Columns] = []
         self._training_step = TrainingStep()
         self._metric = array("I")
         self._values = array("d")
         self._counts = array("q")
         self._steps = array("q")
+        self._has_step = array("b")
         self._wall_times = array("d")
         self._on_own_clock = array("b")  # whether the step of a row is a time (see `add_stats`)
 
@@ -109,11 +108,10 @@ class HistoryRows:
         self._flush_rows()
         self._training_step.metric = self._metric_id(name)
 
-    def add(self, rows: Sequence[Waiting]) -> None:
-        """Add rows; those that are malformed become damage."""
-        self._waiting += rows
-        self._waiting_size += sum(len(row) for row, _, _ in rows)
-        if self._waiting_size >= _BATCH_BYTES:
+    def add(self, row: bytes, offset: int, length: int) -> None:
+        """Add a row; one that is malformed becomes damage."""
+        self._waiting.append((row, offset, length))
+        if len(self._waiting) >= _AT_ONCE:
             self._read_waiting()
 
     def add_stats(self, stats: dict[str, float], step: int, wall_time: float) -> None:
@@ -124,106 +122,84 @@ class HistoryRows:
         )
 
     def _read_waiting(self) -> None:
-        waiting, self._waiting, self._waiting_size = self._waiting, [], 0
-        first = 0 if self._keys else min(len(waiting), _LEARN)  # the keys are learned from the first rows
-        for row, *place in waiting[:first]:
-            self._add(bytes(row), *place)
-        rest = waiting[first:]
-        batch = self._read_batch(rest) if len(rest) >= _FEW else None
-        if batch is None:
-            for row, *place in rest:
-                self._add(bytes(row), *place)
-            return
-        begin = 0
-        stops = np.cumsum(batch.counts)
-        for bad in [*np.flatnonzero(~batch.good).tolist(), len(rest)]:
-            self._append_batch(batch, begin, bad, stops)
-            if bad < len(rest):
-                row, *place = rest[bad]
-                self._add(bytes(row), *place)
-            begin = bad + 1
+        waiting, self._waiting = self._waiting, []
+        if waiting and not self._add_together(waiting):
+            for row in waiting:
+                self._add(*row)
 
-    def _read_batch(self, rows: list[Waiting]) -> Batch | None:
-        """Read the rows together; return None if that fails for most of them."""
-        if len(self._heads) > self._heads_seen:
-            new = {
-                head[2:]: metric for head, metric in self._heads.items() if head[1] < 128 and head[2:] not in self._keys
-            }
-            known = {key: metric for key, metric in new.items() if self._keys.fits(key)}
-            if known:
-                self._keys.add(known)
-                self._key_ids += known.values()
-            self._heads_seen = len(self._heads)
-        if not self._keys:
-            return None
-        batch = read_rows([row for row, _, _ in rows], self._keys, self._odd_value)
-        return batch if 2 * int(batch.good.sum()) >= len(rows) else None
-
-    def _odd_value(self, key: int, text: bytes) -> float | None:
-        """Parse a value that does not begin like a number, see read_rows."""
+    def _add_together(self, rows: list[Waiting]) -> bool:
+        """Read rows by a single parser call; return False if one of them must be read by itself."""
+        ids: list[int] = []
+        texts: list[bytes] = []
+        counts: list[int] = []
+        steps: list[int | None] = []
         try:
-            value = parse(text)
-        except FormatError as error:
-            raise ValueError("no JSON") from error
-        if type(value) in (dict, int, bytes):
-            raise ValueError("not one point under its own name")
-        return value if type(value) is float else None
-
-    def _append_batch(self, batch: Batch, begin: int, end: int, stops: npt.NDArray[np.int64]) -> None:
-        """Append the rows begin:end of a batch, all of which are good."""
-        if begin >= end:
-            return
-        self._flush_rows()
-        counts = batch.counts[begin:end]
-        items = slice(int(stops[begin] - counts[0]), int(stops[end - 1]))
-        ids, values = np.array(self._key_ids, np.uint32)[batch.keys[items]], batch.values[items]
-        row = np.repeat(np.arange(end - begin), counts)
-        wall_times, _ = _first_of(self._time_id, ids, values, row, end - begin)
-        steps, has_step = batch.steps[begin:end], batch.has_step[begin:end]
-        if not has_step.all():
-            logged, known = _first_of(self._step_id, ids, values, row, end - begin)
-            whole = np.where(known & (np.abs(logged) < 2.0**63), logged, 0.0).astype(np.int64)
-            steps = np.where(has_step, steps, whole)
-        steps = self._training_step.of_rows(ids, values, row, steps)
-        self._batches.append((ids, np.repeat(steps, counts), values, np.repeat(wall_times, counts)))
+            for row, _, _ in rows:
+                row_ids, row_texts, step = self._split(row)
+                ids += row_ids
+                texts += row_texts
+                counts.append(len(row_ids))
+                steps.append(step)
+            values = parse(b"[%b]" % b",".join(texts))
+        except FormatError:
+            return False
+        if len(values) != len(ids):
+            return False
+        kinds = set(map(type, values))
+        if not kinds <= _NUMBERS:
+            if dict in kinds or any(
+                type(value) in _SPANNING and not _is_text(value, text)
+                for value, text in zip(values, texts, strict=True)
+            ):
+                return False
+            kept = np.array([type(value) in _NUMBERS for value in values])
+            counts = np.bincount(np.repeat(np.arange(len(rows)), counts)[kept], minlength=len(rows)).tolist()
+            ids = [metric for metric, keep in zip(ids, kept, strict=True) if keep]
+            values = [value for value, keep in zip(values, kept, strict=True) if keep]
+        self._metric.extend(ids)
+        self._values.extend(values)
+        self._counts.extend(counts)
+        self._steps.extend([step or 0 for step in steps])
+        self._has_step.extend([step is not None for step in steps])
+        self._wall_times.extend([math.nan] * len(rows))
+        self._on_own_clock.extend([False] * len(rows))
+        return True
 
     def _add(self, row: bytes, offset: int, length: int) -> None:
         """Read one row by itself."""
         try:
             try:
-                ids, values, step = self._split(row)
+                ids, values, step = self._parsed(row)
             except FormatError:
                 ids, values, step = self._read(row)
         except FormatError:
             self._damage.append(Damage(offset, length, "record not readable"))
             return
-        try:
-            wall_time = values[ids.index(self._time_id)]
-        except ValueError:
-            wall_time = float("nan")
-        if step is None:
-            logged = values[ids.index(self._step_id)] if self._step_id in ids else 0.0
-            step = int(logged) if abs(logged) < 2**63 else 0
-        self._append(ids, values, step, wall_time)
+        self._append(ids, values, step)
 
     def _append(
-        self, ids: list[int], values: list[float], step: int, wall_time: float, on_own_clock: bool = False
+        self,
+        ids: list[int],
+        values: list[float],
+        step: int | None,
+        wall_time: float = math.nan,
+        on_own_clock: bool = False,
     ) -> None:
         self._metric.extend(ids)
         self._values.extend(values)
         self._counts.append(len(ids))
-        self._steps.append(step)
+        self._steps.append(step or 0)
+        self._has_step.append(step is not None)
         self._wall_times.append(wall_time)
         self._on_own_clock.append(on_own_clock)
 
-    def _split(self, row: bytes) -> Row:
-        """Split a row into metric ids, values and step. Raises FormatError if it must be read field by field."""
+    def _split(self, row: bytes) -> tuple[list[int], list[bytes], int | None]:
+        """Split a row into metric ids, JSON texts and step. Raises FormatError if it must be read field by field."""
         head, *parts = row.split(_TAG)
         try:
-            ends = [part[0] + 1 for part in parts]
-            if max(ends) <= 128:
-                texts = [part[1:end] for part, end in zip(parts, ends, strict=True)]
-                heads = [part[end:] for part, end in zip(parts, ends, strict=True)]
+            if max(map(_FIRST, parts)) < 128:
+                texts = [part[1 : part[0] + 1] for part in parts]
+                heads = [part[part[0] + 1 :] for part in parts]
             else:
                 spans = [varint(part, 0, len(part)) for part in parts]
                 texts = [part[start : start + size] for part, (size, start) in zip(parts, spans, strict=True)]
@@ -236,16 +212,21 @@ class HistoryRows:
             ids = list(map(self._heads.__getitem__, heads))
         except KeyError:
             ids = [self._learn(head) for head in heads]
-        values = parse(b"[%b]" % b",".join(texts))
-        if len(values) != len(ids) or not parts[-1].endswith(texts[-1] + rest):
+        if not parts[-1].endswith(texts[-1] + rest):
             raise FormatError("row split wrongly")
-        step = _step(rest)
-        if not _NUMBERS.issuperset(map(type, values)):
-            for value, text in zip(values, texts, strict=True):
-                if type(value) in _SPANNING and parse(text) != value:  # "1,[2" and "3]" are JSON only together
-                    raise FormatError("row split wrongly")
-            ids, values = self._only_numbers(ids, values)
-        return ids, values, step
+        return ids, texts, _step(rest)
+
+    def _parsed(self, row: bytes) -> Row:
+        """Read a row that can be split. Raises FormatError if it must be read field by field."""
+        ids, texts, step = self._split(row)
+        values = parse(b"[%b]" % b",".join(texts))
+        if len(values) != len(ids):
+            raise FormatError("row split wrongly")
+        if any(
+            type(value) in _SPANNING and not _is_text(value, text) for value, text in zip(values, texts, strict=True)
+        ):
+            raise FormatError("row split wrongly")
+        return *self._only_numbers(ids, values), step
 
     def _learn(self, head: bytes) -> int:
         """Return the metric that a head names. Raises FormatError if it is not one whole head."""
@@ -307,9 +288,17 @@ class HistoryRows:
             counts, steps = np.array(self._counts), np.array(self._steps)
             ids, values = np.array(self._metric, np.uint32), np.array(self._values)
             row = np.repeat(np.arange(len(counts)), counts)
-            steps = np.where(np.array(self._on_own_clock), steps, self._training_step.of_rows(ids, values, row, steps))
-            self._batches.append((ids, steps[row], values, np.array(self._wall_times)[row]))
-        for column in (self._metric, self._values, self._counts, self._steps, self._wall_times, self._on_own_clock):
+            has_step, on_own_clock = np.array(self._has_step, np.bool_), np.array(self._on_own_clock, np.bool_)
+            if not has_step.all():
+                logged, known = _first_of(self._step_id, ids, values, row, len(counts))
+                whole = np.where(known & (np.abs(logged) < 2.0**63), logged, 0.0).astype(np.int64)
+                steps = np.where(has_step, steps, whole)
+            steps = np.where(on_own_clock, steps, self._training_step.of_rows(ids, values, row, steps))
+            wall_times = _first_of(self._time_id, ids, values, row, len(counts))[0]
+            wall_times = np.where(on_own_clock, np.array(self._wall_times), wall_times)
+            self._batches.append((ids, steps[row], values, wall_times[row]))
+        columns = self._metric, self._values, self._counts, self._steps, self._has_step, self._wall_times
+        for column in (*columns, self._on_own_clock):
             del column[:]
 
 
@@ -358,3 +347,11 @@ def _step(rest: bytes) -> int | None:
         if end == len(rest):
             return signed(step)
     raise FormatError("more than a step after the last item")
+
+
+def _is_text(value: Any, text: bytes) -> bool:
+    """Return whether a value is that of its own text: "1,[2" and "3]" are JSON only together."""
+    try:
+        return bool(parse(text) == value)
+    except FormatError:
+        return False

@@ -31,10 +31,9 @@ import numpy as np
 from tuimon.errors import FormatError
 from tuimon.formats import Format
 from tuimon.formats._shared.console_lines import ConsoleLines
-from tuimon.formats._shared.log_blocks import HEADER, BlockDecoder, Records
-from tuimon.formats._shared.protobuf import BYTES, Message, fields
+from tuimon.formats._shared.log_blocks import HEADER, BlockDecoder
+from tuimon.formats._shared.protobuf import BYTES, Message, fields, varint
 from tuimon.formats.wandb._history import HistoryRows, item_path, item_value, number_leaves, store_item
-from tuimon.formats.wandb._record_kinds import HISTORY, SUMMARY, record_kinds
 from tuimon.model.points import Fact, Item, Points, SegmentStart, Topic
 
 MAGIC = b":W&B\xe1\xbe"
@@ -45,7 +44,8 @@ _CLOCK = {"system": True, "steps_per_second": 1000}
 _RUN_TEXTS = {2: "entity", 3: "project", 6: "group", 7: "job_type", 8: "run_name", 9: "notes", 13: "host"}
 _ENVIRONMENT_TEXTS = {1: "os", 2: "python", 6: "program", 12: "host", 18: "gpu"}
 _INTERNAL = "_wandb"
-_FEW = 32  # records below which it does not pay to identify all at once
+HISTORY, SUMMARY = 2, 3
+_PLAIN = (HISTORY << 3 | BYTES, SUMMARY << 3 | BYTES)
 
 
 class WandbDecoder(BlockDecoder):
@@ -78,37 +78,19 @@ class WandbDecoder(BlockDecoder):
         changed, self._changed = self._changed, set()
         return [Fact(topic, deepcopy(value)) for topic, value in documents.items() if topic in changed]
 
-    def _decode_records(self, records: Records) -> None:
-        if len(records.starts) < _FEW:
-            super()._decode_records(records)
-            return
-        starts, ends = np.array(records.starts, np.int64), np.array(records.ends, np.int64)
-        kinds, bodies = record_kinds(records.data, starts, ends)
-        rows = np.flatnonzero(kinds == HISTORY)
-        parts = map(memoryview(records.data).__getitem__, map(slice, bodies[rows].tolist(), ends[rows].tolist()))
-        offsets, lengths = starts[rows] + (records.offset - HEADER), (ends - starts)[rows]
-        waiting = list(zip(parts, offsets.tolist(), lengths.tolist(), strict=True))
-        others = records.in_order(np.flatnonzero(kinds == 0).tolist())
-        done = 0
-        for end, (_, other) in zip(np.searchsorted(rows, [index for index, _ in others]).tolist(), others, strict=True):
-            self._rows.add(waiting[done:end])
-            self._decode_or_damage(other)
-            done = end
-        self._rows.add(waiting[done:])
-
     def _decode_record(self, record: bytes) -> None:
-        content: tuple[int, int, int] | None = None
-        from_user = False
-        for number, wire, start, end in fields(record, 0, len(record)):
-            if number == 200:
-                from_user = True
-            elif wire == BYTES and (number == HISTORY or number in _READERS):
-                content = number, start, end
+        content, from_user = _plain_body(record), False
+        if content is None:
+            for number, wire, start, end in fields(record, 0, len(record)):
+                if number == 200:
+                    from_user = True
+                elif wire == BYTES and (number == HISTORY or number in _READERS):
+                    content = number, start, end
         if content is None:
             return
         number, start, end = content
         if number == HISTORY:
-            self._rows.add([(record[start:end], self._offset, len(record))])
+            self._rows.add(record[start:end], self._offset, len(record))
         elif number != SUMMARY or from_user:
             _READERS[number](self, Message(record[start:end]))
 
@@ -209,6 +191,25 @@ class WandbDecoder(BlockDecoder):
         code = exit_record.integer(1)
         state = "crashed" if code else "finished"
         self._other_items.append(Fact(Topic.STATE, {"state": state, "evidence": f"wandb wrote exit code {code}"}))
+
+
+def _plain_body(record: bytes) -> tuple[int, int, int] | None:
+    """Return (HISTORY or SUMMARY, start and end of the body) of a record with nothing else but its number, as nearly
+    all are; None for any other: 08 <number> <12 or 1a> <length> <body>."""
+    try:
+        key = 1
+        while record[key] > 127:
+            key += 1
+        key += 1
+        if record[0] != 0x08 or record[key] not in _PLAIN:
+            return None
+        start = key + 2
+        length = record[key + 1]
+        if length > 127:
+            length, start = varint(record, key + 1, len(record))
+    except (IndexError, FormatError):
+        return None
+    return (record[key] >> 3, start, len(record)) if start + length == len(record) else None
 
 
 def _counts_steps(name: str) -> bool:
