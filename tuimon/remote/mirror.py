@@ -208,20 +208,6 @@ class Mirror:
                 finally:
                     os.close(descriptor)
 
-    def sample(self, path: str) -> tuple[int, int, int]:
-        """Return (bytes here, CRC-32 of the first bytes, CRC-32 of the last bytes); zeros if there is no file."""
-        try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except OSError:
-            return 0, 0, 0
-        try:
-            size = os.fstat(descriptor).st_size
-            first = os.pread(descriptor, min(SAMPLE, size), 0)
-            last = os.pread(descriptor, min(SAMPLE, size), max(0, size - SAMPLE))
-            return size, zlib.crc32(first), zlib.crc32(last)
-        finally:
-            os.close(descriptor)
-
     def read(self, path: str, count: int, start: int = 0) -> bytes:
         """Return bytes of a mirrored file; b"" if there is none."""
         try:

@@ -151,6 +151,7 @@ class Shell:
         if first := self._first_roots:
             self._first_roots = None
             return await first
+        self._first_list = None  # it was of what was there before
         return await self._roots()
 
     async def _roots(self) -> Sequence[Root]:
