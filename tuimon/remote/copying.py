@@ -240,7 +240,7 @@ class Copier:
         if size > MAX_DOCUMENT:
             raise TooLarge(f"a document of more than {MAX_DOCUMENT >> 30} GiB: {clean(path)}")
         async for data in self._pieces(path, 0, size):
-            draft.write(draft.size, data)
+            draft.write(data)
 
     async def _database(self, file: File, parts: tuple[Entry | None, ...]) -> None:
         """Copy a database and its -wal, if the salts of the -wal say that both belong together.
