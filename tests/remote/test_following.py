@@ -199,6 +199,20 @@ def test_checkpoints_cost_their_names(tmp_path: Path) -> None:
         until(lambda: not (mirrored.here / "run/checkpoint-10").exists())
 
 
+def test_newest_three_checkpoints_are_entered(tmp_path: Path) -> None:
+    """The number decides where the times are equal, as those of a copied directory."""
+    run = tmp_path / "run"
+    for step in (8, 9, 10, 11, 100):
+        (run / f"checkpoint-{step}").mkdir(parents=True)
+        (run / f"checkpoint-{step}" / "log.jsonl").write_bytes(_log(step))
+        os.utime(run / f"checkpoint-{step}", (1.6e9, 1.6e9))
+    with Mirrored(run, tmp_path / "cache") as mirrored:
+        mirrored.until_complete()
+        assert sorted(path.name for path in mirrored.here.iterdir()) == sorted(path.name for path in run.iterdir())
+        entered = [path.parent.name for path in mirrored.here.rglob("*.jsonl")]
+        assert sorted(entered) == ["checkpoint-10", "checkpoint-100", "checkpoint-11"]
+
+
 def test_links_come_after_real_names(tmp_path: Path) -> None:
     logs, outside = tmp_path / "logs", tmp_path / "outside"
     (logs / "run").mkdir(parents=True)

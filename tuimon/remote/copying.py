@@ -240,7 +240,7 @@ class Copier:
         if size > MAX_DOCUMENT:
             raise TooLarge(f"a document of more than {MAX_DOCUMENT >> 30} GiB: {clean(path)}")
         async for data in self._pieces(path, 0, size):
-            draft.write(draft.size, data)
+            draft.write(data)
 
     async def _database(self, file: File, parts: tuple[Entry | None, ...]) -> None:
         """Copy a database and its -wal, if the salts of the -wal say that both belong together.
@@ -262,9 +262,10 @@ class Copier:
         try:
             before = await self._header(file, wal)
             for part, entry in zip(_PARTS, parts, strict=True):
-                if part in drafts and entry:
-                    more = MAX_PIECE if part == "-wal" else 0  # it may have grown
-                    await self._fill(drafts[part], file.path + part, entry.size + more)
+                if part in drafts and entry:  # which may have grown since
+                    await self._fill(drafts[part], file.path + part, entry.size + MAX_PIECE)
+                    if drafts[part].size == entry.size + MAX_PIECE:
+                        raise _Changed
             after = await self._header(file, wal)
             is_same = before[_SALTS] == after[_SALTS]
             if is_same and not wal:
@@ -316,6 +317,7 @@ class Copier:
             file.at += whole
             self._count(file, file.here + whole, file.size + whole)
             self._note(file, "-wal")
+            file.grew = time.monotonic()
         return True
 
     # ------------------------------------------------------------------ what was received

@@ -208,20 +208,6 @@ class Mirror:
                 finally:
                     os.close(descriptor)
 
-    def sample(self, path: str) -> tuple[int, int, int]:
-        """Return (bytes here, CRC-32 of the first bytes, CRC-32 of the last bytes); zeros if there is no file."""
-        try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except OSError:
-            return 0, 0, 0
-        try:
-            size = os.fstat(descriptor).st_size
-            first = os.pread(descriptor, min(SAMPLE, size), 0)
-            last = os.pread(descriptor, min(SAMPLE, size), max(0, size - SAMPLE))
-            return size, zlib.crc32(first), zlib.crc32(last)
-        finally:
-            os.close(descriptor)
-
     def read(self, path: str, count: int, start: int = 0) -> bytes:
         """Return bytes of a mirrored file; b"" if there is none."""
         try:
@@ -261,17 +247,11 @@ class Mirror:
         finally:
             os.close(descriptor)
 
-    def draft(self, path: str, keep: bool = False) -> Draft:
-        """Begin to write a document anew. keep: begin with a copy of what is here."""
+    def draft(self, path: str) -> Draft:
+        """Begin to write a document anew."""
         self._parent(path)
         name = os.fsencode(path)
-        temporary = os.path.join(self.base, "tmp", f"{zlib.crc32(name):08x}{zlib.adler32(name):08x}")
-        draft = Draft(self, path, temporary)
-        position = 0
-        while keep and (data := self.read(path, 1 << 20, position)):
-            draft.write(position, data)
-            position += len(data)
-        return draft
+        return Draft(self, path, os.path.join(self.base, "tmp", f"{zlib.crc32(name):08x}{zlib.adler32(name):08x}"))
 
     def remove(self, path: str) -> None:
         """Delete a file that was deleted on the host."""
@@ -339,22 +319,18 @@ class Draft:
         self.size = 0
         """Bytes so far."""
 
-    def write(self, at: int, data: bytes) -> None:
-        """Write bytes at an offset up to the present size. Raise MirrorError for a gap."""
-        if at > self.size:
-            raise MirrorError(f"a gap: a document of {self.size} bytes goes on at {at}")
+    def write(self, data: bytes) -> None:
+        """Append bytes."""
         self._mirror.reserve(len(data))
-        _write(self._descriptor, data, at)
-        self.size = max(self.size, at + len(data))
+        _write(self._descriptor, data, self.size)
+        self.size += len(data)
 
     def read(self) -> bytes:
         """Return what was written."""
         return os.pread(self._descriptor, self.size, 0)
 
     def truncate(self, size: int) -> None:
-        """Set the size. Raise MirrorError if it is larger than the present one."""
-        if size > self.size:
-            raise MirrorError(f"a document of {size} bytes of which only {self.size} came")
+        """Drop the bytes from `size` on."""
         os.ftruncate(self._descriptor, size)
         self.size = size
 

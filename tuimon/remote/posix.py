@@ -90,8 +90,9 @@ class Shell:
         self._heavy: list[tuple[str, int, asyncio.Future[bytes]]] = []
         self._gzip = False
         self._groups: dict[tuple[str, ...], tuple[int, bytes]] = {}
-        self._guess: tuple[str, asyncio.Future[dict[str, dict[str, Entry]]]] | None = None
-        """The list of the path of the user, which is asked for before it is known that the host answers."""
+        self._first_roots: asyncio.Future[Sequence[Root]] | None = None
+        self._first_list: asyncio.Future[dict[str, dict[str, Entry]]] | None = None
+        """What the path of the user leads to, and its list: asked for before it is known that the host answers."""
         self._pipe: asyncio.WriteTransport | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._problem: BaseException | None = None
@@ -120,8 +121,9 @@ class Shell:
         self._waiting += [("plain", [noise]), ("hello", [hello])]
         self._pipe.write(_START.format(mark=self._mark).encode())
         self._tasks.append(loop.create_task(self._watch(batch)))
+        self._first_roots = asyncio.ensure_future(self._roots())
         if not _MAGIC.search(self._path) and not self._path.startswith("~"):
-            self._guess = self._path, asyncio.ensure_future(self.list([self._path]))
+            self._first_list = asyncio.ensure_future(self._list([self._path]))
         await noise
         works, seconds, *_ = [*(await hello).decode("utf-8", "replace").split(" "), "", ""]
         if works != "works" or not seconds.isdigit():
@@ -134,10 +136,9 @@ class Shell:
 
     def close(self) -> None:
         self._fail(ConnectionError("the connection was closed"))
-        for task in self._tasks:
-            task.cancel()
-        if self._guess:
-            self._guess[1].cancel()
+        for task in (*self._tasks, self._first_roots, self._first_list):
+            if task is not None:
+                task.cancel()
         for end in (self._pipe, self._answers, self._errors):
             if end is not None:
                 end.close()
@@ -147,6 +148,13 @@ class Shell:
     # ------------------------------------------------------------------ the two questions
 
     async def roots(self) -> Sequence[Root]:
+        if first := self._first_roots:
+            self._first_roots = None
+            return await first
+        self._first_list = None  # it was of what was there before
+        return await self._roots()
+
+    async def _roots(self) -> Sequence[Root]:
         magic = next((n for n, part in enumerate(self._path.split("/")) if _MAGIC.search(part)), None)
         count = 0 if magic is None else len(self._path.split("/")) - magic
         literal, pattern = _word(self._path, False), _word(self._path, True)
@@ -163,9 +171,12 @@ class Shell:
         return found
 
     async def list(self, paths: Sequence[str]) -> dict[str, dict[str, Entry]]:
-        guess, self._guess = self._guess, None
-        if guess and list(paths) == [guess[0]]:
-            return await guess[1]
+        if (first := self._first_list) and list(paths) == [self._path]:
+            self._first_list = None
+            return await first
+        return await self._list(paths)
+
+    async def _list(self, paths: Sequence[str]) -> dict[str, dict[str, Entry]]:
         names = " ".join(map(quoted, paths))
         text = await self._ask_much(
             f'set --; for d in {names}; do [ -r "$d" ] && [ -x "$d" ] && set -- "$@" "$d/."; done; '

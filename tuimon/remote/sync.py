@@ -109,13 +109,15 @@ class Sync:
         self.answered = True
         walk: asyncio.Task[None] | None = None
         search: asyncio.Task[None] | None = None
-        next_walk, turn, remembered, is_walked = 0.0, 0, time.monotonic(), False
+        next_walk, turn, remembered = 0.0, 0, time.monotonic()
+        is_walked = is_first = False
         while True:
             began = time.monotonic()
             if walk is None and began >= next_walk:
                 walk = self._start(self._walk(tree))
             if walk is not None and walk.done():
-                is_walked = is_walked or walk.exception() is None
+                is_first = not is_walked and walk.exception() is None
+                is_walked = is_walked or is_first
                 next_walk, walk = began + host.rest(self._cost), None
                 self._order = sorted(tree.files.values(), key=lambda file: -file.now.modified)
             for path in texts.take_wanted(self._wanted_texts) if is_walked else ():
@@ -123,6 +125,9 @@ class Sync:
                     file = tree.files[path]
                     file.mode, file.seen = "", None
             self._look_at(tree, copier, self._due(tree, turn, began))
+            if is_first:
+                writers.begin()
+            is_first = False
             turn += 1
             open_files = [file for file in self._order if file.mode in ("grow", "whole", "unit")]
             if search is not None and search.done():

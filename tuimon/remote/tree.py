@@ -7,6 +7,7 @@ own name.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import shutil
@@ -97,6 +98,8 @@ class Tree:
         """Paths in the mirror of all that the host has now."""
         self._tops: list[str] = []
         self._by_identity: dict[str, str] = {}
+        self._saved: list[str] = []
+        """Paths in the mirror of checkpoints whose directories are to be created there."""
         self._dated: dict[str, tuple[File, FoundFile]] = {}
         self._supersession = Supersession()
         self._turn = self._count = 0
@@ -115,7 +118,8 @@ class Tree:
         asked = [path for n, path in enumerate(newest) if n < OFTEN or self._turn % SELDOM == n % SELDOM]
         if self._begins or not asked:
             level = await self._begin()
-        known = await self._host.stat(asked)
+        stats = await asyncio.gather(self._host.stat(asked[:OFTEN]), self._host.stat(asked[OFTEN:]))
+        known = stats[0] | stats[1]
         for path in asked:
             folder, entry = self._folders.get(path), known.get(path)
             if folder is None:
@@ -139,6 +143,11 @@ class Tree:
                 elif folder.entry.identity:
                     self._received.problem = f"cannot be listed: {path}"
         self._add_newest()
+        for number, local in enumerate(self._saved):
+            self._placeholder(local, True)
+            if number % 100 == 0:
+                await asyncio.sleep(0)  # what was found is read meanwhile
+        self._saved.clear()
         if not self.is_complete and self._count <= MAX_ENTRIES:
             self.is_complete = True
             for local in remove_others(self._mirror, self._announced):
@@ -192,10 +201,8 @@ class Tree:
         if folder.place is Place.IN_STORE and weights:
             below, names = {}, {name for name in names if not name.endswith("/")}
             self._placeholder(self._mirror.path([*folder.parts, weights.rpartition("/")[2]]), False)
-        for whole in saved:
-            if whole in below:
-                self._placeholder(self._mirror.path(below[whole][0].parts), True)
-        old = sorted(saved, key=lambda whole: _age(whole, entries[whole.rpartition("/")[2]]))[:-NEWEST]
+        self._saved += [self._mirror.path(below[whole][0].parts) for whole in saved if whole in below]
+        old = set(sorted(saved, key=lambda whole: _age(whole, entries[whole.rpartition("/")[2]]))[:-NEWEST])
         for gone in folder.names - names:
             self._drop(f"{path.rstrip('/')}/{gone.rstrip('/')}" if path else gone.rstrip("/"), [*folder.parts, gone])
         folder.names = names

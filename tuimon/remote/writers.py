@@ -6,13 +6,14 @@ seldomer so that it takes 2 % of the time.
 
 from __future__ import annotations
 
+import asyncio
 import math
 import posixpath
 import time
 from collections.abc import Sequence
 from typing import Any
 
-from tuimon.remote.entries import Entry, Host
+from tuimon.remote.entries import Entry, Holders, Host
 from tuimon.remote.mirror import Mirror
 from tuimon.remote.tree import File
 from tuimon.sources.writers import CLOSED, OPEN, UNKNOWN
@@ -34,13 +35,18 @@ class Writers:
     def __init__(self, host: Host, mirror: Mirror) -> None:
         self._host, self._mirror = host, mirror
         self._next = 0.0
-        self._networks: frozenset[int] | None = None
+        self._first: asyncio.Future[tuple[frozenset[int], Holders | None]] | None = None
+        self._networks: frozenset[int] = frozenset()
         self._processes: dict[str, tuple[str, bool]] = {}
         """(name, whether it is a notebook) by process id."""
         self._held: dict[str, tuple[str, float]] = {}
         """(descriptor, monotonic time at which it was seen first) by path on the host."""
         self._unheld: dict[str, Entry] = {}
         """What a file was when it was noted not to be held open, by path on the host."""
+
+    def begin(self) -> None:
+        """Ask for what the first `update` needs, without waiting for it."""
+        self._first = asyncio.gather(self._host.networks(), self._host.holders())
 
     def is_due(self) -> bool:
         return time.monotonic() >= self._next
@@ -49,9 +55,10 @@ class Writers:
         """Search the processes of the host, and note what has changed. files: the logs."""
         began = time.monotonic()
         self._next = math.inf
-        if self._networks is None:
-            self._networks = await self._host.networks()
-        found = await self._host.holders()
+        if self._first:
+            (self._networks, found), self._first = await self._first, None
+        else:
+            found = await self._host.holders()
         if found is None:
             return
         is_new = False
