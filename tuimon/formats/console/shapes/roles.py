@@ -214,10 +214,11 @@ def examine(text: str, is_part: bool = False) -> Layout | None:
         return None  # the first line of a dictionary, or one that was cut
     message = [number for number in numbers if number.start >= begin]
     stage = _name(message, text, begin)
-    if any(number.rank > EPOCH and number.text[0] == "-" for number in message):
+    if not is_part and any(number.rank > EPOCH and number.text[0] == "-" for number in message):
         return None
     layout = Layout([], stage=stage, varies=varies)
-    _choose_step(layout, message, text, begin)
+    if not is_part:
+        _choose_step(layout, message, text, begin)
     opening = text.find("{", begin)
     if 0 <= opening < layout.step_end and text[begin:opening].strip()[-1:] not in _BEFORE_DICT:
         return None
@@ -371,7 +372,7 @@ def _name(numbers: list[_Number], text: str, begin: int) -> str:
             and not number.label
             and number.unit == "%"
             and before.endswith("(")
-            and _BYTES.fullmatch(previous.unit)
+            and previous.unit not in ("", "%")
         ):
             if previous.label and not previous.whole:
                 number.label = f"{previous.label}(%)"
@@ -497,7 +498,7 @@ def _choose_metrics(layout: Layout, numbers: list[_Number], text: str, begin: in
     """Set the columns of a layout, none for lines of prose."""
     named = [number for number in numbers if not number.role and is_name(number.label)]
     named = [number for number in named if not number.factor or is_power(number.label, number.text, number.factor)]
-    named = [number for number in named if not number.rank or number.before.rstrip("\"' ").endswith(("=", ":", "："))]
+    named = [number for number in named if not number.rank or number.has_fraction or _JOINED.search(number.before)]
     named = [number for number in named if not _is_doubtful(number, text)]
     step = next((number for number in numbers if layout.step and number.first == layout.step.first), None)
     layout.has_metric = any(METRIC.search(number.label) for number in named)
