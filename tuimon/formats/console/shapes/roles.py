@@ -108,6 +108,10 @@ _HEADING_REST = re.compile(r"[^A-Za-z]{0,100}(?:(?:took|time|started|completed|f
 """What may follow the epoch in a line that is the heading of others."""
 _POWER = re.compile(r"\s?[x*^]\s?|\*\*")
 _GLUED = re.compile(r"(?:\w{1,20}|\s[kKMGTB](?!\w))?(?: [A-Za-z]{1,15}/s\S{0,8})?")
+_WORDS = re.compile(r"[^\W\d_]{2,}")
+_OPENING = re.compile(r"\D{0,200}")
+_MAX_WORDS_BEFORE = 4
+"""Words before the first number; behind more of them the numbers of a sentence must be joined to their names."""
 _MAX_LEAD = 40
 """Characters before a step that are its words, rather than a sentence."""
 _MAX_OF_TIME = 14
@@ -529,6 +533,9 @@ def _are_metrics(layout: Layout, named: list[_Number], step: _Number | None, tex
     lead = text[begin : step.start] if step else text[begin:]
     if _REPEATED.search(lead if by_word and len(lead) < _MAX_LEAD else text[begin:]):
         return False
+    opening = _OPENING.match(text, begin)
+    if step and opening and (len(_WORDS.findall(opening[0])) > _MAX_WORDS_BEFORE or "::" in opening[0]):
+        return all(_JOINED.search(number.before) for number in named) and layout.has_metric
     if not layout.has_metric and (not by_word or layout.rank == COARSE or (step and len(step.label) < 3)):
         return False
     if not by_word and not any(number.has_fraction for number in named):
