@@ -230,6 +230,12 @@ def examine(text: str, is_part: bool = False) -> Layout | None:
     return layout if layout.columns or layout.step else None
 
 
+def message_of(text: str) -> str:
+    """Return a line without the fields of a logging module before its message."""
+    numbers, skeleton, _ = _joined(text, places(text))
+    return text[_message_start(skeleton, numbers) :].strip()
+
+
 def _joined(text: str, spans: list[tuple[int, int]]) -> tuple[list[_Number], str, bool]:
     """Return the numbers, those of a date or with commas as one; the line with NUL for the characters of numbers;
     whether commas are of an uncertain kind."""
