@@ -26,7 +26,9 @@ class Rule(Struct, frozen=True):
     mark: str
     """Occurs in each of its lines."""
     head: str
-    """Regular expression of the beginning of the message, with the groups step, total and perhaps rank."""
+    """Regular expression of the beginning of the message, with the groups step, total and rank.
+
+    Without a step the lines belong to the row before."""
     example: str
     names: dict[str, str] = {}
     """Metrics by the names that are printed. The unit of a name like "memory(GiB)" is not repeated."""
@@ -37,6 +39,8 @@ class Rule(Struct, frozen=True):
     first: str = ""
     """Name of the first number, which has none."""
     skipped: tuple[str, ...] = ()
+    unitless: bool = False
+    """Whether the prefix says the unit."""
     keep_step: bool = False
     """Whether the step of lines that name none stays that of the row before."""
 
@@ -111,6 +115,8 @@ RULES = (
         prefix="eval/",
         skipped=("global_step",),
     ),
+    Rule("Step timing: ", "Step timing: ", "Step timing: gen=6.0s, logprob=1.0s", prefix="timing_s/", unitless=True),
+    Rule("Validation results: ", "Validation results: ", "Validation results: reward=0.4, format=0.9", prefix="val_"),
 )
 
 
@@ -123,14 +129,17 @@ class TrainerReader(LineReader):
             if match is None:
                 continue
             groups = match.groupdict()
-            step = int(groups["step"] or groups["also"])
-            if groups.get("total"):
+            named = groups.get("step") or groups.get("also")
+            if named is None and self.sink.step is None:
+                return False
+            step = int(named) if named else None
+            if step is not None and groups.get("total"):
                 self.sink.report_progress(step, int(groups["total"]))
             rest = match.string[match.end() :]
             pairs = pairs_of(f"{rule.first} {rest}" if rule.first and rest.lstrip()[:1].isdigit() else rest)
             suffix = rule.suffix.format(**groups)
             row = [
-                (f"{rule.prefix}{name}{suffix}", float(value) if name.endswith(")") else value)
+                (f"{rule.prefix}{name}{suffix}", float(value) if rule.unitless or name.endswith(")") else value)
                 for name, value in ((rule.names.get(name, name), value) for name, value in pairs)
                 if name not in rule.skipped
             ]
