@@ -46,6 +46,14 @@ tuimon reads every file below the given path whose content fits one of these for
 contain the same metric, the file with the highest rank is drawn, and the others fill the gaps.
 
 {readable}
+Console text of any program is read by its shape: a line is cut at its numbers, and the texts between them say
+what each number is. The step is the number named like one (`step`, `iter`, `Época`, `第3轮`, `global_step`), a
+number at the beginning of the message, or `[3/10]`; batches of an epoch are counted over all epochs. A line
+that names no step belongs to the row or the heading above it, and is read once a second line has other numbers.
+Dates, times, levels and `file.py:12` before the message are recognised by their kind. Sentences, best values so
+far and settings give no metrics. If no line names a step, rows are counted, and `tuimon doctor` says so; for
+lines that are not understood it shows the pattern for `config.toml`.
+
 Units in console text: a unit that is printed after a number (`step_time: 160ms`, `gpu_mem: 2.40 GB`,
 `throughput: 1,060 img/s`, `acc=81.2%`) is shown with the values of its metric, which stay as printed. If the unit
 changes within a log, later numbers are converted to the first unit: between us, ms, s, min and h, and between kB, MB,

@@ -23,6 +23,7 @@ from tuimon.formats.console._marks import (
 )
 from tuimon.formats.console._outcome import Outcome
 from tuimon.formats.console._patterns import PatternReader, missed_remark, unused_patterns
+from tuimon.formats.console._proposals import UnreadShapes
 from tuimon.formats.console._slash_dates import SlashDates
 from tuimon.formats.console._tasks import NUMBER_STARTS, Labels, Task, TaskSink
 from tuimon.formats.console._uniform import UniformLines
@@ -80,6 +81,8 @@ class ConsoleDecoder(StreamDecoder):
         self._open_blocks = 0
         """Number of readers that await more lines of a block."""
         self._unread_parts = UnreadParts()
+        self._unread_shapes = UnreadShapes()
+        """Shapes of lines while no line has given a row."""
         self._first_unread = ""
         """The first line with a result of training that gave no row, while no line has given one."""
 
@@ -144,6 +147,8 @@ class ConsoleDecoder(StreamDecoder):
 
     def _read(self, offset: int, lines: list[bytes], ended: bool = True) -> None:
         """Read lines, the first of them at `offset`. Lines without any mark, nearly all of a chatty log, are cheap."""
+        if not self._sink.points.names:
+            self._unread_shapes.note(lines)
         block = b"\n".join(lines)
         if (rewritten := self._dates.rewritten(block)) is not block:
             block, lines = rewritten, rewritten.split(b"\n")
@@ -290,6 +295,8 @@ class ConsoleDecoder(StreamDecoder):
     def remark(self) -> str:
         no_points = not self._sink.points.names
         not_understood = f'"{self._first_unread}" is not understood' if self._first_unread and no_points else ""
+        if no_points and not self._own_marks:
+            not_understood = self._unread_shapes.text or not_understood
         numbered = sum(task.sink.numbered_count for task in self._tasks.values())
         computed = any(task.sink.computed_count for task in self._tasks.values())
         missed = missed_remark(self._own_readers())

@@ -1,10 +1,9 @@
-"""Families of console lines: one module for each shape of metric lines, usually that of one trainer.
+"""Families of console lines: one module for each kind of metric lines that needs code.
 
-To add a family, add a module to this package that defines FAMILY; the registry finds it. A complete one, for lines
-like "it 12 | loss=0.5 acc=0.9":
+Lines of names and numbers in any layout are read by `shaped`, and those with a beginning of their own by a row of the
+table in `trainers`; a module is for what neither can express, such as blocks and bars.
 
-    _HEAD = re.compile(r"it (\\d{1,18}) \\| ", re.ASCII)
-    FAMILY = Family("mytrainer", ("it ",), step_lines(_HEAD, lambda text: pairs(text, None, "=")))
+To add a family, add a module to this package that defines FAMILY; the registry finds it.
 
 How lines are read:
 
@@ -35,7 +34,7 @@ from tuimon.registry import discover
 
 __all__ = (
     "NUMBER", "PROGRESS_BAR", "Family", "Line", "LineReader", "Pair", "Quantity", "Sink", "families", "number",
-    "numbers", "pairs", "parse_timestamp", "printed_dict", "step_lines",
+    "numbers", "pairs", "parse_timestamp", "printed_dict",
 )  # fmt: skip
 
 _MAX_STEPS_OF_NUMBERED = 16
@@ -284,26 +283,6 @@ class Sink:
 
     def __len__(self) -> int:
         return len(self.points)
-
-
-def step_lines(
-    head: re.Pattern[str], fields: Callable[[str], Iterable[Pair]], required: re.Pattern[str] | None = None
-) -> type[LineReader]:
-    """Return a reader of lines whose message begins with `head`, its first group the step; `fields` parses the rest.
-
-    required: an expression that the line must contain, where other programs begin their lines alike."""
-
-    class StepLineReader(LineReader):
-        def read(self, line: Line) -> bool:
-            match = head.match(line.message)
-            if match is None or (required and not required.search(line.text)):
-                return False
-            return self.sink.add_row(fields(line.message[match.end() :]), int(match[1]), line)
-
-        def reads_alone(self, line: Line) -> bool:
-            return True
-
-    return StepLineReader
 
 
 @cache

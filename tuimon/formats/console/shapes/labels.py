@@ -92,13 +92,14 @@ _NO_NAME = frozenset(
     ]
 )
 _UNITS = (
-    r"%|‰|[A-Za-z]{1,15}/s(?:ec)?(?:/(?:gpu|device|rank))?|[mu]?s/(?:it|iter|iteration|step|batch|sample)|TFLOPS|"
+    r"%|‰|[A-Za-z]{1,15}/s(?:ec)?(?:/(?:gpu|device|rank))?|[mu]?s/[a-z]{2,12}|TFLOPS|"
     r"(?-i:[kMGT]i?B)|[muµ]s|seconds|sec|(?-i:s|W)|min|h"
 )
 _UNIT = re.compile(
     r"(?:(?-i:([kKMB]))(?=\s?[A-Za-z]{1,12}/s|\b))?"
     rf"(?:({_UNITS})(?!\w|/(?!\s?\d))"
-    rf"| ({_UNITS})(?=[/,;|)\]}}.]|\s{{0,9}}$|\s{{1,4}}[^\s\d.+-]|\s{{1,4}}-\s|(?<!min)(?<!\sh)(?<!%)\s{{1,4}}\d))?",
+    rf"| ({_UNITS})(?=/\s?\d|[,;|)\]}}.]|\s{{0,9}}$|\s{{1,4}}[^\s\d.+-]|\s{{1,4}}-\s"
+    r"|(?<!min)(?<!\sh)(?<!%)\s{1,4}\d))?",
     re.IGNORECASE,
 )
 """A unit directly behind a number, or after a blank, but not the beginning of the next name ("0.5 min 0.2")."""
@@ -121,7 +122,9 @@ _MAX_NAME, _MAX_WORDS = 60, 5
 
 def is_name(label: str) -> bool:
     """Whether a label can be the name of a metric: not "ETA", not a sentence."""
-    if not label or len(label) > _MAX_NAME or label.count(" ") >= _MAX_WORDS or label.lower() in _NO_NAME:
+    if not label or len(label) > _MAX_NAME or label.count(" ") >= _MAX_WORDS:
+        return False
+    if label.lower().rpartition(" ")[2] in _NO_NAME:
         return False
     return not _IGNORED.fullmatch(label)
 

@@ -108,6 +108,10 @@ _HEADING_REST = re.compile(r"[^A-Za-z]{0,100}(?:(?:took|time|started|completed|f
 """What may follow the epoch in a line that is the heading of others."""
 _POWER = re.compile(r"\s?[x*^]\s?|\*\*")
 _GLUED = re.compile(r"(?:\w{1,20}|\s[kKMGTB](?!\w))?(?: [A-Za-z]{1,15}/s\S{0,8})?")
+_WORDS = re.compile(r"[^\W\d_]{2,}")
+_OPENING = re.compile(r"\D{0,200}")
+_MAX_WORDS_BEFORE = 4
+"""Words before the first number; behind more of them the numbers of a sentence must be joined to their names."""
 _MAX_LEAD = 40
 """Characters before a step that are its words, rather than a sentence."""
 _MAX_OF_TIME = 14
@@ -214,15 +218,22 @@ def examine(text: str, is_part: bool = False) -> Layout | None:
         return None  # the first line of a dictionary, or one that was cut
     message = [number for number in numbers if number.start >= begin]
     stage = _name(message, text, begin)
-    if any(number.rank > EPOCH and number.text[0] == "-" for number in message):
+    if not is_part and any(number.rank > EPOCH and number.text[0] == "-" for number in message):
         return None
     layout = Layout([], stage=stage, varies=varies)
-    _choose_step(layout, message, text, begin)
+    if not is_part:
+        _choose_step(layout, message, text, begin)
     opening = text.find("{", begin)
     if 0 <= opening < layout.step_end and text[begin:opening].strip()[-1:] not in _BEFORE_DICT:
         return None
     _choose_metrics(layout, message, text, begin, is_part)
     return layout if layout.columns or layout.step else None
+
+
+def message_of(text: str) -> str:
+    """Return a line without the fields of a logging module before its message."""
+    numbers, skeleton, _ = _joined(text, places(text))
+    return text[_message_start(skeleton, numbers) :].strip()
 
 
 def _joined(text: str, spans: list[tuple[int, int]]) -> tuple[list[_Number], str, bool]:
@@ -371,7 +382,7 @@ def _name(numbers: list[_Number], text: str, begin: int) -> str:
             and not number.label
             and number.unit == "%"
             and before.endswith("(")
-            and _BYTES.fullmatch(previous.unit)
+            and previous.unit not in ("", "%")
         ):
             if previous.label and not previous.whole:
                 number.label = f"{previous.label}(%)"
@@ -497,7 +508,7 @@ def _choose_metrics(layout: Layout, numbers: list[_Number], text: str, begin: in
     """Set the columns of a layout, none for lines of prose."""
     named = [number for number in numbers if not number.role and is_name(number.label)]
     named = [number for number in named if not number.factor or is_power(number.label, number.text, number.factor)]
-    named = [number for number in named if not number.rank or number.before.rstrip("\"' ").endswith(("=", ":", "："))]
+    named = [number for number in named if not number.rank or number.has_fraction or _JOINED.search(number.before)]
     named = [number for number in named if not _is_doubtful(number, text)]
     step = next((number for number in numbers if layout.step and number.first == layout.step.first), None)
     layout.has_metric = any(METRIC.search(number.label) for number in named)
@@ -528,6 +539,9 @@ def _are_metrics(layout: Layout, named: list[_Number], step: _Number | None, tex
     lead = text[begin : step.start] if step else text[begin:]
     if _REPEATED.search(lead if by_word and len(lead) < _MAX_LEAD else text[begin:]):
         return False
+    opening = _OPENING.match(text, begin)
+    if step and opening and (len(_WORDS.findall(opening[0])) > _MAX_WORDS_BEFORE or "::" in opening[0]):
+        return all(_JOINED.search(number.before) for number in named) and layout.has_metric
     if not layout.has_metric and (not by_word or layout.rank == COARSE or (step and len(step.label) < 3)):
         return False
     if not by_word and not any(number.has_fraction for number in named):

@@ -1,0 +1,94 @@
+"""Lines of a log that gave no metrics, and the pattern for the settings that would read them.
+
+    zzz 12 qwx 0.52 / 3.1          40 lines like this: console_patterns = ["zzz {step} qwx {qwx} / {}"]
+
+Lines are counted by their shape while nothing else of the log is understood. A shape counts if its numbers change and
+one has a fraction. The step is the first whole number with the name of one, or that rises.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from tuimon.errors import UsageError
+from tuimon.formats.console._patterns import Pattern
+from tuimon.formats.console.families._line import plain
+from tuimon.formats.console.shapes.cutting import cut
+from tuimon.formats.console.shapes.labels import FRACTION, label_before, step_rank
+from tuimon.formats.console.shapes.roles import message_of
+
+_EXAMINED = 2000
+"""Number of lines that are counted."""
+_LEAST = 5
+"""Lines of one shape."""
+_MAX_LENGTH, _MAX_NUMBERS = 400, 24
+_NO_NAME = re.compile(r"[^\w/@.-]+")
+
+
+class _Lines(Struct):
+    """The lines of one shape."""
+
+    first: str
+    numbers: list[str]
+    last: list[str]
+    """The numbers of the last line."""
+    count: int = 0
+    changes: bool = False
+
+
+class UnreadShapes:
+    """Counts the shapes of lines that gave no metrics."""
+
+    def __init__(self) -> None:
+        self._shapes: dict[tuple[str, ...], _Lines] = {}
+        self._left = _EXAMINED
+
+    def note(self, lines: Sequence[bytes]) -> None:
+        """Count lines; only the first ones of a log are counted."""
+        for raw in lines[: self._left]:
+            if len(raw) > _MAX_LENGTH or not FRACTION.search(raw.decode("latin-1")):
+                continue
+            text = message_of(plain(raw))
+            parts = cut(text)
+            if not 2 <= len(parts) // 2 <= _MAX_NUMBERS:
+                continue
+            shape = self._shapes.setdefault(tuple(parts[::2]), _Lines(text, parts[1::2], []))
+            shape.count, shape.last = shape.count + 1, parts[1::2]
+            shape.changes = shape.changes or shape.numbers != parts[1::2]
+        self._left -= min(self._left, len(lines))
+
+    @property
+    def text(self) -> str:
+        """The most frequent shape with a pattern that reads it, in words; "" without one."""
+        shapes = [shape for shape in self._shapes.values() if shape.count >= _LEAST and shape.changes]
+        for shape in sorted(shapes, key=lambda shape: -shape.count):
+            if pattern := pattern_of(shape.first, shape.last):
+                quoted = pattern.replace("\\", "\\\\").replace('"', '\\"')
+                lines = f'{shape.count} lines like "{shape.first}" are not understood'
+                return f'{lines}; console_patterns = ["{quoted}"] reads them'
+        return ""
+
+
+def pattern_of(line: str, last: Sequence[str] = ()) -> str:
+    """Return a pattern that reads lines like this one; "" if none is certain. last: the numbers of a later one."""
+    parts = cut(line)
+    pattern, names, has_step = "", list[str](), False
+    for index, number in enumerate(parts[1::2]):
+        text = parts[2 * index]
+        label = label_before(text[-80:])[1]
+        name = _NO_NAME.sub("_", label).strip("_")
+        rises = len(last) > index and last[index].isdecimal() and number.isdecimal() and int(last[index]) > int(number)
+        if not has_step and number.isdecimal() and (step_rank(label) or rises or (not index and not name)):
+            name, has_step = "step", True
+        elif name in names or name == "step" or not FRACTION.search(number):
+            name = ""
+        names.append(name)
+        pattern += text.replace("{", "{{").replace("}", "}}") + f"{{{name}}}"
+    pattern = pattern.strip()
+    try:
+        return pattern if has_step and Pattern(pattern).numbers(line) else ""
+    except UsageError:
+        return ""
