@@ -114,7 +114,8 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
     settings, written, errors = Settings(), "", []
     path = config_path(environment)
     try:
-        if path.exists() and not path.is_file():  # reading a device or a FIFO may never end
+        # Reading a device or a FIFO may never end; the null device is no settings.
+        if path.exists() and not path.is_file() and str(path) != os.devnull:
             raise ValueError("it is not a regular file")
         written = path.read_text("utf-8")
         import tomllib  # not imported if there is no file

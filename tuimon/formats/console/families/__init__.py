@@ -28,7 +28,7 @@ from msgspec import Struct
 from tuimon.formats._shared.step_unit import StepUnit
 from tuimon.formats.console.families._line import PROGRESS_BAR, Line, parse_timestamp
 from tuimon.formats.console.families._units import converted, spelled
-from tuimon.formats.console.families._values import NUMBER, Pair, Quantity, number, numbers, pairs, printed_dict
+from tuimon.formats.console.shapes.values import NUMBER, Pair, Quantity, number, numbers, pairs, printed_dict
 from tuimon.model.points import Fact, Item, PointsBuilder, Topic
 from tuimon.registry import discover
 

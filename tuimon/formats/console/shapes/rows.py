@@ -7,10 +7,10 @@ from functools import lru_cache
 from math import nan
 from typing import TypeAlias
 
-from tuimon.formats.console.families._values import Pair, Quantity
 from tuimon.formats.console.shapes.cutting import MISSING, cut, number
 from tuimon.formats.console.shapes.labels import unit_after
 from tuimon.formats.console.shapes.roles import WORD, Column, Layout, examine, exponent_of, is_power
+from tuimon.formats.console.shapes.values import Pair, Quantity
 
 Cells: TypeAlias = list[str]
 """The numbers of a line, as they are printed."""
