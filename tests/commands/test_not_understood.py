@@ -44,9 +44,9 @@ def test_commands_name_the_file_and_what_would_be_understood(tmp_path: Path) -> 
 
 
 def test_the_first_line_that_is_not_understood_is_shown(tmp_path: Path) -> None:
-    lines = "".join(f"step {step}: loss {step}.5 [phase {step}-b]\n" for step in (1, 2, 3))
+    lines = "".join(f"run {step}: loss {step}.5 [phase {step}-b]\n" for step in (1, 2, 3))
     (tmp_path / "train.log").write_text(_TEXT + lines)
-    unread = 'train.log: "step 1: loss 1.5 [phase 1-b]" is not understood; lines such as'
+    unread = 'train.log: "run 1: loss 1.5 [phase 1-b]" is not understood; lines such as'
     assert unread in run("summary", str(tmp_path)).stdout
     assert unread in run("check", str(tmp_path), expect=3).stderr
     (tmp_path / "train.log").write_text(f"{lines}step 4: loss 4.5\n")

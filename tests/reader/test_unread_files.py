@@ -86,13 +86,11 @@ def test_reason_why_a_file_is_not_read(
 
 
 def test_patterns_without_a_line_are_listed_beside_the_numbers_that_are_not_read(tmp_path: Path) -> None:
-    path = put(
-        tmp_path / "train.log", b"".join(b"step %d: loss: 0.5 tokens %d,000, done\n" % (i, i) for i in range(1, 5))
-    )
+    path = put(tmp_path / "train.log", b"".join(b"step %d: loss: 0.5 vram %dK, done\n" % (i, i) for i in range(1, 5)))
     collector = Collector([str(path)], console_patterns=("other {x}",))
     read_all(collector)
     [followed] = collector.followed
-    assert followed.unread() == "`tokens 1,000` (in all of the first 4 lines)"
+    assert followed.unread() == "`vram 1K` (in all of the first 4 lines)"
     assert followed.unused_settings == "lines of console_patterns 1 (no line matches)"
 
 

@@ -100,7 +100,8 @@ _FACTORS = {"k": 3, "K": 3, "M": 6, "B": 9}
 _UNCERTAIN = re.compile(r"(?:loss|acc\w{0,8})\W{1,4}$", re.IGNORECASE)
 _DECIMAL_COMMA = re.compile(r"(?<![\d.,])0,\d{2}")
 _POINT = re.compile(r"\d\.\d")
-_PART_OF_GROUPS = re.compile(r"['_]\d")
+_PART_OF_WORD = re.compile(r"['_]\d|-[A-Za-z]")
+"""Follows a part of grouped digits (12'345) or of a word (1-b)."""
 _HEADING = re.compile(r"\*\*\w{1,20} ?\d")
 """A heading in texts that language models write."""
 _FACTOR_APART = re.compile(r"\s[kKMGTB](?:\s{1,4}[A-Za-z(\[]|\s{0,4}[,;|)]|\s{0,4}$)|\s?[x*]\s?10")
@@ -352,7 +353,7 @@ def _name(numbers: list[_Number], text: str, begin: int) -> str:
             or (behind.isalpha() and behind.isascii())
             or (not number.rank and re.search(r"[A-Za-z_][/._-]$", before))
             or (_RANGE.match(text, number.end) and not number.rank)
-            or _PART_OF_GROUPS.match(text, number.end)
+            or _PART_OF_WORD.match(text, number.end)
             or _POWER.fullmatch(before)
             or _FACTOR_APART.match(text, number.end)
             or (text[number.start - 1 : number.start] == "'" and text[number.start - 2 : number.start - 1].isdigit())
