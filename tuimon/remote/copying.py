@@ -26,8 +26,8 @@ MEMORY = "files"
 """Key of what is known of each file in what the mirror remembers."""
 SEAM = 512
 """Bytes before the new ones of a log that show that it is still the same log."""
-_IN_FLIGHT = 3
-"""Pieces of one file that are asked for at once."""
+_IN_FLIGHT = 6
+"""Pieces that are asked for at once: a question after them waits for so many."""
 _SPECULATION = 32 << 10
 _PARTS = ("", "-wal", "-journal")
 _UNREAD = ("none", "text", "stored")
@@ -43,7 +43,7 @@ class Copier:
         self._host, self._mirror, self._tree, self._texts = host, mirror, tree, texts
         self._received, self._most = received, most
         self._memory: dict[str, Any] = mirror.stored.memory.get(MEMORY, {})
-        self._reads = asyncio.Semaphore(2 * _IN_FLIGHT)
+        self._reads = asyncio.Semaphore(_IN_FLIGHT)
 
     async def look(self, file: File, parts: tuple[Entry | None, ...], here: int) -> None:
         """Copy what is new. parts: what the file and its -wal and -journal are now; here: File.at when it was asked."""
