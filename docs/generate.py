@@ -6,17 +6,13 @@ python docs/generate.py --check   exit with 1 if a page is not up to date
 
 from __future__ import annotations
 
-import ast
-import inspect
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from itertools import groupby, pairwise
+from itertools import groupby
 from pathlib import Path
 
-from msgspec.structs import fields
-
-from tuimon.detectors import all_detectors
+from tuimon.detectors import Rule, all_detectors
 from tuimon.formats import all_formats
 from tuimon.panels import all_panels
 from tuimon.tui.action import key_names
@@ -84,9 +80,11 @@ settings, and {healthy} healthy runs, {quiet} of which raise no alert. They give
 median delay in steps between the fault and the alert.
 
 {detectors}
-A KL to the reference that grows steadily from the first step on raises nothing below `limit`, because no rule about its
-growth separated simulated healthy runs, which reach a similar KL with and without a penalty, from those that exploit
-the reward.
+The *level* of a metric at a point is the median of it and the eight points before. The *usual* level is the median of
+about the 130 points before. *Wandering* is how much the level usually changes over 8 and 16 points; values that wander
+slowly change more over more points, so that a slow wave is no alert. An incident is over when the level is back half
+way between the usual one and the limit, both as they were when it began. Alerts of learning whose steps overlap, and
+that begin within a fifth of the steps before the first, are one row: the worst; the others remain as information.
 
 ## Thresholds
 
@@ -155,38 +153,28 @@ def panels_page() -> str:
     return PANELS_PAGE.format(panels=table(("panel", "title"), rows))
 
 
-def attribute_docs(plugin: object) -> dict[str, str]:
-    """Return the docstring of each attribute in the class of `plugin`."""
-    (parsed,) = ast.parse(inspect.getsource(type(plugin))).body
-    docs: dict[str, str] = {}
-    for attribute, text in pairwise(parsed.body):
-        if isinstance(attribute, ast.AnnAssign) and isinstance(text, ast.Expr):
-            docs[ast.unparse(attribute.target)] = ast.literal_eval(text.value)
-    return docs
-
-
 def thresholds_table() -> str:
     """Return the table of the thresholds of all detectors: name, default, meaning."""
-    rows = []
-    for detector in sorted(all_detectors(), key=lambda detector: detector.id):
-        docs = attribute_docs(detector)
-        thresholds = [field for field in fields(detector) if field.name not in ("id", "title")]
-        rows += [(f"`{detector.id}`", f"`{own.name}`", own.default, docs[own.name]) for own in thresholds]
+    rows = [(f"`{rule.id}`", f"`{own.name}`", own.value, own.meaning) for rule in rules() for own in rule.settings]
     return table(("detector", "threshold", "default", "meaning"), rows)
+
+
+def rules() -> list[Rule]:
+    """Return the rows of the table of rules, by their names."""
+    return sorted((own for own in all_detectors() if isinstance(own, Rule)), key=lambda rule: rule.id)
 
 
 def detectors_page() -> str:
     unknown = dict.fromkeys(("recall", "precision", "delay"), "-")
     rows = []
-    for detector in sorted(all_detectors(), key=lambda detector: detector.id):
-        figures = MEASURED["detectors"].get(detector.id, unknown)
-        measured = (figures["recall"], figures["precision"], figures["delay"])
-        rows.append((f"`{detector.id}`", first_paragraph(detector), *measured))
+    for rule in rules():
+        figures = MEASURED["detectors"].get(rule.id, unknown)
+        rows.append((f"`{rule.id}`", rule.text, figures["recall"], figures["precision"], figures["delay"]))
     return DETECTORS_PAGE.format(
         healthy=MEASURED["healthy"],
         quiet=MEASURED["quiet"],
         thresholds=thresholds_table(),
-        detectors=table(("detector", "condition", "recall", "precision", "delay (steps)"), rows),
+        detectors=table(("detector", "rule", "recall", "precision", "delay (steps)"), rows),
     )
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import math
-import sys
+import re
 
 import numpy as np
 from support.stores import add_run, store_of
 
-from tuimon.detectors import Checker, Detector, all_detectors
+from tuimon.detectors import Checker, Detector, Rule, all_detectors, settings_of
 from tuimon.model.events import Columns
 
 check, check_all = Checker().check, Checker().check_all
@@ -20,10 +19,14 @@ def test_every_detector_implements_the_protocol() -> None:
     assert "nonfinite" in {detector.id for detector in detectors}
     assert all(isinstance(detector, Detector) and detector.title for detector in detectors)
     assert len({detector.id for detector in detectors}) == len(detectors)
-    for detector in detectors:
-        doc = inspect.getdoc(sys.modules[type(detector).__module__]) or ""
-        assert "Rule" in doc or "Rules" in doc, detector.id
-        assert "Source:" in doc, detector.id
+
+
+def test_the_sentences_of_a_rule_name_settings_that_it_has() -> None:
+    for rule in all_detectors():
+        assert isinstance(rule, Rule)
+        named = set(re.findall(r"`(\w+)`", rule.text))
+        assert named <= settings_of(rule).keys(), rule.id
+        assert 1 <= len(re.findall(r"[.](?: |$)", rule.text)) <= 3, rule.id
 
 
 def test_healthy_run_has_no_alerts() -> None:
@@ -45,7 +48,7 @@ def test_single_infinity_is_a_warning() -> None:
     assert alert.step == 20
     assert (alert.what, alert.count, alert.points) == ("some infinite", 2, 5)
     assert alert.active, "two finite values do not resolve it"
-    assert alert.hint == "finite again from step 50: bad batches or rewards; look at steps 20 to 40"
+    assert alert.hint == "a bad batch or reward: look at step 20"
 
 
 def test_nan_in_a_metric_without_a_known_meaning_is_information() -> None:
@@ -64,7 +67,7 @@ def test_weights_are_not_called_nan_if_finite_losses_follow() -> None:
         assert alert.severity == "warning"
         return alert.hint
 
-    assert hint(1.0, 0.5, math.nan, 0.0, 0.25) == "finite again from step 40: one bad batch or reward; look at step 30"
+    assert hint(1.0, 0.5, math.nan, 0.0, 0.25) == "a bad batch or reward: look at step 30"
     assert hint(1.0, 0.5, math.nan, 0.0, 0.0).startswith("the weights are NaN"), "0 is logged in place of NaN"
 
 
@@ -74,7 +77,7 @@ def test_incident_is_resolved_when_values_are_finite_again() -> None:
     assert (active.step, active.until) == (190, None)
     assert (resolved.step, resolved.until) == (50, 60)
     assert (resolved.what, resolved.count, resolved.points) == ("some nan", 2, 22)
-    assert resolved.hint == "bad batches or rewards; look at steps 50 to 60"
+    assert resolved.hint == "a bad batch or reward: look at step 50"
     store = store_of({"loss": values})
     store.set_alerts((active, resolved))
     assert (store.snapshot().alerts, store.snapshot().resolved) == ((active,), (resolved,))

@@ -65,6 +65,7 @@ def test_readme_has_at_most_150_lines() -> None:
 
 def test_number_of_detectors_in_the_readme() -> None:
     names = {
+        25: "Twenty-five",
         26: "Twenty-six",
         27: "Twenty-seven",
         28: "Twenty-eight",

@@ -33,7 +33,7 @@ ACTIVE = ("running", "stalled", "waiting", "reading")
 _FAILED = "crashed"
 _LEAST_AGE = 60.0
 """Age of an alert (s) from which it is displayed: the line of alerts is then not drawn anew every few seconds."""
-_FAILURES = frozenset({"divergence", "liveness", "preference_collapse"})
+_FAILURES = frozenset({"divergence", "liveness"})
 """Detectors of which any active alert casts doubt on the result of a run; of the others only critical alerts do."""
 
 

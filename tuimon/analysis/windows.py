@@ -6,10 +6,10 @@ rows before it. A result that is not known yet is NaN.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from tuimon.analysis.statistics import MAD_TO_DEVIATION
 from tuimon.model.points import Floats
@@ -41,130 +41,90 @@ def median_of_nine(values: Floats, begin: int) -> Floats:
 
 
 class Usual(NamedTuple):
-    """Usual level and noise at each row."""
+    """Usual level at each row."""
 
     level: Floats
     """Median of the medians of the eight whole blocks of 16 before the block of the row (at least two near the start).
     It covers the points from 1 to 143 before, so a burst of four blocks does not move it."""
-    noise: Floats
-    """Median of the robust deviations inside these blocks, so that a trend does not count as noise."""
+    spread: Floats
+    """Highest of these medians relative to the lowest; infinity if that is not above 0 or there are less than four."""
     latest: Floats
-    """Median of the last of these blocks."""
+    """The last of these medians."""
 
 
-def usual(values: Floats, begin: int, fewest: int = _FEWEST_BLOCKS) -> Usual:
-    """Return the usual level and noise at the rows from `begin` on; NaN before `fewest` whole blocks."""
-    count = len(values) - begin
-    if count <= 0:
+def usual(values: Floats, begin: int) -> Usual:
+    """Return the usual level at the rows from `begin` on; NaN before two whole blocks."""
+    if len(values) <= begin:
         return Usual(np.empty(0), np.empty(0), np.empty(0))
     first, last = begin // BLOCK, (len(values) - 1) // BLOCK
     lead = max(0, first - BLOCKS)
-    blocks = np.sort(values[lead * BLOCK : last * BLOCK].reshape(-1, BLOCK), axis=1)
-    medians = _middle(blocks)
-    with np.errstate(over="ignore", invalid="ignore"):
-        noises = MAD_TO_DEVIATION * _middle(np.sort(np.abs(blocks - medians[:, None]), axis=1))
-    latest = np.concatenate(([np.nan], medians))[first - lead : last - lead + 1]
+    middles = np.median(values[lead * BLOCK : last * BLOCK].reshape(-1, BLOCK), axis=1)
+    known = np.concatenate((np.full(BLOCKS, np.nan), middles))
+    windows = np.lib.stride_tricks.sliding_window_view(known, BLOCKS)[first - lead :]
+    level = np.where((~np.isnan(windows)).sum(axis=1) >= _FEWEST_BLOCKS, _known_median(windows), np.nan)
+    lowest, highest = np.fmin.reduce(windows, axis=1), np.fmax.reduce(windows, axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        is_known = (lowest > 0) & ((~np.isnan(windows)).sum(axis=1) >= BLOCKS // 2)
+        spread = np.where(is_known, highest / lowest, np.inf)
     rows = np.arange(begin, len(values)) // BLOCK - first
-    level, noise = (_median_before(numbers, first - lead, last - lead, fewest) for numbers in (medians, noises))
-    return Usual(level[rows], noise[rows], latest[rows])
+    return Usual(level[rows], spread[rows], windows[rows, -1])
 
 
-def usual_at(values: Floats, row: int) -> tuple[float, float]:
-    """Return the usual (level, noise) at one row."""
-    result = usual(values[: row + 1], row)
-    return float(result.level[0]), float(result.noise[0])
+LAGS = (8, 16, 32, 64)
+"""Points over which changes of a level are compared, multiples of a block of eight."""
+_EIGHT = 8
+_COMPARED = 32
+_FEWEST_DIFFERENCES = 4
+_UNSURE = 2
+"""A deviation of n differences is multiplied by 1 + 2 / n, because that of a few is often too small."""
 
 
-class Local(NamedTuple):
-    """Level just before each row, and how far the rows before it were from such levels."""
+def usual_changes(values: Floats, begin: int) -> Floats:
+    """Return the usual change of the level over each of LAGS points, one line for each row from `begin` on.
 
-    level: Floats
-    """Median of the nine points before the row, plus the usual distance of a point from it: a trend moves both."""
-    noise: Floats
-    """Robust deviation of the distances, as `Usual.noise`, so that neither a trend nor a bend of it counts as noise."""
-    extreme: Floats
-    """Usual largest distance: the second largest of the largest ones of the eight whole blocks before that of the row,
-    so that a single outlier does not count. After a single block, twice its largest one: less is known."""
-
-
-def local(values: Floats, begin: int) -> Local:
-    """Return level, noise and extremes at the rows from `begin` on; NaN in the first 32 rows."""
-    start = max(BLOCK, (begin // BLOCK - BLOCKS) * BLOCK)
-    first = max(begin, start)
-    if first >= len(values):
-        unknown = np.full(len(values) - begin, np.nan)
-        return Local(unknown, unknown, unknown)
-    before = median_of_nine(values[:-1], start - 1)
-    with np.errstate(over="ignore", invalid="ignore"):
-        distances = values[start:] - before
-        distance, noise, _ = usual(distances, first - start, fewest=1)
-        blocks = distances[: len(distances) // BLOCK * BLOCK].reshape(-1, BLOCK)
-        largest = np.abs(blocks - _middle(np.sort(blocks, axis=1))[:, None]).max(axis=1, initial=0.0)
-    windows = np.lib.stride_tricks.sliding_window_view(np.concatenate((np.zeros(BLOCKS), largest)), BLOCKS)
-    second = np.sort(windows, axis=1)[:, -2]
-    second[1:2] = 2 * largest[:1]
-    extreme = second[np.arange(first - start, len(distances)) // BLOCK]
-    results = before[first - start :] + distance, noise, extreme
-    unknown = np.full(first - begin, np.nan)
-    return Local(*(np.concatenate((unknown, result)) for result in results))
-
-
-def settled(values: Floats, begin: int, spread: float, blocks: int) -> Floats:
-    """Return the settled level at the rows from `begin` on; NaN where the values have not settled.
-
-    It is the median of the medians of the last `blocks` whole blocks of 16 (an even number) before the block of the
-    row. The values have settled if the highest of these medians is at most `spread` times the lowest.
+    It is the robust deviation of the differences of the medians of blocks of eight points that are as far apart, of the
+    last 32 before the block of the row, at least that over fewer points; NaN with fewer than _FEWEST_DIFFERENCES. Their
+    median is subtracted, so that a trend does not count. Values that wander slowly change more over more points.
     """
-    count = len(values) - begin
-    if count <= 0:
-        return np.empty(0)
-    first, last = begin // BLOCK, (len(values) - 1) // BLOCK
-    lead = max(0, first - blocks)
-    levels = np.full(last - first + 1, np.nan)
-    if last - lead >= blocks:
-        middles = _middle(np.sort(values[lead * BLOCK : last * BLOCK].reshape(-1, BLOCK), axis=1))
-        ordered = np.sort(np.lib.stride_tricks.sliding_window_view(middles, blocks), axis=1)
-        levels[-len(ordered) :] = np.where(ordered[:, -1] <= spread * ordered[:, 0], _middle(ordered), np.nan)
-    return levels[np.arange(begin, len(values)) // BLOCK - first]
-
-
-def median_of_blocks(values: Floats, begin: int, blocks: int) -> Floats:
-    """Return the median of the last `blocks` whole blocks before the block of each row; NaN without so many."""
-    first, last = begin // BLOCK, (len(values) - 1) // BLOCK
-    levels = np.full(max(0, last - first + 1), np.nan)
-    lead = max(0, first - blocks)
-    if last - lead >= blocks:
-        windows = np.lib.stride_tricks.sliding_window_view(values[lead * BLOCK : last * BLOCK], blocks * BLOCK)[::BLOCK]
-        levels[-len(windows) :] = _middle(np.sort(windows, axis=1))
-    return levels[np.arange(begin, len(values)) // BLOCK - first]
-
-
-def medians(values: Floats, begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64], width: int) -> Floats:
-    """Return the median of the finite values in each values[begin:end], at most the last `width`; NaN if none."""
-    rows = ends[:, None] + np.arange(-width, 0)
-    inside = np.where(rows >= np.maximum(begins, 0)[:, None], values[np.clip(rows, 0, None)], np.nan)
-    ordered = np.sort(np.where(np.isfinite(inside), inside, np.nan), axis=1)
-    count = np.isfinite(ordered).sum(axis=1)
-    line = np.arange(len(ordered))
-    lower, upper = ordered[line, np.maximum(count - 1, 0) // 2], ordered[line, np.minimum(count // 2, width - 1)]
-    result: Floats = 0.5 * lower + 0.5 * upper
+    first, last = begin // _EIGHT, (len(values) - 1) // _EIGHT
+    lead = max(0, first - _COMPARED - LAGS[-1] // _EIGHT)
+    middles = np.median(values[lead * _EIGHT : last * _EIGHT].reshape(-1, _EIGHT), axis=1)
+    changes = np.full((last - first + 1, len(LAGS)), np.nan)
+    for column, blocks in enumerate(lag // _EIGHT for lag in LAGS):
+        # Row k of the windows has the differences of the blocks up to lead + k - 1.
+        apart = np.concatenate((np.full(_COMPARED + blocks, np.nan), middles[blocks:] - middles[:-blocks]))
+        windows = np.lib.stride_tricks.sliding_window_view(apart[-_COMPARED - len(middles) :], _COMPARED)
+        changes[:, column] = _deviation(windows[first - lead :])
+    result: Floats = np.fmax.accumulate(changes, axis=1)[np.arange(begin, len(values)) // _EIGHT - first]
     return result
 
 
-def _middle(ordered: Floats) -> Floats:
-    """Return the medians of sorted rows of even length."""
-    half = ordered.shape[1] // 2
-    return 0.5 * ordered[:, half - 1] + 0.5 * ordered[:, half]
+def wandering(values: Floats, begin: int) -> Floats:
+    """Return the deviation of the level at the rows from `begin` on, by its usual changes over 8 and 16 points.
+
+    Those over more points would count a slow rise, which is to be found, as wandering.
+    """
+    changes = usual_changes(values, begin)
+    result: Floats = changes[:, 1] / math.sqrt(2)
+    return result
 
 
-def _median_before(numbers: Floats, first: int, last: int, fewest: int) -> Floats:
-    """Return for each block first … last the median of the numbers of up to BLOCKS blocks before it; NaN with fewer
-    than `fewest`."""
-    result = np.full(last - first + 1, np.nan)
-    for block in range(max(first, fewest), min(last + 1, BLOCKS)):
-        result[block - first] = np.median(numbers[:block])
-    full = max(first, BLOCKS)
-    if full <= last:
-        windows = np.lib.stride_tricks.sliding_window_view(numbers[full - BLOCKS : last], BLOCKS)
-        result[full - first :] = _middle(np.sort(windows, axis=1))
+def _deviation(differences: Floats) -> Floats:
+    """Return the robust deviation of each row of differences; NaN with too few of them."""
+    apart = np.abs(differences - _known_median(differences)[:, None])
+    count = np.isfinite(differences).sum(axis=1)
+    factor = MAD_TO_DEVIATION * (1 + _UNSURE / np.maximum(count, 1))
+    return np.where(count >= _FEWEST_DIFFERENCES, factor * _known_median(apart), np.nan)
+
+
+def _known_median(rows: Floats) -> Floats:
+    """Return the median of the values of each row that are not NaN; NaN without any."""
+    ordered = np.sort(rows, axis=1)
+    count = (~np.isnan(rows)).sum(axis=1)
+    line = np.arange(len(rows))
+    lower, upper = (
+        ordered[line, np.maximum(count - 1, 0) // 2],
+        ordered[line, np.minimum(count // 2, rows.shape[1] - 1)],
+    )
+    result: Floats = 0.5 * lower + 0.5 * upper
     return result

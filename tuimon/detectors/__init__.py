@@ -1,9 +1,10 @@
-"""Detectors of problems: one module per rule, registered by defining DETECTOR in this package.
+"""Detectors of problems: rows of the table in rules.py, and structs of plug-ins.
 
 all_detectors()     every detector with its default thresholds
 Checker             runs them with the thresholds and rules of the user
 
-A detector is a frozen struct whose fields are its thresholds. config.toml sets them, or disables the detector:
+A detector of a plug-in is a frozen struct whose fields are its thresholds. config.toml sets them, or disables a
+detector:
 
     [detectors]
     length = false
@@ -27,18 +28,18 @@ from msgspec.structs import fields, replace
 from tuimon.analysis.alert_words import message_of
 from tuimon.analysis.progress_inputs import progress_inputs
 from tuimon.detectors._attempts import alerts_before, restart_of
+from tuimon.detectors._engine import Rule, valid
 from tuimon.detectors._incidents import joined
 from tuimon.errors import UsageError
 from tuimon.model.alerts import SEVERITIES, Alert
 from tuimon.registry import DETECTORS, discover, has_failed, note_failure
 from tuimon.store import Run, Snapshot
 
-__all__ = ["Checker", "Detector", "all_detectors"]
+__all__ = ["Checker", "Detector", "Rule", "all_detectors", "settings_of"]
 
 
 _CLOCK_INTERVAL = 5.0
 """Seconds for which a time-based result for an unchanged run is cached."""
-_KINDS = {float: "finite number", int: "whole number of at least 1", str: "text", bool: "truth value"}
 
 
 @runtime_checkable
@@ -133,7 +134,12 @@ class Checker:
         return tuple(sorted(alerts, key=_order))
 
     def _joined(self, run: Run) -> tuple[Alert, ...]:
-        return joined(run, [alert for detector in self.detectors for alert in _incidents(detector, run)])
+        alone: list[Alert] = []
+        of_learning: list[Alert] = []
+        for detector in self.detectors:
+            is_joined = isinstance(detector, Rule) and detector.is_of_learning
+            (of_learning if is_joined else alone).extend(_incidents(detector, run))
+        return (*joined(of_learning), *alone)
 
     def _alerts_before_restart(self, run: Run) -> tuple[Alert, ...]:
         """Return the alerts of the attempt before the last restart. Its points do not change, so they are cached."""
@@ -207,20 +213,24 @@ def _finite(number: float) -> float:
 
 def _configured(detector: Detector, options: Mapping[str, Any], where: str) -> Detector:
     """Return the detector with other thresholds. UsageError for an unknown threshold or an invalid value."""
-    names = [field.name for field in fields(detector) if field.name not in ("id", "title")]  # type: ignore[arg-type]
-    values: dict[str, Any] = {}
-    for name, value in options.items():
-        if name not in names:
-            hint = f"thresholds: {', '.join(names)}" if names else "it has no thresholds; it can be disabled"
+    known = settings_of(detector)
+    for name in options:
+        if name not in known:
+            hint = f"thresholds: {', '.join(known)}" if known else "it has no thresholds; it can be disabled"
             raise UsageError(f"{where}: {detector.id} has no threshold {name!r}", hint)
-        kind = type(getattr(detector, name))
-        if kind is float and type(value) is int:
-            value = float(value)
-        if type(value) is not kind or (kind is int and value < 1) or (kind is float and not math.isfinite(value)):
-            raise UsageError(f"{where}: {detector.id}.{name} must be a {_KINDS[kind]}, not {value!r}")
-        values[name] = value
+    values = {name: valid(value, known[name], f"{where}: {detector.id}.{name}") for name, value in options.items()}
+    if isinstance(detector, Rule):
+        return detector.with_values(values)
     configured: Detector = replace(detector, **values)  # type: ignore[type-var]
     return configured
+
+
+def settings_of(detector: Detector) -> dict[str, Any]:
+    """Return the thresholds of a detector by name: the settings of a row, the fields of a plug-in."""
+    if isinstance(detector, Rule):
+        return {own.name: own.value for own in detector.settings}
+    names = [field.name for field in fields(detector) if field.name not in ("id", "title")]  # type: ignore[arg-type]
+    return {name: getattr(detector, name) for name in names}
 
 
 def _order(alert: Alert) -> tuple[bool, int]:

@@ -26,9 +26,9 @@ from msgspec.structs import replace
 from tuimon.analysis.concepts import metrics_of
 from tuimon.analysis.incidents import Incident
 from tuimon.analysis.metric_filter import chosen, nearest, no_match
-from tuimon.analysis.rules import Threshold, inclusive
-from tuimon.detectors._curves import incidents
-from tuimon.detectors._limits import limit_alert
+from tuimon.detectors._engine import Check, Rule, alert_of, incidents
+from tuimon.detectors._incidents import joined
+from tuimon.detectors._scores import Limit
 from tuimon.errors import UsageError
 from tuimon.model.alerts import SEVERITIES, Alert
 from tuimon.store import Curve, Run
@@ -39,8 +39,6 @@ _RULE = re.compile(
     r"\s*(?P<name>\S.*?)\s*(?P<sign><=|>=|<|>)\s*(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
     r"(?:\s+for\s+(?P<count>\d+(?:\.\d+)?)\s*(?P<unit>points?|steps?|s|min|h))?\s*"
 )
-_MOST_NAMED = 8
-"""Maximum number of metrics that the alert of several metrics names."""
 _SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 _EXAMPLE = (
     'example: "reward < 0.1 for 20 steps" (a name, < <= > or >=, a number, optionally for N points, steps, s, min or h)'
@@ -63,37 +61,19 @@ class UserRule(Struct, frozen=True):
     severity: str
 
     def check(self, run: Run) -> Iterator[Alert]:
-        return self._joined(list(self._separate(run)))
+        return iter(joined(self._separate(run)))
 
     def _separate(self, run: Run) -> Iterator[Alert]:
         """Yield an alert for each incident of each metric."""
         needed = int(self.count) if self.unit == "points" else 1
         clear = 3 if self.unit == "points" and needed == 1 else 1
-        rule = Threshold(self.limit, self.limit, needed, clear, self.below)
+        check = Check((), Limit(self.limit, self.limit, needed, clear, self.below), self.severity)
+        row = Rule(self.id, self.title, self.id)
         for metric in self.metrics(run):
             curve = run.curve(metric)
-            for incident in incidents(curve, rule):
+            for incident in incidents(curve, check.score):
                 if self.unit == "points" or _span(curve, incident, self.unit) >= self.count:
-                    found = limit_alert(run, curve, incident, rule, self.id, self.severity)
-                    yield replace(found, what="condition")
-
-    def _joined(self, separate: Sequence[Alert]) -> Iterator[Alert]:
-        """Yield the alerts; of those of several metrics at the same time, all but the first are information.
-
-        The first is the one that began first, which stays the same while other metrics come and go. It names the other
-        metrics, those with the worst values with these.
-        """
-        for group in _overlapping(separate):
-            first, *others = group
-            if others:
-                until = None if any(own.active for own in group) else max(own.until or 0 for own in group)
-                worst = sorted(others, key=lambda own: own.value or 0.0, reverse=not self.below)
-                changes = {own.metric: replace(own.change, step=None) for own in reversed(worst)}
-                changes.pop(first.metric, None)
-                yield replace(first, until=until, related=tuple(reversed(changes.values())))
-            else:
-                yield first
-            yield from (replace(own, severity="info") for own in others)
+                    yield replace(alert_of(run, curve, incident, row, check), what="condition")
 
     def metrics(self, run: Run) -> list[str]:
         """Return the metrics that the rule checks; without any, it can never raise an alert."""
@@ -118,23 +98,6 @@ class UserRule(Struct, frozen=True):
     def matched_by_pattern(self, runs: Sequence[Run]) -> list[str]:
         """Return the metrics that the rule checks because they match a pattern, not by their name or concept."""
         return sorted({metric for run in runs if not self._named_in(run) for metric in self.metrics(run)})
-
-
-def _overlapping(separate: Sequence[Alert]) -> list[list[Alert]]:
-    """Return groups of alerts that were active at the same time, in order of their first step."""
-    groups: list[list[Alert]] = []
-    end = -math.inf
-    for own in sorted(separate, key=_first_step):
-        if not groups or _first_step(own) > end:
-            groups.append([])
-            end = -math.inf
-        groups[-1].append(own)
-        end = max(end, math.inf if own.until is None else own.until)
-    return groups
-
-
-def _first_step(alert: Alert) -> int:
-    return alert.step if alert.step is not None else 0
 
 
 def _span(curve: Curve, incident: Incident, unit: str) -> float:
@@ -203,7 +166,7 @@ def detector_of(rule: str | Mapping[str, Any], where: str) -> UserRule:
     if not math.isfinite(limit) or count <= 0 or (unit == "points" and count != int(count)):
         raise UsageError(f"{where}: number out of range in rule: {clean(text)}", _EXAMPLE)
     if match["sign"].endswith("="):
-        limit = inclusive(limit, below)
+        limit = math.nextafter(limit, math.inf if below else -math.inf)
     count, unit = (count * _SECONDS[unit], "s") if unit in _SECONDS else (count, unit)
     name = " ".join(text.split())
     return UserRule(name, name, match["name"], below, limit, count, unit, severity)

@@ -74,10 +74,8 @@ FAULTS = (
     Fault("learning rate becomes 0", "policy", "zero_rate", ("learning_rate",)),
     Fault("critic with the wrong sign", "policy", "critic", ("explained_variance",), ("divergence", "spikes")),
     Fault("slow steps", "policy", "slow", ("step_drift",)),
-    Fault("somewhat slower steps", "policy", "slower", ("step_drift",)),
     Fault("memory leak", "policy", "leak", ("memory_creep", "memory_full")),
     Fault("two engines", "policy", "mismatch", ("engine_mismatch",), _UNSTABLE),
-    Fault("chosen texts displaced", "preference", "displaces", ("preference_collapse",), ("divergence", "spikes")),
 )  # fmt: skip
 
 

@@ -256,8 +256,6 @@ class Learner:
             took += 8.0 * self.pace
         if self.injection.now("slow", step):
             took *= 1.8
-        if self.injection.now("slower", step):
-            took *= 1.25
         if self.injection.now("leak", step):
             self.leak += 0.004 * self.load
         held = self.load + self.leak + 0.02 * longest + 0.05 * float(self.rng.standard_normal())

@@ -1,0 +1,142 @@
+"""Rules of the table on synthetic curves: what they find, what they leave alone, and the fields of their alerts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.stores import store_of
+
+from tests.jobs.learners import colored
+from tuimon.detectors import Checker
+from tuimon.model.alerts import Alert
+from tuimon.model.points import Floats
+
+
+def alerts(**series: Floats) -> tuple[Alert, ...]:
+    """Return the alerts of series at the steps 10, 20, 30 etc. "__" in a name means "/"."""
+    run = store_of({name.replace("__", "/"): values.tolist() for name, values in series.items()}).snapshot().runs[0]
+    return Checker().check(run)
+
+
+def only(rule: str, **series: Floats) -> Alert:
+    [alert] = (alert for alert in alerts(**series) if alert.rule == rule)
+    return alert
+
+
+def noisy(level: float, count: int, noise: float = 0.02, seed: int = 1) -> Floats:
+    return np.asarray(level * (1 + noise * np.random.default_rng(seed).standard_normal(count)))
+
+
+@pytest.mark.parametrize(
+    ("name", "rho"),
+    [("loss", 0.0), ("loss", 0.95), ("reward", 0.6), ("actor__entropy", 0.95), ("grad_norm", 0.95),
+     ("critic__vf_loss", 0.95)],
+)  # fmt: skip
+def test_values_that_wander_on_a_plateau_raise_nothing(name: str, rho: float) -> None:
+    for seed in range(5):
+        noise = colored(np.random.default_rng(seed), 600, rho, 0.0)
+        assert alerts(**{name: 0.6 * np.exp(0.12 * noise)}) == (), seed
+
+
+def test_losses_around_0_raise_nothing() -> None:
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        policy = 0.02 * colored(rng, 400, 0.6, 3.0)
+        assert alerts(actor__pg_loss=policy, critic__score__mean=noisy(0.5, 400, 0.05)) == ()
+        assert (
+            alerts(g_loss=1 + 0.3 * colored(rng, 400, 0.9, 0.0), d_loss=0.6 + 0.1 * colored(rng, 400, 0.9, 0.0)) == ()
+        )
+
+
+def test_a_converged_loss_raises_nothing() -> None:
+    loss = 1.5 * np.exp(-np.arange(500) / 40) + 0.004 * np.exp(0.4 * colored(np.random.default_rng(4), 500, 0.9, 0.0))
+    assert alerts(loss=loss) == ()
+
+
+def test_pauses_for_validation_are_no_slower_steps() -> None:
+    times = noisy(10.0, 300, 0.05)
+    times[::20] *= 6
+    assert alerts(time__step=times) == ()
+    slower = np.concatenate((times[:200], 2 * times[200:]))
+    alert = only("step_drift", time__step=slower)
+    assert (alert.step, alert.what, alert.unit) == (2010, "risen", "s")
+
+
+def test_a_spike_is_one_point() -> None:
+    loss = noisy(0.5, 200)
+    loss[120] = 4.0
+    alert = only("spikes", loss=loss)
+    assert (alert.what, alert.value, alert.usual) == ("jumped", 4.0, np.median(loss[111:120]))
+    assert (alert.step, alert.until, alert.extreme) == (1210, 1210, 1210)
+
+
+@pytest.mark.parametrize(("top", "severity"), [(1.6, "warning"), (4.0, "critical")])
+def test_a_supervised_loss_that_rises(top: float, severity: str) -> None:
+    falls = np.concatenate((np.linspace(2.0, 0.4, 80), np.full(160, 0.4), np.linspace(0.4, top, 60))) + 0.01
+    alert = only("divergence", loss=falls)
+    assert (alert.severity, alert.what, alert.value) == (severity, "risen", falls[-1]), "the last logged value"
+    assert 2400 <= (alert.step or 0) < 2700
+    assert not [a for a in alerts(loss=falls, reward=np.linspace(0, 1, 300)) if a.rule == "divergence"]
+
+
+def test_a_gradient_norm_that_stays_high() -> None:
+    norms = np.concatenate((noisy(0.4, 160), noisy(6.0, 60)))
+    alert = only("divergence", grad_norm=norms)
+    assert (alert.step, alert.active, alert.value) == (1610, True, norms[-1])
+    assert alert.usual == pytest.approx(0.4, rel=0.02)
+
+
+def test_a_reward_that_falls_and_recovers() -> None:
+    reward = np.concatenate((np.linspace(0.1, 0.9, 100), np.full(30, 0.4), np.full(60, 0.9))) + noisy(0.01, 190)
+    alert = only("reward_drop", reward=reward)
+    assert (alert.what, alert.severity, alert.active) == ("fallen", "warning", False)
+    assert alert.step == pytest.approx(1010, abs=60)
+    assert alert.value == reward[100:130].min(), "that of an incident that is over is the farthest"
+    assert reward[(alert.extreme or 0) // 10 - 1] == alert.value
+
+
+def test_a_lost_entropy_is_not_reported_for_a_solved_task() -> None:
+    entropy = np.concatenate((noisy(2.0, 60), noisy(0.05, 60)))
+    alert = only("entropy_collapse", actor__entropy=entropy, critic__score__mean=noisy(0.3, 120))
+    assert (alert.step, alert.what, alert.value) == (610, "fallen", entropy[-1])
+    solved = np.clip(np.linspace(0.2, 1.5, 120), 0, 0.97)
+    assert not [a for a in alerts(actor__entropy=entropy, critic__score__mean=solved) if a.rule == "entropy_collapse"]
+
+
+def test_a_kl_that_grows_from_a_settled_level() -> None:
+    """Its level is ten times what it was at half of the points so far, when it was settled; growth from 0 is none."""
+    settled = noisy(0.02, 600, 0.05)
+    alert = only("kl_runaway", kl=settled * np.concatenate((np.ones(400), 1.02 ** np.arange(200))))
+    assert 4000 < (alert.step or 0) < 5300
+    assert alerts(kl=1e-3 * np.arange(600) + settled) == ()
+    assert alerts(kl=1e-6 * np.arange(600) ** 2 + settled / 100) == ()
+
+
+def test_longer_responses_are_information_if_the_reward_has_risen() -> None:
+    lengths = np.concatenate((noisy(100, 60), noisy(260, 40)))
+    flat = only("length", response_length__mean=lengths, critic__score__mean=noisy(0.4, 100))
+    assert (flat.severity, flat.step, flat.value) == ("warning", 610, lengths[-1])
+    risen = np.linspace(0.1, 0.8, 100)
+    assert only("length", response_length__mean=lengths, critic__score__mean=risen).severity == "info"
+
+
+def test_a_leak_after_a_flat_half_is_found() -> None:
+    held = noisy(30, 600, 0.002) + np.concatenate((np.zeros(300), 0.03 * np.arange(300)))
+    alert = only("memory_creep", gpu_memory_allocated_gb=held)
+    assert (alert.what, alert.unit, alert.value) == ("grows", "GB", held[-1])
+    assert alert.step == pytest.approx(3010, abs=300)
+
+
+def test_a_cache_that_is_filled_and_emptied_is_no_leak() -> None:
+    for period in (13, 20, 37):
+        cache = 30 + 8 / period * (np.arange(400) % period) + noisy(1, 400)
+        assert alerts(gpu_memory_allocated_gb=cache) == (), period
+
+
+def test_alerts_of_one_failure_are_one_row() -> None:
+    """The loss diverges from step 3010 on and is NaN from 3610 on; an entropy that is lost much earlier is another."""
+    loss = np.concatenate((noisy(0.5, 300), noisy(0.5, 60) * np.exp(0.1 * np.arange(60)), np.full(40, np.nan)))
+    norm = np.concatenate((noisy(1.0, 305), noisy(1.0, 55) * np.exp(0.1 * np.arange(55)), np.full(40, np.nan)))
+    found = [alert for alert in alerts(loss=loss, grad_norm=norm) if alert.severity != "info"]
+    assert [(alert.rule, alert.severity, alert.step) for alert in found] == [("nonfinite", "critical", 3610)]
+    assert {change.metric for change in found[0].related} == {"loss", "grad_norm"}

@@ -1,0 +1,451 @@
+"""What rules of more than one curve find, and what excuses an incident: functions that the table of rules names."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from msgspec.structs import replace
+
+from tuimon.analysis.concepts import curves, metrics_of
+from tuimon.analysis.device_memory import device_memory
+from tuimon.analysis.hidden_values import hidden_values
+from tuimon.analysis.incidents import Incident, Incidents
+from tuimon.analysis.onset import hinge
+from tuimon.analysis.printed_units import meaning_of
+from tuimon.analysis.progress import report
+from tuimon.analysis.progress_inputs import failed_rank, progress_inputs, progress_of, steps_left
+from tuimon.analysis.run_states import ACTIVE
+from tuimon.analysis.tolerated_silence import tolerated_silence
+from tuimon.analysis.windows import wandering
+from tuimon.detectors._engine import Rule, filled, incidents, level_of
+from tuimon.detectors._scores import Creep, Limit
+from tuimon.model.alerts import Alert, Change
+from tuimon.ranks.advice import of_scheduler, of_used_memory
+from tuimon.store import Curve, Run
+from tuimon.vocabulary import BYTES, TRAINING_CONCEPTS, Meaning, classify, memory_of, pair_key, unit_text
+
+CHECKED_PANELS = frozenset({"reward", "success", "loss", "kl", "policy", "length"})
+"""Panels of the metrics that are checked for NaN."""
+_CRITICAL = frozenset({"loss.total", "loss.value", "grad_norm"})
+"""Concepts in which NaN or Inf means that the weights are damaged."""
+_FOLLOWING = 10
+"""Number of values after an incident of which one must not be 0 if the weights are intact."""
+_KNOWN_FINITE = 100
+"""Finite first values of a metric without a known meaning, in which NaN then does not just mean "no value"."""
+_NEWEST = 64
+"""Maximum number of incidents of a curve, as for other rules, and of series of memory."""
+_NEWEST_VALIDATIONS = 1024
+_LEAST_LOSS = 0.01
+"""Part of the first validation below which no difference counts: a loss that has reached 1e-7 often multiplies."""
+_START = 20
+"""Points whose median is the start of a reward or length."""
+
+
+def nonfinite(run: Run, rule: Rule, s: Any) -> list[Alert]:
+    """Return the alerts of metrics that are not finite; of unknown ones only the first, if no known one is."""
+    alerts: list[Alert] = []
+    unknown: list[tuple[int, Curve]] = []
+    for metric in run.metrics:
+        meaning = classify(metric)
+        if meaning.panel in CHECKED_PANELS:
+            curve = run.curve(metric)
+            found = _nonfinite_incidents(curve, meaning, s.clear_after)
+            alerts += [_nonfinite_alert(run, rule, meaning, curve, own) for own in found]
+            for hidden in hidden_values(run, metric) if len(curve.sources) > 1 else ():
+                for own in _nonfinite_incidents(hidden.curve, meaning, s.clear_after):
+                    if ((hidden.rows >= own.first) & (hidden.rows <= own.last)).any():
+                        alert = _nonfinite_alert(run, rule, meaning, hidden.curve, own)
+                        alerts.append(replace(alert, source=hidden.source))
+        elif meaning.concept == "other" and run.sources_with_nonfinite(metric):
+            curve = run.curve(metric)
+            if curve.finite_count < len(curve) and (row := int(curve.tally.bad_starts[0])) >= _KNOWN_FINITE:
+                unknown.append((int(curve.steps[row]), curve))
+    if unknown and not alerts:
+        curve = min(unknown, key=lambda own: own[0])[1]
+        meaning = classify(curve.metric)
+        found = _nonfinite_incidents(curve, meaning, s.clear_after)
+        alerts += [replace(_nonfinite_alert(run, rule, meaning, curve, own), severity="info") for own in found]
+    return alerts
+
+
+def _nonfinite_incidents(curve: Curve, meaning: Meaning, clear_after: int) -> Iterator[Incident]:
+    """Yield runs of values that are not finite, joined if fewer than `clear_after` finite ones separate them.
+
+    NaN at the start is left out: an episode has not ended yet. Not of losses and gradients.
+    """
+    starts, ends = curve.tally.bad_starts, curve.tally.bad_ends
+    if len(starts) and starts[0] == 0 and ends[0] < len(curve) and meaning.concept not in _CRITICAL:
+        starts, ends = starts[1:], ends[1:]
+    if not len(starts):
+        return
+    heads = np.concatenate(([0], np.flatnonzero(starts[1:] - ends[:-1] >= clear_after) + 1))
+    tails = np.concatenate((heads[1:], [len(starts)])) - 1
+    for head, tail in zip(heads[-_NEWEST:].tolist(), tails[-_NEWEST:].tolist(), strict=True):
+        cleared = int(ends[tail]) + clear_after - 1
+        first, last = int(starts[head]), int(ends[tail]) - 1
+        yield Incident(first, first, last, cleared if cleared < len(curve) else None)
+
+
+def _nonfinite_alert(run: Run, rule: Rule, meaning: Meaning, curve: Curve, own: Incident) -> Alert:
+    starts, ends = curve.tally.bad_starts, curve.tally.bad_ends
+    inside = (starts >= own.first) & (starts <= own.last)
+    count = int((ends[inside] - starts[inside]).sum())
+    end = len(curve) if own.cleared is None else own.last + 1
+    is_bad_now = own.cleared is None and not math.isfinite(curve.values[end - 1])
+    kind = "nan" if math.isnan(curve.values[own.first]) else "infinite"
+    first, last = int(curve.steps[own.first]), int(curve.steps[own.last])
+    hint = rule.hint
+    if meaning.concept in _CRITICAL:
+        if curve.values[own.last + 1 : own.last + 1 + _FOLLOWING].any():
+            hint = f"a bad batch or reward: look at {progress_inputs(run).step_name} {first}"
+        else:
+            hint = f"the weights are NaN from the first such update on: go back to {_checkpoint_before(run, first)}"
+    return Alert(
+        rule.id,
+        "critical" if is_bad_now and meaning.concept in _CRITICAL else "warning",
+        run.id,
+        curve.metric,
+        first,
+        hint=hint,
+        until=last if own.cleared is not None else None,
+        what=kind if is_bad_now and count == end - own.first else f"some {kind}",
+        count=count,
+        points=len(curve),
+    )
+
+
+def _checkpoint_before(run: Run, step: int) -> str:
+    """Return words for the last checkpoint on disk before a step: "the checkpoint of step 20"."""
+    earlier = [own for own in run.checkpoints if own < step]
+    return f"the checkpoint of {progress_inputs(run).step_name} {earlier[-1]}" if earlier else "an earlier checkpoint"
+
+
+def overfitting(run: Run, rule: Rule, s: Any) -> Iterator[Alert]:
+    """Yield the alerts of validation losses beside the training loss."""
+    for metric in metrics_of(run, "loss.val", "val"):
+        train = _training_loss(run, metric)
+        if train is not None:
+            yield from _validation(run, rule, s, run.curve(train), run.curve(metric), rises=False)
+
+
+def reward_hacking(run: Run, rule: Rule, s: Any) -> Iterator[Alert]:
+    """Yield the alerts of validation rewards beside the training reward."""
+    train = next(curves(run, "reward.train"), None)
+    concept = "reward.val" if metrics_of(run, "reward.val", "val") else "success.val"
+    if train is not None and len(train) >= 2 * _START:
+        for validation in curves(run, concept, "val"):
+            yield from _validation(run, rule, s, train, validation, rises=True)
+
+
+def _validation(run: Run, rule: Rule, s: Any, train: Curve, validation: Curve, rises: bool) -> Iterator[Alert]:
+    """Yield the alerts of a validation that is worse than its best while the training is better than it was then.
+
+    Worse by `part` of its gain (a loss: of its lowest value) and by three typical differences of its neighbours, and
+    of a few more. It begins at the best one; of several incidents after one best value only the last counts.
+    """
+    offset = max(0, len(validation) - _NEWEST_VALIDATIONS)
+    values, sign = validation.values[offset:], 1.0 if rises else -1.0
+    if len(values) < s.points + 2 or not np.isfinite(values).all():
+        return
+    better = sign * values
+    best_values = np.maximum.accumulate(better)
+    best = np.maximum.accumulate(
+        np.where(np.append(True, best_values[1:] > best_values[:-1]), np.arange(len(values)), 0)
+    )
+    ends = np.searchsorted(train.steps, validation.steps[offset:], "right").tolist()
+    learned = sign * np.array([level_of(train, end) for end in ends])
+    lost, typical = best_values - better, float(np.median(np.abs(np.diff(values)))) * (1 + 4 / len(values))
+    noise = float(np.nanmedian(np.abs(np.diff(train.values)))) if len(train) > 1 else 0.0
+    whole = best_values - np.minimum.accumulate(better) if rises else np.abs(best_values)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        worse = (lost > 3 * typical) & (lost > _LEAST_LOSS * abs(values[0])) & (learned - learned[best] > noise)
+        scores = np.where(worse & (whole > 0), lost / whole, 0.0)
+    alerts: dict[int, Alert] = {}
+    score = Limit(s.part, 0.5 * s.part, s.points, s.points)
+    for own in Incidents().extended(scores, score).incidents:
+        first, is_over = int(best[own.raised]), own.cleared is not None
+        before, now = (abs(float(learned[row])) for row in (first, own.last))
+        alerts[first] = Alert(
+            rule.id,
+            "warning",
+            run.id,
+            validation.metric,
+            int(validation.steps[offset + first]),
+            hint=rule.hint,
+            until=int(validation.steps[offset + own.last]) if is_over else None,
+            what="fallen" if rises else "risen",
+            value=float(values[own.last]),
+            usual=float(values[first]),
+            related=(Change(train.metric, "risen" if rises else "fallen", now, before),),
+        )
+    yield from alerts.values()
+
+
+def _training_loss(run: Run, validation: str) -> str | None:
+    """Return the training loss with the same stem; else the first one, unless only one of the two is a part of one."""
+    losses = [name for concept in TRAINING_CONCEPTS["loss.val"] for name in metrics_of(run, concept, all_names=True)]
+    key = pair_key(validation)
+    if same := next((name for name in losses if pair_key(name) == key), None):
+        return same
+    if not losses or "component" in classify(validation).facets or "component" in classify(losses[0]).facets:
+        return None
+    return losses[0] if classify(losses[0]).concept != "loss.part" else None
+
+
+_GPU = ("gpu.allocated", "gpu.reserved", "gpu.peak", "gpu.used")
+_PERCENT = re.compile(r"system[/.]gpu\.\d+\.memoryAllocated")
+"""Memory in use in percent of the device, as W&B measures it."""
+_NAMED_GPU = re.compile(
+    r"(?:(?:max|peak)[_ ])?(?:(?:gpu|cuda)[_ ]?mem(?:ory)?|(?:gpu[_ ])?vram|memory(?=[_ ]allocated))"
+    r"(?:[_ ](?:used|usage|alloc|allocated|peak|max))?",
+    re.IGNORECASE,
+)
+"""Last part of the name of GPU memory that does not say its unit."""
+_NAMED = re.compile(r"(?:(?:max|peak)[_ ])?mem(?:ory)?(?:[_ ](?:used|usage|alloc|peak|max))?", re.IGNORECASE)
+"""Last part of the name of memory, if a unit of memory is printed with it."""
+
+
+def memory_creep(run: Run, rule: Rule, s: Any) -> Iterator[Alert]:
+    """Yield an alert for the memory of each kind (GPU, process) that grows most."""
+    kinds = [_gpu_memory(run), _process_memory(run)]
+    for metrics in kinds if any(kinds) else [_memory_with_unit(run)]:
+        growing = [_growth(run, rule, run.curve(metric), own) for metric in metrics for own in _last(run, metric, s)]
+        if growing:
+            yield _worst(growing)
+
+
+def _last(run: Run, metric: str, s: Any) -> tuple[Incident, ...]:
+    return incidents(run.curve(metric), Creep(s.part))[-1:]
+
+
+def _growth(run: Run, rule: Rule, curve: Curve, own: Incident, size: float | None = None) -> Alert:
+    """Return the alert of memory that grows, from the corner of its curve on. size: that of the device if known."""
+    values, skipped = filled(curve)
+    end = own.raised - skipped + 1
+    step = -(-end // _MEANS)
+    start = end % step
+    first = start + step * hinge(values[start:end].reshape(-1, step).mean(axis=1))
+    row = own.last - skipped
+    before, now = float(values[first]), float(values[row])
+    device = device_memory(run, curve.metric)
+    size = size or (100.0 if _PERCENT.fullmatch(curve.metric) else device.size if device is not None else None)
+    rate = (now - before) / max(int(curve.steps[own.last] - curve.steps[first + skipped]), 1)
+    soon = round((size - now) / rate) if size and own.cleared is None and rate > 0 and size > now else None
+    left = steps_left(run)
+    if soon is not None and left is not None and soon > left:
+        soon = None
+    percent = "% of the device" if _PERCENT.fullmatch(curve.metric) else ""
+    return Alert(
+        rule.id,
+        "info" if before > 0 and _lengthened(run, curve, first + skipped, own.last) >= now / before else "warning",
+        run.id,
+        curve.metric,
+        int(curve.steps[first + skipped]),
+        hint=rule.hint,
+        until=int(curve.steps[own.last]) if own.cleared is not None else None,
+        what="grows",
+        value=now,
+        usual=before,
+        unit=percent or unit_text(meaning_of(run, curve.metric).logged_unit),
+        limit=size if soon is not None else None,
+        reached_in=soon,
+    )
+
+
+_MEANS = 640
+"""Maximum number of means of neighbouring points in which the onset of growth is searched."""
+
+
+def _worst(growing: Sequence[Alert]) -> Alert:
+    """Return the alert that grows most, an active one first, which names the others."""
+    own = max(growing, key=lambda alert: (alert.active, (alert.value or 0.0) / max(alert.usual or 0.0, 1e-300)))
+    return replace(own, related=tuple(Change(other.metric) for other in growing if other is not own))
+
+
+def memory_full(run: Run, rule: Rule, s: Any) -> Iterator[Alert]:
+    """Yield an alert for the device with the least memory left, of those that fill up."""
+    names = metrics_of(run, "gpu.frac", all_names=True)
+    tags = [(name, tag) for name in names if (tag := memory_of(name)) and tag.fraction]
+    allocated = [own for own in tags if "allocated" in own[1].kind]
+    filling = []
+    for name, tag in (allocated or tags)[:_NEWEST]:
+        curve = run.curve(name)
+        for own in incidents(curve, Creep(s.part, full=1 / tag.scale))[-1:]:
+            found = _growth(run, rule, curve, own, 1 / tag.scale)
+            percent = [100 * tag.scale * value for value in (found.value or 0.0, found.usual or 0.0)]
+            filling.append(replace(found, value=percent[0], usual=percent[1], limit=100.0, unit="%"))
+    if filling:
+        worst = max(filling, key=lambda alert: (alert.active, alert.value or 0.0))
+        ends_before = worst.active and worst.reached_in is None
+        others = tuple(Change(other.metric) for other in filling if other is not worst)
+        yield replace(worst, severity="info" if ends_before else worst.severity, related=others)
+
+
+def _gpu_memory(run: Run) -> list[str]:
+    """Return what is allocated or in use; what is reserved only if nothing else is logged.
+
+    If ROLL logs what is allocated while the model is offloaded, only that: it shows what earlier phases left.
+    """
+    names = [name for concept in _GPU for name in metrics_of(run, concept, all_names=True)]
+    if offloaded := [name for name in names if "/start/offload/allocated" in name]:
+        return offloaded[:_NEWEST]
+    kinds = {name: tag.kind for name in names if (tag := memory_of(name)) and not tag.snapshot}
+    used = [name for name, kind in kinds.items() if "reserved" not in kind]
+    used += [name for name in metrics_of(run, "machine", all_names=True) if _PERCENT.fullmatch(name)]
+    return (used + _unclassified(run, _NAMED_GPU) or list(kinds))[:_NEWEST]
+
+
+def _process_memory(run: Run) -> list[str]:
+    names = [name for name in metrics_of(run, "cpu.memory", all_names=True) if not name.endswith("/vms")]
+    return ([name for name in names if "/start/" in name] or names)[:_NEWEST]
+
+
+def _memory_with_unit(run: Run) -> list[str]:
+    """Return the metrics named as memory of an unknown device whose unit is one of memory."""
+    named = metrics_of(run, "memory.used", all_names=True) + _unclassified(run, _NAMED)
+    return [name for name in named if meaning_of(run, name).unit in BYTES][:_NEWEST]
+
+
+def _unclassified(run: Run, pattern: re.Pattern[str]) -> list[str]:
+    """Return the metrics without a concept whose last part of the name matches the pattern."""
+    names = [name for concept in ("other", "known.other") for name in metrics_of(run, concept, all_names=True)]
+    return [name for name in names if pattern.fullmatch(name, name.rfind("/") + 1)]
+
+
+def of_ranks(run: Run, rule: Rule, s: Any) -> Iterator[Alert]:
+    """Yield the problems of the ranks of a run that a rule reports, from the report that the reader made of them."""
+    for problem in run.ranks.problems if run.ranks is not None else ():
+        if problem.rule == rule.id:
+            yield Alert(rule.id, problem.severity, run.id, "", problem.step, problem.message, problem.hint)
+
+
+def disk_full(run: Run, rule: Rule, s: Any, now: float) -> Iterator[Alert]:
+    """Yield an alert while the disk is nearly full and the run goes on on this machine."""
+    disk = run.machine.disk_of(run.path) if run.machine is not None else None
+    if disk is not None and disk.nearly_full(s.part, s.gibibytes) and progress_of(run, now).state in ACTIVE:
+        left = f"{disk.free / 2**30:.1f} GiB ({disk.free / disk.total * 100:.1f} %)"
+        yield Alert(rule.id, "warning", run.id, "", None, f"{left} are left on the disk of the run", rule.hint)
+
+
+_FRESH = 20.0
+"""Tolerated silences after which a silent run is not new."""
+_NEWS = 86400.0
+"""Time (s) for which a stop is a warning: later, directories hold many runs that were stopped on purpose."""
+_STATES = {
+    "stalled": ("warning", "stalled",
+                "look at the processes and the console of the run: a hung collective, a wait for data, a full disk"),
+    "stopped": ("warning", "stopped early",
+                "the process is gone: see the end of its console, the scheduler and the kernel log (out of memory)"),
+    "crashed": ("critical", "crashed", "see the end of its console log"),
+}  # fmt: skip
+"""State: severity, word, hint."""
+
+
+def liveness(run: Run, rule: Rule, s: Any, now: float) -> Iterator[Alert]:
+    """Yield the alert of a state; a crash whose rank is known is that of rank_failure."""
+    known = progress_inputs(run)
+    progress = report(known, now)
+    silence = now - run.last_wall_time
+    if progress.state not in _STATES or (progress.state == "crashed" and failed_rank(run)):
+        return
+    oldest = max(_FRESH * tolerated_silence(known.cadence), 3600.0)
+    if progress.state == "stalled" and known.writer != "open" and silence > oldest:
+        return
+    severity, word, hint = _STATES[progress.state]
+    if progress.state == "crashed" and (tip := of_used_memory(progress.evidence) or of_scheduler(progress.evidence)):
+        hint = f"{tip}; {hint}"
+    if progress.state == "stopped" and silence > _NEWS:
+        severity = "info"
+    yield Alert(rule.id, severity, run.id, "", progress.step, f"{word}: {progress.evidence}", hint)
+
+
+_NEAR = 0.9
+"""Part of the maximum from which on a reward is near it."""
+
+
+def is_solved(run: Run, curve: Curve, own: Incident) -> bool:
+    """Return whether the reward was near its maximum when an incident was raised: little was left to explore."""
+    return _near_maximum(run, int(curve.steps[own.raised]))
+
+
+def is_solved_now(run: Run, curve: Curve, own: Incident) -> bool:
+    """Return whether the reward is near its maximum now."""
+    return _near_maximum(run, int(curve.steps[-1]))
+
+
+def _near_maximum(run: Run, step: int) -> bool:
+    """Return whether the level of the reward at a step is at least 90 % of the maximum.
+
+    The maximum is 1 for success rates, and for rewards that all lie between 0 and 1; otherwise it is unknown.
+    """
+    for concept in ("success.train", "reward.train"):
+        for curve in curves(run, concept):
+            lowest, highest = curve.min, curve.max
+            within = lowest is not None and highest is not None and lowest.value >= 0 and highest.value <= 1
+            if concept == "success.train" or within:
+                return level_of(curve, int(curve.steps.searchsorted(step, "right"))) >= _NEAR
+    return False
+
+
+def is_no_collapse(run: Run, curve: Curve, own: Incident) -> bool:
+    """Return whether a low entropy is that of a solved task, or of continuous actions, which may be negative.
+
+    Estimates of an entropy that is lost scatter around 0, so that slightly negative values say nothing.
+    """
+    lowest, highest = curve.min, curve.max
+    known = lowest is not None and highest is not None and not classify(curve.metric).sign_auto
+    is_continuous = not known or lowest.value < min(0.0, -0.05 * highest.value)  # type: ignore[union-attr]
+    return is_continuous or may_be_rounded(run, curve, own) or is_solved(run, curve, own)
+
+
+def may_be_rounded(run: Run, curve: Curve, own: Incident) -> bool:
+    """Return whether zeros were read from console text, which may print 1e-06 as 0.000.
+
+    Zeros after a value of at least half of the highest one are meant so.
+    """
+    consoles = {stream.info.source for stream in run.streams if stream.info.format == "console"}
+    if not curve.sources or curve.sources[0] not in consoles or curve.values[own.last] != 0:
+        return False
+    return own.first == 0 or curve.max is None or curve.values[own.first - 1] < curve.max.value / 2
+
+
+def trains_no_policy(run: Run, curve: Curve, own: Incident) -> bool:
+    """Return whether a run logs no entropy, KL or policy loss."""
+    return not any(metrics_of(run, concept) for concept in ("entropy", "kl.ref", "kl.old", "loss.policy"))
+
+
+def is_of_episodes(run: Run, curve: Curve, own: Incident) -> bool:
+    """Return whether a length is that of episodes in an environment, which a good policy may extend."""
+    return classify(curve.metric).unit == "steps"
+
+
+def reward_has_risen(run: Run, curve: Curve, own: Incident) -> bool:
+    """Return whether the reward is above its start by twice its wandering: models learn to reason this way."""
+    for reward in curves(run, "reward.train"):
+        end = int(reward.steps.searchsorted(curve.steps[own.raised], "right"))
+        values, skipped = filled(reward)
+        if end - skipped <= 2 * _START:
+            return False
+        noise = float(wandering(values[: end - skipped], end - skipped - 1)[0])
+        return level_of(reward, end) - float(np.median(values[:_START])) > 2 * noise
+    return False
+
+
+def responses_explain(run: Run, curve: Curve, own: Incident) -> bool:
+    """Return whether the responses have grown by three quarters as much as a curve since its start."""
+    usual = float(np.nanmedian(curve.values[10:60]))
+    grown = level_of(curve, own.raised + 1) / usual - 1 if usual > 0 else math.inf
+    return _lengthened(run, curve, 10, own.raised) - 1 >= 0.75 * grown
+
+
+def _lengthened(run: Run, curve: Curve, first: int, last: int) -> float:
+    """Return the response length at a row of a curve relative to that at an earlier row; NaN if unknown."""
+    for lengths in curves(run, "length.response"):
+        begin, end = lengths.steps.searchsorted(curve.steps[[first, last]], "right").tolist()
+        before, now = (level_of(lengths, row) for row in (max(begin, 9), end))
+        return now / before if before > 0 else math.nan
+    return math.nan

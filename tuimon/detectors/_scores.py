@@ -1,0 +1,337 @@
+"""How bad each point of a curve is, as functions of the points before it; analysis/incidents.py makes incidents.
+
+A score compares the level (the median of nine) with the one that is usual and with the limit: 0 at the usual level, 1
+at the limit. An incident begins above 1 and ends below one half; meanwhile both are those from before it began.
+
+Limit    the limit is a number
+Start    a multiple of the level at the start
+Usual    a multiple of the level of the last 144 points
+Half     a multiple of the level at half of the points so far
+Best     the part of the gain since the start that is lost
+Spike    a single value far from the nine before it
+Creep    growth all along a window
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
+
+from tuimon.analysis.windows import BLOCK, LAGS, NINE, median_of_nine, usual, usual_changes, wandering
+from tuimon.model.points import Floats
+
+Pair = tuple[Floats, Floats]
+_TINY = 1e-300
+_ABOVE_ONE = math.nextafter(1.0, 2.0)
+
+
+class Limit(Struct, frozen=True):
+    """Score: the value (or level) itself, negated if low values are bad; beyond `good` it does not count as good yet.
+
+    - A value that equals the limit is not beyond it.
+    - The first `skip` points are ignored.
+    """
+
+    limit: float
+    good: float
+    raise_after: int = 1
+    clear_after: int = 5
+    falls: bool = False
+    smooth: bool = False
+    skip: int = 0
+
+    @property
+    def high(self) -> float:
+        return math.nextafter(-self.limit if self.falls else self.limit, math.inf)
+
+    @property
+    def low(self) -> float:
+        return math.nextafter(-self.good if self.falls else self.good, math.inf)
+
+    def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
+        scores = median_of_nine(values, begin) if self.smooth else values[begin:]
+        scores = -scores if self.falls else scores
+        if begin < self.skip:
+            scores = scores.copy()
+            scores[: self.skip - begin] = np.nan
+        return scores, None
+
+    def at(self, values: Floats, row: int) -> tuple[float | None, float]:
+        """Return (usual level, limit) at a row."""
+        return None, self.limit
+
+
+def limit(bad: float, points: int, *, falls: bool = False, smooth: bool = False, skip: int = 0) -> Limit:
+    """Return the limit `bad` for `points` points, over once values are 20 % better for as many (at least 5)."""
+    return Limit(bad, bad - 0.2 * abs(bad) * (-1 if falls else 1), points, max(5, points), falls, smooth, skip)
+
+
+class Change(Struct, frozen=True):
+    """Base of scores of a level between the usual one (0) and a limit (1)."""
+
+    raise_after: int = 4
+    clear_after: int = 8
+    falls: bool = False
+
+    @property
+    def high(self) -> float:
+        return _ABOVE_ONE
+
+    @property
+    def low(self) -> float:
+        return 0.5
+
+    def baseline(self, values: Floats, begin: int) -> Pair:
+        """Return (usual level, limit) at the rows from `begin` on; NaN where they are not known."""
+        raise NotImplementedError
+
+    def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
+        return _between(median_of_nine(values, begin), *self.baseline(values, begin)), None
+
+    def active_scores(self, values: Floats, begin: int, first: int) -> Floats:
+        return _between(median_of_nine(values, begin), *self.baseline(values[: first + 1], first))
+
+    def at(self, values: Floats, row: int) -> tuple[float | None, float]:
+        """Return (usual level, limit) at a row."""
+        level, bound = self.baseline(values[: row + 1], row)
+        return float(level[0]), float(bound[0])
+
+
+def _between(now: Floats, usual: Floats, bound: Floats) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        scores: Floats = (now - usual) / (bound - usual)
+    return scores
+
+
+class Start(Change, frozen=True):
+    """Limit: `ratio` times the median of the `first` points after the first `skip` ones.
+
+    - floor: a limit above the usual level is at least this.
+    - If the start is not above 0, nothing is known.
+    """
+
+    ratio: float = 2.0
+    first: int = 20
+    skip: int = 0
+    floor: float = -math.inf
+
+    def baseline(self, values: Floats, begin: int) -> Pair:
+        count, end = len(values) - begin, self.skip + self.first
+        unknown = np.full(count, np.nan)
+        if len(values) <= end:
+            return unknown, unknown
+        start = float(np.median(values[self.skip : end]))
+        if not start > 0:
+            return unknown, unknown
+        known = np.where(np.arange(begin, len(values)) >= end, start, np.nan)
+        bound = known * self.ratio
+        return known, bound if self.falls else np.maximum(bound, self.floor)
+
+
+class Usual(Change, frozen=True):
+    """Limit: `ratio` times the usual level (see analysis/windows.py), and `deviations` of its wandering away.
+
+    - floor: a limit above the usual level is at least this, and at least `of_start` of the first level.
+    - sudden: the limit is at least this times the level of the last 16 to 31 points before.
+    - steady: highest median of a block, relative to the lowest, if the level has to be steady.
+    - lag: points before the row that are left out, besides those of its block.
+    """
+
+    ratio: float = 2.0
+    deviations: float = 6.0
+    floor: float = -math.inf
+    of_start: float = 0.0
+    skip: int = 2 * BLOCK
+    sudden: float = 0.0
+    steady: float = math.inf
+    lag: int = 0
+
+    def baseline(self, values: Floats, begin: int) -> Pair:
+        known = values[: max(0, len(values) - self.lag)]
+        first = max(0, begin - self.lag)
+        level, spread, latest = usual(known, first)
+        noise = wandering(known, first) if len(level) else level
+        missing = np.full(len(values) - begin - len(level), np.nan)
+        level, spread, latest, noise = (np.concatenate((missing, own)) for own in (level, spread, latest, noise))
+        level = np.where(spread <= self.steady, level, np.nan)
+        level[: max(0, self.skip - begin)] = np.nan
+        if self.falls:
+            return level, np.minimum(self.ratio * level, level - self.deviations * noise)
+        floor = max(self.floor, self.of_start * float(values[:NINE].max(initial=0.0)))
+        bound = level + np.maximum((self.ratio - 1) * np.abs(level), self.deviations * noise)
+        return level, np.maximum(np.maximum(bound, floor), self.sudden * latest)
+
+
+class Half(Change, frozen=True):
+    """Limit: `ratio` times the usual level at half of the points so far, and at least `floor`.
+
+    The level has to be steady there, as in `Usual`: growth from 0 with the number of points is none.
+    """
+
+    ratio: float = 10.0
+    floor: float = -math.inf
+    steady: float = 2.0
+
+    def baseline(self, values: Floats, begin: int) -> Pair:
+        halves = np.arange(begin, len(values)) // 2
+        first, last = int(halves[0]), int(halves[-1])
+        level, spread, _ = usual(values[: last + 1], first)
+        level = np.where((level > 0) & (spread <= self.steady), level, np.nan)[halves - first]
+        return level, np.maximum(self.ratio * level, self.floor)
+
+
+class Best(Change, frozen=True):
+    """Limit: below the best level so far by `part` of the gain since the start, and suddenly.
+
+    Suddenly: over 8, 16, 32 or 64 points the level falls by more than `deviations` times what is usual over as many.
+    carried: (first level, best level).
+    """
+
+    part: float = 0.5
+    deviations: float = 3.5
+
+    def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
+        now = median_of_nine(values, begin)
+        start, best = carried or (np.nan, -np.inf)
+        if np.isnan(start) and len(values) >= NINE:
+            start = float(now[max(0, NINE - 1 - begin)])
+        known = np.maximum(np.fmax.accumulate(now), best)
+        scores = _between(now, known, self._bound(values, begin, start, known))
+        return scores, (start, float(known[-1]) if len(known) and not np.isnan(known[-1]) else best)
+
+    def baseline(self, values: Floats, begin: int) -> Pair:
+        levels = median_of_nine(values, 0)
+        start = float(levels[NINE - 1]) if len(values) >= NINE else math.nan
+        known = np.fmax.accumulate(levels)[begin:]
+        return known, self._bound(values, begin, start, known)
+
+    def _bound(self, values: Floats, begin: int, start: float, best: Floats) -> Floats:
+        first = max(0, begin - self.raise_after + 1)
+        lead = max(0, first - LAGS[-1])
+        levels = np.concatenate((np.full(LAGS[-1], np.nan), median_of_nine(values, lead)))
+        rows = np.arange(first, len(values)) - lead + LAGS[-1]
+        before = np.stack([levels[rows - lag] for lag in LAGS], axis=1)
+        falls = np.fmax.reduce(before - self.deviations * usual_changes(values, first), axis=1)
+        falls = np.concatenate((np.full(self.raise_after - 1 - begin + first, np.nan), falls))
+        # A fall of the last rows counts as long as the level stays below it.
+        sudden = np.fmax.reduce(np.lib.stride_tricks.sliding_window_view(falls, self.raise_after), axis=1)
+        lost = self.part * (best - start)
+        return np.where(lost > 0, np.minimum(best - lost, sudden), np.nan)
+
+
+class Spike(Struct, frozen=True):
+    """Score: distance from the median of the nine values before, relative to its limit.
+
+    The limit is `extremes` times the third largest distance of the 128 points before, and `ratio` - 1 times that
+    median. It moves on during an incident.
+    """
+
+    ratio: float
+    extremes: float
+    raise_after: int = 1
+    clear_after: int = 8
+    falls: bool = False
+
+    @property
+    def high(self) -> float:
+        return _ABOVE_ONE
+
+    @property
+    def low(self) -> float:
+        return 0.5
+
+    def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
+        level, bound = self.baseline(values, begin)
+        return _between(values[begin:], level, bound), None
+
+    def baseline(self, values: Floats, begin: int) -> Pair:
+        lead = max(NINE, begin - 8 * BLOCK)
+        rows = np.arange(begin, len(values))
+        if len(values) <= lead:
+            return np.full(len(rows), np.nan), np.full(len(rows), np.nan)
+        before = median_of_nine(values[:-1], lead - 1)
+        distances = np.concatenate((np.zeros(8 * BLOCK), np.abs(values[lead:] - before)))
+        windows = np.lib.stride_tricks.sliding_window_view(distances[:-1], 8 * BLOCK)
+        skipped = max(0, begin - lead)
+        usual_distance = np.partition(windows[skipped:], -3, axis=1)[:, -3]
+        level = before[skipped:]
+        bound = level + np.maximum(self.extremes * usual_distance, (self.ratio - 1) * np.abs(level))
+        missing = np.full(len(rows) - len(level), np.nan)
+        level, bound = np.concatenate((missing, level)), np.concatenate((missing, bound))
+        level[rows < 2 * BLOCK] = np.nan
+        return level, bound
+
+    def at(self, values: Floats, row: int) -> tuple[float | None, float]:
+        """Return (usual level, limit) at a row."""
+        level, bound = self.baseline(values[: row + 1], row)
+        return float(level[0]), float(bound[0])
+
+
+_WINDOWS = tuple(sorted(part * 2**power for part in (32, 48) for power in range(11)))
+_STEEP = 0.5
+"""Largest part of the growth in a window that one of its blocks may have."""
+_BLOCKS, _RISES, _LAST_RISES = 16, 13, 3
+"""Blocks of a window, and how many of the steps between them have to be up: of all, and of the last ones."""
+_LATE = 0.4
+"""Smallest part that the second half must have: memory that only reaches its level grows ever less."""
+
+
+class Creep(Struct, frozen=True):
+    """Score: growth from the first sixteenth of a window to the last, relative to `part` of the first.
+
+    It is 0 unless 13 of the 15 steps from sixteenth to sixteenth are up, the last three among them, none has more than
+    half of the growth, and the second half has its part. The windows have 32, 48, 64, 96 … points, without the first
+    16. With `full`, the growth is relative to `part` of the room that is left.
+    """
+
+    part: float
+    full: float = 0.0
+    raise_after: int = BLOCK
+    clear_after: int = BLOCK
+    falls: bool = False
+
+    @property
+    def high(self) -> float:
+        return 1.0
+
+    @property
+    def low(self) -> float:
+        return 0.5
+
+    def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
+        scores = np.zeros(len(values) - begin)
+        for window in _WINDOWS:
+            if len(values) < window + BLOCK:
+                break
+            np.maximum(scores, self._in_window(values, begin, window // 8), out=scores)
+        return scores, None
+
+    def _in_window(self, values: Floats, begin: int, size: int) -> Floats:
+        """Score each row by the last 16 whole blocks of `size` points before its own."""
+        first, last = begin // size, (len(values) - 1) // size
+        lead = max(first - _BLOCKS, -(-BLOCK // size))
+        scores = np.zeros(last - first + 1)
+        if last - lead >= _BLOCKS:
+            means = values[lead * size : last * size].reshape(-1, size).mean(axis=1)
+            blocks = np.lib.stride_tricks.sliding_window_view(means, _BLOCKS)
+            up = np.diff(blocks, axis=1)
+            grown = blocks[:, -1] - blocks[:, 0]
+            steady = (up > 0).sum(axis=1) >= _RISES
+            steady &= (up[:, -_LAST_RISES:] > 0).all(axis=1) & (up.max(axis=1) <= _STEEP * grown) & (blocks[:, 0] > 0)
+            steady &= blocks[:, -1] - blocks[:, _BLOCKS // 2 - 1] >= _LATE * grown
+            room = self.full - blocks[:, -1] if self.full else blocks[:, 0]
+            growth = np.where(grown >= 0.01 * self.full, grown / np.maximum(self.part * room, _TINY), 0.0)
+            scores[-len(blocks) :] = np.where(steady, growth, 0.0)
+        return scores[np.arange(begin, len(values)) // size - first]
+
+    def at(self, values: Floats, row: int) -> tuple[float | None, float]:
+        """Return (level at the start of the growth, limit); the engine replaces the first."""
+        return None, self.full
+
+
+Score = Limit | Change | Spike | Creep
+Rows = npt.NDArray[np.int64]
