@@ -89,7 +89,7 @@ class Shell:
         self._light: list[tuple[str, asyncio.Future[bytes]]] = []
         self._heavy: list[tuple[str, int, asyncio.Future[bytes]]] = []
         self._gzip = False
-        self._groups: dict[tuple[str, ...], tuple[int, bytes]] = {}
+        self._groups: dict[tuple[str, ...], _Group] = {}
         self._first_roots: asyncio.Future[Sequence[Root]] | None = None
         self._first_list: asyncio.Future[dict[str, dict[str, Entry]]] | None = None
         """What the path of the user leads to, and its list: asked for before it is known that the host answers."""
@@ -225,23 +225,19 @@ class Shell:
     async def _stat_group(self, group: tuple[str, ...]) -> bytes:
         """Ask for the status of files; the shell keeps the question and its last answer for the next time."""
         start = ""
-        if group not in self._groups:
+        known = self._groups.get(group)
+        if known is None:
             if len(self._groups) >= _GROUPS:
                 self._groups.clear()
-            self._groups[group] = len(self._groups), b""
-            number = self._groups[group][0]
+            known = self._groups[group] = _Group(len(self._groups))
             names = " ".join(map(quoted, group))
-            start = f"g{number}() {{ stat -Lc '{_FORMAT}' {names}; }}; l{number}=; "
-        number = self._groups[group][0]
+            start = f"g{known.number}() {{ stat -Lc '{_FORMAT}' {names}; }}; l{known.number}=; "
+        n = known.number
         answer = await self._ask(
-            f'{start}n=$(g{number}); if [ "$n" = "$l{number}" ]; then printf =; else l{number}=$n; printf %s "$n"; fi'
+            f'{start}n=$(g{n}); if [ "$n" = "$l{n}" ]; then printf =; else l{n}=$n; printf %s "$n"; fi'
         )
-        known = self._groups.get(group, (-1, b""))
-        if answer != b"=":
-            if known[0] == number:
-                self._groups[group] = number, answer
-            return answer
-        return known[1]
+        known.answer = known.answer if answer == b"=" else answer
+        return known.answer
 
     async def read(self, path: str, start: int, end: int) -> bytes:
         end = min(end, start + MAX_PIECE)
@@ -404,6 +400,13 @@ class Shell:
             self._process.wait(timeout=0.5)
         reason = clean(lines[-1], 200) if lines else f"the connection has ended (status {self._process.poll()})"
         self._fail(Ended(reason, login=not answered and needs_login(errors)))
+
+
+class _Group(msgspec.Struct):
+    """Files whose status is asked for together; a question on its way keeps it when the shell forgets it."""
+
+    number: int
+    answer: bytes = b""
 
 
 class _Answers(asyncio.Protocol):
