@@ -99,6 +99,20 @@ def usual_changes(values: Floats, begin: int) -> Floats:
     return result
 
 
+def roughness(values: Floats, begin: int) -> Floats:
+    """Return the deviation of medians of eight points from their neighbours, for each row from `begin` on.
+
+    It is that of the last 32 second differences before the block of the row, so that neither a rise nor a bend counts;
+    NaN with fewer than _FEWEST_DIFFERENCES."""
+    first, last = begin // _EIGHT, (len(values) - 1) // _EIGHT
+    lead = max(0, first - _COMPARED - 2)
+    middles = np.median(values[lead * _EIGHT : last * _EIGHT].reshape(-1, _EIGHT), axis=1)
+    bends = np.concatenate((np.full(_COMPARED + 2, np.nan), np.diff(middles, 2))) / math.sqrt(6)
+    windows = np.lib.stride_tricks.sliding_window_view(bends[-_COMPARED - len(middles) :], _COMPARED)
+    result: Floats = _deviation(windows[first - lead :])[np.arange(begin, len(values)) // _EIGHT - first]
+    return result
+
+
 def wandering(values: Floats, begin: int) -> Floats:
     """Return the deviation of the level at the rows from `begin` on, by its usual changes over 8 and 16 points.
 

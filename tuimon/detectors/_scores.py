@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from tuimon.analysis.windows import BLOCK, LAGS, NINE, median_of_nine, usual, usual_changes, wandering
+from tuimon.analysis.windows import BLOCK, LAGS, NINE, median_of_nine, roughness, usual, usual_changes, wandering
 from tuimon.model.points import Floats
 
 Pair = tuple[Floats, Floats]
@@ -185,7 +185,7 @@ class Half(Change, frozen=True):
 
 
 class Best(Change, frozen=True):
-    """Limit: below the best level so far by `part` of the gain since the start, and suddenly.
+    """Limit: below the best level so far by `part` of the gain since the start and suddenly, or by most of it.
 
     Suddenly: over 8, 16, 32 or 64 points the level falls by more than `deviations` times what is usual over as many.
     carried: (first level, best level).
@@ -193,6 +193,10 @@ class Best(Change, frozen=True):
 
     part: float = 0.5
     deviations: float = 3.5
+    kept: float = 0.25
+    """Part of a clear gain from which on it counts as lost, however slowly."""
+    clear: float = 20.0
+    """A gain is clear from this many times the roughness of the level on."""
 
     def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
         now = median_of_nine(values, begin)
@@ -219,8 +223,10 @@ class Best(Change, frozen=True):
         falls = np.concatenate((np.full(self.raise_after - 1 - begin + first, np.nan), falls))
         # A fall of the last rows counts as long as the level stays below it.
         sudden = np.fmax.reduce(np.lib.stride_tricks.sliding_window_view(falls, self.raise_after), axis=1)
-        lost = self.part * (best - start)
-        return np.where(lost > 0, np.minimum(best - lost, sudden), np.nan)
+        gain = best - start
+        bound = np.where(gain > 0, np.minimum(best - self.part * gain, sudden), np.nan)
+        is_clear = gain > self.clear * roughness(values, begin)
+        return np.fmax(bound, np.where(is_clear, start + self.kept * gain, np.nan))
 
 
 class Spike(Struct, frozen=True):
