@@ -63,7 +63,7 @@ def test_the_summary_of_a_pipe(tmp_path: Path) -> None:
     data = (DATA / "console" / "grpo_nan" / "console.log").read_bytes()
     text = piped(data, "summary", "-", directory=tmp_path)
     assert text.startswith("stdin  (")
-    assert "grad_norm was NaN" in text
+    assert re.search("grad_norm.* NaN", text)
     assert piped(data, "-", directory=tmp_path).splitlines()[2:] == text.splitlines()[2:]
     assert piped(b"", "summary", "-", directory=tmp_path, expect=3) == ""
     assert piped(b"\0\1" * 5000, "summary", "-", directory=tmp_path, expect=3) == ""
