@@ -628,3 +628,17 @@ def test_messages_of_loguru_are_read_as_text() -> None:
         assert series(feed(marked_lines.FORMATS[1].decoder(), data, cuts))["loss"] == [
             (n, repr(n / 8)) for n in range(1, 9)
         ]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("-nan(ind)", math.nan),
+        ("1.#QNAN", math.nan),
+        ("-1.#IND000", math.nan),
+        ("1.#INF", math.inf),
+        ("-1.#INF", -math.inf),
+    ],
+)
+def test_nan_and_infinity_as_windows_prints_them_are_points(text: str, value: float) -> None:
+    assert number(text, "loss") == pytest.approx(value, nan_ok=True)

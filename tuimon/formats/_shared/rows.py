@@ -89,6 +89,10 @@ _STEP_RANKS = {name: rank for rank, name in enumerate(STEP_NAMES)}
 _MAX_DEPTH = 16
 _NUMBER = re.compile(r"[+-]?(?:(?:\d++(?:\.\d*+)?|\.\d++)(?:e[+-]?\d++)?|nan|inf|infinity)", re.IGNORECASE | re.ASCII)
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:(?:,\d{3})+(?:\.\d+)?|(?:\.\d{3}){2,})", re.ASCII)
+_OF_WINDOWS = re.compile(
+    r"(?P<sign>-?)(?:nan\((?:ind|snan)\)|1\.#(?:(?P<infinity>INF)|QNAN|SNAN|IND)0*)", re.IGNORECASE
+)
+"""How C libraries of Windows print NaN and infinity."""
 _LIKE_NUMBER = re.compile(r"[+-]?\.?\d[\d.,_']{0,30}\s?[A-Za-z%/]{0,10}", re.ASCII)
 _DATE = re.compile(
     r"(?:(\d{4})[/.](\d\d?)[/.](\d\d?)|(\d\d?)\.(\d\d?)\.(\d{4})),?[ T](\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)", re.ASCII
@@ -115,6 +119,8 @@ def number(value: Any, key: str) -> float | None:
             return float(value)
         if _THOUSANDS.fullmatch(value):
             return float(value.replace("," if "," in value else ".", ""))
+        if match := _OF_WINDOWS.fullmatch(value):
+            return float(f"{match['sign']}{'inf' if match['infinity'] else 'nan'}")
     return None
 
 
