@@ -92,7 +92,7 @@ class Incidents(Struct, frozen=True, eq=False):
         raises, bads = _completed(bad, self.bad, rule.raise_after)
         clears, goods = _completed(good, self.good, rule.clear_after)
         incidents = list(self.incidents)
-        position = 0
+        position = earliest = 0
         before = self.good
         while True:
             if incidents and incidents[-1].cleared is None:
@@ -106,8 +106,9 @@ class Incidents(Struct, frozen=True, eq=False):
                 position = int(ahead[0])
                 row = self.length + position
                 incidents[-1] = incidents[-1]._replace(last=row - rule.clear_after, cleared=row)
+                earliest = position + 1  # the row that ends an incident begins no other one
             else:
-                ahead = raises[np.searchsorted(raises, position) :]
+                ahead = raises[np.searchsorted(raises, max(position, earliest)) :]
                 if not len(ahead):
                     break
                 position = int(ahead[0])

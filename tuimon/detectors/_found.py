@@ -159,7 +159,9 @@ def _validation(run: Run, rule: Rule, s: Any, train: Curve, validation: Curve, r
     ends = np.searchsorted(train.steps, validation.steps[offset:], "right").tolist()
     learned = sign * np.array([level_of(train, end) for end in ends])
     lost, typical = best_values - better, float(np.median(np.abs(np.diff(values)))) * (1 + 4 / len(values))
-    noise = float(np.nanmedian(np.abs(np.diff(train.values)))) if len(train) > 1 else 0.0
+    changes = np.abs(np.diff(train.values))
+    changes = changes[np.isfinite(changes)]
+    noise = float(np.median(changes)) if len(changes) else 0.0
     whole = best_values - np.minimum.accumulate(better) if rises else np.abs(best_values)
     with np.errstate(divide="ignore", invalid="ignore"):
         worse = (lost > 3 * typical) & (lost > _LEAST_LOSS * abs(values[0])) & (learned - learned[best] > noise)
