@@ -26,6 +26,8 @@ from tuimon.model.points import Floats
 
 Pair = tuple[Floats, Floats]
 _TINY = 1e-300
+_LEAST_GAIN = 0.25
+"""Part of the best level that a gain counts for at least."""
 _ABOVE_ONE = math.nextafter(1.0, 2.0)
 
 
@@ -224,7 +226,9 @@ class Best(Change, frozen=True):
         # A fall of the last rows counts as long as the level stays below it.
         sudden = np.fmax.reduce(np.lib.stride_tricks.sliding_window_view(falls, self.raise_after), axis=1)
         gain = best - start
-        bound = np.where(gain > 0, np.minimum(best - self.part * gain, sudden), np.nan)
+        # It may begin at its best: then a part of that counts instead of the gain.
+        lost = self.part * np.maximum(gain, _LEAST_GAIN * np.abs(best))
+        bound = np.minimum(best - lost, sudden)
         is_clear = gain > self.clear * roughness(values, begin)
         return np.fmax(bound, np.where(is_clear, start + self.kept * gain, np.nan))
 
