@@ -69,5 +69,5 @@ def test_an_invalid_table_says_so_and_changes_nothing(resumed: Path, table: str)
 def test_doctor_prints_the_rule_of_each_log(resumed: Path) -> None:
     words = "--join", str(resumed / "first"), str(resumed / "second")
     lines = tuimon("doctor", str(resumed), *words).stdout.splitlines()
-    rules = [line.partition("; here by: ")[2] for line in lines if "metrics.jsonl" in line]
+    rules = [line.partition("; rule: ")[2] for line in lines if "metrics.jsonl" in line]
     assert rules == ["its directory", "it goes on where attempt 1 stopped"]

@@ -76,7 +76,7 @@ def _print_runs(monitor: LocalMonitor, metrics: set[str]) -> bool:
             log = logs.get(info.stream)
             source = info.source if log is None else log.own_source
             joined = f", part of {clean(info.source)}" if source != info.source else ""
-            rule = f"; here by: {clean(reason)}" if (reason := collector.rule_of(info.path)) else ""
+            rule = f"; rule: {clean(reason)}" if (reason := collector.rule_of(info.path)) else ""
             print(f"  {state:<12} {clean(source)}  [{clean(info.format)}]  {points} points, {size}{joined}{rule}")
             if status and status.message:
                 print(f"      {clean(status.message)}")

@@ -78,14 +78,8 @@ class Change(Struct, frozen=True):
     raise_after: int = 4
     clear_after: int = 8
     falls: bool = False
-
-    @property
-    def high(self) -> float:
-        return _ABOVE_ONE
-
-    @property
-    def low(self) -> float:
-        return 0.5
+    high: float = _ABOVE_ONE
+    low: float = 0.5
 
     def baseline(self, values: Floats, begin: int) -> Pair:
         """Return (usual level, limit) at the rows from `begin` on; NaN where they are not known."""
@@ -245,14 +239,8 @@ class Spike(Struct, frozen=True):
     raise_after: int = 1
     clear_after: int = 8
     falls: bool = False
-
-    @property
-    def high(self) -> float:
-        return _ABOVE_ONE
-
-    @property
-    def low(self) -> float:
-        return 0.5
+    high: float = _ABOVE_ONE
+    low: float = 0.5
 
     def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
         level, bound = self.baseline(values, begin)
@@ -303,14 +291,8 @@ class Creep(Struct, frozen=True):
     raise_after: int = BLOCK
     clear_after: int = BLOCK
     falls: bool = False
-
-    @property
-    def high(self) -> float:
-        return 1.0
-
-    @property
-    def low(self) -> float:
-        return 0.5
+    high: float = 1.0
+    low: float = 0.5
 
     def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
         scores = np.zeros(len(values) - begin)

@@ -36,11 +36,6 @@ class Column(Struct, frozen=True):
     def width(self) -> int:
         return max(map(cell_width, (self.head, *self.cells)))
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether no cell has a text."""
-        return not any(self.cells)
-
     def cell(self, text: str, width: int) -> str:
         """Return a cell of the column, which has this `width`."""
         blanks = " " * (width - cell_width(text))

@@ -55,7 +55,6 @@ _OWN = re.compile(
     r"|.*\d{5}_\d+(_.*)?",  # Ray Tune: PPO_CartPole-v1_5b4f3_00000_0_lr=0.1_2026-11-21_10-11-12
     re.IGNORECASE,
 )
-_ATTEMPT = re.compile(r"(^|[-_.])(attempt|try|retry|requeue)[-_=]?\d+(?=$|[-_.])", re.IGNORECASE)
 _RANK = re.compile(
     r"((local|global|node)[-_]?)?(rank|worker|node|host|gpu|proc|process|attempt)[-_]?\d+", re.IGNORECASE
 )
@@ -121,11 +120,6 @@ def is_tracker_run(path: str) -> bool:
 def is_own(name: str) -> bool:
     """Is this a separate run among similar ones?"""
     return bool(_OWN.fullmatch(name)) and not _FLOAT.fullmatch(name)
-
-
-def without_attempt(name: str) -> str:
-    """The name of a log without the number of the attempt that wrote it: slurm-991 of slurm-991-attempt1."""
-    return _ATTEMPT.sub("", name)
 
 
 def is_monitor(name: str) -> bool:

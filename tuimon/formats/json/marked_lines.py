@@ -21,7 +21,7 @@ from typing import Any
 from tuimon.errors import FormatError
 from tuimon.formats import Format, StreamDecoder
 from tuimon.formats._shared.json import parse
-from tuimon.formats._shared.lines import LineSplitter
+from tuimon.formats._shared.lines import LineDecoder, LineSplitter
 from tuimon.formats._shared.row_reader import Names, RowReader
 from tuimon.formats._shared.rows import Row, trimmed
 from tuimon.formats._shared.step_unit import StepUnit
@@ -110,41 +110,32 @@ class MarkedLines(StreamDecoder):
         return self._settings
 
 
-class LoguruLines(StreamDecoder):
+class LoguruLines(LineDecoder):
     """A StreamDecoder of the text of loguru's records."""
 
     def __init__(self) -> None:
-        self._lines = LineSplitter()
-        self._text = console.FORMAT.decoder()
-
-    def feed(self, data: bytes) -> list[Item]:
-        return self._items(self._lines.feed(data))
+        super().__init__()
+        text = console.FORMAT.decoder()
+        assert isinstance(text, StreamDecoder)
+        self._text = text
+        self._found: list[Item] = []
 
     def flush(self) -> list[Item]:
-        return [*self._items(self._lines.last_line()), *self._lines.hole_at_end(), *self._decoder.flush()]
-
-    @property
-    def _decoder(self) -> StreamDecoder:
-        assert isinstance(self._text, StreamDecoder)
-        return self._text
+        return [*super().flush(), *self._text.flush()]
 
     def _items(self, parts: Iterator[tuple[int, list[bytes]] | Damage]) -> list[Item]:
-        items: list[Item] = []
-        for part in parts:
-            if isinstance(part, Damage):
-                items.append(part)
-                continue
-            offset, lines = part
-            for line in lines:
-                record: Any = None
-                try:
-                    record = parse(line) if line.strip() else None
-                except FormatError as error:
-                    items.append(Damage(offset, len(line) + 1, error.message))
-                if isinstance(record, dict) and isinstance(record.get("text"), str):
-                    items += self._decoder.feed(record["text"].encode())
-                offset += len(line) + 1
-        return items
+        damage = super()._items(parts)
+        found, self._found = self._found, []
+        return [*found, *damage]
+
+    def _read(self, line: bytes) -> str:
+        try:
+            record = parse(line) if line.strip() else None
+        except FormatError as error:
+            return error.message
+        if isinstance(record, dict) and isinstance(record.get("text"), str):
+            self._found += self._text.feed(record["text"].encode())
+        return ""
 
 
 def _number(value: Any) -> Any:
