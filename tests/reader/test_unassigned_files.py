@@ -7,11 +7,12 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+import pytest
 from support.event_reading import read_all
 
 from tuimon.model.events import Event
 from tuimon.model.points import Points
-from tuimon.reader import Collector
+from tuimon.reader import Collector, assembly
 from tuimon.reader.assembly import TEXT_WITHOUT_RUN
 from tuimon.store import Run, Store
 
@@ -203,3 +204,15 @@ def test_a_description_beside_text_that_becomes_a_run_belongs_to_it(tmp_path: Pa
     assert "actor/loss" in run.metrics
     assert [fact.value["host"] for fact in run.facts("writer")] == ["node3"]
     assert not watched.collector.skipped
+
+
+def test_many_texts_that_become_runs_are_grouped_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Grouping goes through all files, so once for each of them would grow with their square."""
+    metrics(tmp_path / "evaluation" / "metrics.jsonl", 0)
+    for job in range(40):
+        write(tmp_path / "sweep" / f"job_{job}" / "train.log", "loading", POINT)
+    calls: list[int] = []
+    really_group = assembly.group_runs
+    monkeypatch.setattr(assembly, "group_runs", lambda *given: calls.append(1) or really_group(*given))  # type: ignore[func-returns-value]
+    assert len(Watched(tmp_path).runs) == 41
+    assert len(calls) <= 3

@@ -57,6 +57,7 @@ def _print_runs(monitor: LocalMonitor, metrics: set[str]) -> bool:
     collector = monitor.collector
     partly_read = collector.partly_unreadable or bool(collector.problems)
     logs = {log.found.stream: log for log in collector.followed}
+    rules = collector.rules()
     snapshot = monitor.snapshot()
     unread = not_understood(snapshot, time.time())
     partly_read |= bool(unread)
@@ -76,7 +77,7 @@ def _print_runs(monitor: LocalMonitor, metrics: set[str]) -> bool:
             log = logs.get(info.stream)
             source = info.source if log is None else log.own_source
             joined = f", part of {clean(info.source)}" if source != info.source else ""
-            rule = f"; rule: {clean(reason)}" if (reason := collector.rule_of(info.path)) else ""
+            rule = f"; rule: {clean(reason)}" if (reason := rules.get(info.path)) else ""
             print(f"  {state:<12} {clean(source)}  [{clean(info.format)}]  {points} points, {size}{joined}{rule}")
             if status and status.message:
                 print(f"      {clean(status.message)}")

@@ -66,10 +66,14 @@ class RunAssembly:
         self._group_at: dict[str, RunGroup] = {}
         """Group by the path of a run."""
         self._next_run = 0
+        self.is_outdated = False
+        """Whether logs have got points that can change their runs since they were grouped."""
         self._with_metrics: set[str] = set()
         """Paths of the groups that hold metrics."""
         self._text_runs: set[str] = set()
         """Directories whose texts have points and are near no run, so that they are runs."""
+        self._with_points: set[str] = set()
+        """Paths of texts that have points and were in no run."""
         self._announced: dict[int, tuple[str, str]] = {}
         """(name, path) of each run as announced, by id."""
         self._mounts = filesystem.Mounts()
@@ -101,12 +105,22 @@ class RunAssembly:
         """Follow new logs. Yields RunFound before the streams of the run, which are in the order of their names."""
         yield from self._group({file.path: (file, log_format) for file, log_format in new_logs})
 
-    def regroup(self, path: str) -> Generator[Event, None, list[Followed]]:
-        """Group all logs again, now that one of them has points that can change its run.
+    def may_move(self, path: str) -> bool:
+        """Return whether a log can be in another run once it has points."""
+        return path in self.unassigned or path in self._trainings.undecided
 
-        Returns the logs that are to be read from their beginnings."""
-        if path in self.unassigned:
-            self._text_runs.add(os.path.dirname(path))
+    def note_points(self, path: str) -> bool:
+        """Note that such a log has points, by which `regroup` may move it; return whether it becomes a run."""
+        self.is_outdated = True
+        if path not in self.unassigned:
+            return False
+        self._text_runs.add(os.path.dirname(path))
+        self._with_points.add(path)
+        return True
+
+    def regroup(self) -> Generator[Event, None, list[Followed]]:
+        """Group all logs again. Returns those that are to be read from their beginnings."""
+        self.is_outdated = False
         count = len(self.streams)
         yield from self._group({})
         return [log for log in self.streams[count:] if self.is_followed(log)]
@@ -147,7 +161,7 @@ class RunAssembly:
     def _grouped_file(self, path: str, log_format: Format) -> GroupedFile:
         file = as_grouped(path, log_format, self._recognition.metric_names.get(path, frozenset()))
         if os.path.dirname(path) in self._text_runs and file.companion:
-            return replace(file, companion=not self._trainings.has_points(path))
+            return replace(file, companion=not (path in self._with_points or self._trainings.has_points(path)))
         return file
 
     def _number_runs(self, groups: Sequence[RunGroup]) -> None:
@@ -180,14 +194,9 @@ class RunAssembly:
         group = self._group_at.get(path)
         return file_attempts(group.members, self._by_path) if group is not None else {}
 
-    def rule_of(self, path: str) -> str:
-        """Return why a log is in its run, in the words of docs/targets.md; "" of a log in no run."""
-        members = (member for group in self._group_at.values() for member in group.members if member.path == path)
-        return next((member.rule for member in members), "")
-
-    def is_undecided(self, path: str) -> bool:
-        """Return whether a log had too few points to know whether it is of another training than its directory."""
-        return path in self._trainings.undecided
+    def rules(self) -> dict[str, str]:
+        """Return why each log is in its run, by path, in the words of docs/targets.md."""
+        return {member.path: member.rule for group in self._group_at.values() for member in group.members}
 
     def is_followed(self, followed: Followed) -> bool:
         """Is it still the log that is followed at its path?"""

@@ -123,9 +123,9 @@ class Collector:
         """Return the attempts of the training of a run by path of their files; {} if there is only one."""
         return self._assembly.attempts_of(run)
 
-    def rule_of(self, path: str) -> str:
-        """Return why a log is in its run, in the words of docs/targets.md; "" of a log in no run."""
-        return self._assembly.rule_of(path)
+    def rules(self) -> dict[str, str]:
+        """Return why each log is in its run, by path, in the words of docs/targets.md."""
+        return self._assembly.rules()
 
     def require_something(self) -> None:
         """Raise NothingFound unless there is a log."""
@@ -172,6 +172,7 @@ class Collector:
             closed = followed.path in self._closed
             self._closed.discard(followed.path)
             yield from self._read(followed, closed)
+        yield from self._regrouped()
 
     def flush(self, silent: float = 0.0) -> Iterator[Event]:
         """Yield last records without their ends, where they can be decoded. To be called after a pause, and after
@@ -182,11 +183,13 @@ class Collector:
         for followed in before:
             yield from self._events(followed, followed.flush())
             yield from self._changed_status(followed)
+        yield from self._regrouped()
         known = {id(followed) for followed in before}
         for followed in list(self._assembly.live()):  # of texts whose first point is in such a record
             if id(followed) not in known and not followed.behind:
                 yield from self._events(followed, followed.flush())
                 yield from self._changed_status(followed)
+        yield from self._regrouped()
 
     def assign_texts(self) -> Iterator[Event]:
         """Read each text that is in no run up to its first point, with which it becomes a run, or else to its end."""
@@ -196,6 +199,7 @@ class Collector:
             paths = [followed.path for followed in self._assembly.unreported() if followed.behind]
         for followed in list(self._assembly.unreported()):
             yield from self._events(followed, followed.flush())
+        yield from self._regrouped()
 
     def use_clock(self, clock: Callable[[], float]) -> None:
         """Use another clock (s since the epoch) to judge growth and writers, such as that of a test."""
@@ -234,17 +238,21 @@ class Collector:
             yield status
 
     def _events(self, followed: Followed, items: Iterable[Item]) -> Iterator[Event]:
-        """The items of a log as events. A log that is in another run with these points is read again as part of it."""
-        if self._assembly.is_undecided(followed.path) or followed.path in self._assembly.unassigned:
+        """The items of a log as events; none of a text that becomes a run by them, as it is read again then."""
+        if self._assembly.may_move(followed.path):
             items = list(items)
-            if any(isinstance(item, Points) for item in items):
-                for log in (yield from self._assembly.regroup(followed.path)):
-                    yield from self._read(log)
-                if not self._assembly.is_followed(followed):
-                    return
+            has_points = any(isinstance(item, Points) for item in items)
+            if has_points and self._assembly.note_points(followed.path):
+                return
             if followed.found.stream < 0:
                 return
         yield from followed.encoder.events(items)
+
+    def _regrouped(self) -> Iterator[Event]:
+        """Group all logs again if points can change their runs, and read those that are in another run."""
+        while self._assembly.is_outdated:
+            for log in (yield from self._assembly.regroup()):
+                yield from self._read(log)
 
     def in_file_order(self) -> Iterator[tuple[str, Item]]:
         """(source, item) of every log from its beginning to its present end, file by file, for exports."""
