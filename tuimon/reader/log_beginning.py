@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-_COMPARED_STEPS, _COMPARED_METRICS = 16, 8
+_COMPARED_STEPS, _COMPARED_METRICS = 8, 3
 """Maximum number of common steps, the last ones, and of metrics that are compared."""
 _ROUNDED = 5e-3
 """Relative difference of two values (absolute below 1) that can be due to rounding."""
