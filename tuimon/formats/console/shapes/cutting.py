@@ -13,6 +13,7 @@ from math import inf, isfinite, nan
 
 _EXPONENT = r"(?:[eE][-+]?\d{1,4}+(?![\w.]))?"
 _NUMBER = re.compile(
+    r"(?=[-+.\dnNiI])"  # first, as most characters of a line begin no number: it takes half the time
     r"((?<![\w.@])(?:"
     rf"[-+]?\d++(?:\.\d++)*+(?:\.(?=[eE#]))?{_EXPONENT}(?:\.?#[A-Z]{{2,5}})?"
     rf"|[-+]?\.\d++(?:\.\d++)*+{_EXPONENT}"

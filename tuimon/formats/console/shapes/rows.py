@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from math import nan
 from typing import TypeAlias
 
@@ -14,6 +13,9 @@ from tuimon.formats.console.shapes.values import Pair, Quantity
 
 Cells: TypeAlias = list[str]
 """The numbers of a line, as they are printed."""
+_LAYOUTS: dict[tuple[str | bool, ...], Layout] = {}
+"""By the texts between the numbers and whether each of these is an integer: steps print the same names."""
+_MAX_LAYOUTS = 256
 _WITHIN = re.compile("[\ue000-\uf8ff]")
 _WHOLE = re.compile(r"\s?/\s?(\d{1,12}(?:\.\d{1,9})?)(?=\s?[kMGT]i?B)", re.ASCII)
 
@@ -35,9 +37,17 @@ def integer(column: Column, cells: Cells) -> int:
 def pairs_of(text: str) -> list[Pair]:
     """Return the named numbers of a part of a line, without those that count steps: "loss: 0.5 lr=1e-5"."""
     text = " ".join(text.split())
-    cells = cut(text)[1::2]
-    layout = _layout(text)
-    return row_of(layout, cells) if layout else []
+    parts = cut(text)
+    cells = parts[1::2]
+    key = (*parts[::2], *map(str.isdecimal, cells))
+    layout = _LAYOUTS.get(key)
+    if layout is None:
+        layout = examine(text, is_part=True) or Layout([])
+        if len(_LAYOUTS) >= _MAX_LAYOUTS:
+            _LAYOUTS.clear()
+        if not layout.varies:
+            _LAYOUTS[key] = layout
+    return row_of(layout, cells)
 
 
 def quantity_before(name: str, value: float, printed: str, text: str) -> float | None:
@@ -49,11 +59,6 @@ def quantity_before(name: str, value: float, printed: str, text: str) -> float |
         return None
     value = float(f"{printed}e{exponent_of(factor)}") if factor and printed[-1:].isdecimal() else value
     return Quantity(value, unit, float(whole[1]) if whole else None) if unit else value
-
-
-@lru_cache(256)
-def _layout(text: str) -> Layout | None:
-    return examine(text, is_part=True)
 
 
 def _name(column: Column, cells: Cells) -> str:
