@@ -11,7 +11,7 @@ MAX_FILES = 200_000
 """Files that may be logs, of one target."""
 MAX_DOCUMENT = 1 << 30
 MAX_BYTES = 4 << 30
-"""Bytes of one mirror, unless the user sets --max-bytes."""
+"""Bytes of one mirror, unless the user sets `max_bytes` of the host."""
 
 
 class TooLarge(MirrorError):
