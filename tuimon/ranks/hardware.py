@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 
+from tuimon import lazy_re as re
 from tuimon.ranks.evidence import Evidence, Gpu
 from tuimon.ranks.lines import bus_of
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+from tuimon import lazy_re as re
 from tuimon.ranks.evidence import LogFile
 from tuimon.ranks.lines import HOST, NUMBERED
 from tuimon.sources.job_hosts import host_of, job_root, merged, real_paths
@@ -16,7 +16,9 @@ HEAD = 4096
 """Bytes of the beginning of a file that say which process writes it."""
 _MOST_FILES, _DEPTH = 8192, 8
 _TEXT = re.compile(r".*\.(log|out|err|txt|jsonl|dmesg)(\.\d+)?|slurm-.*|.*\.[oe]\d+", re.IGNORECASE)
-_SKIPPED = re.compile(r"checkpoints?|ckpts?|events|export_events|wandb|\.git|__pycache__|core\..*|.*\.distcp", re.I)
+_SKIPPED = re.compile(
+    r"checkpoints?|ckpts?|events|export_events|wandb|\.git|__pycache__|core\..*|.*\.distcp", re.IGNORECASE
+)
 _IDLE_WORKER = re.compile(r"(worker|python-core-worker)-[0-9a-f]{56}-ffffffff-.*")
 _TORCHRUN = re.compile(r"attempt_\d+/\d+/(stdout\.log|stderr\.log|error\.json)$")
 _NODE = re.compile(r"(?:node|host|worker|gpu)[-_]?[a-z]*\d[\w]*|\d{1,3}(?:\.\d{1,3}){3}", re.IGNORECASE)

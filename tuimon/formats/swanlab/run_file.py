@@ -21,11 +21,11 @@ measurements of the machine; their steps count the measurements, not training st
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
 import numpy as np
 
+from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats import Format
 from tuimon.formats._shared.console_lines import ConsoleLines
