@@ -1,11 +1,10 @@
-"""Agents follow logs on a host, as real processes: the one in Python, and the one for hosts without Python."""
+"""Logs on a host are followed through real shells: growth, replacement, names, links and patterns."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -136,45 +135,6 @@ def test_documents_are_never_half_new(tmp_path: Path) -> None:
             (logs / "new").replace(document)
             assert len(json.loads((mirrored.here / "log.json").read_text())) % 100 == 0
         mirrored.until_same("log.json")
-
-
-def test_database_travels_with_its_wal(tmp_path: Path) -> None:
-    logs = tmp_path / "logs"
-    logs.mkdir()
-    with sqlite3.connect(logs / "runs.db") as writer:
-        writer.execute("pragma journal_mode = wal")
-        writer.execute("pragma wal_autocheckpoint = 40")
-        writer.execute("create table metrics (step integer, value real, padding text)")
-        writer.commit()
-        with Mirrored(logs, tmp_path / "cache") as mirrored:
-            mirrored.until_complete()
-            for step in range(300):
-                writer.execute("insert into metrics values (?, ?, ?)", (step, step / 3, "x" * 300))
-                writer.commit()
-                if step % 50 == 0:
-                    until(lambda step=step: _rows(mirrored.here / "runs.db", tmp_path) > step)
-            until(lambda: _rows(mirrored.here / "runs.db", tmp_path) == 300)
-    writer.close()
-
-
-def _rows(database: Path, scratch: Path) -> int:
-    """Return the rows of a private copy of a mirrored database; any state of the mirror must be sound."""
-    copy = scratch / "copy"
-    shutil.rmtree(copy, ignore_errors=True)
-    copy.mkdir()
-    try:
-        for suffix in ("-wal", ""):
-            if Path(f"{database}{suffix}").exists():
-                shutil.copyfile(f"{database}{suffix}", copy / f"x.db{suffix}")
-    except FileNotFoundError:  # replaced at this moment
-        return -1
-    connection = sqlite3.connect(copy / "x.db")
-    try:
-        return int(connection.execute("select count(*) from metrics").fetchone()[0])
-    except sqlite3.DatabaseError:
-        return -1  # a part of it was replaced while it was copied: the reader compares, and copies again
-    finally:
-        connection.close()
 
 
 def test_checkpoints_cost_their_names(tmp_path: Path) -> None:

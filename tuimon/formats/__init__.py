@@ -13,7 +13,6 @@ it. The module's docstring describes the byte layout and names its source. There
 from __future__ import annotations
 
 import posixpath
-import re
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
@@ -21,6 +20,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from msgspec import Struct
 
+from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats._installed import guarded
 from tuimon.model.log_names import log_name

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from tuimon import lazy_re as re
 from tuimon.model.ranks import Place
 from tuimon.ranks import lines
 from tuimon.ranks.collectives import collective_of, group_of, lagging_ranks, progress_of, stuck_seconds

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from tuimon import lazy_re as re
 from tuimon.ranks.evidence import Evidence, Gpu
 from tuimon.ranks.lines import bus_of
 
@@ -18,6 +17,8 @@ _COLUMNS = {
     "memory.total": "memory_total",
 }
 _THROTTLE = ("clocks_throttle_reasons.active", "clocks_event_reasons.active")
+
+
 def read_gpus(text: str, node: str, evidence: Evidence) -> None:
     """Learn the newest status of each GPU. text: the header and rows; node: the node that the path of the log names."""
     rows = text.splitlines()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import time
 from datetime import datetime
 from functools import lru_cache
 
 import orjson
 from msgspec import Struct
+
+from tuimon import lazy_re as re
 
 HARDWARE, APPLICATION, KILLED, OUTSIDE, SIGNAL, TIMEOUT, CONSEQUENCE, EXIT = range(8)
 """Kinds of failure, in the order in which they explain one another."""
@@ -46,8 +47,8 @@ _PREFIXES = (
     re.compile(r"\[pod/(?P<node>[\w.-]+)/[\w.-]+\] ?"),  # kubectl --prefix
     re.compile(r"\[rank: (?P<rank>\d+)\] (?!Child process)"),  # Lightning
 )
-_NUMBERED_PREFIXES = tuple(pattern for pattern in _PREFIXES if pattern.match("[1,2]<stdout>: "))
-"""Prefixes that begin with a digit: most lines that begin with a bracket go on with a time stamp."""
+_NUMBERED_PREFIXES = _PREFIXES[3:4]
+"""OpenMPI's, which begins with a digit: most lines that begin with a bracket go on with a time stamp."""
 _CONTAINER = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)) std(?:out|err) [FP] ")
 """Head of a line in the log of a container (CRI): its time, the stream, and whether the line is whole."""
 HOST = re.compile(r"(?P<node>(?=[a-z.-]*\d)[A-Za-z][\w.-]{0,62}|\d{1,3}(?:\.\d{1,3}){3}): (?=\S)")

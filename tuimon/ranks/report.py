@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
 from msgspec.structs import replace
 
+from tuimon import lazy_re as re
 from tuimon.model.ranks import JobRanks, Place, RankProblem, RankRow, RootCause, Straggler
 from tuimon.ranks import advice, lines
 from tuimon.ranks.evidence import Evidence, Failure, Gpu

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections import defaultdict
 from collections.abc import Sequence
 
+from tuimon import lazy_re as re
 from tuimon.ranks.evidence import LogFile
 from tuimon.ranks.lines import HOST, NUMBERED, is_counter
 from tuimon.sources.job_hosts import host_of, job_root, merged

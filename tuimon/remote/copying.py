@@ -268,7 +268,7 @@ class Copier:
                         raise _Changed
             after = await self._header(file, wal)
             is_same = before[_SALTS] == after[_SALTS]
-            if is_same and not wal:
+            if is_same and "-wal" not in drafts:
                 paths = [file.path + part for part in _PARTS]
                 again = await self._host.stat(paths)
                 is_same = tuple(again.get(path) for path in paths) == parts
@@ -284,11 +284,12 @@ class Copier:
             for draft in drafts.values():
                 draft.discard()
             raise
-        for part in _PARTS[1:]:  # a -wal beside another database than its own would damage it
+        self._mirror.empty(file.local)  # nobody reads the parts of two versions as one: an empty database is not read
+        for part in _PARTS[1:]:
             self._mirror.remove(file.local + part)
         file.at = drafts["-wal"].size if "-wal" in drafts else 0
         size = sum(draft.size for draft in drafts.values())
-        for part, entry in zip(_PARTS, parts, strict=True):
+        for part, entry in reversed(list(zip(_PARTS, parts, strict=True))):
             if part in drafts and entry:
                 drafts[part].commit(self._time(entry))
                 self._note(file, part)

@@ -258,6 +258,11 @@ class Mirror:
         with contextlib.suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
             os.unlink(path)
 
+    def empty(self, path: str) -> None:
+        """Delete the content of a file, but not its name."""
+        with contextlib.suppress(FileNotFoundError, IsADirectoryError, NotADirectoryError):
+            os.truncate(path, 0)
+
     def placeholder(self, path: str, directory: bool = False) -> None:
         """Create an empty directory, or an empty file for weights: their names show which checkpoints there are."""
         if directory:

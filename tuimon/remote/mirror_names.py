@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 
+from tuimon import lazy_re as re
 from tuimon.remote.mirror_errors import MirrorError
 from tuimon.text import clean
 

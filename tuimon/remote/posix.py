@@ -17,7 +17,6 @@ import asyncio
 import contextlib
 import math
 import os
-import re
 import secrets
 import shlex
 import stat
@@ -31,6 +30,7 @@ from itertools import pairwise
 
 import msgspec
 
+from tuimon import lazy_re as re
 from tuimon.remote.connection import Ended
 from tuimon.remote.entries import MAX_PIECE, Entry, Holders, LinkError, Root
 from tuimon.remote.ssh import Transport, needs_login

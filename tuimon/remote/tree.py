@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import shutil
 import time
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, field
 
+from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats import Format, all_formats, is_candidate, kind, recognise
 from tuimon.model.log_names import log_name
@@ -194,7 +194,7 @@ class Tree:
                 if where is Place.CHECKPOINT and folder.place is not Place.CHECKPOINT:
                     saved.append(whole)
             elif entry.is_file and not (entry.leads_to and self._is_inside(entry.leads_to)):
-                names.add(name)
+                names.add(_without_part(name))
                 if name.endswith(WEIGHTS):
                     weights = weights or whole
                 self._take_file(folder, name, whole, local, entry)
@@ -342,7 +342,7 @@ def remove_others(mirror: Mirror, paths: set[str]) -> Iterator[str]:
     for folder, folders, names in os.walk(mirror.root, topdown=False):
         for name in names:
             path = os.path.join(folder, name)
-            if path.removesuffix("-wal").removesuffix("-journal") not in paths:
+            if _without_part(path) not in paths:
                 mirror.remove(path)
                 yield path
         for name in folders:
@@ -368,6 +368,11 @@ def _age(path: str, entry: Entry) -> tuple[float, int]:
     """Return what sorts checkpoints from the oldest to the newest; copied ones have equal times, but numbers."""
     numbers = _NUMBER.findall(path.rpartition("/")[2])
     return entry.modified // SAME_SAVE, int(numbers[-1]) if numbers else 0
+
+
+def _without_part(name: str) -> str:
+    """Return the name of the database whose -wal or -journal this is: its copies come and go with those of it."""
+    return name.removesuffix("-wal").removesuffix("-journal")
 
 
 def _is_below(path: str, directory: str) -> bool:

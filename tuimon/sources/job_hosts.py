@@ -9,7 +9,8 @@ that wrote them. Directories of file systems that hosts share are called `shared
 from __future__ import annotations
 
 import os
-import re
+
+from tuimon import lazy_re as re
 
 MARKER = "hosts.tuimon"
 SHARED = "shared:"

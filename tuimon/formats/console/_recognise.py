@@ -6,7 +6,7 @@ or hold a line of metrics. Texts that lie beside many runs but are not their out
 
 from __future__ import annotations
 
-import re
+from tuimon import lazy_re as re
 
 _TEXT = re.compile(
     r".*\.(?:log|out|output|err|txt|stdout|stderr|jsonl)|.*(?:log|train|loss).*\.csv|"

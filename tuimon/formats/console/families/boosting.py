@@ -18,8 +18,7 @@ Sources: xgboost/callback.py (EvaluationMonitor), lightgbm/callback.py, catboost
 
 from __future__ import annotations
 
-import re
-
+from tuimon import lazy_re as re
 from tuimon.formats.console.families import NUMBER, Family, Line, LineReader, Pair
 
 _ROUND = re.compile(r"(?:.{0,100}?(?<!\S))?\[(\d{1,12})\][\t ]{1,4}(?=[A-Za-z])", re.ASCII)
