@@ -174,7 +174,7 @@ def _source(targets: Sequence[Target], options: argparse.Namespace | None) -> tu
     """Return the path of the mirror of a target, or of a job of several targets, and what keeps it up to date."""
     from tuimon.remote.jobs import Job
     from tuimon.remote.link import Keeper, expire_in_background
-    from tuimon.remote.sources import connector
+    from tuimon.remote.sync import connector
 
     offline = options is not None and options.offline
     via, limit = host_options(targets[0])

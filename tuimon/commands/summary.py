@@ -70,7 +70,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.ranks and not options.json:
         from tuimon.exports.ranks import rank_lines
 
-        print("\n".join(rank_lines(read_logs(paths, only_ranks=True).snapshot())))
+        print("\n".join(rank_lines(read_logs(paths).snapshot())))
         return code
     printed = print_summary(paths, options.json, options.strict, options.show_secrets, options.full)
     return code or printed
