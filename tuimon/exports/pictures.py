@@ -86,8 +86,7 @@ def figure_class() -> Any:
     except ImportError as error:
         raise UsageError(
             "pictures need matplotlib",
-            "Run: pip install 'tuimon[plots]'. Without it, --format screen writes the dashboard as SVG, and"
-            " `tuimon report` a page with charts.",
+            "Run: pip install 'tuimon[plots]'. Without it, `tuimon report` writes a page with charts.",
         ) from error
     return Figure
 
