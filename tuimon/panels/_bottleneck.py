@@ -1,8 +1,6 @@
-"""The bottleneck of a step in one sentence: the phase that takes most of it, its drift, and a correlated metric.
+"""The bottleneck of a step in one sentence: the phase that takes most of it, and its drift.
 
 If another phase has become slower by more seconds, the sentence begins with that one.
-
-A metric is named only if it changed significantly, in the same direction, and correlates with the phase step by step.
 """
 
 from __future__ import annotations
@@ -10,49 +8,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from msgspec import Struct
 
-from tuimon.analysis.shift import correlation_of_changes, shift
-from tuimon.analysis.trend import SIGNIFICANT
 from tuimon.draw.numbers import format_duration, format_fraction
 from tuimon.draw.rows import wrap_row
 from tuimon.model.views import Role, Row, Span
-from tuimon.panels._metrics import by_concept, curve_or_none
 from tuimon.panels._text import signed_percent, with_article
-from tuimon.panels._timers import SLOWER, Drift, TimerReading, levels
-from tuimon.store import Run
-from tuimon.vocabulary import classify
+from tuimon.panels._timers import SLOWER, Drift, TimerReading
 
 _NOTABLE = 0.05
 """Smallest relative change that is named."""
-_CAUSES = ("length.response", "length.prompt", "turns")
-"""Concepts that the work of a step depends on."""
-_COMPARED = 500
-"""Number of newest points for the correlation."""
-
-
-class Mover(Struct, frozen=True):
-    """A metric whose changes correlate with those of a phase."""
-
-    label: str
-    ratio: float
-    """Relative change, of the same steps as that of the phase; 0.41 is 41 % up."""
-    rho: float
-    """Rank correlation of the step-to-step changes."""
 
 
 def bottleneck(
-    run: Run,
     readings: Sequence[TimerReading],
-    step: int,
     whole: float,
     timed: bool,
     by_timer: bool = False,
     width: int | None = None,
     lines: int = 2,
 ) -> Row:
-    """Return "actor_train.train_step takes 61 % of a 96.6 s step, +38 % since step 200, with response length +41 %", or
-    "reward takes 14 s instead of 2 s since step 200 (+12 s a step); gen takes 29 % of a 70 s step".
+    """Return "actor_train.train_step takes 61 % of a 96.6 s step, +38 % since the start", or "reward takes 14 s instead
+    of 2 s since the start (+12 s a step); gen takes 29 % of a 70 s step".
 
     whole: seconds of the step; timed: measured by a timer of the step, not summed over its phases; by_timer: say so,
     because the header has another time of a step; width: cells of a line, lines: their number. If the sentence needs
@@ -75,10 +51,10 @@ def bottleneck(
         part = f", {format_fraction(spent(biggest) / taken)} of it in {phase_name(biggest)}"
     slowed = _most_slowed(top, whole)
     if slowed is not None and slowed[0] is not most:
-        long, brief = _slowdown(run, *slowed, step)
+        long, brief = _slowdown(*slowed)
         forms: tuple[Row, ...] = (*long, ("; ", Role.TEXT), name, (f"{takes}{of}", Role.TEXT)), long, brief
     else:
-        change = _change(run, most, step)
+        change = _change(most)
         short = f"{takes}{'the step' if timed else 'the timed phases'}"
         forms = (name, (f"{takes}{of}{part}", Role.TEXT), *change), (name, (short, Role.TEXT), *change)
     fitting = (form for form in forms if width is None or len(wrap_row(form, width, lines + 1)) <= lines)
@@ -100,32 +76,22 @@ def _most_slowed(readings: Sequence[TimerReading], whole: float) -> tuple[TimerR
     return (reading, drift) if drift.longer >= _NOTABLE * whole else None
 
 
-def _slowdown(run: Run, reading: TimerReading, drift: Drift, step: int) -> tuple[Row, Row]:
+def _slowdown(reading: TimerReading, drift: Drift) -> tuple[Row, Row]:
     """Return a long and a short form of the words about a phase that has become slower."""
     before, now, longer = map(format_duration, (drift.before, drift.before + drift.longer, drift.longer))
     name: Span = phase_name(reading), Role.ACCENT
     words = f" takes {now} instead of {before} {drift.period} (+{longer} a step)"
-    words += _mover_text(run, reading, drift, step)
     short = f" +{longer} a step {drift.period}"
     return (name, (words, Role.WARNING)), (name, (short, Role.WARNING))
 
 
-def _change(run: Run, most: TimerReading, step: int) -> Row:
-    """Return ", +38 % since step 200, with response length +41 %"; () without a notable change."""
+def _change(most: TimerReading) -> Row:
+    """Return ", +38 % since the start"; () without a notable change."""
     drift = notable_drift(most)
-    spans: list[Span] = []
-    if drift is not None:
-        role = Role.WARNING if drift.ratio >= SLOWER else Role.TEXT
-        spans.append((f", {signed_percent(drift.ratio)} {drift.period}", role))
-        if text := _mover_text(run, most, drift, step):
-            spans.append((text, Role.TEXT))
-    return tuple(spans)
-
-
-def _mover_text(run: Run, reading: TimerReading, drift: Drift, step: int) -> str:
-    """Return ", with response length +41 %", the metric that correlates with the drift; "" without one."""
-    mover = moves_with(run, reading.timer.metric, drift, step)
-    return f", with {mover.label} {signed_percent(mover.ratio)}" if mover is not None else ""
+    if drift is None:
+        return ()
+    role = Role.WARNING if drift.ratio >= SLOWER else Role.TEXT
+    return ((f", {signed_percent(drift.ratio)} {drift.period}", role),)
 
 
 def spent(reading: TimerReading) -> float:
@@ -145,35 +111,3 @@ def notable_drift(reading: TimerReading) -> Drift | None:
         if drift is not None and drift.sure and abs(drift.ratio) >= _NOTABLE:
             return drift
     return None
-
-
-def moves_with(run: Run, timer: str, drift: Drift, step: int) -> Mover | None:
-    """Return the metric that correlates best with the drift of a phase, or None."""
-    curve = curve_or_none(run, timer)
-    if curve is None:
-        return None
-    begin, end = np.searchsorted(curve.steps, (drift.since, step + 1)).tolist()
-    inside = slice(max(begin, end - _COMPARED), end)
-    best: Mover | None = None
-    for concept in _CAUSES:
-        for metric in by_concept(run.tracked_metrics).get(concept, ())[:1]:
-            other = curve_or_none(run, metric)
-            if other is None or metric not in run.main_metrics:
-                continue
-            first, last = np.searchsorted(other.steps, (drift.since, step + 1)).tolist()
-            moved = shift(other.values[:last], first)
-            if moved is None or not moved.significant:
-                continue
-            ratio = moved.ratio
-            if drift.began != drift.since:
-                before, after = levels(other, first, int(np.searchsorted(other.steps, drift.began)), last)
-                ratio = after / before - 1 if before > 0 else np.nan
-            if not ratio * drift.ratio > 0 or abs(ratio) < _NOTABLE:
-                continue
-            near = slice(max(first, last - _COMPARED), last)
-            rho, p_value = correlation_of_changes(
-                curve.steps[inside], curve.values[inside], other.steps[near], other.values[near]
-            )
-            if rho > 0 and p_value < SIGNIFICANT and (best is None or rho > best.rho):
-                best = Mover(classify(metric).label, ratio, rho)
-    return best

@@ -70,7 +70,7 @@ class PhaseLatency(Struct, frozen=True):
         headline: Row = ((format_duration(whole), Role.VALUE), place)
         timer = differing_timer(run) if step_time > 0 and cursor is None else nan  # compares the newest steps
         lines = 2 if has_room_for_long_sentence(size.height) else 1
-        sentence = bottleneck(run, readings, step, whole, step_time > 0, isfinite(timer), size.width, lines)
+        sentence = bottleneck(readings, whole, step_time > 0, isfinite(timer), size.width, lines)
         columns = (
             "phase",
             "now" if cursor is None else "then",
