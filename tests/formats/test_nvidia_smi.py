@@ -120,7 +120,7 @@ def test_exports_have_the_training_steps_of_the_rows(tmp_path: Path) -> None:
     snapshot = open_run(tmp_path)
     (run,) = snapshot.runs
     name = "system/gpu.1.utilization.gpu"
-    assert trend_text(summarise(run, name)) == "jumped -98 at 10"
+    assert trend_text(summarise(run, name)) == "falling -98"
     (batch,) = (batch for batch in curve_batches(snapshot) if batch.names == (name,))
     assert batch.steps.tolist() == [min(round((time - begin) / 10), 29) for time in times]
     assert batch.values.tolist() == [98.0] * 20 + [0.0] * 40

@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
 
 import numpy as np
 from msgspec import Struct
 
 from tuimon.analysis.aligned_steps import with_training_steps
+from tuimon.analysis.change import Change, change
 from tuimon.analysis.comparison_rows import BETTER
 from tuimon.analysis.hidden_values import HiddenValues, hidden_values
 from tuimon.analysis.level import Level, level
-from tuimon.analysis.onset import SuddenChange
 from tuimon.analysis.printed_units import meaning_of
-from tuimon.analysis.shift import jump
 from tuimon.analysis.statistics import Statistics, best, statistics
-from tuimon.analysis.trend import Trend, trend, turn
 from tuimon.exports.table import Column
-from tuimon.model.alerts import Alert
 from tuimon.panels import SECONDARY_PANELS, relevant_metrics
 from tuimon.store import Curve, Run
 from tuimon.store.arrays import distinct
 from tuimon.text import clean
 from tuimon.vocabulary import Meaning, unit_text
-
-_TRENDS = {"up": "rising", "down": "falling"}
-"""Meaning.direction -> direction of the trend of a metric that gets better."""
-_OPPOSITE = {"rising": "falling", "falling": "rising"}
-_WORSENING = frozenset({"divergence", "overfitting", "reward_drop", "reward_hacking"})
-"""Detectors whose alerts say that their metric gets worse since their step."""
 
 
 def logged_unit_text(meaning: Meaning) -> str:
@@ -43,7 +33,7 @@ def unit_columns(run: Run, names: Iterable[str]) -> list[Column]:
     return [Column("unit", units, need=1, left=True)] if any(units) else []
 
 
-class MetricSummary(Struct, frozen=True, dict=True):
+class MetricSummary(Struct, frozen=True):
     """One metric in numbers."""
 
     name: str
@@ -52,31 +42,10 @@ class MetricSummary(Struct, frozen=True, dict=True):
     best: tuple[int, float] | None
     """(step, value) of the best finite value; None if the metric has no better direction."""
     numbers: Statistics
-    trend: Trend
-    """Trend over all points."""
+    trend: Change | None
+    """Change of the level from the first tenth of the points to the last one; None if there are too few."""
     hidden: tuple[HiddenValues, ...] = ()
     """Values of other sources that are not finite."""
-    worse_since: int | None = None
-    """Step since which the metric gets worse, as an active alert says."""
-
-    @cached_property
-    def jump(self) -> SuddenChange | None:
-        """The change between two levels that the curve consists of; None if it does not.
-
-        It is computed when asked for: it takes longer than the trend, and a comparison shows it of few metrics.
-        """
-        return jump(self.curve.values)
-
-    @cached_property
-    def turned(self) -> tuple[str, int] | None:
-        """Direction of the curve since the step at which it turned against its trend; None if it did not."""
-        better = _TRENDS.get(self.meaning.direction)
-        if self.worse_since is not None and self.trend.direction == better:
-            return _OPPOSITE[better], self.worse_since
-        if self.jump is not None:
-            return None
-        step = turn(self.curve.steps, self.curve.values, self.trend)
-        return None if step is None else (_OPPOSITE[self.trend.direction], step)
 
     @property
     def nan_count(self) -> int:
@@ -108,21 +77,18 @@ class MetricSummary(Struct, frozen=True, dict=True):
         return int(self.curve.steps[-1])
 
 
-def summarise(run: Run, name: str, alerts: Iterable[Alert] = ()) -> MetricSummary:
-    """Summarise one metric of a run. Raise KeyError if the run has no such metric. alerts: those of any runs."""
+def summarise(run: Run, name: str) -> MetricSummary:
+    """Summarise one metric of a run. Raise KeyError if the run has no such metric."""
     meaning, curve = meaning_of(run, name), with_training_steps(run, name)
     better = BETTER.get(meaning.direction)
     top = best(curve.steps, curve.values, better) if better else None
     hidden = tuple(hidden_values(run, name)) if len(curve.sources) > 1 else ()
-    line = trend(curve.steps, curve.values)
-    worse = (a.step for a in alerts if a.active and (a.run, a.metric) == (run.id, name) and a.rule in _WORSENING)
-    return MetricSummary(name, meaning, curve, top, statistics(curve.values), line, hidden, next(worse, None))
+    return MetricSummary(name, meaning, curve, top, statistics(curve.values), change(curve.values, whole=True), hidden)
 
 
-def metric_summaries(run: Run, alerts: Iterable[Alert] = ()) -> tuple[MetricSummary, ...]:
-    """Summarise every metric of a run, in the order of `relevant_metrics`. alerts: those of any runs."""
-    alerts = tuple(alerts)
-    return tuple(summarise(run, name, alerts) for name in relevant_metrics(run))
+def metric_summaries(run: Run) -> tuple[MetricSummary, ...]:
+    """Summarise every metric of a run, in the order of `relevant_metrics`."""
+    return tuple(summarise(run, name) for name in relevant_metrics(run))
 
 
 class Entries(Struct, frozen=True):

@@ -180,7 +180,7 @@ def _run_text(run: Run, snapshot: Snapshot, now: float, show_secrets: bool, widt
     for title, values in (("Best checkpoint", checkpoint), ("Final metrics", run.final_metrics)):
         yield from _block(title, list(flat(without_secrets(values or {}, show_secrets))))
     yield from _attempts(run, width)
-    metrics = metric_summaries(run, snapshot.alerts)
+    metrics = metric_summaries(run)
     left_out: list[str] = []
     for title, split in (("Training", "train"), ("Validation", "val")):
         if of_split := [metric for metric in metrics if metric.meaning.split == split]:
@@ -351,22 +351,13 @@ def _note(metric: MetricSummary, best: BestStep | None) -> str:
 
 
 def trend_text(metric: MetricSummary, brief: bool = False) -> str:
-    """Return the direction and change, as "rising +0.5" or briefly "↑ 0.5", or "flat".
-
-    "rising since 200" if the curve has turned against its trend; "jumped +9 at 300" if it is on one level before that
-    step and on another one from there on. "" with too few points, or if none of these fits.
-    """
-    trend, jump = metric.trend, metric.jump
-    if turned := metric.turned:
-        direction, step = turned
-        return f"{_ARROWS[direction] if brief else direction} since {step}"
-    change = trend.change if jump is None else jump.after - jump.before
-    where = "" if jump is None else f" at {metric.curve.steps[jump.index]}"
-    if jump is None and trend.direction not in _ARROWS:
-        return "flat" if trend.direction == "flat" else ""
+    """Return the direction and the change of the level, as "rising +0.5" or briefly "↑ 0.5", or "flat"; else ""."""
+    trend = metric.trend
+    if trend is None or trend.direction not in _ARROWS:
+        return "flat" if trend is not None and trend.direction == "flat" else ""
     if brief:
-        return f"{'↑' if change > 0 else '↓'} {format_value(abs(change))}{where}"
-    return f"{trend.direction if jump is None else 'jumped'} {'+' * (change > 0)}{format_value(change)}{where}"
+        return f"{_ARROWS[trend.direction]} {format_value(abs(trend.change))}"
+    return f"{trend.direction} {'+' * (trend.change > 0)}{format_value(trend.change)}"
 
 
 def odd_text(metric: MetricSummary) -> str:

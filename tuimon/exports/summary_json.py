@@ -68,35 +68,20 @@ class SourceEntry(Struct, frozen=True, kw_only=True):
     """Damaged parts; consecutive records that could not be read are one part."""
 
 
-class JumpEntry(Struct, frozen=True, kw_only=True):
-    """A change from one level to another."""
-
-    step: int
-    """The first one of the new level."""
-    before: float
-    """Median before that step."""
-    after: float
-    """Median from that step on."""
-
-
 class TrendEntry(Struct, frozen=True, kw_only=True):
-    """The trend of a metric."""
+    """The change of the level of a metric from the first tenth of its points to the last one."""
 
     direction: Direction
-    change: float | None
-    """Slope times the steps covered."""
-    slope: float | None
-    """Per step (Theil and Sen)."""
-    slope_low: float | None
-    """Lower end of its 95 % interval."""
-    slope_high: float | None
-    """Upper end of its 95 % interval."""
-    p_value: float | None
-    """Of so much order without a trend (Mann and Kendall)."""
-    jump: JumpEntry | None
-    """The only change of a metric that is on one level before a step and on another one from there on.
-
-    Null if it is not."""
+    """flat if noise explains the change; unknown with too few points."""
+    change: float | None = None
+    error: float | None = None
+    """Standard error of the change."""
+    p_value: float | None = None
+    """Probability with which noise alone makes such a change."""
+    before: float | None = None
+    """The first level."""
+    after: float | None = None
+    """The last level."""
 
 
 class MetricEntry(Struct, frozen=True, kw_only=True):
@@ -335,8 +320,7 @@ def _restart(work: LostWork) -> RestartEntry:
 
 
 def _metric(metric: MetricSummary) -> MetricEntry:
-    curve, jump, level = metric.curve, metric.jump, metric.level
-    step = None if jump is None else int(curve.steps[jump.index])
+    curve, level = metric.curve, metric.level
     return filled(
         MetricEntry,
         metric.numbers,
@@ -353,7 +337,7 @@ def _metric(metric: MetricSummary) -> MetricEntry:
         level=known(level.value),
         error=known(level.error),
         level_points=level.count,
-        trend=filled(TrendEntry, metric.trend, jump=filled(JumpEntry, jump, step=step) if jump else None),
+        trend=filled(TrendEntry, metric.trend) if metric.trend else TrendEntry(direction="unknown"),
         nan=metric.nan_count,
         infinite=metric.infinity_count,
         superseded=curve.superseded,

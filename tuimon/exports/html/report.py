@@ -80,7 +80,7 @@ def _run(
         "charts": charts,
         "tables": tables,
         "others": others,
-        "metrics": metric_summaries(run, snapshot.alerts),
+        "metrics": metric_summaries(run),
         "steps": step_name(run),
         "streams": run.streams,
         "ranks": ranks.for_page(run.ranks),
