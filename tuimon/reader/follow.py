@@ -63,8 +63,6 @@ class WriterCheck(Struct, frozen=True):
     """Whether the file was written at once, as by a copy."""
     closed: float = math.nan
     """When the process that held the file open was found to have closed it (s since the epoch); NaN if none was."""
-    in_place: bool = False
-    """Whether the last change was a write, as far as its times show, and not that of a copy."""
 
 
 class Followed:
@@ -109,8 +107,6 @@ class Followed:
         self._checked_at = 0.0
         self._content = 0
         self._grown = math.nan
-        self._growths = 0
-        self._longest_gap = math.nan
         self._reopened = False
         self._reported: StreamStatus | None = None
         self._database = database
@@ -338,11 +334,8 @@ class Followed:
             self._grown,
             self._damage.size + sum(damage.length for damage in last_damage),
             check.closed,
-            check.in_place,
             self.unread(_UNREAD_PART),
             source.cut_short in last_damage,
-            self._growths,
-            self._longest_gap,
             self._reopened,
         )
 
@@ -354,9 +347,9 @@ class Followed:
             return check
         return WriterCheck(writer=check.writer) if check.writer.state == OPEN else WriterCheck()
 
-    def set_writer(self, writer: Writer, copied: bool, closed: float = math.nan, in_place: bool = False) -> None:
-        """Note the writer of the file as it is now. closed, in_place: as in StreamStatus."""
-        self._check = WriterCheck(self.modified, writer, copied, closed, in_place)
+    def set_writer(self, writer: Writer, copied: bool, closed: float = math.nan) -> None:
+        """Note the writer of the file as it is now. closed: as in StreamStatus."""
+        self._check = WriterCheck(self.modified, writer, copied, closed)
 
     def note_growth(self, now: float) -> None:
         """Note whether the file has grown since the last call. now: seconds since the epoch.
@@ -371,9 +364,6 @@ class Followed:
             self._found_at = now
         elif content != self._content and now - self._found_at >= _COPIED_WITHIN:
             grown = self.modified if self._checked_at <= self.modified <= now else now
-            if self._growths and not grown - self._grown <= self._longest_gap:
-                self._longest_gap = grown - self._grown
-            self._growths += 1
             self._grown = grown
             self._reopened |= self._check.writer.state == CLOSED
         self._content, self._checked_at = content, now

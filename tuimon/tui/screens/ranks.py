@@ -293,7 +293,7 @@ class RanksScreen(WorkScreen):
 def _lost(run: Run, now: float) -> str:
     """Return the work lost at the end of the run or at its last restart as text; "" if it is unknown."""
     report = progress_of(run, now)
-    work = lost_work(run, report.state)
+    work = lost_work(run, report.has_died)
     return work.text(report.step_name) if work is not None else ""
 
 
