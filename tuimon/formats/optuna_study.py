@@ -14,11 +14,11 @@ types of values are missing. Source: optuna/storages/_rdb/models.py of Optuna 2.
 from __future__ import annotations
 
 import math
-import re
 import sqlite3
 from collections import defaultdict
 from typing import Any
 
+from tuimon import lazy_re as re
 from tuimon.formats import Format
 from tuimon.formats._shared.database import RunsDatabase, columns
 from tuimon.formats._shared.rows import number, seconds, trimmed

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import math
 import posixpath
-import re
 import sqlite3
 from typing import Any
 
+from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats import Format
 from tuimon.formats._shared.database import NewRows, RunsDatabase, columns

@@ -14,11 +14,11 @@ Source: hydra/core/utils.py and hydra/conf/__init__.py of Hydra 1.3, and files w
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats import Format
 from tuimon.formats._shared.safe_yaml import LARGEST, parse_yaml

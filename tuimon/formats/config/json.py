@@ -9,8 +9,7 @@ left out. Source: files of Ray 2.60, LLaMA-Factory, ms-swift, and PreTrainedConf
 
 from __future__ import annotations
 
-import re
-
+from tuimon import lazy_re as re
 from tuimon.formats import Format
 from tuimon.formats._shared.settings import config_document
 from tuimon.formats.json._document import parse_document

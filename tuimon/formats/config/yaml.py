@@ -15,9 +15,9 @@ Source: rlinf/utils/metric_logger.py, hydra/core/utils.py, lightning's CSVLogger
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
+from tuimon import lazy_re as re
 from tuimon.formats import Format
 from tuimon.formats._shared.safe_yaml import LARGEST, parse_yaml
 from tuimon.formats._shared.settings import config_document

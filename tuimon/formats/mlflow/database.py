@@ -12,13 +12,13 @@ Source: mlflow/store/tracking/dbmodels/models.py and sqlalchemy_store.py (log_me
 
 from __future__ import annotations
 
-import re
 import sqlite3
 import sys
 from typing import Any
 
 import numpy as np
 
+from tuimon import lazy_re as re
 from tuimon.formats import Format
 from tuimon.formats._shared.database import NewRows, RunsDatabase, columns
 from tuimon.formats._shared.row_reader import Names

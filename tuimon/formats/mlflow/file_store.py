@@ -26,13 +26,13 @@ name "", which the reader replaces. Source: mlflow/store/tracking/file_store.py,
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby
 
 import numpy as np
 
+from tuimon import lazy_re as re
 from tuimon.errors import FormatError, Unfinished
 from tuimon.formats import Format, StreamDecoder
 from tuimon.formats._shared.cells import read_cells

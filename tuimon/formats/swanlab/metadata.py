@@ -13,11 +13,11 @@ Values that SwanLab does not know are null. The file is also there without a run
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from tuimon import lazy_re as re
 from tuimon.formats import Format
 from tuimon.formats._shared.settings import mapping
 from tuimon.formats.json._metadata import metadata_document

@@ -21,10 +21,10 @@ measurements of the machine; their steps count the measurements, not training st
 from __future__ import annotations
 
 import math
-import re
 import struct
 from typing import Any
 
+from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats import Format
 from tuimon.formats._shared.console_lines import ConsoleLines

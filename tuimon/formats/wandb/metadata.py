@@ -9,10 +9,10 @@ The record in the .wandb file beside files/ has the same. Where that file is mis
 
 from __future__ import annotations
 
-import re
 from functools import partial
 from typing import Any
 
+from tuimon import lazy_re as re
 from tuimon.formats import Format
 from tuimon.formats.json._metadata import metadata_document
 

@@ -19,10 +19,9 @@ Source: transformers/trainer_callback.py (ProgressCallback, PrinterCallback).
 
 from __future__ import annotations
 
-import re
-
 from msgspec import Struct
 
+from tuimon import lazy_re as re
 from tuimon.formats._shared.rows import STEP_KEYS, step_of
 from tuimon.formats.console.families import Family, Line, LineReader, Pair, Sink, numbers, printed_dict
 from tuimon.formats.console.families._epoch_steps import MARKS, EpochSteps

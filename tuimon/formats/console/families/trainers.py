@@ -11,7 +11,6 @@ is read like any line of names and numbers, unless the row says how its cells lo
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -20,6 +19,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from tuimon import lazy_re as re
 from tuimon.formats.console.families import NUMBER, Family, Line, LineReader, Pair, Quantity, Sink, printed_dict
 from tuimon.formats.console.families._steps import EpochSteps
 from tuimon.formats.console.shapes.rows import pairs_of
@@ -285,7 +285,7 @@ def _marks() -> tuple[str, ...]:
 def _compiled(trainer: Trainer, expression: str) -> re.Pattern[str]:
     for name, place in {**_PLACES, "number": NUMBER}.items():
         expression = expression.replace(f"{{{name}}}", place)
-    ignored = re.IGNORECASE if trainer.ignores_case else re.NOFLAG
+    ignored = re.IGNORECASE if trainer.ignores_case else 0
     return re.compile(expression, re.ASCII | ignored)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from math import nan
 from typing import TypeAlias
 
+from tuimon import lazy_re as re
 from tuimon.formats.console.shapes.cutting import MISSING, cut, number
 from tuimon.formats.console.shapes.labels import unit_after
 from tuimon.formats.console.shapes.roles import WORD, Column, Layout, examine, exponent_of, is_power
