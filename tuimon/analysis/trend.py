@@ -83,7 +83,7 @@ def trend(steps: Steps, values: Floats, last: int | None = None) -> Trend:
         steps, values = steps[max(0, len(steps) - last) :], values[max(0, len(values) - last) :]
     finite = np.isfinite(values)
     # Steps are subtracted as integers, and values scaled, so that neither precision nor range is lost.
-    x = (steps[finite] - steps[0]).astype(np.float64) if len(steps) else np.empty(0)
+    x = (steps[finite] - steps[0]).view(np.uint64).astype(np.float64) if len(steps) else np.empty(0)
     y = values[finite]
     count = len(y)
     nan = float("nan")
