@@ -14,7 +14,6 @@ from support.made_run import START, Series, feed, run_of, store_of, text
 from tuimon import draw
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import state_sign
-from tuimon.analysis.words import time_of_day
 from tuimon.model.events import Columns, FactFound, MetricsFound, RanksSeen, RunFound, SegmentStarted, StreamFound
 from tuimon.model.points import Fact
 from tuimon.model.ranks import JobRanks
@@ -576,13 +575,12 @@ def test_a_phase_that_slows_down_is_named_with_its_numbers() -> None:
         }
     )
     view = bars(run)
-    assert (
-        text(view.sentence) == "actor_train.train_step takes 69 % of a 1 m 40 s step by its timer, +38 % since step 321"
-    )
+    words = "actor_train.train_step takes 69 % of a 1 m 40 s step by its timer, +19 s a step within the last 100 points"
+    assert text(view.sentence) == words
     narrow = panel("phase_latency").view(run, Size(38, 9), START, Symbols.BRAILLE)
     assert isinstance(narrow, BarView)
     shown = " ".join(draw.text_chart(narrow, Size(38, 9), Symbols.BRAILLE).split())
-    assert "actor_train.train_step takes 69 % of the step, +38 % since step 321" in shown
+    assert words in shown
     train = next(bar for bar in view.bars if bar.label == "actor_train.train_step")
     assert train.detail[2] == ("+38 %", Role.WARNING)
 
@@ -802,13 +800,13 @@ def test_the_header_has_name_progress_speed_and_end() -> None:
     view = header_panel().view(store.snapshot().runs[0], Size(160, 2), START + 504, Symbols.BRAILLE)
     assert isinstance(view, TextView)
     first, second = map(text, view.rows)
-    assert first == f"run  ● running  last point at {time_of_day(START + 500)}, usually one every 10 s"
+    assert first == "run  ● running  last point just now, usually every 10 s"
     assert second.startswith("step 50 of 100 50 %  ETA 8 m")
     assert "12.3k tokens/s" in second
     assert "10 s a step" in second
     assert "epoch 0.2500" in second
     silent = header_panel().view(store.snapshot().runs[0], Size(160, 2), START + 565, Symbols.BRAILLE)
-    assert text(silent.rows[0]) == "run  ● running  last point 1 m ago, usually one every 10 s"
+    assert text(silent.rows[0]) == "run  ● running  last point 1 m ago, usually every 10 s"
     assert "last point" not in text(silent.rows[1])
     narrow = header_panel().view(store.snapshot().runs[0], Size(120, 1), START + 565, Symbols.BRAILLE)
     assert "last point 1 m ago" in text(narrow.rows[0])
@@ -837,7 +835,7 @@ def test_the_range_of_the_end_is_given_as_clock_times_and_does_not_drift() -> No
     assert shown == {f"({soonest} to {latest})"}
 
 
-@pytest.mark.parametrize("state", ["running", "stalled"])
+@pytest.mark.parametrize("state", ["running", "quiet"])
 def test_evidence_that_does_not_fit_is_cut_not_left_out(state: str) -> None:
     store = store_of(
         {"loss": (range(1, 51), [1.0] * 50)}, [Fact("console", {"lines": ["ERROR: a long last line " * 9]})]

@@ -1,10 +1,8 @@
-"""Has a metric shifted, at once or gradually, and together with which other metric? Compare newest with earlier points,
-and two curves.
+"""Has a metric shifted, at once or gradually? Compare the newest with earlier points.
 
 Shift: the medians of two windows and the rank test of Mann & Whitney ("On a test of whether one of two random variables
 is stochastically larger than the other", Annals of Mathematical Statistics 18, 1947; normal approximation, corrected
-for ties and continuity). Correlation: Spearman's rank correlation of the changes from point to point. Two rising curves
-are always correlated; their changes are correlated only if one moves with the other.
+for ties and continuity).
 """
 
 from __future__ import annotations
@@ -15,15 +13,14 @@ import numpy as np
 from msgspec import Struct
 
 from tuimon.analysis.onset import SuddenChange, sudden_change
-from tuimon.analysis.statistics import median
 from tuimon.analysis.trend import SIGNIFICANT
-from tuimon.model.points import Floats, Steps
+from tuimon.model.points import Floats
+from tuimon.store.arrays import median
 
 WINDOW = 20
 """Maximum number of points in each window."""
 _FEWEST = 2
 """Minimum number of points in each window."""
-_FEWEST_CHANGES = 10
 _BESIDE = 5
 """Points on each side of a jump that have reached the levels before and after it."""
 _REACHED = 0.25
@@ -84,27 +81,6 @@ def jump(values: Floats) -> SuddenChange | None:
         if not len(known) or abs(median(known) - level) > _REACHED * abs(change.after - change.before):
             return None
     return change
-
-
-def correlation_of_changes(
-    steps: Steps, values: Floats, other_steps: Steps, other_values: Floats
-) -> tuple[float, float]:
-    """Return (Spearman's rho of the changes from one common step to the next, its p-value); steps ascending.
-
-    (NaN, 1) with fewer than 10 changes. The p-value is that of the normal approximation, rho * sqrt(n - 1).
-    """
-    _, rows, other_rows = np.intersect1d(steps, other_steps, return_indices=True)
-    a, b = values[rows], other_values[other_rows]
-    known = np.isfinite(a) & np.isfinite(b)
-    a, b = np.diff(a[known]), np.diff(b[known])
-    if len(a) < _FEWEST_CHANGES:
-        return math.nan, 1.0
-    a, b = _ranks(a) - (len(a) + 1) / 2, _ranks(b) - (len(b) + 1) / 2
-    size = math.sqrt(float(a @ a) * float(b @ b))
-    if size == 0:
-        return math.nan, 1.0
-    rho = float(a @ b) / size
-    return rho, math.erfc(abs(rho) * math.sqrt(len(a) - 1) / math.sqrt(2))
 
 
 def _rank_test(a: Floats, b: Floats) -> float:

@@ -17,7 +17,6 @@ import asyncio
 import contextlib
 import math
 import os
-import re
 import secrets
 import shlex
 import stat
@@ -31,6 +30,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from tuimon import lazy_re as re
 from tuimon.errors import TuimonError
 from tuimon.remote.host import MAX_PIECE, Ended, Entry, LinkError, Root
 from tuimon.remote.ssh import Transport, needs_login

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import shutil
 import time
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, field
 
+from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats import is_candidate, kind, recognise
 from tuimon.model.log_names import log_name

@@ -111,7 +111,7 @@ class Writers:
             facts = births_in(await self._host.ask(f"stat -Lc '%u|%z|%w|%y|%n' {names}"), asked)
             for path in some:
                 if path in facts:
-                    file, (owner, changed, born, stamp) = files[path], facts[path]
+                    file, (owner, _, born, _) = files[path], facts[path]
                     self._unheld[path] = file.now
                     state = CLOSED if certain and user in (0, owner) else UNKNOWN
                     at = file.now.modified
@@ -119,7 +119,7 @@ class Writers:
                     if at_once and file.mode != "grow":  # a document is as young as its last version
                         folder = facts.get(posixpath.dirname(path) or ".")
                         at_once = folder is not None and abs(born - folder[2]) < 2.5 * _AT_ONCE
-                    known: dict[str, Any] = {"modified": at + self._host.skew, "in_place": changed == stamp}
+                    known: dict[str, Any] = {"modified": at + self._host.skew}
                     self._mirror.note(file.local, writer=state, process="", copied=at_once, again=False, **known)
 
     async def _process(self, process: str) -> tuple[str, bool]:
