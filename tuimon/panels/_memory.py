@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -13,8 +13,8 @@ from tuimon.analysis.progress_inputs import steps_left
 from tuimon.analysis.run_cache import cached_per_run
 from tuimon.model.views import Role, Span
 from tuimon.panels._metrics import by_concept, curve_or_none
-from tuimon.store import Curve, Run
-from tuimon.vocabulary import Meaning, MemoryTag, memory_of, phase_of
+from tuimon.store import Run
+from tuimon.vocabulary import MemoryTag, memory_of, phase_of
 
 CONCEPTS = ("gpu.frac", "gpu.reserved", "gpu.allocated", "gpu.peak", "gpu.used", "memory.used")
 _WORDS = {"used": "in use", "memory": "in use"}
@@ -91,11 +91,6 @@ def _column(tag: MemoryTag, several_nodes: bool) -> str:
 def _peak_rank(tag: MemoryTag) -> int:
     """Rank a snapshot by its closeness to the peak of the phase: the end with the state loaded, then the start."""
     return 2 * (tag.load == "onload") + (tag.snapshot == "end")
-
-
-def in_one_unit(series: Sequence[tuple[str, Meaning, Curve]]) -> list[tuple[str, Meaning, Curve]]:
-    """Return the series in the unit of the first: GB and GiB cannot share an axis."""
-    return [item for item in series if item[1].unit == series[0][1].unit]
 
 
 def kind_words(kind: str) -> str:
