@@ -176,7 +176,7 @@ def test_a_binary_file_exits_with_3(tmp_path: Path) -> None:
 
 def test_an_empty_event_file_is_waiting(tmp_path: Path) -> None:
     (tmp_path / "events.out.tfevents.1.host.1.0").touch()
-    assert "waiting" in run("summary", str(tmp_path)).stdout
+    assert "no point yet" in run("summary", str(tmp_path)).stdout
 
 
 @pytest.mark.parametrize("arguments", [["--nonsense"], ["summary", "--nonsense"], ["export", "x", "--format", "doc"]])

@@ -99,11 +99,11 @@ def test_the_path_of_the_spool_is_never_shown(words: tuple[str, ...], tmp_path: 
     assert not re.search(r"(?<!state-)\brunning\b", rest)
 
 
-def test_a_run_whose_pipe_has_ended_is_quiet(tmp_path: Path) -> None:
+def test_a_run_whose_pipe_has_ended(tmp_path: Path) -> None:
     """The modification time of the spool is ignored, but a crash in the log is reported."""
     text = piped(STEPS, "summary", "-", directory=tmp_path)
-    assert text.startswith("stdin  (standard input)\n  state       quiet: the input has ended")
-    for data, state, said in ((STEPS, "quiet", "the input has ended"), (CRASHED, "crashed", "out of memory")):
+    assert text.startswith("stdin  (standard input)\n  state       ended: step 7 of 9; the input has ended")
+    for data, state, said in ((STEPS, "ended", "the input has ended"), (CRASHED, "crashed", "out of memory")):
         (run,) = json.loads(piped(data, "summary", "-", "--json", directory=tmp_path))["runs"]
         assert (run["path"], run["state"]) == ("-", state)
         assert said in run["evidence"]
@@ -135,7 +135,7 @@ def test_the_reader_process_reports_the_end_of_the_pipe(tmp_path: Path, monkeypa
         announced: list[str] = []
         monitor.on_change = lambda: announced.append(progress_of(monitor.snapshot().runs[0], time.time()).state)
         ended.set()  # no further frame wakes the receiver
-        assert _becomes_true(lambda: "quiet" in announced), "the screen is not drawn again"
+        assert _becomes_true(lambda: "ended" in announced), "the screen is not drawn again"
     finally:
         monitor.close()
 

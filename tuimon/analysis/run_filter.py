@@ -16,12 +16,12 @@ from __future__ import annotations
 import fnmatch
 import math
 import operator
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from msgspec import Struct
 
+from tuimon import lazy_re as re
 from tuimon.analysis.comparing import flat
 from tuimon.analysis.metric_filter import nearest
 from tuimon.text import clean
@@ -32,12 +32,12 @@ FIELDS = ("name", "state", "step", "age", "reward", "loss", "alerts", *_OWN)
 of these names are searched, too."""
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "crashed": ("failed",),
-    "stopped": ("failed", "killed"),
+    "quiet": ("silent", "stalled"),
     "finished": ("done", "completed"),
 }
 """State -> other words that find runs in it."""
 _NAMED_STATES = (
-    *("running", "finished", "pruned", "stalled", "stopped", "crashed", "ended", "quiet", "waiting", "deleted"),
+    *("running", "finished", "crashed", "quiet", "ended", "unknown"),
     *("alerts", "critical"),
 )
 STATES = frozenset({*_NAMED_STATES, "alert", *(word for words in SYNONYMS.values() for word in words)})

@@ -13,9 +13,9 @@ import numpy as np
 from msgspec import Struct
 
 from tuimon.analysis.onset import SuddenChange, sudden_change
-from tuimon.analysis.statistics import median
 from tuimon.analysis.trend import SIGNIFICANT
 from tuimon.model.points import Floats
+from tuimon.store.arrays import median
 
 WINDOW = 20
 """Maximum number of points in each window."""

@@ -17,8 +17,8 @@ import math
 import numpy as np
 from msgspec import Struct
 
-from tuimon.analysis.statistics import median
 from tuimon.model.points import Floats, Steps
+from tuimon.store.arrays import median
 
 _SEGMENTS = 128
 _FEWEST = 6
@@ -96,7 +96,7 @@ def trend(steps: Steps, values: Floats, last: int | None = None) -> Trend:
     rise, run = y[second] - y[first], x[second] - x[first]
     deviation = _kendall_deviation(y)
     slopes = np.sort(rise[run > 0] / run[run > 0]) * scale
-    slope = float(np.median(slopes))
+    slope = median(slopes)
     excess = float(np.sign(rise).sum())
     z = 0.0 if deviation == 0 else (excess - math.copysign(1.0, excess)) / deviation if excess else 0.0
     p_value = math.erfc(abs(z) / math.sqrt(2))

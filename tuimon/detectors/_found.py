@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
 
+from tuimon import lazy_re as re
 from tuimon.analysis.concepts import curves, metrics_of
 from tuimon.analysis.device_memory import device_memory
 from tuimon.analysis.hidden_values import hidden_values
 from tuimon.analysis.incidents import Incident, Incidents
 from tuimon.analysis.onset import hinge
 from tuimon.analysis.printed_units import meaning_of
-from tuimon.analysis.progress import report
 from tuimon.analysis.progress_inputs import failed_rank, progress_inputs, progress_of, steps_left
 from tuimon.analysis.run_states import ACTIVE
-from tuimon.analysis.tolerated_silence import tolerated_silence
 from tuimon.analysis.windows import wandering
 from tuimon.detectors._engine import Rule, filled, incidents, level_of
 from tuimon.detectors._scores import Creep, Limit
@@ -333,34 +331,33 @@ def disk_full(run: Run, rule: Rule, s: Any, now: float) -> Iterator[Alert]:
         yield Alert(rule.id, "warning", run.id, "", None, f"{left} are left on the disk of the run", rule.hint)
 
 
-_FRESH = 20.0
-"""Tolerated silences after which a silent run is not new."""
 _NEWS = 86400.0
-"""Time (s) for which a stop is a warning: later, directories hold many runs that were stopped on purpose."""
-_STATES = {
-    "stalled": ("warning", "stalled",
-                "look at the processes and the console of the run: a hung collective, a wait for data, a full disk"),
-    "stopped": ("warning", "stopped early",
-                "the process is gone: see the end of its console, the scheduler and the kernel log (out of memory)"),
+"""Time (s) for which an end is a warning: later, directories hold many runs that were stopped on purpose."""
+_ENDS = {
+    "quiet": ("warning", "silent",
+              "look at the processes and the console of the run: a hung collective, a wait for data, a full disk"),
+    "ended": ("warning", "ended early",
+              "see the end of its console, the scheduler and the kernel log (out of memory)"),
     "crashed": ("critical", "crashed", "see the end of its console log"),
 }  # fmt: skip
 """State: severity, word, hint."""
 
 
 def liveness(run: Run, rule: Rule, s: Any, now: float) -> Iterator[Alert]:
-    """Yield the alert of a state; a crash whose rank is known is that of rank_failure."""
-    known = progress_inputs(run)
-    progress = report(known, now)
-    silence = now - run.last_wall_time
-    if progress.state not in _STATES or (progress.state == "crashed" and failed_rank(run)):
+    """Yield the alert of a state.
+
+    - A crash whose rank is known is that of rank_failure.
+    - Silence is an alert if a process has the log open, or before the end: the run may just have finished.
+    """
+    progress = progress_of(run, now)
+    state = progress.state
+    is_alert = not failed_rank(run) if state == "crashed" else progress.is_early or progress.claim.reason == "open"
+    if state not in _ENDS or not is_alert:
         return
-    oldest = max(_FRESH * tolerated_silence(known.cadence), 3600.0)
-    if progress.state == "stalled" and known.writer != "open" and silence > oldest:
-        return
-    severity, word, hint = _STATES[progress.state]
-    if progress.state == "crashed" and (tip := of_used_memory(progress.evidence) or of_scheduler(progress.evidence)):
+    severity, word, hint = _ENDS[state]
+    if state == "crashed" and (tip := of_used_memory(progress.evidence) or of_scheduler(progress.evidence)):
         hint = f"{tip}; {hint}"
-    if progress.state == "stopped" and silence > _NEWS:
+    if state == "ended" and not progress.age <= _NEWS:
         severity = "info"
     yield Alert(rule.id, severity, run.id, "", progress.step, f"{word}: {progress.evidence}", hint)
 

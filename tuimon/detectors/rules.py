@@ -257,8 +257,9 @@ DETECTORS = (
     ),
     Rule(
         "liveness",
-        "Stalled or crashed",
-        "The state in the header is that the run is silent, was stopped before its end, or has crashed.",
+        "Silent, ended early or crashed",
+        "The state in the header is that the run is silent though its log is open or its end is not reached, has ended"
+        " before its end, or has crashed.",
         find_at=_found.liveness,
     ),
     Rule(

@@ -21,6 +21,7 @@ from tuimon.exports.table import Column
 from tuimon.model.alerts import Alert
 from tuimon.panels import SECONDARY_PANELS, relevant_metrics
 from tuimon.store import Curve, Run
+from tuimon.store.arrays import distinct
 from tuimon.text import clean
 from tuimon.vocabulary import Meaning, unit_text
 
@@ -149,5 +150,5 @@ def entries(run: Run, split: str) -> Entries | None:
         return None
     if different[0].ordinal:
         return Entries(len(different[0]), int(different[0].steps[-1]))
-    steps = np.unique(np.concatenate([curve.steps for curve in different]))
+    steps = distinct(np.concatenate([curve.steps for curve in different]))
     return Entries(len(steps), int(steps[-1]))

@@ -209,7 +209,7 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
     if run.ranks is not None and run.ranks.restart:
         yield "restart", clean(run.ranks.restart)
     yield from _restarts(run, progress.step_name)
-    lost = lost_work(run, progress.state)
+    lost = lost_work(run, progress.has_died)
     if lost is not None and not lost.is_resumed and (text := lost.text(progress.step_name)):
         yield "lost", text
     if progress.step is not None:

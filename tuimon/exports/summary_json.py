@@ -206,6 +206,12 @@ class RunEntry(Struct, frozen=True, kw_only=True):
     state: State
     evidence: str
     """The state's reason in words."""
+    reason: str
+    """Which condition of the state holds, such as total, open, closed, silent."""
+    age: float | None
+    """Seconds since the last point, or since the log changed last where points have no times."""
+    gap: float | None
+    """Usual seconds between two points."""
     step: int | None
     total_steps: int | None
     epoch: float | None

@@ -14,10 +14,11 @@ from msgspec import Struct
 from tuimon.analysis.printed_units import seconds_of
 from tuimon.analysis.progress_inputs import progress_inputs
 from tuimon.analysis.shift import shift
-from tuimon.analysis.statistics import median, quantiles
+from tuimon.analysis.statistics import quantiles
 from tuimon.analysis.timers import Timer, step_timer, timer_tree
 from tuimon.panels._metrics import by_concept, curve_or_none
 from tuimon.store import Curve, Run
+from tuimon.store.arrays import median
 
 RECENT = 100
 """Number of points for the median, the 95th percentile and the recent drift of a timer."""

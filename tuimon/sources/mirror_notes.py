@@ -7,12 +7,12 @@ $XDG_CACHE_HOME/tuimon/mirror/<hosts>-<hash>/hosts/<host>/notes.json   of that o
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from functools import lru_cache
 
 import msgspec
 
+from tuimon import lazy_re as re
 from tuimon.platform_support import mirror_directory
 from tuimon.sources.job_hosts import MARKER
 from tuimon.sources.writers import OPEN, UNKNOWN, Writer
@@ -32,8 +32,6 @@ class FileNote(msgspec.Struct, omit_defaults=True):
     """Name and id of the process that holds the file open there."""
     modified: float = 0.0
     """Time of change of the file when it was found not to be held open."""
-    in_place: bool = False
-    """Whether its last change on the host was a write, and not that of a copy."""
     copied: bool = False
     """Whether it was written at once there, as by a copy."""
     again: bool = False

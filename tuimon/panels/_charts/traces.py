@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -12,6 +11,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tuimon import lazy_re as re
 from tuimon.analysis.comparison_rows import level_until
 from tuimon.analysis.smoothing import smooth
 from tuimon.draw.spark import spark_columns, sparkline

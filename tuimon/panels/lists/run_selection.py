@@ -25,7 +25,7 @@ SORTS = ("found", *(column.id for column in COLUMNS), METRIC, "urgent")
 """Sort orders: the order in which runs were found, a column, or what needs attention first (`urgency`)."""
 _RECENT = 3600.0
 """Age (s) up to which a run can be running, in the order of urgency."""
-_TOTALS = {"finished": "done", "pruned": "done", "ended": "done", "crashed": "failed", "deleted": "failed"}
+_TOTALS = {"finished": "done", "ended": "done", "crashed": "failed"}
 """States that the totals count together, as one word; others are counted by their names."""
 
 
