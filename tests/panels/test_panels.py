@@ -29,7 +29,6 @@ from tuimon.panels import (
     unshown_metrics,
 )
 from tuimon.panels._charts.captions import labels_of
-from tuimon.panels.gpu_memory import outlier_device
 from tuimon.registry import discover
 from tuimon.store import Run, Store
 from tuimon.vocabulary import classify
@@ -679,30 +678,14 @@ def test_fractions_of_every_phase_and_device(infix: str, devices: int) -> None:
     np.testing.assert_allclose(view.second, [[0.4 + 0.02 * row] * devices for row in range(3)])
     assert view.peak is not None
     assert view.peak[0] == 2
-    assert "median" not in text(view.sentence)
     assert "means over ranks" in view.note
 
 
-def test_the_outlier_device_is_named_and_the_peak_marked() -> None:
+def test_the_headline_names_the_fullest_device_and_the_table_marks_it() -> None:
     view = panel("gpu_memory").view(run_of(memory_series(8, odd=5)), Size(120, 20), START, Symbols.BRAILLE)
     assert isinstance(view, HeatView)
     assert view.peak == (2, 5)
-    assert view.headline[0] == ("84 %", Role.VALUE)
-    assert text(view.sentence) == "peak 84 % on device 5 in train_step, 30 points above the median device"
-
-
-def test_outliers_among_devices() -> None:
-    level = np.array([[0.50, 0.51, 0.49, 0.50, 0.50, 0.51, 0.49, 0.50]])
-    assert outlier_device(level) is None
-    high = level.copy()
-    high[0, 3] = 0.54
-    assert outlier_device(high) is None, "less than 5 points"
-    high[0, 3] = 0.40
-    assert outlier_device(high) == (0, 3, pytest.approx(-0.10))
-    spread = np.array([[0.1, 0.3, 0.5, 0.7, 0.9]])
-    assert outlier_device(spread) is None, "all of them are far apart"
-    assert outlier_device(np.array([[0.1, 0.9]])) is None, "two cannot outvote each other"
-    assert outlier_device(np.array([[np.nan] * 4])) is None
+    assert text(view.headline) == "84 % peak in train_step on device 5"
 
 
 def test_a_roll_run_without_memory_tags_has_a_hint() -> None:
@@ -720,7 +703,7 @@ def test_memory_without_fractions_is_shown_as_logged() -> None:
     assert isinstance(view, TextView)
     assert view.headline[0] == ("70.25 GB", Role.VALUE)
     assert [text(row).split() for row in view.rows] == [["max", "reserved", "70.25"], ["max", "allocated", "61.50"]]
-    assert view.note == "8.750 GB reserved but not allocated, values in GB, as the log has no fraction of the device"
+    assert view.note == "8.750 GB reserved but not allocated, values in GB, as the log has no size of the device"
 
 
 def test_memory_in_several_units_is_not_converted() -> None:
@@ -732,7 +715,7 @@ def test_memory_in_several_units_is_not_converted() -> None:
     assert [text(row).split() for row in view.rows] == [
         ["max", "allocated", "MB", "30000"], ["reserved", "GB", "20"], ["allocated", "GB", "10"]
     ]  # fmt: skip
-    assert view.note == "10 GB reserved but not allocated, the log has no fraction of the device"
+    assert view.note == "10 GB reserved but not allocated, the log has no size of the device"
     assert chart(run_of({"rss_gb": constant(3.0)}), "cpu_memory").headline[0] == ("3 GB", Role.VALUE)
     peaks = chart(run, "gpu_peak")
     assert (peaks.headline[0], len(peaks.lines)) == (("30000 MB", Role.VALUE), 1)
