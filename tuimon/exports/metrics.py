@@ -8,12 +8,12 @@ import numpy as np
 from msgspec import Struct
 
 from tuimon.analysis.aligned_steps import with_training_steps
+from tuimon.analysis.change import change
 from tuimon.analysis.comparison_rows import BETTER
 from tuimon.analysis.hidden_values import hidden_values
 from tuimon.analysis.level import level
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.statistics import best, statistics
-from tuimon.analysis.trend import trend
 from tuimon.analysis.words import steps_text
 from tuimon.draw.numbers import format_value
 from tuimon.exports.documents import Count, Direction, Number, Split, StepValue, filled, known
@@ -29,19 +29,19 @@ _ARROWS = {"rising": "↑", "falling": "↓"}
 
 
 class TrendEntry(Struct, frozen=True, kw_only=True):
-    """The trend of a metric."""
+    """The change of the level of a metric from the first tenth of its points to the last one."""
 
     direction: Direction
-    change: float | None
-    """Slope times the steps covered."""
-    slope: float | None
-    """Per step (Theil and Sen)."""
-    slope_low: float | None
-    """Lower end of its 95 % interval."""
-    slope_high: float | None
-    """Upper end of its 95 % interval."""
-    p_value: float | None
-    """Of so much order without a trend (Mann and Kendall)."""
+    """flat if noise explains the change; unknown with too few points."""
+    change: float | None = None
+    error: float | None = None
+    """Standard error of the change."""
+    p_value: float | None = None
+    """Probability with which noise alone makes such a change."""
+    before: float | None = None
+    """The first level."""
+    after: float | None = None
+    """The last level."""
 
     def text(self, brief: bool = False) -> str:
         """Return the direction and change, as "rising +0.5" or briefly "↑ 0.5", or "flat"; "" if neither fits."""
@@ -112,7 +112,7 @@ def summarise(run: Run, name: str, curve: Curve | None = None) -> MetricEntry:
     better = BETTER.get(meaning.direction)
     top = best(curve.steps, curve.values, better) if better else None
     hidden = tuple(hidden_values(run, name)) if len(curve.sources) > 1 else ()
-    at_end = level(curve.values)
+    at_end, moved = level(curve.values), change(curve.values, whole=True)
     return filled(
         MetricEntry,
         statistics(curve.values),
@@ -129,7 +129,7 @@ def summarise(run: Run, name: str, curve: Curve | None = None) -> MetricEntry:
         level=known(at_end.value),
         error=known(at_end.error),
         level_points=at_end.count,
-        trend=filled(TrendEntry, trend(curve.steps, curve.values)),
+        trend=filled(TrendEntry, moved) if moved else TrendEntry(direction="unknown"),
         nan=curve.nan_count + sum(other.nan_count for other in hidden),
         infinite=curve.infinity_count + sum(other.infinity_count for other in hidden),
         superseded=curve.superseded,
