@@ -17,7 +17,8 @@ from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.shift import jump
 from tuimon.analysis.statistics import Statistics, best, statistics
 from tuimon.analysis.trend import Trend, trend, turn
-from tuimon.exports.table import Column
+from tuimon.draw.table import Column
+from tuimon.exports.table import text_column
 from tuimon.model.alerts import Alert
 from tuimon.panels import SECONDARY_PANELS, relevant_metrics
 from tuimon.store import Curve, Run
@@ -36,10 +37,10 @@ def logged_unit_text(meaning: Meaning) -> str:
     return clean(unit_text(meaning.logged_unit))
 
 
-def unit_columns(run: Run, names: Iterable[str]) -> list[Column]:
+def unit_columns(run: Run, names: Iterable[str]) -> list[Column[int]]:
     """Return the column of the units of the logged values of metrics; [] if no unit is known."""
     units = [logged_unit_text(meaning_of(run, name)) for name in names]
-    return [Column("unit", units, need=1, left=True)] if any(units) else []
+    return [text_column("unit", units, need=1, left=True)] if any(units) else []
 
 
 class MetricSummary(Struct, frozen=True, dict=True):

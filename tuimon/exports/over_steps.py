@@ -14,7 +14,7 @@ from tuimon.analysis.statistics import statistics
 from tuimon.draw.numbers import format_exact
 from tuimon.exports.documents import Version, dumps, known
 from tuimon.exports.metrics import unit_columns
-from tuimon.exports.table import Column, no_room, table
+from tuimon.exports.table import no_room, table, text_column
 from tuimon.panels import by_relevance
 from tuimon.store import Run
 from tuimon.text import clean
@@ -96,15 +96,15 @@ def as_text(run: Run, entries: Sequence[OverSteps], width: int | None = None) ->
     yield f"{clean(run.name)}  {step_name(run)}s {first} to {last}"
     left_out = any(entry.not_finite for entry in entries)
     columns = [
-        Column("points", [str(entry.count) for entry in entries]),
-        Column("mean", [_exact(entry.mean) for entry in entries]),
-        Column("± std", ["" if (own := entry.deviation) is None else f"{own:.4g}" for entry in entries], need=2),
-        Column("min", [_exact(entry.min) for entry in entries], need=4),
-        Column("max", [_exact(entry.max) for entry in entries], need=4),
+        text_column("points", [str(entry.count) for entry in entries]),
+        text_column("mean", [_exact(entry.mean) for entry in entries]),
+        text_column("± std", ["" if (own := entry.deviation) is None else f"{own:.4g}" for entry in entries], need=2),
+        text_column("min", [_exact(entry.min) for entry in entries], need=4),
+        text_column("max", [_exact(entry.max) for entry in entries], need=4),
         *unit_columns(run, [entry.name for entry in entries]),
     ]
     if left_out:
-        columns.append(Column("not finite", [str(entry.not_finite or "") for entry in entries], need=1))
+        columns.append(text_column("not finite", [str(entry.not_finite or "") for entry in entries], need=1))
     heads: list[str] = []
     yield from table("metric", [clean(entry.name) for entry in entries], columns, width, left_out=heads.append)
     yield from no_room(heads, width)

@@ -10,7 +10,7 @@ from tuimon.exports.html import picture
 from tuimon.exports.html.figures import chart_figure, chart_size
 from tuimon.exports.metrics import summarise
 from tuimon.exports.summary import facts_of, runs_columns
-from tuimon.exports.table import Column
+from tuimon.exports.table import text_column
 from tuimon.model.alerts import Alert
 from tuimon.model.views import ChartView, Symbols
 from tuimon.panels import DEFAULTS, arrange, relevant_metrics, with_note_marks
@@ -56,7 +56,7 @@ def runs_as_html(snapshot: Snapshot, now: float) -> str:
     columns = runs_columns(snapshot, now) if snapshot.runs else []
     notes = [note_of(run.path).line for run in snapshot.runs]
     if any(notes):
-        columns.append(Column("note", notes, left=True))
+        columns.append(text_column("note", notes, left=True))
     return picture(
         "notebook.html",
         "notebook.css",
