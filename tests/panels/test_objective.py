@@ -6,7 +6,7 @@ from support.made_run import run_of, runs_of, snapshot_of, text
 from support.tables import fitted_runs, run_rows
 
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.exports.summary import as_text
+from tuimon.exports.summary_text import as_text
 from tuimon.model.points import Fact
 from tuimon.model.views import Symbols
 from tuimon.panels.lists.hparam_rows import different_settings
@@ -41,4 +41,5 @@ def test_runs_with_a_loss_have_no_objective() -> None:
 
 def test_a_pruned_trial_is_not_called_finished() -> None:
     run = run_of(SERIES[0], [Fact("state", {"state": "pruned", "evidence": "Optuna: pruned"})])
-    assert progress_of(run, 1.8e9).state == "pruned"
+    claim = progress_of(run, 1.8e9).claim
+    assert (claim.word, claim.reason, claim.evidence) == ("ended", "logged", "Optuna: pruned")

@@ -11,7 +11,7 @@ from support.tables import column_of
 
 from tuimon.analysis.level import level
 from tuimon.analysis.run_filter import parse
-from tuimon.exports.summary import runs_columns
+from tuimon.exports.summary_text import runs_columns
 from tuimon.model.views import Role, Row, Symbols
 from tuimon.panels.lists.comparison import compare
 from tuimon.panels.lists.run_levels import RunLevels, level_note, reader_of

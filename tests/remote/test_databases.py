@@ -15,8 +15,7 @@ import pytest
 from support.mirrored import Mirrored, until
 
 from tuimon.errors import FormatError, Unfinished
-from tuimon.remote.connection import Received
-from tuimon.remote.entries import Entry, Root
+from tuimon.remote.host import Entry, Received, Root
 from tuimon.remote.mirror import Mirror
 from tuimon.remote.targets import parse
 from tuimon.remote.texts import TextFiles

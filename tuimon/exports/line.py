@@ -23,7 +23,7 @@ from tuimon.store import Run, Snapshot
 from tuimon.store.snapshot import newest_of
 from tuimon.text import cell_width, clean, fit
 
-_ENDED = ("finished", "pruned", "crashed", "stopped", "ended")
+_ENDED = ("finished", "crashed", "ended")
 _NAME_WIDTHS = (32, 20, 14, 9)
 """Widths to which the name is cut until alerts, step and state fit."""
 _LONGEST_NAME = 24
@@ -145,7 +145,7 @@ def _others(snapshot: Snapshot, run: Run, ascii_only: bool) -> str:
 
 def _alert_count(severities: Sequence[str], ascii_only: bool) -> str:
     """Return the number of alerts after the sign of the most severe one."""
-    return f"{state_sign('crashed' if 'critical' in severities else 'stalled', ascii_only)}{len(severities)}"
+    return f"{state_sign('crashed' if 'critical' in severities else 'quiet', ascii_only)}{len(severities)}"
 
 
 def _reason(alerts: list[Alert], room: int, beside: int) -> str:
@@ -170,8 +170,8 @@ def _details(run: Run, progress: ProgressReport, alerts: list[Alert]) -> Iterato
         yield _value(name_of(run, loss.metric), loss.last)
     if math.isfinite(progress.eta_seconds):
         yield f"ETA {duration(max(60.0, round(progress.eta_seconds / 60) * 60))}"
-    elif math.isfinite(progress.last_age) and progress.state not in _ENDED:
-        yield f"{duration(progress.last_age if progress.last_age < 60 else progress.last_age // 60 * 60)} ago"
+    elif math.isfinite(progress.age) and progress.state not in _ENDED:
+        yield f"{duration(progress.age if progress.age < 60 else progress.age // 60 * 60)} ago"
 
 
 def _values(run: Run) -> list[str]:

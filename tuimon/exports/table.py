@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -78,6 +79,16 @@ def table(
         yield line
         if row >= 0 and remarks and "remarks" not in ids and notes[row]:
             yield " " * (2 * indent + GAP) + notes[row]
+
+
+def page_columns(columns: Sequence[Column[int]], rows: int) -> list[dict[str, Any]]:
+    """Return heads and cells of the columns of `text_column` for a page; those without any text are left out."""
+    cells = [[column.value(row).strip() for row in range(rows)] for column in columns]
+    return [
+        {"head": column.head, "left": not column.right, "cells": own}
+        for column, own in zip(columns, cells, strict=True)
+        if any(own)
+    ]
 
 
 def no_room(heads: Iterable[str], width: int | None) -> Iterator[str]:

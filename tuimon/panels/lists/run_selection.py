@@ -24,7 +24,7 @@ from tuimon.store import Run
 
 _RECENT = 3600.0
 """Age (s) up to which a run can be running, in the order of urgency."""
-_TOTALS = {"finished": "done", "pruned": "done", "ended": "done", "crashed": "failed", "deleted": "failed"}
+_TOTALS = {"finished": "done", "ended": "done", "crashed": "failed"}
 """States that the totals count together, as one word; others are counted by their names."""
 
 

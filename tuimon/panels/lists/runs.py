@@ -34,10 +34,9 @@ from tuimon.text import cell_width, clean, fit
 _ROLES = {
     "running": Role.GOOD,
     "finished": Role.TEXT,
-    "stalled": Role.WARNING,
-    "stopped": Role.WARNING,
+    "quiet": Role.WARNING,
+    "unknown": Role.WARNING,
     "crashed": Role.CRITICAL,
-    "not understood": Role.WARNING,
 }
 """State -> role; others are muted."""
 NOTE_GAP, _LEAST_NOTE = "  ", 6
@@ -144,9 +143,7 @@ def _step(run: Run, listing: Listing, width: int) -> Row:
 
 def _age(run: Run, listing: Listing) -> float:
     """Return the seconds since the last point, or else since the last change of a file; NaN if unknown."""
-    progress = progress_of(run, listing.now)
-    newest = progress.last_wall_time if math.isfinite(progress.last_wall_time) else progress.last_change
-    return math.nan if math.isnan(newest) else max(0.0, listing.now - newest)
+    return progress_of(run, listing.now).age
 
 
 def age_text(seconds: float) -> str:

@@ -28,12 +28,6 @@ def _toggle(kind: str, new: Callable[[Dashboard, Run], WorkScreen | None]) -> Ca
     return do
 
 
-def _ranks(app: Dashboard, run: Run) -> WorkScreen:
-    if run.ranks is None:
-        app.want_ranks(run)
-    return screens.RanksScreen(app.actions)
-
-
 def _scatter(app: Dashboard, run: Run) -> WorkScreen | None:
     name = selected_metric(app)
     if name is None:
@@ -140,7 +134,7 @@ ACTIONS = (
         "R",
         "ranks",
         "The ranks of the job: which one failed, hangs or is slow; again: back",
-        _toggle("RanksScreen", _ranks),
+        _toggle("RanksScreen", lambda app, run: screens.RanksScreen(app.actions)),
         where=("dashboard", "ranks"),
         opens="ranks",
         also="workers nodes crash hang straggler",

@@ -188,7 +188,7 @@ class RanksScreen(TableScreen["RankRow"]):
         run = self.dashboard.run_shown
         job = self._job(run, now) if run is not None else None
         lost = _lost(run, now) if run is not None and job is not None else ""
-        self.pane.show(job, state.theme, run is None or run.ranks_examined, lost)
+        self.pane.show(job, state.theme, run is None or snapshot.progress.caught_up, lost)
         head: list[Span] = [(f" {clean(run.name) if run else ''}", Role.TITLE)]
         if job is not None:
             head.append((f"  {plural(len(job.rows), 'rank')}", Role.TEXT))
@@ -270,7 +270,7 @@ class RanksScreen(TableScreen["RankRow"]):
 def _lost(run: Run, now: float) -> str:
     """Return the work lost at the end of the run or at its last restart as text; "" if it is unknown."""
     report = progress_of(run, now)
-    work = lost_work(run, report.state)
+    work = lost_work(run, report.has_died)
     return work.text(report.step_name) if work is not None else ""
 
 

@@ -88,7 +88,7 @@ def _scores(text: str) -> tuple[list[Pair], str]:
     fields = [field for field in re.split(r"\t| {2,}", text) if field]
     parsed = [_XGBOOST.fullmatch(field) or _LIGHTGBM.fullmatch(field) for field in fields]
     scores = [(field[1], float(field[2])) for field in parsed if field]
-    unit = "round" if parsed and parsed[0] and parsed[0].re is _XGBOOST else "iteration"
+    unit = "round" if fields and _XGBOOST.fullmatch(fields[0]) else "iteration"
     return (scores if len(scores) == len(fields) else []), unit
 
 
