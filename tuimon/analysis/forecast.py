@@ -49,7 +49,7 @@ def growth(steps: Steps, values: Floats, scale: float = 1.0) -> Growth | None:
     if len(medians) < 4 or not (medians[0] < medians[1] and medians[2] < medians[3]):
         return None
     rise, covered = change(values, whole=True), int(steps[-1] - steps[0])
-    if rise is None or rise.direction != "rising" or rise.change < _LEAST_RISE:
+    if not covered or rise is None or rise.direction != "rising" or rise.change < _LEAST_RISE:
         return None
     left = 1.0 - rise.after
     slope, least, most = (own / (_APART * covered) for own in (rise.change, *rise.interval))
