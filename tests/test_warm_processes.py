@@ -10,7 +10,6 @@ from pathlib import Path
 
 import psutil
 import pytest
-from support.terminal import Terminal
 
 COMMAND = (sys.executable, "-m", "tuimon")
 
@@ -53,32 +52,3 @@ def test_a_start_that_a_variable_changes_is_cold(variable: str) -> None:
         warm = is_warm(process)
         process.kill()
     assert not warm
-
-
-def test_the_reader_of_a_warm_dashboard_is_a_fork_with_its_own_session_and_descriptors(tmp_path: Path) -> None:
-    (tmp_path / "metrics.jsonl").write_text('{"step": 1, "loss": 0.5}\n{"step": 2, "loss": 0.25}\n')
-    with Terminal([*COMMAND, str(tmp_path)]) as terminal:
-        terminal.until(lambda output: b"loss" in output)
-        (reader,) = psutil.Process(terminal.process.pid).children()
-        assert "warm_server.py" in " ".join(reader.cmdline())
-        assert os.getsid(reader.pid) == reader.pid
-        assert not [file.path for file in reader.open_files() if "/dev/pts/" in file.path]
-
-
-def test_a_reader_that_cannot_be_forked_says_why_and_a_popen_with_other_arguments_starts_it_as_usual() -> None:
-    script = """
-import subprocess, sys
-from support import warm_server
-words = [sys.executable, "-P", "-m", "tuimon.reader"]
-print(warm_server.WarmPopen(words, cwd="/no/directory").wait(), flush=True)
-warm_server._USED.add("renamed")
-try:
-    warm_server.WarmPopen(words, cwd="/no/directory")
-except FileNotFoundError as error:
-    print(error.filename)
-"""
-    command = [sys.executable, "-c", script]
-    done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["1", "/no/directory"]
-    assert "FileNotFoundError" in done.stderr
-    assert "in _become" in done.stderr

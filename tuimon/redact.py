@@ -16,12 +16,12 @@ every line has one.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import accumulate, compress
-from typing import Any, cast
+from typing import Any
 
+from tuimon import lazy_re as re
 from tuimon.secret_names import FOREIGN, STEMS, Name, classify, is_open_name, is_secret_name, words_of
 
 __all__ = ["HIDDEN", "is_secret_name", "redacted", "redacted_text"]
@@ -29,27 +29,11 @@ __all__ = ["HIDDEN", "is_secret_name", "redacted", "redacted_text"]
 HIDDEN = "[hidden]"
 
 
-class _Expression:
-    """A regular expression that is compiled when a method of it is first used. Compiling all of this module takes 5 ms,
-    which a start without settings or text to show does not spend."""
-
-    def __init__(self, pattern: str, flags: int) -> None:
-        self._pattern, self._flags = pattern, flags
-
-    def __getattr__(self, name: str) -> Any:
-        method = self.__dict__[name] = getattr(re.compile(self._pattern, self._flags), name)
-        return method
-
-
-def _expression(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    return cast("re.Pattern[str]", _Expression(pattern, flags))
-
-
 _Span = tuple[int, int]
 
 # ---------------------------------------------------------------------- forms
 
-_ISSUED = _expression(
+_ISSUED = re.compile(
     r"(?<![A-Za-z0-9])(?:"
     r"(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}|[rs]k_(?:live|test)_[A-Za-z0-9]{16,}|hf_[A-Za-z0-9]{16,}|api_org_[A-Za-z0-9]{16,}"
     r"|gh[opsur]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|gl(?:pat|ptt|dt|rt|cbt|soat)-[\w-]{16,}|xox[abeoprs]-[\w-]{10,}"
@@ -60,11 +44,11 @@ _ISSUED = _expression(
     r"|pplx-\w{30,}|tvly-[\w-]{16,}|whsec_\w{20,}|sntry[su]_\w{20,}|ATATT3\w{20,}|AGE-SECRET-KEY-1\w{20,}|PMAK-[\w-]{20,}"
     r"|eyJ[\w-]{20,}(?=\Z))"
 )
-_JWT = _expression(r"eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?")
-_PRIVATE_KEY = _expression(r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]*-----|\Z)", re.DOTALL)
-_HEX = _expression(r"(?<![0-9A-Za-z])[0-9a-f]{40}(?![0-9A-Za-z])")
-_RANDOM = _expression(r"[A-Za-z0-9]{24,}")
-_MIXING = _expression(r"[0-9](?=[A-Za-z])|[A-Za-z](?=[0-9])")
+_JWT = re.compile(r"eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?")
+_PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]*-----|\Z)", re.DOTALL)
+_HEX = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{40}(?![0-9A-Za-z])")
+_RANDOM = re.compile(r"[A-Za-z0-9]{24,}")
+_MIXING = re.compile(r"[0-9](?=[A-Za-z])|[A-Za-z](?=[0-9])")
 _MIN_CHANGES = 4
 """Minimum changes between digits and letters: `Qwen2VLForConditionalGeneration` has 2, a random string one in four."""
 _RUN = 14
@@ -73,27 +57,27 @@ _TO_RUNS = bytes(97 if byte < 128 and (chr(byte).isalnum() or byte in b"_-") els
 
 # ---------------------------------------------------------------------- places
 
-_AUTHORITY = _expression(
+_AUTHORITY = re.compile(
     r"(?:(?P<user>[^/\s:@\"']{0,200}):(?P<password>[^\s/\"']{1,500})|(?P<token>[^/\s:@\"']{8,500}))@"
 )
-_HOOK = _expression(
+_HOOK = re.compile(
     r"(?i)[\w.-]*(?:hooks\.slack\.com/(?:services|workflows|triggers)/|discord(?:app)?\.com/api/(?:v\d+/)?webhooks/"
     r"|(?:feishu\.cn|larksuite\.com)/open-apis/bot/(?:v\d/)?hook/|webhook\.office\.com/\w+/|outlook\.office\.com/webhook/"
     r"|maker\.ifttt\.com/trigger/[^/\s]+/with/key/|hc-ping\.com/|sctapi\.ftqq\.com/"
     r"|sc\.ftqq\.com/|api\.day\.app/|chat\.googleapis\.com/v1/spaces/[^/\s]+/messages\?|events\.pagerduty\.com/integration/"
     r"|hooks\.zapier\.com/hooks/catch/)(?P<value>[^\s\"'<>)\]},]+)"
 )
-_ASSIGN = _expression(r"\\?[\"']?\]?\s{0,3}(?:=>|:=|=|:)\s{0,3}|\\?[\"']\s{0,3},\s{0,3}(?=\\?[\"'])|(?P<blank>\s+)")
-_PLAIN_BLANK = _expression(r"\s{1,3}[\w(<-]|[,.)/]")
+_ASSIGN = re.compile(r"\\?[\"']?\]?\s{0,3}(?:=>|:=|=|:)\s{0,3}|\\?[\"']\s{0,3},\s{0,3}(?=\\?[\"'])|(?P<blank>\s+)")
+_PLAIN_BLANK = re.compile(r"\s{1,3}[\w(<-]|[,.)/]")
 """Text that follows a name in prose, where nothing is assigned to it."""
-_QUOTED = _expression(r"[bBrRuUfF]{0,2}(?P<quote>\\?[\"'])")
-_VALUE = _expression(r"[^\s\"',;&}\])]+")
-_WORD_VALUE = _expression(r"[^\s\"']*[^\s\"',;)}\]]")
-_HEADER = _expression(r"[^\n\"']+")
-_PASSWORD = _expression(r"\s{1,3}(?P<value>(?=\S*[0-9])(?=\S*[A-Za-z])[^\s/\\<>|{}()$]{6,})")
+_QUOTED = re.compile(r"[bBrRuUfF]{0,2}(?P<quote>\\?[\"'])")
+_VALUE = re.compile(r"[^\s\"',;&}\])]+")
+_WORD_VALUE = re.compile(r"[^\s\"']*[^\s\"',;)}\]]")
+_HEADER = re.compile(r"[^\n\"']+")
+_PASSWORD = re.compile(r"\s{1,3}(?P<value>(?=\S*[0-9])(?=\S*[A-Za-z])[^\s/\\<>|{}()$]{6,})")
 """Text with digits and letters after the word password, as in "password hunter2"."""
-_LISTED = _expression(r"\\?[\"'](?P<key>\w+)\\?[\"']\s{0,3}:\s{0,3}")
-_PART = _expression(
+_LISTED = re.compile(r"\\?[\"'](?P<key>\w+)\\?[\"']\s{0,3}:\s{0,3}")
+_PART = re.compile(
     r"[{\[(}\])]|(?:\\?(?P<quote>[\"'])(?P<text>[^\"'\n]*?)\\?(?P=quote)|(?P<word>[^\s\"'{}\[\](),:=]+))(?P<key>\s{0,3}[:=])?"
 )
 _TO_NAMES = bytes(byte if byte < 128 and (chr(byte).isalnum() or byte in b"_-.") else 32 for byte in range(256))
@@ -102,7 +86,7 @@ _IN_QUERIES = (b"sig", b"signature")
 _MAX_QUOTED = 1000
 """Maximum length of a value in quotes."""
 _COMMANDS = tuple(
-    (literal, _expression(pattern))
+    (literal, re.compile(pattern))
     for literal, pattern in (
         (b"sshpass", r"(?i)sshpass\s+-p\s*[\"']?(?P<value>[^\s\"']+)"),
         (b"curl", r"(?i)curl\b[^\n|;]{0,300}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"']+:(?P<value>[^\s\"']+)"),
@@ -115,17 +99,17 @@ _COMMANDS = tuple(
         (b"basic ", r"(?i:basic)\s+(?P<value>(?=\S*[0-9=])(?=\S*[A-Z])[\w.~+/-]{8,}=*)"),
     )
 )
-_PLAIN_VALUE = _expression(
+_PLAIN_VALUE = re.compile(
     r"(?i)true|false|none|null|nan|yes|no|\[hidden\]?|\*+|\$\{[\w.:,/-]*\}?|\$[A-Z_]{3,}|os\.environ.*|os\.getenv.*|\[?\]?|\.+"
 )
-_NUMBER = _expression(r"[-+]?[\d.,]+(?:e[-+]?\d+)?[kKMGTB%]?")
+_NUMBER = re.compile(r"[-+]?[\d.,]+(?:e[-+]?\d+)?[kKMGTB%]?")
 _PROSE = words_of(
     "a an and are cannot could default denied did does down empty error expired failed for found from given in "
     "incorrect invalid is loaded may missing must no not of on or provided read required set the to unauthorized "
     "unknown unset using was with wrong"
 )
 """Words after "password:" or "token:" that are the rest of a sentence."""
-_CREDENTIAL = _expression(r"(?=\S*[0-9])(?=\S*[A-Za-z])[^\s/\\<>|{}()$]{8,}")
+_CREDENTIAL = re.compile(r"(?=\S*[0-9])(?=\S*[A-Za-z])[^\s/\\<>|{}()$]{8,}")
 
 
 def redacted(settings: Mapping[str, Any]) -> dict[str, Any]:

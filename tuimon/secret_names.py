@@ -6,9 +6,10 @@ The words `key` and `token` are ambiguous: a value is secret unless the word bef
 
 from __future__ import annotations
 
-import re
 from enum import Enum
 from functools import lru_cache
+
+from tuimon import lazy_re as re
 
 STEMS = (
     *(b"secret", b"pwd", b"token", b"key", b"auth", b"cred", b"cookie", b"webhook"),

@@ -8,11 +8,12 @@ characters and lone surrogates become escapes; long sequences of combining marks
 from __future__ import annotations
 
 import os
-import re
 import time
 import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
+
+from tuimon import lazy_re as re
 
 MAX_COMBINING = 4
 """Maximum number of combining marks per base character; more would extend into neighbouring rows."""

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tuimon.analysis.smoothing import smooth
-from tuimon.analysis.statistics import best, median, quantiles, statistics
+from tuimon.analysis.statistics import best, quantiles, statistics
 from tuimon.analysis.words import duration
+from tuimon.store.arrays import median
 
 NAN, INF = float("nan"), float("inf")
 FINITE = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40)

@@ -227,3 +227,13 @@ def test_values_that_overflow_cause_no_warning(tmp_path: Path, command: str) -> 
     done = subprocess.run(words, capture_output=True, text=True, timeout=120)
     assert done.returncode in (0, 4), done.stderr
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("command", ["summary", "doctor", "line"])
+def test_current_directory_that_is_gone_is_named(tmp_path: Path, command: str) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    script = f'cd "{here}" && rmdir "{here}" && "{sys.executable}" -m tuimon {command}'
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("tuimon: the current directory has been deleted")

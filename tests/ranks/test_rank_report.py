@@ -14,7 +14,6 @@ from tuimon.ranks.evidence import Evidence, Gpu, LogFile
 from tuimon.ranks.file_reading import FileReading
 from tuimon.ranks.report import report_of
 from tuimon.ranks.verdict import judge
-from tuimon.reader.rank_files import JobReading
 
 
 def _evidence(texts: dict[str, str]) -> Evidence:
@@ -167,9 +166,7 @@ def test_a_job_that_goes_on_without_the_ranks_of_a_lost_node(tmp_path: Path) -> 
             f"[{jobs.stamp(80 + step)}][node03][rank{rank}] INFO step: {step}  loss: 2.5\n" for step in range(21, 41)
         )
         jobs.write(tmp_path / f"torchrun_logs/run9_mm55nn66/attempt_0/{rank}/stderr.log", text)
-    reading = JobReading(str(tmp_path))
-    reading.read(final=True)
-    report = reading.report()
+    report = jobs.read_ranks(tmp_path)
     assert report is not None
     assert report.verdict == (
         "restarted once: perhaps node02 was lost at step 24, 4 steps lost; 16 ranks before, 8 on node03 since then; "

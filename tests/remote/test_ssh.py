@@ -22,7 +22,7 @@ from support.written_texts import write_run
 from tuimon.model.links import RemotePath
 from tuimon.remote import posix
 from tuimon.remote.link import Keeper
-from tuimon.remote.sources import connector
+from tuimon.remote.sync import connector
 from tuimon.remote.targets import parse
 
 
@@ -325,7 +325,7 @@ def test_link_that_resets_and_stalls_comes_back(
 
 def test_shell_ends_with_the_program(host: Sshd, logs: Path, tmp_path: Path) -> None:
     code = (
-        "import sys, time; from tuimon.remote.link import Keeper; from tuimon.remote.sources import connector\n"
+        "import sys, time; from tuimon.remote.link import Keeper; from tuimon.remote.sync import connector\n"
         "from tuimon.remote.targets import parse\n"
         "target = parse(sys.argv[1])[0]; keeper = Keeper(target, connector(target)); keeper.start()\n"
         "keeper.wait(60); print(keeper.link.state, flush=True); time.sleep(600)\n"

@@ -14,8 +14,8 @@ from support.mirrored import Mirrored, until
 
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.monitor.local import LocalMonitor
+from tuimon.remote import writers
 from tuimon.remote.mirror import Mirror
-from tuimon.remote.posix import Shell
 from tuimon.remote.targets import parse
 from tuimon.sources.mirror_notes import FileNote, key, load
 
@@ -118,10 +118,7 @@ def test_silence_is_no_alarm_if_the_writer_is_not_known(
     write(tmp_path / "run" / "metrics.jsonl", 50)
     device = (tmp_path / "run" / "metrics.jsonl").stat().st_dev
 
-    async def networks(self: Shell) -> frozenset[int]:
-        return frozenset({device})
-
-    monkeypatch.setattr(Shell, "networks", networks)
+    monkeypatch.setattr(writers, "networks_in", lambda answer: frozenset({device}))
     with Mirrored(tmp_path / "run", cache) as mirrored:
         mirrored.until_complete()
         ((state, evidence),) = states(LocalMonitor([mirrored.keeper.path])).values()

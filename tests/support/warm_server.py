@@ -1,27 +1,21 @@
-"""The server of `support.warm`: imports what tuimon's processes import, and forks for each message.
-
-A dashboard that was started like this forks its reader process from itself.
-"""
+"""The server of `support.warm`: imports what tuimon's processes import, and forks for each message."""
 
 from __future__ import annotations
 
 import atexit
 import gc
 import importlib
-import inspect
 import io
 import os
 import pickle
 import runpy
 import signal
 import socket
-import subprocess
 import sys
 import threading
-import traceback
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 _PRELOADED = (
     "tuimon.reader.process",
@@ -34,46 +28,6 @@ _PRELOADED = (
     "tuimon.tui.app",
 )
 _TESTS = str(Path(__file__).parent.parent)
-_READER = ["-P", "-m", "tuimon.reader"]
-_ColdPopen = subprocess.Popen
-_START = inspect.signature(_ColdPopen._execute_child)  # type: ignore[attr-defined]
-_FDS = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
-_USED = {"args", "cwd", "env", "start_new_session", *_FDS}
-"""Names of the arguments of Popen._execute_child, which is private, that are read here."""
-
-
-class WarmPopen(_ColdPopen):  # type: ignore[type-arg]
-    """Popen that forks the reader process of a dashboard, where there are no threads yet."""
-
-    def _execute_child(self, *arguments: Any) -> None:
-        """Called by Popen.__init__; a Python whose arguments have other names starts all processes as usual."""
-        start = _START.bind(self, *arguments).arguments
-        words = list(start.get("args", ()))
-        if _USED - start.keys() or words[:4] != [sys.executable, *_READER] or threading.active_count() > 1:
-            super()._execute_child(*arguments)
-            return
-        fds = [start[name] for name in _FDS]
-        self.pid = os.fork()
-        if self.pid:
-            self._child_created = True
-            self._close_pipe_fds(*fds)  # type: ignore[attr-defined]
-            return
-        try:
-            atexit._clear()  # the dashboard's
-            gc.enable()
-            for number in signal.valid_signals():
-                if callable(signal.getsignal(number)):
-                    signal.signal(number, signal.SIG_DFL)
-            environment = os.environ if start["env"] is None else start["env"]
-            directory = str(start["cwd"] or Path.cwd())
-            job = pickle.dumps((words, directory, dict(environment), start["start_new_session"], None))
-            module = _become(job, [fds[0], fds[3], fds[5]])
-            os.closerange(3, os.sysconf("SC_OPEN_MAX"))
-            _run(module)
-        except BaseException:  # noqa: BLE001  the process ends below
-            traceback.print_exc()
-        finally:
-            os._exit(1)
 
 
 def serve(channel: socket.socket) -> str:
@@ -174,5 +128,4 @@ if __name__ == "__main__":
     gc.collect()
     gc.freeze()  # a process that has been forked does not copy these objects to look at them
     module = serve(socket.socket(fileno=int(sys.argv[1])))
-    subprocess.Popen = WarmPopen  # type: ignore[misc]
     _run(module)

@@ -17,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from tuimon.analysis.statistics import median, quantiles
+from tuimon.analysis.statistics import quantiles
 from tuimon.model.points import Floats, Indices, Steps
+from tuimon.store.arrays import median
 
 Mask = npt.NDArray[np.bool_]
 

@@ -6,10 +6,10 @@ Nothing here implies that a different setting is the cause of a different metric
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from tuimon import lazy_re as re
 from tuimon.sources.layout import is_generic, is_session
 from tuimon.vocabulary import classify, merge_key
 

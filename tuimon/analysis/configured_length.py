@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+
+from tuimon import lazy_re as re
 
 _TOTAL_KEYS = (
     "total_training_steps",

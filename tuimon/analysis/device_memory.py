@@ -7,12 +7,12 @@ MiB 1024**2); without a unit, both must have none.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tuimon import lazy_re as re
 from tuimon.analysis.concepts import metrics_of
 from tuimon.analysis.printed_units import meaning_of, printed_whole
 from tuimon.analysis.run_cache import cached_per_run

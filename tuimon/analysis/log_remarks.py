@@ -9,6 +9,7 @@ import numpy as np
 from tuimon.analysis.run_cache import cached_per_run
 from tuimon.analysis.words import duration
 from tuimon.store import Run
+from tuimon.store.arrays import distinct
 
 _SHORTEST_GAP = 600.0
 """Shortest gap (s) that is named."""
@@ -39,7 +40,7 @@ def _gap(run: Run) -> tuple[float, int]:
         return 0.0, 0
     # In a long run usually no part is long enough to contain such an interval, so that few rows are examined.
     times, shortest = curve.wall_times, _GAP_PART / _GAP_RATIO * run.duration
-    bounds = np.unique(np.linspace(0, len(curve) - 1, _PARTS + 1).astype(np.int64)).tolist()
+    bounds = distinct(np.linspace(0, len(curve) - 1, _PARTS + 1).astype(np.int64)).tolist()
     intervals = [
         (float(times[row + 1] - times[row]), row + 1)
         for begin, end in pairwise(bounds)

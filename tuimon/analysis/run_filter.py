@@ -16,12 +16,12 @@ from __future__ import annotations
 import fnmatch
 import math
 import operator
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from msgspec import Struct
 
+from tuimon import lazy_re as re
 from tuimon.analysis.comparing import flat
 from tuimon.analysis.metric_filter import nearest
 from tuimon.text import clean

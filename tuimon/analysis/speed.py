@@ -26,6 +26,7 @@ from tuimon.analysis.words import with_article
 from tuimon.draw.numbers import format_value
 from tuimon.model.points import Floats
 from tuimon.store import Curve, Run
+from tuimon.store.arrays import median
 from tuimon.text import clean
 
 _FEWEST = 8
@@ -107,9 +108,9 @@ def _speed(seconds: Floats) -> Speed | None:
     Pauses are left out, and what is far from the median counts only as far as three deviations.
     """
     late = seconds[-round(_LATE * len(seconds)) :] if len(seconds) else seconds
-    late = late[late <= PAUSE * np.median(late)] if len(late) else late
-    if len(late) < _FEWEST or not (middle := float(np.median(late))) > 0:
+    late = late[late <= PAUSE * median(late)] if len(late) else late
+    if len(late) < _FEWEST or not (middle := median(late)) > 0:
         return None
-    spread = 3 * _NORMAL * float(np.median(np.abs(late - middle)))
+    spread = 3 * _NORMAL * median(np.abs(late - middle))
     error, freedom = mean_error(np.clip(late, middle - spread, middle + spread), len(late))
     return Speed(middle, _MEDIAN * error, freedom)

@@ -8,6 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from tuimon.model.points import Floats, Steps
+from tuimon.store.arrays import median
 
 MAD_TO_DEVIATION = 1.4826
 """1 / Phi^-1(3/4): makes the median absolute deviation estimate the standard deviation of a normal distribution
@@ -47,8 +48,8 @@ def statistics(values: Floats, last: int | None = None) -> Statistics:
     deviation = 0.0 if finite.min() == finite.max() else float(scaled.std(ddof=1))
     mean = float(scaled.mean())
     mean += float((scaled - mean).mean())  # without the rounding of the sum: 1.856845, not 1.8568449999999999
-    middle = float(np.median(scaled))
-    spread = MAD_TO_DEVIATION * float(np.median(np.abs(scaled - middle)))
+    middle = median(scaled)
+    spread = MAD_TO_DEVIATION * median(np.abs(scaled - middle))
     with np.errstate(over="ignore"):
         variance = float(np.square(np.float64(deviation) * scale))
     return Statistics(
@@ -62,16 +63,6 @@ def statistics(values: Floats, last: int | None = None) -> Statistics:
         float(finite.min()),
         float(finite.max()),
     )
-
-
-def median(values: Floats) -> float:
-    """Return the median of some hundred values without NaN, five times as fast as np.median; NaN if empty."""
-    n = len(values)
-    if n == 0:
-        return math.nan
-    ordered = np.sort(values)
-    middle = float(ordered[n // 2])
-    return middle if n % 2 else (float(ordered[n // 2 - 1]) + middle) / 2
 
 
 def quantiles(values: Floats, *parts: float) -> tuple[float, ...]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
+from tuimon import lazy_re as re
 from tuimon.analysis.run_cache import cached_per_run
 from tuimon.model.points import Topic
 from tuimon.store import Run

@@ -6,12 +6,12 @@ import argparse
 import contextlib
 import io
 import os
-import re
 import sys
 import tempfile
 from collections.abc import Iterator
 from typing import BinaryIO, cast
 
+from tuimon import lazy_re as re
 from tuimon.errors import TuimonError, UsageError
 from tuimon.text import clean
 

@@ -174,7 +174,7 @@ def _source(targets: Sequence[Target], options: argparse.Namespace | None) -> tu
 
     from tuimon.remote.jobs import Job
     from tuimon.remote.link import Keeper, expire_in_background
-    from tuimon.remote.sources import connector
+    from tuimon.remote.sync import connector
 
     via = options.via if options else ""
     limit, offline = (options.max_bytes, options.offline) if options else (4 << 30, False)

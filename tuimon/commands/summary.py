@@ -75,7 +75,7 @@ def _print_ranks(paths: Sequence[str]) -> int:
     """Print the verdict about the ranks of each run."""
     from tuimon.commands._ranks import rank_lines
 
-    monitor = read_logs(paths, only_ranks=True)
+    monitor = read_logs(paths)
     sys.stdout.write("\n".join(rank_lines(monitor.snapshot())) + "\n")
     return ExitCode.OK
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
 
+from tuimon import lazy_re as re
 from tuimon.analysis.concepts import curves, metrics_of
 from tuimon.analysis.device_memory import device_memory
 from tuimon.analysis.hidden_values import hidden_values

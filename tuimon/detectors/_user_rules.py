@@ -16,13 +16,13 @@ others remain as information, so that their metrics keep their marks.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tuimon import lazy_re as re
 from tuimon.analysis.concepts import metrics_of
 from tuimon.analysis.incidents import Incident
 from tuimon.analysis.metric_filter import chosen, nearest, no_match

@@ -29,16 +29,17 @@ _TESTS = "plotext._tests.run"
 
 @cache
 def _figure() -> Any:
-    with _deferred_imports():
-        import plotext  # takes 0.1 s, so not before the first chart is drawn
+    # It takes 0.1 s, so not before the first chart is drawn; its libraries for images and videos take longer.
+    with _deferred_imports(), hidden_modules("PIL", "ffpyplayer", "yt_dlp"):
+        import plotext
 
     plotext.terminal.limit(False, False)
     return plotext.figure
 
 
 def preload() -> None:
-    """Import plotext without its optional image and video libraries, which take longer than the rest if installed."""
-    with _LOCK, hidden_modules("PIL", "ffpyplayer", "yt_dlp"):
+    """Import plotext."""
+    with _LOCK:
         _figure()
 
 

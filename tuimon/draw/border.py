@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from tuimon import lazy_re as re
 from tuimon.draw.rows import row_width
 from tuimon.model.views import Role, Row, Rows, Size
 

@@ -7,7 +7,8 @@ ones of the SI (k, M, G, T); `format_bytes` uses binary units (IEC 80000-13: KiB
 from __future__ import annotations
 
 import math
-import re
+
+from tuimon import lazy_re as re
 
 _SUFFIXES = ("", "k", "M", "G", "T")
 _PREFIXED = re.compile(r"(?:[kKMGTP]i?B|[mkM]W|[kMG]Hz|[umµ]s|[GTPE]FLOP)(?:/.+)?")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
+from tuimon import lazy_re as re
 from tuimon.model.views import HEAT_ROLES, Role, Row, Rows, Span
 from tuimon.text import cell_width, clean, fit, fit_distinct, fit_name
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping
 from typing import Any
 
+from tuimon import lazy_re as re
 from tuimon.redact import redacted
 
 # ---------------------------------------------------------------------- settings of a run

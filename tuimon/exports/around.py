@@ -12,7 +12,7 @@ from msgspec.structs import asdict, replace
 
 from tuimon.analysis.aligned_steps import step_name, with_training_steps
 from tuimon.analysis.printed_units import meaning_of
-from tuimon.analysis.statistics import MAD_TO_DEVIATION, median, quantiles
+from tuimon.analysis.statistics import MAD_TO_DEVIATION, quantiles
 from tuimon.analysis.windows import NINE, median_of_nine
 from tuimon.draw.numbers import format_exact
 from tuimon.exports import texts
@@ -24,6 +24,7 @@ from tuimon.model.alerts import Alert
 from tuimon.model.points import Floats
 from tuimon.panels import by_relevance
 from tuimon.store import Curve, Run
+from tuimon.store.arrays import median
 from tuimon.text import clean
 
 _BEFORE = 64

@@ -17,6 +17,7 @@ from tuimon.analysis.statistics import Statistics, best, statistics
 from tuimon.exports.table import Column
 from tuimon.panels import SECONDARY_PANELS, relevant_metrics
 from tuimon.store import Curve, Run
+from tuimon.store.arrays import distinct
 from tuimon.text import clean
 from tuimon.vocabulary import Meaning, unit_text
 
@@ -115,5 +116,5 @@ def entries(run: Run, split: str) -> Entries | None:
         return None
     if different[0].ordinal:
         return Entries(len(different[0]), int(different[0].steps[-1]))
-    steps = np.unique(np.concatenate([curve.steps for curve in different]))
+    steps = distinct(np.concatenate([curve.steps for curve in different]))
     return Entries(len(steps), int(steps[-1]))

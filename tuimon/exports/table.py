@@ -33,6 +33,11 @@ class Column(Struct, frozen=True):
     """Shorter cells, used if there is little room; empty if the cells cannot be shortened."""
 
     @property
+    def is_empty(self) -> bool:
+        """True if no cell has a text; the template of pages asks."""
+        return not any(self.cells)
+
+    @property
     def width(self) -> int:
         return max(map(cell_width, (self.head, *self.cells)))
 

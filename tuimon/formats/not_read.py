@@ -10,9 +10,9 @@ Source: neptune/internal/operation_processors, comet_ml/offline.py, torch.save.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
+from tuimon import lazy_re as re
 from tuimon.formats import Format, no_decoder
 
 _ZIP = b"PK\x03\x04"

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import math
 import posixpath
-import re
 from collections.abc import Iterator
 
+from tuimon import lazy_re as re
 from tuimon.formats import Format
 from tuimon.formats._shared.json import BOM
 from tuimon.formats._shared.lines import LineDecoder

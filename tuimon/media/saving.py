@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
+from tuimon import lazy_re as re
 from tuimon.media import Distribution, Item, Part, PrecisionRecall
 from tuimon.media.limits import CHUNK
 from tuimon.sources.files import open_regular

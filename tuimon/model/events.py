@@ -36,8 +36,7 @@ class RanksSeen(Struct, frozen=True):
     """The ranks of the job that wrote a run. Sent when something about them has changed."""
 
     run: int
-    ranks: JobRanks | None
-    """None if the run was examined and fewer than two ranks wrote it."""
+    ranks: JobRanks
 
 
 class StreamFound(Struct, frozen=True):

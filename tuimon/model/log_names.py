@@ -9,10 +9,11 @@ metrics.csv.gz            metrics.jsonl.gz
 from __future__ import annotations
 
 import posixpath
-import re
 from functools import lru_cache
 
 from msgspec import Struct
+
+from tuimon import lazy_re as re
 
 _ROTATED = re.compile(
     r"(?P<live>.*\.(?:log|txt|out|err|csv|tsv|jsonl?|ndjson))"

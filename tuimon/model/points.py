@@ -117,7 +117,22 @@ class Damage(Struct, frozen=True):
     """Number of records lost; 1 if it cannot be known."""
 
 
-Item: TypeAlias = Points | SegmentStart | Replaced | Fact | Damage
+class Lines(Struct, frozen=True, eq=False):
+    """Lines of a text as they were read, for what they say about ranks."""
+
+    data: bytes
+    """Whole lines, or the last one without its end."""
+    offset: int
+    """Byte offset of the first one."""
+    number: int
+    """Number of the first one, from 1; 0 if unknown."""
+    left: int = 0
+    """Bytes of the file that come after these and have not been read."""
+    restarted: bool = False
+    """Whether the file was rewritten, and these are its first lines."""
+
+
+Item: TypeAlias = Points | SegmentStart | Replaced | Fact | Damage | Lines
 
 
 class PointsBuilder(Struct):

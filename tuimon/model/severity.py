@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from tuimon import lazy_re as re
 
 ERROR_PATTERN = (
     r"\b(?:ERROR|CRITICAL|FATAL|Traceback \(most recent call last\)|[A-Z][A-Za-z]{0,60}(?:Error|Exception)(?=:|$|\()|"

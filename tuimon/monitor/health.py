@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 from collections.abc import Iterator
 from contextlib import suppress
 
+from tuimon import lazy_re as re
 from tuimon.model.events import Notice
 
 _ABOUT = "reader health"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from types import MappingProxyType
 
 from msgspec import Struct
 
+from tuimon import lazy_re as re
 from tuimon.analysis.aligned_steps import aligned
 from tuimon.analysis.comparison_rows import comparable_step, level_until
 from tuimon.analysis.printed_units import meaning_of

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from msgspec import Struct
 
+from tuimon import lazy_re as re
 from tuimon.analysis.log_files import unread_parts
 from tuimon.analysis.metric_filter import either_word, nearest
 from tuimon.draw.rows import wrap_row

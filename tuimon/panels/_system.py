@@ -6,11 +6,12 @@ mlflow 3 (system_metrics/metrics).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from msgspec import Struct
+
+from tuimon import lazy_re as re
 
 _PREFIX = re.compile(r"(?:__swanlab__\.|system[./])?(?:(?P<rank>rank\d+)/)?(?P<rest>.*?)(?:/l:(?P<label>.+))?")
 _MLFLOW_NODE = re.compile(r"(?P<node>[^/]+)/(?P<rest>(?:gpu_\d+|cpu|system_memory|disk|network)_[a-z_]+)")

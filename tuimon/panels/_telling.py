@@ -6,10 +6,10 @@ appear or the number of points doubles, so that charts keep their places while a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+from tuimon import lazy_re as re
 from tuimon.analysis.run_cache import cached_until_doubled
 from tuimon.panels._metrics import FEW_POINTS, curve_or_none
 from tuimon.store import Run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from math import nan
+from math import isfinite, nan
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -14,10 +14,11 @@ from msgspec import Struct
 from tuimon.analysis.change import change
 from tuimon.analysis.printed_units import seconds_of
 from tuimon.analysis.progress_inputs import progress_inputs
-from tuimon.analysis.statistics import median, quantiles
+from tuimon.analysis.statistics import quantiles
 from tuimon.analysis.timers import Timer, step_timer, timer_tree
 from tuimon.panels._metrics import by_concept, curve_or_none
 from tuimon.store import Curve, Run
+from tuimon.store.arrays import median
 
 RECENT = 100
 """Number of points for the median, the 95th percentile and the recent drift of a timer."""
@@ -57,8 +58,13 @@ class Drift(Struct, frozen=True):
     """Number of newest points that were compared; 0 for all since the start."""
 
     @property
+    def is_slower(self) -> bool:
+        """Whether the phase has become notably slower."""
+        return self.sure and self.ratio >= SLOWER
+
+    @property
     def period(self) -> str:
-        """Words for what was compared."""
+        """Words for what was compared: "since the start"."""
         return f"within the last {self.points} points" if self.points else "since the start"
 
     @property
@@ -96,6 +102,17 @@ class TimerReading(Struct, frozen=True):
     """Steps between two points of a sparse timer; 0 if not sparse, -1 if it ran once, before the displayed step."""
     parts: Mapping[str, float]
     """Part -> seconds at that step."""
+
+    @property
+    def name(self) -> str:
+        """Name of the phase, with the domain if several are trained at once."""
+        phase = self.timer.phase
+        return f"{phase.domain}: {phase.name}" if phase.domain else phase.name
+
+    @property
+    def spent(self) -> float:
+        """Seconds that the phase took in the displayed step; 0 if it did not run."""
+        return self.now if self.present and isfinite(self.now) and self.now > 0 else 0.0
 
 
 def read_timers(run: Run, cursor: int | None = None) -> tuple[int, tuple[TimerReading, ...]] | None:
@@ -182,6 +199,6 @@ def _drift(curve: Curve, end: int, factor: float, points: int = 0) -> Drift | No
     factor: converts the values to seconds. points: number of newest rows that are compared; 0 for all.
     """
     moved = change(curve.values[end - points if points else 0 : end], whole=True)
-    if moved is None or not math.isfinite(moved.ratio):
+    if moved is None or not isfinite(moved.ratio):
         return None
     return Drift(moved.ratio, moved.direction in ("rising", "falling"), moved.before * factor, points)

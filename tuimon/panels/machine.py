@@ -12,7 +12,6 @@ from msgspec import Struct
 
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import ACTIVE
-from tuimon.analysis.statistics import median
 from tuimon.draw.heat import level
 from tuimon.draw.numbers import format_bytes, format_fraction
 from tuimon.model.machine import Disk, Gpu, GpuProcess, Machine
@@ -20,6 +19,7 @@ from tuimon.model.views import Role, Row, Size, Span, Symbols, TextView
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
 from tuimon.panels._system import HOT, IDLE, WORKING
 from tuimon.store import Run
+from tuimon.store.arrays import median
 from tuimon.text import cell_width, clean, fit
 
 TITLE = "machine"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-import psutil
-
 from tuimon.model.machine import Disk
 
 
@@ -14,10 +12,14 @@ class Host:
     """Measures the host by psutil; the CPU load is the average since the previous call, or since Host()."""
 
     def __init__(self) -> None:
+        import psutil  # not needed to measure disks
+
+        self._psutil = psutil
         psutil.cpu_percent()
 
     def load(self) -> tuple[float, int, int, int]:
         """Return (CPU load as a fraction of all cores, number of cores, bytes of memory in use, bytes of memory)."""
+        psutil = self._psutil
         memory = psutil.virtual_memory()
         return psutil.cpu_percent() / 100, psutil.cpu_count() or 1, memory.total - memory.available, memory.total
 

@@ -5,8 +5,7 @@ Where the cause is a guess, the advice is a condition: "if it repeats".
 
 from __future__ import annotations
 
-import re
-
+from tuimon import lazy_re as re
 from tuimon.model.ranks import RankRow, RootCause
 from tuimon.text import clean
 

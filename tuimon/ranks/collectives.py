@@ -10,9 +10,9 @@ Source: torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp and TraceUtils.h, 2.0 t
 
 from __future__ import annotations
 
-import re
-
 from msgspec import Struct
+
+from tuimon import lazy_re as re
 
 DEFAULT = ""
 """Name of the group of all ranks, and of the group in lines that name none."""

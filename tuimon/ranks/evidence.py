@@ -67,8 +67,6 @@ class Gpu(Struct):
     memory_total: float | None = None
     throttled: int = 0
     """NVML's bits of the reasons why clocks are lowered."""
-    xid: int = 0
-    """Number of the last error that the driver reported; 0 if none."""
 
 
 class FileAttempt(Struct, frozen=True):

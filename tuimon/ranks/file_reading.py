@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from tuimon import lazy_re as re
 from tuimon.model.ranks import Place
 from tuimon.ranks import lines
 from tuimon.ranks.collectives import collective_of, group_of, lagging_ranks, progress_of, stuck_seconds
@@ -172,7 +171,7 @@ class FileReading:
                 if rank.last_step is not None and step[0] > rank.last_step:
                     rank.stride = step[0] - rank.last_step
                 rank.last_step = max(step[0], rank.last_step or 0)
-                if not lines.is_of_all_ranks(text):
+                if step[0] == rank.last_step and not lines.is_of_all_ranks(text):
                     rank.measured = text[:_LONGEST_TEXT]
                 if rank.nan_step is None and lines.has_nan(text):
                     rank.nan_step, rank.nan_place = step[0], place

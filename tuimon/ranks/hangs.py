@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from math import inf
 from operator import itemgetter
 
+from tuimon import lazy_re as re
 from tuimon.model.ranks import RootCause
 from tuimon.ranks.collectives import DEFAULT, Collective
 from tuimon.ranks.evidence import Evidence, Failure

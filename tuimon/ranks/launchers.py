@@ -13,10 +13,11 @@ deepspeed/launcher/launch.py (edaa7221), lightning/fabric/strategies/launchers/s
 
 from __future__ import annotations
 
-import re
 import signal
 
 from msgspec import Struct
+
+from tuimon import lazy_re as re
 
 _OWN_SIGNALS = frozenset({signal.SIGILL, signal.SIGBUS, signal.SIGFPE, signal.SIGKILL, signal.SIGSEGV})
 """Signals that end a process by its own fault, or by the kernel. Others are sent to it because another one ended."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
+from msgspec.structs import replace
 
+from tuimon import lazy_re as re
 from tuimon.model.ranks import JobRanks, Place, RankProblem, RankRow, RootCause, Straggler
 from tuimon.ranks import advice, lines
 from tuimon.ranks.evidence import Evidence, Failure, Gpu
@@ -303,8 +304,6 @@ def _own_time(evidence: Evidence, rank: int, slow: Straggler | None) -> float | 
 
 def _with_odd_gpus(evidence: Evidence, keys: list[Key], rows: list[RankRow]) -> list[RankRow]:
     """Add sentences about GPUs that differ from the median GPU of the job."""
-    from msgspec.structs import replace
-
     usual = _usual_gpu(evidence)
     if usual is None:
         return rows
@@ -358,7 +357,5 @@ def _odd(gpu: Gpu, usual: tuple[float | None, ...]) -> str:
         words.append(f"GPU at {gpu.clock:.0f} MHz (others {clock:.0f})")
     if gpu.temperature is not None and temperature is not None and gpu.temperature > temperature + _HOT:
         words.append(f"{gpu.temperature:.0f} °C (others {temperature:.0f})")
-    if gpu.xid:
-        words.append(f"Xid {gpu.xid}")
     words += [name for bit, name in _THROTTLE.items() if gpu.throttled & bit]
     return ", ".join(words)

@@ -33,12 +33,12 @@ EARLY = 5
 
 def find_stragglers(own_times: Mapping[int, Mapping[int, float]]) -> list[Straggler]:
     """Return the stragglers, the slowest first. own_times: seconds by rank, by step."""
-    ranks = sorted({rank for times in own_times.values() for rank in times})
+    ranks = sorted(set[int]().union(*own_times.values()))
     steps = [step for step in sorted(own_times) if len(own_times[step]) * 2 >= len(ranks)]
     if len(ranks) < 3 or len(steps) < ENOUGH_STEPS:
         return []
     steps = steps[min(WARM_UP, len(steps) // 4) :]
-    values = np.array([[own_times[step].get(rank, np.nan) for rank in ranks] for step in steps])
+    values = np.array([list(map(own_times[step].get, ranks)) for step in steps], float)
     excess = values / np.nanmedian(values, axis=1, keepdims=True) - 1
     window = WINDOW if len(steps) >= WINDOW else YOUNG_WINDOW
     error = _typical_error(excess[-window:])
@@ -88,11 +88,11 @@ def find_imbalance(own_times: Mapping[int, Mapping[int, float]]) -> float | None
 
     The excess is a share, the median of the newest steps. None if the ranks are in step or one is often the slowest.
     """
-    ranks = sorted({rank for times in own_times.values() for rank in times})
+    ranks = sorted(set[int]().union(*own_times.values()))
     steps = [step for step in sorted(own_times) if len(own_times[step]) == len(ranks)][-WINDOW:]
     if len(ranks) < 5 or len(steps) < YOUNG_WINDOW:
         return None
-    values = np.array([[own_times[step][rank] for rank in ranks] for step in steps])
+    values = np.array([list(map(own_times[step].get, ranks)) for step in steps], float)
     excess = float(np.median(values.max(axis=1) / np.maximum(np.median(values, axis=1), 1e-9) - 1))
     most = int(np.bincount(values.argmax(axis=1)).max())
     return excess if excess >= IMBALANCE and most < ROTATES * len(steps) else None

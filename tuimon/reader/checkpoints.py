@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from tuimon import lazy_re as re
 from tuimon.model.events import CheckpointsFound
 from tuimon.sources.job_hosts import merged
 from tuimon.sources.layout import is_facet

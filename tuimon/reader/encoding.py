@@ -6,7 +6,8 @@ Another program may append to such a file: from `_PLAIN` bytes of ASCII on, the 
 from __future__ import annotations
 
 import codecs
-import re
+
+from tuimon import lazy_re as re
 
 _PLAIN = re.compile(rb"[\t\n\r -~]{24}")
 """Text of another encoding: in UTF-16 each character of ASCII has a zero byte."""

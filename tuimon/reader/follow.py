@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from tuimon.formats import Format, kind
 from tuimon.model.events import StreamFound, StreamStatus
 from tuimon.model.log_names import log_name
-from tuimon.model.points import Damage, Fact, Item, Points, Replaced, Topic
+from tuimon.model.points import Damage, Fact, Item, Lines, Points, Replaced, Topic
 from tuimon.reader.damage_log import MAX_DAMAGE, DamageLog
 from tuimon.reader.database import Database
 from tuimon.reader.events import EventEncoder
@@ -28,6 +28,7 @@ from tuimon.reader.item_sources import (
 )
 from tuimon.reader.naming import SwanLabNames, metric_name
 from tuimon.reader.nearby_facts import nearby_facts
+from tuimon.reader.rank_paths import has_rank_lines
 from tuimon.registry import FORMATS, note_failure
 from tuimon.sources.filesystem import is_mirrored
 from tuimon.sources.scan import FoundFile
@@ -126,7 +127,8 @@ class Followed:
         if kind(log_format.id) == "stream":
             if log_name(path).compressed:
                 return CompressedSource(path, log_format, self.remote)
-            return StreamSource(path, log_format, self.remote, self._is_written)
+            with_lines = log_format.of_machine or has_rank_lines(path)
+            return StreamSource(path, log_format, self.remote, self._is_written, with_lines)
         return DocumentSource(path, log_format, self.remote)
 
     def _is_written(self) -> bool:
@@ -259,6 +261,10 @@ class Followed:
             yield from self._update_name(hurry=True)
             yield from self._prepared(self._source.read_new(BLOCK, False))
         yield from self._prepared(self._source.flush())
+
+    def lines_read(self) -> Iterator[Lines]:
+        """Yield the first and the last lines again that have been read of a text."""
+        return self._source.lines_read()
 
     @property
     def _is_named(self) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
+
+from tuimon import lazy_re as re
 
 _COMPARED_STEPS, _COMPARED_METRICS = 8, 3
 """Maximum number of common steps, the last ones, and of metrics that are compared."""

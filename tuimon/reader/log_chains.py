@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import math
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 
+from tuimon import lazy_re as re
 from tuimon.reader.log_beginning import Beginning, compared, is_predictable
 from tuimon.sources import layout
 from tuimon.sources.grouped_files import Attempt, natural_order

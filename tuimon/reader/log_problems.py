@@ -6,9 +6,9 @@ once. The log is read once, in parts, and then what is appended to it.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 
+from tuimon import lazy_re as re
 from tuimon.reader.log_text import BUDGET, LogLine, LogText, SearchResult
 
 _NUMBER = re.compile(r"0x[0-9a-fA-F]+|\d+")

@@ -8,12 +8,12 @@ lines before it. A line of more than MAX_RAW bytes is displayed as several.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from math import isnan
 
 from msgspec import Struct
 
+from tuimon import lazy_re as re
 from tuimon.formats.console.text import LineSteps, display_line, parse_timestamp
 from tuimon.model.severity import ERROR_PATTERN, PROBLEM_WORDS, severity
 from tuimon.reader.encoding import is_marked_utf16, utf8

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 import sqlite3
 import time
 from pathlib import Path
@@ -23,6 +22,7 @@ from urllib.parse import unquote
 
 from msgspec import Struct
 
+from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats import Format
 from tuimon.sources.files import FRESH

@@ -12,9 +12,9 @@ have other values at the same steps and were logged during the same minutes. Eac
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 
+from tuimon import lazy_re as re
 from tuimon.reader.log_beginning import Beginning, compared
 from tuimon.sources.grouped_files import ParallelWriters
 

@@ -10,12 +10,12 @@ need even more: beside generated texts lie notes with the rewards of the samples
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Iterable
 from typing import Any
 
 import orjson
 
+from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats import Format
 from tuimon.formats.json import rows as json_rows

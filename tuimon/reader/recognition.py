@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 
+from tuimon import lazy_re as re
 from tuimon.errors import FormatError, NothingFound
 from tuimon.formats import Format, all_formats, plain_text, recognise
 from tuimon.formats.console import text as console

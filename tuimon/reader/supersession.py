@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
 from functools import lru_cache
 
+from tuimon import lazy_re as re
 from tuimon.formats import Format, all_formats
 from tuimon.reader.follow import Followed
 from tuimon.sources.scan import FoundFile

@@ -9,10 +9,10 @@ Source: slurm/src/api/job_info.c (284c3b95), and `filename pattern` of sbatch(1)
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 from collections.abc import Sequence
 
+from tuimon import lazy_re as re
 from tuimon.errors import TuimonError
 from tuimon.text import clean
 

@@ -7,13 +7,13 @@ without a terminal, and after the first login, BatchMode makes it fail instead.
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import subprocess
 from collections.abc import Sequence
 
 from msgspec import Struct
 
+from tuimon import lazy_re as re
 from tuimon.errors import UsageError
 from tuimon.remote.targets import Target
 from tuimon.text import clean

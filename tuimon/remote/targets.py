@@ -14,13 +14,13 @@ from __future__ import annotations
 import math
 import os
 import posixpath
-import re
 from collections.abc import Callable
 from itertools import product
 from urllib.parse import unquote
 
 from msgspec import Struct
 
+from tuimon import lazy_re as re
 from tuimon.errors import UsageError
 from tuimon.text import clean
 

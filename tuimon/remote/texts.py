@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import bisect
 import os
-import re
 from collections.abc import Iterator
 
+from tuimon import lazy_re as re
 from tuimon.remote.mirror import Mirror
 
 DIRECTORIES = ("media", "rollouts")

@@ -7,12 +7,12 @@ rewards. Files of one kind are never copies: the ranks of a job may generate the
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
 
+from tuimon import lazy_re as re
 from tuimon.rollouts import Sample
 from tuimon.rollouts.named_in_path import split_of_path, step_of_path
 from tuimon.rollouts.parts import parts_of

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from difflib import SequenceMatcher
 from typing import NamedTuple
+
+from tuimon import lazy_re as re
 
 _MOST_LINES, _MOST_WORDS = 4000, 1500
 """Beyond these numbers texts are compared as a whole: the time grows with their square."""

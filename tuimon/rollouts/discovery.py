@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.registry import discover
 from tuimon.rollouts import Sample, Shape

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
+from tuimon import lazy_re as re
 from tuimon.rollouts import Sample
 from tuimon.rollouts.messages import conversation, is_turn, prompt_of_turns, prompt_text, response_text
 from tuimon.rollouts.named_in_path import split_of_path, step_of_path

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable
+
+from tuimon import lazy_re as re
 
 LOOP, GARBLED, SCRIPTS, EMPTY = 1, 2, 4, 8
 NAMES = {LOOP: "loop", GARBLED: "garbled", SCRIPTS: "scripts", EMPTY: "empty"}

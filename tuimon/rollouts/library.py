@@ -10,13 +10,13 @@ from __future__ import annotations
 import bisect
 import hashlib
 import os
-import re
 from array import array
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
+from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.rollouts import Sample, Shape
 from tuimon.rollouts.copies import Copies, Source, form_of, may_repeat, source_of

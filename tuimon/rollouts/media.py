@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from tuimon import lazy_re as re
 
 _DATA_URL = re.compile(r"data:([\w.+-]{1,60}/[\w.+-]{1,60})?(?:;[\w.=-]{1,60}){0,4};base64,([A-Za-z0-9+/=_-]{64,})")
 

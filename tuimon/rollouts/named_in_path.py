@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from tuimon import lazy_re as re
 
 _NO_STEPS = (".table.json", ".log", ".out", ".db", ".eval")
 _NAMED_STEP = re.compile(r"(?:step|iteration|iter)[_.\-]?0*(\d{1,12})(?!\d)", re.IGNORECASE)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
+
+from tuimon import lazy_re as re
 
 
 class Trainer(NamedTuple):

@@ -5,8 +5,7 @@ OpenRLHF and slime print the tokens of the prompt and of the response together, 
 
 from __future__ import annotations
 
-import re
-
+from tuimon import lazy_re as re
 from tuimon.rollouts import Sample
 
 _BEGIN = re.compile(

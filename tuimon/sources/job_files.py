@@ -8,9 +8,10 @@ Ray         <node>/session_<stamp>/logs/: one session a node; sessions of siblin
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Mapping
+
+from tuimon import lazy_re as re
 
 Parts = tuple[str, ...]
 Home = tuple[str, Parts]

@@ -9,7 +9,8 @@ that wrote them. Directories of file systems that hosts share are called `shared
 from __future__ import annotations
 
 import os
-import re
+
+from tuimon import lazy_re as re
 
 MARKER = "hosts.tuimon"
 SHARED = "shared:"
@@ -40,18 +41,6 @@ def host_of(path: str) -> str:
 def host_named(directory: str) -> str:
     """Return the host that a directory of a job belongs to, or "". A second directory of a host is called host+2."""
     return "" if directory.startswith(SHARED) else directory.partition("+")[0]
-
-
-def real_paths(path: str) -> list[str]:
-    """Return the directories that a path with "*" in place of the host stands for; of another path, itself."""
-    root, star, rest = path.partition("/*")
-    if not star or not re.search(rf"/{re.escape(MARKER)}/[^/]+/[^/]+$", root):
-        return [path]
-    try:
-        hosts = sorted(os.listdir(root))
-    except OSError:
-        return []
-    return [f"{root}/{host}{rest}" for host in hosts if os.path.isdir(f"{root}/{host}{rest}")]
 
 
 def unreachable_hosts(root: str) -> dict[str, str]:

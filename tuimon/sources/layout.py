@@ -9,8 +9,9 @@ role      a part of a run with the same tags as the other parts: Keras' train/ a
 from __future__ import annotations
 
 import posixpath
-import re
 from functools import lru_cache
+
+from tuimon import lazy_re as re
 
 FACETS = frozenset(
     {"tensorboard", "tensorboard_log", "tensorboard_logs", "tb", "tb_logs", "tblogs", "tfevents", "runs", "log", "logs"}

@@ -11,7 +11,6 @@ No file is opened.
 from __future__ import annotations
 
 import os
-import re
 import stat
 import time
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from typing import TypeAlias
 
 from msgspec import Struct, field
 
+from tuimon import lazy_re as re
 from tuimon.sources.files import explain, fresh, kind_name
 
 

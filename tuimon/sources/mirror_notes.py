@@ -7,12 +7,12 @@ $XDG_CACHE_HOME/tuimon/mirror/<hosts>-<hash>/hosts/<host>/notes.json   of that o
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from functools import lru_cache
 
 import msgspec
 
+from tuimon import lazy_re as re
 from tuimon.platform_support import mirror_directory
 from tuimon.sources.job_hosts import MARKER
 from tuimon.sources.writers import OPEN, UNKNOWN, Writer

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import posixpath
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from msgspec.structs import replace
@@ -88,9 +88,11 @@ def group_runs(
     located = [_locate(file, roots) for file in files]
     find_parts(located)
     _join_resumed(located)
+    of_jobs = homes_of_jobs(dict.fromkeys({item.home for item in located}, False))
     if trainings is not None:
         _order_parts(located, trainings)
-        _split_trainings((item for item in located if not (item.file.companion or item.prefix)), trainings)
+        own = (item for item in located if not (item.file.companion or item.prefix or item.home in of_jobs))
+        _split_trainings(own, trainings)
         _split_parallel_writers(located, trainings)
         _split_given_files(located, roots, trainings)
     groups: Groups = defaultdict(list)
@@ -99,7 +101,7 @@ def group_runs(
     _fold_sessions(groups)
     _join_companions(groups)
     if trainings is not None:
-        _split_texts(groups, trainings)
+        _split_texts(groups, trainings, of_jobs)
         _join_attempts_of_texts(groups, trainings)
     for home, holder in homes_of_jobs({home: has_metrics(items) for home, items in groups.items()}).items():
         _move(groups, home, holder, groups[home], "a process of the job")
@@ -232,11 +234,12 @@ def _set_attempts(items: Sequence[Located], split: SplitFiles) -> None:
                 item.rule = f"it goes on where attempt {attempt.number} stopped"
 
 
-def _split_texts(groups: Groups, trainings: Trainings) -> None:
-    """Make console texts of different trainings runs of their own, unless runs with metrics are below them."""
+def _split_texts(groups: Groups, trainings: Trainings, of_jobs: Container[Home]) -> None:
+    """Make console texts of different trainings runs of their own, unless runs with metrics are below them, or they are
+    those of the processes of a job."""
     runs = [_bare(home) for home, items in groups.items() if has_metrics(items)]
     above = {(base, parts[:length]) for base, parts in runs for length in range(len(parts) + 1)}
-    for home in [home for home in groups if not (has_metrics(groups[home]) or _bare(home) in above)]:
+    for home in [home for home in groups if not (has_metrics(groups[home]) or _bare(home) in above or home in of_jobs)]:
         items = groups.pop(home)
         _split_trainings((item for item in items if not item.file.beside), trainings)
         for item in items:

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from tuimon.model.events import MOST_FALLS
 from tuimon.model.points import Steps
+from tuimon.store.arrays import median
 from tuimon.store.segments import restarts_within
 from tuimon.store.series import AttemptStart, Series
 from tuimon.store.streams import StreamView
@@ -73,4 +74,4 @@ def _stride(steps: Steps) -> int:
     """Return the largest usual distance of neighbouring steps."""
     rises = np.diff(steps)
     rises = rises[rises > 0]
-    return int(np.median(rises)) if len(rises) else 1
+    return int(median(rises)) if len(rises) else 1

@@ -6,13 +6,13 @@ x of its own, and the cost depends on the number of bins.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from functools import lru_cache
 
 import numpy as np
 from msgspec import Struct, field
 
+from tuimon import lazy_re as re
 from tuimon.model.points import Floats, Indices, Steps
 from tuimon.vocabulary import classify
 

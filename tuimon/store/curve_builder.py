@@ -5,7 +5,6 @@ Each step is cached and extended when points are added; see store.cache.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from itertools import pairwise
@@ -13,6 +12,7 @@ from itertools import pairwise
 import numpy as np
 from msgspec import Struct
 
+from tuimon import lazy_re as re
 from tuimon.model.points import Floats, Indices, Steps
 from tuimon.store.arrays import distinct
 from tuimon.store.attempt_starts import attempt_starts

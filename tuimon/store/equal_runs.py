@@ -14,7 +14,6 @@ A pair is compared again only once it has twice as many points, so that the cost
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
@@ -23,6 +22,7 @@ from zlib import crc32
 import numpy as np
 from msgspec import Struct
 
+from tuimon import lazy_re as re
 from tuimon.model.points import Floats, Steps
 from tuimon.store.columns import PointColumns
 from tuimon.store.compare import TEXT, decimals

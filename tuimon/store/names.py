@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from tuimon import lazy_re as re
 from tuimon.model.points import Fact, Topic
 from tuimon.redact import redacted_text
 from tuimon.sources import layout

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from tuimon.model.log_names import log_name
 from tuimon.model.points import Floats, Indices, Steps
+from tuimon.store.arrays import median
 from tuimon.store.series import AttemptStart, SegmentLayout, Series
 from tuimon.store.streams import StreamView
 
@@ -120,7 +121,7 @@ def _continues(steps: Steps, wall_times: Floats, row: int) -> bool:
         return True
     seconds = np.diff(wall_times[before])
     known = seconds[np.isfinite(seconds)]
-    return len(known) > 0 and pause <= _PAUSE * float(np.median(known))
+    return len(known) > 0 and pause <= _PAUSE * median(known)
 
 
 def _was_truncated(series: Series, length: int, position: int) -> bool:
@@ -215,7 +216,7 @@ def _repeats_two(steps: Steps) -> bool:
 def _lies_between(new: Steps, before: Steps) -> bool:
     """Return whether ascending steps, none of which was logged before, are many and lie between steps before them."""
     distinct = 1 + int(np.count_nonzero(new[1:] > new[:-1]))
-    return distinct >= _FEW and len(np.unique(before[(before > new[0]) & (before < new[-1])])) > 1
+    return distinct >= _FEW and len(set(before[(before > new[0]) & (before < new[-1])].tolist())) > 1
 
 
 def arrange(slices: Sequence[SeriesSlice]) -> Arrangement:

@@ -7,12 +7,12 @@ can those of a metric whose name says that it is drawn against something else.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 from msgspec import Struct
 
+from tuimon import lazy_re as re
 from tuimon.model.points import Indices
 
 _MINOR = 10

@@ -101,9 +101,6 @@ class Dashboard(Protocol):
     def group_again(self) -> None:
         """Read all logs again, with the runs that the user has joined or split."""
 
-    def want_ranks(self, run: Run) -> None:
-        """Search the logs of a run for ranks next, before those of other runs."""
-
     def want_texts(self, step: int | None) -> None:
         """Copy the generated texts of a step, and of the last steps, if the run is on another machine."""
 

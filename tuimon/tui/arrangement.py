@@ -5,12 +5,12 @@ A section holds the metrics whose names share a first part; a section of many me
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
 
+from tuimon import lazy_re as re
 from tuimon.analysis.metric_filter import matching
 from tuimon.model.views import Role, Size, Symbols, TextView
 from tuimon.panels import (

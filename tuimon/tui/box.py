@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from weakref import ref
 
@@ -13,6 +12,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
+from tuimon import lazy_re as re
 from tuimon.draw import FrameCache, render
 from tuimon.draw.ascii import ascii_rows
 from tuimon.draw.border import inside, with_border

@@ -9,10 +9,10 @@ webhooks or keys, and one that tries is ignored with a sentence.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from tuimon import lazy_re as re
 from tuimon.config import Settings, config_path
 from tuimon.errors import UsageError
 from tuimon.monitor.piped import StdinPath

@@ -5,12 +5,12 @@ Each function changes the display options of the view state and redraws; if it c
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from tuimon import lazy_re as re
 from tuimon.analysis.aligned_steps import aligned
 from tuimon.draw.chart import plot_cells, x_at_cell
 from tuimon.draw.window import Window, moved_up, panned, stretched, zoomed

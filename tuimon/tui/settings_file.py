@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tuimon import lazy_re as re
 from tuimon.errors import UsageError
 from tuimon.replacing import replace_content
 

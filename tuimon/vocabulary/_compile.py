@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import tomllib
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from tuimon import lazy_re as re
 
 SOURCE = Path(__file__).parent / "vocabulary.toml"
 COMPILED = SOURCE.with_suffix(".json")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import islice
@@ -12,6 +11,7 @@ from typing import NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from tuimon import lazy_re as re
 from tuimon.vocabulary import own
 from tuimon.vocabulary._document import MAX_NAME, compiled
 from tuimon.vocabulary.names import section_of, without_reducer

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from tuimon import lazy_re as re
 from tuimon.vocabulary._document import compiled
 
 _SPLIT_PREFIX = re.compile(r"(?:eval|val|test)[_/]")

@@ -18,9 +18,10 @@ A value is shown with the unit that its log names, so that the number is the log
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import lru_cache
+
+from tuimon import lazy_re as re
 
 BYTES: Mapping[str, int] = {
     "B": 1, "kB": 1000, "KB": 1000, "MB": 1000**2, "GB": 1000**3, "TB": 1000**4,

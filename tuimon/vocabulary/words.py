@@ -7,13 +7,13 @@ words_of("eval_german_wer")                  Words(split="val", stem="wer", rest
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
 from msgspec import Struct
 
+from tuimon import lazy_re as re
 from tuimon.vocabulary._document import compiled
 
 _WORD = re.compile(r"[^\W_]+")

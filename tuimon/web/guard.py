@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
-import re
 from collections.abc import Collection, Mapping
 
 from msgspec import Struct
+
+from tuimon import lazy_re as re
 
 HEADERS = {
     "Content-Security-Policy": (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import logging
-import re
 import secrets
 import signal
 import socket
@@ -17,6 +16,7 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
+from tuimon import lazy_re as re
 from tuimon.errors import UsageError
 from tuimon.exports.html import live, report
 from tuimon.monitor.process import ReaderProcess

@@ -11,7 +11,7 @@ Text that is too long for its cell continues in the next line, split at a blank.
 
 from __future__ import annotations
 
-import re
+from tuimon import lazy_re as re
 
 _LINE = re.compile(r"│ │ ([^│]{0,200})│([^│]{0,200})│ │")
 _CUT = "…"

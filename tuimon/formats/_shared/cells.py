@@ -14,12 +14,12 @@ file is divided into blocks.
 from __future__ import annotations
 
 import csv
-import re
 
 import numpy as np
 import numpy.typing as npt
 import orjson
 
+from tuimon import lazy_re as re
 from tuimon.model.points import Floats
 from tuimon.text import decoded
 

@@ -9,8 +9,7 @@ A sentence in the present tense ("Saving …") does not count: a job that dies m
 
 from __future__ import annotations
 
-import re
-
+from tuimon import lazy_re as re
 from tuimon.model.points import Fact, Topic
 
 MARKS = ("esum", "ontinuing", "estored", "uccessfully loaded", "aved", "Wrote", "wrote")

@@ -123,7 +123,7 @@ def crc32c_many(data: Bytes, starts: Offsets, lengths: Offsets) -> Words:
     """Return the checksums of data[starts[i] : starts[i] + lengths[i]] as uint32 (n,). Requires starts[i] >= 3."""
     result = np.empty(len(starts), np.uint32)
     levels = np.ceil(np.log2(np.maximum(1, -(-lengths // _SEGMENT)))).astype(np.int64)
-    for level in np.unique(levels).tolist():
+    for level in sorted(set(levels.tolist())):
         chosen = np.flatnonzero(levels == level)
         at_once = max(1, _BATCH // (_SEGMENT << level))
         for first in range(0, len(chosen), at_once):

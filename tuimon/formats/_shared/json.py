@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from typing import Any
 
 import orjson
 
+from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.text import decoded
 

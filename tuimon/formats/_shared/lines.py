@@ -10,13 +10,13 @@ are read.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
 import orjson
 
+from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats import StreamDecoder
 from tuimon.formats._shared.json import UTF16, is_utf16, parse, parse_broken, parse_refused

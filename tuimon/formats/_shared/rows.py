@@ -28,10 +28,11 @@ The lists of keys are from the trainers named in the modules of tuimon.formats.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, TypeAlias
+
+from tuimon import lazy_re as re
 
 Row: TypeAlias = dict[str, Any]
 

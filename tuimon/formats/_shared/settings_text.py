@@ -6,9 +6,9 @@ Only a text whose tag names settings ("args", "model_config", "hyperparameters")
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
+from tuimon import lazy_re as re
 from tuimon.errors import FormatError, Unfinished
 from tuimon.formats._shared.json import parse
 from tuimon.formats._shared.rows import trimmed

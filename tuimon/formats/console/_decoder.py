@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Iterable, Sequence
 from math import isnan
 
+from tuimon import lazy_re as re
 from tuimon.formats import StreamDecoder
 from tuimon.formats._shared.checkpoint_lines import CheckpointFacts
 from tuimon.formats._shared.lines import ROWS_COMPARED, LineSplitter, may_be_cut

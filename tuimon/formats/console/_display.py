@@ -6,9 +6,9 @@ one for a while (a nested bar, after which the cursor goes up), is left out.
 
 from __future__ import annotations
 
-import re
 from math import isnan
 
+from tuimon import lazy_re as re
 from tuimon.formats.console.families import parse_timestamp
 from tuimon.formats.console.families._line import CONTROLS
 from tuimon.model.points import Fact, Item, Topic

@@ -6,7 +6,6 @@ that the marks are prepared once for all of them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TypeAlias
@@ -14,6 +13,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from tuimon import lazy_re as re
 from tuimon.formats._shared.checkpoint_lines import MARKS
 from tuimon.formats.console._outcome import Outcome
 from tuimon.formats.console.families import Family, families

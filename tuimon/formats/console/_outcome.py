@@ -9,9 +9,9 @@ that timed out) count until metrics continue, and are reported with their cause.
 
 from __future__ import annotations
 
-import re
 from math import isnan
 
+from tuimon import lazy_re as re
 from tuimon.formats.console.families import Line, Sink
 from tuimon.formats.console.families._line import PROGRESS_BAR, plain
 from tuimon.model.points import Fact, Item, Topic

@@ -24,13 +24,13 @@ one after another, and nothing within a piece can match in two ways, so the time
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import pairwise
 from math import isnan
 from string import Formatter
 from typing import TypeAlias
 
+from tuimon import lazy_re as re
 from tuimon.errors import UsageError
 from tuimon.formats._shared.rows import STEP_KEYS, TIME_KEYS, TOTAL_KEYS, seconds, step_of
 from tuimon.formats.console.families import Family, Line, LineReader, Pair, Sink, number, parse_timestamp

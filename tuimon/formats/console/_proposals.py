@@ -8,11 +8,11 @@ one has a fraction. The step is the first whole number with the name of one, or 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from msgspec import Struct
 
+from tuimon import lazy_re as re
 from tuimon.errors import UsageError
 from tuimon.formats.console._patterns import Pattern
 from tuimon.formats.console.families._line import plain

@@ -7,12 +7,12 @@ the month is first. Dates of a log that leave both orders possible are not read.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import datetime
 from itertools import pairwise
 from typing import TypeAlias
 
+from tuimon import lazy_re as re
 from tuimon.text import decoded
 
 _DATE = re.compile(rb"(?<![\d/])(\d\d)/(\d\d)/(20\d\d)(?=[ T](\d\d:\d\d:\d\d))")

@@ -18,10 +18,10 @@ ompi orte/mca/iof/base/iof_base_output.c, kubectl pkg/cmd/logs/logs.go, docker c
 
 from __future__ import annotations
 
-import re
 import string
 from collections.abc import Iterable, Sequence
 
+from tuimon import lazy_re as re
 from tuimon.formats.console.families import Family, Line, LineReader, Pair, Sink
 
 _WITHIN = 120

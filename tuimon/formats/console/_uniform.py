@@ -14,13 +14,13 @@ instead of 3, and 8 MB/s of lines with three pairs instead of 0.7 (`python -m te
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from math import nan
 
 import numpy as np
 
+from tuimon import lazy_re as re
 from tuimon.formats.console._marks import marks_of
 from tuimon.formats.console._outcome import Outcome
 from tuimon.formats.console._tasks import Task

@@ -6,11 +6,11 @@ value. Counters, durations and dates are left out.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from math import isnan
 
+from tuimon import lazy_re as re
 from tuimon.formats.console.families import Line, Sink
 
 _EXAMINED = 64

@@ -20,11 +20,11 @@ Source: files that the named programs wrote, and logs of public repositories.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, TypeAlias
 
+from tuimon import lazy_re as re
 from tuimon.formats._shared.rows import flatten, has_step, looks_like_metrics, step_of
 from tuimon.formats.json._whole_values import LISTS, LargeList
 

@@ -11,10 +11,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, overload
 
+from tuimon import lazy_re as re
 from tuimon.formats._shared.json import decode_value, decoded_text
 
 _BLANKS = re.compile(r"[ \t\r\n]*+")

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
 import zlib
 from collections.abc import Sequence
 from math import isnan
 from typing import Any
 
+from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats import Format, StreamDecoder
 from tuimon.formats._shared.beast_rows import BeastRows

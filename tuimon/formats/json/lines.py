@@ -20,11 +20,11 @@ Sources: the writers of these projects, and files that they wrote.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats import Format
 from tuimon.formats._shared.json import BOM, is_utf16, parse

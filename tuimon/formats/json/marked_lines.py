@@ -14,10 +14,10 @@ Sources: dllogger 1.0 (JSONStreamBackend), mlperf_logging 4.1, loguru 0.7 and lo
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
+from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats import Format, StreamDecoder
 from tuimon.formats._shared.json import parse

@@ -9,9 +9,9 @@ so only the newest is read. Source: roll/utils/checkpoint and base_pipeline.do_c
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
+from tuimon import lazy_re as re
 from tuimon.formats import Format
 from tuimon.formats.json._document import Content, RowsDocument
 from tuimon.formats.json._whole_values import LISTS

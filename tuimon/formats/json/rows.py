@@ -15,10 +15,10 @@ named like a metric. Settings are the objects under the keys of SETTINGS.
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats import Format
 from tuimon.formats._shared.json import BOM, parse

@@ -12,9 +12,9 @@ Source: TrainerState and Trainer._save_checkpoint of transformers 4.57 and 5.23,
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
+from tuimon import lazy_re as re
 from tuimon.formats import Format
 from tuimon.formats.json._document import Content, RowsDocument
 from tuimon.formats.json._whole_values import LISTS

@@ -14,13 +14,13 @@ Source: swanboard and swanlab of these versions, and files written by them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
+from tuimon import lazy_re as re
 from tuimon.formats import Format
 from tuimon.formats._shared.lines import JSONLines
 from tuimon.formats.swanlab._values import number, seconds, step

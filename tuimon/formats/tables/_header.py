@@ -18,13 +18,13 @@ written except for quotes and blanks around them (Ultralytics 8.0 to 8.2 pads th
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Iterable
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tuimon import lazy_re as re
 from tuimon.formats._shared.cells import read_cells
 from tuimon.formats._shared.rows import CLOCK_KEYS, TIME_KEYS, step_columns
 from tuimon.text import decoded

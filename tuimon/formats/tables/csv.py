@@ -19,9 +19,9 @@ Sources: the writers of these projects, and files that they wrote.
 
 from __future__ import annotations
 
-import re
 from itertools import zip_longest
 
+from tuimon import lazy_re as re
 from tuimon.formats import Format
 from tuimon.formats._shared.cells import MISSING, read_cells, unquoted
 from tuimon.formats._shared.json import BOM

@@ -10,8 +10,7 @@ nan, inf and -inf are written as such. Source: dvclive/plots/metric.py, and file
 
 from __future__ import annotations
 
-import re
-
+from tuimon import lazy_re as re
 from tuimon.formats import Format
 from tuimon.formats.tables._decoder import TableDecoder
 from tuimon.text import decoded

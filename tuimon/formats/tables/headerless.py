@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import math
 import posixpath
-import re
 from itertools import pairwise
 
+from tuimon import lazy_re as re
 from tuimon.formats import Format
 from tuimon.formats.tables._decoder import TableDecoder
 from tuimon.formats.tables._header import Header

@@ -9,8 +9,8 @@ See _decoder for cells and steps. Source: files downloaded from MLflow 2 and 3 a
 from __future__ import annotations
 
 import posixpath
-import re
 
+from tuimon import lazy_re as re
 from tuimon.formats import Format
 from tuimon.formats._shared.cells import read_cells, unquoted
 from tuimon.formats._shared.json import BOM

@@ -11,8 +11,8 @@ number of the episode in its environment. See _decoder. Source: stable_baselines
 from __future__ import annotations
 
 import posixpath
-import re
 
+from tuimon import lazy_re as re
 from tuimon.formats import Format
 from tuimon.formats.tables._decoder import TableDecoder
 from tuimon.formats.tables.csv import matches

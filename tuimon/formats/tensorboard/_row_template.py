@@ -99,7 +99,7 @@ class RowTemplate:
         self._wall_places = self._places(self._walls, all_records, 8)
         self._step_places = self._places(self._steps, all_records, self._step_size)
         self._groups = []
-        for dtype in map(str, np.unique(layout.kinds)):
+        for dtype in sorted(set(layout.kinds.tolist())):
             columns = np.flatnonzero(layout.kinds == dtype)
             positions, owners = layout.values[columns] - first, layout.records[columns]
             self._groups.append(

@@ -10,7 +10,6 @@ hash of the content, such as 001-f7eba739.png: files of the same name are equal.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -18,6 +17,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats._shared.json import parse
 from tuimon.formats._shared.protobuf import Message

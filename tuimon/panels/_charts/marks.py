@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
+from tuimon import lazy_re as re
 from tuimon.analysis.aligned_steps import aligned
 from tuimon.analysis.attempts import restart_name
 from tuimon.draw.marks import glyph_of

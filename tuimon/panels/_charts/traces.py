@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
+from tuimon import lazy_re as re
 from tuimon.analysis.smoothing import smooth
 from tuimon.draw.spark import spark_columns, sparkline
 from tuimon.model.points import Floats

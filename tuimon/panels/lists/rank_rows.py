@@ -5,13 +5,13 @@ Cells are characters first and colours second: `.` `-` `=` `#` `X` in order of t
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 from msgspec.structs import replace
 
+from tuimon import lazy_re as re
 from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import fit_row
 from tuimon.model.ranks import JobRanks, RankRow

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
+from tuimon import lazy_re as re
 from tuimon.analysis.run_cache import cached_per_run
 from tuimon.panels._metrics import MetricReading, by_relevance, is_secondary, reading_of
 from tuimon.panels._run_facts import loss_of, reward_of

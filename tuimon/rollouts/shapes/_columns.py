@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
+
+from tuimon import lazy_re as re
 
 _NUMBERED = re.compile(r"(.+)_(\d+)")
 

@@ -7,7 +7,6 @@ The line is searched once, in blocks, for the commas and brackets outside of str
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats._shared.json import parse
 from tuimon.rollouts.shapes._decoding import SKIPPED

@@ -6,11 +6,11 @@ word or a line was broken cannot be recovered, so each wrapped line stays a line
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
+from tuimon import lazy_re as re
 from tuimon.text import cell_width
 
 BEGIN = "─ Step ".encode()

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
 import zlib
 from collections.abc import Iterator
 from typing import Any
 
+from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats._shared.json import parse
 from tuimon.rollouts import Rows, Shape

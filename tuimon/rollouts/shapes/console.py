@@ -9,11 +9,11 @@ completions are in files, too. ROLL's agentic pipeline prints a JSON array of co
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats._shared.json import parse
 from tuimon.rollouts import Rows, Shape

@@ -6,12 +6,12 @@ Members are packed with Zstandard (Inspect 0.3.285, zip method 93) or deflate. Z
 
 from __future__ import annotations
 
-import re
 import struct
 import zlib
 from typing import Any
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
+from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats._shared.json import parse
 from tuimon.rollouts import Rows, Shape

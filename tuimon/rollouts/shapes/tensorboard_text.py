@@ -6,10 +6,10 @@ between samples. OpenRLHF (ppo_trainer.py): "Sample:\n<text>\n\nReward: 1.0", in
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
+from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats._shared.protobuf import Message
 from tuimon.formats.tensorboard._records import FOOTER, HEADER, record_length

@@ -22,8 +22,6 @@ def _toggle(app: Dashboard) -> None:
     if run is None:
         app.say("There is no run yet")
     else:
-        if run.ranks is None:
-            app.want_ranks(run)
         app.push_screen(screens.RanksScreen(app.actions))
 
 

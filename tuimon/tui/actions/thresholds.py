@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from functools import partial
 
+from tuimon import lazy_re as re
 from tuimon.draw.numbers import format_exact
 from tuimon.errors import UsageError
 from tuimon.panels import OwnDashboard, arrange

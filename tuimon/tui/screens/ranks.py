@@ -234,7 +234,7 @@ class RanksScreen(WorkScreen):
         run = self.dashboard.run_shown
         job = self._job(run, now) if run is not None else None
         lost = _lost(run, now) if run is not None and job is not None else ""
-        self.pane.show(job, state.theme, run is None or run.ranks_examined, lost)
+        self.pane.show(job, state.theme, run is None or snapshot.progress.caught_up, lost)
         head: list[Span] = [(f" {clean(run.name) if run else ''}", Role.TITLE)]
         if job is not None:
             head.append((f"  {plural(len(job.rows), 'rank')}", Role.TEXT))

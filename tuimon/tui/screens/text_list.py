@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 
 import numpy as np
 
+from tuimon import lazy_re as re
 from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import fit_row
 from tuimon.draw.scatter import Points, render_scatter

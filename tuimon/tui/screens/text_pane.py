@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from tuimon import lazy_re as re
 from tuimon.draw.numbers import format_value, thousands
 from tuimon.model.views import Role, Row, Span
 from tuimon.redact import redacted_text

@@ -9,7 +9,6 @@ Device Attributes. tmux and screen reply themselves.
 from __future__ import annotations
 
 import os
-import re
 import select
 import sys
 import termios
@@ -17,6 +16,8 @@ import time
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
+
+from tuimon import lazy_re as re
 
 PATIENCE = 0.5
 """Time (s) from the query for which a reply is awaited; the imports meanwhile take about as long."""

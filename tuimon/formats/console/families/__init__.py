@@ -18,13 +18,13 @@ Regular expressions must match or fail in linear time on any line: repetitions a
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from functools import cache
 
 from msgspec import Struct
 
+from tuimon import lazy_re as re
 from tuimon.formats._shared.step_unit import StepUnit
 from tuimon.formats.console.families._line import PROGRESS_BAR, Line, parse_timestamp
 from tuimon.formats.console.families._units import converted, spelled

@@ -13,9 +13,10 @@ Source: transformers/trainer.py (_inner_training_loop).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from math import ceil, floor
+
+from tuimon import lazy_re as re
 
 MARKS = ("Num examples = ", "Num Epochs = ", "Total train batch size ", "Total optimization steps = ")
 _FIELD = re.compile(

@@ -9,13 +9,13 @@ named in this package. All expressions take linear time.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from functools import lru_cache
 from math import nan
 from typing import Any, Generic, TypeVar
 
+from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats._shared.json import BOM, parse
 from tuimon.formats._shared.rows import STEP_KEYS, TIME_KEYS, seconds

@@ -10,8 +10,7 @@ Source: areal/utils/logging.py, areal/utils/stats_logger.py (tabulate_stats).
 
 from __future__ import annotations
 
-import re
-
+from tuimon import lazy_re as re
 from tuimon.formats.console.families import Family, Line, LineReader, number
 
 _STEP = re.compile(r".{0,300}?\bTrain step (\d{1,18})/(\d{1,18}) done", re.ASCII)

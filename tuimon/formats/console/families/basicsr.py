@@ -11,8 +11,7 @@ Sources: basicsr/utils/logger.py (MessageLogger), basicsr/models/sr_model.py (_l
 
 from __future__ import annotations
 
-import re
-
+from tuimon import lazy_re as re
 from tuimon.formats.console.families import NUMBER, Family, Line, LineReader
 from tuimon.formats.console.shapes.rows import pairs_of
 

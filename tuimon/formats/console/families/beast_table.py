@@ -11,8 +11,7 @@ no step, so the step is the number of the table with that title, from 0. Source:
 
 from __future__ import annotations
 
-import re
-
+from tuimon import lazy_re as re
 from tuimon.formats._shared.beast_rows import BeastRows
 from tuimon.formats.console.families import Family, Line, LineReader, Sink, number
 

@@ -18,8 +18,7 @@ Sources: xgboost/callback.py (EvaluationMonitor), lightgbm/callback.py, catboost
 
 from __future__ import annotations
 
-import re
-
+from tuimon import lazy_re as re
 from tuimon.formats.console.families import NUMBER, Family, Line, LineReader, Pair
 
 _ROUND = re.compile(r"(?:.{0,100}?(?<!\S))?\[(\d{1,12})\][\t ]{1,4}(?=[A-Za-z])", re.ASCII)
@@ -89,7 +88,7 @@ def _scores(text: str) -> tuple[list[Pair], str]:
     fields = [field for field in re.split(r"\t| {2,}", text) if field]
     parsed = [_XGBOOST.fullmatch(field) or _LIGHTGBM.fullmatch(field) for field in fields]
     scores = [(field[1], float(field[2])) for field in parsed if field]
-    unit = "round" if parsed and parsed[0] and parsed[0].re is _XGBOOST else "iteration"
+    unit = "round" if fields and _XGBOOST.fullmatch(fields[0]) else "iteration"
     return (scores if len(scores) == len(fields) else []), unit
 
 

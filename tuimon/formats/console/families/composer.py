@@ -13,8 +13,7 @@ out. Sources: composer/loggers/file_logger.py, console_logger.py.
 
 from __future__ import annotations
 
-import re
-
+from tuimon import lazy_re as re
 from tuimon.formats.console.families import NUMBER, Family, Line, LineReader
 
 _METRIC = re.compile(

@@ -10,8 +10,7 @@ Sources: deepspeed/runtime/engine.py (_report_progress), deepspeed/utils/timer.p
 
 from __future__ import annotations
 
-import re
-
+from tuimon import lazy_re as re
 from tuimon.formats.console.families import NUMBER, Family, Line, LineReader, Quantity
 
 _PROGRESS = re.compile(r"step=(\d{1,18}), skipped=(\d{1,18}), lr=\[([^\]]{0,4000}+)\]", re.ASCII)

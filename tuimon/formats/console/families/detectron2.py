@@ -17,8 +17,7 @@ maskrcnn_benchmark/engine/trainer.py.
 
 from __future__ import annotations
 
-import re
-
+from tuimon import lazy_re as re
 from tuimon.formats.console.families import NUMBER, Family, Line, LineReader, Pair, Sink, number
 
 _ROW = re.compile(

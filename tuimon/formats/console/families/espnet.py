@@ -10,8 +10,7 @@ Source: espnet2/train/reporter.py.
 
 from __future__ import annotations
 
-import re
-
+from tuimon import lazy_re as re
 from tuimon.formats.console.families import NUMBER, Family, Line, LineReader, Pair, Sink
 from tuimon.formats.console.families._steps import EpochSteps
 

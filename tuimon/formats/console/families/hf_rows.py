@@ -21,11 +21,11 @@ Source: transformers/trainer_callback.py (ProgressCallback, PrinterCallback).
 
 from __future__ import annotations
 
-import re
 from itertools import groupby
 
 from msgspec import Struct
 
+from tuimon import lazy_re as re
 from tuimon.formats._shared.rows import STEP_KEYS, step_of
 from tuimon.formats.console.families import (
     Family,

@@ -12,8 +12,7 @@ console, from 1. Only the last state of a bar
 
 from __future__ import annotations
 
-import re
-
+from tuimon import lazy_re as re
 from tuimon.formats.console.families import Family, Line, LineReader, Sink, pairs
 
 _EPOCH = re.compile(r"Epoch (\d{1,12})/(\d{1,12})", re.ASCII)

@@ -8,8 +8,7 @@ Source: marian-dev, src/training/scheduler.h.
 
 from __future__ import annotations
 
-import re
-
+from tuimon import lazy_re as re
 from tuimon.formats.console.families import NUMBER, Family, Line, LineReader, Pair
 
 _HEAD = re.compile(r"(.{0,80}?\[valid\] )?.{0,80}?\bEp\. ([\d,]{1,12}) : Up\. ([\d,]{1,24}) : ", re.ASCII)

@@ -8,9 +8,9 @@ K, M, G or B, T, P and E are powers of 1000, also of memory, which is in bytes w
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from tuimon import lazy_re as re
 from tuimon.formats.console.families import Family, Line, LineReader, Pair, Quantity, number
 
 _HEAD = re.compile(r"iteration: (\d{1,18}) / (\d{1,18}) \| ", re.ASCII)

@@ -14,8 +14,7 @@ Source: nemo_rl/algorithms/{grpo,sft,dpo}.py.
 
 from __future__ import annotations
 
-import re
-
+from tuimon import lazy_re as re
 from tuimon.formats.console.families import NUMBER, Family, Line, LineReader
 
 _STEP = re.compile(r"=+ ?(?:Epoch \d+/\d+, )?Step (\d{1,18})(?:/(\d{1,18}))? ?=+", re.ASCII)

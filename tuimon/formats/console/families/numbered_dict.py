@@ -11,8 +11,7 @@ Sources: slime/utils (624b824a), trinity/utils/monitor.py, ajet/backbone/trainer
 
 from __future__ import annotations
 
-import re
-
+from tuimon import lazy_re as re
 from tuimon.formats.console.families import Family, Line, LineReader, numbers, printed_dict
 
 _OPEN = ": {"

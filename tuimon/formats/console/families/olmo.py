@@ -10,8 +10,7 @@ Source: olmo_core/train/callbacks/console_logger.py, olmo/train.py (log_metrics_
 
 from __future__ import annotations
 
-import re
-
+from tuimon import lazy_re as re
 from tuimon.formats.console.families import NUMBER, Family, Line, LineReader
 
 _HEAD = re.compile(r".{0,200}?\[step=(\d{1,18})(?:/(\d{1,18}))?(?:,[^\[\]]{0,80})?\]", re.ASCII)

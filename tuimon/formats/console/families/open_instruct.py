@@ -11,8 +11,7 @@ continued in the next one without a group. Source: open_instruct/utils.py (print
 
 from __future__ import annotations
 
-import re
-
+from tuimon import lazy_re as re
 from tuimon.formats.console.families import Family, Line, LineReader, Pair, Sink, pairs
 
 _HEAD = re.compile(r"╭─++ Metrics ─++╮")

@@ -18,9 +18,9 @@ Sources: mmengine/runner/log_processor.py, mmengine/hooks/logger_hook.py, mmcv/r
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from tuimon import lazy_re as re
 from tuimon.formats.console.families import NUMBER, Family, Line, LineReader, Pair
 
 _HEAD = re.compile(

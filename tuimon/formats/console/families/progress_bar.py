@@ -10,8 +10,7 @@ in them may be out of date (Lightning). Source: rlinf/runners/reasoning_runner.p
 
 from __future__ import annotations
 
-import re
-
+from tuimon import lazy_re as re
 from tuimon.formats.console.families import Family, Line, LineReader, pairs
 
 _RLINF = "Global Step"

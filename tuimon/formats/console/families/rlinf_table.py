@@ -14,8 +14,7 @@ cut with "…" has lost its value or part of its name and is left out. Source: r
 
 from __future__ import annotations
 
-import re
-
+from tuimon import lazy_re as re
 from tuimon.formats.console.families import Family, Line, LineReader, pairs
 
 _TITLE = re.compile(r"├─++ ([^─│]{1,100}) ─++┤")

@@ -13,10 +13,10 @@ Source: roll/utils/tracking.py, roll/utils/logging.py and roll/pipeline (8eb27cc
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
+from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats._shared.json import parse
 from tuimon.formats._shared.rows import flatten, number, step_of

@@ -11,8 +11,7 @@ the number of the probe. Source: roll/utils/context_managers.py (8eb27cc).
 
 from __future__ import annotations
 
-import re
-
+from tuimon import lazy_re as re
 from tuimon.formats.console.families import NUMBER, Family, Line, LineReader, Sink
 
 _MARK = ", memory allocated (GB): "

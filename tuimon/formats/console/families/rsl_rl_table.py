@@ -18,8 +18,7 @@ Source: rsl_rl/utils/logger.py, rsl_rl/runners/on_policy_runner.py.
 
 from __future__ import annotations
 
-import re
-
+from tuimon import lazy_re as re
 from tuimon.formats.console.families import NUMBER, Family, Line, LineReader
 
 _HEAD = re.compile(r"\s*Learning iteration (\d{1,12})/(\d{1,12})\s*", re.ASCII)

@@ -16,8 +16,7 @@ Sources: stable_baselines3/common/logger.py (HumanOutputFormat), baselines/logge
 
 from __future__ import annotations
 
-import re
-
+from tuimon import lazy_re as re
 from tuimon.formats.console.families import Family, Line, LineReader, number
 
 _BORDER = re.compile(r"-{8,400}")

@@ -12,9 +12,9 @@ read to its end; if a later line names a step, the log is read again.
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 
+from tuimon import lazy_re as re
 from tuimon.formats.console.families import Family, Line, LineReader, Pair, Sink
 from tuimon.formats.console.families._steps import EpochSteps
 from tuimon.formats.console.shapes.cutting import cut

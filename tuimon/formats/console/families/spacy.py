@@ -10,8 +10,7 @@ The step is "#", the number of updates; E is the epoch. Source: spacy/training/l
 
 from __future__ import annotations
 
-import re
-
+from tuimon import lazy_re as re
 from tuimon.formats.console.families import Family, Line, LineReader, Sink, number, numbers, printed_dict
 
 _HEAD = re.compile(r"E {2,6}# {2,10}\S.{0,2000}")

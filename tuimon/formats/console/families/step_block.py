@@ -10,8 +10,7 @@ held back until then. An epoch in a line of its own is read by epoch_block.
 
 from __future__ import annotations
 
-import re
-
+from tuimon import lazy_re as re
 from tuimon.formats.console.families import Family, Line, LineReader, Pair, Sink
 from tuimon.formats.console.families._steps import COUNTED
 from tuimon.formats.console.shapes.labels import FRACTION, METRIC

@@ -13,8 +13,7 @@ Sources: Swin-Transformer main.py, logger.py; pytorch/examples imagenet/main.py.
 
 from __future__ import annotations
 
-import re
-
+from tuimon import lazy_re as re
 from tuimon.formats.console.families import NUMBER, Family, Line, LineReader
 
 _WITHIN = 400

@@ -15,9 +15,9 @@ Source: fastai/callback/progress.py (ProgressCallback), and logs of public repos
 
 from __future__ import annotations
 
-import re
 from typing import TypeAlias
 
+from tuimon import lazy_re as re
 from tuimon.formats.console.families import Family, Line, LineReader, Sink, number
 from tuimon.formats.console.shapes.labels import step_rank
 

@@ -13,8 +13,7 @@ Source: pytorch-image-models train.py (train_one_epoch, validate).
 
 from __future__ import annotations
 
-import re
-
+from tuimon import lazy_re as re
 from tuimon.formats.console.families import NUMBER, Family, Line, LineReader
 
 _TRAIN = re.compile(r"Train: (\d{1,9}) \[ {0,8}(\d{1,18})/(\d{1,18}) \( {0,3}-?\d{1,3}%\)\] ", re.ASCII)

@@ -8,8 +8,7 @@ Source: torchtitan/train.py.
 
 from __future__ import annotations
 
-import re
-
+from tuimon import lazy_re as re
 from tuimon.formats.console.families import Family, Line, LineReader
 
 _MARK = ", total steps "

@@ -21,10 +21,9 @@ if another bar has been drawn since. If it is then drawn with other values, the 
 
 from __future__ import annotations
 
-import re
-
 from msgspec import Struct
 
+from tuimon import lazy_re as re
 from tuimon.formats.console.families import Family, Line, LineReader, Pair, Sink, pairs
 from tuimon.formats.console.shapes.labels import METRIC
 from tuimon.formats.console.shapes.rows import pairs_of

@@ -12,10 +12,9 @@ is read like any line of names and numbers.
 
 from __future__ import annotations
 
-import re
-
 from msgspec import Struct
 
+from tuimon import lazy_re as re
 from tuimon.formats.console.families import Family, Line, LineReader
 from tuimon.formats.console.shapes.rows import pairs_of
 

@@ -11,8 +11,7 @@ Source: train.py and utils/plots.py (plot_results) of ultralytics/yolov5 5.0 and
 
 from __future__ import annotations
 
-import re
-
+from tuimon import lazy_re as re
 from tuimon.formats.console.families import NUMBER, Family, Line, LineReader
 
 _ROW = re.compile(

@@ -13,8 +13,7 @@ Source: ultralytics/engine/trainer.py, ultralytics/models/yolo/detect/val.py; yo
 
 from __future__ import annotations
 
-import re
-
+from tuimon import lazy_re as re
 from tuimon.formats.console.families import Family, Line, LineReader, Pair, Sink, number
 
 _HEAD = re.compile(r"\s*Epoch\s{1,20}[Gg][Pp][Uu]_mem\s{1,20}(\S.{0,400})")

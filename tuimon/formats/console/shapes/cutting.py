@@ -8,8 +8,9 @@ Numbers are cut loosely: "1.2.3" and "0.5" are one number, "@10" and "top1" none
 
 from __future__ import annotations
 
-import re
 from math import inf, isfinite, nan
+
+from tuimon import lazy_re as re
 
 _EXPONENT = r"(?:[eE][-+]?\d{1,4}+(?![\w.]))?"
 _NUMBER = re.compile(

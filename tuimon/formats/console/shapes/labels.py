@@ -6,8 +6,9 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
+
+from tuimon import lazy_re as re
 
 _STEP_WORDS = {
     9: "global_step globalstep total_timesteps training_step train_step num_updates learner_steps env_steps "

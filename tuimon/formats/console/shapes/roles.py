@@ -10,12 +10,12 @@ of the message, or as "[3/10]". Numbers of dates, durations, lists, versions, an
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from itertools import pairwise
 
 from msgspec import Struct
 
+from tuimon import lazy_re as re
 from tuimon.formats.console.shapes.cutting import places
 from tuimon.formats.console.shapes.labels import (
     BATCH,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from math import nan
 from typing import TypeAlias
 
+from tuimon import lazy_re as re
 from tuimon.formats.console.shapes.cutting import MISSING, cut, number
 from tuimon.formats.console.shapes.labels import unit_after
 from tuimon.formats.console.shapes.roles import WORD, Column, Layout, examine, exponent_of, is_power
@@ -39,7 +39,7 @@ def pairs_of(text: str) -> list[Pair]:
     text = " ".join(text.split())
     parts = cut(text)
     cells = parts[1::2]
-    key = (*parts[::2], *map(str.isdecimal, cells))
+    key: tuple[str | bool, ...] = (*parts[::2], *map(str.isdecimal, cells))
     layout = _LAYOUTS.get(key)
     if layout is None:
         layout = examine(text, is_part=True) or Layout([])

@@ -6,11 +6,11 @@ None  null  True  other text                                                    
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import TypeAlias
 
+from tuimon import lazy_re as re
 from tuimon.formats._shared.rows import is_sample
 from tuimon.formats._shared.rows import number as number_of
 

@@ -12,10 +12,27 @@ from tuimon.errors import TuimonError
 
 MAX_PIECE = 1 << 20
 """Bytes that `read` returns at most."""
+MAX_FILES = 200_000
+"""Files that may be logs, of one target."""
+MAX_DOCUMENT = 1 << 30
+MAX_BYTES = 4 << 30
+"""Bytes of one mirror, unless the user sets --max-bytes."""
 
 
 class LinkError(TuimonError):
     """The other end of a connection does not behave as a host."""
+
+
+class TooLarge(TuimonError):
+    """The logs are larger than the user wants to copy."""
+
+
+class Ended(Exception):
+    """The connection has ended. `login`: the user has to log in; `final`: another attempt makes no sense."""
+
+    def __init__(self, reason: str, login: bool = False, final: bool = False) -> None:
+        super().__init__(reason)
+        self.reason, self.login, self.final = reason, login, final
 
 
 class Entry(Struct, frozen=True):
@@ -53,15 +70,24 @@ class Root(Struct, frozen=True):
     """The path without symbolic links."""
 
 
-class Holders(Struct, frozen=True):
-    """Which files the processes of a host hold open for writing."""
+class Received:
+    """What a connection has received so far."""
 
-    by_identity: dict[str, tuple[str, str]]
-    """(process id, descriptor) by Entry.identity."""
-    user: int
-    """The user as whom they were looked at."""
-    certain: bool
-    """Whether there were processes to look at, and none of Python's was hidden."""
+    def __init__(self) -> None:
+        self.complete = False
+        """Whether everything that there was at the source is here."""
+        self.missing = False
+        """Whether there is nothing at the path."""
+        self.problem = ""
+        """The last problem that the source reported."""
+        self.changed: set[str] = set()
+        """Paths in the mirror that have changed; the caller clears it."""
+        self.names_changed = False
+        """Whether some of them are new or gone; the caller resets it."""
+        self.here = 0
+        """Bytes of the followed files in the mirror."""
+        self.total = 0
+        """Bytes of the followed files at the source."""
 
 
 class Host(Protocol):
@@ -99,20 +125,8 @@ class Host(Protocol):
         """Return bytes of a file, fewer at its end. At most MAX_PIECE. b"" if there is no such file."""
         ...
 
-    async def holders(self) -> Holders | None:
-        """Return which files are held open; None if that cannot be known."""
-        ...
-
-    async def births(self, paths: Sequence[str]) -> dict[str, tuple[int, str, float, str]]:
-        """Return (owner, time of the last change of the inode, time of birth or NaN, time stamp) of files."""
-        ...
-
-    async def describe(self, process: str) -> tuple[str, str]:
-        """Return (name, command line) of a process; empty if it has ended."""
-        ...
-
-    async def networks(self) -> frozenset[int]:
-        """Return the devices that other machines can write to, too."""
+    async def ask(self, command: str) -> bytes:
+        """Return the output of a command of the shell; b"" where there is no shell."""
         ...
 
     def close(self) -> None:

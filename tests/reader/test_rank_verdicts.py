@@ -8,15 +8,13 @@ from pathlib import Path
 import pytest
 
 from tests.support import rank_jobs as jobs
-from tuimon.ranks.verdict import Verdict
-from tuimon.reader.rank_files import JobReading
-from tuimon.reader.rank_paths import job_directory
+from tuimon.model.ranks import JobRanks
 
 
-def _verdict(job: Path) -> Verdict:
-    verdict = jobs.read_verdict(job)
-    assert verdict is not None
-    return verdict
+def _verdict(job: Path) -> JobRanks:
+    ranks = jobs.read_ranks(job)
+    assert ranks is not None
+    return ranks
 
 
 def _cause(job: Path) -> tuple[int | None, str]:
@@ -37,7 +35,7 @@ def test_out_of_memory_explains_the_timeouts_that_follow(tmp_path: Path) -> None
     cause = verdict.root_cause
     assert cause is not None
     assert cause.place is not None
-    assert (verdict.count, cause.rank, cause.node, verdict.silent) == (16, 11, "n02", [])
+    assert (len(verdict.rows), cause.rank, cause.node, verdict.silent) == (16, 11, "n02", ())
     assert "Tried to allocate 2.50 GiB" in cause.text
     assert "15 × NCCL timeout" in cause.text
     assert log.read_text().splitlines()[cause.place.line - 1].endswith(cause.evidence)
@@ -54,7 +52,7 @@ def test_rank_that_never_joined_a_collective(tmp_path: Path) -> None:
     rank, text = _cause(tmp_path)
     assert rank == 6
     assert "rank 6 (n01, local rank 6) never joined collective 91 (ALLGATHER)" in text
-    assert _verdict(tmp_path).silent == [6]
+    assert _verdict(tmp_path).silent == (6,)
 
 
 def test_equal_counters_of_all_ranks_blame_no_rank(tmp_path: Path) -> None:
@@ -136,12 +134,12 @@ def test_rank_that_began_a_step_and_did_not_end_it(tmp_path: Path) -> None:
     rank, text = _cause(tmp_path)
     assert rank == 12
     assert "began step 23 and did not end it" in text
-    assert _verdict(tmp_path).silent == [12]
+    assert _verdict(tmp_path).silent == (12,)
 
 
 def test_job_in_step_has_no_cause(tmp_path: Path) -> None:
     verdict = _verdict(jobs.torchrun_job(tmp_path))
-    assert (verdict.count, verdict.root_cause, verdict.stragglers, verdict.silent) == (16, None, [], [])
+    assert (len(verdict.rows), verdict.root_cause, verdict.stragglers, verdict.silent) == (16, None, (), ())
 
 
 def test_ray_exception_in_the_file_of_the_driver(tmp_path: Path) -> None:
@@ -228,14 +226,7 @@ def test_damaged_file_costs_only_itself(tmp_path: Path) -> None:
 def test_files_of_a_sweep_are_no_ranks(tmp_path: Path) -> None:
     for number in range(8):
         jobs.write(tmp_path / f"sweep_{number}.log", f"step: 1 loss: {number}.0\n")
-    assert jobs.read_verdict(tmp_path) is None
-
-
-def test_directory_of_a_job(tmp_path: Path) -> None:
-    paths = [str(jobs.write(tmp_path / name, "")) for name in ("a/1.log", "a/b/2.log")]
-    assert job_directory(paths) == str(tmp_path / "a")
-    assert job_directory(paths[:1]) == paths[0]
-    assert job_directory([str(tmp_path / "events.out.tfevents.1")]) == ""
+    assert jobs.read_ranks(tmp_path) is None
 
 
 def _restarted_job(job: Path) -> Path:
@@ -246,10 +237,7 @@ def _restarted_job(job: Path) -> Path:
 
 
 def test_a_failure_after_which_the_job_was_restarted_is_counted_in_steps(tmp_path: Path) -> None:
-    reading = JobReading(str(_restarted_job(tmp_path)))
-    reading.read(60.0, final=True)
-    report = reading.report()
-    assert report is not None
+    report = _verdict(_restarted_job(tmp_path))
     assert report.restart == "restarted once: rank 13 on node02 failed (ECC) at step 25, 5 steps lost"
     assert report.problems == ()
     first = report.rows[0]
@@ -260,8 +248,5 @@ def test_a_failure_after_which_the_job_was_restarted_is_counted_in_steps(tmp_pat
 def test_ranks_of_a_job_that_another_rank_ended_do_not_run(tmp_path: Path) -> None:
     jobs.torchrun_job(tmp_path)
     jobs.torchrun_error(tmp_path, 10, 60, "ValueError: sequence 71 has no tokens")
-    reading = JobReading(str(tmp_path))
-    reading.read(60.0, final=True)
-    report = reading.report()
-    assert report is not None
+    report = _verdict(tmp_path)
     assert [row.state for row in report.rows] == ["failed", *["ended"] * 15]
