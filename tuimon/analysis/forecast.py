@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from tuimon.analysis.trend import trend
+from tuimon.analysis.change import change
 from tuimon.draw.numbers import thousands
 from tuimon.model.points import Floats, Steps
 
@@ -17,8 +17,8 @@ _LEAST_RISE = 0.01
 """Minimum growth over these points."""
 _FARTHEST = 4.0
 """Maximum length of a forecast, relative to the steps that it is based on."""
-_CURRENT_POINTS = 5
-"""Points whose median is the current share."""
+_APART = 0.9
+"""Distance of the middles of the first and the last tenth, as part of the whole."""
 
 
 class Growth(Struct, frozen=True):
@@ -29,16 +29,16 @@ class Growth(Struct, frozen=True):
     steps: float
     """Steps until the share is 1 at this rate."""
     soonest: float
-    """Steps by the upper end of the 95 % interval of the slope."""
+    """Steps if the growth is two standard errors greater."""
     latest: float
-    """Steps by the lower end of the 95 % interval of the slope."""
+    """Steps if the growth is two standard errors less."""
 
 
 def growth(steps: Steps, values: Floats, scale: float = 1.0) -> Growth | None:
     """Forecast when a share (values times scale, steps ascending) reaches 1; None if that is uncertain.
 
-    Uses the slope of Theil & Sen over the newer half of the curve, at most 8 192 points. It must be significant by the
-    test of Mann & Kendall, and both halves of these points must rise: a single rise that has ended predicts nothing.
+    By the change of the level over the newer half of the curve, at most 8,192 points, which noise must not explain.
+    Both halves of these points must rise: a single rise that has ended predicts nothing.
     """
     newest = min(len(steps) - len(steps) // 2, _MAX_POINTS)
     steps, values = steps[len(steps) - newest :], values[len(steps) - newest :] * scale
@@ -46,18 +46,16 @@ def growth(steps: Steps, values: Floats, scale: float = 1.0) -> Growth | None:
         return None
     quarters = [part[np.isfinite(part)] for part in np.array_split(values, 4)]
     medians = [float(np.median(part)) for part in quarters if len(part)]
-    if len(medians) < 4 or medians[3] - medians[0] < _LEAST_RISE / 2:
+    if len(medians) < 4 or not (medians[0] < medians[1] and medians[2] < medians[3]):
         return None
-    if not (medians[0] < medians[1] and medians[2] < medians[3]):
+    rise, covered = change(values, whole=True), int(steps[-1] - steps[0])
+    if rise is None or rise.direction != "rising" or rise.change < _LEAST_RISE:
         return None
-    line = trend(steps, values)
-    if line.direction != "rising" or line.slope_low <= 0 or line.change < _LEAST_RISE:
+    left = 1.0 - rise.after
+    slope, least, most = (own / (_APART * covered) for own in (rise.change, *rise.interval))
+    if left <= 0 or left / slope > _FARTHEST * covered or least <= 0:
         return None
-    finite = values[np.isfinite(values)]
-    left = 1.0 - float(np.median(finite[-_CURRENT_POINTS:]))
-    if left <= 0 or left / line.slope > _FARTHEST * line.steps:
-        return None
-    return Growth(line.slope, left / line.slope, left / line.slope_high, left / line.slope_low)
+    return Growth(slope, left / slope, left / most, left / least)
 
 
 def forecast_text(forecast: Growth) -> str:
