@@ -38,7 +38,7 @@ COMMANDS = (
         "line",
         "doctor",
     ),
-    *("summary --step 1 --json", "--once", "export --format text", "export --format jsonl -o -"),
+    *("summary --step 1 --json", "--once", "export --format jsonl -o -"),
     *(
         "summary --strict",
         "summary --ranks",
@@ -50,7 +50,7 @@ COMMANDS = (
     ),
     "note --tag x",
 )
-PAGES = ("report -o", "export --format html -o", "compare --html")
+PAGES = ("report -o", "export --format html -o", "compare -o")
 TESTED_ELSEWHERE = {
     "watch": "test_hostile_terminal.py",
     "serve": "tests/web",

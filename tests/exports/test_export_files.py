@@ -316,21 +316,13 @@ def test_the_screen_as_a_picture_is_well_formed_and_holds_the_text(tmp_path: Pat
     log.mkdir()
     rows = [{"step": s, "reward": s / 9, "<script>x</script>&": 1.5} for s in range(20)]
     (log / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    export(log, tmp_path / "screen.svg", "--format", "screen", "--size", "100x40")
+    export(log, tmp_path / "screen.svg", "--format", "screen")
     root = ElementTree.parse(tmp_path / "screen.svg").getroot()
     tags = {element.tag.rpartition("}")[2] for element in root.iter()}
     assert tags <= {"svg", "title", "style", "rect", "text", "tspan"}
     shown = "".join(root.itertext()).replace("\u00a0", " ")
     assert "reward" in shown
     assert "<script>x</script>&" in shown
-
-
-def test_charts_as_text(tmp_path: Path) -> None:
-    export(EXPORTS / "qwen3vl_grpo_nan", tmp_path / "charts.txt", "--size", "70x24")
-    text = (tmp_path / "charts.txt").read_text()
-    assert all(len(line) <= 70 for line in text.splitlines() if not line.startswith("!"))
-    assert "! train_history/loss has NaN values since step 30" in text
-    assert any("⠁" <= character <= "⣿" for character in text)
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
@@ -356,7 +348,6 @@ def test_histograms_texts_and_tensors_equal_those_of_tbparse(tmp_path: Path) -> 
     ("module", "words", "extra"),
     [
         ("matplotlib.figure", ["export", "RUN", "--format", "png"], "tuimon[plots]"),
-        ("matplotlib.figure", ["compare", "RUN", "OTHER", "--pictures"], "tuimon[plots]"),
         ("pyarrow", ["export", "RUN", "--format", "parquet"], "tuimon[parquet]"),
         ("tbparse", ["export", "RUN", "--format", "tensors"], "tuimon[tensorboard]"),
     ],
@@ -370,9 +361,8 @@ def test_a_missing_library_is_named(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)  # what Python itself does with a module that must not be imported
-    paths = {"RUN": str(EXPORTS / "qwen3vl_grpo"), "OTHER": str(EXPORTS / "qwen3vl_dpo")}
-    words = [paths.get(word, word) for word in words]
-    where = [str(tmp_path / "out")] if "--pictures" in words else ["-o", str(tmp_path / "out" / "x")]
+    words = [str(EXPORTS / "qwen3vl_grpo") if word == "RUN" else word for word in words]
+    where = ["-o", str(tmp_path / "out" / "x")]
     if "parquet" in words:
         where = ["-o", str(tmp_path / "x.parquet")]
     assert main([*words, *where]) == 2

@@ -8,7 +8,7 @@ import pytest
 from support.made_run import run_of, runs_of, snapshot_of, text
 
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.exports.summary import as_text
+from tuimon.exports.summary_text import as_text
 from tuimon.model.points import Fact
 from tuimon.model.views import Symbols
 from tuimon.panels.lists.hparam_rows import hparam_table, rank_correlations

@@ -10,7 +10,7 @@ from support.made_run import feed, run_of, snapshot_of, store_of, text
 
 from tuimon.analysis.level import level
 from tuimon.analysis.run_filter import parse
-from tuimon.exports.summary import runs_columns
+from tuimon.exports.summary_text import runs_columns
 from tuimon.model.views import Role, Row, Symbols
 from tuimon.panels.lists.comparison import compare
 from tuimon.panels.lists.hparam_rows import hparam_table, sort_rows

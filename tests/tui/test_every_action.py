@@ -188,10 +188,10 @@ async def test_general(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         await until(t.app, t.pilot, lambda s: "No link is lost" in s)
         said_by = {
             "notifications": "[notify]",
-            "where_interval": "--interval S, or interval in ",
-            "where_poll": "--poll, or poll = true in ",
+            "where_interval": "interval in ",
+            "where_poll": "poll = true in ",
             "where_frame_rate": "frame_rate in ",
-            "where_mouse": "--no-mouse, or mouse = false in ",
+            "where_mouse": "mouse = false in ",
             "where_samples": "--samples DIR, or samples in ",
             "where_console_patterns": "console_patterns in ",
             "where_detectors": "[detectors] in ",

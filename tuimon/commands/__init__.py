@@ -255,6 +255,11 @@ def parser_of(command: Command) -> _Parser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     command.arguments(parser)
+    names = [action.metavar or action.dest.upper() for action in parser._actions if not action.option_strings]
+    repeated = (
+        " …" if any(action.nargs in ("*", "+") for action in parser._actions if not action.option_strings) else ""
+    )
+    parser.usage = f"tuimon {command.name} [options]{''.join(f' {name}' for name in names)}{repeated}"
     return parser
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator
 
 import numpy as np
 from msgspec import Struct
@@ -12,7 +12,7 @@ from tuimon.analysis.aligned_steps import step_name, with_training_steps
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.statistics import statistics
 from tuimon.draw.numbers import format_exact
-from tuimon.exports.documents import Version, dumps, known
+from tuimon.exports.documents import Version, known
 from tuimon.exports.metrics import unit_columns
 from tuimon.exports.table import Column, no_room, table
 from tuimon.panels import by_relevance
@@ -60,12 +60,12 @@ class OverStepsDocument(Struct, frozen=True, kw_only=True):
     runs: tuple[RunOverSteps, ...]
 
 
-def over_steps(run: Run, first: int, last: int, metrics: Container[str] | None = None) -> tuple[OverSteps, ...]:
-    """Return the metrics with a point from step `first` to step `last`, both included, the most important first.
+def run_over_steps(run: Run, steps: tuple[int, int], metrics: Container[str] | None = None) -> RunOverSteps:
+    """Return the metrics with a point in these steps, the most important first.
 
-    metrics: names to choose from; None for all.
+    steps: first and last, both included. metrics: names to choose from; None for all.
     """
-    entries = []
+    entries, (first, last) = [], steps
     for name in by_relevance(run.metrics):
         if metrics is not None and name not in metrics:
             continue
@@ -87,11 +87,12 @@ def over_steps(run: Run, first: int, last: int, metrics: Container[str] | None =
                     max=known(values.max),
                 )
             )
-    return tuple(entries)
+    return RunOverSteps(name=run.name, path=run.path, metrics=tuple(entries))
 
 
-def as_text(run: Run, entries: Sequence[OverSteps], width: int | None = None) -> Iterator[str]:
+def as_text(run: Run, part: RunOverSteps, width: int | None = None) -> Iterator[str]:
     """Yield lines of at most `width` cells (None: unlimited)."""
+    entries = part.metrics
     first, last = min(entry.first_step for entry in entries), max(entry.last_step for entry in entries)
     yield f"{clean(run.name)}  {step_name(run)}s {first} to {last}"
     left_out = any(entry.not_finite for entry in entries)
@@ -101,7 +102,7 @@ def as_text(run: Run, entries: Sequence[OverSteps], width: int | None = None) ->
         Column("± std", ["" if (own := entry.deviation) is None else f"{own:.4g}" for entry in entries], need=2),
         Column("min", [_exact(entry.min) for entry in entries], need=4),
         Column("max", [_exact(entry.max) for entry in entries], need=4),
-        *unit_columns(run, [entry.name for entry in entries]),
+        *unit_columns(entry.unit for entry in entries),
     ]
     if left_out:
         columns.append(Column("not finite", [str(entry.not_finite or "") for entry in entries], need=1))
@@ -112,9 +113,3 @@ def as_text(run: Run, entries: Sequence[OverSteps], width: int | None = None) ->
 
 def _exact(value: float | None) -> str:
     return format_exact(math.nan if value is None else value)
-
-
-def as_json(runs: Sequence[tuple[Run, tuple[OverSteps, ...]]], first: int, last: int) -> str:
-    """Return the JSON object of `tuimon summary --steps`."""
-    documents = (RunOverSteps(name=run.name, path=run.path, metrics=entries) for run, entries in runs)
-    return dumps(OverStepsDocument(steps=(first, last), runs=tuple(documents)))

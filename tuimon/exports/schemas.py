@@ -23,7 +23,7 @@ from tuimon.exports.compare_json import CompareDocument
 from tuimon.exports.media import MediaDocument
 from tuimon.exports.over_steps import OverStepsDocument
 from tuimon.exports.sample_lines import PromptLine, SampleLine
-from tuimon.exports.summary_json import SummaryDocument
+from tuimon.exports.summary import SummaryDocument
 
 _DOCUMENTS: dict[str, tuple[type[Struct], ...]] = {
     "check": (CheckDocument,),

@@ -21,7 +21,7 @@ _THROTTLE = ("clocks_throttle_reasons.active", "clocks_event_reasons.active")
 
 def read_gpus(text: str, node: str, evidence: Evidence) -> None:
     """Learn the newest status of each GPU. text: the header and rows; node: the node that the path of the log names."""
-    rows = text.splitlines()
+    rows = text.splitlines() or [""]
     names = [cell.split("[")[0].strip() for cell in rows[0].split(",")]
     if "index" not in names or len(names) < 2:
         return

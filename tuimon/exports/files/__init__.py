@@ -40,7 +40,7 @@ class Job(Struct, frozen=True):
     smooth: float
     """Smoothing weight of pictures, in [0, 1); 0 means no smoothing."""
     size: Size
-    """Columns and rows of text charts."""
+    """Columns and rows of the dashboard."""
     symbols: Symbols
     now: float
     """Wall time (s since epoch)."""
@@ -76,8 +76,8 @@ class Export(Struct, frozen=True):
     """Yield the files. Each is written before the next is requested."""
     one_file: Callable[[Job], Iterator[File]] | None = None
     """Yield a single file for an output whose suffix is the name of the format; None if the format has none."""
-    not_metrics: bool = False
-    """True if the format writes things other than metrics, whose names only it knows; it asks `Job.wanted` for each."""
+    has_own_names: bool = False
+    """True if it asks `Job.wanted` for names that are not those of metrics."""
     curves_only: bool = False
     """True if all values come from `Job.curve`."""
     points_only: bool = False

@@ -214,7 +214,7 @@ def label_with_unit(runs: Sequence[Run], name: str, series: Sequence[Series]) ->
     from tuimon.exports.metrics import logged_unit_text
 
     pairs = zip(runs, series, strict=True)
-    units = {logged_unit_text(meaning_of(run, line.curve.metric)) for run, line in pairs}
+    units = {logged_unit_text(meaning_of(run, line.curve.metric).logged_unit) for run, line in pairs}
     unit = units.pop() if len(units) == 1 else ""
     return f"{name} ({unit})" if unit else name
 

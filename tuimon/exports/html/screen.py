@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tuimon.exports.dashboard import dashboard_rows
-from tuimon.exports.html import picture
+from tuimon.exports.html import asset, render
 from tuimon.model.views import Row, Symbols
 from tuimon.store import Snapshot
 from tuimon.text import cell_width, clean
@@ -20,7 +20,7 @@ def as_svg(snapshot: Snapshot, width: int, height: int, now: float, symbols: Sym
     rows = [list(_spans(row)) for row in dashboard_rows(snapshot, width, height, now, symbols)]
     title = ", ".join(clean(run.name) for run in snapshot.runs) or "tuimon"
     wide, high = round(width * _CELL) + 2 * _LEFT, len(rows) * 18 + 20
-    return picture("screen.svg", "screen.css", title=title, rows=rows, width=wide, height=high)
+    return render("screen.svg", style=asset("screen.css"), title=title, rows=rows, width=wide, height=high)
 
 
 def _spans(row: Row) -> Iterator[dict[str, object]]:

@@ -136,8 +136,13 @@ class ConsoleDecoder(StreamDecoder):
         self._open_blocks = 0
 
     def end(self) -> Sequence[Item]:
-        if not self._lines.can_end():
-            return ()
+        items = self._end_of_line() if self._lines.can_end() else ()
+        for task in self._tasks.values():
+            task.end()
+        return [*items, *self._sink.take()]
+
+    def _end_of_line(self) -> Sequence[Item]:
+        """Read the last line, which has no newline."""
         pending = self._lines.pending()
         if not self._row_texts or _is_whole(pending, self._row_texts):
             return [*self.feed(b"\n"), *self.flush()]

@@ -72,11 +72,9 @@ def edge_labels(values: Sequence[float], low: float, high: float, columns: int, 
     return lines
 
 
-def with_thresholds(band: Envelope | None, values: Sequence[float], columns: int) -> Envelope | None:
-    """Return a band that also covers the thresholds, for the limits of the y axis."""
+def threshold_limits(values: Sequence[float], columns: int) -> list[Envelope]:
+    """Return an envelope from the lowest to the highest threshold, for the limits of the y axis; [] without any."""
     if not values:
-        return band
+        return []
     low, high = np.full(columns, min(values)), np.full(columns, max(values))
-    if band is not None:
-        low, high = np.fmin(low, band.low), np.fmax(high, band.high)
-    return Envelope(low, high, low, high, np.zeros(columns))
+    return [Envelope(low, high, low, high, np.zeros(columns))]

@@ -13,11 +13,12 @@ from typing import Any
 
 from msgspec import Struct
 
+from tuimon.analysis.change import change
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.draw.numbers import format_number, thousands
 from tuimon.draw.rows import fit_row
 from tuimon.model.views import Role, Row, Span, Symbols
-from tuimon.panels._charts.captions import recent_change, recent_change_row
+from tuimon.panels._charts.captions import recent_change_row
 from tuimon.panels._charts.traces import spark
 from tuimon.panels._metrics import curve_or_none, factor_of
 from tuimon.store import Curve, Run, Sample
@@ -77,8 +78,8 @@ class _Metric(Struct, frozen=True):
 
     @property
     def change(self) -> float:
-        change = recent_change(self.curve)
-        return math.nan if change is None else change.difference * self.factor
+        recent = change(self.curve.values)
+        return math.nan if recent is None else recent.change * self.factor
 
 
 class MetricColumn(Struct, frozen=True):

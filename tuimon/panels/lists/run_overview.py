@@ -60,5 +60,5 @@ def overview(
     view = panel.view(known[0], size, listing.now, listing.symbols, options)
     if isinstance(view, ChartView) and len(every) > len(known):
         more = f"+{plural(len(every) - len(known), 'more run')}, not drawn"
-        view = replace(view, note=", ".join(filter(None, [more, view.note])))
+        view = replace(view, notes=(more, *view.notes))
     return render(view, size, listing.symbols, frames)

@@ -21,12 +21,12 @@ def _say_where(where: str, app: Dashboard) -> None:
 
 _SETTINGS = (
     (
-        *("interval", "poll interval: --interval S", "--interval S, or interval in config.toml"),
+        *("interval", "poll interval: in config.toml", "interval in config.toml"),
         "Seconds between two checks of the files where no file system event arrives",
         "refresh update rate seconds",
     ),
     (
-        *("poll", "polling: --poll", "--poll, or poll = true in config.toml"),
+        *("poll", "polling: in config.toml", "poll = true in config.toml"),
         "Check the files at the poll interval instead of waiting for file system events",
         "inotify events network nfs",
     ),
@@ -36,7 +36,7 @@ _SETTINGS = (
         "fps refresh redraw slow",
     ),
     (
-        *("mouse", "mouse: --no-mouse", "--no-mouse, or mouse = false in config.toml"),
+        *("mouse", "mouse: in config.toml", "mouse = false in config.toml"),
         "Leave the mouse to the terminal, for selecting text",
         "click capture",
     ),

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from textual.events import Click
 from textual.message import Message
 
 from tuimon.analysis.metric_filter import expression_error, matching
 from tuimon.draw.rows import wrap_row
-from tuimon.model.alerts import Alert
 from tuimon.model.views import Role, Row, Symbols
 from tuimon.panels import plural, why_no_match
 from tuimon.panels.lists.metric_rows import (
@@ -134,14 +133,14 @@ class MetricTable(Table):
                 self.post_message(self.Clicked("", True))
 
 
-def unusual_metrics(run: Run, step: int, alerts: Sequence[Alert], stop: Callable[[], bool]) -> dict[str, float]:
+def unusual_metrics(run: Run, step: int, stop: Callable[[], bool]) -> dict[str, float]:
     """Return the median before each metric that `--unusual` lists for a step, those that differ most first.
 
-    alerts: those of all runs; stop: return early once it returns True.
+    stop: return early once it returns True.
     """
     from tuimon.exports.around import around
 
-    entries = [entry for entry in around(run, step, alerts, stop) if entry.unusual]
+    entries = [entry for entry in around(run, step, stop) if entry.unusual]
     entries.sort(key=lambda entry: -abs(entry.deviations or 0.0) if math.isfinite(entry.value) else -math.inf)
     return {entry.name: math.nan if entry.usual is None else entry.usual for entry in entries}
 
@@ -170,7 +169,7 @@ class MetricBrowser(TableScreen):
     def on_mount(self) -> None:
         self.dashboard.redraw()
 
-    def _find_unusual(self, run: Run, step: int, alerts: Sequence[Alert]) -> None:
+    def _find_unusual(self, run: Run, step: int) -> None:
         """Compute in a thread which metrics are unusual at a step: of 2,000 metrics it takes 0.3 to 1 s."""
         wanted = run.id, run.metrics, step
         if self._unusual_for == wanted:
@@ -181,7 +180,7 @@ class MetricBrowser(TableScreen):
             return self._unusual_for != wanted
 
         async def work() -> None:
-            names = await asyncio.to_thread(unusual_metrics, run, step, alerts, is_outdated)
+            names = await asyncio.to_thread(unusual_metrics, run, step, is_outdated)
             if not is_outdated():
                 self._unusual = names
                 self.dashboard.redraw()
@@ -204,7 +203,7 @@ class MetricBrowser(TableScreen):
             self.sort = "relevance"
         needed = cursor if self.sort == "at" or self._is_unusual else None
         if self._is_unusual and cursor is not None:
-            self._find_unusual(run, cursor, (*snapshot.alerts, *snapshot.resolved))
+            self._find_unusual(run, cursor)
         unusual = self._unusual if self._is_unusual else None
         listed = (
             run.id,
