@@ -20,7 +20,7 @@ from tuimon.panels._charts.options import DEFAULTS, X_KINDS, ChartOptions
 from tuimon.panels._charts.overlay_legend import LEGEND_GAP, wrapped_legend
 from tuimon.panels._charts.overlay_lines import failure_sign
 from tuimon.panels._charts.table import TableLine, line_table
-from tuimon.panels._charts.thresholds import edge_labels, threshold_limits, threshold_lines, thresholds_of
+from tuimon.panels._charts.thresholds import outside_notes, threshold_limits, threshold_lines, thresholds_of
 from tuimon.panels._charts.traces import (
     Series,
     Smoothed,
@@ -142,7 +142,6 @@ def chart_of(
     if band is not None and not _covers(band, y):
         background.insert(0, _band_line(band, options.fullscreen, symbols))
     background += threshold_lines([level for level in levels if y.low <= level <= y.high], columns)
-    background += edge_labels(levels, y.low, y.high, columns, symbols)
     place: Row = ()
     if overlaid:
         words = cursor_place(run, axis, options.cursor, x)
@@ -182,7 +181,12 @@ def chart_of(
     own = [trace for trace in traces if trace.run.id == run.id]
     marks = chart_marks(run, own, traces, options, low, high, columns, concepts)
     block = max(average.block for average in averages.values())
-    notes = [f"smoothed by {options.weight:g}" if noisy else "", scale_note(options, y), smoothing_note(options, block)]
+    notes = outside_notes(levels, y.low, y.high, symbols)
+    notes += [
+        f"smoothed by {options.weight:g}" if noisy else "",
+        scale_note(options, y),
+        smoothing_note(options, block),
+    ]
     drawn_points = sum(t.curve.count_drawn(low, high, columns, t.scale) for t in traces) if options.fullscreen else None
     if options.window is not None and not overlaid and not sum(counts):
         notes.append("no point in this window; 0 shows all")
