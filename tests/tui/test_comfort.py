@@ -267,7 +267,7 @@ def test_the_keys_of_the_screen_follow_the_most_important_ones() -> None:
         ]
         essential = sum(action.footer > 0 for action in targets)
         sections = [action.section for action in targets[min(essential, ESSENTIAL) :]]
-        own = {action.section for action in actions if action.where == (where,)} or {"Help and alerts"}
+        own = {action.section for action in actions if action.where == (where,)} or {"Lists and texts"}
         assert sections[0] in own, where
         assert sections[-1] == "General", where
 
