@@ -61,7 +61,7 @@ def table(
         lambda row: names[row] or " ",
         lambda row, room: ((shown[row], Role.TEXT),),
         *(min(longest, _LEAST_NAME), KEPT),
-        wish=((_KEEP - 3, min(longest, _WHOLE_NAME)),),
+        wish=((_KEEP - 4, min(longest, _WHOLE_NAME)),),
         most=longest,
         right=False,
     )
