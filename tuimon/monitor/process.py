@@ -48,6 +48,9 @@ _STDIN_POLL = 0.25
 """Seconds between two checks whether standard input has ended."""
 _LONGEST_PAUSE = 1.0
 """Maximum seconds for which `pause_writes` holds back the receiver."""
+_LONGEST_END = 0.5
+"""Seconds for which `close` waits for the receiver thread, which may be in the middle of a detector; it ends with the
+process."""
 _PAUSED_POLL = 0.005
 """Seconds between two reads from the pipe while writes are paused."""
 _CHUNK = 1 << 20
@@ -192,7 +195,7 @@ class ReaderProcess:
         if reader is not None:
             _close(reader.process)
         if self._thread.is_alive():
-            self._thread.join(timeout=5)
+            self._thread.join(timeout=_LONGEST_END)
         if reader is not None and not self._thread.is_alive():
             _release(reader)
 
