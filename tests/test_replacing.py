@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,16 @@ def test_a_failure_leaves_nothing_beside_the_file(tmp_path: Path) -> None:
     with pytest.raises(OSError, match=r"config\.toml"):
         replace_content(file, b"new")
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_full_disk_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: Path, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # as a write does: without a name
+
+    monkeypatch.setattr(Path, "write_bytes", fail)
+    with pytest.raises(OSError, match="No space left on device") as error:
+        replace_content(tmp_path / "notes.json", b"new")
+    assert (error.value.errno, error.value.filename) == (errno.ENOSPC, str(tmp_path / "notes.json"))
 
 
 def test_a_private_directory_is_closed_to_others_also_if_it_exists(tmp_path: Path) -> None:

@@ -24,6 +24,6 @@ def replace_content(file: Path, data: bytes, mode: int | None = None) -> None:
         if mode is not None:
             new.chmod(mode)
         new.replace(file)
-    except OSError:
+    except OSError as error:
         new.unlink(missing_ok=True)
-        raise
+        raise OSError(error.errno, error.strerror, str(file)) from error  # that of a write names no file

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from tuimon.analysis.attempts import attempts_of, lost_at_restarts, lost_work, restart_name, superseded_steps
-from tuimon.exports.summary import as_text
-from tuimon.exports.summary_json import as_json
+from tuimon.exports.documents import plain
+from tuimon.exports.summary import summary_of
+from tuimon.exports.summary_text import as_text
 from tuimon.model.ranks import JobRanks, RootCause
 from tuimon.model.views import Size, Symbols
 from tuimon.monitor.local import open_run
@@ -63,7 +63,7 @@ def test_one_checkpoint_on_disk_between_the_steps_names_the_restart(tmp_path: Pa
 
 def test_the_steps_and_the_time_that_a_resumed_run_lost(tmp_path: Path) -> None:
     run = log(tmp_path, lines(range(1, 401), 8), SAVED, lines(range(401, 430), 8), lines(range(401, 500), 9))
-    work = lost_work(run, "finished")
+    work = lost_work(run, False)
     assert work is not None
     assert (work.last_step, work.checkpoint, work.steps, work.seconds) == (429, 400, 29, 3600 - 28)
     lost = (
@@ -87,7 +87,7 @@ def test_each_restart_has_its_lost_steps(tmp_path: Path) -> None:
     snapshot = open_run(tmp_path)
     resumed = [line.split(",")[0].split() for line in as_text(snapshot, 0.0) if line.startswith("  resumed ")]
     assert [words[:4] for words in resumed] == [["resumed", "from", "step", "400"], ["resumed", "from", "step", "440"]]
-    (logged,) = json.loads(as_json(snapshot, 0.0))["runs"]
+    (logged,) = plain(summary_of(snapshot, 0.0))["runs"]
     assert [(restart["resumed_from"], restart["steps_lost"]) for restart in logged["restarts"]] == [(400, 29), (440, 9)]
 
 
@@ -104,7 +104,7 @@ def test_logged_steps_are_counted_once_beside_the_steps_lost(tmp_path: Path) -> 
     run.checkpoints = (400,)
     assert (run.curve("epoch").superseded, superseded_steps(run)) == (4, 3)
     assert [attempt.superseded for attempt in attempts_of(run)] == [3, 0]
-    work = lost_work(run, "finished")
+    work = lost_work(run, False)
     assert work is not None
     assert work.text("step") == "resumed from step 400, 30 steps lost (3 logged steps superseded)"
 
@@ -113,17 +113,17 @@ def test_the_steps_after_the_last_checkpoint_of_a_dead_run_are_lost(tmp_path: Pa
     end = "slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-03-05T09:00:00 DUE TO TIME LIMIT ***\n"
     rows = lines(range(1, 401), 8), SAVED, lines(range(401, 430), 8)
     run = log(tmp_path, *rows, end)
-    work = lost_work(run, "crashed")
+    work = lost_work(run, True)
     assert work is not None
     assert work.text("step") == "last checkpoint at step 400 (saved 2026-03-05 08:06), 29 steps lost"
-    assert lost_work(run, "finished") is None
+    assert lost_work(run, False) is None
     run.checkpoints = (300, 410)
-    on_disk = lost_work(run, "crashed")
+    on_disk = lost_work(run, True)
     assert on_disk is not None
     assert (on_disk.checkpoint, on_disk.steps) == (410, 19), "the log does not name it"
     run.checkpoints = ()
     run.ranks = JobRanks("", "", "", (), root_cause=RootCause(13, "node02", "Xid 79", resolved=True))
-    assert lost_work(run, "crashed") is None, "the job went on"
-    unknown = lost_work(log(tmp_path, lines(range(1, 430), 8), end), "crashed")
+    assert lost_work(run, True) is None, "the job went on"
+    unknown = lost_work(log(tmp_path, lines(range(1, 430), 8), end), True)
     assert unknown is not None
     assert (unknown.steps, unknown.text("step")) == (None, "")

@@ -10,11 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
 
-from tuimon.analysis.progress import ProgressReport, report
+from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_inputs, progress_of, steps_left
-from tuimon.analysis.words import time_of_day
 from tuimon.model.events import Columns, FactFound, MetricsFound, Progress, RunFound, StreamFound, StreamStatus
 from tuimon.model.points import Fact
 from tuimon.model.views import Size, Symbols
@@ -161,15 +159,6 @@ def test_limit_of_an_environment_is_not_the_total(config: dict[str, object], tot
     assert (progress.step, progress.total, progress.state) == (30, total, "running")
 
 
-@pytest.mark.parametrize(("last", "age", "state"), [(50, 9, "running"), (50, 5000, "quiet"), (40, 5000, "stalled")])
-def test_run_whose_last_steps_are_not_logged_is_not_stalled(last: int, age: float, state: str) -> None:
-    """A script that logs the steps 0, 10, 20 … of 60 and ends with step 59."""
-    store = store_of({"loss": [(step, 0.5, START + step) for step in range(0, last + 1, 10)]})
-    store.apply(FactFound(0, Fact("config", {"max_steps": 60})))
-    known = replace(progress_inputs(run_of(store)), watched_since=START)
-    assert report(known, START + last + age).state == state
-
-
 # ---------------------------------------------------------------- restarts
 
 
@@ -194,14 +183,8 @@ def test_run_restarted_after_a_crash_is_running(tmp_path: Path) -> None:
     assert (progress.step, progress.total, progress.state) == (40, 100, "running")
     attempt(tmp_path / "attempt2.log", range(16, 41), START + 4000, CRASH)
     progress = progress_at(tmp_path, START + 4010)
-    assert (progress.state, progress.evidence) == ("crashed", "NCCL error after step 40: RuntimeError: NCCL error")
-
-
-def test_crashed_run_stays_crashed_without_new_steps(tmp_path: Path) -> None:
-    """The times of copied files are those of the copying."""
-    attempt(tmp_path / "attempt1.log", range(1, 21), START, CRASH)
-    attempt(tmp_path / "attempt0.log", range(1, 11), START + 4000)
-    assert progress_at(tmp_path, START + 4010).state == "crashed"
+    claim = progress.claim
+    assert (claim.word, claim.evidence) == ("crashed", "NCCL error after step 40: RuntimeError: NCCL error")
 
 
 def test_points_after_a_finished_attempt_belong_to_the_next(tmp_path: Path) -> None:
@@ -227,10 +210,10 @@ def test_clock_ahead_does_not_hide_a_stall(tmp_path: Path) -> None:
     assert progress_at(tmp_path, START + 505).state == "running"
     progress = progress_at(tmp_path, START + 3 * 3600)
     assert progress.state == "ended", "not running"
-    assert progress.last_age == pytest.approx(3 * 3600 - 500)
+    assert progress.age == pytest.approx(3 * 3600 - 500)
     (run,) = open_run(tmp_path).runs
     rows = header_panel().view(run, Size(160, 2), START + 505, Symbols.ASCII).rows
-    assert "files changed at" in "".join(text for text, _ in rows[0])
+    assert "log changed" in "".join(text for text, _ in rows[0])
 
 
 def test_header_shows_the_age_of_the_training() -> None:
@@ -245,8 +228,7 @@ def test_header_shows_the_age_of_the_training() -> None:
     rows = header_panel().view(run, Size(300, 1), START + 4500, Symbols.ASCII).rows
     progress = progress_of(run, START + 4500)
     assert progress.last_wall_time == START + 495
-    times = [text for text, _ in rows[0] if text.count(":") == 2]
-    assert times == [time_of_day(START + 495), time_of_day(START)]
+    assert "last point 1 h 6 m ago" in "".join(text for text, _ in rows[0])
     assert "first point" in "".join(text for text, _ in rows[0])
     assert rows[0][-1][0] == ", 8 m 15 s before the last"
 
@@ -267,10 +249,10 @@ def test_no_state_is_shown_before_the_history_has_been_read() -> None:
     store.apply(RunFound(0, "run", "/run"))
     add(store, 0, {"loss": [(step, 0.5, START + step) for step in range(100)]}, "wandb", 50)
     run = run_of(store)
-    for caught_up, state, counts in ((False, "reading", "1 being read"), (True, "stalled", "1 stalled")):
+    for caught_up, state, counts in ((False, "reading", "1 being read"), (True, "quiet", "1 quiet")):
         store.apply(Progress(1, 1, caught_up))
         progress = progress_of(run, START + 1000)
         assert progress.state == state
         assert totals((run,), Listing(START + 1000, Symbols.ASCII))[0] == counts
     store.apply(Progress(1, 2, False))  # it grows
-    assert progress_of(run, START + 1000).state == "stalled"
+    assert progress_of(run, START + 1000).state == "quiet"

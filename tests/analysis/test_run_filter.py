@@ -132,14 +132,13 @@ def test_missing_number_matches_all_runs_and_is_reported(text: str) -> None:
         ("state:runing", "No state runing; did you mean running?"),
         (
             "state:xyz",
-            "No state xyz; known: alerts, crashed, critical, deleted, ended, finished, pruned, quiet, running, stalled,"
-            " stopped, waiting",
+            "No state xyz; known: alerts, crashed, critical, ended, finished, quiet, running, unknown",
         ),
         ("critical", "No run is critical; the states are crashed, finished, running"),
         ("critcal", "No name, path or state critcal; did you mean critical?"),
         ("state:stalled", "No run is stalled; the states are crashed, finished, running"),
         ("debog", "No name, path or state debog; states: running"),
-        ("waiting", "No run is waiting; the states are crashed, finished, running"),
+        ("unknown", "No run is unknown; the states are crashed, finished, running"),
         ("grpo crashed", ""),
     ],
 )

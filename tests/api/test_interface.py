@@ -218,7 +218,7 @@ def test_html_of_a_run_without_points(tmp_path: Path) -> None:
     with tuimon.follow(tmp_path) as follower:
         (run,) = next(follower)
         assert run.metrics == ()
-        assert run.state == "waiting"
+        assert run.state == "unknown"
         assert run
-        assert "waiting" in run._repr_html_()
+        assert "no point yet" in run._repr_html_()
         assert len(run.table()) == 0

@@ -34,13 +34,13 @@ def test_commands_name_the_file_and_what_would_be_understood(tmp_path: Path) -> 
     path = str(console(tmp_path / "run", 900))
     for command in ("summary", "doctor"):
         done = run(command, path, "--strict", expect=5)
-        assert "not understood: train.log: no metric in it; lines such as" in done.stdout
+        assert ": train.log: no metric in it; lines such as" in done.stdout
         run(command, path)
     done = run("check", path, expect=3)
     assert "nothing to check: train.log: no metric in it" in done.stderr
     assert "tuimon doctor" in done.stderr
     document = json.loads(run("summary", path, "--json").stdout)
-    assert document["runs"][0]["state"] == "not understood"
+    assert document["runs"][0]["state"] == "unknown"
 
 
 def test_the_first_line_that_is_not_understood_is_shown(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_empty_and_growing_logs_are_waited_for(tmp_path: Path, monkeypatch: pyte
     monitor.update()
     now = time.time()
     assert not_understood(monitor.snapshot(), now) == {}
-    assert [progress_of(only, now).state for only in monitor.snapshot().runs] == ["waiting"] * bool(text)
+    assert [progress_of(only, now).claim.reason for only in monitor.snapshot().runs] == ["no point"] * bool(text)
     assert run("check", str(tmp_path), expect=3).stdout.startswith("no active alerts") is bool(text)
 
 
@@ -85,7 +85,7 @@ def test_finished_log_without_a_point_is_not_understood(tmp_path: Path) -> None:
     log = console(tmp_path / "run", 10)
     with log.open("a") as file:
         file.write("Training complete.\n")
-    assert states(log) == ["not understood"]
+    assert states(log) == ["unknown"]
 
 
 def test_text_beside_a_log_with_points_is_no_problem(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from support.json_points import damage, facts, feed, rows, series
 
 from tuimon.errors import FormatError, Unfinished
-from tuimon.formats import recognise
+from tuimon.formats import DocumentDecoder, recognise
 from tuimon.formats.mlflow import database as mlflow_sqlite
 from tuimon.formats.mlflow import file_store as mlflow_file
 from tuimon.model.events import Event, FactFound, RunFound, StreamFound, StreamReplaced, StreamStatus
@@ -122,7 +122,8 @@ def test_the_file_store_is_recognised_by_its_path(path: str, head: bytes, known:
 def test_the_description_has_name_and_final_state() -> None:
     data = (RUN / "meta.yaml").read_bytes()
     assert recognise("meta.yaml", data) is mlflow_file.RUN
-    decoder = mlflow_file.RunDecoder()
+    decoder = mlflow_file.RUN.decoder()
+    assert isinstance(decoder, DocumentDecoder)
     items = decoder.load(data)
     assert facts(items, "writer") == [
         {"name": "mlflow", "run_id": RUN.name, "run_name": "lr1e-2", "user": "root"},

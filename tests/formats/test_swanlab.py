@@ -19,7 +19,7 @@ from support.log_writer import SWANLAB, damage, decode, field, framed, is_subseq
 
 from tuimon.errors import FormatError, Unfinished
 from tuimon.formats import StreamDecoder, recognise
-from tuimon.formats.json._metadata import MetadataDocument
+from tuimon.formats._shared.settings import FactsDocument
 from tuimon.formats.swanlab import metadata
 from tuimon.formats.swanlab.local_log import FORMAT as LOG
 from tuimon.formats.swanlab.run_file import SwanLabStoreDecoder
@@ -488,9 +488,9 @@ SHARED_FACTS = {
 }
 
 
-def _metadata_decoder() -> MetadataDocument:
+def _metadata_decoder() -> FactsDocument:
     decoder = metadata.FORMAT.decoder()
-    assert isinstance(decoder, MetadataDocument)
+    assert isinstance(decoder, FactsDocument)
     return decoder
 
 

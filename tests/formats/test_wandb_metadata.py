@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tuimon.formats.json._metadata import MetadataDocument
+from tuimon.formats._shared.settings import FactsDocument
 from tuimon.formats.wandb import metadata
 from tuimon.model.points import Fact
 from tuimon.monitor.local import open_run
@@ -26,9 +26,9 @@ METADATA: dict[str, Any] = {
 RUN_FILE = Path(__file__).parent.parent / "data" / "wandb" / "run-vd7v5k5i.wandb"
 
 
-def _metadata_decoder() -> MetadataDocument:
+def _metadata_decoder() -> FactsDocument:
     decoder = metadata.FORMAT.decoder()
-    assert isinstance(decoder, MetadataDocument)
+    assert isinstance(decoder, FactsDocument)
     return decoder
 
 

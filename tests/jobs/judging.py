@@ -57,7 +57,6 @@ def judge(job: Job) -> Score:
     with held_open(job.held):
         monitor = LocalMonitor([job.root], Checker())
         monitor.read()
-        monitor.read_ranks()
     snapshot = monitor.snapshot()
     alerts = monitor.checker.check_all(snapshot, NOW)
     pairs = [(truth, run) for truth in job.runs if (run := _found(job, truth, snapshot)) is not None]

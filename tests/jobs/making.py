@@ -49,12 +49,12 @@ class Story:
 
 
 _TRACE = 'Traceback (most recent call last):\n  File "train.py", line 212, in <module>\n    main()\n'
-_NOT_ENDED = ("stopped", "ended", "quiet")
+_NOT_ENDED = ("ended", "quiet")
 _ENDS = ("liveness", "rank_failure")
 STORIES = (
     Story("finished", ("finished",)),
     Story("running", ("running",), (0.45, 0.85), (0, 0), is_open=True),
-    Story("hung", ("stalled", "quiet"), (0.4, 0.8), (1.5 * HOUR, 4 * HOUR), is_open=True, alerts=("liveness",)),
+    Story("hung", ("quiet",), (0.4, 0.8), (1.5 * HOUR, 4 * HOUR), is_open=True, alerts=("liveness",)),
     Story("killed", _NOT_ENDED, (0.4, 0.8), alerts=_ENDS),
     Story("memory", _NOT_ENDED, (0.4, 0.8), said=("crashed",), alerts=_ENDS,
           words=f"{_TRACE}torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB.\n"),

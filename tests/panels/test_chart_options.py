@@ -187,9 +187,6 @@ def test_a_smoothed_chart_has_the_logged_value_and_the_average_at_the_cursor() -
             102,
             "loss  ● train 0.069447 logged, 0.069447 smoothed  ● val 0.872386 logged, 0.872386 smoothed        @ 37",
         ),
-        (76, "loss  ● train 0.069447, 0.069447  ● val 0.872386, 0.872386  logged, smoothed"),
-        (75, "loss  ● train 0.0694, 0.0694  ● val 0.8724, 0.8724    logged, smoothed @ 37"),
-        (68, "loss  ● train 0.0694, 0.0694  ● val 0.8724, 0.8724  logged, smoothed"),
         (67, "loss  ● train 0.069447  ● val 0.872386                         @ 37"),
         (36, "loss  ● train 0.0694  ● val 0.8724  "),
     ],
@@ -367,7 +364,7 @@ def test_a_full_screen_chart_has_the_names_of_all_metrics_also_of_those_without_
     small, large = (panel.view(run, size, START, Symbols.BRAILLE, ChartOptions(fullscreen=f)) for f in (False, True))
     assert isinstance(small, ChartView)
     assert isinstance(large, ChartView)
-    drawn = [line.metric for line in large.lines if line.label and not line.behind]
+    drawn = [line.metric for line in large.lines if line.entry and not line.behind]
     assert small.note == f"+{8 - len(drawn)} metrics"
     rows = table_texts(large)[1:]
     assert [row.split()[:2] for row in rows[: len(drawn)]] == [["●", name] for name in drawn]
@@ -566,18 +563,18 @@ def test_charts_of_one_run_follow_to_the_same_end() -> None:
 
 
 def test_a_change_is_no_sign_in_ascii() -> None:
-    assert change_span(-0.5, 0.1, "down", Symbols.ASCII)[0] == "v 0.5000"
-    assert change_span(0.5, 0.1, "down", Symbols.ASCII)[0] == "^ 0.5000"
-    assert change_span(0.05, 0.1, "down", Symbols.ASCII)[0] == "="
+    assert change_span(-0.5, False, "down", Symbols.ASCII)[0] == "v 0.5000"
+    assert change_span(0.5, False, "down", Symbols.ASCII)[0] == "^ 0.5000"
+    assert change_span(0.05, True, "down", Symbols.ASCII)[0] == "= +0.0500"
 
 
 def test_a_validation_curve_beside_the_training_has_its_last_value_until_there_is_a_cursor() -> None:
     run = run_of({"loss": ([1, 2, 3], [0.5, 0.4, 0.3]), "eval_loss": ([2, 3], [0.45, 0.375])})
     panel = next(panel for panel in arrange(run) if panel.id == "loss")
-    for cursor, values in ((None, ["", "0.3750"]), (3, ["", ""])):
+    for cursor, values in ((None, [(), ("0.3750",)]), (3, [("0.3",) * 6, ("0.375",) * 6])):
         view = panel.view(run, SIZE, 0.0, Symbols.BRAILLE, ChartOptions(cursor=cursor))
         assert isinstance(view, ChartView)
-        assert [line.value for line in view.lines if not line.behind] == values
+        assert [line.values for line in view.lines if not line.behind] == values
 
 
 @pytest.mark.parametrize(

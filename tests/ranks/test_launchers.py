@@ -15,7 +15,7 @@ DEVICES = "".join(f"[rank{rank}]: using device cuda:{rank % 4}\n" for rank in ra
 
 def cause_of(path: Path, text: str) -> RootCause:
     """Return the cause that one file with a text gives."""
-    verdict = jobs.read_verdict(jobs.write(path / "slurm-4711.out", text))
+    verdict = jobs.read_ranks(jobs.write(path / "slurm-4711.out", text))
     assert verdict is not None
     assert verdict.root_cause is not None
     return verdict.root_cause
@@ -136,7 +136,7 @@ def test_memory_of_a_node_that_ray_watches(tmp_path: Path) -> None:
         "memory used=812.10GB) was running was 957.08GB / 1007.20GB (0.950240), which exceeds the threshold of 0.95.\n"
     )
     jobs.write(jobs.ray_logs(jobs.ray_job(tmp_path), 0) / "job-driver-raysubmit_1.log", lines)
-    verdict = jobs.read_verdict(tmp_path)
+    verdict = jobs.read_ranks(tmp_path)
     assert verdict is not None
     assert verdict.root_cause is not None
     assert (verdict.root_cause.rank, verdict.root_cause.node) == (9, "10.1.0.2")
@@ -146,7 +146,7 @@ def test_memory_of_a_node_that_ray_watches(tmp_path: Path) -> None:
 def test_lines_that_count_something_else_are_no_ranks(tmp_path: Path) -> None:
     for number, line in enumerate(("[Epoch {0}/30] loss 0.5", '  "rank": {0},', "{0}: loss 0.5", "epoch{0}: loss 0.5")):
         text = "".join(line.format(epoch) + "\n" for epoch in range(1, 30))
-        assert jobs.read_verdict(jobs.write(tmp_path / f"{number}.log", text)) is None
+        assert jobs.read_ranks(jobs.write(tmp_path / f"{number}.log", text)) is None
 
 
 def test_lines_of_launchers_that_report_no_failure() -> None:

@@ -6,14 +6,13 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.monitor.local import LocalMonitor, open_run
+from tuimon.monitor.local import LocalMonitor
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 
@@ -83,9 +82,8 @@ def test_writer_that_is_killed_is_noticed_within_seconds(log: Path, holder: subp
     holder.kill()
     holder.wait()
     state, evidence = watched.after(15)
-    assert state == "stopped"
-    assert evidence.startswith("its log was closed at ")
-    assert evidence.endswith("(step 59 of 1000)")
+    assert state == "ended"
+    assert evidence.endswith("step 59 of 1000; no process has its log open")
     append(log, range(60, 70), watched.clock.now)
     assert watched.after(1)[0] == "running", "another process continues the run"
 
@@ -96,33 +94,6 @@ def test_writer_that_opens_its_log_for_each_line_is_not_gone(log: Path) -> None:
         append(log, range(first, first + 1), watched.clock.now)
         assert watched.after(1)[0] == "running"
     assert watched.after(50)[0] == "running", "a watched pause shorter than a minute"
-
-
-def test_log_that_is_found_silent_and_closed_is_quiet_if_it_was_written_here(log: Path) -> None:
-    end = time.time()
-    rows = [{"step": step, "loss": 1 / step, "time": end - 5 + step / 10} for step in range(1, 50)]
-    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (run,) = open_run(log).runs
-    progress = progress_of(run, end + 60)
-    assert (progress.state, progress.evidence.rpartition("; ")[2]) == ("quiet", "no process has its log open")
-    os.utime(log, (end, end))  # as rsync does
-    (run,) = open_run(log).runs
-    assert progress_of(run, end + 60).state == "running"
-
-
-def test_console_text_without_times_that_no_process_holds_open_has_stopped(tmp_path: Path) -> None:
-    texts = [tmp_path / name for name in ("train.log", "log.txt")]
-    for text in texts:
-        text.write_text("".join(f"step {step}/500 loss={1 / step:.5f}\n" for step in range(1, 5)))
-    for text, state in zip(texts, ("stopped", "running"), strict=True):
-        (run,) = open_run(text).runs
-        assert progress_of(run, text.stat().st_mtime + 25).state == state, "as a command reports it"
-    watched = Watched(texts[0])
-    assert watched.after(15)[0] == "running"
-    assert watched.after(10)[0] == "stopped"
-    with texts[0].open("a") as file:
-        file.write("step 5/500 loss=0.1\n")
-    assert watched.after(40)[0] == "running", "its writer opens it for each line"
 
 
 def test_silent_writer_that_holds_its_log_is_not_gone(log: Path, holder: subprocess.Popen[str]) -> None:
@@ -136,10 +107,10 @@ def test_file_that_is_touched_keeps_the_time_at_which_it_grew(log: Path, year: i
     assert watched.after(6)[0] == "running"
     append(log, range(50, 60), watched.clock.now)
     assert watched.after(3)[0] == "running"
-    seen = watched.after(1)
+    watched.after(1)
     touched = (year - 1970) * 365.25 * 86_400
     os.utime(log, (touched, touched))
-    assert watched.after(1) == seen
+    assert watched.after(1)[0] == "running"
     append(log, range(60, 70), touched)
     assert watched.after(1)[0] == "running"
 
@@ -148,7 +119,8 @@ def test_deleted_log_is_the_state_of_the_run(log: Path) -> None:
     watched = Watched(log)
     assert watched.after(1)[0] == "running"
     log.unlink()
-    assert watched.after(1) == ("deleted", "its log was deleted")
+    state, evidence = watched.after(1)
+    assert (state, "its log was deleted" in evidence) == ("ended", True)
     append(log, range(1, 60), watched.clock.now)
     assert watched.after(1)[0] == "running"
 
@@ -176,26 +148,3 @@ def test_log_that_cannot_be_opened_any_more_is_a_notice(log: Path) -> None:
     assert [notice.message for notice in watched.monitor.snapshot().notices] == [
         f"{log}: no longer a directory, not a file"
     ]
-
-
-@pytest.mark.parametrize(("every", "stalled_after"), [(1, 60), (8, 80), (15, 120)])
-def test_writer_that_was_seen_to_write_often_is_stalled_early(tmp_path: Path, every: int, stalled_after: int) -> None:
-    """The log grows every `every` seconds, by the rows of these seconds."""
-    path = tmp_path / "metrics.jsonl"
-    path.write_text('{"step": 0, "loss": 1.0, "time": 1795000000}\n')
-    os.utime(path, (1_795_000_000, 1_795_000_000))
-    with path.open("a") as file:  # held open
-        watched = Watched(path)
-        watched.after(6)
-        begin = watched.clock.now
-        for step in range(1, 12 * every + 1):
-            watched.clock.now = begin + step
-            file.write(json.dumps({"step": step, "loss": 1.0, "time": watched.clock.now}) + "\n")
-            if step % every == 0:
-                file.flush()
-                os.utime(path, (watched.clock.now, watched.clock.now))
-            watched.monitor.update()
-        assert watched.after(stalled_after - 1)[0] == "running"
-        state, evidence = watched.after(2)
-    silence = "2 m" if stalled_after == 120 else "1 m"
-    assert (state, evidence.partition("; ")[0]) == ("stalled", f"no new point for {silence}")

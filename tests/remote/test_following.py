@@ -1,16 +1,16 @@
-"""Agents follow logs on a host, as real processes: the one in Python, and the one for hosts without Python."""
+"""Logs on a host are followed through real shells: growth, replacement, names, links and patterns."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
-import sqlite3
 from pathlib import Path
 
 import pytest
 from support.mirrored import Mirrored, until
 
+from tuimon.remote.mirror import Mirror
 from tuimon.sources.tail import Tail
 
 pytestmark = pytest.mark.usefixtures("shell")
@@ -40,6 +40,29 @@ def test_logs_grow(tmp_path: Path) -> None:
         assert (mirrored.here / "run/log.jsonl").stat().st_ino == inode
         late = str(mirrored.here / "late/log.jsonl")
         until(lambda: late in mirrored.hints, "the file is complete before its hint arrives")
+
+
+def test_log_that_grows_over_the_end_of_a_piece_is_not_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "logs" / "log.jsonl"
+    log.parent.mkdir()
+    log.write_bytes(_log((1 << 20) // len(_log(1, 30_000)), 30_000))
+    offsets: list[int] = []
+    append = Mirror.append
+
+    def note(self: Mirror, path: str, at: int, *values: object, **options: object) -> None:
+        offsets.append(at)
+        append(self, path, at, *values, **options)  # type: ignore[arg-type]
+
+    with Mirrored(log.parent, tmp_path / "cache") as mirrored:
+        mirrored.until_complete()
+        monkeypatch.setattr(Mirror, "append", note)
+        for step in range(20):
+            with log.open("ab") as file:
+                file.write(_log(1, 60_000 + step))
+            mirrored.until_same("log.jsonl")
+    assert (1 << 20) - 512 < min(offsets) < max(offsets) < (1 << 20) + 1000
 
 
 def test_truncation_replacement_rotation_and_deletion(tmp_path: Path) -> None:
@@ -138,49 +161,10 @@ def test_documents_are_never_half_new(tmp_path: Path) -> None:
         mirrored.until_same("log.json")
 
 
-def test_database_travels_with_its_wal(tmp_path: Path) -> None:
-    logs = tmp_path / "logs"
-    logs.mkdir()
-    with sqlite3.connect(logs / "runs.db") as writer:
-        writer.execute("pragma journal_mode = wal")
-        writer.execute("pragma wal_autocheckpoint = 40")
-        writer.execute("create table metrics (step integer, value real, padding text)")
-        writer.commit()
-        with Mirrored(logs, tmp_path / "cache") as mirrored:
-            mirrored.until_complete()
-            for step in range(300):
-                writer.execute("insert into metrics values (?, ?, ?)", (step, step / 3, "x" * 300))
-                writer.commit()
-                if step % 50 == 0:
-                    until(lambda step=step: _rows(mirrored.here / "runs.db", tmp_path) > step)
-            until(lambda: _rows(mirrored.here / "runs.db", tmp_path) == 300)
-    writer.close()
-
-
-def _rows(database: Path, scratch: Path) -> int:
-    """Return the rows of a private copy of a mirrored database; any state of the mirror must be sound."""
-    copy = scratch / "copy"
-    shutil.rmtree(copy, ignore_errors=True)
-    copy.mkdir()
-    try:
-        for suffix in ("-wal", ""):
-            if Path(f"{database}{suffix}").exists():
-                shutil.copyfile(f"{database}{suffix}", copy / f"x.db{suffix}")
-    except FileNotFoundError:  # replaced at this moment
-        return -1
-    connection = sqlite3.connect(copy / "x.db")
-    try:
-        return int(connection.execute("select count(*) from metrics").fetchone()[0])
-    except sqlite3.DatabaseError:
-        return -1  # a part of it was replaced while it was copied: the reader compares, and copies again
-    finally:
-        connection.close()
-
-
 def test_checkpoints_cost_their_names(tmp_path: Path) -> None:
     run = tmp_path / "logs" / "run"
     run.mkdir(parents=True)
-    for step in (10, 20, 30):
+    for step in (10, 20, 30, 40):
         folder = run / f"checkpoint-{step}"
         folder.mkdir()
         (folder / "model.safetensors").write_bytes(bytes(100_000))
@@ -190,12 +174,13 @@ def test_checkpoints_cost_their_names(tmp_path: Path) -> None:
     (run / "epoch=3.ckpt").write_bytes(bytes(100_000))
     with Mirrored(tmp_path / "logs", tmp_path / "cache") as mirrored:
         mirrored.until_complete()
-        assert mirrored.files() == ["run/checkpoint-30/trainer_state.json", "run/epoch=3.ckpt"]
+        states = [f"run/checkpoint-{step}/trainer_state.json" for step in (20, 30, 40)]
+        assert mirrored.files() == [*states, "run/epoch=3.ckpt"]
         assert (mirrored.here / "run/epoch=3.ckpt").stat().st_size == 0
         assert (mirrored.here / "run/checkpoint-10").is_dir()
         shutil.rmtree(run / "checkpoint-10")
-        (run / "checkpoint-40").mkdir()
-        until(lambda: (mirrored.here / "run/checkpoint-40").is_dir())
+        (run / "checkpoint-50").mkdir()
+        until(lambda: (mirrored.here / "run/checkpoint-50").is_dir())
         until(lambda: not (mirrored.here / "run/checkpoint-10").exists())
 
 

@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.mirrored import until
@@ -17,12 +18,11 @@ from tuimon.model.links import Link
 from tuimon.monitor.local import LocalMonitor
 from tuimon.panels import link_row
 from tuimon.remote import link
-from tuimon.remote.connection import Connection, Received
+from tuimon.remote.host import Received
 from tuimon.remote.jobs import Job
-from tuimon.remote.link import Connect
 from tuimon.remote.mirror import Mirror
-from tuimon.remote.sources import over
 from tuimon.remote.ssh import Transport
+from tuimon.remote.sync import Connect, over
 from tuimon.remote.targets import Target, parse
 from tuimon.remote.texts import WantedTexts
 from tuimon.store import Snapshot
@@ -202,7 +202,7 @@ class Counted:
         pass
 
 
-def _counted(mirror: Mirror, max_bytes: int, wanted: WantedTexts) -> Connection:
+def _counted(mirror: Mirror, max_bytes: int, wanted: WantedTexts) -> Any:
     return Counted()
 
 
@@ -271,7 +271,7 @@ def test_next_attempt_to_connect_can_be_made_now(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(link, "RETRY", (3600.0,))
     attempts = threading.Semaphore(0)
 
-    def refuse(*_: object) -> Connection:
+    def refuse(*_: object) -> Any:
         attempts.release()
         raise OSError("refused")
 

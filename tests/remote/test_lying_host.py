@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from support.mirrored import Mirrored, until
 
 from tuimon.remote import posix
-from tuimon.remote.entries import LinkError
+from tuimon.remote.host import LinkError
 from tuimon.remote.mirror import Mirror
 from tuimon.remote.posix import Shell, quoted
 from tuimon.remote.ssh import Transport
+from tuimon.remote.writers import births_in, holders_in, networks_in
 
 _HOST = """
 import gzip, os, re, sys, time
@@ -35,7 +36,7 @@ def listed():
     files = "".join(entry(f"/logs/./{n}", mode, size, seconds, i) for i, n in enumerate(names))
     return (entry("/logs/.", "41ed") + files).encode()
 def read(): return row * 2
-def packed(parts): return gzip.compress(b"".join(p + b"\\n" + mark + b"\\n" for p in parts))
+def packed(parts): return gzip.compress(b"".join(p + b"\\n" + mark + b"-\\n" for p in parts))
 def stats():
     files = "".join(entry(f"/logs/{n}", mode, size, seconds, i) for i, n in enumerate(names))
     return (entry("/logs", "41ed") + files).encode()
@@ -51,9 +52,9 @@ for line in sys.stdin:
     elif line.startswith("echo"):
         end(b"Welcome"); end(b"works %d gzip -1" % time.time())
     elif line.startswith("{ "):
-        lie(); end(packed([answer(command) for command in line.split(";e;")[:-1]]))
+        lie(); end(packed([answer(command) for command in line.split(";e -;")[:-1]]))
     elif line.endswith(";e\\n"):
-        end(roots() if line.startswith("p=") else stats() if line.startswith(("g", "n=")) else b"")
+        end(roots() if line.startswith("p=") else stats() if line.startswith(("g", "q")) else b"")
 """
 LIES = {
     "path": 'names = ["../../../evil.jsonl", "..", "/evil.jsonl", "", "a/../../b.jsonl", "x\\0y.jsonl"]',
@@ -141,9 +142,9 @@ def test_any_answer_is_entries_below_what_was_asked(text: str) -> None:
             return os.fsencode(text)
 
         shell._ask = shell._ask_much = answer  # type: ignore[method-assign, assignment]
-        await shell.holders()
-        await shell.births(["logs"])
-        await shell.networks()
+        holders_in(os.fsencode(text))
+        assert set(births_in(os.fsencode(text), ["logs"])) <= {"logs"}
+        networks_in(os.fsencode(text))
         for root in await shell.roots():
             assert root.parts == ()
         return dict(await shell.list(["logs"]))

@@ -17,7 +17,7 @@ from support.written_texts import write_run
 
 from tuimon.remote.link import Keeper
 from tuimon.remote.mirror import SAMPLE
-from tuimon.remote.sources import connector
+from tuimon.remote.sync import connector
 from tuimon.remote.targets import parse
 
 

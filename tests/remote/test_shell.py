@@ -16,8 +16,8 @@ from support.mirrored import Mirrored, until
 from support.sshd import Sshd, descendants, kill
 
 from tuimon.remote.link import Keeper
-from tuimon.remote.sources import connector
 from tuimon.remote.ssh import Transport
+from tuimon.remote.sync import connector
 from tuimon.remote.targets import parse
 
 _APPLETS = (

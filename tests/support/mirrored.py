@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tuimon.remote.link import Keeper
-from tuimon.remote.sources import over
 from tuimon.remote.ssh import Transport
+from tuimon.remote.sync import over
 from tuimon.remote.targets import parse
 
 PATIENCE = 60.0

@@ -8,8 +8,8 @@ import time
 from datetime import datetime
 from pathlib import Path
 
-from tuimon.ranks.verdict import Verdict
-from tuimon.reader.rank_files import JobReading
+from tuimon.model.ranks import JobRanks
+from tuimon.monitor.local import LocalMonitor
 
 RANKS = 16
 MEMORY = (
@@ -19,11 +19,13 @@ PEER = "RuntimeError: [/pytorch/gloo/transport/tcp/pair.cc:553] Connection close
 START = datetime(2026, 3, 5, 10, 0, 0).timestamp()
 
 
-def read_verdict(directory: Path) -> Verdict | None:
-    """Return the verdict about the job whose files are below `directory`; None if it has fewer than two ranks."""
-    reading = JobReading(str(directory))
-    reading.read(final=True)
-    return reading.verdict()
+def read_ranks(directory: Path) -> JobRanks | None:
+    """Return the ranks of the only job below `directory`, or in a file; None if fewer than two are named."""
+    monitor = LocalMonitor([directory])
+    monitor.read()
+    found = [run.ranks for run in monitor.snapshot().runs if run.ranks is not None]
+    assert len(found) < 2
+    return found[0] if found else None
 
 
 def stamp(seconds: float, form: str = "%Y-%m-%d %H:%M:%S,000") -> str:

@@ -20,9 +20,6 @@ from tuimon.store.compare import SupersededPoints
 from tuimon.store.curve_builder import FilePart
 from tuimon.text import local_time
 
-_DIED = ("crashed", "stopped")
-"""States of a run that ended before its training did."""
-
 
 class Attempt(Struct, frozen=True):
     """One file of a source that several attempts of a training wrote, one after another."""
@@ -174,13 +171,10 @@ def superseded_steps(run: Run) -> int:
     return int(np.count_nonzero(begins))
 
 
-def lost_work(run: Run, state: str) -> LostWork | None:
-    """Return the work lost at the end of a run that has died, or else at the last restart; None without either.
-
-    state: that of the run.
-    """
+def lost_work(run: Run, has_died: bool) -> LostWork | None:
+    """Return the work lost at the end of a run that has died, or else at the last restart; None without either."""
     cause = run.ranks.root_cause if run.ranks is not None else None
-    if state not in _DIED or (cause is not None and cause.resolved):  # the job went on after the end that a log names
+    if not has_died or (cause is not None and cause.resolved):  # the job went on after the end that a log names
         return _lost_at_last_restart(run)
     curve = run.curve(run.busiest_metric) if run.busiest_metric is not None else None
     if curve is None or curve.ordinal or not len(curve):

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from tuimon.analysis.words import damage_text
-from tuimon.model.points import Fact
 from tuimon.store import Run
 from tuimon.store.streams import StreamView
 from tuimon.text import clean
@@ -40,27 +39,22 @@ def percent_read(runs: Iterable[Run]) -> int:
 
 
 def writer_of(run: Run) -> dict[str, Any]:
-    """Return ProgressInputs' writer, process, reopens, closed and in_place.
+    """Return ProgressInputs' writer, process and closed.
 
-    Files of formats that are held open decide, if there are any; else all files of the run, its console text included.
+    - Files of formats that are held open decide, if there are any; else all files of the run, its console included.
+    - "closed" is said only of a file that writers of its kind keep open, or that was seen open before.
     """
     known = [view for view in run.streams if view.status and view.status.state not in ("gone", "superseded")]
     held = [view for view in known if view.info.format in _HELD_OPEN and view.point_count]
     statuses = [view.status for view in held or known if view.status]
-    holding = next((status for status in statuses if status.writer == "open"), None)
+    if holding := next((status for status in statuses if status.writer == "open"), None):
+        return {"writer": "open", "process": holding.process}
     newest = max(statuses, key=lambda status: np.nan_to_num(status.modified), default=None)
-    writer = holding.writer if holding else newest.writer if newest else "unknown"
-    if not held and writer == "closed" and any(status.writer == "unknown" for status in statuses):
-        writer = "unknown"
-    kept = any(view.status is newest and _is_kept_open(view) for view in known)
-    closed = [status.closed for status in statuses if math.isfinite(status.closed)] if writer == "closed" else []
-    return {
-        "writer": writer,
-        "process": holding.process if holding else "",
-        "reopens": not held and not closed and not kept,
-        "closed": max(closed, default=math.nan),
-        "in_place": newest is not None and newest.in_place,
-    }
+    if newest is None or newest.writer != "closed" or any(status.writer == "unknown" for status in statuses):
+        return {"writer": "unknown"}
+    closed = max((status.closed for status in statuses if math.isfinite(status.closed)), default=math.nan)
+    kept = bool(held) or any(view.status is newest and _is_kept_open(view) for view in known)
+    return {"writer": "closed" if math.isfinite(closed) or kept else "unknown", "closed": closed}
 
 
 def _is_kept_open(view: StreamView) -> bool:
@@ -72,14 +66,12 @@ def _is_kept_open(view: StreamView) -> bool:
     return is_text and view.point_count > 0 and view.status is not None and not view.status.reopened
 
 
-def growth_of(run: Run) -> dict[str, Any]:
-    """Return ProgressInputs' growth_seen, growths and longest_gap: the latter two of the file with points that was last
-    seen to grow."""
-    known = [view for view in run.streams if view.status and math.isfinite(view.status.grown)]
-    seen = {"growth_seen": max((view.status.grown for view in known if view.status), default=math.nan)}
-    with_points = [view.status for view in known if view.status and view.point_count]
-    newest = max(with_points, key=lambda status: status.grown, default=None)
-    return seen | {"growths": newest.growths, "longest_gap": newest.longest_gap} if newest else seen
+def growth_seen(run: Run) -> float:
+    """Return when a log of a run was last seen to grow; NaN if its logs were only seen as they are."""
+    return max(
+        (view.status.grown for view in run.streams if view.status and math.isfinite(view.status.grown)),
+        default=math.nan,
+    )
 
 
 def damage_of(run: Run) -> str:
@@ -105,7 +97,7 @@ def truncated_at(run: Run) -> float:
     return max(status.modified for status in statuses if status is not None)
 
 
-def is_copied(run: Run) -> bool:
+def run_is_copied(run: Run) -> bool:
     """Return whether all files with points were written at once, and hold more than the first rows of a training."""
     if run.busiest_metric is not None and len(run.curve(run.busiest_metric)) < _LEAST_COPIED:
         return False
@@ -148,12 +140,3 @@ def _is_whole(view: StreamView) -> bool:
     status = view.status
     grows = view.info.format in (*_HELD_OPEN, "console", "csv", "jsonl")
     return bool(status and status.size and status.state == "current" and not grows)
-
-
-def tracker_end(run: Run, state: Fact | None) -> str:
-    """Return evidence that a tracker has not ended its log, or "". state: the newest state in the logs."""
-    if state is not None:
-        tracked = any(view.info.format.startswith("mlflow") for view in run.streams)
-        return str(state.value.get("evidence") or "") if tracked and state.value.get("state") == "running" else ""
-    wandb = any(view.info.format == "wandb" and view.point_count for view in run.streams)
-    return "wandb wrote no exit code" if wandb else ""

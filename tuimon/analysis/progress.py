@@ -5,20 +5,12 @@ from __future__ import annotations
 import math
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from tuimon.analysis.progress_facts import ProgressInputs, last_activity_time, total_steps
-from tuimon.analysis.progress_state import is_silent, state_of
-from tuimon.analysis.tolerated_silence import TOLERATED_INTERVALS
+from tuimon.analysis.progress_facts import ProgressInputs, total_steps
+from tuimon.analysis.progress_state import TOLERATED_INTERVALS, State, ends_early, state_of
 
 _FEWEST = 5
 """Intervals that an ETA needs."""
-_MAX_AHEAD = 60.0
-"""A point more than this many seconds ahead of our clock has no usable time, if the times of its files are known: the
-clock of the writer is wrong, or it logged local time in another time zone."""
-_MAX_BEHIND = 86400.0
-"""If the files changed more than this many seconds after their last point, one of the two times is ignored: that of the
-point if the files were seen to grow (a replay, a wrong clock), else that of the files, which are a copy."""
 
 
 class ProgressReport(Struct, frozen=True):
@@ -40,18 +32,10 @@ class ProgressReport(Struct, frozen=True):
     """Time of the newest point of a training metric."""
     last_change: float
     """Time of the last change of a file that grows with the steps."""
-    last_age: float
-    """Time since the later of the two."""
-    silent_for: float
-    """Time since the newest point if it is longer than usual in a running run, else NaN."""
-    state: str
-    """reading (its history has not been read yet) | running | stalled | finished | crashed | stopped (its writer is
-    gone before the end) | ended (its writer is gone, the outcome is unknown) | waiting (no point yet, or none
-    since the log was truncated) | not understood (no point in files that are complete) | deleted (its files are gone) |
-    quiet (silent for long or the input has ended, without evidence of the outcome) | unknown (no usable time, as of a
-    copy that ends before its total)."""
-    evidence: str
-    """One sentence with the numbers that the state is based on."""
+    claim: State
+    """The state with what it was concluded from."""
+    is_early: bool
+    """Whether the step is clearly before the end, and no word of the log explains it."""
     step_name: str = "step"
     """What the steps count: "step", "epoch", or "round" or "iteration" of boosting."""
     position: int | None = None
@@ -67,23 +51,41 @@ class ProgressReport(Struct, frozen=True):
     lacks_times: bool = False
     """Whether a running run has no ETA as its log has no times, and too few points were seen to arrive."""
 
+    @property
+    def state(self) -> str:
+        """Word of the state."""
+        return self.claim.word
+
+    @property
+    def evidence(self) -> str:
+        """One sentence with the numbers that the state is based on."""
+        return self.claim.sentence
+
+    @property
+    def reason(self) -> str:
+        """Which condition of the state holds: "total", "open", "closed", "silent" …"""
+        return self.claim.reason
+
+    @property
+    def gap(self) -> float:
+        """Usual time between two points (s)."""
+        return self.claim.gap
+
+    @property
+    def has_died(self) -> bool:
+        """Whether the training ended before its end."""
+        return self.state == "crashed" or (self.state == "ended" and self.is_early)
+
+    @property
+    def age(self) -> float:
+        """Time since the newest point, or else since the log changed last (s); NaN if unknown."""
+        return self.claim.age
+
 
 def report(known: ProgressInputs, now: float) -> ProgressReport:
     """Return the progress at `now`, seconds since the epoch."""
-    if known.copied and known.writer != "open" and not math.isfinite(known.growth_seen):
-        known = replace(known, last_change=math.nan, last_growth=math.nan)
-    if known.last_wall_time > now + _MAX_AHEAD and known.last_change <= now + _MAX_AHEAD:
-        known = replace(known, last_wall_time=math.nan)
-    if known.last_change > now + _MAX_BEHIND:
-        known = replace(known, last_change=math.nan)  # no clock is wrong by days: the file was touched or unpacked
-    if known.last_change - known.last_wall_time > _MAX_BEHIND:
-        grown = math.isfinite(known.growth_seen)
-        known = replace(known, last_wall_time=math.nan) if grown else replace(known, last_change=math.nan)
-    age = now - last_activity_time(known)
-    age = 0.0 if age < 0 else age  # the writer's clock is ahead of ours
-    # The last activity may be that of a file touched later (a copy); the evidence names the time without a point.
-    since = max(0.0, now - known.last_wall_time) if math.isfinite(known.last_wall_time) else age
-    state, evidence = state_of(known, age, since)
+    claim = state_of(known, now)
+    state, age = claim.word, claim.age
     total = total_steps(known)
     cadence = known.cadence
     eta, eta_range = math.nan, (math.nan, math.nan)
@@ -115,10 +117,8 @@ def report(known: ProgressInputs, now: float) -> ProgressReport:
         now + eta,
         known.last_wall_time,
         known.last_change,
-        age,
-        since if state == "running" and is_silent(known, since) else math.nan,
-        state,
-        evidence,
+        claim,
+        claim.reason != "logged" and ends_early(known),
         known.step_name,
         known.position,
         known.position_name,

@@ -25,9 +25,7 @@ class ProgressInputs(Struct, frozen=True):
     updates: int = 1
     """Logged steps per training step; 0 if unknown, so that no total can be compared."""
     stride: int = 1
-    """Training steps from one logged step to the next."""
-    longest_stride: int = 1
-    """Cadence of the training metric that is logged least often."""
+    """Training steps between two points of the training metric that is logged least often."""
     rows_per_step: float = 1.0
     """Steps of the log per training step."""
     epoch: float = math.nan
@@ -42,58 +40,35 @@ class ProgressInputs(Struct, frozen=True):
     last_wall_time: float = math.nan
     """Time of the newest point of a training metric."""
     last_change: float = math.nan
-    """Time of the last change of a file that grows with the steps."""
+    """Time of the last change of a file that grows with the steps; NaN for files that were written at once (copied)."""
     last_growth: float = math.nan
     """Time of the last change of any file: console text is printed without steps, too."""
-    last_phase: str = ""
-    """Phase that was logged last, if the current step is incomplete."""
     last_error: str = ""
     """Last line of the console, if it reports an error."""
     logged_state: str = ""
-    """State that a log states itself: finished | crashed | running."""
+    """State that the log of the present attempt states itself: finished | pruned | crashed | running."""
     logged_evidence: str = ""
     logged_cause: str = ""
     """Cause of a crash by the fatal line of the log, such as "time limit reached"; "" if it is not known."""
-    state_time: float = math.nan
-    """Latest possible time at which the state was logged."""
-    state_step: int | None = None
-    """Step after which the state was logged."""
-    point_step: int | None = None
-    """Step of the newest point; a progress bar may be farther."""
-    watched_since: float = math.nan
-    """Time since which tuimon has been watching the run."""
     input_ended: bool = False
     """Whether it is read from a pipe that has ended: nothing more will come, and file times mean nothing."""
     writer: str = "unknown"
-    """open (a process of this machine holds a log of the run open) | closed (none does) | unknown."""
-    elsewhere: bool = False
-    """Whether the run is on another machine, or in an object store."""
+    """open (a process of this machine has a log of the run open for writing) | closed (none has, though a writer of its
+    kind keeps it open) | unknown."""
     process: str = ""
     """Name and id of the process that holds a log open."""
-    reopens: bool = False
-    """Whether the logs are of a kind that a writer may open for each line, so that "closed" does not mean its end."""
     closed: float = math.nan
     """Time at which a process that had held the log open was found to have closed it; the writer is "closed"."""
-    in_place: bool = False
-    """Whether the newest log was last changed by a write, and not by a copy from elsewhere, whose writer is unknown."""
     growth_seen: float = math.nan
     """Time at which a file was last seen to grow; NaN if the files were only seen as they are."""
-    growths: int = 0
-    """Number of times the log that has grown last was seen to grow."""
-    longest_gap: float = math.nan
-    """Longest time (s) between two of them."""
     deleted: bool = False
     """Whether all files with its points were deleted."""
     truncated: float = math.nan
     """Time at which the last file with points was truncated, if all of them are empty now."""
-    copied: bool = False
-    """Whether the logs were written at once, by a copy or a checkout: their times of change mean nothing."""
     unread: str = ""
     """First reason why the files, which are not empty, give no point; "" if they are empty or unfinished."""
     unread_whole: bool = False
     """Whether one of these files is a whole document, so that no more can come."""
-    unclosed: str = ""
-    """Evidence in the log that its writer has not ended it, though a writer of its kind does; or ""."""
 
     @property
     def position(self) -> int | None:
@@ -101,14 +76,14 @@ class ProgressInputs(Struct, frozen=True):
         return self.step + 1 if self.step is not None and self.counted else self.step
 
     @property
+    def epochs(self) -> float:
+        """Number of epochs by the log, or else by the settings."""
+        return self.total_epochs if math.isfinite(self.total_epochs) else self.configured_epochs
+
+    @property
     def position_name(self) -> str:
         """What `position` and the total count."""
         return self.counted or self.step_name
-
-
-def last_activity_time(known: ProgressInputs) -> float:
-    """Return the later time of the newest point and of the last change of a file, NaN if neither is known."""
-    return max((time for time in (known.last_wall_time, known.last_change) if math.isfinite(time)), default=math.nan)
 
 
 def total_steps(known: ProgressInputs) -> int | None:

@@ -14,10 +14,9 @@ from msgspec.structs import replace
 from tuimon.analysis.cadence import Cadence, cadence
 from tuimon.analysis.configured_length import configured_epochs, configured_steps, number, whole
 from tuimon.analysis.log_files import (
-    growth_of,
-    is_copied,
+    growth_seen,
     is_deleted,
-    tracker_end,
+    run_is_copied,
     truncated_at,
     unread_reason,
     unread_whole,
@@ -25,6 +24,7 @@ from tuimon.analysis.log_files import (
 )
 from tuimon.analysis.progress import ProgressReport, report
 from tuimon.analysis.progress_facts import ProgressInputs, total_steps
+from tuimon.analysis.progress_state import State, tolerated_silence
 from tuimon.analysis.run_cache import cached_per_run
 from tuimon.analysis.system_metrics import system_metrics
 from tuimon.analysis.training_steps import Updates, global_step, updates_per_step
@@ -32,7 +32,7 @@ from tuimon.model.points import Fact, Steps, Topic
 from tuimon.model.severity import severity
 from tuimon.store import Curve, Run, Snapshot, StreamView
 from tuimon.store.arrays import distinct, usual_stride
-from tuimon.vocabulary import classify, phase_of, told
+from tuimon.vocabulary import classify, told
 
 _FEWEST = 4
 """Points from which a metric has a usual stride."""
@@ -54,10 +54,14 @@ def progress_of(run: Run, now: float) -> ProgressReport:
     """
     progress = report(progress_inputs(run), run.last_heard(now))
     if run.is_reading:
-        return replace(progress, state="reading", evidence="its history is being read", eta_seconds=math.nan)
+        return _while_reading(progress, "its history is being read")
     if (link := run.link) is not None and link.state == "copying" and not link.complete:
-        return replace(progress, state="reading", evidence="its history is being copied", eta_seconds=math.nan)
+        return _while_reading(progress, "its history is being copied")
     return progress
+
+
+def _while_reading(progress: ProgressReport, evidence: str) -> ProgressReport:
+    return replace(progress, claim=State("reading", "reading", evidence), eta_seconds=math.nan)
 
 
 def state_at(run: Run, now: float) -> str:
@@ -69,7 +73,7 @@ def state_at(run: Run, now: float) -> str:
 def not_understood(snapshot: Snapshot, now: float) -> Mapping[int, str]:
     """Return run id -> reason for the runs whose files give no point although they are complete."""
     reports = {run.id: progress_of(run, now) for run in snapshot.runs if not run.point_count}
-    return {id: report.evidence for id, report in reports.items() if report.state == "not understood"}
+    return {id: report.evidence for id, report in reports.items() if report.claim.reason == "not understood"}
 
 
 def steps_left(run: Run) -> int | None:
@@ -85,7 +89,7 @@ def steps_left(run: Run) -> int | None:
 def progress_inputs(run: Run) -> ProgressInputs:
     """Gather the inputs from a run's busiest metrics, its progress and state facts and its config."""
     logged, total_source = _logged_progress(run)
-    state, state_time = _logged_state(run)
+    state = _logged_state(run)
     busiest = _busiest(run)
     position = _position(run, busiest, total_source)
     watched_pace = _watched_pace(run, position.updates) if position.pace is None else None
@@ -96,9 +100,11 @@ def progress_inputs(run: Run) -> ProgressInputs:
     logged_state = str(state.value.get("state", "")) if state else ""
     evidence = _evidence(state) if state else ""
     if not logged_state and (final := _final_metric(run, position.step)):
-        logged_state, evidence, state_time = "finished", f"{final} is logged at the end", _last_wall_time(run)
+        logged_state, evidence = "finished", f"{final} is logged at the end"
     if logged_state == "crashed" and (cause := failed_rank(run)):
         evidence = cause
+    writer, growth = writer_of(run), growth_seen(run)
+    is_copied = run_is_copied(run) and writer["writer"] != "open" and math.isnan(growth)
     return ProgressInputs(
         points=run.point_count,
         step=step,
@@ -107,8 +113,7 @@ def progress_inputs(run: Run) -> ProgressInputs:
         step_name="step" if name == counted else name,  # the logged numbers differ from those of the console
         counted=counted,
         updates=position.updates,
-        stride=position.stride,
-        longest_stride=round(_longest_stride(run, busiest) / max(position.rows_per_step, 1)),
+        stride=max(position.stride, round(_longest_stride(run, busiest) / max(position.rows_per_step, 1))),
         rows_per_step=position.rows_per_step,
         epoch=_epoch(run, whole(logged.get("step")), number(logged.get("epoch"))),
         total_epochs=number(logged.get("total_epochs")),
@@ -117,25 +122,17 @@ def progress_inputs(run: Run) -> ProgressInputs:
         pace_watched=watched_pace is not None,
         bar_seconds=number(logged.get("seconds_per_step")),
         last_wall_time=_last_wall_time(run),
-        last_change=_last_change(run),
-        last_growth=_last_growth(run),
-        **growth_of(run),
-        last_phase=_last_phase(run),
+        last_change=math.nan if is_copied else _last_change(run),
+        last_growth=math.nan if is_copied else _last_growth(run),
+        growth_seen=growth,
         last_error=_last_error(run),
         logged_state=logged_state,
         logged_evidence=evidence,
         logged_cause=str(state.value.get("cause") or "") if state else "",
-        state_time=state_time,
-        state_step=state.step if state else None,
-        point_step=position.step,
-        watched_since=run.watched_since,
         input_ended=run.latest_fact(Topic.INPUT) is not None,
-        **writer_of(run),
-        elsewhere=run.link is not None,
+        **writer,
         deleted=is_deleted(run),
         truncated=truncated_at(run),
-        copied=is_copied(run),
-        unclosed=tracker_end(run, state),
         unread=unread_reason(run),
         unread_whole=unread_whole(run),
     )
@@ -241,20 +238,6 @@ def _final_metric(run: Run, step: int | None) -> str:
     return ""
 
 
-def _last_phase(run: Run) -> str:
-    """Return the phase that was logged last if the current step is incomplete, else ""."""
-    named = told(run.metrics)
-    phases = ((metric, phase_of(metric)) for metric in run.metrics if metric in named)
-    timers = [(run.curve(metric), phase) for metric, phase in phases if phase is not None]
-    timers = [(curve, phase) for curve, phase in timers if len(curve) > 1 and phase.part == "total"]
-    if not timers:
-        return ""
-    newest = max(int(curve.steps[-1]) for curve, _ in timers)
-    started = [(float(curve.wall_times[-1]), phase.name) for curve, phase in timers if curve.steps[-1] == newest]
-    delays = ((newest - int(curve.steps[-1]), int(curve.steps[-1] - curve.steps[-2])) for curve, _ in timers)
-    return max(started)[1] if any(0 < gap <= behind < 2 * gap for behind, gap in delays) else ""
-
-
 def _last_error(run: Run) -> str:
     """Return the last line of the console if it reports an error, without lines of dashes; else ""."""
     fact = run.latest_fact(Topic.CONSOLE)
@@ -263,23 +246,30 @@ def _last_error(run: Run) -> str:
     return last[:_LINE_LENGTH] if severity(last) == "error" else ""
 
 
-def _logged_state(run: Run) -> tuple[Fact | None, float]:
-    """Return (newest state in the logs, from a source that has its cause if any; latest time it was logged at).
-
-    If the fact has no time, it is that of the file, but not before its points.
-    """
+def _logged_state(run: Run) -> Fact | None:
+    """Return the newest state in the logs of the present attempt, from a source that has its cause if any."""
     newest = run.latest_fact_with_stream(Topic.STATE)
-    if newest is None:
-        return None, math.nan
-    fact, stream = newest
-    modified = stream.status.modified if stream.status else math.nan
-    time = fact.wall_time if fact.wall_time is not None else float(np.fmax(modified, stream.last_wall_time))
-    if fact.value.get("cause"):
-        return fact, time
+    if newest is None or _is_of_earlier_attempt(run, *newest):
+        return None
+    fact = newest[0]
     best_first = reversed(dict(run.facts_by_source(Topic.STATE)).values())
     state = fact.value.get("state")
     with_cause = (other for other in best_first if other.value.get("state") == state and other.value.get("cause"))
-    return next(with_cause, fact), time
+    return fact if fact.value.get("cause") else next(with_cause, fact)
+
+
+def _is_of_earlier_attempt(run: Run, fact: Fact, view: StreamView) -> bool:
+    """Return whether the training went on after a state was logged.
+
+    By the times of the points; where they have none, another log with points was changed later.
+    """
+    modified = view.status.modified if view.status else math.nan
+    logged = fact.wall_time if fact.wall_time is not None else float(np.fmax(modified, view.last_wall_time))
+    last = _last_wall_time(run)
+    if math.isnan(last):
+        others = (own.status.modified for own in run.streams if own.point_count and own.status and own is not view)
+        last = max(others, default=math.nan)
+    return last > logged + tolerated_silence(_pace(run, _busiest(run), Updates())[1])
 
 
 def _evidence(state: Fact) -> str:

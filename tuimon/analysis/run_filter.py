@@ -32,12 +32,12 @@ FIELDS = ("name", "state", "step", "age", "reward", "loss", "alerts", *_OWN)
 of these names are searched, too."""
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "crashed": ("failed",),
-    "stopped": ("failed", "killed"),
+    "quiet": ("silent", "stalled"),
     "finished": ("done", "completed"),
 }
 """State -> other words that find runs in it."""
 _NAMED_STATES = (
-    *("running", "finished", "pruned", "stalled", "stopped", "crashed", "ended", "quiet", "waiting", "deleted"),
+    *("running", "finished", "crashed", "quiet", "ended", "unknown"),
     *("alerts", "critical"),
 )
 STATES = frozenset({*_NAMED_STATES, "alert", *(word for words in SYNONYMS.values() for word in words)})

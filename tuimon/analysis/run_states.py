@@ -15,20 +15,14 @@ if TYPE_CHECKING:
 SIGNS = {
     "running": ("●", "*"),
     "finished": ("✓", "+"),
-    "pruned": ("–", "-"),
-    "stalled": ("!", "!"),
-    "stopped": ("!", "!"),
     "crashed": ("✗", "x"),
+    "quiet": ("!", "!"),
     "ended": ("–", "-"),
-    "quiet": ("·", "."),
-    "deleted": ("✗", "x"),
     "reading": ("○", "o"),
-    "waiting": ("○", "o"),
-    "not understood": ("?", "?"),
     "unknown": ("?", "?"),
 }
 """State -> (sign, sign in ASCII), in sort order. "ended" has no tick: whether the run was complete is not known."""
-ACTIVE = ("running", "stalled", "waiting", "reading")
+ACTIVE = ("running", "quiet", "unknown", "reading")
 """States of a run that may still write."""
 _FAILED = "crashed"
 _LEAST_AGE = 60.0

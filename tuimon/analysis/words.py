@@ -53,16 +53,6 @@ def day(when: float) -> str:
     return local_time(when, "%Y-%m-%d")
 
 
-def last_activity(last_point: float, last_change: float) -> str:
-    """Return "last point at 17:42:03", or "files changed at 17:42:03" if the points have no times; "" if unknown.
-
-    Arguments are seconds since the epoch, NaN if unknown.
-    """
-    if math.isfinite(last_point):
-        return f"last point at {time_of_day(last_point)}"
-    return f"files changed at {time_of_day(last_change)}" if math.isfinite(last_change) else ""
-
-
 def with_article(noun: str) -> str:
     """Return "a step", "an epoch"."""
     return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"

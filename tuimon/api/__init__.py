@@ -46,7 +46,6 @@ def read(*targets: str | os.PathLike[str]) -> Snapshot:
     if not targets:
         raise TypeError("read() needs at least one target")
     monitor = LocalMonitor(targets)
-    monitor.read_ranks()
     monitor.read()
     monitor.collector.require_something()
     return Snapshot(monitor.snapshot(), monitor.checker)

@@ -7,16 +7,23 @@ Only the module of the requested subcommand is imported. These modules import no
 from __future__ import annotations
 
 import argparse
+import atexit
+import contextlib
+import io
 import os
 import signal
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, NoReturn
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, NoReturn, cast
 
 import tuimon
 from tuimon.errors import ExitCode, NothingFound, TuimonError, UsageError
 from tuimon.platform_support import ignore_overflow
 
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+_OUTPUT = "cannot write to standard output"
 EXAMPLES = """\
   tuimon logs/grpo-1.5b          open the dashboard of every run below that directory
   train.py 2>&1 | tuimon -       follow the output of a program
@@ -88,15 +95,37 @@ def _command(name: str) -> Command:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the program and return its exit code. Errors of tuimon are printed to stderr without a traceback."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    if arguments is None:
-        if not _open_standard_streams():
-            return ExitCode.ERROR
-        _exit_on_signals()
-        ignore_overflow()
-        # No linear algebra is used; starting OpenBLAS threads costs up to 60 ms on hosts with many cores.
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    """Run the program and return its exit code. Errors of tuimon are printed to stderr without a traceback.
+
+    Without arguments, those of the command line; the process ends then, whatever its threads still do.
+    """
+    if arguments is not None:
+        return _code_of(list(arguments))
+    if not _open_standard_streams():
+        return ExitCode.ERROR
+    _exit_on_signals()
+    ignore_overflow()
+    # No linear algebra is used; starting OpenBLAS threads costs up to 60 ms on hosts with many cores.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    try:
+        code = _code_of(sys.argv[1:])
+    except SystemExit as end:
+        if not isinstance(end.code, int | None):
+            raise
+        code = end.code or 0
+    return _leave(code)
+
+
+def _leave(code: int) -> NoReturn:
+    """End the process: neither threads that still work nor the memory of 200,000 curves are waited for."""
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
+
+
+def _code_of(words: list[str]) -> int:
     try:
         try:
             code = _run(words)
@@ -128,10 +157,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         from tuimon.text import clean
 
-        if error.filename is None:  # a write failed, not an open
+        if error.filename == _OUTPUT:
             _drop_standard_output()
-        what = "cannot write to standard output" if error.filename is None else clean(os.fsdecode(error.filename))
-        print(f"tuimon: {what}: {error.strerror}", file=sys.stderr)
+        what = f"{clean(os.fsdecode(error.filename))}: " if error.filename is not None else ""
+        if not what and not _is_directory_there():
+            what = "the current directory has been deleted: "
+        print(f"tuimon: {what}{error.strerror or error}", file=sys.stderr)
         return ExitCode.ERROR
 
 
@@ -168,8 +199,33 @@ def _open_standard_streams() -> bool:
         sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115  open for the whole process
         sys.stdin = sys.stdin or open(0, closefd=False)  # noqa: SIM115
     if not has_output:
-        print("tuimon: cannot write to standard output: it is closed", file=sys.stderr)
+        print(f"tuimon: {_OUTPUT}: it is closed", file=sys.stderr)
+    elif isinstance(sys.stdout, io.TextIOWrapper):
+        known, raw = sys.stdout, _NamedOutput(sys.stdout.fileno(), "wb", closefd=False)
+        buffer = raw if isinstance(known.buffer, io.FileIO) else io.BufferedWriter(raw)  # python -u
+        sys.stdout = io.TextIOWrapper(
+            cast("BinaryIO", buffer), known.encoding, known.errors, None, known.line_buffering, known.write_through
+        )
     return has_output
+
+
+class _NamedOutput(io.FileIO):
+    """Standard output, which an error of a write names, as that of an open names the file."""
+
+    def write(self, data: Buffer, /) -> int:
+        try:
+            return super().write(data)
+        except OSError as error:
+            error.filename = _OUTPUT
+            raise
+
+
+def _is_directory_there() -> bool:
+    try:
+        os.getcwd()  # noqa: PTH109
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _is_memory_limited() -> bool:
@@ -199,6 +255,11 @@ def parser_of(command: Command) -> _Parser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     command.arguments(parser)
+    names = [action.metavar or action.dest.upper() for action in parser._actions if not action.option_strings]
+    repeated = (
+        " …" if any(action.nargs in ("*", "+") for action in parser._actions if not action.option_strings) else ""
+    )
+    parser.usage = f"tuimon {command.name} [options]{''.join(f' {name}' for name in names)}{repeated}"
     return parser
 
 

@@ -12,17 +12,13 @@ if TYPE_CHECKING:
     from tuimon.store import Run
 
 
-def read_logs(paths: Sequence[str], only_ranks: bool = False) -> LocalMonitor:
-    """Read all logs below the paths once and run the detectors. Raise NothingFound if there is no log.
-
-    only_ranks: read only what the logs say about ranks, but no points.
-    """
+def read_logs(paths: Sequence[str]) -> LocalMonitor:
+    """Read all logs below the paths once and run the detectors. Raise NothingFound if there is no log."""
     from tuimon.monitor.local import LocalMonitor
 
     monitor = LocalMonitor(paths)
-    read, unit = (monitor.read_ranks, " files") if only_ranks else (monitor.update, " bytes")
     with Progress("reading") as progress:
-        read(lambda done, total: progress.update(done, total, unit))
+        monitor.update(lambda done, total: progress.update(done, total, " bytes"))
     monitor.collector.require_something()
     return monitor
 

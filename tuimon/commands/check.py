@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 import time
 
 from tuimon.commands import Command
@@ -43,6 +42,7 @@ def _run(options: argparse.Namespace) -> int:
     from tuimon.detectors._silence import Silence
     from tuimon.detectors._user_rules import UnmatchedRule, detector_of, require_metrics, unmatched_rules
     from tuimon.exports import alerts
+    from tuimon.exports.documents import dumps
     from tuimon.monitor.local import LocalMonitor
     from tuimon.monitor.settings import load as load_settings
 
@@ -80,16 +80,18 @@ def _run(options: argparse.Namespace) -> int:
         if problem.hint:
             print_status(f"{clean(problem.path)}: {problem.reason} ({problem.hint})")
     if options.json:
-        sys.stdout.write(alerts.as_json(snapshot, options.severity, now) + "\n")
+        print(dumps(alerts.check_document(snapshot, options.severity, now)))
     else:
-        sys.stdout.write("\n".join(alerts.as_text(snapshot, options.severity, options.past)) + "\n")
+        print("\n".join(alerts.as_text(snapshot, options.severity, options.past)))
     if alerts.active_alerts(snapshot, options.severity):
         return ExitCode.ALERT
     if code:
         return code
     if not has_points:
         reports = [progress_of(run, now) for run in snapshot.runs]
-        reason = next((report.evidence for report in reports if report.state == "not understood"), "no point yet")
+        reason = next(
+            (report.evidence for report in reports if report.claim.reason == "not understood"), "no point yet"
+        )
         raise NothingFound(f"nothing to check: {clean(reason)}", "tuimon doctor names every file and the reason")
     if not may_log and not all(own.is_concept for own in unmatched):
         return ExitCode.USAGE

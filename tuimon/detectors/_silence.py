@@ -16,9 +16,6 @@ from tuimon.analysis.words import duration, silence
 from tuimon.model.alerts import Alert
 from tuimon.store import Run
 
-_NOT_SILENT = ("finished", "pruned", "not understood")
-"""States of a run that need not log a point."""
-
 
 class Silence(Struct, frozen=True):
     """Raises an alert for each run whose newest point, or file if points have no time, is older than the limit."""
@@ -33,10 +30,9 @@ class Silence(Struct, frozen=True):
 
     def check_at(self, run: Run, now: float) -> Iterator[Alert]:
         progress = progress_of(run, now)
-        if progress.state in _NOT_SILENT:
+        if progress.state == "finished" or progress.claim.reason == "not understood":
             return
-        known = math.isfinite(progress.last_wall_time)
-        since = max(0.0, now - progress.last_wall_time) if known else progress.last_age
+        since = progress.age
         if since > self.limit:
             message = (
                 f"no point for {silence(since)}, longer than {duration(self.limit)}; its state is {progress.state}"

@@ -23,11 +23,6 @@ shows as well."""
 _LONGEST_WATERFALL = 80
 
 
-def has_room_for_long_sentence(height: int) -> bool:
-    """Return whether the sentence of a panel of `height` rows may have more than one line without spare rows."""
-    return height >= _LONG_SENTENCE_FROM
-
-
 def render_bars(view: BarView, size: Size, symbols: Symbols) -> Rows:
     """Return the rows of a stacked bar and its table."""
     rows: list[Row] = []
@@ -36,7 +31,7 @@ def render_bars(view: BarView, size: Size, symbols: Symbols) -> Rows:
     rows.append(stacked_bar(view, size.width, symbols))
     room = size.height - len(rows)
     spare = room - len(view.bars) - bool(view.columns)  # rows that the table does not need
-    lines = max(spare - bool(view.note), 3 if has_room_for_long_sentence(size.height) else 1)
+    lines = max(spare - bool(view.note), 3 if size.height >= _LONG_SENTENCE_FROM else 1)
     foot = wrap_row(view.sentence, size.width, lines) if view.sentence and room >= 2 else []
     if view.note and room - len(foot) > min(len(view.bars) + 1, 6):  # rows of the table are worth more than small print
         foot += wrap_row(((view.note, Role.MUTED),), size.width, max(spare - len(foot), 1))

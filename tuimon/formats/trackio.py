@@ -19,11 +19,11 @@ from typing import Any
 from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats import Format
-from tuimon.formats._shared.database import DatabaseRuns, NewRows, columns, readable
+from tuimon.formats._shared.database import NewRows, RunsDatabase, columns
 from tuimon.formats._shared.json import parse
 from tuimon.formats._shared.row_reader import Names, RowReader
 from tuimon.formats._shared.rows import number, trimmed
-from tuimon.model.points import Damage, Fact, Item, Points, Replaced
+from tuimon.model.points import Damage, Fact, Points, Replaced
 
 _TABLE = re.compile(rb'create table "?metrics"? ?\((?=.*\brun_name\b)(?=.*\bstep\b)(?=.*\bmetrics\b)', re.IGNORECASE)
 _NON_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
@@ -37,22 +37,20 @@ class _Run:
         self.reset_readers()
         self.system: set[str] = set()
         """Names of system metrics that have been reported as such."""
-        self.config: Any = None
 
     def reset_readers(self) -> None:
         self.readers = {"metrics": RowReader(self.names), "system_metrics": RowReader(self.names)}
 
 
-class TrackioDecoder:
+class TrackioDecoder(RunsDatabase):
     """DatabaseDecoder of a Trackio database."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._tables: dict[str, NewRows] = {}
-        self._run_names = DatabaseRuns()
         self._runs: dict[str, _Run] = {}
 
-    def read(self, database: sqlite3.Connection) -> list[tuple[str, list[Item]]]:
-        new: dict[str, list[Item]] = {run: [] for run in self._runs}
+    def _read(self, database: sqlite3.Connection) -> None:
         for table in ("metrics", "system_metrics"):
             names = columns(database, table)
             if names and table not in self._tables:
@@ -60,28 +58,29 @@ class TrackioDecoder:
                 expressions = _run_id(names), "run_name", step, "timestamp", "coalesce(cast(metrics as blob), x'')"
                 self._tables[table] = NewRows(table, expressions)
         if any(rows.begun_anew(database) for rows in self._tables.values()):
-            self._reread(new)
-        broken = self._read_configs(database, new)
+            for rows in self._tables.values():
+                rows.forget()
+            for run, known in self._runs.items():
+                known.reset_readers()
+                self.add(run, Replaced())
+        run_id = _run_id(columns(database, "configs"))
+        configs = f"select {run_id}, run_name, coalesce(cast(config as blob), x'') from configs"
+        for run, name, document in self.rows(database, configs, "configs"):
+            self._run(run, name)
+            config = {key: value for key, value in (_parsed(document) or {}).items() if not key.startswith("_")}
+            if config:
+                self.add_fact(run, Fact("config", trimmed(config)))
         for table, rows in self._tables.items():
-            for batch in rows.read(database):
-                self._read_rows(table, batch, new)
-        return self._run_names.named(new, broken or any(rows.broken for rows in self._tables.values()))
+            for batch in self.batches(database, rows):
+                self._read_rows(table, batch)
 
-    def _reread(self, new: dict[str, list[Item]]) -> None:
-        """Read all rows of all runs again."""
-        for rows in self._tables.values():
-            rows.forget()
-        for run, known in self._runs.items():
-            known.reset_readers()
-            new[run].append(Replaced())
-
-    def _read_rows(self, table: str, batch: list[tuple[Any, ...]], new: dict[str, list[Item]]) -> None:
+    def _read_rows(self, table: str, batch: list[tuple[Any, ...]]) -> None:
         by_run: dict[str, list[dict[str, Any]]] = {}
         for rowid, run, name, step, timestamp, document in batch:
-            self._run(run, name, new)
+            self._run(run, name)
             row = _parsed(document)
             if row is None:
-                new[run].append(Damage(rowid, 1, "row of metrics not readable"))
+                self.add(run, Damage(rowid, 1, "row of metrics not readable"))
                 continue
             stamp = {"timestamp": timestamp} if step is None else {"step": step, "timestamp": timestamp}
             for key in stamp:
@@ -94,31 +93,14 @@ class TrackioDecoder:
                 names = {points.names[index] for points in items for index in set(points.metric.tolist())}
                 if added := sorted(names - known.system):
                     known.system.update(added)
-                    new[run].append(Fact("metrics", {name: {"system": True} for name in added}))
-            new[run] += items
+                    self.add(run, Fact("metrics", {name: {"system": True} for name in added}))
+            self.add(run, *items)
 
-    def _read_configs(self, database: sqlite3.Connection, new: dict[str, list[Item]]) -> bool:
-        """Add the configs that have changed, and return whether a page of the table is damaged."""
-        names = columns(database, "configs")
-        if not names:
-            return False
-        query = f"select {_run_id(names)}, run_name, coalesce(cast(config as blob), x'') from configs"
-        rows, broken = readable(database, query)
-        for run, name, document in rows:
-            known = self._run(run, name, new)
-            if document != known.config:
-                known.config = document
-                config = {key: value for key, value in (_parsed(document) or {}).items() if not key.startswith("_")}
-                if config:
-                    new[run].append(Fact("config", trimmed(config)))
-        return broken
-
-    def _run(self, run: str, name: object, new: dict[str, list[Item]]) -> _Run:
+    def _run(self, run: str, name: object) -> None:
         if run not in self._runs:
             self._runs[run] = _Run()
-            self._run_names.name(run, name)
-            new[run] = [Fact("writer", {"name": "trackio", "run_name": str(name)})]
-        return self._runs[run]
+            self.name(run, name)
+            self.add_fact(run, Fact("writer", {"name": "trackio", "run_name": str(name)}))
 
 
 def _run_id(names: set[str]) -> str:

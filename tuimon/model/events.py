@@ -36,8 +36,7 @@ class RanksSeen(Struct, frozen=True):
     """The ranks of the job that wrote a run. Sent when something about them has changed."""
 
     run: int
-    ranks: JobRanks | None
-    """None if the run was examined and fewer than two ranks wrote it."""
+    ranks: JobRanks
 
 
 class StreamFound(Struct, frozen=True):
@@ -163,16 +162,10 @@ class StreamStatus(Struct, frozen=True):
     closed: float = math.nan
     """Time at which a process that had held the file open was found to have closed it, seconds since the epoch; NaN if
     no process was seen to hold it open, or if it has grown since."""
-    in_place: bool = False
-    """Whether its last change was a write, as far as its times show, and not that of a copy from elsewhere."""
     unread: str = ""
     """Examples of numbers that gave no point in at least half of the first lines of metrics; "" for none."""
     cut_short: bool = False
     """Whether the last of the damaged parts is a record whose end is missing, and nobody writes the file any more."""
-    growths: int = 0
-    """Number of times the reader saw the file grow."""
-    longest_gap: float = math.nan
-    """Longest time (s) between two of them; NaN before the second."""
     reopened: bool = False
     """Whether the file was seen to grow after no process held it open: its writer may open it for each line."""
 

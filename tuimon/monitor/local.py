@@ -15,7 +15,6 @@ from tuimon.monitor.remote_names import remote_among
 from tuimon.monitor.settings import load as load_settings
 from tuimon.reader import Collector
 from tuimon.reader.machine import disk_status, is_similar
-from tuimon.reader.rank_watch import RankWatch
 from tuimon.store import Snapshot, Store
 from tuimon.vocabulary import merge_key
 
@@ -43,7 +42,6 @@ class LocalMonitor:
         self._clock = clock
         self.collector.use_clock(clock)
         self._pipes = Pipes(paths)
-        self._ranks = RankWatch(self.collector.paths_of_runs, live=False, attempts_of=self.collector.attempts_of)
         self.checker = checker or Checker(settings.detectors, settings.rules, str(config.config_path()))
         self.store = Store(merge_key, mirrors)
         self._machine: Machine | None = None
@@ -56,7 +54,6 @@ class LocalMonitor:
         """
         before = self.store.version
         self.read(on_progress)
-        self._apply_ranks()
         self.check()
         return self.store.version != before
 
@@ -79,23 +76,15 @@ class LocalMonitor:
                 on_progress(*self.collector.estimated_progress())
             if not self.collector.behind:
                 break
-        for event in (*self.collector.find_writers(), *self.collector.flush(), *self._pipes.end_events(ended)):
+        for event in (
+            *self.collector.find_writers(),
+            *self.collector.flush(),
+            *self.collector.ranks.events(at_once=True),
+            *self._pipes.end_events(ended),
+        ):
             self.store.apply(self._pipes.renamed(event))
         while self.store.join_runs():
             pass
-
-    def read_ranks(self, on_progress: Callable[[int, int], None] | None = None) -> None:
-        """Find runs and read what their logs say about ranks. Points are read only from texts that these make runs.
-
-        on_progress: is called repeatedly with the number of files of a job that were read, and of all its files.
-        """
-        for event in (*self.collector.find(), *self.collector.assign_texts()):
-            self.store.apply(self._pipes.renamed(event))
-        self._apply_ranks(on_progress)
-
-    def _apply_ranks(self, on_progress: Callable[[int, int], None] | None = None) -> None:
-        for event in self._ranks.events(on_progress):
-            self.store.apply(event)
 
     def check(self) -> None:
         """Run the detectors on the current snapshot."""

@@ -18,7 +18,6 @@ from queue import SimpleQueue
 
 from tuimon.detectors import Checker
 from tuimon.errors import TuimonError
-from tuimon.model.alerts import Alert
 from tuimon.model.events import Notice, Progress, StreamFound
 from tuimon.model.links import Link
 from tuimon.monitor.health import HealthCheck
@@ -48,11 +47,10 @@ _STDIN_POLL = 0.25
 """Seconds between two checks whether standard input has ended."""
 _LONGEST_PAUSE = 1.0
 """Maximum seconds for which `pause_writes` holds back the receiver."""
-_LONGEST_END = 0.5
-"""Seconds for which `close` waits for the receiver thread, which may be in the middle of a detector; it ends with the
-process."""
 _PAUSED_POLL = 0.005
 """Seconds between two reads from the pipe while writes are paused."""
+_PATIENCE = 0.4
+"""Seconds in which the reader, and then the receiver thread, must end by themselves."""
 _CHUNK = 1 << 20
 """Maximum bytes of one read: the capacity of the pipe."""
 _MAX_QUEUED = 64
@@ -113,8 +111,6 @@ class ReaderProcess:
         self._has_caught_up = False
         """True once the present reader has read everything."""
         self._health = HealthCheck()
-        self._asked: set[int] = set()
-        """Ids of the runs whose ranks the present reader was asked for."""
         self._reported_plugins = 0
         """Number of panels and detectors of installed packages that were left out and named in a notice."""
 
@@ -158,10 +154,6 @@ class ReaderProcess:
             reader.process.stdin.write(lines)
             reader.process.stdin.flush()
 
-    def want_ranks(self, runs: Iterable[int]) -> None:
-        """Let the reader examine the logs of these runs (ids) for ranks next; thread-safe."""
-        self._tell(b"?" + ",".join(map(str, runs)).encode() + b"\n")
-
     @property
     def links(self) -> tuple[Link, ...]:
         """The links to other machines."""
@@ -195,7 +187,7 @@ class ReaderProcess:
         if reader is not None:
             _close(reader.process)
         if self._thread.is_alive():
-            self._thread.join(timeout=_LONGEST_END)
+            self._thread.join(timeout=_PATIENCE)
         if reader is not None and not self._thread.is_alive():
             _release(reader)
 
@@ -208,7 +200,6 @@ class ReaderProcess:
             reader = self._reader
             assert reader is not None
             started, self._has_caught_up = time.monotonic(), False
-            self._asked.clear()
             try:
                 self._receive(reader.process)
                 problem = _failure_reason(reader)
@@ -352,7 +343,6 @@ class ReaderProcess:
                 self._checker = Checker()  # imports thirty modules, so not before the first curves are shown
             alerts, complete = self._checker.check_within(snapshot, time.time(), _SLICE)
             self._store.set_alerts(alerts, 0 if complete else self._checker.unchecked(snapshot))
-            self._want_ranks_of_ended(snapshot, alerts)
             self._runs_left = not complete
             self._has_checked = self._has_checked or complete
             if self._has_checked:
@@ -361,22 +351,12 @@ class ReaderProcess:
             self.on_change()
         self._checked_at = time.monotonic()
 
-    def _want_ranks_of_ended(self, snapshot: Snapshot, alerts: Iterable[Alert]) -> None:
-        """Ask once for the ranks of each run that has crashed or stalled: one of them may be the cause."""
-        runs = {run.id: run for run in snapshot.runs if not run.ranks_examined}
-        wanted = [
-            runs[alert.run] for alert in alerts if alert.rule == "liveness" and alert.run in runs.keys() - self._asked
-        ]
-        if wanted:
-            self._asked.update(run.id for run in wanted)
-            self.want_ranks(part for run in wanted for part in (run.id, *run.joined_ids))
-
 
 def _close(process: subprocess.Popen[bytes]) -> None:
     if process.stdin is not None:
         process.stdin.close()
     try:
-        process.wait(timeout=2)
+        process.wait(timeout=_PATIENCE)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

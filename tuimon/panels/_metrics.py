@@ -217,6 +217,15 @@ def reading_of(run: Run, names: Iterable[str]) -> MetricReading | None:
     return None
 
 
+def reading_drawn(run: Run, name: str) -> MetricReading | None:
+    """Return a metric on the steps that all charts of the run share; None if it has no points."""
+    curve = drawn_curve(run, name)
+    if curve is None:
+        return None
+    meaning = meaning_of(run, name)
+    return MetricReading(name, meaning, curve, factor_of(meaning, curve))
+
+
 def curves_and_factors(readings: Sequence[MetricReading | None]) -> tuple[list[Curve | None], list[float]]:
     """Return the curve and the factor of each reading."""
     curves = [None if reading is None else reading.curve for reading in readings]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 
 from tuimon.analysis.words import day, time_of_day
 from tuimon.draw.numbers import format_value, thousands
@@ -23,12 +22,6 @@ def plural(count: int, noun: str) -> str:
     return f"{thousands(count)} {noun}{'' if count == 1 else 's'}"
 
 
-def with_article(quantity: str) -> str:
-    """Return "a 96.6 s", "an 80 s", "an 11 ms"."""
-    vowel = quantity.startswith("8") or re.match(r"1[18](?!\d)", quantity)
-    return f"{'an' if vowel else 'a'} {quantity}"
-
-
 def signed_percent(fraction: float) -> str:
     """Format a relative change: "+38 %", "-4 %", "0 %", "+12x" from 1000 %."""
     percent = fraction * 100
@@ -38,14 +31,14 @@ def signed_percent(fraction: float) -> str:
     return f"{'0' if text in ('+0', '-0') else text} %"
 
 
-def change_span(change: float, unchanged: float, direction: str, symbols: Symbols) -> Span:
-    """Return a change with an arrow, coloured by whether it is in the metric's direction.
+def change_span(change: float, is_noise: bool, direction: str, symbols: Symbols) -> Span:
+    """Return a change with an arrow, coloured by whether it is in the metric's direction: "↑ 0.0310", "→ +0.0004".
 
-    unchanged: changes up to this size are displayed as a level arrow.
+    is_noise: whether noise explains the change; its arrow is level then.
     """
     up, down, level = "^v=" if symbols is Symbols.ASCII else "↑↓→"
-    if abs(change) <= unchanged:
-        return level, Role.MUTED
+    if is_noise:
+        return f"{level} {'+' * (change > 0)}{format_value(change)}", Role.MUTED
     rising = change > 0
     role = Role.MUTED
     if direction in ("up", "down"):

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import lru_cache
-from math import nan
+from math import isfinite, nan
 from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
 
-from tuimon.analysis.onset import onset, sudden_change
+from tuimon.analysis.change import change
 from tuimon.analysis.printed_units import seconds_of
 from tuimon.analysis.progress_inputs import progress_inputs
-from tuimon.analysis.shift import shift
 from tuimon.analysis.statistics import quantiles
 from tuimon.analysis.timers import Timer, step_timer, timer_tree
-from tuimon.analysis.windows import NINE
 from tuimon.panels._metrics import by_concept, curve_or_none
 from tuimon.store import Curve, Run
 from tuimon.store.arrays import median
@@ -29,10 +26,6 @@ _SAME_PACE = 1.15
 """Ratio up to which the median of a timer and the pace in the header agree."""
 SLOWER = 0.2
 """Relative drift at which a phase counts as slower."""
-_BEFORE_ONSET = 96
-"""Maximum number of points before a sudden change in which its onset is searched; takes 2 ms."""
-_COMPARED = 8192
-"""Maximum number of points before a change, and of the newest ones after it, whose medians are compared."""
 _SPARSE = 1.5
 """A timer is sparse if the distance of its points exceeds the usual distance by this factor."""
 
@@ -53,26 +46,25 @@ def differing_timer(run: Run) -> float:
 
 
 class Drift(Struct, frozen=True):
-    """Change of the duration of a phase."""
+    """Change of the duration of a phase, from the first to the last tenth of some points."""
 
     ratio: float
-    """Relative change; 0.38 is 38 % longer. Of the medians before and after `began` if the change was sudden."""
-    since: int
-    """First step of the comparison."""
+    """Relative change; 0.38 is 38 % longer."""
     sure: bool
-    """Whether the change is significant against the noise."""
-    began: int
-    """Step of the onset of the change if it was sudden, else `since`."""
+    """Whether noise does not explain the change."""
     before: float
-    """Median (s) before the change."""
+    """Level (s) at the beginning."""
     points: int = 0
     """Number of newest points that were compared; 0 for all since the start."""
 
     @property
+    def is_slower(self) -> bool:
+        """Whether the phase has become notably slower."""
+        return self.sure and self.ratio >= SLOWER
+
+    @property
     def period(self) -> str:
-        """Words for the time of the change: "since step 200" of its onset if it was sudden, else what was compared."""
-        if self.began != self.since:
-            return f"since step {self.began}"
+        """Words for what was compared: "since the start"."""
         return f"within the last {self.points} points" if self.points else "since the start"
 
     @property
@@ -110,6 +102,17 @@ class TimerReading(Struct, frozen=True):
     """Steps between two points of a sparse timer; 0 if not sparse, -1 if it ran once, before the displayed step."""
     parts: Mapping[str, float]
     """Part -> seconds at that step."""
+
+    @property
+    def name(self) -> str:
+        """Name of the phase, with the domain if several are trained at once."""
+        phase = self.timer.phase
+        return f"{phase.domain}: {phase.name}" if phase.domain else phase.name
+
+    @property
+    def spent(self) -> float:
+        """Seconds that the phase took in the displayed step; 0 if it did not run."""
+        return self.now if self.present and isfinite(self.now) and self.now > 0 else 0.0
 
 
 def read_timers(run: Run, cursor: int | None = None) -> tuple[int, tuple[TimerReading, ...]] | None:
@@ -191,38 +194,11 @@ def _read(run: Run, timer: Timer, curve: Curve, step: int, gap: float, usual: fl
 
 
 def _drift(curve: Curve, end: int, factor: float, points: int = 0) -> Drift | None:
-    """Return the change of the rows before `end`: from before to after the onset of a sudden one, else from end to end.
+    """Return the change of the rows before `end`; None if it is unknown.
 
-    The onset is that of the alerts, so that both name the same step. factor: converts the values to seconds. points:
-    number of newest rows that are compared; 0 for all.
+    factor: converts the values to seconds. points: number of newest rows that are compared; 0 for all.
     """
-    moved = shift(curve.values[:end], end - points if points else 0)
-    if moved is None or not np.isfinite(moved.ratio):
+    moved = change(curve.values[end - points if points else 0 : end], whole=True)
+    if moved is None or not isfinite(moved.ratio):
         return None
-    since, steps = moved.since, curve.steps
-    if moved.significant and abs(moved.ratio) >= SLOWER:
-        sudden = sudden_change(curve.values[since:end], moved.before, moved.after)
-        if sudden is not None:
-            changed = since + sudden.index
-            rows = np.arange(max(since, changed - _BEFORE_ONSET), min(changed + NINE, end))
-            rows = rows[np.isfinite(curve.values[rows])]
-            index = _onset(curve.values[rows].tobytes(), moved.ratio < 0)
-            row = changed if index is None else int(rows[index])
-            before, after = levels(curve, since, row, end)
-            if before > 0 and np.isfinite(after):
-                return Drift(after / before - 1, int(steps[since]), True, int(steps[row]), before * factor, points)
-    return Drift(moved.ratio, int(steps[since]), moved.significant, int(steps[since]), moved.before * factor, points)
-
-
-@lru_cache(maxsize=256)
-def _onset(values: bytes, falls: bool) -> int | None:
-    """Return the result of `onset`. values: float64 as bytes, equal while a run grows unless the change is recent."""
-    return onset(np.frombuffer(values), falls=falls)
-
-
-def levels(curve: Curve, first: int, changed: int, end: int) -> tuple[float, float]:
-    """Return the medians of the rows from `first` on before `changed`, and of those from there to `end` - 1; NaN if it
-    is unknown. Of each, the last 8,192 rows count."""
-    parts = (curve.values[max(begin, end - _COMPARED) : end] for begin, end in ((first, changed), (changed, end)))
-    before, after = (median(values[np.isfinite(values)]) for values in parts)
-    return before, after
+    return Drift(moved.ratio, moved.direction in ("rising", "falling"), moved.before * factor, points)

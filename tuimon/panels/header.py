@@ -15,7 +15,7 @@ from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import state_sign, state_words
-from tuimon.analysis.words import day, percentage, silence, time_of_day, with_article
+from tuimon.analysis.words import day, percentage, time_of_day, with_article
 from tuimon.draw.numbers import format_duration, format_value, thousands
 from tuimon.draw.rows import row_width
 from tuimon.model.views import Role, Row, Size, Span, Symbols, TextView
@@ -31,10 +31,8 @@ from tuimon.vocabulary import unit_text
 _ROLES = {
     "running": Role.GOOD,
     "finished": Role.ACCENT,
-    "stalled": Role.WARNING,
-    "stopped": Role.WARNING,
-    "not understood": Role.WARNING,
-    "deleted": Role.WARNING,
+    "quiet": Role.WARNING,
+    "unknown": Role.WARNING,
     "crashed": Role.CRITICAL,
 }
 _SPEEDS = ("throughput.tokens", "throughput.tokens_per_gpu", "throughput.samples", "throughput.steps")
@@ -90,8 +88,7 @@ class Header(Struct, frozen=True):
             evidence = ((fit(evidence[0][0], left), Role.MUTED),)
         first = _fill([named, *parts, evidence], size.width)
         if evidence and evidence[0] in first:
-            last = _last_point(report, now)
-            facts = [fact for fact in facts if fact != last]
+            facts = [fact for fact in facts if fact != _last_point(report)]
         return TextView("", (first, _fill(_with_values(run, facts, options, size.width), size.width)))
 
 
@@ -102,15 +99,9 @@ def _state(report: ProgressReport, symbols: Symbols, alarms: int) -> Span:
     return f"{sign} {state_words(report.state, alarms)}", role
 
 
-def _last_point(report: ProgressReport, now: float) -> Row:
-    """Return when the run was last active; () if that is unknown. Some evidence of a state says it, too."""
-    if math.isfinite(report.silent_for):
-        return (("last point ", Role.MUTED), (f"{silence(report.silent_for)} ago", Role.TEXT))
-    is_point = math.isfinite(report.last_wall_time)
-    when = report.last_wall_time if is_point else report.last_change
-    if not math.isfinite(when):
-        return ()
-    return (("last point at " if is_point else "files changed at ", Role.MUTED), *_date_and_time(when, now))
+def _last_point(report: ProgressReport) -> Row:
+    """Return the age of the last point, for a header without room for the sentence of its state; () if unknown."""
+    return ((report.claim.aged, Role.TEXT),) if report.claim.aged else ()
 
 
 def _facts(run: Run, report: ProgressReport, now: float) -> Iterator[Row]:
@@ -135,7 +126,7 @@ def _facts(run: Run, report: ProgressReport, now: float) -> Iterator[Row]:
         yield (("ETA unknown: no time stamps with a date", Role.MUTED),)
     if report.updates > 1:
         yield ((f"{report.updates} updates a step", Role.MUTED),)
-    if last := _last_point(report, now):
+    if last := _last_point(report):
         yield last
     if damage := damage_of(run):
         yield ((damage, Role.WARNING),)
@@ -146,7 +137,7 @@ def _facts(run: Run, report: ProgressReport, now: float) -> Iterator[Row]:
         # Always a duration: a speed near the border would change its unit all the time.
         pace = f"{format_duration(report.seconds_per_step)} {with_article(report.step_name)}"
         yield (("pace ", Role.MUTED), (pace, Role.TEXT))
-    if (lost := lost_work(run, report.state)) is not None and lost.is_resumed and lost.checkpoint is not None:
+    if (lost := lost_work(run, report.has_died)) is not None and lost.is_resumed and lost.checkpoint is not None:
         time_known = f" at {clock(lost.resumed, now)}" if math.isfinite(lost.resumed) else ""
         yield (("resumed from ", Role.MUTED), (str(lost.checkpoint), Role.TEXT), (time_known, Role.MUTED))
     epoch = report.epoch if math.isfinite(report.epoch) else _newest(run, "progress.epoch")

@@ -11,10 +11,8 @@ from msgspec.structs import replace
 
 from tuimon.analysis.printed_units import seconds_of
 from tuimon.analysis.progress_inputs import progress_inputs
-from tuimon.draw.bars import has_room_for_long_sentence
 from tuimon.draw.numbers import format_duration, format_fraction
 from tuimon.model.views import SERIES_ROLES, Bar, BarView, Role, Row, Size, Span, Symbols
-from tuimon.panels._bottleneck import bottleneck, phase_name, spent
 from tuimon.panels._charts.axes import axis_word
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
 from tuimon.panels._metrics import by_concept, curve_or_none
@@ -27,6 +25,8 @@ _UNATTRIBUTED = 0.005
 """Unattributed time below this fraction of a step is ignored as rounding."""
 _OVERLAP = 0.01
 """Phases overlap if their sum exceeds the step by this fraction."""
+_NOTABLE = 0.05
+"""Part of a step by which a phase must have become longer to be named."""
 _FIXED_ROWS = 5
 """Title, bar, table heading, sentence, note."""
 _MORE_ROWS = 2
@@ -58,7 +58,7 @@ class PhaseLatency(Struct, frozen=True):
             return BarView(TITLE, (), (), 0.0, note=note)
         step, readings = newest
         top = [reading for reading in readings if not reading.timer.parent]
-        timed = sum(spent(reading) for reading in top)
+        timed = sum(reading.spent for reading in top)
         step_time = step_seconds(run, step)
         whole = step_time if isfinite(step_time) and step_time > 0 else timed
         hundred = any(reading.recent_drift for reading in readings)
@@ -69,8 +69,7 @@ class PhaseLatency(Struct, frozen=True):
         place = f" at {axis_word(run, 'step')} {step}", Role.MUTED if cursor is None else Role.ACCENT
         headline: Row = ((format_duration(whole), Role.VALUE), place)
         timer = differing_timer(run) if step_time > 0 and cursor is None else nan  # compares the newest steps
-        lines = 2 if has_room_for_long_sentence(size.height) else 1
-        sentence = bottleneck(run, readings, step, whole, step_time > 0, isfinite(timer), size.width, lines)
+        sentence = _sentence(top, whole, "the step" if step_time > 0 else "the timed phases")
         columns = (
             "phase",
             "now" if cursor is None else "then",
@@ -83,6 +82,25 @@ class PhaseLatency(Struct, frozen=True):
         )
         note = "; ".join(filter(None, (_note(whole, timed, step_time > 0), _other_pace(run, timer))))
         return BarView(TITLE, headline, tuple(bars), max(whole, timed), columns, sentence, note)
+
+
+def _sentence(readings: Sequence[TimerReading], whole: float, name: str) -> Row:
+    """Return "gen takes 29 % of the step; reward +12 s a step since the start".
+
+    The phase that takes most of the step, and the one that has become longer by most seconds, if these are _NOTABLE.
+    whole: seconds of the step, which has this name.
+    """
+    most = max(readings, key=lambda reading: reading.spent, default=None)
+    if most is None or not most.spent or whole <= 0:
+        return ()
+    spans = [(most.name, Role.ACCENT), (f" takes {format_fraction(most.spent / whole)} of {name}", Role.TEXT)]
+    drifts = [(reading, drift) for reading in readings for drift in (reading.recent_drift, reading.drift) if drift]
+    longer = [(reading, drift) for reading, drift in drifts if drift.is_slower and drift.longer >= _NOTABLE * whole]
+    if longer:
+        reading, drift = max(longer, key=lambda change: change[1].longer)
+        spans += [(", ", Role.TEXT)] if reading is most else [("; ", Role.TEXT), (f"{reading.name} ", Role.ACCENT)]
+        spans.append((f"+{format_duration(drift.longer)} a step {drift.period}", Role.WARNING))
+    return tuple(spans)
 
 
 def step_seconds(run: Run, step: int) -> float:
@@ -117,24 +135,24 @@ def _bars(readings: Sequence[TimerReading], whole: float, size: Size, symbols: S
     bars = []
     begin = inside = 0.0
     for reading in readings:
-        name, detail = phase_name(reading), _detail(reading, whole, hundred)
+        name, detail = reading.name, _detail(reading, whole, hundred)
         if not reading.timer.parent:
-            bars.append(Bar(name, spent(reading), roles[reading.timer.metric], detail, _edges(reading, begin)))
-            inside, begin = begin, begin + spent(reading)
+            bars.append(Bar(name, reading.spent, roles[reading.timer.metric], detail, _edges(reading, begin)))
+            inside, begin = begin, begin + reading.spent
         elif with_children:
             corner = "  - " if symbols is Symbols.ASCII else "  └ "
             bars.append(Bar(corner + name, 0.0, Role.MUTED, detail, _edges(reading, inside)))
-            inside += spent(reading) if reading.timer.parent in roles else 0.0
+            inside += reading.spent if reading.timer.parent in roles else 0.0
     return bars
 
 
 def _edges(reading: TimerReading, begin: float) -> tuple[float, ...]:
     """Return (start, end) of a phase in the step; (start, end of onload, start of offload, end) if these are timed."""
-    end = begin + spent(reading)
+    end = begin + reading.spent
     if end == begin:
         return ()
     onload, offload = reading.parts.get("onload", 0.0), reading.parts.get("offload", 0.0)
-    if onload + offload <= 0 or onload + offload > spent(reading):
+    if onload + offload <= 0 or onload + offload > reading.spent:
         return (begin, end)
     return (begin, begin + onload, end - offload, end)
 
@@ -156,8 +174,8 @@ def _drift_span(drift: Drift | None) -> Span:
     """Return a drift, coloured if it is significant."""
     if drift is None:
         return "", Role.MUTED
-    bad, good = drift.sure and drift.ratio >= SLOWER, drift.sure and drift.ratio <= -SLOWER
-    return signed_percent(drift.ratio), Role.WARNING if bad else Role.GOOD if good else Role.MUTED
+    good = drift.sure and drift.ratio <= -SLOWER
+    return signed_percent(drift.ratio), Role.WARNING if drift.is_slower else Role.GOOD if good else Role.MUTED
 
 
 def _plain_detail(seconds: float, whole: float, hundred: bool) -> Row:

@@ -65,7 +65,13 @@ _COUNTER = re.compile(
     re.IGNORECASE,
 )
 """Words that count something else than processes in "[epoch 3/16]"."""
+_KEY = re.compile(r"(?<![\w.-])rank=(\d{1,6})\b")
 _JSON_RANK = re.compile(r'"(?:global_)?rank": ?(\d+)')
+
+
+def is_counter(word: bytes | None) -> bool:
+    """Return whether a word counts something else than processes: the "epoch" of "[epoch 3/16]"."""
+    return word is not None and _COUNTER.fullmatch(word.decode("ascii", "replace")) is not None
 
 
 def split_owner(line: str) -> tuple[Owner, str]:
@@ -93,7 +99,7 @@ def split_owner(line: str) -> tuple[Owner, str]:
     elif (
         owner.rank is None
         and "rank" in head
-        and (match := _HEADER.search(head) or (_JSON_RANK.search(head) if text.startswith("{") else None))
+        and (match := _HEADER.search(head) or (_JSON_RANK if text.startswith("{") else _KEY).search(head))
     ):
         owner.rank = int(match[1])
     if "][rank" in head and (match := _NODE_HEADER.search(head)):
@@ -138,7 +144,9 @@ def _minute(year: str, month: str, day: str, hour: str, minute: str) -> float:
 
 _LONGEST_WORD = 10
 """Characters in front of "tep" with which a step's name begins at most: expressions search from there on."""
-_STEP = re.compile(r'(?:\b[Ss](?:tep|TEP):?\s+|\btrain_step |"step": ?|\b[Ii](?:teration|TERATION):?\s+)(\d{1,12})\b')
+_STEP = re.compile(
+    r'(?:\b[Ss](?:tep|TEP)(?::?\s+|=)|\btrain_step |"step": ?|\b[Ii](?:teration|TERATION):?\s+)(\d{1,12})\b'
+)
 
 
 def step_of(text: str) -> tuple[int, bool] | None:
@@ -210,7 +218,7 @@ _OWN_TIME = re.compile(
     r'(?:\bcompute(?:_time)?|"(?:compute|own|forward_backward|forward|fwd)(?:_time|_s)?")"?:? ?=?(\d+\.\d+)'
 )
 _DATA_TIME = re.compile(r'"data(?:_time|_s)?": ?(\d+\.\d+)')
-_STEP_TIME = re.compile(r"\btrain_step \d+: .*\btime (\d+(?:\.\d+)?) s\b")
+_STEP_TIME = re.compile(r"\btrain_step \d+: .*\btime (\d+(?:\.\d+)?) s\b|\bstep_time=(\d+(?:\.\d+)?)")
 
 
 def own_time_of(text: str) -> float | None:
@@ -219,9 +227,10 @@ def own_time_of(text: str) -> float | None:
     match = _OWN_TIME.search(text, max(begin - 1, 0)) if begin >= 0 or '"' in text else None
     if match is None and '"data' in text:
         match = _DATA_TIME.search(text)
-    elif match is None and "train_step" in text:
+    elif match is None and ("train_step" in text or "step_time=" in text):
         match = _STEP_TIME.search(text)
-    return float(match[1]) if match and len(match[1]) < _LONGEST_NUMBER else None
+    number = match[match.lastindex or 1] if match else ""
+    return float(number) if 0 < len(number) < _LONGEST_NUMBER else None
 
 
 class Span(Struct):

@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from tuimon.model.events import Event
 from tuimon.model.log_names import log_name
-from tuimon.model.points import Item, Points
-from tuimon.ranks.evidence import FileAttempt
+from tuimon.model.points import Item, Lines, Points
 from tuimon.reader.assembly import RunAssembly
 from tuimon.reader.checkpoints import Checkpoints
 from tuimon.reader.discovery import Discovery
@@ -25,6 +24,7 @@ from tuimon.reader.follow import Followed
 from tuimon.reader.item_sources import BLOCK
 from tuimon.reader.notices import Notices, of_truncation
 from tuimon.reader.polling import PollSchedule
+from tuimon.reader.rank_jobs import RankJobs, RunLogs
 from tuimon.reader.recognition import nothing_found
 from tuimon.reader.writer_watch import WriterWatch
 from tuimon.sources.grouped_files import natural_order
@@ -51,6 +51,7 @@ class Collector:
         self._checkpoints = Checkpoints()
         self._notices = Notices()
         self._writers = WriterWatch()
+        self.ranks = RankJobs(self._logs_of_runs, self._assembly.attempts_of)
         self._clock: Callable[[], float] = time.time
         self._closed: set[str] = set()
         """Paths of files that their writers have closed since they were last read."""
@@ -112,16 +113,13 @@ class Collector:
         searched = self._discovery.scan.directories if self._discovery.scan else ()
         return [path for path in searched if any(path == root or path.startswith(f"{root}/") for root in roots)]
 
-    def paths_of_runs(self) -> dict[int, list[str]]:
-        """Return the paths of the followed files of each run, by the id of the run, the run that grew last first."""
-        paths: dict[int, list[str]] = {}
-        for followed in sorted(self._assembly.streams, key=_newest_first):
-            paths.setdefault(followed.found.run, []).append(followed.file)
-        return paths
-
-    def attempts_of(self, run: int) -> dict[str, FileAttempt]:
-        """Return the attempts of the training of a run by path of their files; {} if there is only one."""
-        return self._assembly.attempts_of(run)
+    def _logs_of_runs(self) -> RunLogs:
+        """Return the path and the logs of each run, by its id."""
+        logs: dict[int, dict[str, Followed]] = {run: {} for run in self._assembly.runs.values()}
+        for followed in self._assembly.streams:
+            if not followed.retired and followed.found.run in logs:
+                logs[followed.found.run][followed.path] = followed
+        return {run: (path, logs[run]) for path, run in self._assembly.runs.items() if logs[run]}
 
     def rules(self) -> dict[str, str]:
         """Return why each log is in its run, by path, in the words of docs/targets.md."""
@@ -191,19 +189,9 @@ class Collector:
                 yield from self._changed_status(followed)
         yield from self._regrouped()
 
-    def assign_texts(self) -> Iterator[Event]:
-        """Read each text that is in no run up to its first point, with which it becomes a run, or else to its end."""
-        paths = [followed.path for followed in self._assembly.unreported()]
-        while paths:
-            yield from self.read(paths)
-            paths = [followed.path for followed in self._assembly.unreported() if followed.behind]
-        for followed in list(self._assembly.unreported()):
-            yield from self._events(followed, followed.flush())
-        yield from self._regrouped()
-
     def use_clock(self, clock: Callable[[], float]) -> None:
         """Use another clock (s since the epoch) to judge growth and writers, such as that of a test."""
-        self._clock = clock
+        self._clock = self.ranks.clock = clock
         self._writers = WriterWatch(clock, clock)
 
     def find_writers(self) -> Iterator[Event]:
@@ -239,6 +227,7 @@ class Collector:
 
     def _events(self, followed: Followed, items: Iterable[Item]) -> Iterator[Event]:
         """The items of a log as events; none of a text that becomes a run by them, as it is read again then."""
+        items = self.ranks.taken(followed, items)
         if self._assembly.may_move(followed.path):
             items = list(items)
             has_points = any(isinstance(item, Points) for item in items)
@@ -262,13 +251,15 @@ class Collector:
         for followed in logs:
             while True:
                 for item in followed.read():
-                    yield followed.own_source, item
+                    if not isinstance(item, Lines):
+                        yield followed.own_source, item
                 if followed.status().state != "reading":
                     break
             if (writer := holders.get(followed.file)) is not None:
                 followed.set_writer(writer, copied=False)
             for item in followed.flush():
-                yield followed.own_source, item
+                if not isinstance(item, Lines):
+                    yield followed.own_source, item
 
     # ------------------------------------------------------------------ state
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from tuimon.formats import Format, kind
 from tuimon.model.events import StreamFound, StreamStatus
 from tuimon.model.log_names import log_name
-from tuimon.model.points import Damage, Fact, Item, Points, Replaced, Topic
+from tuimon.model.points import Damage, Fact, Item, Lines, Points, Replaced, Topic
 from tuimon.reader.damage_log import MAX_DAMAGE, DamageLog
 from tuimon.reader.database import Database
 from tuimon.reader.events import EventEncoder
@@ -28,6 +28,7 @@ from tuimon.reader.item_sources import (
 )
 from tuimon.reader.naming import SwanLabNames, metric_name
 from tuimon.reader.nearby_facts import nearby_facts
+from tuimon.reader.rank_paths import has_rank_lines
 from tuimon.registry import FORMATS, note_failure
 from tuimon.sources.filesystem import is_mirrored
 from tuimon.sources.scan import FoundFile
@@ -62,8 +63,6 @@ class WriterCheck(Struct, frozen=True):
     """Whether the file was written at once, as by a copy."""
     closed: float = math.nan
     """When the process that held the file open was found to have closed it (s since the epoch); NaN if none was."""
-    in_place: bool = False
-    """Whether the last change was a write, as far as its times show, and not that of a copy."""
 
 
 class Followed:
@@ -108,8 +107,6 @@ class Followed:
         self._checked_at = 0.0
         self._content = 0
         self._grown = math.nan
-        self._growths = 0
-        self._longest_gap = math.nan
         self._reopened = False
         self._reported: StreamStatus | None = None
         self._database = database
@@ -130,7 +127,8 @@ class Followed:
         if kind(log_format.id) == "stream":
             if log_name(path).compressed:
                 return CompressedSource(path, log_format, self.remote)
-            return StreamSource(path, log_format, self.remote, self._is_written)
+            with_lines = log_format.of_machine or has_rank_lines(path)
+            return StreamSource(path, log_format, self.remote, self._is_written, with_lines)
         return DocumentSource(path, log_format, self.remote)
 
     def _is_written(self) -> bool:
@@ -264,6 +262,10 @@ class Followed:
             yield from self._prepared(self._source.read_new(BLOCK, False))
         yield from self._prepared(self._source.flush())
 
+    def lines_read(self) -> Iterator[Lines]:
+        """Yield the first and the last lines again that have been read of a text."""
+        return self._source.lines_read()
+
     @property
     def _is_named(self) -> bool:
         return self._name is None or self._name.taken is not None
@@ -332,11 +334,8 @@ class Followed:
             self._grown,
             self._damage.size + sum(damage.length for damage in last_damage),
             check.closed,
-            check.in_place,
             self.unread(_UNREAD_PART),
             source.cut_short in last_damage,
-            self._growths,
-            self._longest_gap,
             self._reopened,
         )
 
@@ -348,9 +347,9 @@ class Followed:
             return check
         return WriterCheck(writer=check.writer) if check.writer.state == OPEN else WriterCheck()
 
-    def set_writer(self, writer: Writer, copied: bool, closed: float = math.nan, in_place: bool = False) -> None:
-        """Note the writer of the file as it is now. closed, in_place: as in StreamStatus."""
-        self._check = WriterCheck(self.modified, writer, copied, closed, in_place)
+    def set_writer(self, writer: Writer, copied: bool, closed: float = math.nan) -> None:
+        """Note the writer of the file as it is now. closed: as in StreamStatus."""
+        self._check = WriterCheck(self.modified, writer, copied, closed)
 
     def note_growth(self, now: float) -> None:
         """Note whether the file has grown since the last call. now: seconds since the epoch.
@@ -365,9 +364,6 @@ class Followed:
             self._found_at = now
         elif content != self._content and now - self._found_at >= _COPIED_WITHIN:
             grown = self.modified if self._checked_at <= self.modified <= now else now
-            if self._growths and not grown - self._grown <= self._longest_gap:
-                self._longest_gap = grown - self._grown
-            self._growths += 1
             self._grown = grown
             self._reopened |= self._check.writer.state == CLOSED
         self._content, self._checked_at = content, now

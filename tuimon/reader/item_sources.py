@@ -17,8 +17,8 @@ from typing import cast
 from tuimon.errors import FormatError, Unfinished
 from tuimon.formats import DocumentDecoder, Format, RestartableDecoder, StreamDecoder
 from tuimon.model.log_names import log_name
-from tuimon.model.points import Damage, Item, Points, Replaced, SegmentStart
-from tuimon.reader.compression import GzipStream, WrongChecksum, decompressed
+from tuimon.model.points import Damage, Item, Lines, Points, Replaced, SegmentStart
+from tuimon.reader.compression import GzipStream, decompressed
 from tuimon.reader.database import Database
 from tuimon.reader.encoding import UTF8Stream, utf8
 from tuimon.reader.rotation import was_rotated
@@ -38,6 +38,11 @@ ENDED_AFTER = 60.0
 holds the file open: it may have written a part of a line."""
 _PAGE = 4096
 """Bytes. A log with a whole number of them was probably cut when its writer was killed: output is buffered so."""
+
+_HEAD, _LAST_LINES = 4096, 1 << 18
+"""Bytes of the beginning and of the end of a text that are read again for their lines."""
+_LONGEST_LINE = 1 << 20
+"""Bytes of a line that is waited for."""
 
 MAX_DOCUMENT = 256 << 20
 """Bytes of a document that is decompressed."""
@@ -91,6 +96,10 @@ class ItemSource:
         """Yield the items of a last record without its end, once no more bytes are expected for now."""
         return iter(())
 
+    def lines_read(self) -> Iterator[Lines]:
+        """Yield the first and the last lines again that have been read."""
+        return iter(())
+
 
 class TailSource(ItemSource):
     """Items of a log whose bytes are read once, from its beginning to its end."""
@@ -126,10 +135,16 @@ class StreamSource(TailSource):
     """Items of a log that grows at its end."""
 
     def __init__(
-        self, path: str, log_format: Format, remote: bool, is_written: Callable[[], bool] = lambda: False
+        self,
+        path: str,
+        log_format: Format,
+        remote: bool,
+        is_written: Callable[[], bool] = lambda: False,
+        with_lines: bool = False,
     ) -> None:
-        """is_written: return whether a process holds the file open for writing."""
+        """is_written: return whether a process holds the file open for writing. with_lines: yield Lines, too."""
         super().__init__(path, log_format, remote, by_inode=log_format.rewritten_whole)
+        self._lines = _LineCutter() if with_lines else None
         self._is_written = is_written
         self.is_settled = self._tail.is_settled
         self.last = self._tail.last
@@ -171,6 +186,8 @@ class StreamSource(TailSource):
                 yield from self._decoder.feed(b"")
             if chunk.restarted:
                 self._text = UTF8Stream()
+            if self._lines is not None:
+                yield from self._lines.cut(chunk.data, max(self._tail.size - self._tail.offset, 0), chunk.restarted)
             if chunk.restarted and not self._keeps_lost and was_rotated(path, head):
                 self._decoder = self._new_decoder()
                 yield Replaced()  # the points will be those of the older file
@@ -205,14 +222,21 @@ class StreamSource(TailSource):
                 yield from self.read_new(BLOCK, False)
             items = self._last_line() or self._decoder.flush()
         yield from items
+        if self._lines is not None:
+            yield from self._lines.rest()
+
+    def lines_read(self) -> Iterator[Lines]:
+        if self._lines is not None:
+            yield from self._lines.again(self._tail.parts_read(_HEAD, _LAST_LINES))
 
     def _last_line(self) -> Sequence[Item]:
-        """Return the items of a last line without its newline, if the log has ended."""
+        """Return the items that only the end of the log shows, if it has ended."""
         tail = self._tail
-        whole = tail.state == "current" and tail.offset >= tail.size and tail.size % _PAGE
+        whole = tail.state == "current" and tail.offset >= tail.size
         if self._ended or not whole or time.time() - tail.modified < ENDED_AFTER:
             return ()
-        if not tail.ends_within_line or self._is_written():
+        may_end = tail.size % _PAGE if tail.ends_within_line else self._decoder.awaits_end
+        if not may_end or self._is_written():
             return ()
         items = [item for item in self._decoder.end() if not isinstance(item, Damage)]
         self._ended = bool(items)
@@ -223,10 +247,56 @@ class StreamSource(TailSource):
         self._tail.rewind()
         self._ended = False
         self._text, self._decoder = UTF8Stream(), self._new_decoder()
+        if self._lines is not None:
+            self._lines = _LineCutter()
         return Replaced()
 
     def _new_decoder(self) -> StreamDecoder:
         return cast(StreamDecoder, self._format.decoder())
+
+
+class _LineCutter:
+    """Cuts a text into Lines, wherever its blocks end."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        """Beginning of the next line."""
+        self._offset, self._number = 0, 1
+        """Of the next line."""
+
+    def cut(self, data: bytes, left: int, restarted: bool) -> Iterator[Lines]:
+        """Yield the lines that the next bytes complete. left: bytes of the file after them."""
+        if restarted:
+            self._rest, self._offset, self._number = b"", 0, 1
+        data = self._rest + data if self._rest else data
+        end = data.rfind(b"\n") + 1
+        if not end and len(data) > _LONGEST_LINE:
+            end = len(data)
+        if end or restarted:
+            yield self._taken(data[:end], left, restarted)
+        self._rest = data[end:]
+
+    def rest(self) -> Iterator[Lines]:
+        """Yield the last line without its end."""
+        data, self._rest = self._rest, b""
+        if data:
+            yield self._taken(data, 0, False)
+
+    def again(self, parts: Sequence[tuple[int, bytes]]) -> Iterator[Lines]:
+        """Yield the lines of parts of what has been cut. parts: (offset, bytes)."""
+        for offset, data in parts:
+            data = data[: max(self._offset - offset, 0)]
+            begin, end = (data.find(b"\n") + 1 if offset else 0), data.rfind(b"\n") + 1 or len(data)
+            is_last = offset + len(data) == self._offset
+            number = 1 if not offset else self._number - data.count(b"\n", begin) if is_last else 0
+            end = len(data) if is_last else end
+            yield Lines(data[begin:end], offset + begin, number)
+
+    def _taken(self, data: bytes, left: int, restarted: bool) -> Lines:
+        lines = Lines(data, self._offset, self._number, left, restarted)
+        self._offset += len(data)
+        self._number += data.count(b"\n")
+        return lines
 
 
 class CompressedSource(TailSource):
@@ -236,8 +306,8 @@ class CompressedSource(TailSource):
         super().__init__(path, log_format, remote, by_inode=True)
         self._decoder = cast(StreamDecoder, log_format.decoder())
         self._stream = GzipStream()
-        self._without: set[int] = set()
-        """Offsets of members that are damaged."""
+        self._end: int | None = None
+        """Offset of a damaged member, at which reading ends."""
         self._problem = ""
 
     @property
@@ -247,23 +317,21 @@ class CompressedSource(TailSource):
     def read_new(self, limit: int, closed: bool) -> Iterator[Item]:
         for chunk in self._tail.read_new(min(limit, BLOCK)):
             if chunk.restarted:
-                self._without.clear()
+                self._end, self._problem = None, ""
                 yield self._restart()
-            if self._problem:
-                continue
+            begin = self._tail.offset - len(chunk.data)
+            data = chunk.data if self._end is None else chunk.data[: max(self._end - begin, 0)]
             try:
-                yield from self._items(self._stream.feed(chunk.data))
-            except WrongChecksum:  # what was read of this member may be wrong
-                self._without.add(self._stream.member)
+                for text in self._stream.feed(data):
+                    yield from self._decoder.feed(self._text.feed(text))
+            except FormatError as error:  # what was read of this member may be wrong
+                self._end, self._problem = self._stream.member, error.message
                 self._tail.rewind()
                 yield self._restart()
+                yield Damage(self._end, max(self._tail.size - self._end, 0), error.message)
                 return
-            except FormatError as error:
-                self._problem = error.message
-                yield Damage(0, 0, error.message)
 
     def flush(self) -> Iterator[Item]:
-        yield from self._items(self._stream.release())
         yield from self._decoder.flush()
 
     @property
@@ -272,15 +340,9 @@ class CompressedSource(TailSource):
             return []
         return [Damage(self._tail.offset, 0, "compressed data ends early")]
 
-    def _items(self, texts: Iterator[bytes]) -> Iterator[Item]:
-        for text in texts:
-            yield from self._decoder.feed(self._text.feed(text))
-        yield from self._stream.damage
-        self._stream.damage.clear()
-
     def _restart(self) -> Replaced:
         self._decoder, self._text = cast(StreamDecoder, self._format.decoder()), UTF8Stream()
-        self._stream, self._problem = GzipStream(frozenset(self._without)), ""
+        self._stream = GzipStream()
         return Replaced()
 
 

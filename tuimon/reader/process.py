@@ -10,7 +10,7 @@ import argparse
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from tuimon import wire
 from tuimon.model.events import Event, Notice, Progress, Watching
@@ -19,14 +19,11 @@ from tuimon.reader.collect import Collector
 from tuimon.reader.item_sources import ENDED_AFTER
 from tuimon.reader.machine import MachineWatch
 from tuimon.reader.polling import STILL
-from tuimon.reader.rank_watch import RankWatch
 from tuimon.registry import problems
 from tuimon.sources.watch import Watcher
 
 MIN_WRITE = 1 << 16
 """Minimum number of bytes per write() while there are more frames."""
-_RANKS_EVERY = 0.5
-"""Seconds of reading logs after which ranks have a turn."""
 FLUSH_AFTER = 1.0, ENDED_AFTER + 1.0
 """Times (s) without growth after which last records without their ends are decoded, the second time because their logs
 have probably ended."""
@@ -44,8 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     watcher = Watcher(poll=options.poll, interval=options.interval)
     stop = threading.Event()
     session = _Session(Collector(options.roots, options.console_pattern), watcher, options.interval)
-    from_parent = stop, watcher, session.ranks.want
-    threading.Thread(target=_wait_for_parent, args=from_parent, name="parent", daemon=True).start()
+    threading.Thread(target=_wait_for_parent, args=(stop, watcher), name="parent", daemon=True).start()
     try:
         session.run(stop)
     except BrokenPipeError:
@@ -55,15 +51,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _wait_for_parent(stop: threading.Event, watcher: Watcher, want_ranks: Callable[[Iterable[int]], None]) -> None:
-    """Pass on the hints of the parent until it ends: paths of files in mirrors, after "+" if names have changed; and
-    after "?" the ids of runs whose ranks it wants to know."""
+def _wait_for_parent(stop: threading.Event, watcher: Watcher) -> None:
+    """Pass on the hints of the parent until it ends: paths of files in mirrors, after "+" if names have changed."""
     rest = b""
     while data := os.read(0, 1 << 16):
         *lines, rest = (rest + data).split(b"\n")
-        want_ranks(int(word) for line in lines if line.startswith(b"?") for word in line[1:].split(b","))
-        files = [line for line in lines if not line.startswith(b"?")]
-        watcher.hint([os.fsdecode(line[1:]) for line in files], any(line.startswith(b"+") for line in files))
+        watcher.hint([os.fsdecode(line[1:]) for line in lines], any(line.startswith(b"+") for line in lines))
     stop.set()
     watcher.wake()
 
@@ -85,7 +78,6 @@ class _Session:
         self._heap = HeapTrimmer()
         self._reported_plugins = 0
         self._machine = MachineWatch(collector.roots, lambda: self._newest)
-        self.ranks = RankWatch(collector.paths_of_runs, attempts_of=collector.attempts_of)
 
     def run(self, stop: threading.Event) -> None:
         collector, watcher = self._collector, self._watcher
@@ -93,16 +85,16 @@ class _Session:
         next_find = time.monotonic() + 2 * self._interval
         flushes = 0
         while not stop.is_set():
-            self._send(self.ranks.events(busy=not collector.searched))
-            busy = self._send(self._with_ranks(collector.read()))
+            busy = self._send(collector.read())
             while collector.behind and not stop.is_set():
                 self._send_progress(False)
-                busy |= self._send(self._with_ranks(collector.read()))
+                busy |= self._send(collector.read())
             if not collector.searched:
                 self._send_progress(False)
                 self._find()
                 self._watch()
                 continue
+            self._send(collector.ranks.events(at_once=not self._has_read_all))
             if busy or self._progress is None or not self._progress.caught_up:
                 if not self._has_read_all:  # the states of runs are shown from now on
                     self._has_read_all = True
@@ -120,7 +112,7 @@ class _Session:
             self._send(collector.find_writers())
             if (machine := self._machine.poll()) is not None:
                 self._send([machine])
-            timeout = min(self._poll_interval(now), max(0.0, next_find - now), self.ranks.wait(now))
+            timeout = min(self._poll_interval(now), max(0.0, next_find - now), collector.ranks.wait(now))
             if not flushes:
                 timeout = min(timeout, FLUSH_AFTER[0])
             hints = watcher.wait(timeout)
@@ -132,15 +124,6 @@ class _Session:
                 next_find = time.monotonic() + max(2 * self._interval, self._poll_interval(now))
             if hints.paths and self._send(collector.read(hints.paths)):
                 self._last_growth, flushes = time.monotonic(), 0
-
-    def _with_ranks(self, events: Iterable[Event]) -> Iterator[Event]:
-        """Yield the events of logs and, in between, those about ranks: reading hundreds of logs once takes seconds."""
-        looked = time.monotonic()
-        for event in events:
-            yield event
-            if time.monotonic() - looked >= _RANKS_EVERY:
-                yield from self.ranks.events(busy=True)
-                looked = time.monotonic()
 
     def _poll_interval(self, now: float) -> float:
         """Time (s) until the next poll if there is no event.

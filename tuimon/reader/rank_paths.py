@@ -1,66 +1,36 @@
-"""The files of a job of many ranks: which are read, and what their paths say about the processes that wrote them."""
+"""The processes of a job that the paths and the texts of its logs name."""
 
 from __future__ import annotations
 
 import os
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from tuimon import lazy_re as re
 from tuimon.ranks.evidence import LogFile
-from tuimon.ranks.lines import HOST, NUMBERED
-from tuimon.sources.job_hosts import host_of, job_root, merged, real_paths
+from tuimon.ranks.lines import HOST, NUMBERED, is_counter
+from tuimon.sources.job_hosts import host_of, job_root, merged
 
 HEAD = 4096
 """Bytes of the beginning of a file that say which process writes it."""
-_MOST_FILES, _DEPTH = 8192, 8
 _TEXT = re.compile(r".*\.(log|out|err|txt|jsonl|dmesg)(\.\d+)?|slurm-.*|.*\.[oe]\d+", re.IGNORECASE)
-_SKIPPED = re.compile(
-    r"checkpoints?|ckpts?|events|export_events|wandb|\.git|__pycache__|core\..*|.*\.distcp", re.IGNORECASE
-)
 _IDLE_WORKER = re.compile(r"(worker|python-core-worker)-[0-9a-f]{56}-ffffffff-.*")
 _TORCHRUN = re.compile(r"attempt_\d+/\d+/(stdout\.log|stderr\.log|error\.json)$")
 _NODE = re.compile(r"(?:node|host|worker|gpu)[-_]?[a-z]*\d[\w]*|\d{1,3}(?:\.\d{1,3}){3}", re.IGNORECASE)
 _NAMED_RANK = re.compile(r"(?:^|[^a-z])(?:global[-_]?)?rank[-_]?(\d+)", re.IGNORECASE)
 _ROLL = re.compile(r"log_rank_(?P<role>[A-Za-z_]+)-?(?P<rank>\d+)")
 _RANK_IN_TEXT = re.compile(
-    rb'\[rank(\d+)\]|"(?:global_)?rank": ?(\d+)|\brank +(\d+)\b|\[\w+ (\d+) ?/ ?\d+\]|^ *(\d+): |Rank (\d+)\b',
+    rb'\[rank(\d+)\]|"(?:global_)?rank": ?(\d+)|\brank[ =:]{1,2}(\d+)\b|\[(?P<word>\w+) (\d+) ?/ ?\d+\]'
+    rb"|^ *(\d+): |Rank (\d+)\b",
     re.MULTILINE,
 )
-_LOOKED_AT = 64
-"""Files whose heads are searched for ranks."""
-_END = 1 << 16
-"""Bytes of the end of a file that are searched for ranks."""
 _LAUNCHER = re.compile(
     rb"^ +rank +: \d+ \(local_rank: \d+\)|=   RANK \d+ PID \d+ RUNNING AT|process rank \d+ with PID \d+ on node ",
     re.MULTILINE,
 )
 """Reports of launchers that name a rank."""
 _SAYS_RANK = re.compile(rb'rank ?\d+|"rank"|WORLD_SIZE|\[\w+ \d+ / \d+\]')
-
-
-def job_directory(paths: Sequence[str]) -> str:
-    """Return the directory that holds all files of a run, or its only file if that is a text; else "".
-
-    Of hosts that have a directory each, the path has "*" in place of the host.
-    """
-    root = job_root(paths[0]) if paths else ""
-    if root:
-        common = os.path.commonpath([os.path.dirname(merged(path)) for path in paths])
-        return f"{root}/*{common[len(root) :]}" if f"{common}/".startswith(f"{root}/") else ""
-    if len(paths) == 1 and _TEXT.fullmatch(os.path.basename(paths[0])):
-        return paths[0]
-    directory = os.path.commonpath([os.path.dirname(path) for path in paths]) if len(paths) > 1 else ""
-    return directory if directory != "/" and os.path.isdir(directory) else ""
-
-
-def base_of(place: str) -> str:
-    """Return the directory that the paths in reports are below, for a place of `job_directory`."""
-    root, star, _ = place.partition("/*")
-    if star and real_paths(place) != [place]:
-        return root
-    return os.path.dirname(place) if os.path.isfile(place) else place
 
 
 def repeated(paths: Sequence[str]) -> set[str]:
@@ -71,62 +41,21 @@ def repeated(paths: Sequence[str]) -> set[str]:
     return {path for same in by_name.values() if len(same) > 1 for path in same}
 
 
-def is_job(directory: str) -> bool:
-    """Do the files below a directory, or a file, look as if several ranks had written them, or a launcher of ranks?
-
-    Reads only their beginnings and ends: where one file has the lines of all ranks, only errors name a rank."""
-    paths = list(files_of(directory))
-    if task_numbers(directory, paths):
-        return True
-    ranks: set[int] = set()
-    for path in paths:
-        ranks.update(int(number) for number in _NAMED_RANK.findall(os.path.relpath(merged(path), base_of(directory))))
-    for path in paths[:_LOOKED_AT]:
-        if len(ranks) > 1:
-            return True
-        head, end = head_of(path), _end_of(path)
-        if _LAUNCHER.search(end):
-            return True
-        ranks.update(int(next(filter(None, found))) for found in _RANK_IN_TEXT.findall(head + end))
-    return len(ranks) > 1
+def has_rank_lines(path: str) -> bool:
+    """Return whether the lines of a file are looked at for ranks, by its name: texts, and reports of failures."""
+    name = os.path.basename(path)
+    return not _IDLE_WORKER.fullmatch(name) and (bool(_TEXT.fullmatch(name)) or name == "error.json")
 
 
-def files_of(directory: str) -> Iterator[str]:
-    """Yield the paths of the files below a directory that are read; of a file, its own path."""
-    if os.path.isfile(directory):
-        yield directory
-        return
-    pending, count = [(path, 0) for path in reversed(real_paths(directory))], 0
-    while pending:
-        folder, depth = pending.pop()
-        try:
-            with os.scandir(folder) as entries:
-                children = sorted(entries, key=lambda entry: entry.name)
-        except OSError:
-            continue
-        for entry in children:
-            try:
-                if entry.is_dir(follow_symlinks=False):
-                    if depth < _DEPTH and not _SKIPPED.fullmatch(entry.name):
-                        pending.append((entry.path, depth + 1))
-                elif entry.is_file() and _is_read(entry.name):
-                    count += 1
-                    if count > _MOST_FILES:
-                        return
-                    yield entry.path
-            except OSError:
-                continue
+def ranks_in_path(path: str, directory: str) -> set[int]:
+    """Return the ranks that a path below a directory names: 3 of rank_3/stderr.log."""
+    return set(map(int, _NAMED_RANK.findall(os.path.relpath(merged(path), directory))))
 
 
-def _is_read(name: str) -> bool:
-    if _IDLE_WORKER.fullmatch(name):
-        return False
-    return bool(_TEXT.fullmatch(name)) or name == "error.json" or is_hardware(name)
-
-
-def is_hardware(name: str) -> bool:
-    """Does a file name look like the output of a monitor of GPUs?"""
-    return name.endswith((".csv", ".prom")) or (name.endswith(".json") and "gpustat" in name)
+def named_ranks(text: bytes) -> tuple[set[int], bool]:
+    """Return the ranks that lines name, and whether a launcher reports about one of them."""
+    found = (match for match in _RANK_IN_TEXT.finditer(text) if not is_counter(match["word"]))
+    return {int(next(filter(None, match.group(1, 2, 3, 5, 6, 7)))) for match in found}, bool(_LAUNCHER.search(text))
 
 
 def task_numbers(directory: str, paths: Sequence[str]) -> dict[str, int]:
@@ -135,10 +64,10 @@ def task_numbers(directory: str, paths: Sequence[str]) -> dict[str, int]:
     A number counts only if the text of such a file mentions ranks, because the files of a sweep are named alike.
     """
     families: dict[str, list[tuple[str, list[str]]]] = defaultdict(list)
-    twice, base = repeated(paths), base_of(directory)
+    twice = repeated(paths)
     for path in paths:
-        if not _TORCHRUN.search(path) and not is_hardware(os.path.basename(path)) and path not in twice:
-            name = os.path.relpath(merged(path), base)
+        if not _TORCHRUN.search(path) and not path.endswith(".csv") and path not in twice:
+            name = os.path.relpath(merged(path), directory)
             families[re.sub(r"\d+", "#", name)].append((path, re.findall(r"\d+", name)))
     ranks: dict[str, int] = {}
     for members in families.values():
@@ -164,16 +93,6 @@ def head_of(path: str) -> bytes:
         return b""
 
 
-def _end_of(path: str) -> bytes:
-    """Return the last bytes of a file, without those that `head_of` returns."""
-    try:
-        with open(path, "rb") as stream:
-            stream.seek(max(HEAD, os.fstat(stream.fileno()).st_size - _END))
-            return stream.read(_END)
-    except OSError:
-        return b""
-
-
 def node_of(relative: str) -> str:
     """Return the node that a path names, or ""."""
     for part in reversed(relative.split("/")):
@@ -184,11 +103,13 @@ def node_of(relative: str) -> str:
     return ""
 
 
-def log_file(path: str, relative: str, number: int | None, modified: float, is_repeated: bool = False) -> LogFile:
+def log_file(
+    path: str, relative: str, number: int | None, modified: float, is_repeated: bool, beginning: bytes
+) -> LogFile:
     """Return what is known about the writer of a file.
 
     number: its rank by `task_numbers`; modified: time of its last change (s since the epoch). is_repeated: whether
-    other hosts have a file of this name.
+    other hosts have a file of this name. beginning: its first bytes.
     """
     name = os.path.basename(path)
     key = ("", number) if number is not None else None
@@ -197,10 +118,18 @@ def log_file(path: str, relative: str, number: int | None, modified: float, is_r
     elif key is None and not is_repeated and not _TORCHRUN.search(relative) and (match := _NAMED_RANK.search(relative)):
         key = "", int(match[1])
     launcher = key is None and not _TORCHRUN.search(relative) and not name.startswith("worker-")
-    head = head_of(path).decode("utf-8", "replace").splitlines()[:-1] if launcher else []
+    head = beginning.decode("utf-8", "replace").splitlines()[:-1] if launcher else []
     numbered, names_hosts = _are_labelled(head, NUMBERED), _are_labelled(head, HOST)
     node = node_of(merged(path)[len(job_root(path)) :] if job_root(path) else relative) or host_of(path)
-    return LogFile(relative, node, key, launcher, numbered, names_hosts, time.localtime(modified).tm_year)
+    return LogFile(
+        relative,
+        node,
+        key,
+        launcher,
+        numbered,
+        names_hosts,
+        time.localtime(modified if modified == modified else None).tm_year,
+    )
 
 
 def _are_labelled(lines: list[str], label: re.Pattern[str]) -> bool:

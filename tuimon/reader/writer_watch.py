@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from tuimon.formats import kind
 from tuimon.reader.follow import Followed
-from tuimon.sources.copies import is_copy, is_written_in_place
+from tuimon.sources.copies import is_copy
 from tuimon.sources.mirror_notes import note_of
 from tuimon.sources.writers import CLOSED, OPEN, Writer, still_holds, writers
 
@@ -114,9 +114,9 @@ class WriterWatch:
             search.closed_when = followed.modified
         if followed.mirrored:
             note = note_of(followed.file)
-            followed.set_writer(writer, note.copied and followed.format.supersedes is None, closed, note.in_place)
+            followed.set_writer(writer, note.copied and followed.format.supersedes is None, closed)
         else:
-            followed.set_writer(writer, _is_copy(followed), closed, is_written_in_place(followed.file))
+            followed.set_writer(writer, _is_copy(followed), closed)
 
     def _is_due(self, followed: Followed, timer: float, now: float, checks: bool) -> bool:
         """Return whether the writer of a log is to be searched for. checks: whether notes of mirrors are examined."""

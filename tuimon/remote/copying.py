@@ -13,10 +13,8 @@ from collections import deque
 from collections.abc import AsyncIterator
 from typing import Any
 
-from tuimon.remote.connection import MAX_DOCUMENT, Received, TooLarge
-from tuimon.remote.entries import MAX_PIECE, Entry, Host
-from tuimon.remote.mirror import SAMPLE, Draft, Mirror
-from tuimon.remote.mirror_errors import MirrorError
+from tuimon.remote.host import MAX_DOCUMENT, MAX_PIECE, Entry, Host, Received, TooLarge
+from tuimon.remote.mirror import SAMPLE, Draft, Mirror, MirrorError
 from tuimon.remote.texts import TextFiles, is_text
 from tuimon.remote.texts import mode_of as mode_of_text
 from tuimon.remote.tree import HEAD, File, Tree, mode_of
@@ -28,7 +26,6 @@ SEAM = 512
 """Bytes before the new ones of a log that show that it is still the same log."""
 _IN_FLIGHT = 6
 """Pieces that are asked for at once: a question after them waits for so many."""
-_SPECULATION = 32 << 10
 _PARTS = ("", "-wal", "-journal")
 _UNREAD = ("none", "text", "stored")
 _WAL_HEADER, _FRAME_HEADER = 32, 24
@@ -45,8 +42,8 @@ class Copier:
         self._memory: dict[str, Any] = mirror.stored.memory.get(MEMORY, {})
         self._reads = asyncio.Semaphore(_IN_FLIGHT)
 
-    async def look(self, file: File, parts: tuple[Entry | None, ...], here: int) -> None:
-        """Copy what is new. parts: what the file and its -wal and -journal are now; here: File.at when it was asked."""
+    async def look(self, file: File, parts: tuple[Entry | None, ...]) -> None:
+        """Copy what is new. parts: what the file and its -wal and -journal are now."""
         now = parts[0]
         if now is None:
             self._tree.forget(file)
@@ -58,7 +55,7 @@ class Copier:
         if file.mode == "" or (file.mode == "none" and self._may_be_log(file, now)):
             await self._recognise(file, now)
         if file.mode == "grow" and file.seen != now:
-            await self._grow(file, now, here)
+            await self._grow(file, now)
         elif file.mode == "whole":
             await self._replace(file, now)
         elif file.mode == "unit":
@@ -109,13 +106,7 @@ class Copier:
             file.seen = now
         elif file.mode == "grow":
             if size and size <= now.size and self._mirror.read(file.local, len(head)) == head[:size]:
-                file.at = size
-                file.tail = self._mirror.read(file.local, SEAM, max(0, size - SEAM))
-                if size < len(head):
-                    self._append(file, head[size:], now)
-                elif size == now.size:
-                    await self._grow(file, now, size, is_first=True)
-                self._count(file, file.at, now.size)
+                self._go_on(file, size, now.size)
             else:
                 self._restart(file, head, now, new=True)
                 self._note(file)
@@ -125,53 +116,48 @@ class Copier:
         """Go on with a file that has not changed since the last start."""
         file.mode, file.seen = mode, now
         if mode == "grow":
-            file.at = now.size
-            file.tail = self._mirror.read(file.local, SEAM, max(0, now.size - SEAM))
-        if mode == "text":
+            self._go_on(file, now.size, now.size)
+        elif mode == "text":
             self._texts.add(file.path, file.local)
-        if mode in ("grow", "whole"):
+        elif mode == "whole":
             self._count(file, now.size, now.size)
+
+    def _go_on(self, file: File, here: int, size: int) -> None:
+        """Continue a log at the end of the copy that is here. size: on the host."""
+        file.at = here
+        file.tail = self._mirror.read(file.local, SEAM, max(0, here - SEAM))
+        self._count(file, here, size)
 
     # ------------------------------------------------------------------ logs
 
-    async def speculate(self, file: File) -> None:
-        """Read what may have been appended to a log, without asking first whether it has grown."""
-        at, tail = file.at, file.tail
-        data = await self._host.read(file.path, at - len(tail), at + _SPECULATION)
-        if file.at == at and file.mode == "grow" and len(data) > len(tail) and data.startswith(tail):
-            self._append(file, data[len(tail) :], file.now)
-
-    async def _grow(self, file: File, now: Entry, here: int, is_first: bool = False) -> None:
+    async def _grow(self, file: File, now: Entry) -> None:
         """Append what a log has more than here; begin anew if it is shorter, or another one."""
         before = file.seen
         replaced = isinstance(before, Entry) and before.identity != now.identity
-        if now.size < here:
-            self._restart(file, b"", now, new=replaced)
-        if replaced and file.at:
+        is_same = file.at <= now.size
+        if is_same and replaced:
             head = await self._host.read(file.path, 0, min(SAMPLE, file.at))
-            if head != self._mirror.read(file.local, len(head)) or not head:
-                self._restart(file, b"", now, new=True)
-        buffer, tail, start = bytearray(), file.tail, file.at
-        if file.at < now.size or is_first or (before != now and file.at == here):
-            async for data in self._pieces(file.path, file.at - len(tail), max(now.size, file.at)):
-                buffer += data
-                if tail:
-                    if not buffer.startswith(tail):
-                        break
-                    del buffer[: len(tail)]
-                    tail = b""
-                if buffer:
-                    self._append(file, bytes(buffer), now)
-                    buffer.clear()
-        if tail and start == file.at and buffer:
-            self._restart(file, b"", now, new=replaced)  # the bytes before the end of the copy are others
-            await self._grow(file, now, 0)
-            return
+            is_same = bool(head) and head == self._mirror.read(file.local, len(head))
+            replaced = not is_same
+        if is_same:
+            start = file.at - len(file.tail)
+            data = await self._piece(file.path, start, min(now.size, start + MAX_PIECE))
+            if len(data) < len(file.tail):
+                return  # it has become shorter, or cannot be read
+            is_same = data.startswith(file.tail)
+        if is_same:
+            self._append(file, data[len(file.tail) :], now)
+        else:  # the bytes before the end of the copy are others
+            self._restart(file, b"", now, new=replaced)
+        async for data in self._pieces(file.path, file.at, now.size):
+            self._append(file, data, now)
         if file.at >= now.size:
             file.seen = now
             self._mirror.set_modified(file.local, self._time(now))
 
     def _append(self, file: File, data: bytes, now: Entry) -> None:
+        if not data:
+            return
         self._count(file, file.at + len(data), max(now.size, file.at + len(data)))
         self._mirror.append(file.local, file.at, data, self._time(now))
         file.at += len(data)
@@ -268,7 +254,7 @@ class Copier:
                         raise _Changed
             after = await self._header(file, wal)
             is_same = before[_SALTS] == after[_SALTS]
-            if is_same and not wal:
+            if is_same and "-wal" not in drafts:
                 paths = [file.path + part for part in _PARTS]
                 again = await self._host.stat(paths)
                 is_same = tuple(again.get(path) for path in paths) == parts
@@ -284,11 +270,12 @@ class Copier:
             for draft in drafts.values():
                 draft.discard()
             raise
-        for part in _PARTS[1:]:  # a -wal beside another database than its own would damage it
+        self._mirror.empty(file.local)  # nobody reads the parts of two versions as one: an empty database is not read
+        for part in _PARTS[1:]:
             self._mirror.remove(file.local + part)
         file.at = drafts["-wal"].size if "-wal" in drafts else 0
         size = sum(draft.size for draft in drafts.values())
-        for part, entry in zip(_PARTS, parts, strict=True):
+        for part, entry in reversed(list(zip(_PARTS, parts, strict=True))):
             if part in drafts and entry:
                 drafts[part].commit(self._time(entry))
                 self._note(file, part)
@@ -334,7 +321,7 @@ class Copier:
         if max(received.here, received.total) > self._most:
             raise TooLarge(
                 f"the logs have {received.total >> 20} MiB, more than the {self._most >> 20} MiB that may be copied",
-                "--max-bytes sets the limit.",
+                "max_bytes of [hosts] in config.toml sets the limit.",
             )
 
     def _changed(self, file: File) -> None:

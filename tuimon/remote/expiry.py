@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import glob
 import os
 import re
 import shutil
@@ -56,15 +57,12 @@ def _bytes_below(directory: str) -> int:
 
 def _delete(path: str) -> bool:
     """Delete a mirror unless it is being filled; return whether it was deleted."""
+    locks = [os.path.join(path, "lock"), *glob.glob(os.path.join(glob.escape(path), "hosts", "*", "lock"))]
     try:
-        descriptor = os.open(os.path.join(path, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        with contextlib.ExitStack() as stack:
+            for lock in locks:
+                fcntl.flock(stack.enter_context(open(lock, "ab")), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(path)
     except OSError:
         return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        shutil.rmtree(path)
-    except OSError:
-        return False
-    finally:
-        os.close(descriptor)
     return True

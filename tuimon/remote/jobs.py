@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 
 from tuimon.model.links import Link, RemotePath
 from tuimon.platform_support import mirror_directory
-from tuimon.remote.link import Connect, Keeper
+from tuimon.remote.link import Keeper
 from tuimon.remote.mirror import Mirror
 from tuimon.remote.places import JobPlace, base_name, name_of_job
+from tuimon.remote.sync import Connect
 from tuimon.remote.targets import Target
 
 

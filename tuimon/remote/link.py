@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import random
 import threading
 import time
@@ -10,11 +11,11 @@ from collections.abc import Callable, Iterable
 
 from tuimon.errors import TuimonError
 from tuimon.model.links import Link, RemotePath
-from tuimon.remote.connection import MAX_BYTES, Connection, Ended, TooLarge
 from tuimon.remote.expiry import expire
+from tuimon.remote.host import MAX_BYTES, Ended, TooLarge
 from tuimon.remote.mirror import Mirror
-from tuimon.remote.mirror_errors import is_disk_full
 from tuimon.remote.places import base_name
+from tuimon.remote.sync import Connect, Sync
 from tuimon.remote.targets import Target
 from tuimon.remote.texts import NEWEST, WantedTexts
 from tuimon.text import clean
@@ -29,13 +30,12 @@ LINK_EVERY = 0.2
 SAVE_EVERY = 10.0
 """Seconds between two notes of when the host was last heard."""
 _POLL = 0.02
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _LOGINS = threading.BoundedSemaphore(8)
 """At most eight logins at once: sshd refuses some of more than ten by default (MaxStartups)."""
 
 Hint = Callable[[Iterable[str], bool], None]
 """(paths that have changed, whether files or directories are new or gone)."""
-Connect = Callable[[Mirror, int, WantedTexts], Connection]
-"""(mirror, maximum number of bytes, steps whose texts are copied) -> a connection that has not been made yet."""
 
 
 class Keeper:
@@ -75,7 +75,7 @@ class Keeper:
         self._retry = threading.Event()
         self._settled = threading.Event()
         self._may_ask = False
-        self._connection: Connection | None = None
+        self._connection: Sync | None = None
         self._saved_at = 0.0
         self._thread = threading.Thread(target=self._keep, name=f"link {target.host}", daemon=True)
         if offline:
@@ -117,14 +117,18 @@ class Keeper:
         """Wait until the link is up for the first time, or has failed; return whether it is so."""
         return self._settled.wait(timeout)
 
-    def close(self) -> None:
-        """End the connection and the thread."""
+    def end(self) -> None:
+        """Let the connection and the thread end, soon."""
         self._closing.set()
         self._retry.set()
         if (connection := self._connection) is not None:
             connection.close()
+
+    def close(self, timeout: float = 5.0) -> None:
+        """End the connection and the thread, and wait for it."""
+        self.end()
         if self._thread.is_alive():
-            self._thread.join(timeout=5)
+            self._thread.join(timeout)
         self.mirror.close()
 
     # ------------------------------------------------------------------ the thread
@@ -160,7 +164,7 @@ class Keeper:
         pause: float | None = None
         logging_in = contextlib.ExitStack()
         logging_in.enter_context(_LOGINS)
-        connection: Connection | None = None
+        connection: Sync | None = None
 
         def progress() -> None:
             if connection is not None and connection.answered:
@@ -184,7 +188,7 @@ class Keeper:
     def _fail(self, error: Exception, failures: int) -> float | None:
         """Publish why a link has ended; return the seconds to wait, or None for the usual time."""
         reason = error.message if isinstance(error, TuimonError) else str(error)
-        if is_disk_full(error):
+        if isinstance(error, OSError) and error.errno in _FULL:
             self._say("failed", f"local disk full: {reason}")
             return RETRY_FULL
         if isinstance(error, TooLarge):
@@ -193,7 +197,7 @@ class Keeper:
         self._say("lost", reason)
         return RETRY[-1] if failures > len(RETRY) else None
 
-    def _progress(self, connection: Connection) -> None:
+    def _progress(self, connection: Sync) -> None:
         """Publish the state of a link that is up."""
         link, now, received = self.link, time.time(), connection.received
         link.heard, link.delay, link.here, link.total = now, connection.delay, received.here, received.total

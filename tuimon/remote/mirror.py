@@ -9,14 +9,17 @@ $XDG_CACHE_HOME/tuimon/mirror/<host>-<hash of the target>/      directories 0700
 
 A log that grows is appended to, so after any interruption a file is a prefix or the whole of a version that existed.
 A file that was replaced on the host gets a new inode, one that was truncated keeps its inode, and a document is
-swapped by rename. Names come from the host and are not trusted: see mirror_names.
+swapped by rename. Names come from the host and are not trusted: see `component`.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
+import fcntl
 import math
 import os
+import re
 import shutil
 import time
 import zlib
@@ -25,14 +28,14 @@ from typing import Any
 
 import msgspec
 
+from tuimon.errors import TuimonError
 from tuimon.platform_support import mirror_directory
-from tuimon.remote.mirror_errors import DiskFull, MirrorError
-from tuimon.remote.mirror_names import component
 from tuimon.remote.places import Place, place_of
 from tuimon.remote.targets import Target
 from tuimon.sources import mirror_notes
 from tuimon.sources.job_hosts import UNREACHABLE
 from tuimon.sources.mirror_notes import FileNote
+from tuimon.text import clean
 
 MAX_DEPTH = 40
 """Maximum number of components below the root of a mirror."""
@@ -44,6 +47,15 @@ _FREE_CHECK = 16 << 20
 """Bytes that are written between two checks of the free space."""
 _LATEST = 2**63 // 10**9 - 1
 """Latest time of change (s since the epoch) that file systems store."""
+MAX_NAME = 240
+"""Maximum bytes of an encoded name."""
+_CONTROL = "[\x01-\x1f\x7f]"
+_CODE = "(?:[01][0-9A-F]|7F)"
+_UNSAFE = re.compile(f"{_CONTROL}|%(?=(?:25)*{_CODE})")
+
+
+class MirrorError(TuimonError):
+    """A host sent something that cannot be stored: a bad name, a gap, a file over a limit."""
 
 
 class Stored(msgspec.Struct):
@@ -81,7 +93,8 @@ class Mirror:
             self.root, component(target.parts[-1] if target.parts else host)
         )
         """The path of the file if there is a file on the host rather than a directory."""
-        self._held = False
+        self._lock: int | None = None
+        """Descriptor of the file that this program has locked."""
         self._unchecked = _FREE_CHECK
         for directory in (self.where, self.base, os.path.join(self.base, "tmp"), os.path.dirname(self.root)):
             _make_directories(directory)
@@ -97,24 +110,31 @@ class Mirror:
 
     def lock(self) -> bool:
         """Try to become the program that fills the mirror; return whether this is it."""
-        if not self._held and self.place.lock.acquire():
-            self._held = True
+        if self._lock is None:
+            descriptor = os.open(os.path.join(self.base, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                os.close(descriptor)
+                return False
+            self._lock = descriptor
             with contextlib.suppress(OSError):
+                os.utime(self.place.whole)  # it was used: see expiry.py
                 shutil.rmtree(os.path.join(self.base, "tmp"))
                 os.mkdir(os.path.join(self.base, "tmp"), 0o700)
             self._renew_notes()
-        return self._held
+        return True
 
     def close(self) -> None:
         """Give up the lock."""
-        if self._held:
-            self._held = False
-            self.place.lock.release()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
     def note_unreachable(self, why: str) -> None:
         """Note for readers that the host of a job cannot be reached, and why; "": it can. A full disk is no error."""
         path = os.path.join(self.base, UNREACHABLE)
-        if self._held and self.place.root == self.place.top:
+        if self._lock is not None and self.place.root == self.place.top:
             with contextlib.suppress(OSError):
                 if why:
                     with open(path, "w", encoding="utf-8") as file:
@@ -258,6 +278,11 @@ class Mirror:
         with contextlib.suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
             os.unlink(path)
 
+    def empty(self, path: str) -> None:
+        """Delete the content of a file, but not its name."""
+        with contextlib.suppress(FileNotFoundError, IsADirectoryError, NotADirectoryError):
+            os.truncate(path, 0)
+
     def placeholder(self, path: str, directory: bool = False) -> None:
         """Create an empty directory, or an empty file for weights: their names show which checkpoints there are."""
         if directory:
@@ -268,15 +293,13 @@ class Mirror:
     # ------------------------------------------------------------------ space
 
     def reserve(self, count: int) -> None:
-        """Raise DiskFull if the local disk has too little space for more."""
+        """Raise OSError (ENOSPC) if the local disk has too little space for more."""
         self._unchecked += count
         if self._unchecked < _FREE_CHECK:
             return
         status = os.statvfs(self.base)
         if status.f_bavail * status.f_frsize - count < min(KEEP_FREE, status.f_blocks * status.f_frsize // 10):
-            raise DiskFull(
-                f"less than {KEEP_FREE >> 30} GiB is free in {self.where}", "Free space, or set TUIMON_MIRROR."
-            )
+            raise OSError(errno.ENOSPC, f"less than {KEEP_FREE >> 30} GiB is free (TUIMON_MIRROR)", self.where)
         self._unchecked = 0
 
     def _open(self, path: str) -> int:
@@ -305,6 +328,18 @@ class Mirror:
                 raise
             os.unlink(above)
             _make_directories(parent)
+
+
+def component(name: str) -> str:
+    """Return the name of a file on the host as a name in the mirror. Raise MirrorError for a name that cannot be one.
+
+    Control characters are percent-encoded. Other names are kept, such as "a%2Fb" and bytes that are not UTF-8, because
+    formats and runs are recognised by them.
+    """
+    safe = _UNSAFE.sub(lambda match: f"%{ord(match[0]):02X}", name)
+    if safe in ("", ".", "..") or "/" in safe or "\0" in safe or len(os.fsencode(safe)) > MAX_NAME:
+        raise MirrorError(f"a name that cannot be mirrored: {clean(name, 60)!r}")
+    return safe
 
 
 class Draft:

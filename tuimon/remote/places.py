@@ -1,20 +1,16 @@
-"""Where the mirror of a target lies, and the lock of the program that fills it.
+"""Where the mirror of a target lies.
 
 The hosts of one job have mirrors below one directory, so that they are read as one (see tuimon/sources/job_hosts.py):
 
 $XDG_CACHE_HOME/tuimon/mirror/<hosts>-<hash of the targets>/
     tree/hosts.tuimon/<job>/<name>/<host>/    the files of a host
-    hosts/<host>/                             what one mirror has beside its tree: tmp/, link.json
-    lock
+    hosts/<host>/                             what one mirror has beside its tree: tmp/, link.json, lock
 """
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import os
 import re
-import threading
 from collections import Counter
 from collections.abc import Sequence
 from hashlib import sha256
@@ -33,42 +29,6 @@ _SHOWN = 2
 """Targets of --join that are named."""
 
 
-class Lock:
-    """The right to write below a directory, for this process: several mirrors of it may hold it together."""
-
-    def __init__(self, base: str) -> None:
-        """base: the directory; it need not be there before `acquire`."""
-        self._base = base
-        self._descriptor: int | None = None
-        self._holders = 0
-        self._guard = threading.Lock()
-
-    def acquire(self) -> bool:
-        """Try to get the lock for one more mirror of this process; return whether it is held."""
-        with self._guard:
-            if self._descriptor is None:
-                flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
-                descriptor = os.open(os.path.join(self._base, "lock"), flags, 0o600)
-                try:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except OSError:
-                    os.close(descriptor)
-                    return False
-                self._descriptor = descriptor
-                with contextlib.suppress(OSError):
-                    os.utime(self._base)  # it was used: see expiry.py
-            self._holders += 1
-            return True
-
-    def release(self) -> None:
-        """Give it up for one mirror."""
-        with self._guard:
-            self._holders -= 1
-            if self._holders == 0 and self._descriptor is not None:
-                os.close(self._descriptor)
-                self._descriptor = None
-
-
 class Place(Struct, frozen=True):
     """Paths of a mirror."""
 
@@ -80,7 +40,8 @@ class Place(Struct, frozen=True):
     """Directory or file that corresponds to the path on the host."""
     single: str
     """Path of the file if there is a file at the path on the host."""
-    lock: Lock
+    whole: str
+    """Directory of all that is deleted together: `base`, or that of the job."""
 
 
 def place_of(target: Target, where: str, component: str) -> Place:
@@ -89,7 +50,7 @@ def place_of(target: Target, where: str, component: str) -> Place:
     base = os.path.join(where, f"{_label(target.host or target.scheme)}-{sha256(key).hexdigest()[:16]}")
     top = os.path.join(base, "tree", component)
     root = os.path.join(top, *target.parts)
-    return Place(base, top, root, root, Lock(base))
+    return Place(base, top, root, root, base)
 
 
 class JobPlace:
@@ -105,14 +66,13 @@ class JobPlace:
         name = names.pop() if len(names) == 1 else "job"
         self.root = os.path.join(self.base, "tree", MARKER, label, _label(name))
         """Directory with a directory for each host."""
-        self.lock = Lock(self.base)
         self._names = _unique([re.sub(r"[/:+]", ".", host)[:_LONGEST].lstrip(".") or "host" for host in hosts])
 
     def of(self, number: int) -> Place:
         """Return the place of the mirror of the target with a number."""
         name = self._names[number]
         root = os.path.join(self.root, name)
-        return Place(os.path.join(self.base, "hosts", name), root, root, "", self.lock)
+        return Place(os.path.join(self.base, "hosts", name), root, root, "", self.base)
 
 
 def name_of_job(targets: Sequence[Target]) -> str:

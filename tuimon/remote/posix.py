@@ -24,24 +24,22 @@ import subprocess
 import time
 import zlib
 from collections import deque
-from collections.abc import Callable, Sequence
-from datetime import datetime
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import Any, TypeVar
 
 import msgspec
 
 from tuimon import lazy_re as re
-from tuimon.remote.connection import Ended
-from tuimon.remote.entries import MAX_PIECE, Entry, Holders, LinkError, Root
+from tuimon.errors import TuimonError
+from tuimon.remote.host import MAX_PIECE, Ended, Entry, LinkError, Root
 from tuimon.remote.ssh import Transport, needs_login
-from tuimon.sources.mounts import is_remote
 from tuimon.text import clean
 
 PATIENCE = 15.0
 """Seconds within which a host must answer for the first time, without the time that the user is asked."""
 SILENCE = 30.0
 """Seconds without a byte after which an answer counts as lost; ssh notices a dead network after 15 s by itself."""
-PING_EVERY = 5.0
 MAX_NOISE = 4 << 20
 """Bytes that a login shell may print before the first answer."""
 MAX_ANSWER = 64 << 20
@@ -49,24 +47,23 @@ SKEW = 2.0
 """Difference of the clocks (s) above which times of change are corrected."""
 _MAX_ERRORS = 4096
 _MAX_LINKS = 1000
-_GROUPS = 64
+_CHUNK = 1 << 18
+_TOGETHER = 250
+"""Files in one question."""
+_GROUPS = 1024
 """Groups of files that the shell remembers the last answer of."""
 _FORMAT = "%f %d:%i %s %Y %y|%n"
 _LINE = re.compile(r"([0-9a-f]{1,8}) (\d+:\d+) (\d{1,18}) (-?\d{1,11}) ([^|]*)\|(.*)")
 _START = """[ -e /dev/null ] && exec 2>/dev/null
 LC_ALL=C; export LC_ALL; renice -n 10 -p $$ >&2
-m={mark}; e() {{ printf '\\n%s\\n' "$m"; }}; e
+m={mark}; e() {{ printf '\\n%s%s\\n' "$m" $1; }}; e
+q() {{ n=$(g$1); eval "o=\\$l$1"; if [ "$n" = "$o" ]; then printf =; else eval "l$1=\\$n"; printf %s "$n"; fi; }}
 z=cat; [ "$(echo | gzip -1 | gzip -d | wc -c)" -eq 1 ] && z='gzip -1'
 w=none; if stat -Lc %s / >&2 && find / -prune >&2 && printf x | dd bs=1 count=1 >&2; then w=works; fi
 echo "$w $(date +%s) $z"; e
 """
-_HOLDERS = (
-    "id -u; n=0 h=0; for p in /proc/[0-9]*; do "
-    'if [ -r "$p/fd" ]; then [ "$p" = /proc/$$ ] || n=$((n+1)); else c=; read -r c < "$p/comm"; '
-    "case $c in python*) h=1;; esac; fi; done; echo $n $h; "
-    "find /proc/[0-9]*/fd -type l -perm -200 -exec stat -Lc '%f %d:%i %n' {} + | grep '^8'"
-)
 _MAGIC = re.compile(r"(\*+|\?|\[[\w!^-]+\])")
+_T = TypeVar("_T")
 _TILDE = re.compile(r"~[\w.-]*(?=/|$)")
 
 
@@ -82,21 +79,25 @@ class Shell:
         self.skew = 0.0
         self._process, self._path = process, path
         self._mark = secrets.token_hex(16)
-        self._answers = _Answers(f"\n{self._mark}\n".encode(), self._take)
-        self._errors = _Errors()
-        self._waiting: deque[tuple[str, list[asyncio.Future[bytes]]]] = deque()
-        """Form of each answer that has not come yet, and who waits for it: plain, or packed for several of them."""
+        self._errors = b""
+        self._started = self._heard = time.monotonic()
+        self._answers = -1
+        """Answers so far; what a login shell prints before the first mark is none."""
+        self._asked = math.nan
+        """Time (monotonic) at which a question left while no other one waited for its answer."""
+        self._waiting: deque[tuple[bool, Sequence[asyncio.Future[bytes]]]] = deque()
+        """(whether it is one for several, through gzip; who waits for it) of each answer that has not come yet."""
         self._light: list[tuple[str, asyncio.Future[bytes]]] = []
         self._heavy: list[tuple[str, int, asyncio.Future[bytes]]] = []
-        self._gzip = False
+        self._packs = False
+        """Whether the host has gzip."""
         self._groups: dict[tuple[str, ...], _Group] = {}
-        self._first_roots: asyncio.Future[Sequence[Root]] | None = None
-        self._first_list: asyncio.Future[dict[str, dict[str, Entry]]] | None = None
-        """What the path of the user leads to, and its list: asked for before it is known that the host answers."""
+        self._first_roots: asyncio.Task[Sequence[Root]] | None = None
+        """What the path of the user leads to: asked for before it is known that the host answers."""
         self._pipe: asyncio.WriteTransport | None = None
-        self._tasks: list[asyncio.Task[None]] = []
+        self._ends: list[asyncio.BaseTransport] = []
+        self._tasks: list[asyncio.Task[Any]] = []
         self._problem: BaseException | None = None
-        self._pinged = time.monotonic()
 
     @classmethod
     async def connect(cls, transport: Transport, path: str, batch: bool) -> Shell:
@@ -112,34 +113,37 @@ class Shell:
     async def _open(self, batch: bool) -> None:
         """Wait until the shell answers, and see what it can do."""
         loop, process = asyncio.get_running_loop(), self._process
-        await loop.connect_read_pipe(lambda: self._errors, process.stderr)
-        await loop.connect_read_pipe(lambda: self._answers, process.stdout)
+        readers = []
+        for stream in (process.stderr, process.stdout):
+            reader = asyncio.StreamReader(_CHUNK)
+            end, _ = await loop.connect_read_pipe(lambda reader=reader: asyncio.StreamReaderProtocol(reader), stream)  # type: ignore[misc]
+            self._ends.append(end)
+            readers.append(reader)
         self._pipe, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, process.stdin)
-        self._answers.ended.add_done_callback(lambda _: self._tasks.append(loop.create_task(self._end())))
         noise: asyncio.Future[bytes] = loop.create_future()
         hello: asyncio.Future[bytes] = loop.create_future()
-        self._waiting += [("plain", [noise]), ("hello", [hello])]
+        self._waiting += [(False, [noise]), (False, [hello])]
         self._pipe.write(_START.format(mark=self._mark).encode())
-        self._tasks.append(loop.create_task(self._watch(batch)))
-        self._first_roots = asyncio.ensure_future(self._roots())
-        if not _MAGIC.search(self._path) and not self._path.startswith("~"):
-            self._first_list = asyncio.ensure_future(self._list([self._path]))
+        errors = loop.create_task(self._note_errors(readers[0]))
+        self._tasks = [errors, *map(loop.create_task, (self._listen(readers[1], errors), self._watch(batch)))]
+        self._first_roots = loop.create_task(self._roots())
         await noise
-        works, seconds, *_ = [*(await hello).decode("utf-8", "replace").split(" "), "", ""]
+        works, seconds, *packer = [*(await hello).decode("utf-8", "replace").split(" "), "", ""]
         if works != "works" or not seconds.isdigit():
             raise Ended("no find, stat -c and dd there, which tuimon needs", final=True)
         difference = time.time() - int(seconds[:15])
         self.skew = difference if abs(difference) > SKEW else 0.0
+        self._packs = packer[0] == "gzip"
 
     def rest(self, cost: float) -> float:
         return max(2.0, 20 * cost)
 
     def close(self) -> None:
         self._fail(ConnectionError("the connection was closed"))
-        for task in (*self._tasks, self._first_roots, self._first_list):
+        for task in (*self._tasks, self._first_roots):
             if task is not None:
                 task.cancel()
-        for end in (self._pipe, self._answers, self._errors):
+        for end in (*self._ends, self._pipe):
             if end is not None:
                 end.close()
         self._process.kill()
@@ -148,11 +152,8 @@ class Shell:
     # ------------------------------------------------------------------ the two questions
 
     async def roots(self) -> Sequence[Root]:
-        if first := self._first_roots:
-            self._first_roots = None
-            return await first
-        self._first_list = None  # it was of what was there before
-        return await self._roots()
+        first, self._first_roots = self._first_roots, None
+        return await (first or self._roots())
 
     async def _roots(self) -> Sequence[Root]:
         magic = next((n for n, part in enumerate(self._path.split("/")) if _MAGIC.search(part)), None)
@@ -171,12 +172,6 @@ class Shell:
         return found
 
     async def list(self, paths: Sequence[str]) -> dict[str, dict[str, Entry]]:
-        if (first := self._first_list) and list(paths) == [self._path]:
-            self._first_list = None
-            return await first
-        return await self._list(paths)
-
-    async def _list(self, paths: Sequence[str]) -> dict[str, dict[str, Entry]]:
         names = " ".join(map(quoted, paths))
         text = await self._ask_much(
             f'set --; for d in {names}; do [ -r "$d" ] && [ -x "$d" ] && set -- "$@" "$d/."; done; '
@@ -212,14 +207,11 @@ class Shell:
         return known and msgspec.structs.replace(known[1], leads_to=real)
 
     async def stat(self, paths: Sequence[str]) -> dict[str, Entry]:
-        groups = [tuple(paths[start : start + 250]) for start in range(0, len(paths), 250)]
+        groups = [tuple(paths[start : start + _TOGETHER]) for start in range(0, len(paths), _TOGETHER)]
         found: dict[str, Entry] = {}
         for group, answer in zip(groups, await asyncio.gather(*map(self._stat_group, groups)), strict=True):
-            by_name = {_spelled(path): path for path in group}
-            for line in _text(answer).split("\n"):
-                path, entry = _entry(line) or ("", None)
-                if entry and path in by_name:
-                    found[by_name[path]] = entry
+            lines = map(_entry, _text(answer).split("\n"))
+            found |= by_path(dict(line for line in lines if line is not None), group)
         return found
 
     async def _stat_group(self, group: tuple[str, ...]) -> bytes:
@@ -232,10 +224,7 @@ class Shell:
             known = self._groups[group] = _Group(len(self._groups))
             names = " ".join(map(quoted, group))
             start = f"g{known.number}() {{ stat -Lc '{_FORMAT}' {names}; }}; l{known.number}=; "
-        n = known.number
-        answer = await self._ask(
-            f'{start}n=$(g{n}); if [ "$n" = "$l{n}" ]; then printf =; else l{n}=$n; printf %s "$n"; fi'
-        )
+        answer = await self._ask(f"{start}q {known.number}")
         known.answer = known.answer if answer == b"=" else answer
         return known.answer
 
@@ -247,43 +236,8 @@ class Shell:
         words = f"dd if={quoted(path)} bs={unit} skip={skip} count={count}"
         return (await self._ask_much(words, count * unit))[start - skip * unit :][: end - start]
 
-    # ------------------------------------------------------------------ processes
-
-    async def holders(self) -> Holders | None:
-        lines = _text(await self._ask_much(_HOLDERS, 0)).split("\n")
-        if len(lines) < 2 or not lines[0].isdigit() or not re.fullmatch(r"\d+ [01]", lines[1]):
-            return None
-        inspected, hidden = lines[1].split()
-        found: dict[str, tuple[str, str]] = {}
-        for line in lines[2:]:
-            if match := re.fullmatch(r"8[0-9a-f]+ (\d+:\d+) (/proc/(\d+)/fd/\d+)", line):
-                found[match[1]] = match[3], match[2]
-        return Holders(found, int(lines[0][:9]), inspected != "0" and hidden == "0")
-
-    async def births(self, paths: Sequence[str]) -> dict[str, tuple[int, str, float, str]]:
-        names = " ".join(map(quoted, paths))
-        by_name = {_spelled(path): path for path in paths}
-        found = {}
-        for line in _text(await self._ask_much(f"stat -Lc '%u|%z|%w|%y|%n' {names}", 0)).split("\n"):
-            owner, changed, born, modified, name = [*line.split("|", 4), "", "", "", ""][:5]
-            if owner.isdigit() and name in by_name:
-                found[by_name[name]] = int(owner[:12]), changed, _seconds(born), modified
-        return found
-
-    async def describe(self, process: str) -> tuple[str, str]:
-        number = int(process)
-        answer = await self._ask_much(f"cd /proc/{number} && cat comm && dd if=cmdline bs=4096 count=1", 4096)
-        name, _, command = answer.decode("utf-8", "replace").partition("\n")
-        return name, command
-
-    async def networks(self) -> frozenset[int]:
-        devices = set()
-        for line in _text(await self._ask_much("cat /proc/self/mountinfo", 0)).splitlines():
-            fields, _, rest = line.partition(" - ")
-            device = fields.split(" ")[2:3]
-            if device and is_remote(rest.split(" ")[0]) and re.fullmatch(r"\d{1,9}:\d{1,9}", device[0]):
-                devices.add(os.makedev(*map(int, device[0].split(":"))))
-        return frozenset(devices)
+    async def ask(self, command: str) -> bytes:
+        return await self._ask_much(command, 0)
 
     # ------------------------------------------------------------------ questions and answers
 
@@ -311,70 +265,81 @@ class Shell:
         """Send all questions of this turn: those with short answers, and then the others in groups of a piece."""
         if self._problem is not None:
             return
-        out = []
-        for command, future in self._light:
-            out.append(f"{command};e\n")
-            self._waiting.append(("plain", [future]))
+        if not self._waiting:  # silence begins now
+            self._heard = self._asked = time.monotonic()
+        out = [f"{command};e\n" for command, _ in self._light]
+        self._waiting += [(False, [future]) for _, future in self._light]
         group: list[asyncio.Future[bytes]] = []
         commands, total = "", 0
         for command, cost, future in self._heavy:
-            commands, total = f"{commands}{command};e;", total + cost
-            group.append(future)
+            commands, total, group = f"{commands}{command};e -;", total + cost, [*group, future]
             if total >= MAX_PIECE or future is self._heavy[-1][2]:
                 out.append(f"{{ {commands} }}|$z;e\n")
-                self._waiting.append(("packed", group))
+                self._waiting.append((True, group))
                 group, commands, total = [], "", 0
         self._light, self._heavy = [], []
-        if len(self._waiting) == len(out):  # it was idle: silence begins now
-            self._answers.heard = time.monotonic()
         if self._pipe is not None and not self._pipe.is_closing():
             self._pipe.write("".join(out).encode("utf-8", "surrogateescape"))
 
+    async def _listen(self, output: asyncio.StreamReader, errors: asyncio.Task[None]) -> None:
+        """Cut the standard output of the shell at the marks until it ends, and say why it did."""
+        mark, buffer, searched = f"\n{self._mark}\n".encode(), bytearray(), 0
+        try:
+            while data := await output.read(_CHUNK):
+                self._heard = time.monotonic()
+                buffer += data
+                while (at := buffer.find(mark, max(0, searched - len(mark)))) >= 0:
+                    answer = bytes(buffer[:at])
+                    del buffer[: at + len(mark)]
+                    searched = 0
+                    self._take(answer)
+                searched = len(buffer)
+                if searched > (MAX_NOISE if self._answers < 0 else MAX_ANSWER):
+                    raise Ended("an answer over the limit, or no shell answers there", final=self._answers < 0)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(errors, 1.0)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(timeout=0.5)
+            answered = self._answers >= 0
+            lines = _lines(self._errors) or ([] if answered else _lines(bytes(buffer[-_MAX_ERRORS:])))
+            reason = clean(lines[-1], 200) if lines else f"the connection has ended (status {self._process.poll()})"
+            raise Ended(reason, login=not answered and needs_login(self._errors))
+        except (Ended, TuimonError, OSError) as problem:
+            self._fail(problem)
+
+    async def _note_errors(self, errors: asyncio.StreamReader) -> None:
+        """Keep the last words on the standard error of the command."""
+        while data := await errors.read(_CHUNK):
+            self._errors = (self._errors + data)[-_MAX_ERRORS:]
+
     def _take(self, answer: bytes) -> None:
-        """Give an answer to those who wait for it."""
+        """Give an answer to those who wait for it; a group's has a mark behind the answer to each."""
         if not self._waiting:
             raise LinkError("the host answered what was not asked")
-        form, futures = self._waiting[0]
-        self._gzip = b" gzip" in answer if form == "hello" else self._gzip
+        is_group, futures = self._waiting[0]
+        if not math.isnan(self._asked):
+            self.delay, self._asked = time.monotonic() - self._asked, math.nan
         parts = [answer]
-        mark = f"\n{self._mark}\n".encode()
-        if form == "packed":
-            if self._gzip:
-                answer = _unpacked(answer)
-                parts = answer.split(mark)
-                if len(parts) != len(futures) + 1:
-                    raise LinkError("the host answered other questions than were asked")
-                parts.pop()
-            else:  # marks inside the group were taken for those of answers
-                self._waiting[0] = form, futures[1:]
-                futures = futures[:1]
-                if not futures:
-                    self._waiting.popleft()
-                    return
-        if form != "packed" or self._gzip:
-            self._waiting.popleft()
+        if is_group:
+            answer = _unpacked(answer) if self._packs else answer
+            *parts, _ = answer.split(f"\n{self._mark}-\n".encode())
+            if len(parts) != len(futures):
+                raise LinkError("the host answered other questions than were asked")
+        self._answers += 1
+        self._waiting.popleft()
         for future, part in zip(futures, parts, strict=True):
             if not future.done():
                 future.set_result(part)
 
     async def _watch(self, batch: bool) -> None:
-        """Ask something now and then, and end the connection if no answer comes."""
-        started = time.monotonic()
+        """End the connection if no answer comes. The user may be asked something for any time before the first one."""
         while True:
             await asyncio.sleep(0.25)
             now = time.monotonic()
-            if not self._answers.count:
-                if batch and now - started > PATIENCE:
-                    self._fail(Ended(f"no answer within {PATIENCE:.0f} s"))
-                if len(self._answers.buffer) > MAX_NOISE:
-                    self._fail(Ended("no shell answers there, but a flood of text", final=True))
-            elif self._waiting and now - self._answers.heard > SILENCE:
+            if self._answers < 0 and batch and now - self._started > PATIENCE:
+                self._fail(Ended(f"no answer within {PATIENCE:.0f} s"))
+            elif self._answers >= 0 and self._waiting and now - self._heard > SILENCE:
                 self._fail(Ended("no answer"))
-            elif not self._waiting and (now - self._pinged > PING_EVERY or math.isnan(self.delay)):
-                self._pinged = now
-                with contextlib.suppress(Exception):
-                    await self._ask(":")
-                    self.delay = time.monotonic() - now
 
     def _fail(self, problem: BaseException) -> None:
         self._problem = self._problem or problem
@@ -386,21 +351,6 @@ class Shell:
                 future.set_exception(self._problem)
                 future.exception()  # nobody may wait for it any more
 
-    async def _end(self) -> None:
-        """Fail with the reason that the command gave on its standard error."""
-        if (problem := self._answers.ended.exception()) is not None:
-            self._fail(problem)
-            return
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._errors.ended, 1.0)
-        errors = bytes(self._errors.data)
-        answered = self._answers.count > 0
-        lines = _lines(errors) or ([] if answered else _lines(bytes(self._answers.buffer[-_MAX_ERRORS:])))
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(timeout=0.5)
-        reason = clean(lines[-1], 200) if lines else f"the connection has ended (status {self._process.poll()})"
-        self._fail(Ended(reason, login=not answered and needs_login(errors)))
-
 
 class _Group(msgspec.Struct):
     """Files whose status is asked for together; a question on its way keeps it when the shell forgets it."""
@@ -409,70 +359,9 @@ class _Group(msgspec.Struct):
     answer: bytes = b""
 
 
-class _Answers(asyncio.Protocol):
-    """The standard output of the shell, cut at the marks."""
-
-    def __init__(self, mark: bytes, take: Callable[[bytes], None]) -> None:
-        self.buffer = bytearray()
-        self.heard = time.monotonic()
-        self.count = 0
-        """Answers so far; what a login shell prints before the first mark is none."""
-        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._mark, self._take, self._searched = mark, take, 0
-        self._transport: asyncio.BaseTransport | None = None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport
-
-    def data_received(self, data: bytes) -> None:
-        self.heard = time.monotonic()
-        self.buffer += data
-        try:
-            while (at := self.buffer.find(self._mark, max(0, self._searched - len(self._mark)))) >= 0:
-                answer = bytes(self.buffer[:at])
-                del self.buffer[: at + len(self._mark)]
-                self._searched, self.count = 0, self.count + 1
-                self._take(answer)
-            self._searched = len(self.buffer)
-            if self._searched > MAX_ANSWER:
-                raise LinkError("the host sent an answer over the limit")
-        except LinkError as error:
-            self._finish(error)
-            self.close()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._finish(None)
-
-    def close(self) -> None:
-        if self._transport is not None:
-            self._transport.close()
-
-    def _finish(self, error: Exception | None) -> None:
-        if not self.ended.done():
-            self.ended.set_exception(error) if error else self.ended.set_result(None)
-
-
-class _Errors(asyncio.Protocol):
-    """The last words on the standard error of the command."""
-
-    def __init__(self) -> None:
-        self.data = bytearray()
-        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._transport: asyncio.BaseTransport | None = None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport
-
-    def data_received(self, data: bytes) -> None:
-        self.data = (self.data + data)[-_MAX_ERRORS:]
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        if not self.ended.done():
-            self.ended.set_result(None)
-
-    def close(self) -> None:
-        if self._transport is not None:
-            self._transport.close()
+def by_path(facts: Mapping[str, _T], paths: Sequence[str]) -> dict[str, _T]:
+    """Return what a host says of paths by the paths as they were asked; nothing of any other path."""
+    return {path: facts[_spelled(path)] for path in paths if _spelled(path) in facts}
 
 
 def quoted(path: str) -> str:
@@ -506,15 +395,6 @@ def _entry(line: str) -> tuple[str, Entry] | None:
     fraction = stamp.partition(".")[2][:9].split(" ")[0]
     part = int(fraction) / 10 ** len(fraction) if fraction.isdigit() else 0.0
     return path, Entry(int(mode, 16), int(size), int(seconds) + part, identity, stamp)
-
-
-def _seconds(stamp: str) -> float:
-    """Return the time (s since the epoch) that `stat` writes as 2026-01-31 12:00:00.123456789 +0100; NaN if none."""
-    try:
-        date, clock, zone = stamp.split(" ")
-        return datetime.fromisoformat(f"{date}T{clock[:15]}{zone}").timestamp()
-    except ValueError:
-        return math.nan
 
 
 def _text(data: bytes) -> str:

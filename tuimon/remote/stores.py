@@ -8,7 +8,6 @@ is an extra; each store needs a package of its own (s3fs for s3://, gcsfs for gs
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import math
 import stat
 import time
@@ -17,16 +16,15 @@ from datetime import datetime
 from typing import Any
 
 from tuimon.errors import TuimonError
-from tuimon.remote.connection import MAX_FILES, Ended, TooLarge
-from tuimon.remote.entries import Entry, Holders, Root
+from tuimon.remote.host import MAX_FILES, Ended, Entry, Root, TooLarge
 from tuimon.text import clean
 
 FASTEST, SLOWEST = 2.0, 10.0
 """Seconds between two rounds after a change, and after many rounds without one."""
 _SLOWER = 1.5
 _KEYS_OF_A_REQUEST = 1000
-_VERSIONS = ("ETag", "etag", "md5Hash", "content_md5", "checksum", "generation")
-_TIMES = ("LastModified", "last_modified", "updated", "mtime", "modified", "modifiedTime", "created")
+_TIMES = ("LastModified", "mtime", "created")
+"""As s3fs, sftp:// and local files name the time of the last change."""
 
 
 class Store:
@@ -126,17 +124,8 @@ class Store:
         except Exception as error:  # the packages of the stores raise what their own libraries raise
             raise Ended(_reason(error), final="credential" in str(error).lower()) from error
 
-    async def holders(self) -> Holders | None:
-        return None
-
-    async def births(self, paths: Sequence[str]) -> dict[str, tuple[int, str, float, str]]:
-        return {}
-
-    async def describe(self, process: str) -> tuple[str, str]:
-        return "", ""
-
-    async def networks(self) -> frozenset[int]:
-        return frozenset()
+    async def ask(self, command: str) -> bytes:
+        return b""
 
     def close(self) -> None:
         pass
@@ -155,16 +144,8 @@ def _has_pattern(path: str) -> bool:
 def _version(facts: dict[str, Any]) -> tuple[float, str]:
     """Return (time of the last change, version) of an object, by the facts of its listing."""
     moment = next((facts[name] for name in _TIMES if facts.get(name) is not None), None)
-    seconds = 0.0
-    if isinstance(moment, datetime):
-        seconds = moment.timestamp()
-    elif isinstance(moment, int | float):
-        seconds = float(moment) / 1000 if moment > 1e11 else float(moment)
-    elif isinstance(moment, str):
-        with contextlib.suppress(ValueError):
-            seconds = datetime.fromisoformat(moment).timestamp()
-    tag = next((str(facts[name]) for name in _VERSIONS if facts.get(name)), "")
-    return seconds, tag or (str(moment) if moment is not None else "")
+    seconds = moment.timestamp() if isinstance(moment, datetime) else moment if isinstance(moment, float) else 0.0
+    return seconds, str(facts.get("ETag") or moment or "")
 
 
 def _reason(error: BaseException) -> str:

@@ -1,7 +1,7 @@
 """One connection: keep a mirror up to date with what a host answers to list(directories) and read(path, start, end).
 
-Files that grew in the last 10 s are looked at four times a second, the newest others every second, old ones every 8 s;
-directories every 2 s. All questions of a turn leave in one command.
+Files that grew in the last 10 s are looked at four times a second, all others every second, directories every two, or
+seldomer, so that the host works for at most a twentieth of the time. All questions of a turn leave in one command.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ import contextlib
 import time
 from collections.abc import Awaitable, Callable, Sequence
 
-from tuimon.remote.connection import MAX_BYTES, Received
 from tuimon.remote.copying import Copier
-from tuimon.remote.entries import Entry, Host
+from tuimon.remote.host import MAX_BYTES, Entry, Host, Received
 from tuimon.remote.mirror import Mirror
+from tuimon.remote.posix import Shell
+from tuimon.remote.ssh import Transport, transport
+from tuimon.remote.targets import Target
 from tuimon.remote.texts import TextFiles, WantedTexts
 from tuimon.remote.tree import File, Tree
 from tuimon.remote.writers import Writers
@@ -23,28 +25,48 @@ LOOKS = 128
 """Files that are looked at together."""
 TRIES = 5
 """Attempts to read a document that keeps changing, before the rest counts as complete."""
-OFTEN = 64
-"""Newest files that are looked at every CALM turns; the others so many times SELDOM."""
-CALM, SELDOM = 4, 8
-SLOW = 1.0
-"""Seconds between two turns from which on all files are looked at in each."""
+CALM = 1.0
+"""Seconds between two looks at all files."""
+SHARE = 20
+"""All files are looked at again after so many times as long as the last look took."""
 HOT = 10.0
 """Seconds for which a file that has grown is looked at in each turn."""
-SPECULATED = 4
-"""Files that grow, whose new bytes are read without asking first whether there are any."""
 REMEMBER_EVERY = 30.0
 
-Connect = Callable[[bool], Awaitable[Host]]
-"""(whether nothing may be asked on the terminal) -> a host that answers."""
+Connect = Callable[[Mirror, int, WantedTexts], "Sync"]
+"""(mirror, maximum number of bytes, steps whose texts are copied) -> a connection that has not been made yet."""
+
+
+def connector(target: Target, via: str = "") -> Connect:
+    """Return what makes connections to a target. Raise UsageError if that is impossible. via: see `transport`."""
+    if target.scheme != "objects":
+        return over(transport(target, via), target.path)
+
+    async def open_store(batch: bool) -> Host:
+        from tuimon.remote.stores import Store
+
+        return await Store.connect(target.path)
+
+    return lambda *options: Sync(open_store, *options)
+
+
+def over(transport: Transport, path: str) -> Connect:
+    """Return what makes connections through a shell. path: of the logs on the host."""
+    return lambda *options: Sync(lambda batch: Shell.connect(transport, path, batch), *options)
 
 
 class Sync:
     """A connection that fills a mirror, whatever the host is."""
 
     def __init__(
-        self, connect: Connect, mirror: Mirror, max_bytes: int = MAX_BYTES, wanted_texts: WantedTexts | None = None
+        self,
+        connect: Callable[[bool], Awaitable[Host]],
+        mirror: Mirror,
+        max_bytes: int = MAX_BYTES,
+        wanted_texts: WantedTexts | None = None,
     ) -> None:
-        """wanted_texts: steps whose generated texts are copied, which may change; none if None."""
+        """connect: returns a host that answers; its argument: whether nothing may be asked on the terminal.
+        wanted_texts: steps whose generated texts are copied, which may change; none if None."""
         self.received = Received()
         self.answered = False
         self._connect, self._mirror, self._max_bytes = connect, mirror, max_bytes
@@ -54,18 +76,20 @@ class Sync:
         self._task: asyncio.Task[None] | None = None
         self._is_closing = False
         self._on_progress: Callable[[], None] = lambda: None
-        self._order: list[File] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._problem: BaseException | None = None
-        self._cost = 0.0
-        """Seconds that the last walk took."""
+        self._cost = self._look_cost = self._next_look = 0.0
+        """Seconds that the last walk and the last look took, and the time of the next look at all files."""
 
     @property
     def delay(self) -> float:
         return self._host.delay if self._host else float("nan")
 
     def run(self, batch: bool, on_progress: Callable[[], None]) -> None:
-        """Keep the mirror up to date until the connection ends. Raise Ended, TuimonError, OSError."""
+        """Keep the mirror up to date until the connection ends or `close` is called. Raise Ended, TuimonError, OSError.
+
+        batch: the user cannot be asked. on_progress: called after each word of the source.
+        """
         self._on_progress = on_progress
         with contextlib.suppress(asyncio.CancelledError):
             asyncio.run(self._run(batch))
@@ -103,43 +127,37 @@ class Sync:
 
     async def _keep(self, host: Host) -> None:
         texts = TextFiles(self._mirror)
-        tree = self._tree = Tree(host, self._mirror, texts, self.received)
+        tree = Tree(host, self._mirror, texts, self.received)
         copier = self._copier = Copier(host, self._mirror, tree, texts, self.received, self._max_bytes)
         writers = Writers(host, self._mirror)
         self.answered = True
         walk: asyncio.Task[None] | None = None
         search: asyncio.Task[None] | None = None
-        next_walk, turn, remembered = 0.0, 0, time.monotonic()
-        is_walked = is_first = False
+        next_walk, remembered, is_walked = 0.0, time.monotonic(), False
         while True:
             began = time.monotonic()
             if walk is None and began >= next_walk:
                 walk = self._start(self._walk(tree))
             if walk is not None and walk.done():
-                is_first = not is_walked and walk.exception() is None
-                is_walked = is_walked or is_first
+                if not is_walked and walk.exception() is None:
+                    is_walked = True
+                    writers.begin()
                 next_walk, walk = began + host.rest(self._cost), None
-                self._order = sorted(tree.files.values(), key=lambda file: -file.now.modified)
             for path in texts.take_wanted(self._wanted_texts) if is_walked else ():
                 if path in tree.files:
                     file = tree.files[path]
                     file.mode, file.seen = "", None
-            self._look_at(tree, copier, self._due(tree, turn, began))
-            if is_first:
-                writers.begin()
-            is_first = False
-            turn += 1
-            open_files = [file for file in self._order if file.mode in ("grow", "whole", "unit")]
-            if search is not None and search.done():
-                search = None
-            if is_walked and not self.received.complete and not self._is_unsettled(tree):
-                await writers.update([f for f in tree.files.values() if f.mode in ("grow", "whole", "unit")])
-                if not self._is_unsettled(tree):
-                    copier.remember()
-                    self.received.complete = True
-                    self._on_progress()
-            elif self.received.complete and search is None and writers.is_due():
-                search = self._start(writers.update(open_files))
+            self._look_at(tree, copier, began)
+            if search is None or search.done():
+                followed = [file for file in tree.files.values() if file.mode in ("grow", "whole", "unit")]
+                if is_walked and not self.received.complete and not self._is_unsettled(tree):
+                    await writers.update(followed)
+                    if not self._is_unsettled(tree):
+                        copier.remember()
+                        self.received.complete = True
+                        self._on_progress()
+                elif self.received.complete and writers.is_due():
+                    search = self._start(writers.update(followed))
             if self._problem is not None:
                 raise self._problem
             if self.received.changed:
@@ -166,46 +184,34 @@ class Sync:
             for file in tree.files.values()
         )
 
-    def _due(self, tree: Tree, turn: int, now: float) -> list[File]:
-        """Return the files to look at in this turn."""
-        if not self.received.complete:
-            due = [file for file in tree.files.values() if file.seen is None]
-        elif self._host and self._host.pause >= SLOW:
-            due = list(tree.files.values())
-        else:
-            due = []
-            for rank, file in enumerate(self._order):
-                every = 1 if now - file.grew < HOT or file.seen is None else CALM if rank < OFTEN else CALM * SELDOM
-                if turn % every == (0 if rank < OFTEN else rank % every) and tree.files.get(file.path) is file:
-                    due.append(file)
-        return [file for file in due if not file.is_busy and file.mode != "text"]
-
-    def _look_at(self, tree: Tree, copier: Copier, files: Sequence[File]) -> None:
-        hot = [file for file in files if file.seen is not None and time.monotonic() - file.grew < HOT]
-        calm = [file for file in files if file not in hot] if hot else list(files)
+    def _look_at(self, tree: Tree, copier: Copier, now: float) -> None:
+        """Look at the files whose turn it is: those that grow in one question, others LOOKS at a time."""
+        waiting = [file for file in tree.files.values() if not file.is_busy and file.mode != "text"]
+        hot = [file for file in waiting if file.seen is not None and now - file.grew < HOT]
+        calm = [file for file in waiting if file.seen is None]
+        if self.received.complete and now >= self._next_look:
+            self._next_look = now + max(CALM, SHARE * self._look_cost)
+            calm = [file for file in waiting if file.seen is None or now - file.grew >= HOT]
         if hot:
-            self._start(self._look_together(tree, copier, hot, speculate=True))
+            self._start(self._look_together(copier, hot))
         for start in range(0, len(calm), LOOKS):
-            self._start(self._look_together(tree, copier, calm[start : start + LOOKS]))
+            self._start(self._look_together(copier, calm[start : start + LOOKS]))
 
-    async def _look_together(self, tree: Tree, copier: Copier, files: Sequence[File], speculate: bool = False) -> None:
+    async def _look_together(self, copier: Copier, files: Sequence[File]) -> None:
         """Ask what some files are now, and copy what is new in them."""
         for file in files:
             file.is_busy = True
         try:
-            here = [file.at for file in files]
-            first = [file for file in files if file.seen is None and file.mode == "" and file.tries == 0]
-            known = {id(file) for file in first}
-            paths = sorted(path for file in files if id(file) not in known for path in _paths(file))
-            growing = [file for file in files if file.mode == "grow"][:SPECULATED] if speculate else []
-            asked = asyncio.ensure_future(self._stat(paths))
-            await asyncio.gather(asked, *map(copier.speculate, growing))
-            now = asked.result()
-            for file in first:  # the list of its directory has just said what it is
-                file.tries += 1
-                now[file.path] = file.now
-            looks = [self._look(copier, file, now, at) for file, at in zip(files, here, strict=True)]
-            results = await asyncio.gather(*looks, return_exceptions=True)
+            first = {id(file) for file in files if file.seen is None and file.mode == "" and file.tries == 0}
+            began = time.monotonic()
+            now = await self._stat([path for file in files if id(file) not in first for path in _paths(file)])
+            if self._host and not first:
+                self._look_cost = max(0.0, time.monotonic() - began - self._host.delay)
+            for file in files:
+                if id(file) in first:  # the list of its directory has just said what it is
+                    file.tries += 1
+                    now[file.path] = file.now
+            results = await asyncio.gather(*(self._look(copier, file, now) for file in files), return_exceptions=True)
             for result in results:
                 if isinstance(result, BaseException):
                     raise result
@@ -214,9 +220,9 @@ class Sync:
                 file.is_busy = False
         self._on_progress()
 
-    async def _look(self, copier: Copier, file: File, now: dict[str, Entry], here: int) -> None:
+    async def _look(self, copier: Copier, file: File, now: dict[str, Entry]) -> None:
         try:
-            await copier.look(file, (*map(now.get, _paths(file)), None, None)[:3], here)
+            await copier.look(file, (*map(now.get, _paths(file)), None, None)[:3])
         finally:
             file.is_busy = False
 

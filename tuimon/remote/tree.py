@@ -17,17 +17,14 @@ from msgspec import Struct, field
 
 from tuimon import lazy_re as re
 from tuimon.errors import FormatError
-from tuimon.formats import Format, all_formats, is_candidate, kind, recognise
+from tuimon.formats import is_candidate, kind, recognise
 from tuimon.model.log_names import log_name
 from tuimon.reader.compression import decompressed_head
-from tuimon.reader.supersession import SAME_SAVE, Supersession
-from tuimon.remote.connection import MAX_FILES, Received, TooLarge
-from tuimon.remote.entries import Entry, Host
-from tuimon.remote.mirror import Mirror
-from tuimon.remote.mirror_errors import MirrorError
+from tuimon.reader.supersession import SAME_SAVE
+from tuimon.remote.host import MAX_FILES, Entry, Host, Received, TooLarge
+from tuimon.remote.mirror import Mirror, MirrorError
 from tuimon.remote.texts import DIRECTORIES, SUFFIXES, TextFiles
 from tuimon.sources.listing import CLOSED_PATHS, JSON, KEPT_IN_CHECKPOINT, OF_A_MODEL, SAVED, WEIGHTS, Place, place
-from tuimon.sources.scan import FoundFile
 from tuimon.sources.sqlite_copy import MAGIC
 
 HEAD = 4096
@@ -36,8 +33,6 @@ FRESH = 2.0
 """Age (s) below which a file or directory may change without a new time."""
 NEWEST = 3
 """Number of checkpoints that are entered, of one directory."""
-OFTEN, SELDOM = 64, 8
-"""Newest directories that are asked for in each walk; the others in one of so many."""
 MAX_ENTRIES = 1_000_000
 _TOGETHER = 256
 """Directories in one question."""
@@ -100,9 +95,7 @@ class Tree:
         self._by_identity: dict[str, str] = {}
         self._saved: list[str] = []
         """Paths in the mirror of checkpoints whose directories are to be created there."""
-        self._dated: dict[str, tuple[File, FoundFile]] = {}
-        self._supersession = Supersession()
-        self._turn = self._count = 0
+        self._count = 0
         self._begins = True
         """Whether the next walk has to ask what the path of the user leads to."""
 
@@ -112,18 +105,13 @@ class Tree:
 
     async def walk(self) -> None:
         """List the directories that have changed, and note what is new in them."""
-        self._turn += 1
-        level: dict[str, _Folder] = {}
-        newest = sorted(self._folders, key=lambda path: -self._folders[path].entry.modified)
-        asked = [path for n, path in enumerate(newest) if n < OFTEN or self._turn % SELDOM == n % SELDOM]
-        if self._begins or not asked:
-            level = await self._begin()
-        stats = await asyncio.gather(self._host.stat(asked[:OFTEN]), self._host.stat(asked[OFTEN:]))
-        known = stats[0] | stats[1]
-        for path in asked:
-            folder, entry = self._folders.get(path), known.get(path)
-            if folder is None:
-                continue
+        known = list(self._folders.items())
+        level = await self._begin() if self._begins or not known else {}
+        entries = await self._host.stat([path for path, _ in known])
+        for path, folder in known:
+            entry = entries.get(path)
+            if self._folders.get(path) is not folder:
+                continue  # gone with the directory above it
             if entry is None or not entry.is_directory:
                 self._drop(path)
             elif entry != folder.entry or folder.is_rough:
@@ -142,7 +130,6 @@ class Tree:
                     level.update(self._take(path, folder, lists[path], later))
                 elif folder.entry.identity:
                     self._received.problem = f"cannot be listed: {path}"
-        self._add_newest()
         for number, local in enumerate(self._saved):
             self._placeholder(local, True)
             if number % 100 == 0:
@@ -194,7 +181,7 @@ class Tree:
                 if where is Place.CHECKPOINT and folder.place is not Place.CHECKPOINT:
                     saved.append(whole)
             elif entry.is_file and not (entry.leads_to and self._is_inside(entry.leads_to)):
-                names.add(name)
+                names.add(_without_part(name))
                 if name.endswith(WEIGHTS):
                     weights = weights or whole
                 self._take_file(folder, name, whole, local, entry)
@@ -229,9 +216,7 @@ class Tree:
     def _take_file(self, folder: _Folder, name: str, path: str, local: str, entry: Entry) -> None:
         if folder.place is Place.CHECKPOINT:
             if name.endswith(JSON) and name not in OF_A_MODEL and is_candidate(local):
-                self._announce(local)
-                found = FoundFile(local, self._mirror.root, entry.size, entry.modified, (0, 0))
-                self._dated[local] = File(path, local, entry), found
+                self._add(path, local, entry)
         elif folder.place is None:
             if name.endswith(SUFFIXES):
                 self._add(path, local, entry, is_text=self._texts.add_name(path, local))
@@ -248,13 +233,6 @@ class Tree:
             self._announce(local)
             mode = "text" if is_text and path not in self._texts.asked else ""
             self.files[path] = File(path, local, entry, mode=mode)
-
-    def _add_newest(self) -> None:
-        """Note the documents in checkpoints that are not superseded by newer ones."""
-        for found in newest([found for _, found in self._dated.values()], self._supersession):
-            file = self._dated[found.path][0]
-            self.files.setdefault(file.path, file)
-        self._dated.clear()
 
     def _placeholder(self, local: str, directory: bool) -> None:
         if local not in self._announced:
@@ -320,29 +298,13 @@ def mode_of(path: str, head: bytes) -> str:
     return "stored" if mode is None else "whole" if compressed else mode
 
 
-def newest(files: Iterable[FoundFile], supersession: Supersession) -> Iterator[FoundFile]:
-    """Yield the documents in checkpoints that are not superseded by newer ones."""
-    for file in supersession.in_order(files):
-        log_format = _superseding(os.path.basename(file.path))
-        if log_format is not None:
-            if supersession.newer_path(file):
-                continue
-            supersession.recognised(file, log_format)
-        yield file
-
-
-def _superseding(name: str) -> Format | None:
-    """Return the format of which only the newest file is read that files of this name have, or None."""
-    return next((f for f in all_formats() if f.supersedes is not None and f.wants_name(name)), None)
-
-
 def remove_others(mirror: Mirror, paths: set[str]) -> Iterator[str]:
     """Remove from a mirror, and yield, all files but these and the empty directories that hold none of them."""
     kept = {os.path.dirname(path) for path in paths} | paths
     for folder, folders, names in os.walk(mirror.root, topdown=False):
         for name in names:
             path = os.path.join(folder, name)
-            if path.removesuffix("-wal").removesuffix("-journal") not in paths:
+            if _without_part(path) not in paths:
                 mirror.remove(path)
                 yield path
         for name in folders:
@@ -368,6 +330,11 @@ def _age(path: str, entry: Entry) -> tuple[float, int]:
     """Return what sorts checkpoints from the oldest to the newest; copied ones have equal times, but numbers."""
     numbers = _NUMBER.findall(path.rpartition("/")[2])
     return entry.modified // SAME_SAVE, int(numbers[-1]) if numbers else 0
+
+
+def _without_part(name: str) -> str:
+    """Return the name of the database whose -wal or -journal this is: its copies come and go with those of it."""
+    return name.removesuffix("-wal").removesuffix("-journal")
 
 
 def _is_below(path: str, directory: str) -> bool:

@@ -8,14 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 import posixpath
+import re
 import time
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
-from tuimon.remote.entries import Entry, Holders, Host
+from msgspec import Struct
+
+from tuimon.remote.host import Entry, Host
 from tuimon.remote.mirror import Mirror
+from tuimon.remote.posix import by_path, quoted
 from tuimon.remote.tree import File
+from tuimon.sources.mounts import is_remote
 from tuimon.sources.writers import CLOSED, OPEN, UNKNOWN
 from tuimon.text import clean
 
@@ -27,6 +34,12 @@ _AT_ONCE = 2.0
 _NOTEBOOKS = ("ipykernel", "jupyter", "colab")
 """Of command lines of kernels, which hold files open after a training."""
 _TOGETHER = 250
+_HOLDERS = (
+    "id -u; n=0 h=0; for p in /proc/[0-9]*; do "
+    'if [ -r "$p/fd" ]; then [ "$p" = /proc/$$ ] || n=$((n+1)); else c=; read -r c < "$p/comm"; '
+    "case $c in python*) h=1;; esac; fi; done; echo $n $h; "
+    "find /proc/[0-9]*/fd -type l -perm -200 -exec stat -Lc '%f %d:%i %n' {} + | grep '^8'"
+)
 
 
 class Writers:
@@ -35,7 +48,7 @@ class Writers:
     def __init__(self, host: Host, mirror: Mirror) -> None:
         self._host, self._mirror = host, mirror
         self._next = 0.0
-        self._first: asyncio.Future[tuple[frozenset[int], Holders | None]] | None = None
+        self._first: asyncio.Future[tuple[bytes, bytes]] | None = None
         self._networks: frozenset[int] = frozenset()
         self._processes: dict[str, tuple[str, bool]] = {}
         """(name, whether it is a notebook) by process id."""
@@ -46,7 +59,7 @@ class Writers:
 
     def begin(self) -> None:
         """Ask for what the first `update` needs, without waiting for it."""
-        self._first = asyncio.gather(self._host.networks(), self._host.holders())
+        self._first = asyncio.gather(self._host.ask("cat /proc/self/mountinfo"), self._host.ask(_HOLDERS))
 
     def is_due(self) -> bool:
         return time.monotonic() >= self._next
@@ -56,9 +69,11 @@ class Writers:
         began = time.monotonic()
         self._next = math.inf
         if self._first:
-            (self._networks, found), self._first = await self._first, None
+            (mounts, answer), self._first = await self._first, None
+            self._networks = networks_in(mounts)
         else:
-            found = await self._host.holders()
+            answer = await self._host.ask(_HOLDERS)
+        found = holders_in(answer)
         if found is None:
             return
         is_new = False
@@ -91,10 +106,12 @@ class Writers:
         for start in range(0, len(paths), _TOGETHER):
             some = paths[start : start + _TOGETHER]
             folders = sorted({posixpath.dirname(path) or "." for path in some})
-            facts = await self._host.births([*some, *folders])
+            asked = [*some, *folders]
+            names = " ".join(map(quoted, asked))
+            facts = births_in(await self._host.ask(f"stat -Lc '%u|%z|%w|%y|%n' {names}"), asked)
             for path in some:
                 if path in facts:
-                    file, (owner, changed, born, stamp) = files[path], facts[path]
+                    file, (owner, _, born, _) = files[path], facts[path]
                     self._unheld[path] = file.now
                     state = CLOSED if certain and user in (0, owner) else UNKNOWN
                     at = file.now.modified
@@ -102,12 +119,67 @@ class Writers:
                     if at_once and file.mode != "grow":  # a document is as young as its last version
                         folder = facts.get(posixpath.dirname(path) or ".")
                         at_once = folder is not None and abs(born - folder[2]) < 2.5 * _AT_ONCE
-                    known: dict[str, Any] = {"modified": at + self._host.skew, "in_place": changed == stamp}
+                    known: dict[str, Any] = {"modified": at + self._host.skew}
                     self._mirror.note(file.local, writer=state, process="", copied=at_once, again=False, **known)
 
     async def _process(self, process: str) -> tuple[str, bool]:
         """Return (name, whether it is a notebook's kernel)."""
         if process not in self._processes:
-            name, command = await self._host.describe(process)
+            question = f"cd /proc/{int(process)} && cat comm && dd if=cmdline bs=4096 count=1"
+            name, _, command = (await self._host.ask(question)).decode("utf-8", "replace").partition("\n")
             self._processes[process] = clean(name), any(word in command.lower() for word in _NOTEBOOKS)
         return self._processes[process]
+
+
+class Holders(Struct, frozen=True):
+    """Which files the processes of a host hold open for writing."""
+
+    by_identity: dict[str, tuple[str, str]]
+    """(process id, descriptor) by Entry.identity."""
+    user: int
+    """The user as whom they were looked at."""
+    certain: bool
+    """Whether there were processes to look at, and none of Python's was hidden."""
+
+
+def holders_in(answer: bytes) -> Holders | None:
+    """Return what an answer says of open files; None if the host cannot know it."""
+    lines = os.fsdecode(answer).split("\n")
+    if len(lines) < 2 or not lines[0].isdigit() or not re.fullmatch(r"\d+ [01]", lines[1]):
+        return None
+    inspected, hidden = lines[1].split()
+    found = {}
+    for line in lines[2:]:
+        if match := re.fullmatch(r"8[0-9a-f]+ (\d+:\d+) (/proc/(\d{1,12})/fd/\d+)", line):
+            found[match[1]] = match[3], match[2]
+    return Holders(found, int(lines[0][:9]), inspected != "0" and hidden == "0")
+
+
+def births_in(answer: bytes, paths: Sequence[str]) -> dict[str, tuple[int, str, float, str]]:
+    """Return (owner, time of the last change of the inode, time of birth or NaN, time stamp) of files."""
+    found = {}
+    for line in os.fsdecode(answer).split("\n"):
+        owner, changed, born, modified, name = [*line.split("|", 4), "", "", "", ""][:5]
+        if owner.isdigit():
+            found[name] = int(owner[:12]), changed, _seconds(born), modified
+    return by_path(found, paths)
+
+
+def networks_in(answer: bytes) -> frozenset[int]:
+    """Return the devices that other machines can write to, too, by /proc/self/mountinfo."""
+    devices = set()
+    for line in os.fsdecode(answer).splitlines():
+        fields, _, rest = line.partition(" - ")
+        device = fields.split(" ")[2:3]
+        if device and is_remote(rest.split(" ")[0]) and re.fullmatch(r"\d{1,9}:\d{1,9}", device[0]):
+            devices.add(os.makedev(*map(int, device[0].split(":"))))
+    return frozenset(devices)
+
+
+def _seconds(stamp: str) -> float:
+    """Return the time (s since the epoch) that `stat` writes as 2026-01-31 12:00:00.123456789 +0100; NaN if none."""
+    try:
+        date, clock, zone = stamp.split(" ")
+        return datetime.fromisoformat(f"{date}T{clock[:15]}{zone}").timestamp()
+    except ValueError:
+        return math.nan

@@ -37,17 +37,6 @@ def is_copy(path: str, appended: bool, in_checkpoint: bool = False) -> bool:
     return tree is not None and _written_at_once(tree, status.st_mtime)
 
 
-def is_written_in_place(path: str) -> bool:
-    """Return whether the last change of a file was a write, which sets the times of its content and of its inode to one
-    value. A copy from elsewhere that keeps the time of the content, as rsync makes it, does not.
-    """
-    try:
-        status = os.stat(path)
-    except OSError:
-        return False
-    return status.st_mtime_ns == status.st_ctime_ns
-
-
 def birth_time(path: str, status: os.stat_result) -> float | None:
     """Return the time at which a file was created (s since the epoch), or None if the file system does not keep it."""
     if sys.platform != "linux":

@@ -43,18 +43,6 @@ def host_named(directory: str) -> str:
     return "" if directory.startswith(SHARED) else directory.partition("+")[0]
 
 
-def real_paths(path: str) -> list[str]:
-    """Return the directories that a path with "*" in place of the host stands for; of another path, itself."""
-    root, star, rest = path.partition("/*")
-    if not star or not re.search(rf"/{re.escape(MARKER)}/[^/]+/[^/]+$", root):
-        return [path]
-    try:
-        hosts = sorted(os.listdir(root))
-    except OSError:
-        return []
-    return [f"{root}/{host}{rest}" for host in hosts if os.path.isdir(f"{root}/{host}{rest}")]
-
-
 def unreachable_hosts(root: str) -> dict[str, str]:
     """Return (host: why) of those that cannot be reached now, as the program that fills the mirrors has noted.
 

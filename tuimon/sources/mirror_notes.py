@@ -32,8 +32,6 @@ class FileNote(msgspec.Struct, omit_defaults=True):
     """Name and id of the process that holds the file open there."""
     modified: float = 0.0
     """Time of change of the file when it was found not to be held open."""
-    in_place: bool = False
-    """Whether its last change on the host was a write, and not that of a copy."""
     copied: bool = False
     """Whether it was written at once there, as by a copy."""
     again: bool = False

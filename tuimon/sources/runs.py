@@ -12,8 +12,8 @@ A directory with logs is a run; a directory that names a kind of output or a pro
    time in one directory are a run for each. A file that is given by name is a run of its own, unless its name says
    nothing.
 3. Sessions. Directories that a tracker names by start time (wandb/offline-run-…, swanlab/run-…, runs/<stamp>) belong
-   to the directory above the tracker's if there is only one of them and that directory has other metrics. Several
-   sessions are several runs, except those with one id of the tracker, and those beside a trainer_state.json.
+   to the directory above the tracker's if there is only one of them and that directory has other logs or settings.
+   Several sessions are several runs, except those with one id of the tracker, and those beside a trainer_state.json.
 4. Companions. Files without metrics of their own (console text) join the only run below their directory. Text of one
    process (rank_0/, node1/) joins the nearest run above. A config joins the run of its directory.
 5. Ranks. The logs of a job's processes are one run: torchrun's attempt directories, and Ray's sessions of several nodes
@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import posixpath
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from msgspec.structs import replace
@@ -88,9 +88,11 @@ def group_runs(
     located = [_locate(file, roots) for file in files]
     find_parts(located)
     _join_resumed(located)
+    of_jobs = homes_of_jobs(dict.fromkeys({item.home for item in located}, False))
     if trainings is not None:
         _order_parts(located, trainings)
-        _split_trainings((item for item in located if not (item.file.companion or item.prefix)), trainings)
+        own = (item for item in located if not (item.file.companion or item.prefix or item.home in of_jobs))
+        _split_trainings(own, trainings)
         _split_parallel_writers(located, trainings)
         _split_given_files(located, roots, trainings)
     groups: Groups = defaultdict(list)
@@ -99,7 +101,7 @@ def group_runs(
     _fold_sessions(groups)
     _join_companions(groups)
     if trainings is not None:
-        _split_texts(groups, trainings)
+        _split_texts(groups, trainings, of_jobs)
         _join_attempts_of_texts(groups, trainings)
     for home, holder in homes_of_jobs({home: has_metrics(items) for home, items in groups.items()}).items():
         _move(groups, home, holder, groups[home], "a process of the job")
@@ -232,11 +234,12 @@ def _set_attempts(items: Sequence[Located], split: SplitFiles) -> None:
                 item.rule = f"it goes on where attempt {attempt.number} stopped"
 
 
-def _split_texts(groups: Groups, trainings: Trainings) -> None:
-    """Make console texts of different trainings runs of their own, unless runs with metrics are below them."""
+def _split_texts(groups: Groups, trainings: Trainings, of_jobs: Container[Home]) -> None:
+    """Make console texts of different trainings runs of their own, unless runs with metrics are below them, or they are
+    those of the processes of a job."""
     runs = [_bare(home) for home, items in groups.items() if has_metrics(items)]
     above = {(base, parts[:length]) for base, parts in runs for length in range(len(parts) + 1)}
-    for home in [home for home in groups if not (has_metrics(groups[home]) or _bare(home) in above)]:
+    for home in [home for home in groups if not (has_metrics(groups[home]) or _bare(home) in above or home in of_jobs)]:
         items = groups.pop(home)
         _split_trainings((item for item in items if not item.file.beside), trainings)
         for item in items:
@@ -282,7 +285,7 @@ def _fold_sessions(groups: Groups) -> None:
     for holder, trackers in holders.items():
         own = groups.get(holder, [])
         single = [homes[0] for homes in trackers.values() if len(homes) == 1]
-        folded = single if has_metrics(own) or len(single) > 1 else []
+        folded = single if own or len(single) > 1 else []
         if any(posixpath.basename(item.file.path) == "trainer_state.json" for item in own):
             folded += [home for tracker, homes in trackers.items() if tracker[-1] == "runs" for home in homes]
         for home in dict.fromkeys(folded):

@@ -162,6 +162,22 @@ class Tail(FileStatus):
         finally:
             os.close(descriptor)
 
+    def parts_read(self, first: int, last: int) -> list[tuple[int, bytes]]:
+        """Return (offset, bytes) of the first and of the last bytes that have been read; one part of a short file, none
+        if it cannot be read."""
+        begin = max(self.offset - last, 0)
+        parts = [(0, first), (begin, last)] if begin > first else [(0, self.offset)]
+        try:
+            descriptor, _ = open_regular(self.path)
+        except OSError:
+            return []
+        try:
+            return [(offset, os.pread(descriptor, count, offset)) for offset, count in parts]
+        except OSError:
+            return []
+        finally:
+            os.close(descriptor)
+
     def _chunks(self, descriptor: int, status: os.stat_result, limit: int) -> Iterator[Chunk]:
         self._readable(status)
         if signature(status) == self._settled:

@@ -29,8 +29,6 @@ class RunRecord(Struct, eq=False):
     """Origin and name of the run in a tracker or in its settings (`given_name`), by stream and topic of the fact."""
     checkpoints: tuple[int, ...] = ()
     ranks: JobRanks | None = None
-    ranks_examined: bool = False
-    """Whether the logs have been searched for ranks."""
     streams: list[StreamRecord] = field(default_factory=list)
     cache: ViewCache = field(default_factory=ViewCache)
     joined_ids: tuple[int, ...] = ()

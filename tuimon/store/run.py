@@ -60,8 +60,6 @@ class Run(RunFacts):
         """Steps of the checkpoints on disk, ascending."""
         self.ranks = record.ranks
         """The ranks of the job, or None if the logs of at most one are known."""
-        self.ranks_examined = record.ranks_examined
-        """Whether `ranks` is known: the reader reports the runs that have no ranks only if it is asked."""
         self.joined_ids = record.joined_ids
         """Ids of runs that were found to be the same training and are a part of this one."""
         self.join_evidence = record.join_evidence

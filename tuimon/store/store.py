@@ -302,7 +302,7 @@ class Store:
                 raise WireError(f"unknown run {event.run}")
             if isinstance(event, CheckpointsFound | RanksSeen):
                 if isinstance(event, RanksSeen):
-                    run.ranks, run.ranks_examined = event.ranks or run.ranks, True
+                    run.ranks = event.ranks
                 else:
                     run.checkpoints = event.steps
                 run.version += 1

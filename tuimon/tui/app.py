@@ -324,9 +324,6 @@ class TuimonApp(App[None], inherit_bindings=False):
     def group_again(self) -> None:
         self._monitor.read_again()
 
-    def want_ranks(self, run: Run) -> None:
-        self._monitor.want_ranks((run.id, *run.joined_ids))
-
     def want_texts(self, step: int | None) -> None:
         self._monitor.want_texts(step)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
 from tuimon.errors import FormatError
-from tuimon.model.points import Damage, Item
+from tuimon.model.points import Damage, Fact, Item
 
 ROWS = 50_000
 """Rows returned per batch: bounds the memory of their Python values."""
@@ -18,16 +19,6 @@ _DAMAGED = "page of the database not readable"
 def columns(database: sqlite3.Connection, table: str) -> set[str]:
     """Return the names of the table's columns; an empty set if there is no such table."""
     return {row[1] for row in database.execute(f"pragma table_info({table})")}
-
-
-def readable(database: sqlite3.Connection, query: str) -> tuple[list[tuple[Any, ...]], bool]:
-    """Return (rows of a query up to the first one on a damaged page, whether there is a damaged page)."""
-    rows: list[tuple[Any, ...]] = []
-    try:
-        rows.extend(database.execute(query))  # keeps the rows before an error
-    except sqlite3.DatabaseError:
-        return rows, True
-    return rows, False
 
 
 class NewRows:
@@ -86,13 +77,29 @@ class NewRows:
         yield from database.execute(f"{self._select} > ? order by rowid", (since,))
 
 
-class DatabaseRuns:
-    """The names of the runs of a database, and whether its damage has been reported."""
+class RunsDatabase(ABC):
+    """Base of the decoders of a tracker's database: a DatabaseDecoder whose `_read` adds the items of each run."""
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
         self._used: set[str] = set()
-        self._broken = False
+        self._facts: dict[tuple[str, str], Fact] = {}
+        self._new: dict[str, list[Item]] = {}
+        self._broken = self._was_broken = False
+
+    def read(self, database: sqlite3.Connection) -> list[tuple[str, list[Item]]]:
+        self._new, self._broken = {run: [] for run in self._names}, False
+        self._read(database)
+        if self._broken and not self._new:
+            raise FormatError(_DAMAGED)
+        if self._broken and not self._was_broken:
+            self.add(next(iter(self._new)), Damage(0, 0, _DAMAGED))
+        self._was_broken = self._broken
+        return [(self.name(run, None), items) for run, items in self._new.items()]
+
+    @abstractmethod
+    def _read(self, database: sqlite3.Connection) -> None:
+        """Add what is new: runs by `name`, points by `add`, facts by `add_fact`."""
 
     def name(self, run: str, logged: object) -> str:
         """Return the unique name of the run with this id. It is the `logged` name of the first call (the id if that is
@@ -105,14 +112,33 @@ class DatabaseRuns:
                     name = f"{logged or run}-{run[:length]}"
             self._names[run] = name
             self._used.add(name)
+            self._new.setdefault(run, [])
         return name
 
-    def named(self, items: dict[str, list[Item]], broken: bool) -> list[tuple[str, list[Item]]]:
-        """Return the new items of each run by its name, with a Damage item when the database has become `broken`.
-        Raises FormatError if it is broken and has no run."""
-        if broken and not items:
-            raise FormatError(_DAMAGED)
-        if broken and not self._broken:
-            items[next(iter(items))].append(Damage(0, 0, _DAMAGED))
-        self._broken = broken
-        return [(self.name(run, None), run_items) for run, run_items in items.items()]
+    def add(self, run: str, *items: Item) -> None:
+        self._new.setdefault(run, []).extend(items)
+
+    def add_fact(self, run: str, fact: Fact) -> None:
+        """Add a fact that is new or has changed."""
+        if self._facts.get((run, fact.topic)) != fact:
+            self._facts[run, fact.topic] = fact
+            self.add(run, fact)
+
+    def forget_facts(self, run: str) -> None:
+        """Add all facts of a run again next time, as its items so far are void."""
+        self._facts = {key: fact for key, fact in self._facts.items() if key[0] != run}
+
+    def rows(self, database: sqlite3.Connection, query: str, table: str) -> list[tuple[Any, ...]]:
+        """Return the rows of a query up to the first one on a damaged page; none if there is no such table."""
+        rows: list[tuple[Any, ...]] = []
+        try:
+            if columns(database, table):
+                rows.extend(database.execute(query))  # keeps the rows before an error
+        except sqlite3.DatabaseError:
+            self._broken = True
+        return rows
+
+    def batches(self, database: sqlite3.Connection, rows: NewRows) -> Iterator[list[tuple[Any, ...]]]:
+        """Yield batches of new rows up to the first damaged page."""
+        yield from rows.read(database)
+        self._broken = self._broken or rows.broken

@@ -64,6 +64,15 @@ def fields(data: bytes, start: int, end: int) -> Iterator[tuple[int, int, int, i
         start = stop
 
 
+def timestamp(data: bytes, start: int, end: int) -> float:
+    """Return the google.protobuf.Timestamp (seconds 1, nanos 2) data[start:end] as seconds since the epoch."""
+    parts = {1: 0, 2: 0}
+    for number, wire, first, stop in fields(data, start, end):
+        if wire == VARINT and number in parts:
+            parts[number] = signed(varint(data, first, stop)[0])
+    return parts[1] + parts[2] / 1e9
+
+
 class Message:
     """A decoded message. A field that is absent or has another wire type reads as its default value (0, 0.0, ""), which
     proto3 does not write. Of a repeated field the last value is returned, unless the method returns a list."""
@@ -108,8 +117,8 @@ class Message:
         return Message(self.data(number))
 
     def timestamp(self, number: int) -> float | None:
-        """Return a google.protobuf.Timestamp (seconds 1, nanos 2) as seconds since the epoch; None if it is absent."""
+        """Return a google.protobuf.Timestamp as seconds since the epoch; None if it is absent."""
         if number not in self._values:
             return None
-        time = self.message(number)
-        return time.integer(1) + time.integer(2) / 1e9
+        data = self.data(number)
+        return timestamp(data, 0, len(data))

@@ -1,8 +1,8 @@
-"""Decoder of config files: the settings of a run as one Fact("config", ...)."""
+"""Decoder of documents that only hold facts about a run: its settings, its program, how it ended."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tuimon.errors import FormatError
@@ -13,23 +13,35 @@ _WRAPPER_KEYS = frozenset({"value", "desc", "sort"})
 _TRACKER_KEYS = frozenset({"wandb_version", "_wandb"})
 
 
-class ConfigDocument:
-    """A DocumentDecoder. `parse` converts bytes to plain values, and raises FormatError or Unfinished."""
+class FactsDocument:
+    """A DocumentDecoder: the facts in a document that have changed, such as [Fact("config", {"lr": 0.1})]."""
 
-    def __init__(self, parse: Callable[[bytes], Any]) -> None:
-        self._parse = parse
-        self._emitted: dict[str, Any] | None = None
+    def __init__(self, read: Callable[[bytes], Iterable[Fact]], replaces: bool = False) -> None:
+        """read: returns the facts in the bytes; raises FormatError or Unfinished.
+
+        replaces: whether a fact that has changed makes the earlier ones void.
+        """
+        self._read = read
+        self._replaces = replaces
+        self._known: dict[str, Fact] = {}
 
     def load(self, data: bytes) -> list[Item]:
-        config = self._parse(data)
+        changed = [fact for fact in self._read(data) if self._known.get(fact.topic) != fact]
+        items: list[Item] = [Replaced()] if self._replaces and changed and self._known else []
+        self._known.update((fact.topic, fact) for fact in changed)
+        return [*items, *changed]
+
+
+def config_document(parse: Callable[[bytes], Any]) -> FactsDocument:
+    """Return the decoder of a config file. `parse` converts bytes to plain values."""
+
+    def read(data: bytes) -> list[Fact]:
+        config = parse(data)
         if not isinstance(config, dict):
             raise FormatError("no settings in this document")
-        config = trimmed(unwrapped(config))
-        if config == self._emitted:
-            return []
-        items: list[Item] = [Replaced()] if self._emitted is not None else []
-        self._emitted = config
-        return [*items, Fact(Topic.CONFIG, config)]
+        return [Fact(Topic.CONFIG, trimmed(unwrapped(config)))]
+
+    return FactsDocument(read, replaces=True)
 
 
 def unwrapped(config: dict[str, Any]) -> dict[str, Any]:

@@ -15,38 +15,31 @@ Source: hydra/core/utils.py and hydra/conf/__init__.py of Hydra 1.3, and files w
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats import Format
 from tuimon.formats._shared.safe_yaml import LARGEST, parse_yaml
-from tuimon.formats._shared.settings import mapping
-from tuimon.model.points import Fact, Item, Topic
+from tuimon.formats._shared.settings import FactsDocument, mapping
+from tuimon.model.points import Fact, Topic
 
 _SCRIPTS = frozenset({"main", "app", "my_app", "run", "train", "trainer", "training", "learn", "eval", "test"})
 """Usual names of scripts, which do not describe a run."""
 _TIME = re.compile(r"\d{4}-(\d\d-\d\d)[/_](\d\d)-(\d\d)-\d\d(?:/\d+)?/?")
 
 
-class HydraDocument:
-    """A DocumentDecoder: the name of the job as a fact about the writer."""
-
-    def __init__(self) -> None:
-        self._name = ""
-
-    def load(self, data: bytes) -> list[Item]:
-        document = parse_yaml(data)
-        hydra = mapping(document if isinstance(document, dict) else {}, "hydra")
-        job = mapping(hydra, "job")
-        name = job.get("name")
-        if not isinstance(name, str):
-            raise FormatError("no job of Hydra in this document")
-        name = _full_name(name, hydra, job)
-        if not name or name == self._name:
-            return []
-        self._name = name
-        return [Fact(Topic.WRITER, {"job": name})]
+def read_job(data: bytes) -> list[Fact]:
+    """Return the name of the job as a fact about the writer."""
+    document = parse_yaml(data)
+    hydra = mapping(document if isinstance(document, dict) else {}, "hydra")
+    job = mapping(hydra, "job")
+    name = job.get("name")
+    if not isinstance(name, str):
+        raise FormatError("no job of Hydra in this document")
+    name = _full_name(name, hydra, job)
+    return [Fact(Topic.WRITER, {"job": name})] if name else []
 
 
 def _full_name(name: str, hydra: Mapping[str, Any], job: Mapping[str, Any]) -> str:
@@ -66,7 +59,7 @@ FORMAT = Format(
     writers=".hydra/hydra.yaml of Hydra 1.1 to 1.3: the name of a job",
     rank=4,
     matches=lambda name, head: head.lstrip().startswith(b"hydra:"),
-    decoder=HydraDocument,
+    decoder=partial(FactsDocument, read_job),
     wants_name=lambda name: name == "hydra.yaml",
     describes_run=True,
     max_size=LARGEST,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from tuimon import lazy_re as re
 from tuimon.formats import Format
-from tuimon.formats._shared.settings import ConfigDocument
+from tuimon.formats._shared.settings import config_document
 from tuimon.formats.json._document import parse_document
 
 NAMES = frozenset(
@@ -31,7 +31,7 @@ FORMAT = Format(
     writers="config.json, args.json, training_args.json of a run",
     rank=4,
     matches=matches,
-    decoder=lambda: ConfigDocument(lambda data: parse_document(data.rstrip(b" \t\r\n\0"))),
+    decoder=lambda: config_document(lambda data: parse_document(data.rstrip(b" \t\r\n\0"))),
     wants_name=lambda name: name in NAMES,
     describes_run=True,
     max_size=LARGEST,

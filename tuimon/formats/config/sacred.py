@@ -9,12 +9,14 @@ Source: sacred/observers/file_storage.py and sacred/run.py of Sacred 0.8.7.
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from tuimon.errors import FormatError
 from tuimon.formats import Format
-from tuimon.formats.json._document import parse_document
-from tuimon.model.points import Fact, Item, Topic
+from tuimon.formats._shared.settings import FactsDocument
+from tuimon.formats.json._metadata import json_object
+from tuimon.model.points import Fact, Topic
 
 _STATES = {
     "COMPLETED": "finished",
@@ -25,24 +27,16 @@ _STATES = {
 }
 
 
-class SacredRunDocument:
-    """A DocumentDecoder."""
-
-    def __init__(self) -> None:
-        self._status: Any = None
-
-    def load(self, data: bytes) -> list[Item]:
-        document = parse_document(data.rstrip(b" \t\r\n\0"))
-        status = document.get("status") if isinstance(document, dict) else None
-        if not isinstance(status, str):
-            raise FormatError("no status in this document")
-        if status == self._status:
-            return []
-        self._status = status
-        if status not in _STATES:
-            return []
-        state = {"state": _STATES[status], "evidence": f"Sacred wrote the status {status}"}
-        return [Fact(Topic.STATE, state, wall_time=_utc(document.get("stop_time")))]
+def read_run(data: bytes) -> list[Fact]:
+    """Return the fact about how the run ended."""
+    document = json_object(data)
+    status = document.get("status")
+    if not isinstance(status, str):
+        raise FormatError("no status in this document")
+    if status not in _STATES:
+        return []
+    state = {"state": _STATES[status], "evidence": f"Sacred wrote the status {status}"}
+    return [Fact(Topic.STATE, state, wall_time=_utc(document.get("stop_time")))]
 
 
 def _utc(time: Any) -> float | None:
@@ -62,7 +56,7 @@ FORMAT = Format(
     writers="run.json of Sacred 0.8",
     rank=6,
     matches=matches,
-    decoder=SacredRunDocument,
+    decoder=partial(FactsDocument, read_run),
     wants_name=lambda name: name == "run.json",
     describes_run=True,
     max_size=4 << 20,

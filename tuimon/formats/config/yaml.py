@@ -20,7 +20,7 @@ from typing import Any
 from tuimon import lazy_re as re
 from tuimon.formats import Format
 from tuimon.formats._shared.safe_yaml import LARGEST, parse_yaml
-from tuimon.formats._shared.settings import ConfigDocument
+from tuimon.formats._shared.settings import config_document
 
 NAMES = frozenset(
     f"{stem}.{ending}"
@@ -64,7 +64,7 @@ FORMAT = Format(
     writers="config.yaml, hparams.yaml, params.yaml, .hydra, W&B and SwanLab files",
     rank=5,
     matches=matches,
-    decoder=lambda: ConfigDocument(parse),
+    decoder=lambda: config_document(parse),
     wants_name=lambda name: name in NAMES or _TORCHRL.fullmatch(name) is not None,
     describes_run=True,
     max_size=LARGEST,

@@ -10,7 +10,8 @@ from tuimon import lazy_re as re
 
 _TEXT = re.compile(
     r".*\.(?:log|out|output|err|txt|stdout|stderr|jsonl)|.*(?:log|train|loss).*\.csv|"
-    r"(?:std(?:out|err)|console|nohup)[^/]*|.*\.[oe]\d+",
+    r"(?:std(?:out|err)|console|nohup)[^/]*|.*\.[oe]\d+|error\.json|"
+    r".*\.dmesg",
     re.IGNORECASE,
 )
 _OTHER = re.compile(
@@ -33,6 +34,11 @@ _TRAINING = re.compile(
 _CONTROL = re.compile(rb"[\x01-\x06\x0e-\x1a\x1c-\x1f\x7f]")
 _TABLE = re.compile(rb"\s*[\w./-]++(?:\s*+[,;\t]\s*+[\w./()@-]++)+\s*")
 
+_PROCESS = re.compile(
+    rb"\[rank\d+\]|\blocal[ _]rank:? \d|^srun: error: |^slurmstepd: error: |\bNVRM: |oom-kill|Killed process \d",
+    re.MULTILINE,
+)
+
 
 def wants_name(name: str) -> bool:
     """Return True if a file of this name may be console text."""
@@ -47,6 +53,11 @@ def is_console_name(name: str) -> bool:
 def mentions_training(name: str, head: bytes) -> bool:
     """Return True for a .log file that contains words of training."""
     return name.lower().endswith(".log") and _TRAINING.search(head) is not None
+
+
+def names_process(head: bytes) -> bool:
+    """Return True for text of a process of a job, or of its launcher, which can report a failure before any metric."""
+    return _PROCESS.search(head) is not None
 
 
 def is_text(head: bytes) -> bool:

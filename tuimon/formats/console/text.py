@@ -26,7 +26,7 @@ from tuimon.formats.console._decoder import ConsoleDecoder
 from tuimon.formats.console._display import display_line
 from tuimon.formats.console._marks import may_have_row, without_repetition
 from tuimon.formats.console._patterns import pattern_family
-from tuimon.formats.console._recognise import is_console_name, is_text, mentions_training, wants_name
+from tuimon.formats.console._recognise import is_console_name, is_text, mentions_training, names_process, wants_name
 from tuimon.formats.console.families import Family, parse_timestamp
 
 __all__ = (
@@ -55,11 +55,13 @@ class LineSteps:
 
 
 def matches(name: str, head: bytes, own: Sequence[Family] = ()) -> bool:
+    if name == "error.json":  # torchelastic's report of an exception, in one line without its end
+        return head.startswith(b'{"message":')
     if not is_text(head):
         return False
     if name.endswith(".jsonl") and b'"message": "' not in head:  # records of a logging module, not rows
         return False
-    if is_console_name(name) or mentions_training(name, head):
+    if is_console_name(name) or mentions_training(name, head) or names_process(head):
         return True
     return may_have_row(head, own) and ConsoleDecoder(own).has_row(without_repetition(head))
 

@@ -20,11 +20,11 @@ import numpy as np
 
 from tuimon import lazy_re as re
 from tuimon.formats import Format
-from tuimon.formats._shared.database import DatabaseRuns, NewRows, columns, readable
+from tuimon.formats._shared.database import NewRows, RunsDatabase, columns
 from tuimon.formats._shared.row_reader import Names
 from tuimon.formats._shared.rows import seconds
 from tuimon.formats.mlflow.file_store import EARLIEST, TAGS
-from tuimon.model.points import Fact, Item, Points, Replaced
+from tuimon.model.points import Fact, Points, Replaced
 
 _TABLE = re.compile(rb'create table "?metrics"? ?\((?=.*\brun_uuid\b)(?=.*\bis_nan\b)', re.IGNORECASE)
 _STATES = {"FINISHED": "finished", "FAILED": "crashed", "KILLED": "crashed", "RUNNING": "running"}
@@ -44,64 +44,47 @@ _VALUES = (  # cast, as SQLite columns are untyped; ids and keys as bytes, as th
 )
 
 
-class MLflowDecoder:
+class MLflowDecoder(RunsDatabase):
     """DatabaseDecoder of an MLflow database."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._rows = NewRows("metrics", _VALUES)
-        self._runs = DatabaseRuns()
         self._metric_names: dict[str, Names] = {}
-        self._facts: dict[tuple[str, str], Fact] = {}
         self._encoding = "utf-8"
 
-    def read(self, database: sqlite3.Connection) -> list[tuple[str, list[Item]]]:
-        new: dict[str, list[Item]] = {}
+    def _read(self, database: sqlite3.Connection) -> None:
         (self._encoding,) = database.execute("pragma encoding").fetchone()
-        known = columns(database, "runs")
-        in_experiments = "experiment_id" in known and columns(database, "experiments") >= {"experiment_id", "name"}
+        in_experiments = "experiment_id" in columns(database, "runs") and columns(database, "experiments") >= {
+            "experiment_id",
+            "name",
+        }
+        tags: dict[str, dict[str, str]] = {}
+        for run, key, value in self.rows(database, _TAGS, "tags"):
+            if value:
+                tags.setdefault(str(run), {})[TAGS[key]] = str(value)
         query = _RUNS.format(_EXPERIMENT if in_experiments else "null")
-        tags = self._tags(database)
-        runs, runs_broken = readable(database, query) if known else ([], False)
-        for run_id, name, status, end, experiment in runs:
+        for run_id, name, status, end, experiment in self.rows(database, query, "runs"):
             run = str(run_id)
-            new[run] = []
-            self._runs.name(run, name)
+            self.name(run, name)
             writer = {"name": "mlflow", "run_id": run, "run_name": str(name or "")}
             if experiment:
                 writer["experiment"] = str(experiment)
-            writer |= tags.get(run, {})
-            self._add_fact(new, run, Fact("writer", writer))
+            self.add_fact(run, Fact("writer", writer | tags.get(run, {})))
             if status in _STATES:
                 value = {"state": _STATES[status], "evidence": f"MLflow says {status}"}
-                self._add_fact(new, run, Fact("state", value, wall_time=seconds(end)))
+                self.add_fact(run, Fact("state", value, wall_time=seconds(end)))
         params: dict[str, dict[str, Any]] = {}
-        rows, params_broken = readable(database, _PARAMS) if columns(database, "params") else ([], False)
-        for run, key, value in rows:
+        for run, key, value in self.rows(database, _PARAMS, "params"):
             params.setdefault(str(run), {})[str(key)] = value
         for run, config in params.items():
-            self._add_fact(new, run, Fact("config", config))
+            self.add_fact(run, Fact("config", config))
         if self._rows.begun_anew(database):
             for run in self._metric_names:
-                new.setdefault(run, []).append(Replaced())
-        for batch in self._rows.read(database):
+                self.add(run, Replaced())
+        for batch in self.batches(database, self._rows):
             for run, points in self._points(batch):
-                new.setdefault(run, []).append(points)
-        return self._runs.named(new, self._rows.broken or runs_broken or params_broken)
-
-    @staticmethod
-    def _tags(database: sqlite3.Connection) -> dict[str, dict[str, str]]:
-        """Return the facts about the writer in the tags of each run."""
-        tags: dict[str, dict[str, str]] = {}
-        for run, key, value in readable(database, _TAGS)[0] if columns(database, "tags") else ():
-            if value:
-                tags.setdefault(str(run), {})[TAGS[key]] = str(value)
-        return tags
-
-    def _add_fact(self, new: dict[str, list[Item]], run: str, fact: Fact) -> None:
-        """Add a fact that is new or has changed."""
-        if self._facts.get((run, fact.topic)) != fact:
-            self._facts[run, fact.topic] = fact
-            new.setdefault(run, []).append(fact)
+                self.add(run, points)
 
     def _points(self, batch: list[tuple[Any, ...]]) -> list[tuple[str, Points]]:
         """Return (run, points) for each run in a batch of rows."""

@@ -27,18 +27,19 @@ name "", which the reader replaces. Source: mlflow/store/tracking/file_store.py,
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import groupby
-from typing import Any
 
 import numpy as np
 
 from tuimon import lazy_re as re
 from tuimon.errors import FormatError, Unfinished
-from tuimon.formats import Format, StreamDecoder
+from tuimon.formats import Format
 from tuimon.formats._shared.cells import read_cells
-from tuimon.formats._shared.lines import LineSplitter
+from tuimon.formats._shared.lines import LineDecoder
 from tuimon.formats._shared.rows import seconds
-from tuimon.model.points import Damage, Fact, Item, Points, Replaced
+from tuimon.formats._shared.settings import FactsDocument
+from tuimon.model.points import Damage, Fact, Item, Points
 
 _LINE = re.compile(rb"\d{1,16} [-+]?(?:\d|\.\d|nan|inf)\S*(?: -?\d+(?: \S+){0,2})?\r?\n?", re.IGNORECASE)
 EARLIEST = 1e9
@@ -60,26 +61,13 @@ TAGS = {
 _WRITER = {"run_id": "run_id", "run_uuid": "run_id", "run_name": "run_name", "user_id": "user"}
 
 
-class MetricDecoder(StreamDecoder):
-    """Decoder of the points of one metric."""
-
-    def __init__(self) -> None:
-        self._lines = LineSplitter()
-
-    def feed(self, data: bytes) -> list[Item]:
-        return self._items(self._lines.feed(data))
-
-    def flush(self) -> list[Item]:
-        # the last number of a line without a newline may be incomplete
-        return [*self._items(self._lines.last_line()), *self._lines.hole_at_end()]
+class MetricDecoder(LineDecoder):
+    """Decoder of the points of one metric. The last number of a line without a newline may be incomplete."""
 
     def _items(self, parts: Iterator[tuple[int, list[bytes]] | Damage]) -> list[Item]:
         items: list[Item] = []
         for part in parts:
-            if isinstance(part, Damage):
-                items.append(part)
-            else:
-                items += _read(*part)
+            items += [part] if isinstance(part, Damage) else _read(*part)
         return items
 
 
@@ -119,44 +107,26 @@ def _points(rows: Sequence[bytes], fields: int, offset: int) -> list[Item]:
     return items
 
 
-class ParameterDecoder:
-    """DocumentDecoder of one parameter, or of one tag as a fact about the writer."""
-
-    def __init__(self, topic: str = "config") -> None:
-        self._topic = topic
-        self._value: str | None = None
-
-    def load(self, data: bytes) -> list[Item]:
-        value = data.decode("utf-8", "replace").rstrip("\r\n")
-        if value == self._value:
-            return []
-        items: list[Item] = [Replaced()] if self._value is not None else []
-        self._value = value
-        return [*items, Fact(self._topic, {"": value})]
+def _content(topic: str) -> FactsDocument:
+    """Return the decoder of a file whose content is a parameter or a tag."""
+    return FactsDocument(lambda data: [Fact(topic, {"": data.decode("utf-8", "replace").rstrip("\r\n")})], True)
 
 
-class RunDecoder:
-    """DocumentDecoder of meta.yaml; returns the facts "writer" and "state"."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, Any] = {}
-
-    def load(self, data: bytes) -> list[Item]:
-        if not data.endswith(b"\n"):
-            raise Unfinished("half-written document")
-        entries = _entries(data)
-        if "status" not in entries:
-            raise FormatError("no status of a run in this document")
-        writer = {ours: entries[key] for key, ours in _WRITER.items() if entries.get(key)}
-        facts = [Fact("writer", {"name": "mlflow", **writer})]
-        status = entries["status"]
-        if status in _STATES:
-            end = entries.get("end_time", "")
-            value = {"state": _STATES[status], "evidence": f"MLflow says that it {_WORDS[status]}"}
-            facts.append(Fact("state", value, wall_time=seconds(int(end)) if end.isdecimal() else None))
-        changed = [fact for fact in facts if self._known.get(fact.topic) != fact]
-        self._known.update((fact.topic, fact) for fact in changed)
-        return list(changed)
+def read_run(data: bytes) -> list[Fact]:
+    """Return the facts "writer" and "state" in meta.yaml."""
+    if not data.endswith(b"\n"):
+        raise Unfinished("half-written document")
+    entries = _entries(data)
+    if "status" not in entries:
+        raise FormatError("no status of a run in this document")
+    writer = {ours: entries[key] for key, ours in _WRITER.items() if entries.get(key)}
+    facts = [Fact("writer", {"name": "mlflow", **writer})]
+    status = entries["status"]
+    if status in _STATES:
+        end = entries.get("end_time", "")
+        value = {"state": _STATES[status], "evidence": f"MLflow says that it {_WORDS[status]}"}
+        facts.append(Fact("state", value, wall_time=seconds(int(end)) if end.isdecimal() else None))
+    return facts
 
 
 def _entries(data: bytes) -> dict[str, str]:
@@ -223,7 +193,7 @@ PARAMETER = Format(
     writers="MLflow 2.3 to 3.17: settings of a run",
     rank=3,
     matches=lambda name, head: bool(head),
-    decoder=ParameterDecoder,
+    decoder=partial(_content, "config"),
     wants_path=_PARAMETERS.contains,
     source_path=_PARAMETERS.source,
     metric_name=_PARAMETERS.name,
@@ -236,7 +206,7 @@ TAG = Format(
     writers="MLflow 2.3 to 3.17: program, commit and user of a run",
     rank=2,
     matches=lambda name, head: bool(head),
-    decoder=lambda: ParameterDecoder("writer"),
+    decoder=partial(_content, "writer"),
     wants_path=_TAGS.contains,
     source_path=_TAGS.source,
     metric_name=_TAGS.name,
@@ -249,7 +219,7 @@ RUN = Format(
     writers="MLflow 2.3 to 3.17: state and name of a run",
     rank=1,
     matches=lambda name, head: re.search(rb"^run_u?u?id: ", head, re.MULTILINE) is not None,
-    decoder=RunDecoder,
+    decoder=partial(FactsDocument, read_run),
     wants_name=lambda name: name == "meta.yaml",
     facts_above=_experiment,
 )

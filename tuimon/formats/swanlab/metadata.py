@@ -20,7 +20,7 @@ from typing import Any
 from tuimon import lazy_re as re
 from tuimon.formats import Format
 from tuimon.formats._shared.settings import mapping
-from tuimon.formats.json._metadata import MetadataDocument
+from tuimon.formats.json._metadata import metadata_document
 
 _PATH = re.compile(r"/run-\d{8}_\d{6}-[^/]+/files/swanlab-metadata\.json\Z")
 
@@ -68,7 +68,7 @@ FORMAT = Format(
     writers="SwanLab 0.5 to 0.10",
     rank=1,
     matches=lambda name, head: head.lstrip().startswith(b"{"),
-    decoder=partial(MetadataDocument, "swanlab", _facts),
+    decoder=partial(metadata_document, "swanlab", _facts),
     wants_path=lambda path: _PATH.search(path) is not None,
     describes_run=True,
     max_size=4 << 20,

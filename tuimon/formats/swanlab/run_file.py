@@ -21,9 +21,8 @@ measurements of the machine; their steps count the measurements, not training st
 from __future__ import annotations
 
 import math
+import struct
 from typing import Any
-
-import numpy as np
 
 from tuimon import lazy_re as re
 from tuimon.errors import FormatError
@@ -31,14 +30,14 @@ from tuimon.formats import Format
 from tuimon.formats._shared.console_lines import ConsoleLines
 from tuimon.formats._shared.json import parse
 from tuimon.formats._shared.log_blocks import BlockDecoder
-from tuimon.formats._shared.protobuf import BYTES, Message, fields
-from tuimon.formats.swanlab._scalars import read_scalars
+from tuimon.formats._shared.protobuf import BYTES, FIXED64, VARINT, Message, fields, signed, timestamp, varint
 from tuimon.formats.swanlab._values import number, seconds, step
-from tuimon.model.points import Damage, Fact, Item, PointsBuilder, Topic
+from tuimon.model.points import Fact, Item, PointsBuilder, Topic
 
 MAGIC = b":SWL\xd6\xe1"
 
-_MANY = 16  # records from which it pays to decode them all together
+_SCALAR = 13
+_DOUBLE = struct.Struct("<d").unpack_from
 _VERSION = re.compile(r"swanlab version (\d[\w.]*)")
 _STATES = {1: "finished", 2: "crashed", 3: "crashed"}
 
@@ -49,7 +48,6 @@ class SwanLabStoreDecoder(BlockDecoder):
     def __init__(self) -> None:
         super().__init__(MAGIC)
         self._points = PointsBuilder()
-        self._pending: list[tuple[int, bytes]] = []  # protobuf records of this feed with their offsets
         self._console = ConsoleLines()
         self._writer: dict[str, Any] = {"name": "swanlab"}
         self._reported_writer: dict[str, Any] = {}
@@ -57,34 +55,15 @@ class SwanLabStoreDecoder(BlockDecoder):
 
     def _decode_record(self, record: bytes) -> None:
         if record[:1] == b"{":
-            self._read_pending()
             self._decode_json(record)
-        else:
-            self._pending.append((self._offset, record))
-
-    def _read_pending(self) -> None:
-        """Decode the protobuf records since the last call."""
-        pending, self._pending = self._pending, []
-        begin, columns, single = 0, None, list(range(len(pending)))
-        if len(pending) >= _MANY:
-            scalars = read_scalars([record for _, record in pending], self._metric_id)
-            columns = [column.tolist() for column in scalars[1:]]
-            single = np.flatnonzero(~scalars.usual).tolist()
-        for index in [*single, len(pending)]:
-            if columns is not None and index > begin:
-                self._points.extend(*(column[begin:index] for column in columns))
-            begin = index + 1
-            for offset, record in pending[index:begin]:
-                try:
-                    self._decode_protobuf(record)
-                except FormatError:
-                    self._other_items.append(Damage(offset, len(record), "record not readable"))
-
-    def _metric_id(self, key: bytes) -> int:
-        return self._points.metric_id(key.decode("utf-8", "replace"))
+            return
+        for field, wire, start, end in fields(record, 0, len(record)):
+            if wire == BYTES and field == _SCALAR:
+                self._read_scalar(record, start, end)
+            elif wire == BYTES and field in _READERS:
+                _READERS[field](self, Message(record[start:end]))
 
     def _take_items(self) -> list[Item]:
-        self._read_pending()
         items = self._points.take() + self._console.take() + self._other_items
         if self._metrics:
             items.append(Fact(Topic.METRICS, self._metrics))
@@ -94,17 +73,23 @@ class SwanLabStoreDecoder(BlockDecoder):
             items.append(Fact(Topic.WRITER, self._reported_writer))
         return items
 
-    def _decode_protobuf(self, record: bytes) -> None:
-        for field, wire, start, end in fields(record, 0, len(record)):
-            if wire == BYTES and field in _READERS:
-                _READERS[field](self, Message(record[start:end]))
-
-    def _read_scalar(self, scalar: Message) -> None:
-        if not (key := scalar.text(1)):
+    def _read_scalar(self, data: bytes, start: int, end: int) -> None:
+        """Add the point of the scalar data[start:end]; field by field, as a run may have a million of them."""
+        key, step, time, value = b"", 0, math.nan, 0.0
+        for field, wire, first, stop in fields(data, start, end):
+            if field == 1 and wire == BYTES:
+                key = data[first:stop]
+            elif field == 2 and wire == VARINT:
+                step = signed(varint(data, first, stop)[0])
+            elif field == 4 and wire == BYTES and stop > first:
+                time = timestamp(data, first, stop)
+            elif field == 5 and wire == BYTES:
+                for inner, inner_wire, begin, _ in fields(data, first, stop):
+                    if inner == 1 and inner_wire == FIXED64:
+                        (value,) = _DOUBLE(data, begin)
+        if not key:
             raise FormatError("scalar without a name")
-        time = scalar.timestamp(4) if scalar.data(4) else None
-        wall_time = math.nan if time is None else time
-        self._points.add(key, scalar.integer(2), scalar.message(5).double(1), wall_time)
+        self._points.add(key.decode("utf-8", "replace"), step, value, time)
 
     def _read_start(self, start: Message) -> None:
         texts = {1: "project", 2: "workspace", 4: "run_name", 5: "notes", 7: "group", 8: "job_type", 10: "run_id"}
@@ -182,7 +167,6 @@ _READERS = {
     10: SwanLabStoreDecoder._read_start,
     11: SwanLabStoreDecoder._read_finish,
     12: SwanLabStoreDecoder._read_column,
-    13: SwanLabStoreDecoder._read_scalar,
     16: SwanLabStoreDecoder._read_log,
 }
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from tuimon import lazy_re as re
 from tuimon.formats import Format
-from tuimon.formats.json._metadata import MetadataDocument
+from tuimon.formats.json._metadata import metadata_document
 
 _PATH = re.compile(r"/(?:offline-)?run-\d{8}_\d{6}-[^/]+/files/wandb-metadata\.json\Z")
 _TEXTS = ("host", "os", "python", "program", "executable", "gpu")
@@ -41,7 +41,7 @@ FORMAT = Format(
     writers="W&B 0.12 to 0.31: program, host and commit of a run",
     rank=1,
     matches=lambda name, head: head.lstrip().startswith(b"{"),
-    decoder=partial(MetadataDocument, "wandb", _facts),
+    decoder=partial(metadata_document, "wandb", _facts),
     wants_path=lambda path: _PATH.search(path) is not None,
     describes_run=True,
     max_size=4 << 20,

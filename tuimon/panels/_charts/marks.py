@@ -18,6 +18,7 @@ from tuimon.model.alerts import Alert
 from tuimon.model.points import Steps
 from tuimon.model.views import ChartView, Mark, Role, Row, Symbols
 from tuimon.panels._charts.options import ChartOptions
+from tuimon.panels._charts.traces import Trace
 from tuimon.panels._metrics import by_concept, curve_or_none
 from tuimon.panels._text import plural
 from tuimon.run_notes import RunNote
@@ -32,6 +33,29 @@ _MOST_NOTES = 3
 """Rows below a full-screen chart for the texts of notes."""
 STEP_KEYS = ("step", "global_step", "best_global_step")
 """Keys of the description of a checkpoint that have its step."""
+
+
+def chart_marks(
+    run: Run,
+    own: Sequence[Trace],
+    traces: Sequence[Trace],
+    options: ChartOptions,
+    low: float,
+    high: float,
+    columns: int,
+    concepts: Sequence[str],
+) -> tuple[Mark, ...]:
+    """Return the marks of a chart: events of the displayed run (`own` traces), and restarts of the base run."""
+    marks: list[Mark] = []
+    if own:
+        if options.fullscreen:
+            marks += milestones(run, [trace.metric for trace in own], own[0].scale, low, high, columns)
+        marks += marks_of(run, [trace.curve for trace in own], own[0].scale, low, high, columns, concepts)
+    base = options.base
+    for trace in traces:
+        if options.overlay and base is not None and trace.run.id == base.id != run.id:
+            marks += restart_marks(base, [trace.curve], trace.scale, low, high, prefix="base ")
+    return tuple(marks)
 
 
 def marks_of(
@@ -91,8 +115,9 @@ def with_alert_marks(
             x = drawn.x_of_step(step, run.scale(axis))
             if view.x.low <= x <= view.x.high:
                 marks.append(Mark(x, "alert", alert.rule))
-    note = ", ".join(filter(None, [*undrawn.values(), view.note]))
-    return replace(view, marks=(*view.marks, *marks), note=note) if marks or undrawn else view
+    if not marks and not undrawn:
+        return view
+    return replace(view, marks=(*view.marks, *marks), notes=(*undrawn.values(), *view.notes))
 
 
 def with_note_marks(view: ChartView, run: Run, note: RunNote, options: ChartOptions) -> ChartView:

@@ -39,7 +39,7 @@ def pairs_of(text: str) -> list[Pair]:
     text = " ".join(text.split())
     parts = cut(text)
     cells = parts[1::2]
-    key = (*parts[::2], *map(str.isdecimal, cells))
+    key: tuple[str | bool, ...] = (*parts[::2], *map(str.isdecimal, cells))
     layout = _LAYOUTS.get(key)
     if layout is None:
         layout = examine(text, is_part=True) or Layout([])

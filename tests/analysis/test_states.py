@@ -1,0 +1,211 @@
+"""The table of states: facts and the time since the last point -> word, reason and age."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from tuimon.analysis.cadence import cadence
+from tuimon.analysis.progress import report
+from tuimon.analysis.progress_facts import ProgressInputs
+from tuimon.analysis.progress_inputs import progress_inputs
+from tuimon.analysis.progress_state import STATES, State, tolerated_silence
+from tuimon.analysis.run_states import SIGNS
+from tuimon.model.events import Columns, FactFound, MetricsFound, RunFound, StreamFound, StreamStatus
+from tuimon.model.points import Fact
+from tuimon.store import Run, Store
+
+HOUR, DAY = 3600.0, 86_400.0
+NAN = math.nan
+LAST = 1.7e9
+EVERY_2_S = cadence(np.arange(101), LAST - 200 + 2.0 * np.arange(101))
+EVERY_5_M = cadence(np.arange(101), LAST - 30_000 + 300.0 * np.arange(101))
+PAUSING = cadence(np.arange(101), LAST - 5000 + np.cumsum(np.where(np.arange(101) % 20, 2.0, 602.0)))
+KNOWN = ProgressInputs(points=101, step=100, first_step=0, total=1000, cadence=EVERY_2_S, last_wall_time=LAST)
+OPEN = {"writer": "open", "process": "python (pid 4711)"}
+UNTIMED = {"last_wall_time": NAN, "cadence": None}
+NO_POINT = {"points": 0, "step": None, "total": None, "last_wall_time": NAN, "cadence": None}
+CRASHED = {"logged_state": "crashed", "logged_evidence": "exit code 1"}
+FINISHED = {"logged_state": "finished", "logged_evidence": "exit code 0"}
+UNREAD = NO_POINT | {"unread": "run.log: no metric in it", "last_change": LAST}
+
+
+@pytest.mark.parametrize(
+    ("facts", "age", "word", "reason"),
+    [
+        # silence: what a writer may buffer, four gaps, one and a half times the longest pause
+        ({}, 0, "running", "active"),
+        ({}, 119, "running", "active"),
+        ({}, 121, "quiet", "silent"),
+        ({"cadence": EVERY_5_M}, 1199, "running", "active"),
+        ({"cadence": EVERY_5_M}, 1201, "quiet", "silent"),
+        ({"cadence": PAUSING}, 850, "running", "active"),
+        ({"cadence": None}, 599, "running", "active"),
+        ({"cadence": None}, 601, "quiet", "silent"),
+        ({"last_growth": LAST + 590}, 595, "running", "active"),
+        ({"last_growth": LAST + 3000}, 3010, "quiet", "silent"),
+        # who has the log open
+        (OPEN, 3 * HOUR, "quiet", "open"),
+        (OPEN, 30 * DAY, "quiet", "open"),
+        ({"writer": "closed"}, 119, "running", "active"),
+        ({"writer": "closed"}, 121, "ended", "closed"),
+        ({"writer": "closed", "closed": LAST + 3}, 19, "running", "active"),
+        ({"writer": "closed", "closed": LAST + 3}, 21, "ended", "closed"),
+        ({"writer": "closed", "closed": LAST + 3, "cadence": None}, 11, "ended", "closed"),
+        ({}, HOUR - 1, "quiet", "silent"),
+        ({}, HOUR + 1, "ended", "silent"),
+        # the times of files: only of points without times, of an open log, or of one that was seen to grow
+        ({"last_change": LAST + 9 * HOUR}, 9 * HOUR + 5, "ended", "silent"),
+        ({"last_change": LAST + 9 * HOUR, "growth_seen": LAST + 9 * HOUR}, 9 * HOUR + 5, "running", "active"),
+        ({"last_change": LAST + 9 * HOUR} | OPEN, 9 * HOUR + 5, "running", "active"),
+        (UNTIMED | {"last_change": LAST}, 300, "running", "active"),
+        (UNTIMED | {"last_change": LAST}, DAY, "ended", "silent"),
+        (UNTIMED, 5, "unknown", "no times"),
+        (UNTIMED | OPEN, 5, "quiet", "open"),
+        (UNTIMED | {"last_change": LAST + 3 * DAY}, 5, "unknown", "no times"),
+        ({"last_wall_time": LAST + 8 * HOUR, "last_change": LAST}, 5, "running", "active"),
+        ({"last_wall_time": LAST + 8 * HOUR, "last_change": LAST}, 2 * HOUR, "ended", "silent"),
+        ({"last_change": LAST + 3 * DAY}, 2 * HOUR, "ended", "silent"),
+        # words of the log
+        (CRASHED, 5, "crashed", "logged"),
+        (CRASHED | {"points": 0}, 5, "crashed", "logged"),
+        (FINISHED, 5, "finished", "logged"),
+        ({"logged_state": "pruned"}, 5, "ended", "logged"),
+        ({"logged_state": "running"}, 5, "running", "active"),
+        # the total
+        ({"step": 1000}, 5, "finished", "total"),
+        ({"step": 1001}, 5, "finished", "total"),
+        ({"step": 999}, 5, "running", "active"),
+        ({"step": 999}, 500, "finished", "total"),
+        ({"step": 999, "first_step": 1}, 500, "quiet", "silent"),
+        ({"step": 999, "counted": "epoch"}, 5, "finished", "total"),
+        ({"step": 1000, "total": 60}, 5, "running", "active"),
+        ({"total": None, "epoch": 3.0, "total_epochs": 3.0}, 500, "finished", "total"),
+        ({"total": None, "epoch": 3.0, "configured_epochs": 3.0}, 5, "running", "active"),
+        ({"total": None, "epoch": 2.0, "total_epochs": 3.0}, 2 * HOUR, "ended", "silent"),
+        # what became of the log
+        ({"deleted": True}, 5, "ended", "deleted"),
+        ({"truncated": LAST}, 5, "unknown", "truncated"),
+        ({"input_ended": True}, 5, "ended", "input"),
+        ({"input_ended": True, "step": 999}, 5, "finished", "total"),
+        ({"input_ended": True} | CRASHED, 5, "crashed", "logged"),
+        # no point
+        (NO_POINT, 5, "unknown", "no point"),
+        (NO_POINT | {"input_ended": True}, 5, "ended", "input"),
+        (UNREAD, 5, "unknown", "no point"),
+        (UNREAD, 601, "unknown", "not understood"),
+        (UNREAD | {"writer": "closed"}, 121, "unknown", "not understood"),
+        (UNREAD | {"unread_whole": True}, 5, "unknown", "not understood"),
+        (UNREAD | {"unread_whole": True} | OPEN, 5, "unknown", "no point"),
+        (UNREAD | FINISHED, 5, "unknown", "not understood"),
+    ],
+)
+def test_state_is_the_first_row_that_holds(facts: dict[str, Any], age: float, word: str, reason: str) -> None:
+    claim = report(replace(KNOWN, **facts), LAST + age).claim
+    assert (claim.word, claim.reason) == (word, reason)
+
+
+def test_words_of_the_table_are_those_with_a_sign() -> None:
+    assert {row[0] for row in STATES} == set(SIGNS) - {"reading"}
+    assert len({row[:2] for row in STATES}) == len(STATES)
+
+
+@pytest.mark.parametrize(
+    ("facts", "age", "is_of_point"),
+    [
+        ({}, 30.0, True),
+        ({"last_change": LAST + 20}, 30.0, True),
+        ({"last_change": LAST + 20} | OPEN, 30.0, True),
+        (UNTIMED | {"last_change": LAST + 20}, 10.0, False),
+        (UNTIMED, NAN, False),
+        ({"last_wall_time": LAST + 50}, 0.0, True),
+    ],
+)
+def test_age_is_that_of_the_point(facts: dict[str, Any], age: float, is_of_point: bool) -> None:
+    claim = report(replace(KNOWN, **facts), LAST + 30).claim
+    assert claim.age == pytest.approx(age, nan_ok=True)
+    assert claim.is_of_point == is_of_point
+
+
+@pytest.mark.parametrize(
+    ("facts", "early"),
+    [
+        ({}, True),
+        ({"step": 979}, True),
+        ({"step": 980}, False),
+        ({"step": 920, "stride": 100}, False),
+        ({"step": 1000, "total": 60}, False),
+        ({"total": None}, False),
+        ({"total": None, "epoch": 1.0, "total_epochs": 3.0}, True),
+        ({"total": None, "epoch": 2.0, "total_epochs": 3.0}, False),
+        ({"total": None, "epoch": 2.5, "configured_epochs": 3.0}, True),
+    ],
+)
+def test_end_before_the_end(facts: dict[str, Any], early: bool) -> None:
+    progress = report(replace(KNOWN, writer="closed", **facts), LAST + HOUR)
+    assert (progress.state, progress.is_early, progress.has_died) == ("ended", early, early)
+
+
+def test_sentence_has_the_age_and_the_evidence() -> None:
+    quiet = State("quiet", "open", "python (pid 4711) has the log open", "step 29 of 300", 3 * HOUR + 40, 12.0)
+    assert quiet.sentence == (
+        "last point 3 h ago, usually every 12 s; step 29 of 300; python (pid 4711) has the log open"
+    )
+    said = State("crashed", "logged", "exit code 1", "step 29 of 300", 30.0, 12.0)
+    assert said.sentence == "exit code 1; last point 30 s ago"
+    assert (
+        State("running", "active", "", "step 29 of 300", 3.0, 12.0).sentence
+        == "last point just now, usually every 12 s"
+    )
+    assert State("running", "active", "", age=70.0, is_of_point=False).sentence == "log changed 1 m ago"
+    assert State("unknown", "no point", "no point yet").sentence == "no point yet"
+
+
+@pytest.mark.parametrize(("grows", "closed", "seconds"), [(False, False, 120), (True, False, 600), (True, True, 20)])
+def test_tolerated_silence(grows: bool, closed: bool, seconds: float) -> None:
+    assert tolerated_silence(EVERY_2_S, grows, closed) == pytest.approx(seconds)
+
+
+# ---------------------------------------------------------------- from the logs
+
+
+def run_of(*attempts: tuple[range, float, dict[str, str] | None], timed: bool = True) -> Run:
+    """Return a run of one log for each attempt: its steps, the time of its first, and the state it ends with."""
+    store = Store()
+    store.apply(RunFound(0, "run", "/run"))
+    for stream, (steps, begin, state) in enumerate(attempts):
+        store.apply(StreamFound(stream, 0, f"log{stream}", f"/run/log{stream}", "console", 10, "", stream))
+        store.apply(MetricsFound(stream, 0, ("loss",)))
+        times = begin + 10.0 * np.arange(len(steps)) if timed else np.full(len(steps), NAN)
+        ids, counts = np.zeros(1, np.uint32), np.array([len(steps)], np.uint32)
+        store.apply(Columns(stream, ids, counts, np.array(steps, np.int64), np.ones(len(steps)), times))
+        if state is not None:
+            store.apply(FactFound(stream, Fact("state", state, steps[-1])))
+        end = begin + 10.0 * len(steps)
+        store.apply(StreamStatus(stream, "current", "", 9, 9, end, 0))
+    return store.snapshot().runs[0]
+
+
+BOOM = {"state": "crashed", "evidence": "CUDA out of memory. Tried …", "cause": "GPU out of memory"}
+
+
+@pytest.mark.parametrize("timed", [True, False])
+@pytest.mark.parametrize(
+    ("second", "word"),
+    [(range(21, 61), "running"), (range(21, 35), "running"), (None, "crashed")],
+    ids=["goes on beyond", "goes on, not as far yet", "has not begun"],
+)
+def test_words_of_an_earlier_attempt_say_nothing(second: range | None, word: str, timed: bool) -> None:
+    attempts = [(range(41), LAST, BOOM)] + ([(second, LAST + 5000, None)] if second is not None else [])
+    run = run_of(*attempts, timed=timed)
+    end = LAST + 410 if second is None else LAST + 5000 + 10 * len(second)
+    assert report(progress_inputs(run), end + 5).state == word
+
+
+def test_crash_names_its_cause_and_step() -> None:
+    claim = report(progress_inputs(run_of((range(42), LAST, BOOM))), LAST + 500).claim
+    assert claim.evidence == "GPU out of memory after step 41: CUDA out of memory. Tried …"
