@@ -27,6 +27,7 @@ from textual.screen import Screen
 from tuimon.analysis.level import level
 from tuimon.model.views import ChartView, Symbols
 from tuimon.panels import ChartOptions
+from tuimon.rollouts.selection import SINCE_FIRST, SORTS, counts
 from tuimon.tui import explore
 from tuimon.tui.actions import all_actions
 from tuimon.tui.app import TuimonApp
@@ -742,13 +743,15 @@ async def test_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert screen.choice.sort == "worst"
         await t.press("text_filter")
         assert screen.choice.filter == "zero reward"
-        await t.press("text_filter_back", "text_groups", "list_open")
+        await t.pilot.press("escape", *"f" * (len(counts(screen.choice.entries)) - 1))
+        await t.press("text_view", "list_open")
         assert screen.choice.only
-        await t.press("text_groups", "text_since_first")
+        await t.press("text_view", *["list_sort"] * SORTS.index(SINCE_FIRST))
         await t.until(lambda: len(screen.choice.first_change) == 4)
-        await t.press("text_since_first", "list_open")
+        await t.press(*["list_sort_back"] * SORTS.index(SINCE_FIRST))
+        await t.press("text_view", "text_view", "text_view", "list_open")
         assert screen.zoomed
-        await t.press("list_scroll", "list_page_up", "text_end")
+        await t.press("list_scroll", "list_page_up", "list_last")
         await t.until(lambda: screen.pane.top == screen.pane.last)
         await t.press("text_fold")
         await until(t.app, t.pilot, lambda s: "Thinking is folded, too" in s)
@@ -764,11 +767,11 @@ async def test_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert screen.marked is not None
         await t.press("text_mark", "text_diff")
         await until(t.app, t.pilot, lambda s: "[-" in s and "{+" in s)
-        await t.press("text_diff", "text_histogram")
+        await t.press("text_diff", "text_view", "text_view")
         assert [chosen.count for chosen in screen.choice.bins] == [12, 4]
-        await t.press("text_histogram", "text_scatter")
+        await t.press("text_view")
         await until(t.app, t.pilot, lambda s: "reward against length" in s and "rho" in s)
-        await t.press("text_scatter", "text_split")
+        await t.press("text_view", "text_split")
         await until(t.app, t.pilot, lambda s: "only texts of the training" in s)
         await t.press("text_prompt")
         await t.until(lambda: [numbers.step for numbers in screen.choice.by_step] == [200, 100])
