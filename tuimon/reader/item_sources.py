@@ -230,12 +230,13 @@ class StreamSource(TailSource):
             yield from self._lines.again(self._tail.parts_read(_HEAD, _LAST_LINES))
 
     def _last_line(self) -> Sequence[Item]:
-        """Return the items of a last line without its newline, if the log has ended."""
+        """Return the items that only the end of the log shows, if it has ended."""
         tail = self._tail
-        whole = tail.state == "current" and tail.offset >= tail.size and tail.size % _PAGE
+        whole = tail.state == "current" and tail.offset >= tail.size
         if self._ended or not whole or time.time() - tail.modified < ENDED_AFTER:
             return ()
-        if not tail.ends_within_line or self._is_written():
+        may_end = tail.size % _PAGE if tail.ends_within_line else self._decoder.awaits_end
+        if not may_end or self._is_written():
             return ()
         items = [item for item in self._decoder.end() if not isinstance(item, Damage)]
         self._ended = bool(items)
