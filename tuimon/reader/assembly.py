@@ -27,8 +27,8 @@ from tuimon.model.events import Event, RunFound, StreamFound, StreamReplaced, St
 from tuimon.model.log_names import log_name
 from tuimon.ranks.evidence import FileAttempt
 from tuimon.reader.discovery import Discovery
-from tuimon.reader.file_attempts import file_attempts
 from tuimon.reader.follow import Followed
+from tuimon.reader.log_chains import training_key
 from tuimon.reader.naming import SwanLabNames
 from tuimon.reader.recognition import as_grouped
 from tuimon.reader.trainings import Trainings
@@ -192,7 +192,7 @@ class RunAssembly:
         """Return the attempts of the training by path, of a run whose attempts have files of their own; else {}."""
         path = next((path for path, id in self.runs.items() if id == run), "")
         group = self._group_at.get(path)
-        return file_attempts(group.members, self._by_path) if group is not None else {}
+        return _file_attempts(group.members, self._by_path) if group is not None else {}
 
     def rules(self) -> dict[str, str]:
         """Return why each log is in its run, by path, in the words of docs/targets.md."""
@@ -331,3 +331,26 @@ def _retire(followed: Followed, message: str) -> Iterator[Event]:
     followed.retired = True
     yield StreamReplaced(stream)
     yield StreamStatus(stream, "superseded", message, size, size, followed.modified, 0)
+
+
+def _file_attempts(members: Sequence[Member], logs: Mapping[str, Followed]) -> dict[str, FileAttempt]:
+    """Return the attempts of the training by path; {} if there is only one. logs: the followed logs by path.
+
+    A file without points, such as slurm-1001.err, is of the attempt that its name says."""
+    if not any(member.attempt for member in members):
+        return {}
+    attempts: dict[str, FileAttempt] = {}
+    by_name: dict[str, FileAttempt] = {}
+    for member in members:
+        log = logs.get(member.path)
+        if log is not None and member.joined:
+            first, last = log.encoder.first_steps, log.encoder.last_step
+            stride = first[1] - first[0] if len(first) > 1 else 1
+            resumed = log.encoder.resumed_from
+            resumed = resumed if resumed is not None and first and resumed <= first[0] else None
+            attempt = FileAttempt(member.attempt, first[0] if first else None, stride, last, resumed)
+            attempts[member.path] = by_name[training_key(member.path)] = attempt
+    for member in members if attempts else ():
+        if (key := training_key(member.path)) in by_name:
+            attempts.setdefault(member.path, by_name[key])
+    return attempts
