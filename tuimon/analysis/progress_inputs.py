@@ -32,7 +32,7 @@ from tuimon.model.points import Fact, Steps, Topic
 from tuimon.model.severity import severity
 from tuimon.store import Curve, Run, Snapshot, StreamView
 from tuimon.store.arrays import distinct, usual_stride
-from tuimon.vocabulary import classify
+from tuimon.vocabulary import classify, told
 
 _FEWEST = 4
 """Points from which a metric has a usual stride."""

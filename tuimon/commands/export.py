@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -36,9 +35,6 @@ if TYPE_CHECKING:
     from tuimon.monitor.local import LocalMonitor
     from tuimon.reader import Collector
     from tuimon.store import Snapshot
-
-_SIZE = (120, 40)
-"""Columns and rows of the dashboard if they are not known."""
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -203,8 +199,7 @@ def _formats(options: argparse.Namespace) -> list[Export]:
         names.append("png")
     else:
         print_status(
-            "matplotlib is not installed, so no PNG is written: pip install 'tuimon[plots]';"
-            " --format screen writes the dashboard as SVG"
+            "matplotlib is not installed, so no PNG is written: pip install 'tuimon[plots]'; `tuimon report` has charts"
         )
     return [exports[name] for name in names]
 
@@ -245,11 +240,8 @@ class _Reading:
 
     def job(self, writing: _Writing) -> Job:
         from tuimon.exports.files import Job
-        from tuimon.model.views import Size
-        from tuimon.tui.terminal import capabilities as terminal
 
         options = self._options
-        width, height = shutil.get_terminal_size(_SIZE)
         return Job(
             snapshot=lambda: self._read().snapshot(),
             runs=lambda: in_order(self._read().snapshot().runs, self._paths),
@@ -259,8 +251,6 @@ class _Reading:
             wanted=self._wanted,
             every=not options.metric,
             smooth=options.smooth,
-            size=Size(width, height),
-            symbols=terminal.symbols("auto"),
             now=time.time(),
             on_terminal=options.output == "-" and sys.stdout.isatty(),
             print_status=writing.print_status,

@@ -24,6 +24,7 @@ from tuimon.draw.numbers import format_count, format_number, format_value
 from tuimon.draw.table import Column
 from tuimon.exports._shared import without_secrets
 from tuimon.exports.metrics import MetricEntry, entries, metric_summaries, summarise, unit_columns
+from tuimon.exports.summary import RunOverSteps
 from tuimon.exports.table import no_room, table, text_column, wrapped
 from tuimon.panels import facts_about, heading_of, objective_of, relevant_metrics
 from tuimon.panels.lists.run_levels import RunLevels
@@ -179,7 +180,18 @@ def _run_text(run: Run, snapshot: Snapshot, now: float, show_secrets: bool, widt
     for title, values in (("Best checkpoint", checkpoint), ("Final metrics", run.final_metrics)):
         yield from _block(title, list(flat(without_secrets(values or {}, show_secrets))))
     yield from _attempts(run, width)
-    metrics = metric_summaries(run)
+    yield from metric_lines(run, metric_summaries(run), width)
+
+
+def over_steps_text(run: Run, part: RunOverSteps, steps: tuple[int, int], width: int | None = None) -> Iterator[str]:
+    """Yield lines of at most `width` cells (None: unlimited). steps: first and last one asked for."""
+    first, last = max(steps[0], 0), min(steps[1], max(metric.last_step for metric in part.metrics))
+    yield f"{clean(run.name)}  {step_name(run)}s {first} to {last}"
+    yield from metric_lines(run, part.metrics, width)
+
+
+def metric_lines(run: Run, metrics: Sequence[MetricEntry], width: int | None) -> Iterator[str]:
+    """Yield the tables of the metrics of training and validation."""
     left_out: list[str] = []
     for title, split in (("Training", "train"), ("Validation", "val")):
         if of_split := [metric for metric in metrics if metric.split == split]:

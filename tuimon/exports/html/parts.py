@@ -17,12 +17,12 @@ from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import critical_count, state_sign, state_words
 from tuimon.analysis.words import setting_text
 from tuimon.exports import ranks, texts
+from tuimon.exports.charts import chart_size
 from tuimon.exports.html import environment
 from tuimon.exports.html.figures import (
     TABLE_SIZE,
     bar_figure,
     chart_figure,
-    chart_size,
     columns_for,
     with_metric_names,
 )

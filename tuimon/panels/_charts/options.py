@@ -40,8 +40,9 @@ class ChartOptions:
     """The visible part of the x axis; None for all of it."""
     cursor: int | None = field(default=None, metadata=_TRANSIENT)
     """Step whose values charts display; None for the last values."""
-    smoothing: float = 0.0
-    """Weight of the exponential average, 0 <= weight < 1; 0 turns it off."""
+    smoothing: float | None = None
+    """Weight of the exponential average, 0 <= weight < 1; 0 turns it off. None: only noisy runs that are drawn over
+    each other are smoothed, see `traces.is_noisy`."""
     y_scale: str = "auto"
     """linear | log | symlog | auto (each panel's own scale)."""
     y_range: str = "full"
@@ -75,7 +76,7 @@ class ChartOptions:
     @property
     def weight(self) -> float:
         """Weight of the average; 0 if a saved view holds an invalid one."""
-        return self.smoothing if 0.0 <= self.smoothing < 1.0 else 0.0
+        return self.smoothing if self.smoothing is not None and 0.0 <= self.smoothing < 1.0 else 0.0
 
     def fixed_limits(self, panel: str) -> tuple[float, float] | None:
         """Return the fixed y limits of the panel with this id, or None."""
