@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import os
 import time
@@ -141,14 +140,6 @@ class Followed:
         if math.isfinite(check.modified) or self.remote:
             return check.writer.state == OPEN
         return writers([self.file]).get(self.file, Writer()).state == OPEN
-
-    def moved(self, stream: int, run: int) -> Followed:
-        """Continue the file as another stream of another run, from the current read position."""
-        other = copy.copy(self)
-        other.found = replace(self.found, stream=stream, run=run, order=stream)
-        other.encoder = EventEncoder(stream, self.format.shown_names(self.found.path))
-        other.retired, other._reported = False, None
-        return other
 
     @property
     def damage(self) -> list[Damage]:
