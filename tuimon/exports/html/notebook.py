@@ -13,7 +13,7 @@ from tuimon.exports.summary import facts_of, runs_columns
 from tuimon.exports.table import Column
 from tuimon.model.alerts import Alert
 from tuimon.model.views import ChartView, Symbols
-from tuimon.panels import DEFAULTS, arrange, relevant_metrics, with_note_marks
+from tuimon.panels import ChartOptions, arrange, relevant_metrics
 from tuimon.run_notes import note_of
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean, shown_path
@@ -30,9 +30,9 @@ def run_as_html(run: Run, now: float, alerts: Sequence[Alert]) -> str:
     note = note_of(run.path)
     for panel in arrange(run):
         if panel.kind == "chart" and len(views) < _CHARTS:
-            view = panel.view(run, chart_size(_COLUMNS), now, Symbols.BRAILLE)
+            view = panel.view(run, chart_size(_COLUMNS), now, Symbols.BRAILLE, ChartOptions(note=note))
             if isinstance(view, ChartView) and view.lines:
-                views.append(with_note_marks(view, run, note, DEFAULTS))
+                views.append(view)
     names = relevant_metrics(run)
     return picture(
         "notebook.html",

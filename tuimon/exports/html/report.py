@@ -26,7 +26,7 @@ from tuimon.exports.html.figures import (
 from tuimon.exports.metrics import metric_summaries
 from tuimon.exports.summary import facts_of, runs_columns
 from tuimon.model.views import BarView, ChartView, HeatView, Symbols, TextView
-from tuimon.panels import DEFAULTS, SINGLE_METRIC, Panel, arrange, with_note_marks
+from tuimon.panels import SINGLE_METRIC, ChartOptions, Panel, arrange
 from tuimon.panels.lists.comparison import compare
 from tuimon.run_notes import note_of
 from tuimon.store import Run, Snapshot
@@ -142,9 +142,9 @@ def _panels(
 def panel_figure(panel: Panel, run: Run, now: float, columns: int, first: bool) -> tuple[str, Any]:
     """Return (kind, figure) of a panel for the macro `figure`. first: draw the chart of a curve panel larger."""
     size = chart_size(columns) if panel.kind == "chart" else TABLE_SIZE
-    match panel.view(run, size, now, Symbols.BRAILLE):
+    match panel.view(run, size, now, Symbols.BRAILLE, ChartOptions(note=note_of(run.path))):
         case ChartView() as view:
-            view = with_metric_names(with_note_marks(view, run, note_of(run.path), DEFAULTS))
+            view = with_metric_names(view)
             return "chart", chart_figure(view, first and panel.order < SINGLE_METRIC, step_name(run))
         case BarView() as view:
             return "bars", bar_figure(view)
