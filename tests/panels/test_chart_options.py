@@ -567,9 +567,9 @@ def test_charts_of_one_run_follow_to_the_same_end() -> None:
 
 
 def test_a_change_is_no_sign_in_ascii() -> None:
-    assert change_span(-0.5, 0.1, "down", Symbols.ASCII)[0] == "v 0.5000"
-    assert change_span(0.5, 0.1, "down", Symbols.ASCII)[0] == "^ 0.5000"
-    assert change_span(0.05, 0.1, "down", Symbols.ASCII)[0] == "="
+    assert change_span(-0.5, False, "down", Symbols.ASCII)[0] == "v 0.5000"
+    assert change_span(0.5, False, "down", Symbols.ASCII)[0] == "^ 0.5000"
+    assert change_span(0.05, True, "down", Symbols.ASCII)[0] == "= +0.0500"
 
 
 def test_a_validation_curve_beside_the_training_has_its_last_value_until_there_is_a_cursor() -> None:

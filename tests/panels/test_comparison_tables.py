@@ -16,7 +16,8 @@ from support.made_run import runs_of, snapshot_of
 from support.programs import write
 
 from tuimon.exports.compare import as_text
-from tuimon.exports.compare_json import as_json
+from tuimon.exports.compare_json import comparison_document
+from tuimon.exports.documents import plain
 from tuimon.exports.html.comparison import as_html
 from tuimon.model.points import Topic
 from tuimon.model.views import Row, Size, Symbols
@@ -108,7 +109,7 @@ def test_every_form_shows_the_same_numbers(tmp_path: Path) -> None:
     runs = open_run(tmp_path).runs
     comparison = compare(runs)
     levels = [own["level"] for own in table_of(comparison, "reward").values()]
-    document = json.loads(as_json(comparison, 1.8e9))
+    document = plain(comparison_document(comparison, 1.8e9))
     reward = next(metric for metric in document["metrics"] if metric["name"] == "reward")
     assert [f"{row['level']:.4f}" for row in reward["rows"]] == levels
     text_lines, page = "\n".join(as_text(comparison, 1.8e9)), as_html(comparison, 1.8e9)

@@ -179,7 +179,7 @@ RUN = run_of(
 def test_a_row_has_last_lowest_highest_trend_and_source() -> None:
     widths = metric_layout(120)
     row = text(metric_row(RUN, "reward", widths, True, Symbols.BRAILLE, 120))
-    assert row.split()[:6] == ["▸", "reward", "1.500", "↑", "1", "0.5000"]
+    assert row.split()[:6] == ["▸", "reward", "1.500", "→", "+0.4000", "0.5000"]
     assert row.split()[-1] == "run"
     assert row.split()[-2] == "20"
     assert (

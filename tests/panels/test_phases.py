@@ -11,7 +11,6 @@ import pytest
 from support.made_run import START, run_of, runs_of
 
 from tuimon import draw
-from tuimon.analysis.shift import shift
 from tuimon.model.alerts import Alert
 from tuimon.model.events import Columns, MetricsFound, RunFound, StreamFound
 from tuimon.model.views import BarView, ChartView, Role, Size, Symbols
@@ -120,34 +119,6 @@ def test_each_framework_s_timers_are_a_tree(framework: str) -> None:
     tree = TREES[framework]
     for names in (tuple(tree), tuple(reversed(tree)), (*tree, *NO_PARTS)):
         assert {timer.metric: timer.parent for timer in timers_of(names)} == tree
-
-
-# ---------------------------------------------------------------- drift
-
-
-def test_a_shift_compares_medians_and_tests_significance_by_pairs() -> None:
-    random = np.random.default_rng(3)
-    values = np.concatenate((random.normal(10, 1, 60), random.normal(11, 1, 60)))
-    result = shift(values)
-    assert result is not None
-    before, after = values[:20], values[-20:]
-    assert (result.before, result.after) == (np.median(before), np.median(after))
-    assert result.ratio == pytest.approx(np.median(after) / np.median(before) - 1)
-    above = sum(float(b > a) + 0.5 * float(b == a) for a in before for b in after)
-    z = (abs(above - 200) - 0.5) / math.sqrt(20 * 20 * 41 / 12)
-    assert result.p_value == pytest.approx(math.erfc(z / math.sqrt(2)))
-    assert result.significant == (result.p_value < 0.01)
-
-
-def test_noise_and_constants_have_no_significant_shift() -> None:
-    random = np.random.default_rng(5)
-    sure = sum(one.significant for _ in range(200) if (one := shift(random.normal(10, 1, 120))) is not None)
-    assert sure <= 8, "at 1 % about 2 of 200"
-    level = shift(np.full(40, 3.0))
-    assert level is not None
-    assert (level.ratio, level.p_value) == (0.0, 1.0)
-    assert shift(np.arange(7.0)) is None
-    assert shift(np.full(40, np.nan)) is None
 
 
 # ---------------------------------------------------------------- the sentence

@@ -121,3 +121,13 @@ def test_row_with_fewer_cells_is_no_row(tmp_path: Path) -> None:
     write(tmp_path / "metrics.csv", "step,loss,lr\n1,0.5,0.1\n2,0.25,0.1\n3,0.12", 3600)
     [run] = open_run(tmp_path).runs
     assert run.curve("loss").values.tolist() == [0.5, 0.25]
+
+
+def test_rows_that_wait_for_a_bar_are_read_once_the_log_has_ended(tmp_path: Path) -> None:
+    bar = "\r 10%|#   | {}/40 [00:10<01:30, 10.00it/s]\n"
+    rows = "".join(f"{{'loss': {step / 8}}}\n{bar.format(step)}" for step in (10, 20))
+    path = tmp_path / "train.log"
+    write(path, bar.format(0) + rows + "{'loss': 3.75}\n{'loss': 5.0}\n", 5)
+    assert open_run(tmp_path).runs[0].curve("loss").steps.tolist() == [10, 20]
+    write(path, path.read_text(), 3600)
+    assert open_run(tmp_path).runs[0].curve("loss").steps.tolist() == [10, 20, 30, 40]

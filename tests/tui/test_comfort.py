@@ -103,8 +103,8 @@ QUERIES = {
     "threshold": "add a threshold",
     "horizontal line": "add a threshold",
     "notification": "notifications",
-    "interval": "poll interval: --interval S",
-    "refresh interval": "poll interval: --interval S",
+    "interval": "poll interval: in config.toml",
+    "refresh interval": "poll interval: in config.toml",
     "fps": "frame rate: in config.toml",
     "hide chart": "filter",
     "chart size": "closer",
@@ -267,7 +267,7 @@ def test_the_keys_of_the_screen_follow_the_most_important_ones() -> None:
         ]
         essential = sum(action.footer > 0 for action in targets)
         sections = [action.section for action in targets[min(essential, ESSENTIAL) :]]
-        own = {action.section for action in actions if action.where == (where,)} or {"Help and alerts"}
+        own = {action.section for action in actions if action.where == (where,)} or {"Lists and texts"}
         assert sections[0] in own, where
         assert sections[-1] == "General", where
 

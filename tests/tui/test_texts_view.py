@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from support.dashboard import PatientPilot, copied, opened, text, until
+from support.tables import table_rows
 from support.written_texts import ATTEMPTS, PROMPTS, mean_reward, row, write_run, write_step
 
 from tuimon.config import Settings
@@ -24,8 +25,8 @@ from tuimon.rollouts.library import Entry, Library
 from tuimon.rollouts.overview import StepNumbers
 from tuimon.tui.app import TuimonApp
 from tuimon.tui.opening import expects_metrics
-from tuimon.tui.screens.text_choice import GROUPS, Choice
-from tuimon.tui.screens.text_list import Columns, component_head, list_rows, step_row
+from tuimon.tui.screens.text_choice import GROUPS, STEPS, Choice
+from tuimon.tui.screens.text_list import component_head, list_columns
 from tuimon.tui.screens.text_pane import sample_rows
 from tuimon.tui.screens.texts_view import TextsScreen
 
@@ -264,7 +265,7 @@ def test_the_list_of_groups_counts_identical_texts(texts: tuple[str, ...], tmp_p
     choice = Choice()
     choice.toggle(GROUPS)
     choice.set_entries(library.entries(1))
-    head, row = list_rows(choice, Columns(choice.entries, 80), range(1), 0, Symbols.ASCII, 80)
+    head, row, *_ = table_rows(list_columns(choice, Symbols.ASCII), choice.items, 80)
     shown = "identical" in "".join(text for text, _ in head), "2 of 3" in "".join(text for text, _ in row)
     assert shown == ((True, True) if "same" in texts else (False, False))
 
@@ -463,8 +464,10 @@ def test_heads_of_parts_of_the_reward_begin_with_their_own_words(name: str, head
 
 def test_a_step_without_a_counted_text_has_no_numbers() -> None:
     numbers = StepNumbers(20, 0, 24, math.nan, math.nan, 0, 0, "reward")
-    shown = "".join(part for part, _ in step_row(numbers, "reward", 0.0, 1.0, False, Symbols.ASCII, 80))
-    assert shown.split() == ["20", "0/24"]
+    choice = Choice()
+    choice.mode, choice.by_step = STEPS, [numbers]
+    row = table_rows(list_columns(choice, Symbols.ASCII), choice.items, 80)[1]
+    assert "".join(part for part, _ in row).split() == ["20", "0/24", "-"]
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -22,7 +20,6 @@ from tuimon.commands._shared import (
     add_paths,
     add_smooth,
     add_strict,
-    check_patterns,
     checked_paths,
     chosen_metrics,
     step_range,
@@ -39,9 +36,6 @@ if TYPE_CHECKING:
     from tuimon.reader import Collector
     from tuimon.store import Snapshot
 
-_SIZE = (120, 40)
-"""Columns and rows of text charts if stdout is not a terminal."""
-
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     from tuimon.exports.files import all_exports
@@ -49,51 +43,31 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     exports = all_exports()
     parser.epilog = "formats:\n" + "".join(f"  {e.name:<9} {e.help}\n" for e in exports.values()) + _EPILOG
     add_paths(parser, nargs="+")
-    formats = f"{', '.join(exports)}; may be repeated"
-    parser.add_argument("--format", action="append", choices=tuple(exports), metavar="FORMAT", help=formats)
+    parser.add_argument(
+        "--format", action="append", choices=tuple(exports), metavar="FORMAT", help="see below; may be repeated"
+    )
     output = "output file or directory (default: -, standard output)"
-    parser.add_argument("-o", "--output", default="-", metavar="WHERE", help=output)
+    parser.add_argument("-o", dest="output", default="-", metavar="WHERE", help=output)
     add_force(parser)
-    by_source = "write every point of every source in file order instead of one merged curve per metric and run"
+    by_source = "write every point of every source in file order instead of merged curves"
     parser.add_argument("--by-source", action="store_true", help=by_source)
     add_metrics(parser)
-    steps = "only points of these steps, both included (not in text, screen, tensors); either end may be left out"
+    steps = "only points of these steps, both included; either end may be left out"
     parser.add_argument("--steps", type=step_range, metavar="FIRST-LAST", help=steps)
     add_smooth(parser)
-    seeds = "draw runs that differ only in their seed as their mean and its range (a picture of several runs)"
+    seeds = "one line for runs that differ only in their seed (picture of several runs)"
     parser.add_argument("--seeds", action="store_true", help=seeds)
-    size = "columns and rows of the formats text and screen (default: the terminal's)"
-    parser.add_argument("--size", type=_cells, metavar="WxH", help=size)
     add_strict(parser)
 
 
 _EPILOG = """
-Without --format, the suffix of WHERE decides. A name without a suffix is a directory, which gets history, csv and, if
-matplotlib is installed, png. A picture of one run draws a metric of the training and those of the validation together
-if --metric matches both; a picture of several runs has a chart for each metric with a curve for each run. The format
-wide is read by pandas.read_csv(FILE, index_col="step").
+Without --format, the suffix of WHERE decides; a name without one is a directory, which gets history, csv and png.
 """
 _EXAMPLES = """\
-  tuimon export RUN                              every point as CSV
-  tuimon export RUN -o points.parquet            every point as Parquet
   tuimon export RUN -o exports/                  tables, points and pictures
-  tuimon export RUN -o reward.png --metric reward
   tuimon export RUN1 RUN2 -o fig.pdf --metric '*loss'
-                                                 one chart with a curve for each run
-  tuimon export sweep/ -o fig.pdf --metric reward --seeds
-                                                 one line for each setting, with the range of its seeds
-  tuimon export RUN1 RUN2 -o table.csv --format wide --metric '*loss'
-                                                 one table: step, then a column per run and metric
-  tuimon export RUN -o run.prom --force          a file for the textfile collector of Prometheus' node_exporter
-  tuimon export RUN1 RUN2 -o jump.png --metric reward --steps 150-200
+  tuimon export RUN -o run.prom --force          for the textfile collector of node_exporter
 """
-
-
-def _cells(text: str) -> tuple[int, int]:
-    match = re.fullmatch(r"([0-9]{1,4})x([0-9]{1,4})", text)
-    if not match or not 1 <= int(match[1]) <= 1000 or not 1 <= int(match[2]) <= 1000:
-        raise argparse.ArgumentTypeError(f"invalid size: {text!r}; an example is 120x40")
-    return int(match[1]), int(match[2])
 
 
 @interruptible("interrupted before the export was complete")
@@ -225,8 +199,7 @@ def _formats(options: argparse.Namespace) -> list[Export]:
         names.append("png")
     else:
         print_status(
-            "matplotlib is not installed, so no PNG is written: pip install 'tuimon[plots]';"
-            " --format screen writes the dashboard as SVG"
+            "matplotlib is not installed, so no PNG is written: pip install 'tuimon[plots]'; `tuimon report` has charts"
         )
     return [exports[name] for name in names]
 
@@ -244,7 +217,7 @@ class _Reading:
 
     def __init__(self, options: argparse.Namespace, exports: list[Export]) -> None:
         self._options = options
-        self._only_metrics = not any(export.not_metrics for export in exports)
+        self._has_own_names = any(export.has_own_names for export in exports)
         self._paths = checked_paths(options.paths, options=options)
         self._monitor: LocalMonitor | None = None
         self._progress = Progress("reading")
@@ -256,25 +229,19 @@ class _Reading:
     def _wanted(self, name: str) -> bool:
         """Return whether a metric, or what else has this name, is to be exported. Raise UsageError if none is."""
         patterns = self._options.metric
-        if not patterns:
-            return True
-        if self._only_metrics:
-            if self._selected is None:
-                runs = self._read().snapshot().runs
-                self._selected, self.code = chosen_metrics(patterns, runs, self._options.by_source)
-            return self._selected is not None and name in self._selected
-        from tuimon.analysis.metric_filter import chosen
+        if self._has_own_names:
+            from tuimon.analysis.metric_filter import chosen
 
-        check_patterns(patterns)
-        return bool(chosen([name], patterns, titles=False)[0])
+            return not patterns or bool(chosen([name], patterns, titles=False)[0])
+        if patterns and self._selected is None:
+            runs = self._read().snapshot().runs
+            self._selected, self.code = chosen_metrics(patterns, runs, self._options.by_source)
+        return self._selected is None or name in self._selected
 
     def job(self, writing: _Writing) -> Job:
         from tuimon.exports.files import Job
-        from tuimon.model.views import Size
-        from tuimon.tui.terminal import capabilities as terminal
 
         options = self._options
-        width, height = options.size or (shutil.get_terminal_size(_SIZE) if sys.stdout.isatty() else _SIZE)
         return Job(
             snapshot=lambda: self._read().snapshot(),
             runs=lambda: in_order(self._read().snapshot().runs, self._paths),
@@ -284,8 +251,6 @@ class _Reading:
             wanted=self._wanted,
             every=not options.metric,
             smooth=options.smooth,
-            size=Size(width, height),
-            symbols=terminal.symbols("auto"),
             now=time.time(),
             on_terminal=options.output == "-" and sys.stdout.isatty(),
             print_status=writing.print_status,

@@ -14,7 +14,6 @@ from tuimon.analysis.concepts import curves, metrics_of
 from tuimon.analysis.device_memory import device_memory
 from tuimon.analysis.hidden_values import hidden_values
 from tuimon.analysis.incidents import Incident, Incidents
-from tuimon.analysis.onset import hinge
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress_inputs import failed_rank, progress_inputs, progress_of, steps_left
 from tuimon.analysis.run_states import ACTIVE
@@ -213,23 +212,20 @@ def memory_creep(run: Run, rule: Rule, s: Any) -> Iterator[Alert]:
     """Yield an alert for the memory of each kind (GPU, process) that grows most."""
     kinds = [_gpu_memory(run), _process_memory(run)]
     for metrics in kinds if any(kinds) else [_memory_with_unit(run)]:
-        growing = [_growth(run, rule, run.curve(metric), own) for metric in metrics for own in _last(run, metric, s)]
+        score = Creep(s.part)
+        growing = [
+            _growth(run, rule, run.curve(metric), score, own)
+            for metric in metrics
+            for own in incidents(run.curve(metric), score)[-1:]
+        ]
         if growing:
             yield _worst(growing)
 
 
-def _last(run: Run, metric: str, s: Any) -> tuple[Incident, ...]:
-    return incidents(run.curve(metric), Creep(s.part))[-1:]
-
-
-def _growth(run: Run, rule: Rule, curve: Curve, own: Incident, size: float | None = None) -> Alert:
-    """Return the alert of memory that grows, from the corner of its curve on. size: that of the device if known."""
+def _growth(run: Run, rule: Rule, curve: Curve, score: Creep, own: Incident, size: float | None = None) -> Alert:
+    """Return the alert of memory that grows, from the beginning of its line on. size: that of the device if known."""
     values, skipped = filled(curve)
-    end = own.raised - skipped + 1
-    step = -(-end // _MEANS)
-    start = end % step
-    first = start + step * hinge(values[start:end].reshape(-1, step).mean(axis=1))
-    row = own.last - skipped
+    first, row = score.begun(values, own.raised - skipped), own.last - skipped
     before, now = float(values[first]), float(values[row])
     device = device_memory(run, curve.metric)
     size = size or (100.0 if _PERCENT.fullmatch(curve.metric) else device.size if device is not None else None)
@@ -256,10 +252,6 @@ def _growth(run: Run, rule: Rule, curve: Curve, own: Incident, size: float | Non
     )
 
 
-_MEANS = 640
-"""Maximum number of means of neighbouring points in which the onset of growth is searched."""
-
-
 def _worst(growing: Sequence[Alert]) -> Alert:
     """Return the alert that grows most, an active one first, which names the others."""
     own = max(growing, key=lambda alert: (alert.active, (alert.value or 0.0) / max(alert.usual or 0.0, 1e-300)))
@@ -274,8 +266,9 @@ def memory_full(run: Run, rule: Rule, s: Any) -> Iterator[Alert]:
     filling = []
     for name, tag in (allocated or tags)[:_NEWEST]:
         curve = run.curve(name)
-        for own in incidents(curve, Creep(s.part, full=1 / tag.scale))[-1:]:
-            found = _growth(run, rule, curve, own, 1 / tag.scale)
+        score = Creep(s.part, full=1 / tag.scale)
+        for own in incidents(curve, score)[-1:]:
+            found = _growth(run, rule, curve, score, own, 1 / tag.scale)
             percent = [100 * tag.scale * value for value in (found.value or 0.0, found.usual or 0.0)]
             filling.append(replace(found, value=percent[0], usual=percent[1], limit=100.0, unit="%"))
     if filling:

@@ -270,25 +270,27 @@ class Spike(Struct, frozen=True):
 
 
 _WINDOWS = tuple(sorted(part * 2**power for part in (32, 48) for power in range(11)))
-_STEEP = 0.5
-"""Largest part of the growth in a window that one of its blocks may have."""
-_BLOCKS, _RISES, _LAST_RISES = 16, 13, 3
-"""Blocks of a window, and how many of the steps between them have to be up: of all, and of the last ones."""
-_LATE = 0.4
-"""Smallest part that the second half must have: memory that only reaches its level grows ever less."""
+_BLOCKS = 16
+"""Blocks of a window whose means are compared with a line."""
+_PLACES = np.arange(_BLOCKS) - (_BLOCKS - 1) / 2
+_STRAIGHT = 25.0
+"""Growth in a window, relative to the deviation of its blocks from the line."""
+_LATE = 0.45
+"""Smallest part of the growth that the second half of a window must have: memory that reaches its level grows ever
+less."""
 
 
 class Creep(Struct, frozen=True):
-    """Score: growth from the first sixteenth of a window to the last, relative to `part` of the first.
+    """Score: growth along a line in a window, relative to `part` of the level at its beginning.
 
-    It is 0 unless 13 of the 15 steps from sixteenth to sixteenth are up, the last three among them, none has more than
-    half of the growth, and the second half has its part. The windows have 32, 48, 64, 96 … points, without the first
-    16. With `full`, the growth is relative to `part` of the room that is left.
+    It is 0 unless the means of the sixteenths of the window deviate from a rising line by at most a twenty-fifth of the
+    growth. The windows have 32, 48, 64, 96 … points, without the first 16. With `full`, the growth is relative to
+    `part` of the room that is left.
     """
 
     part: float
     full: float = 0.0
-    raise_after: int = BLOCK
+    raise_after: int = 8
     clear_after: int = BLOCK
     falls: bool = False
     high: float = 1.0
@@ -299,7 +301,7 @@ class Creep(Struct, frozen=True):
         for window in _WINDOWS:
             if len(values) < window + BLOCK:
                 break
-            np.maximum(scores, self._in_window(values, begin, window // 8), out=scores)
+            np.maximum(scores, self._in_window(values, begin, window // _BLOCKS), out=scores)
         return scores, None
 
     def _in_window(self, values: Floats, begin: int, size: int) -> Floats:
@@ -309,20 +311,45 @@ class Creep(Struct, frozen=True):
         scores = np.zeros(last - first + 1)
         if last - lead >= _BLOCKS:
             means = values[lead * size : last * size].reshape(-1, size).mean(axis=1)
-            blocks = np.lib.stride_tricks.sliding_window_view(means, _BLOCKS)
-            up = np.diff(blocks, axis=1)
-            grown = blocks[:, -1] - blocks[:, 0]
-            steady = (up > 0).sum(axis=1) >= _RISES
-            steady &= (up[:, -_LAST_RISES:] > 0).all(axis=1) & (up.max(axis=1) <= _STEEP * grown) & (blocks[:, 0] > 0)
-            steady &= blocks[:, -1] - blocks[:, _BLOCKS // 2 - 1] >= _LATE * grown
-            room = self.full - blocks[:, -1] if self.full else blocks[:, 0]
-            growth = np.where(grown >= 0.01 * self.full, grown / np.maximum(self.part * room, _TINY), 0.0)
-            scores[-len(blocks) :] = np.where(steady, growth, 0.0)
+            own = self._of_blocks(np.lib.stride_tricks.sliding_window_view(means, _BLOCKS))
+            scores[-len(own) :] = own
         return scores[np.arange(begin, len(values)) // size - first]
+
+    def _of_blocks(self, blocks: Floats) -> Floats:
+        slope, deviation = _line(blocks)
+        grown = _BLOCKS * slope
+        quarters = [blocks[:, part].mean(axis=1) for part in (slice(4), slice(6, 10), slice(12, None))]
+        steady = (grown >= _STRAIGHT * deviation) & (blocks[:, 0] > 0) & (grown >= 0.01 * self.full)
+        steady &= quarters[2] - quarters[1] >= _LATE * (quarters[2] - quarters[0])
+        room = self.full - blocks[:, -1] if self.full else blocks[:, 0]
+        return np.where(steady, grown / np.maximum(self.part * room, _TINY), 0.0)
+
+    def begun(self, values: Floats, row: int) -> int:
+        """Return the row at which the line begins that raised an incident in `row`: at most a twenty-fifth off."""
+        size, first, blocks = 1, 0, values[:0]
+        for window in _WINDOWS:
+            end = row // (window // _BLOCKS) * (window // _BLOCKS)
+            own = values[max(end - window, 0) : end]
+            if len(own) == window and self._of_blocks(own.reshape(1, _BLOCKS, -1).mean(axis=2))[0] >= self.high:
+                size, first, blocks = window // _BLOCKS, end - window, own.reshape(_BLOCKS, -1).mean(axis=1)
+        if not len(blocks):
+            return row
+        slope, middle = _line(blocks[None])[0][0] / size, first + (_BLOCKS * size - 1) / 2
+        line = blocks.mean() + slope * (np.arange(first) - middle)
+        off = np.flatnonzero(np.abs(values[:first] - line) > _BLOCKS * size * slope / _STRAIGHT)
+        return int(off[-1]) + 1 if len(off) else 0
 
     def at(self, values: Floats, row: int) -> tuple[float | None, float]:
         """Return (level at the start of the growth, limit); the engine replaces the first."""
         return None, self.full
+
+
+def _line(blocks: Floats) -> Pair:
+    """Return (slope, deviation from the line of least squares) of each row of blocks."""
+    slopes = blocks @ _PLACES / (_PLACES @ _PLACES)
+    rest = blocks - blocks.mean(axis=1)[:, None] - slopes[:, None] * _PLACES
+    deviations: Floats = np.sqrt(np.square(rest).sum(axis=1) / (_BLOCKS - 2))
+    return slopes, deviations
 
 
 Score = Limit | Change | Spike | Creep

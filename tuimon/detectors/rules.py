@@ -265,8 +265,9 @@ DETECTORS = (
     Rule(
         "memory_creep",
         "Memory creep",
-        "Memory in use grows by `part` in the last 32, 48, 64 … points, all along them: the means of their sixteenths"
-        " rise one after the other. It is information if the responses have grown by as much.",
+        "Memory in use grows by `part` in the last 32, 48, 64 … points, along a line: the means of their sixteenths"
+        " deviate from it by at most a twenty-fifth of the growth. It is information if the responses have grown by as"
+        " much.",
         "something accumulates: values kept with their graph (missing .detach() or .item()), a cache, fragmentation",
         (Setting("part", 0.1, "Relative growth in a window of points."),),
         find=_found.memory_creep,
@@ -275,7 +276,7 @@ DETECTORS = (
     Rule(
         "memory_full",
         "GPU memory fills up",
-        "The used share of a GPU grows in the last 32, 48, 64 … points, all along them, by `part` of what is left.",
+        "The used share of a GPU grows in the last 32, 48, 64 … points, along a line, by `part` of what is left.",
         "look for longer responses or a leak; use smaller micro-batches, or restart from a checkpoint if it leaks",
         (Setting("part", 1.0, "Growth in a window of points, relative to the memory that is left."),),
         find=_found.memory_full,

@@ -1,4 +1,4 @@
-"""The first page of the dashboard as rows of text, for --once and the format screen."""
+"""The first page of the dashboard as text, for --once."""
 
 from __future__ import annotations
 
@@ -24,16 +24,14 @@ def dashboard(
 
     own: the user's choice of panels.
     """
-    for row in dashboard_rows(snapshot, width, height, now, symbols, own):
+    for row in _rows(snapshot, width, height, now, symbols, own or OwnDashboard()):
         yield "".join(text for text, _ in row).rstrip()
 
 
-def dashboard_rows(
-    snapshot: Snapshot, width: int, height: int, now: float, symbols: Symbols, own: OwnDashboard | None = None
+def _rows(
+    snapshot: Snapshot, width: int, height: int, now: float, symbols: Symbols, own: OwnDashboard
 ) -> Iterator[Row]:
-    """Yield the lines of `dashboard` as rows, with the role of each text."""
     frames = FrameCache()
-    own = own or OwnDashboard()
     options = ChartOptions(thresholds=own.thresholds, values=own.values)
     for number, run in enumerate(snapshot.runs):
         if number:

@@ -40,7 +40,7 @@ Version = Literal[1]
 State = Annotated[str, one_of(*SIGNS)]
 Severity = Annotated[str, one_of(*SEVERITIES)]
 Split = Annotated[str, one_of("train", "val")]
-Direction = Annotated[str, one_of("rising", "falling", "varying", "flat", "unknown")]
+Direction = Annotated[str, one_of("rising", "falling", "flat", "unknown")]
 
 
 class StepValue(Struct, frozen=True):

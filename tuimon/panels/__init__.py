@@ -231,6 +231,7 @@ def by_relevance_in(run: Run) -> tuple[str, ...]:
     return tuple(sorted(by_relevance(run.metrics), key=key))
 
 
+@cached_until_doubled
 def _charts(run: Run) -> tuple[list[tuple[str, ...]], int]:
     """Return the metrics of the charts after the panels, and how many of the charts are informative.
 

@@ -31,14 +31,14 @@ def signed_percent(fraction: float) -> str:
     return f"{'0' if text in ('+0', '-0') else text} %"
 
 
-def change_span(change: float, unchanged: float, direction: str, symbols: Symbols) -> Span:
-    """Return a change with an arrow, coloured by whether it is in the metric's direction.
+def change_span(change: float, is_noise: bool, direction: str, symbols: Symbols) -> Span:
+    """Return a change with an arrow, coloured by whether it is in the metric's direction: "↑ 0.0310", "→ +0.0004".
 
-    unchanged: changes up to this size are displayed as a level arrow.
+    is_noise: whether noise explains the change; its arrow is level then.
     """
     up, down, level = "^v=" if symbols is Symbols.ASCII else "↑↓→"
-    if abs(change) <= unchanged:
-        return level, Role.MUTED
+    if is_noise:
+        return f"{level} {'+' * (change > 0)}{format_value(change)}", Role.MUTED
     rising = change > 0
     role = Role.MUTED
     if direction in ("up", "down"):

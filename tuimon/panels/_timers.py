@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from msgspec import Struct
 
+from tuimon.analysis.change import change
 from tuimon.analysis.printed_units import seconds_of
 from tuimon.analysis.progress_inputs import progress_inputs
-from tuimon.analysis.shift import shift
 from tuimon.analysis.statistics import quantiles
 from tuimon.analysis.timers import Timer, step_timer, timer_tree
 from tuimon.panels._metrics import by_concept, curve_or_none
@@ -46,14 +46,14 @@ def differing_timer(run: Run) -> float:
 
 
 class Drift(Struct, frozen=True):
-    """Change of the duration of a phase between two windows of points, see `analysis.shift.shift`."""
+    """Change of the duration of a phase, from the first to the last tenth of some points."""
 
     ratio: float
-    """Relative change of the medians of the windows; 0.38 is 38 % longer."""
+    """Relative change; 0.38 is 38 % longer."""
     sure: bool
-    """Whether the change is significant against the noise."""
+    """Whether noise does not explain the change."""
     before: float
-    """Median (s) of the earlier window."""
+    """Level (s) at the beginning."""
     points: int = 0
     """Number of newest points that were compared; 0 for all since the start."""
 
@@ -194,11 +194,11 @@ def _read(run: Run, timer: Timer, curve: Curve, step: int, gap: float, usual: fl
 
 
 def _drift(curve: Curve, end: int, factor: float, points: int = 0) -> Drift | None:
-    """Return the change of the rows before `end`; None if there are too few points.
+    """Return the change of the rows before `end`; None if it is unknown.
 
     factor: converts the values to seconds. points: number of newest rows that are compared; 0 for all.
     """
-    moved = shift(curve.values[:end], end - points if points else 0)
+    moved = change(curve.values[end - points if points else 0 : end], whole=True)
     if moved is None or not isfinite(moved.ratio):
         return None
-    return Drift(moved.ratio, moved.significant, moved.before * factor, points)
+    return Drift(moved.ratio, moved.direction in ("rising", "falling"), moved.before * factor, points)

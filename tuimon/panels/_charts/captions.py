@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
-from typing import NamedTuple
 
 import numpy as np
 
 from tuimon.analysis.aligned_steps import step_name
 from tuimon.analysis.attempts import restart_name
-from tuimon.analysis.trend import change, change_noise
+from tuimon.analysis.change import change
 from tuimon.analysis.words import steps_text
 from tuimon.draw.numbers import distinct_digits, format_exact, format_value, nonfinite, thousands
 from tuimon.model.views import Role, Row, Span, Symbols
@@ -24,15 +23,6 @@ from tuimon.store import Curve, Run
 from tuimon.store.curve_builder import RANK
 from tuimon.vocabulary import Meaning, unit_text
 
-_UNCHANGED = 0.005
-"""A change below this fraction of the curve's whole range is displayed as unchanged."""
-_SAMPLES = 128
-"""Maximum number of points per tenth of a curve that a median is computed from."""
-_NOISE_POINTS = 30
-"""Minimum number of points that the noise of a short curve is computed from."""
-_ERRORS = 3.0
-"""A change of at most this many standard errors is displayed as unchanged: twelve charts of pure noise then show an
-arrow in one of thirty drawings."""
 _SHORT, _SHORTEST = 10, 6
 """Maximum characters of a value beside a small chart, and of a value in a legend that has no room for longer ones. The
 full-screen chart shows more digits."""
@@ -65,35 +55,12 @@ def headline_of(curve: Curve, meaning: Meaning, factor: float, symbols: Symbols,
 
 
 def recent_change_row(curve: Curve, meaning: Meaning, factor: float, symbols: Symbols) -> Row:
-    """Return the recent change with an arrow, in the unit of the concept; () if it is unknown."""
-    recent = recent_change(curve)
-    if recent is None or curve.min is None or curve.max is None:
+    """Return the change of the level over the last tenth with an arrow, in the unit of the concept; () if unknown."""
+    recent = change(curve.values)
+    if recent is None:
         return ()
-    unchanged = max((curve.max.value - curve.min.value) * _UNCHANGED, recent.noise) * abs(factor)
-    return (change_span(recent.difference * factor, unchanged, meaning.direction, symbols),)
-
-
-class RecentChange(NamedTuple):
-    """Change over the last tenth of a curve."""
-
-    difference: float
-    """Median of the last tenth of the points minus that of the tenth before."""
-    noise: float
-    """Differences up to this size are explained by noise: _ERRORS standard errors."""
-
-
-def recent_change(curve: Curve) -> RecentChange | None:
-    """Return the change over the last tenth. Long tenths are sampled evenly. None with fewer than two finite points."""
-    tenth = max(len(curve) // 10, 1)
-    stride = max(tenth // _SAMPLES, 1)
-    recent = curve.values[-2 * tenth :: stride]
-    recent = recent[np.isfinite(recent)]
-    count = min(-(-tenth // stride), len(recent) // 2)
-    difference = change(recent, count)
-    if difference is None:
-        return None
-    noise = change_noise(curve.values[-max(2 * tenth, _NOISE_POINTS) :: stride], count)
-    return RecentChange(difference.difference, _ERRORS * noise)
+    is_noise = recent.direction not in ("rising", "falling")
+    return (change_span(recent.change * factor, is_noise, meaning.direction, symbols),)
 
 
 def cursor_value(trace: Trace, most: int | None = _SHORT) -> tuple[str, str]:

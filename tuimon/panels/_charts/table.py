@@ -9,6 +9,7 @@ from typing import NamedTuple
 from tuimon.analysis.aligned_steps import step_name
 from tuimon.analysis.attempts import file_at
 from tuimon.draw.numbers import format_exact, format_value, thousands
+from tuimon.draw.table import KEPT, Column, Fitted, fit_columns, head_row, table_row
 from tuimon.model.views import Role, Row, Rows, Symbols
 from tuimon.panels._charts.captions import cursor_value, superseded_value
 from tuimon.panels._charts.traces import Trace
@@ -20,7 +21,6 @@ _DIGITS = (12, 8)
 """Maximum characters of a value: if all columns fit, and otherwise."""
 _LABEL = 32
 """Maximum cells of a name."""
-_GAP = "  "
 
 
 class TableLine(NamedTuple):
@@ -73,36 +73,40 @@ def line_table(
     heads = (in_view, *at_cursor, *samples, f"mean {sign} deviation", "points", "from")
     name_width = name_width or min(_LABEL, width // 4)
     names = fit_distinct([clean(line.label) for line in lines], name_width)
+    fitted: Fitted[tuple[str, ...]] = ()
     table: list[tuple[str, ...]] = []
-    widths: list[int] = []
     for digits in _DIGITS:
         table = [
             _cells(line, curve, f"{line.glyph or _DOT[symbols]} {name}", sign, digits, averaged)
             for line, curve, name in zip(lines, curves, names, strict=True)
         ]
-        widths = [max(cell_width(cell) for cell in column) for column in zip(heads, *table, strict=True)]
-        if sum(widths) + len(_GAP) * (len(widths) - 1) <= width:
+        columns = [_column(heads, place, table) for place in range(len(heads))]
+        fitted = fit_columns(columns, table, width)
+        if len(fitted) == len(columns):
             break
-    chosen = _fitting(widths, width)
-    rows: list[Row] = [((_join(heads, widths, chosen), Role.MUTED),)]
+    rows = [head_row(fitted)]
     for line, cells in zip(lines, table, strict=True):
-        name, values = fit(cells[0], widths[0]), _join(cells, widths, chosen[1:])
-        rows.append(((name, line.role), (_GAP + values, Role.TEXT)) if values else ((name, line.role),))
-    return tuple(rows)
+        _, (name, _), *values = table_row(fitted, cells, (("", Role.MUTED),))
+        rows.append(((name, line.role), *values))
+    return tuple(_stripped(row) for row in rows)
 
 
-def _fitting(widths: Sequence[int], width: int) -> list[int]:
-    """Return the columns that fit side by side into `width` cells: each that fits after those chosen before it."""
-    chosen, used = [0], widths[0]
-    for column, cells in enumerate(widths[1:], start=1):
-        if used + len(_GAP) + cells <= width:
-            chosen.append(column)
-            used += len(_GAP) + cells
-    return chosen
+def _column(heads: Sequence[str], place: int, table: Sequence[tuple[str, ...]]) -> Column[tuple[str, ...]]:
+    """Return a column of the texts at this place, as wide as the widest; the first one is never left out."""
+    width = max(cell_width(cells[place]) for cells in (heads, *table))
+
+    def show(cells: tuple[str, ...], room: int) -> Row:
+        return ((fit(cells[place], min(cell_width(cells[place]), room)), Role.TEXT),)
+
+    keep = KEPT - place
+    return Column(str(place), heads[place], lambda cells: cells[place] or " ", show, width, keep, right=False)
 
 
-def _join(cells: Sequence[str], widths: Sequence[int], chosen: Sequence[int]) -> str:
-    return _GAP.join(fit(cells[column], widths[column]) for column in chosen).rstrip()
+def _stripped(row: Row) -> Row:
+    """Return a row without blanks at its end."""
+    while row and not row[-1][0].rstrip():
+        row = row[:-1]
+    return (*row[:-1], (row[-1][0].rstrip(), row[-1][1])) if row else ()
 
 
 def _cells(line: TableLine, curve: Curve, name: str, sign: str, digits: int, averaged: bool) -> tuple[str, ...]:

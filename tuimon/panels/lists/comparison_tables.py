@@ -20,6 +20,7 @@ from tuimon.analysis.comparison_rows import Row as RunRow
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_duration, format_exact, format_number, format_value
+from tuimon.draw.table import GAP, KEPT, Column, head_row, table_row
 from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._metrics import SECONDARY_PANELS, label_of
 from tuimon.panels.lists.comparison import Comparison
@@ -116,17 +117,22 @@ def _table_rows(table: Table) -> Iterator[Row]:
     """Yield the head and the rows of a table, numbers to the right; warnings have their colour."""
     if not table.rows:
         return
-    columns = list(zip(table.heads, *table.rows, strict=True))
-    widths = [min(max(map(cell_width, column)), _WIDEST) for column in columns]
-    for number, cells in enumerate((table.heads, *table.rows)):
-        spans: list[Span] = []
-        for index, (head, text, wide) in enumerate(zip(table.heads, cells, widths, strict=True)):
-            text = fit(text, wide, "ends").rstrip()
-            blanks = " " * (wide - cell_width(text))
-            shown = text + blanks if not index or head in table.texts else blanks + text
-            role = Role.WARNING if head == "remark" else Role.VALUE if index else Role.TEXT
-            spans += (_GAP, (shown, role if number else Role.MUTED))
-        yield tuple(spans)
+    columns = (_column(table, place) for place in range(len(table.heads)))
+    fitted = tuple((column, min(column.least, _WIDEST)) for column in columns)
+    yield head_row(fitted, lead=GAP)
+    yield from (table_row(fitted, cells, (_GAP,)) for cells in table.rows)
+
+
+def _column(table: Table, place: int) -> Column[tuple[str, ...]]:
+    head = table.heads[place]
+    role = Role.WARNING if head == "remark" else Role.VALUE if place else Role.TEXT
+    width = max(cell_width(cells[place]) for cells in (table.heads, *table.rows))
+
+    def show(cells: tuple[str, ...], room: int) -> Row:
+        return ((fit(cells[place], room, "ends").strip(), role),)
+
+    is_text = not place or head in table.texts
+    return Column(str(place), head, lambda cells: cells[place], show, width, KEPT, right=not is_text)
 
 
 def _wrapped(text: str, width: int, role: Role) -> list[Row]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from tuimon.rollouts import Sample
 from tuimon.rollouts.library import Entry
@@ -146,10 +147,10 @@ class Choice:
         return self.first_change if self.sort == SINCE_FIRST else self.change
 
     @property
-    def count(self) -> int:
-        """Number of rows of the list."""
-        rows = {GROUPS: len(self.groups), HISTOGRAM: len(self.bins), STEPS: len(self.by_step)}
-        return rows.get(self.mode, len(self.listed))
+    def items(self) -> Sequence[Any]:
+        """Rows of the list: entries, groups, ranges or steps."""
+        rows: dict[str, Sequence[Any]] = {GROUPS: self.groups, HISTOGRAM: self.bins, STEPS: self.by_step}
+        return rows.get(self.mode, self.listed)
 
     def entry(self, index: int) -> Entry | None:
         """Return the entry at a row, the first of a group or a range; None past the end."""
