@@ -133,28 +133,28 @@ def test_line_has_a_sign_for_warnings_a_sentence_and_the_other_runs() -> None:
     )
     found = replace(snapshot, alerts=(warning, alert(others[0], "warning", "x"), alert(others[1], "info", "y")))
     assert line(found, NOW, 88) == (
-        f"!1 {newest.name} 2  · quiet  reward 0.5  kl is above 10 since step 3  +2 runs, !1  loss 2"
+        f"!1 {newest.name} 2  – ended  reward 0.5  kl is above 10 since step 3  +2 runs, !1  loss 2"
     )
-    assert line(found, NOW, 62) == f"!1 {newest.name} 2  · quiet  reward 0.5  kl is above 10  +2 runs, !1"
-    assert line(found, NOW, 50) == f"!1 {newest.name} 2  · quiet  reward 0.5  kl is above 10"
+    assert line(found, NOW, 62) == f"!1 {newest.name} 2  – ended  reward 0.5  kl is above 10  +2 runs, !1"
+    assert line(found, NOW, 50) == f"!1 {newest.name} 2  – ended  reward 0.5  kl is above 10"
     critical = replace(snapshot, alerts=(warning, Alert("rule", "critical", newest.id, "kl", 2, what="nan")))
-    assert line(critical, NOW, 60) == f"✗2 {newest.name} 2  ✗ quiet  reward 0.5  kl is NaN  +2 runs  loss 2"
-    assert line(critical, NOW, 60, ascii_only=True).startswith(f"x2 {newest.name} 2  x quiet")
+    assert line(critical, NOW, 60) == f"✗2 {newest.name} 2  ✗ ended  reward 0.5  kl is NaN  +2 runs  loss 2"
+    assert line(critical, NOW, 60, ascii_only=True).startswith(f"x2 {newest.name} 2  x ended")
     lost = replace(snapshot, alerts=(Alert("rule", "critical", newest.id, "train_history/loss", 2, what="nan"),))
-    assert line(lost, NOW, 62) == f"✗1 {newest.name} 2  ✗ quiet  reward 0.5  train_history/loss is NaN", "not cut"
+    assert line(lost, NOW, 62) == f"✗1 {newest.name} 2  ✗ ended  reward 0.5  train_history/loss is NaN", "not cut"
 
 
 def test_line_leaves_out_the_reward_before_it_cuts_the_name() -> None:
     """The name of the reward is shortened before that, and a value that is not finite is written as elsewhere."""
     series = {"train/reward": ((1, 2), (0.1, math.nan)), "train/reward_mean": ((1, 2), (0.1, 0.5))}
     snapshot = snapshot_of(series)
-    assert line(snapshot, NOW, 80).startswith("run0 2  · quiet  train/reward NaN")
-    assert line(snapshot, NOW, 30) == "run0 2  · quiet  reward NaN"
-    assert line(snapshot, NOW, 20) == "run0 2  · quiet"
+    assert line(snapshot, NOW, 80).startswith("run0 2  – ended  train/reward NaN")
+    assert line(snapshot, NOW, 30) == "run0 2  – ended  reward NaN"
+    assert line(snapshot, NOW, 20) == "run0 2  – ended"
     lost = snapshot_of({"loss": ((1, 2), (3.0, math.nan))})
-    assert line(lost, NOW, 30) == "run0 2  · quiet  loss NaN"
+    assert line(lost, NOW, 30) == "run0 2  – ended  loss NaN"
     nan = Alert("nonfinite", "critical", 0, "loss", 2, "loss is NaN since step 2")
-    assert "since step 2  23 h" in line(replace(lost, alerts=(nan,)), NOW, 80)
+    assert "loss is NaN since step 2" in line(replace(lost, alerts=(nan,)), NOW, 80)
 
 
 def test_line_has_the_run_with_the_most_severe_alert() -> None:
