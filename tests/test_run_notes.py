@@ -103,7 +103,7 @@ def test_the_command_and_the_outputs(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert 'class="mark mark-note"' in report
     (tmp_path / "page.html").unlink()
     assert "mine: too high #base" in printed("compare", runs)
-    for command in (["report", runs, "-o"], ["compare", runs, "--html"]):
+    for command in (["report", runs, "-o"], ["compare", runs, "-o"]):
         page = tmp_path / "page.html"
         printed(*command, str(page))
         assert "mine: too high #base" in page.read_text()

@@ -23,6 +23,9 @@ The file is `$XDG_CONFIG_HOME/tuimon/config.toml`, or the one named by TUIMON_CO
     series-0 = "#0000ff"
     [dashboard]               # see docs/dashboard.md
     panels = ["reward", "kl", "val/*"]
+    [hosts."pod-*"]           # logs on other machines, see docs/remote.md
+    via = "kubectl exec -i pod -- sh"
+    max_bytes = "20G"
 """
 
 from __future__ import annotations
@@ -38,7 +41,7 @@ from tuimon.errors import UsageError
 
 THEMES = ("auto", "dark", "light", "contrast", "contrast-light", "ansi", "ansi-dark", "ansi-light")
 SYMBOLS = ("auto", "braille", "block", "ascii")
-TABLES = ("keys", "detectors", "rules", "notify", "themes", "dashboard")
+TABLES = ("keys", "detectors", "rules", "notify", "themes", "dashboard", "hosts")
 """Settings that only the file can have."""
 _KINDS = {
     str: "a string",
@@ -85,6 +88,8 @@ class Settings:
     """Themes of the user: name -> role -> style. Checked by tui.themes.define."""
     dashboard: Mapping[str, Any] = field(default_factory=dict)
     """Panels, values and thresholds of the user's dashboard. Checked by panels.parse_dashboard."""
+    hosts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Name of a host, or a pattern -> `via` and `max_bytes`. Checked by commands._remote."""
 
     def with_changes(self, **changes: Any) -> Settings:
         """Return checked settings in which the values that are not None replace the present ones."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from pathlib import Path
@@ -16,8 +15,9 @@ from tuimon.analysis.progress import report
 from tuimon.analysis.progress_facts import ProgressInputs
 from tuimon.analysis.progress_inputs import progress_inputs
 from tuimon.analysis.words import percentage
-from tuimon.exports.summary import as_text
-from tuimon.exports.summary_json import as_json
+from tuimon.exports.documents import plain
+from tuimon.exports.summary import summary_of
+from tuimon.exports.summary_text import as_text
 from tuimon.model.events import Columns, FactFound, MetricsFound, RunFound, StepsFell, StreamFound, StreamStatus
 from tuimon.model.points import Fact
 from tuimon.model.views import Size, Symbols, TextView
@@ -442,7 +442,7 @@ def test_keras_counts_epochs_from_1_in_its_console_and_from_0_in_its_table(tmp_p
     summary = "\n".join(as_text(snapshot, time.time()))
     assert "state       finished: Epoch 15: early stopping\n  epoch       15 of 50\n" in summary
     assert "15 entries, the last at step 14\n" in summary, "as logged"
-    described = json.loads(as_json(snapshot, time.time()))["runs"][0]
+    described = plain(summary_of(snapshot, time.time()))["runs"][0]
     assert (described["step"], described["total_steps"]) == (14, 50)
     header = header_panel().view(snapshot.runs[0], Size(120, 2), time.time(), Symbols.BRAILLE)
     assert isinstance(header, TextView)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from tuimon.analysis.attempts import attempts_of, lost_at_restarts, lost_work, restart_name, superseded_steps
-from tuimon.exports.summary import as_text
-from tuimon.exports.summary_json import as_json
+from tuimon.exports.documents import plain
+from tuimon.exports.summary import summary_of
+from tuimon.exports.summary_text import as_text
 from tuimon.model.ranks import JobRanks, RootCause
 from tuimon.model.views import Size, Symbols
 from tuimon.monitor.local import open_run
@@ -87,7 +87,7 @@ def test_each_restart_has_its_lost_steps(tmp_path: Path) -> None:
     snapshot = open_run(tmp_path)
     resumed = [line.split(",")[0].split() for line in as_text(snapshot, 0.0) if line.startswith("  resumed ")]
     assert [words[:4] for words in resumed] == [["resumed", "from", "step", "400"], ["resumed", "from", "step", "440"]]
-    (logged,) = json.loads(as_json(snapshot, 0.0))["runs"]
+    (logged,) = plain(summary_of(snapshot, 0.0))["runs"]
     assert [(restart["resumed_from"], restart["steps_lost"]) for restart in logged["restarts"]] == [(400, 29), (440, 9)]
 
 

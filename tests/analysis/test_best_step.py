@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 from support.made_run import START
 
 from tuimon.analysis.best_step import best_step
-from tuimon.exports.summary import as_text
-from tuimon.exports.summary_json import as_json
+from tuimon.exports.documents import plain
+from tuimon.exports.summary import summary_of
+from tuimon.exports.summary_text import as_text
 from tuimon.model.views import Size, Symbols, TextView
 from tuimon.monitor.local import open_run
 from tuimon.panels import header_panel
@@ -65,7 +65,7 @@ def test_it_is_displayed(tmp_path: Path) -> None:
     assert "best        iteration 13: valid_1's l2 13.25\n" in summary
     assert "best iteration 13: 0.125\n" in summary, "beside the metric"
     assert "Best checkpoint" not in summary
-    described = json.loads(as_json(snapshot, START))["runs"][0]
+    described = plain(summary_of(snapshot, START))["runs"][0]
     assert described["best_checkpoint"] == {"step": 13, "training's l2": 0.125, "valid_1's l2": 13.25}
 
 

@@ -12,7 +12,8 @@ from support.stores import add_run, store_of
 from tuimon.analysis.comparison_axis import comparison_axis, place_text, places_of
 from tuimon.analysis.level import level_value
 from tuimon.exports.compare import as_text
-from tuimon.exports.compare_json import as_json
+from tuimon.exports.compare_json import comparison_document
+from tuimon.exports.documents import plain
 from tuimon.model.views import Symbols
 from tuimon.panels.lists.comparison import ahead, compare
 from tuimon.panels.lists.comparison_tables import screen_rows
@@ -44,7 +45,7 @@ def test_levels_are_taken_at_equal_tokens(axis: str) -> None:
     assert f"compared at equal {words}" in list(as_text(comparison, 1.8e9))
     place = "200.0 k tokens" if axis == "tokens" else f"{TOKENS} 200000"
     assert any(line.endswith(f"up to {place}") for line in as_text(comparison, 1.8e9))
-    written = json.loads(as_json(comparison, 1.8e9))
+    written = plain(comparison_document(comparison, 1.8e9))
     assert (written["axis"], written["verdict"]) == (axis, comparison.first_line)
     assert [row["end"] for row in written["metrics"][0]["rows"]] == [200_000, 200_000]
     rows = screen_rows(comparison, 1.8e9, Symbols.BRAILLE, 200)

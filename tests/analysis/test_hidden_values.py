@@ -10,7 +10,7 @@ import pytest
 
 from tuimon.analysis.hidden_values import hidden_conflict, hidden_values
 from tuimon.exports.metrics import summarise
-from tuimon.exports.summary import facts_of, odd_text
+from tuimon.exports.summary_text import facts_of
 from tuimon.monitor.local import LocalMonitor
 
 NAN = math.nan
@@ -24,7 +24,7 @@ def alerts_and_counts(directory: Path) -> tuple[list[str], str, list[tuple[str, 
     [run] = snapshot.runs
     hidden = [(found.source, found.curve.steps[found.rows].tolist()) for found in hidden_values(run, "loss")]
     alerts = [alert for alert in snapshot.alerts if alert.rule == "nonfinite"]
-    return alerts, odd_text(summarise(run, "loss")), hidden
+    return alerts, summarise(run, "loss").remarks, hidden
 
 
 def write_table(path: Path, values: list[float]) -> None:

@@ -11,6 +11,7 @@ import statistics
 import tempfile
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from support.terminal import TUIMON, Terminal
@@ -28,12 +29,12 @@ def row(number: int) -> str:
     return json.dumps({"step": number, "timestamp": time.time(), "reward": reward(number), "loss": 1.0}) + "\n"
 
 
-def measured(options: list[str]) -> list[float]:
+def measured(settings: Mapping[str, str]) -> list[float]:
     """Time (s) from write to terminal in each round."""
     with tempfile.TemporaryDirectory() as directory:
         log = Path(directory) / "metrics.jsonl"
         log.write_text("".join(row(number) for number in range(100)))
-        with Terminal([*TUIMON, *options, directory]) as terminal:
+        with Terminal([*TUIMON, directory], environment=settings) as terminal:
             terminal.until(lambda output: str(reward(99)).encode() in output)
             terminal.read(1.5)
             times = []
@@ -88,9 +89,11 @@ def main() -> None:
     print(f"{ROUNDS} appended rows each; x: against the bare 50 ms poll")
     base = statistics.median(bare_poll(0.05))
     print_row("bare poll, stat every 50 ms", bare_poll(0.05), base)
-    print_row("tuimon, write to screen, events", measured([]), base)
+    print_row("tuimon, write to screen, events", measured({}), base)
     poll = print_row(
-        f"tuimon, write to screen, --poll {INTERVAL} s", measured(["--poll", "--interval", str(INTERVAL)]), base
+        f"tuimon, write to screen, poll = true, {INTERVAL} s",
+        measured({"TUIMON_POLL": "1", "TUIMON_INTERVAL": str(INTERVAL)}),
+        base,
     )
     print(f"  the poll's median is its interval / 2 and {1000 * (poll - INTERVAL / 2):.0f} ms")
 

@@ -192,17 +192,16 @@ def test_a_signal_removes_the_spool(number: signal.Signals, tmp_path: Path) -> N
 
 
 def test_a_pipe_is_followed() -> None:
-    command = [*TUIMON, "summary", "-", "--watch", "--json", "--interval", "0.05"]
+    command = [*TUIMON, "watch", "-", "--json"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         for step in (1, 2):
             process.stdin.write(b"step: %d loss: %.2f\n" % (step, 4.5 / step))
             process.stdin.flush()
-            last: list[float] = []
-            while last != [4.5 / step]:  # another document comes if only the state changes
-                document = json.loads(process.stdout.readline())
-                last = [metric["last"] for metric in document["runs"][0]["metrics"]]
+            while (change := json.loads(process.stdout.readline()))["kind"] != "points":
+                pass
+            assert (change["steps"], change["values"]) == ([step], [4.5 / step])
         process.terminate()
 
 

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 import statistics
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -16,12 +13,12 @@ from typing import Any
 import pytest
 from conftest import DATA
 from support.programs import same_number
-from support.terminal import TUIMON, Terminal
 
 from tuimon.commands import main
-from tuimon.exports.summary import as_text, runs_columns
-from tuimon.exports.summary_json import as_json
-from tuimon.exports.table import Column, table
+from tuimon.exports.documents import plain
+from tuimon.exports.summary import summary_of
+from tuimon.exports.summary_text import as_text, runs_columns
+from tuimon.exports.table import table, text_column
 from tuimon.monitor.local import open_run
 
 EXPORTS = DATA / "exports"
@@ -132,7 +129,7 @@ def test_tables_of_80_columns_have_the_important_columns(name: str, width: int |
 
 def test_what_is_odd_of_a_metric_stands_below_it_where_there_is_no_room_beside() -> None:
     notes = ["", "40 superseded"]
-    columns = [Column("best", ["0.5", "0.25"], need=1), Column("step", ["10", "20"], need=9)]
+    columns = [text_column("best", ["0.5", "0.25"], need=1), text_column("step", ["10", "20"], need=9)]
     wide = list(table("Training", ["reward", "a/long/name/of/a/loss"], columns, 80, notes=notes))
     assert wide[-1].split() == ["a/long/name/of/a/loss", "0.25", "20", "40", "superseded"]
     narrow = list(table("Training", ["reward", "a/long/name/of/a/loss"], columns, 32, notes=notes))
@@ -153,7 +150,7 @@ def logged(name: str) -> dict[str, list[tuple[int, float]]]:
 
 @pytest.mark.parametrize("name", ["qwen3vl_grpo", "qwen3vl_dpo", "qwen3vl_grpo_nan", "qwen3vl_lora"])
 def test_the_numbers_are_those_of_the_log(name: str) -> None:
-    document = json.loads(as_json(open_run(EXPORTS / name), time.time()))
+    document = plain(summary_of(open_run(EXPORTS / name), time.time()))
     metrics: dict[str, Any] = {metric["name"]: metric for metric in document["runs"][0]["metrics"]}
     truth = logged(name)
     assert metrics.keys() == truth.keys()
@@ -241,32 +238,3 @@ def test_a_pattern_that_no_shell_expanded_is_expanded(capsys: pytest.CaptureFixt
     assert main(["summary", str(EXPORTS / "*" / "training_log.json")]) == 0
     assert capsys.readouterr().out.startswith("4 runs")
     assert main(["summary", str(EXPORTS / "nothing*")]) == 3
-
-
-def test_watch_prints_again_what_has_changed(tmp_path: Path) -> None:
-    log = tmp_path / "metrics.jsonl"
-    log.write_text('{"step": 1, "loss": 4.5}\n')
-    command = [sys.executable, "-m", "tuimon", "summary", "--watch", "--json", "--interval", "0.05", str(tmp_path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as process:
-        assert process.stdout is not None
-        first = json.loads(process.stdout.readline())
-        with log.open("a") as file:
-            file.write('{"step": 2, "loss": 2.25}\n')
-        second = json.loads(process.stdout.readline())
-        process.terminate()
-    assert [document["runs"][0]["metrics"][0]["last"] for document in (first, second)] == [4.5, 2.25]
-
-
-def test_watch_on_a_terminal_shows_the_beginning_and_follows(tmp_path: Path) -> None:
-    log = tmp_path / "metrics.jsonl"
-    log.write_text(json.dumps({"step": 1, **{f"metric_{index:02}": 1.5 for index in range(40)}}) + "\n")
-    command = [*TUIMON, "summary", "--watch", "--interval", "0.05", str(tmp_path)]
-    with Terminal(command, size=(90, 20), environment={"COLUMNS": "90", "LINES": "20"}) as terminal:
-        first = terminal.until(lambda output: b"more lines" in output)
-        assert b"metric_00" in first
-        assert first.count(b"\n") == 19
-        with log.open("a") as file:
-            file.write('{"step": 2, "metric_00": 2.75}\n')
-        terminal.until(lambda output: b"2.75" in output[len(first) :])
-        terminal.type("\x03")
-        assert terminal.wait() == 130

@@ -29,7 +29,6 @@ COMMANDS = (
     "compare PATH",
     "compare --all PATH",
     "summary PATH --step 3",
-    "export PATH --format text",
     "export PATH --format csv",
     "export PATH --by-source --format jsonl",
     "doctor PATH",
@@ -71,7 +70,7 @@ def test_no_control_byte_of_a_log_is_printed(
         assert not match, f"{match and stream[max(0, match.start() - 40) : match.end() + 20]!r}"
 
 
-@pytest.mark.parametrize("line", ["summary PATH", "compare PATH", "report PATH", "export PATH --format text"])
+@pytest.mark.parametrize("line", ["summary PATH", "compare PATH", "report PATH", "export PATH --format wide"])
 def test_a_closed_pipe_is_not_an_error(line: str, hostile: Path) -> None:
     words = [str(hostile) if word == "PATH" else word for word in shlex.split(line)]
     command = " ".join(map(shlex.quote, [sys.executable, "-m", "tuimon", *words]))

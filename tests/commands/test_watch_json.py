@@ -32,7 +32,7 @@ def append(path: Path, first: int, last: int, metrics: int = 1) -> None:
 @contextmanager
 def watching(*words: str) -> Iterator[subprocess.Popen[str]]:
     program = subprocess.Popen(
-        [sys.executable, "-m", "tuimon", "watch", "--json", "--interval", "0.05", *words],
+        [sys.executable, "-m", "tuimon", "watch", "--json", *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -72,7 +72,7 @@ def test_a_table_that_does_not_fit_says_how_many_rows_are_left_out() -> None:
 def test_a_curve_in_braille() -> None:
     wave = envelope(np.cos(np.arange(64) / 64 * 4 * np.pi))
     assert (
-        picture(chart(Line("", RED, wave), y=(-1, 1), note="64 of 600 points"), 40, 9)
+        picture(chart(Line("", RED, wave), y=(-1, 1), notes=("64 of 600 points",)), 40, 9)
         == """
 train/loss                        0.4523
       1┤⠉⠢⡀           ⡠⠊⠉⠢⡀           ⡠⠊
@@ -206,8 +206,8 @@ def test_the_legend_and_the_roles_of_cells() -> None:
 
 
 def test_the_legend_has_the_last_value_of_a_line_if_it_fits() -> None:
-    lines = Line("train", RED, envelope([0.1, 0.5])), Line("val", BLUE, envelope([0.2, 0.9]), value="0.9000")
-    view = chart(*lines, title="loss", note="restart at 3, +1 metric")
+    lines = Line("train", RED, envelope([0.1, 0.5])), Line("val", BLUE, envelope([0.2, 0.9]), values=("0.9000",))
+    view = chart(*lines, title="loss", notes=("restart at 3", "+1 metric"))
     titles = [picture(view, width, 6).splitlines()[1] for width in (66, 50, 36, 30)]
     assert [" ".join(title.split()) for title in titles] == [
         "loss ● train ● val 0.9000 restart at 3, +1 metric 0.4523",
@@ -236,7 +236,7 @@ def test_the_legend_takes_the_room_of_the_change_but_not_of_the_value() -> None:
         ("KL", ("KL to reference", "approx KL to old policy"), "KL  ● to refere…  ● approx KL …  1.451"),
         ("clip", ("actor/ppo_clipfrac", "actor/clipfrac"), "clip  ● ppo_clipfr…  ● clipfrac  1.451"),
         ("samples per second", ("train", "val"), "samples per second  ● tr  ● val  1.451"),
-        ("reward", ("R / Total reward (mean)", "R / Step reward (mean)"), "reward  ● Total  ● Step          1.451"),
+        ("reward", ("R / Total reward (mean)", "R / Step reward (mean)"), "reward  ● Total r…  ● Step rew…  1.451"),
     ],
 )
 def test_two_lines_have_a_legend_in_a_narrow_chart(title: str, labels: tuple[str, str], legend: str) -> None:
@@ -452,14 +452,14 @@ def test_the_number_of_columns_of_an_envelope() -> None:
 @pytest.mark.parametrize(
     ("width", "shown"),
     [
-        (60, "2 sources disagree; from step 0 0.52 here, +1 metric"),
-        (50, "2 sources disagree; from step 0 0.52 here"),
+        (60, "2 sources disagree, 0.52 from step 0, +1 metric"),
+        (50, "2 sources disagree, 0.52 from step 0"),
         (40, "2 sources disagree"),
     ],
 )
 def test_a_note_is_cut_between_its_parts(width: int, shown: str) -> None:
-    note = "2 sources disagree; from step 0 0.52 here, +1 metric"
-    view = chart(Line("", RED, envelope([0.0, 1.0, 2.0])), note=note)
+    notes = ("2 sources disagree", "0.52 from step 0", "+1 metric")
+    view = chart(Line("", RED, envelope([0.0, 1.0, 2.0])), notes=notes)
     assert picture(view, width, 10).splitlines()[-1].strip() == shown
 
 

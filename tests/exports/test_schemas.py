@@ -14,9 +14,13 @@ from support.programs import run, write
 
 from tuimon.commands import commands, parser_of
 from tuimon.errors import NothingFound
-from tuimon.exports import alerts, around, compare_json, summary_json
+from tuimon.exports import alerts
+from tuimon.exports.around import AroundDocument, run_around
 from tuimon.exports.changes import ChangeLog
+from tuimon.exports.compare_json import comparison_document
+from tuimon.exports.documents import plain
 from tuimon.exports.schemas import schema_names, schema_text
+from tuimon.exports.summary import summary_of
 from tuimon.monitor.local import open_run
 from tuimon.panels.lists.comparison import compare
 
@@ -92,19 +96,20 @@ def test_the_documents_of_a_sample_fit(path: Path) -> None:
         assert path.name in WITHOUT_LOGS
         return
     now = time.time()
-    validator("summary").validate(json.loads(summary_json.as_json(snapshot, now)))
-    validator("check").validate(json.loads(alerts.as_json(snapshot, "info", now)))
+    validator("summary").validate(plain(summary_of(snapshot, now)))
+    validator("check").validate(plain(alerts.check_document(snapshot, "info", now)))
     step = snapshot.runs[0].last_step or 1
-    validator("summary").validate(json.loads(around.as_json(snapshot.runs, step)))
+    at_step = AroundDocument(step=step, runs=tuple(run_around(run, step) for run in snapshot.runs))
+    validator("summary").validate(plain(at_step))
     if len(snapshot.runs) > 1:
-        validator("compare").validate(json.loads(compare_json.as_json(compare(snapshot.runs, ()), now)))
+        validator("compare").validate(plain(comparison_document(compare(snapshot.runs, ()), now)))
     check = validator("watch")
     for line in ChangeLog().lines(snapshot, now):
         check.validate(json.loads(line))
 
 
 def test_a_missing_or_unknown_field_is_noticed() -> None:
-    document = json.loads(alerts.as_json(open_run(DATA / "csv"), "info", time.time()))
+    document = plain(alerts.check_document(open_run(DATA / "csv"), "info", time.time()))
     check = validator("check")
     check.validate(document)
     for name in list(document):

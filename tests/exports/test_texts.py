@@ -67,18 +67,17 @@ def test_at_and_report_name_the_texts(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_texts_outside_of_the_run_and_of_runs_that_share_a_directory(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = write_run(tmp_path / "run", range(1, 4))
     metrics = tmp_path / "metrics"
     metrics.mkdir()
     for loss, name in enumerate(("seed1", "seed2")):
         (metrics / f"{name}.jsonl").write_text("".join(f'{{"step": {step}, "loss": {loss}}}\n' for step in range(9)))
-    where = ["--samples", str(run)]
-    assert main(["summary", str(metrics / "seed1.jsonl"), "--step", "2", *where]) == 0
+    monkeypatch.setenv("TUIMON_SAMPLES", str(run))
+    assert main(["summary", str(metrics / "seed1.jsonl"), "--step", "2"]) == 0
     assert "texts of step 2: 16" in capsys.readouterr().out
-    assert main(["report", str(metrics), "-o", str(tmp_path / "report.html"), *where]) == 0
+    assert main(["report", str(metrics), "-o", str(tmp_path / "report.html")]) == 0
     page = (tmp_path / "report.html").read_text()
     assert page.count('<section class="run"') == 2
     assert page.count("Texts of step 3") == 1
-    assert main(["report", str(metrics), "-o", str(tmp_path / "no.html"), "--samples", str(tmp_path / "none")]) == 3

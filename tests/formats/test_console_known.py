@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.json_points import feed, series
 
-from tuimon.formats.console.families.trainers import RULES, Rule
+from tuimon.formats.console.families.trainers import Trainer, trainers
 from tuimon.formats.console.shapes.cutting import cut
 from tuimon.formats.console.shapes.known import EXAMPLES
 from tuimon.formats.console.shapes.roles import examine
@@ -61,13 +61,8 @@ def test_other_lines_give_no_metrics(line: str) -> None:
     assert series(feed(ConsoleDecoder(), text.encode())) == {}
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.example[:20])
-def test_an_example_of_a_trainer_gives_names_at_its_step(rule: Rule) -> None:
-    read = series(feed(ConsoleDecoder(), f"step 7 other: 0.5\n{rule.example}\n".encode()))
-    del read["other"]
-    assert read
-    assert {step for points in read.values() for step, _ in points} <= {3, 7}
-    for name in read:
-        assert name.startswith(rule.prefix)
-        assert name not in rule.names
-        assert name not in rule.skipped
+@pytest.mark.parametrize("trainer", trainers(), ids=lambda trainer: trainer.id)
+def test_an_example_of_a_trainer_gives_its_points(trainer: Trainer) -> None:
+    text = trainer.example.strip("\n") if trainer.example.startswith("\n") else trainer.example
+    read = series(feed(ConsoleDecoder(), f"{text}\n".encode()))
+    assert read == {name: [(step, str(float(value)))] for name, (step, value) in trainer.points.items()}

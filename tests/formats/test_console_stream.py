@@ -408,7 +408,7 @@ def test_console_text_beside_a_metric_log_joins_its_run(tmp_path: Path) -> None:
 
 
 def test_family_is_added_by_marks_and_a_reader() -> None:
-    assert len(families()) == len({family.id for family in families()}) >= 17
+    assert len(families()) == len({family.id for family in families()})
     assert all(family.marks and all(family.marks) for family in families())
 
     class Mine(LineReader):
@@ -419,8 +419,7 @@ def test_family_is_added_by_marks_and_a_reader() -> None:
     assert series(decoder.feed(b"hello @@ 0.5\nstep 2 y 1.5\n")) == {"x": points((1, 0.5)), "y": points((2, 1.5))}
 
 
-@pytest.mark.parametrize("late", [10, 1], ids=["disproved", "confirmed"])
-def test_guessed_step_of_a_row_is_corrected_by_its_bar(tmp_path: Path, late: int) -> None:
+def test_row_waits_for_its_bar(tmp_path: Path) -> None:
     """Reading after every write gives the same points as reading the whole log."""
     bar = "\r 10%|#   | {}/100 [00:10<01:30, 10.00it/s]"
     log = tmp_path / "run" / "train.log"
@@ -431,18 +430,18 @@ def test_guessed_step_of_a_row_is_corrected_by_its_bar(tmp_path: Path, late: int
         for text in (
             "training begins\n" + bar.format(0),
             "\n{'loss': 1.0}\n",
-            f"{bar.format(late)}\n",
+            f"{bar.format(10)}\n",
             "{'loss': 2.0}\n",
-            bar.format(2 * late),
+            bar.format(20),
         ):
             file.write(text)
             file.flush()
             monitor.update()
             [run] = monitor.snapshot().runs
             seen.append(run.curve("loss").steps.tolist() if "loss" in run.metrics else [])
-    assert seen == [[], [1], [late], [late, late + 1], [late, 2 * late]]
+    assert seen == [[], [], [10], [10], [10, 20]]
     [whole] = open_run(tmp_path).runs
-    assert whole.curve("loss").steps.tolist() == [late, 2 * late]
+    assert whole.curve("loss").steps.tolist() == [10, 20]
     assert not monitor.collector.partly_unreadable
 
 

@@ -130,33 +130,6 @@ def test_bracket_does_not_always_end_a_line(cuts: list[int]) -> None:
     assert [(name, step, value) for name, step, value, _ in actual] == wanted
 
 
-@settings(max_examples=30, deadline=None)
-@given(st.randoms(use_true_random=True), st.sampled_from([1, 2, 5, 7]), st.sampled_from([20, 60]), st.booleans())
-def test_bar_that_is_not_drawn_again_after_a_row(rng: random.Random, every: int, total: int, sparse: bool) -> None:
-    """The bar is drawn once: before the row of the step, if it has one. sparse: only then."""
-
-    def bar(step: int) -> str:
-        return f"\r{step / total:4.0%}|     | {step}/{total} [00:01<05:00,  5.00it/s]"
-
-    text, wanted = f"  Num Epochs = 3\n  Total optimization steps = {total}\n{bar(0)}", list[Point]()
-    for step in range(1, total + 1):
-        text += bar(step) if not sparse or step % every == 0 or step == total else ""
-        epoch = round(3 * step / total, 2)
-        logged: list[dict[str, float]] = []
-        if step % every == 0:
-            logged.append({"loss": rng.uniform(-1, 1), "epoch": epoch})
-        if step % (2 * every) == 0:
-            logged.append({"eval_loss": rng.uniform(-1, 1), "epoch": epoch})
-        if step == total:
-            logged.append({"train_runtime": 301.5, "epoch": epoch})
-        text += "".join(f"\n{row}" for row in logged) + "\n" * bool(logged)
-        wanted += [(name, step, repr(value)) for row in logged for name, value in row.items()]
-    cuts = [rng.randrange(len(text)) for _ in range(rng.choice([0, 5, 50]))]
-    items = items_read_at_cuts(text.encode(), cuts)
-    assert sorted((name, step, value) for name, step, value, _ in rows(items)) == sorted(wanted)
-    assert [item.value["total"] for item in items if isinstance(item, Fact) and "total" in item.value][-1] == total
-
-
 def log_without_bars(per_epoch: int, every: int, rounded: str, header: str, resumed: int) -> tuple[str, list[Point]]:
     """Return the log of a training with disable_tqdm, killed after 3 rows that are trained again, and its points."""
     text, wanted = "", list[Point]()

@@ -343,7 +343,7 @@ def test_texts_tables_and_charts_of_swanlab_are_shown(tmp_path: Path, capsys: py
     assert "not a table" in shown["5.json"][0]
     assert [tags[name].kind for name in ("001-00000006.swanlab.pts.json", "001-00000007.pdb")] == [Kind.OTHER] * 2
     assert (tags["001-00000008.gif"].kind, shown["8.gif"][1]) == (Kind.VIDEO, "1            5 bytes  001-00000008.gif")
-    assert main(["summary", str(tmp_path), "--media", "--kind", "text"]) == 0
+    assert main(["summary", str(tmp_path), "--media"]) == 0
     assert "first␛[2J second" in capsys.readouterr().out
     assert main(["summary", str(tmp_path), "--media", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["tags"][0]["text"] == "first\x1b[2J\n\nsecond"
@@ -400,8 +400,6 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert [tag["tag"] for tag in document["tags"] if tag["kind"] == "histogram"] == ["grads", "weights"]
     assert sum(document["tags"][1]["counts"]) == 500
     assert "abc123secret" not in json.dumps(document)
-    assert main(["summary", path, "--media", "--kind", "table"]) == 3
-    assert "No table value in 1 log file at or below" in capsys.readouterr().err
 
 
 def test_a_signalling_nan_of_a_damaged_writer_prints_nothing() -> None:

@@ -406,7 +406,7 @@ def test_dashboard_sends_messages(tmp_path: Path) -> None:
         '[[rules]]\nrule = "loss < 1"\n[notify]\nterminal = "9"\nbell = true\n'
         f"command = {json.dumps([sys.executable, str(script)])}\n"
     )
-    command = (*TUIMON, str(log.parent), "--interval", "0.2")
+    command = (*TUIMON, str(log.parent))
     with Terminal(command, environment={"TUIMON_CONFIG": str(config), "TMUX": ""}) as terminal:
         terminal.until(
             lambda shown: b"loss < 1: loss has reached" in shown, 30

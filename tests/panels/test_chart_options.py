@@ -22,7 +22,7 @@ from tuimon.draw.window import Window, panned, zoomed
 from tuimon.model.alerts import Alert
 from tuimon.model.events import Columns, SegmentStarted
 from tuimon.model.views import Axis, ChartView, Line, Role, Size, Symbols
-from tuimon.panels import ChartOptions, arrange, metric_panel, with_alert_marks, with_note_marks
+from tuimon.panels import ChartOptions, arrange, metric_panel
 from tuimon.panels._charts.overlay_lines import OverlayLine
 from tuimon.panels._text import change_span
 from tuimon.panels.curves import PANELS
@@ -187,9 +187,6 @@ def test_a_smoothed_chart_has_the_logged_value_and_the_average_at_the_cursor() -
             102,
             "loss  ● train 0.069447 logged, 0.069447 smoothed  ● val 0.872386 logged, 0.872386 smoothed        @ 37",
         ),
-        (76, "loss  ● train 0.069447, 0.069447  ● val 0.872386, 0.872386  logged, smoothed"),
-        (75, "loss  ● train 0.0694, 0.0694  ● val 0.8724, 0.8724    logged, smoothed @ 37"),
-        (68, "loss  ● train 0.0694, 0.0694  ● val 0.8724, 0.8724  logged, smoothed"),
         (67, "loss  ● train 0.069447  ● val 0.872386                         @ 37"),
         (36, "loss  ● train 0.0694  ● val 0.8724  "),
     ],
@@ -326,25 +323,29 @@ def append(store: Store, steps: list[int], values: list[float]) -> None:
 def test_an_alert_is_marked_at_its_start_on_the_chart_of_its_metric() -> None:
     run = run_of({"m": (list(range(10)), [1.0] * 10), "other": (list(range(10)), [1.0] * 10)})
     alerts = (Alert("spike", "warning", run.id, "m", 4, "m rose"), Alert("stall", "warning", run.id, "", None, "late"))
-    view = chart(run, ChartOptions())
-    assert [(mark.kind, mark.x, mark.label) for mark in with_alert_marks(view, run, alerts, ChartOptions()).marks] == [
-        ("alert", 4.0, "spike")
-    ]
-    other = chart(run, ChartOptions(), "other")
-    assert with_alert_marks(other, run, alerts, ChartOptions()) is other
-    hidden = with_alert_marks(other, run, alerts, ChartOptions(), Symbols.BRAILLE, ("other", "m"))
-    assert ([(mark.kind, mark.x) for mark in hidden.marks], hidden.note) == ([("alert", 4.0)], "⚑ m")
-    late = chart(run, ChartOptions(window=Window(3.0, 9.0)))
-    assert with_alert_marks(late, run, alerts, ChartOptions()).marks == (), "it began before the window"
+    options = ChartOptions(alerts=alerts)
+    assert [(mark.kind, mark.x, mark.label) for mark in chart(run, options).marks] == [("alert", 4.0, "spike")]
+    assert chart(run, options, "other").marks == ()
+    late = chart(run, ChartOptions(window=Window(3.0, 9.0), alerts=alerts))
+    assert late.marks == (), "it began before the window"
+
+
+def test_an_alert_about_a_metric_without_a_line_is_marked_and_named() -> None:
+    losses = {"loss": (range(40), [1.0] * 40), "train_loss": ([39], [1.0])}
+    run = run_of(losses)
+    alert = Alert("spike", "warning", run.id, "train_loss", 4, "it rose")
+    panel = next(panel for panel in PANELS if panel.id == "loss")
+    view = panel.view(run, SIZE, START, Symbols.BRAILLE, ChartOptions(alerts=(alert,)))
+    assert [line.metric for line in view.lines] == ["loss"]
+    assert ([(mark.kind, mark.x) for mark in view.marks], view.notes[0]) == ([("alert", 4.0)], "⚑ train_loss")
 
 
 def test_notes_at_steps_are_marked_in_every_chart_of_the_run() -> None:
     run = run_of({"m": (list(range(10)), [1.0] * 10), "other": (list(range(10)), [1.0] * 10)})
     note = RunNote(text="run", steps=(StepNote(4, "a"), StepNote(7, "b"), StepNote(99, "later")))
-    for view in (chart(run, ChartOptions()), chart(run, ChartOptions(), "other")):
-        marks = with_note_marks(view, run, note, ChartOptions()).marks
+    for metric in ("m", "other"):
+        marks = chart(run, ChartOptions(note=note), metric).marks
         assert [(mark.kind, mark.x, mark.label) for mark in marks] == [("note", 4.0, "1"), ("note", 7.0, "2")]
-        assert with_note_marks(view, run, RunNote(text="run"), ChartOptions()) is view
 
 
 def test_a_full_screen_chart_has_the_texts_of_the_notes_in_view() -> None:
@@ -352,11 +353,11 @@ def test_a_full_screen_chart_has_the_texts_of_the_notes_in_view() -> None:
     options = ChartOptions(fullscreen=True)
     view = chart(run, options)
     note = RunNote(steps=tuple(StepNote(step, f"text {step}") for step in (2, 4, 6, 99)))
-    assert table_texts(with_note_marks(view, run, note, ChartOptions())) == table_texts(view), "a small chart"
+    assert chart(run, ChartOptions(note=note)).table == (), "a small chart"
     texts = [f"note {sign}: step {step}: text {step}" for sign, step in zip("123", (2, 4, 6), strict=True)]
-    assert table_texts(with_note_marks(view, run, note, options))[-3:] == texts
+    assert table_texts(chart(run, replace(options, note=note))) == [*table_texts(view), *texts]
     many = note.with_step(8, "last")
-    assert table_texts(with_note_marks(view, run, many, options))[-3:] == [*texts[:2], "2 more notes: C"]
+    assert table_texts(chart(run, replace(options, note=many)))[-3:] == [*texts[:2], "2 more notes: C"]
 
 
 def test_a_full_screen_chart_has_the_names_of_all_metrics_also_of_those_without_a_line() -> None:
@@ -367,7 +368,7 @@ def test_a_full_screen_chart_has_the_names_of_all_metrics_also_of_those_without_
     small, large = (panel.view(run, size, START, Symbols.BRAILLE, ChartOptions(fullscreen=f)) for f in (False, True))
     assert isinstance(small, ChartView)
     assert isinstance(large, ChartView)
-    drawn = [line.metric for line in large.lines if line.label and not line.behind]
+    drawn = [line.metric for line in large.lines if line.entry and not line.behind]
     assert small.note == f"+{8 - len(drawn)} metrics"
     rows = table_texts(large)[1:]
     assert [row.split()[:2] for row in rows[: len(drawn)]] == [["●", name] for name in drawn]
@@ -574,10 +575,10 @@ def test_a_change_is_no_sign_in_ascii() -> None:
 def test_a_validation_curve_beside_the_training_has_its_last_value_until_there_is_a_cursor() -> None:
     run = run_of({"loss": ([1, 2, 3], [0.5, 0.4, 0.3]), "eval_loss": ([2, 3], [0.45, 0.375])})
     panel = next(panel for panel in arrange(run) if panel.id == "loss")
-    for cursor, values in ((None, ["", "0.3750"]), (3, ["", ""])):
+    for cursor, values in ((None, [(), ("0.3750",)]), (3, [("0.3",) * 6, ("0.375",) * 6])):
         view = panel.view(run, SIZE, 0.0, Symbols.BRAILLE, ChartOptions(cursor=cursor))
         assert isinstance(view, ChartView)
-        assert [line.value for line in view.lines if not line.behind] == values
+        assert [line.values for line in view.lines if not line.behind] == values
 
 
 @pytest.mark.parametrize(

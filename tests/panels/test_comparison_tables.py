@@ -16,12 +16,13 @@ from support.made_run import runs_of, snapshot_of
 from support.programs import write
 
 from tuimon.exports.compare import as_text
-from tuimon.exports.compare_json import as_json
+from tuimon.exports.compare_json import comparison_document
+from tuimon.exports.documents import plain
 from tuimon.exports.html.comparison import as_html
 from tuimon.model.points import Topic
 from tuimon.model.views import Row, Size, Symbols
 from tuimon.monitor.local import open_run
-from tuimon.panels import DEFAULTS, metric_panel, overlay_lines, overlay_of
+from tuimon.panels import ChartOptions, metric_panel, overlay_lines
 from tuimon.panels.lists.comparison import Comparison, ahead, compare
 from tuimon.panels.lists.comparison_tables import comparison_tables, screen_rows
 
@@ -108,14 +109,13 @@ def test_every_form_shows_the_same_numbers(tmp_path: Path) -> None:
     runs = open_run(tmp_path).runs
     comparison = compare(runs)
     levels = [own["level"] for own in table_of(comparison, "reward").values()]
-    document = json.loads(as_json(comparison, 1.8e9))
+    document = plain(comparison_document(comparison, 1.8e9))
     reward = next(metric for metric in document["metrics"] if metric["name"] == "reward")
     assert [f"{row['level']:.4f}" for row in reward["rows"]] == levels
     text_lines, page = "\n".join(as_text(comparison, 1.8e9)), as_html(comparison, 1.8e9)
     lines = overlay_lines(runs, runs, False, Symbols.BRAILLE)
-    chosen = [(line, [(run, metric_panel("reward").reading(run)) for run in line.runs]) for line in lines]
-    chart = overlay_of(runs[0], "reward", chosen, Size(100, 20), Symbols.BRAILLE, "linear", DEFAULTS, "")
-    legend = " ".join(line.label for line in chart.lines)
+    chart = metric_panel("reward").view(runs[0], Size(100, 20), 0.0, Symbols.BRAILLE, ChartOptions(overlay=lines))
+    legend = " ".join(line.entry for line in chart.lines)
     for level in levels:
         assert level in text_lines
         assert level in page

@@ -64,7 +64,7 @@ def test_each_run_is_drawn_at_its_steps_with_its_value_in_the_legend(tmp_path: P
     runs = runs_below(tmp_path)
     a, b = runs["ppo_lr1e-3"], runs["ppo_lr1e-4"]
     view = chart(a, overlay_options(a, b))
-    assert [line.label for line in view.lines] == ["lr1e-3 4", "lr1e-4 3.250"], (
+    assert [line.entry for line in view.lines] == ["lr1e-3 4", "lr1e-4 3.250"], (
         "levels: the last of 5 points, the mean of the last two of 8"
     )
     for line, factor, last in ((0, 0.1, 40), (1, 0.05, 70)):
@@ -146,8 +146,8 @@ def test_seeds_are_one_line_of_their_mean_in_an_area_from_lowest_to_highest(tmp_
         assert mean.envelope.last[at] == pytest.approx(statistics.fmean(three))
         assert (area.envelope.low[at], area.envelope.high[at]) == pytest.approx((min(three), max(three)))
     said = statistics.fmean(values[seed][30] for seed in values)
-    assert mean.label == f"ppo ×3 {said:.4f}"
-    assert other.label == "sac_seed0 0.5000"
+    assert mean.entry == f"ppo ×3 {said:.4f}"
+    assert other.entry == "sac_seed0 0.5000"
     assert "seeds: mean, area min to max" in view.note
     alone = chart(runs["ppo_seed1"], overlay_options(runs["ppo_seed1"], among=among, grouped=True))
     assert len(alone.lines) == 2, "the seeds of the run that is shown, when nothing is marked"
@@ -164,7 +164,7 @@ def test_merged_seeds_say_which_of_them_are_not_healthy(tmp_path: Path) -> None:
     view = chart(every[0], replace(DEFAULTS, overlay=lines, fullscreen=True))
     areas = {line.role for line in view.lines if line.filled}
     assert areas == {DIM_ROLES[SERIES_ROLES.index(line.role)] for line in lines}, "each in the colour of its line"
-    assert [line.label for line in view.lines if not line.filled] == ["ppo ×2 ✗ 0.5000", "sac ×2 0.5000"]
+    assert [line.entry for line in view.lines if not line.filled] == ["ppo ×2 ✗ 0.5000", "sac ×2 0.5000"]
     assert view.note.startswith("ppo ×2 ✗: 1 of 2 not healthy, seeds: mean")
     names = [row[0][0].strip() for row in view.table[1:]]
     assert names == [f"{lines[0].marker} ppo_seed0", f"{lines[0].marker} ppo_seed1 ✗", *names[2:]]
@@ -178,9 +178,9 @@ def test_a_mean_covers_the_seeds_that_have_reached_the_step(tmp_path: Path) -> N
     view = chart(runs["s1"], overlay_options(runs["s1"], among=tuple(runs.values()), grouped=True))
     _, mean = view.lines
     assert mean.envelope.last[-1] == 5.0
-    assert mean.label.endswith(" 5 (1 of 2)"), "at step 20, where the curve ends; one seed has reached it"
+    assert mean.entry.endswith(" 5 (1 of 2)"), "at step 20, where the curve ends; one seed has reached it"
     at_cursor = chart(runs["s1"], overlay_options(runs["s1"], among=tuple(runs.values()), grouped=True, cursor=20))
-    assert at_cursor.lines[-1].label.endswith(" 5")
+    assert at_cursor.lines[-1].entry.endswith(" 5")
 
 
 def test_the_cursor_reads_every_run(tmp_path: Path) -> None:
@@ -188,20 +188,21 @@ def test_the_cursor_reads_every_run(tmp_path: Path) -> None:
     logged(tmp_path, "b", {s: s * 0.1 for s in range(0, 30, 7)})
     runs = runs_below(tmp_path)
     view = chart(runs["a"], overlay_options(runs["a"], runs["b"], cursor=16, fullscreen=True))
-    assert [float(line.label.split()[1]) for line in view.lines] == pytest.approx([16 * 0.001234567, 14 * 0.1])
-    assert view.lines[1].label.endswith("@ 14"), "b was not logged at step 16"
+    assert [float(line.entry.split()[1]) for line in view.lines] == pytest.approx([16 * 0.001234567, 14 * 0.1])
+    assert view.lines[1].entry.endswith("@ 14"), "b was not logged at step 16"
     displayed = ["".join(text for text, _ in row) for row in view.table]
-    assert repr(16 * 0.001234567) in displayed[1], "every digit"
-    assert f"{14 * 0.1!r} @ 14" in displayed[2]
+    assert "0.019753072" in displayed[1], "every digit"
+    assert "1.4 @ 14" in displayed[2]
     assert view.headline == (("step 16", Role.ACCENT),)
     assert view.cursor == 16
     options = overlay_options(runs["a"], runs["b"], cursor=16, fullscreen=True, smoothing=0.6)
     view = chart(runs["a"], options, size=Size(160, 20))
-    for line, logged_value in zip(view.lines, (format_exact(16 * 0.001234567, 10), "1.4 @ 14"), strict=True):
+    averages = [line for line in view.lines if not line.behind]
+    for line, logged_value in zip(averages, (format_exact(16 * 0.001234567, 10), "1.4 @ 14"), strict=True):
         column = int((16 - view.x.low) / (view.x.high - view.x.low) * view.columns)
         drawn = line.envelope.last[: column + 1]
         average = format_exact(drawn[np.isfinite(drawn)][-1], 10)
-        assert line.label.endswith(f"{logged_value} logged, {average} smoothed")
+        assert line.entry.endswith(f"{logged_value} logged, {average} smoothed")
 
 
 def test_the_cursor_reads_every_run_at_its_place_on_the_axis(tmp_path: Path) -> None:
@@ -230,7 +231,7 @@ def test_the_cursor_reads_every_run_at_its_place_on_the_axis(tmp_path: Path) -> 
         options = overlay_options(large, small, late, axis=axis, cursor=30, fullscreen=True)
         view = chart(large, options)
         small_step, late_text = (60, "-") if axis != "duration" else (50, "76.01 @ 80")
-        labels = [line.label for line in view.lines]
+        labels = [line.entry for line in view.lines]
         assert labels[:2] == ["large 30.01 @ 30", f"small {small_step}.005 @ {small_step}"]
         if axis != "duration":
             assert labels[2] == f"late {late_text}", "it begins at epoch 0.6"
@@ -240,12 +241,12 @@ def test_the_cursor_reads_every_run_at_its_place_on_the_axis(tmp_path: Path) -> 
         assert f"{small_step}.005 @ {small_step}" in displayed[2]
         assert view.cursor == large.curve("reward").x_of_step(30, large.scale(axis))
     ended = chart(large, overlay_options(large, small, axis="epoch", cursor=80))
-    assert [line.label for line in ended.lines] == ["large 80.01 @ 80", "small 100.005 ended @ 100"]
+    assert [line.entry for line in ended.lines] == ["large 80.01 @ 80", "small 100.005 ended @ 100"]
     base = chart(large, overlay_options(large, small, axis="epoch", cursor=30, base=small))
-    assert [line.label for line in base.lines] == ["large 30.01 @ 30 (-30.00)", "small 60.005 @ 60"]
+    assert [line.entry for line in base.lines] == ["large 30.01 @ 30 (-30.00)", "small 60.005 @ 60"]
     smooth = chart(large, overlay_options(large, small, axis="epoch", cursor=30, smoothing=0.6), size=Size(160, 20))
     average = chart(small, replace(DEFAULTS, cursor=60, smoothing=0.6, fullscreen=True), size=Size(160, 20)).headline
-    assert smooth.lines[1].label.partition(" logged, ")[2] in "".join(text for text, _ in average)
+    assert smooth.lines[-1].entry.partition(" logged, ")[2] in "".join(text for text, _ in average)
 
 
 def test_seeds_are_read_at_the_place_of_the_cursor_on_the_axis(tmp_path: Path) -> None:
@@ -257,7 +258,7 @@ def test_seeds_are_read_at_the_place_of_the_cursor_on_the_axis(tmp_path: Path) -
         (run / "config.json").write_text(json.dumps({"seed": seed}))
     runs = runs_below(tmp_path)
     options = overlay_options(runs["s1"], among=tuple(runs.values()), grouped=True, axis="epoch", cursor=30)
-    assert chart(runs["s1"], options).lines[-1].label.endswith(" 45"), "the mean of 30 and 60"
+    assert chart(runs["s1"], options).lines[-1].entry.endswith(" 45"), "the mean of 30 and 60"
 
 
 def test_the_difference_to_the_base_is_taken_at_the_same_step(tmp_path: Path) -> None:
@@ -266,7 +267,7 @@ def test_the_difference_to_the_base_is_taken_at_the_same_step(tmp_path: Path) ->
     runs = runs_below(tmp_path)
     a, b = runs["a"], runs["b"]
     over = chart(a, overlay_options(a, b, base=b))
-    assert [line.label for line in over.lines] == ["a 2.800 (-1.800)", "b 3.600"], (
+    assert [line.entry for line in over.lines] == ["a 2.800 (-1.800)", "b 3.600"], (
         "the difference of the means of steps 16 to 20"
     )
     alone = chart(a, replace(DEFAULTS, base=b))
@@ -323,6 +324,24 @@ def test_names_that_do_not_fit_stay_distinct_or_are_counted(height: int) -> None
         assert all(cell_width(line.rstrip()) <= 38 for line in lines)
         hidden = [label for label in labels if not any(label in line for line in lines)]
         assert lines[-1].endswith(f"+{len(hidden)} more") == bool(hidden)
+
+
+@pytest.mark.parametrize(
+    ("noise", "options", "weight"),
+    [(0.3, {}, "0.9"), (0.01, {}, ""), (0.3, {"smoothing": 0.0}, ""), (0.3, {"smoothing": 0.6}, "")],
+    ids=["noisy", "smooth", "turned off", "chosen"],
+)
+def test_noisy_runs_begin_smoothed(tmp_path: Path, noise: float, options: dict[str, float], weight: str) -> None:
+    random = np.random.default_rng(4)
+    for name, level in (("a", 0.5), ("b", 0.6)):
+        logged(tmp_path, name, {s: level + s / 500 + noise * float(random.normal()) for s in range(300)})
+    runs = runs_below(tmp_path)
+    view = chart(runs["a"], overlay_options(runs["a"], runs["b"], **options))
+    assert (f"smoothed by {weight}" in view.notes) == bool(weight)
+    averaged = bool(weight) or options.get("smoothing", 0.0) > 0
+    assert [line.role for line in view.lines if line.behind] == (list(DIM_ROLES[:2]) if averaged else [])
+    alone = chart(runs["a"], replace(DEFAULTS, **options))
+    assert all("smoothed" not in note for note in alone.notes), "a single run is drawn as logged"
 
 
 def test_runs_above_the_maximum_are_counted_in_the_note(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -13,8 +12,9 @@ from support.made_run import run_of
 
 from tuimon.analysis.words import time_of_day
 from tuimon.draw.numbers import format_duration
-from tuimon.exports.summary import as_text
-from tuimon.exports.summary_json import as_json
+from tuimon.exports.documents import plain
+from tuimon.exports.summary import summary_of
+from tuimon.exports.summary_text import as_text
 from tuimon.model.points import Fact
 from tuimon.monitor.local import open_run
 from tuimon.panels.lists.settings import settings_tree
@@ -46,7 +46,7 @@ def test_experiment_or_project_is_displayed(tmp_path: Path) -> None:
     assert {("experiment", "llama-ablation"), ("experiment", "sweep"), ("project", "tiny-rl")} < known
     snapshot = open_run(run)
     assert "  experiment  llama-ablation\n" in "\n".join(as_text(snapshot, 0.0))
-    [described] = json.loads(as_json(snapshot, 0.0))["runs"]
+    [described] = plain(summary_of(snapshot, 0.0))["runs"]
     assert described["about"]["experiment"] == "llama-ablation"
 
 

@@ -8,7 +8,7 @@ import pytest
 from support.made_run import START, run_of, store_of, text
 
 from tuimon.analysis.system_metrics import system_metrics
-from tuimon.exports.summary import facts_of
+from tuimon.exports.summary_text import facts_of
 from tuimon.model.points import Fact
 from tuimon.model.views import Role, Size, Symbols, TextView
 from tuimon.panels import ChartOptions, all_panels, arrange, unshown_metrics

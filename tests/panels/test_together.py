@@ -31,7 +31,7 @@ def two(of: Callable[[int], float]) -> Run:
 def test_metrics_of_different_units_are_drawn_from_their_lowest_to_their_highest_value() -> None:
     view = chart(two(lambda step: step / 1000), "kl", "train/entropy")
     assert (view.y, view.headline) == (Axis(0.0, 1.0, kind="extent"), ())
-    assert [line.label for line in view.lines] == ["kl 0 to 0.1000", "train/entropy 2 to 3"]
+    assert [line.entry for line in view.lines] == ["kl 0 to 0.1000", "train/entropy 2 to 3"]
     rising, falling = (line.envelope for line in view.lines)
     assert (np.nanmin(rising.low), np.nanmax(rising.high)) == (0.0, 1.0)
     assert np.nanargmin(falling.low) > np.nanargmax(falling.high)
@@ -46,7 +46,7 @@ def test_a_line_is_logarithmic_from_its_lowest_positive_to_its_highest_value() -
     assert heights[0] == 0.0, "a value without a logarithm"
     assert np.allclose(heights[1:], np.linspace(0.0, 1.0, 100), atol=1e-9), "a straight line of 99 equal parts"
     assert "on its own log scale" in view.note
-    assert [line.label for line in view.lines] == ["kl 0 to 1", "train/entropy 2 to 3"]
+    assert [line.entry for line in view.lines] == ["kl 0 to 1", "train/entropy 2 to 3"]
 
 
 def test_the_robust_range_leaves_an_outlier_outside_of_the_chart() -> None:
@@ -67,8 +67,8 @@ def test_the_range_is_that_of_the_values_and_their_average(scale: str) -> None:
     assert (values.behind, values.role) == (True, roles[average.role])
     assert np.nanmin(values.envelope.low) == pytest.approx(0.0)
     assert np.nanmax(values.envelope.high) < np.nanmax(average.envelope.high) == pytest.approx(1.0), "it lags behind"
-    assert average.label.startswith("kl 0.00248 to ")
-    assert float(average.label.rpartition(" ")[2]) > 0.1353, "the range of the values"
+    assert average.entry.startswith("kl 0.00248 to ")
+    assert float(average.entry.rpartition(" ")[2]) > 0.1353, "the range of the values"
     assert "raw values dim" in view.note
 
 
@@ -88,7 +88,7 @@ def test_the_axis_of_lines_with_ranges_of_their_own_has_no_numbers() -> None:
 
 def test_the_range_is_that_of_the_window() -> None:
     view = chart(two(lambda step: step / 1000), "kl", "train/entropy", options=ChartOptions(window=Window(50.0, 100.0)))
-    assert view.lines[0].label == "kl 0.0500 to 0.1000"
+    assert view.lines[0].entry == "kl 0.0500 to 0.1000"
 
 
 @pytest.mark.parametrize("of", [lambda step: 2.0, lambda step: math.nan, lambda step: 1e308 * (-1) ** step])

@@ -11,7 +11,7 @@ import pytest
 
 from tuimon.analysis.log_files import damage_of
 from tuimon.analysis.log_remarks import reading_remark
-from tuimon.exports.summary import facts_of
+from tuimon.exports.summary_text import facts_of
 from tuimon.model.points import Damage
 from tuimon.monitor.local import open_run
 from tuimon.reader.damage_log import MAX_DAMAGE, DamageLog

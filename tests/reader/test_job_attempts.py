@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tuimon.analysis.attempts import attempts_of, file_at
-from tuimon.exports.summary import as_text
+from tuimon.exports.summary_text import as_text
 from tuimon.model.ranks import JobRanks
 from tuimon.model.views import ChartView, Size, Symbols
 from tuimon.monitor.local import LocalMonitor, open_run

@@ -178,11 +178,13 @@ def test_path_on_this_machine_wins(host: Sshd, logs: Path, tmp_path: Path) -> No
     assert "gpu01:run is a path on this machine" in done.stderr
 
 
-@pytest.mark.parametrize("words", [["--via", "/bin/sh"], ["--via", "bash"], ["--via", "busybox sh"]])
-def test_a_shell_of_the_user_is_enough(host: Sshd, logs: Path, tmp_path: Path, words: list[str]) -> None:
-    if shutil.which(words[1].split()[0]) is None:
-        pytest.skip(f"{words[1]} is not installed")
-    done = _run(host, tmp_path, "export", *words, f"pod-7:{logs}", TUIMON_SSH="/bin/false")
+@pytest.mark.parametrize("via", ["/bin/sh", "bash", "busybox sh"])
+def test_a_shell_of_the_user_is_enough(host: Sshd, logs: Path, tmp_path: Path, via: str) -> None:
+    if shutil.which(via.split()[0]) is None:
+        pytest.skip(f"{via} is not installed")
+    (tmp_path / "config.toml").write_text(f'[hosts."pod-*"]\nvia = "{via}"\n')
+    settings = {"TUIMON_CONFIG": str(tmp_path / "config.toml"), "TUIMON_SSH": "/bin/false"}
+    done = _run(host, tmp_path, "export", f"pod-7:{logs}", **settings)
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.splitlines()) == 301
 

@@ -180,44 +180,9 @@ def test_the_worst_are_those_of_training_unless_another_split_is_named(
     assert [sample["reward"] for sample in _samples(path, capsys, "--worst", "3", "--steps", "9-")] == [0.5, 0.5, 0.6]
     assert {sample["split"] for sample in _samples(path, capsys, "--worst", "2", "--split", "all")} == {"validation"}
     assert main(["samples", str(path), "--steps", "-8"]) == 3
-    assert "of these steps at or below" in capsys.readouterr().err
+    assert "of the steps 9 to 10" in capsys.readouterr().err
     assert len(_samples(path, capsys, "--split", "validation")) == 4
     assert [sample["reward"] for sample in _samples(path / "validation", capsys, "--best", "1")] == [0.1]
-
-
-@pytest.mark.parametrize(
-    ("options", "line"),
-    [
-        (
-            ["--steps", "0-", "--best", "1"],
-            "searched 6 texts (train, steps 1 to 3): the first 1 of 4 texts with reward 1",
-        ),
-        (
-            ["--steps", "0-", "--best", "3"],
-            "searched 6 texts (train, steps 1 to 3): the first 3 of 4 texts with reward 1",
-        ),
-        (["--steps", "0-", "--best", "4"], "searched 6 texts (train, steps 1 to 3)"),
-        (["--steps", "0-", "--worst", "1"], "searched 6 texts (train, steps 1 to 3)"),
-        (
-            ["--steps", "0-", "--worst", "4"],
-            "searched 6 texts (train, steps 1 to 3): the first 2 of 4 texts with reward 1",
-        ),
-        (["--steps", "1-2", "--worst", "1"], "searched 4 texts (train, steps 1 to 2)"),
-        (
-            ["--best", "1"],
-            "searched 2 texts (train, step 3; --steps 1-3 searches all): the first 1 of 2 texts with reward 1",
-        ),
-        (["--best", "1", "--step", "2"], "searched 2 texts (train, step 2)"),
-    ],
-)
-def test_the_best_and_worst_name_the_searched_steps_and_the_ties(
-    options: list[str], line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for step, rewards in enumerate([(0.5, 1.0), (1.0, 0.0), (1.0, 1.0)], 1):
-        rows = [{"input": "q", "output": "a", "score": reward, "step": step} for reward in rewards]
-        _write(tmp_path / "rollouts" / f"{step}.jsonl", *rows)
-    assert main(["samples", str(tmp_path), *options]) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == line
 
 
 @pytest.mark.parametrize("command", [["summary"], ["watch", "--once"], ["check"]])
@@ -276,12 +241,11 @@ def test_groups_have_the_label_of_the_screen_and_searches_are_over_all_steps(
     rows = capsys.readouterr().out.splitlines()
     assert rows[1].split() == ["+0", "pp", "100%", "100%", "1", "to", "2", "3?"]
     assert [row["group"] for row in _samples(tmp_path, capsys, "--prompts")] == ["q3", "q4", digest("5?")]
-    assert "several steps until step 1" in failure("--prompts", "--step", "1")
+    assert "rewards of a prompt at several steps" in failure("--prompts", "--step", "1")
     assert "--markdown does not apply" in failure("--prompts", "--markdown")
 
-    assert "2 steps have texts; nearest: 1, 2." in failure("--step", "7")
-    assert "Groups, the nearest first: q4, q3, " in failure("--group", "4q")
-    assert "2 texts were searched" in failure("--group", "q3", "--step", "1", "--search", "Wait")
+    for options in (["--step", "7"], ["--group", "4q"], ["--group", "q3", "--search", "Wait"]):
+        assert "of the steps 1 to 2, of the split train" in failure(*options)
     assert "not a regular expression" in failure("--search", "re:(")
     assert "split train" in failure("--split", "validation")
     (tmp_path / "none").mkdir()

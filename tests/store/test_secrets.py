@@ -53,7 +53,6 @@ def crashed(tmp_path: Path) -> Path:
         "line",
         "doctor",
         "at --step 10",
-        "export --format text",
         "export --format jsonl",
     ],
 )

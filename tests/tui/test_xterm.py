@@ -132,8 +132,8 @@ def test_everything_can_be_read(
     # Bold text in a colour of its own would not be the theme's; anti-aliased text has shades of any contrast.
     options = f"-bg {background} -fg {foreground} -tn {kind} -geometry 120x40+0+0 -fn fixed -b 0 -bw 0 +sb".split()
     xterm = subprocess.Popen(
-        ["xterm", *options, "-xrm", "XTerm*colorBDMode: false", "-e", *TUIMON, str(log.parent), "--symbols", "ascii"],
-        env={**surroundings, **home, "DISPLAY": number, "LC_ALL": "C.UTF-8"},
+        ["xterm", *options, "-xrm", "XTerm*colorBDMode: false", "-e", *TUIMON, str(log.parent)],
+        env={**surroundings, **home, "DISPLAY": number, "LC_ALL": "C.UTF-8", "TUIMON_SYMBOLS": "ascii"},
     )
     try:
         end = time.monotonic() + 60

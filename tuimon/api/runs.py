@@ -179,7 +179,7 @@ class Run(Mapping[str, Metric]):
     def _repr_html_(self) -> str:
         from tuimon.exports.html.notebook import run_as_html
 
-        return run_as_html(self._run, self._snapshot.time, self.alerts)
+        return run_as_html(self._run, self._snapshot._with_alerts, self._snapshot.time)
 
 
 class Snapshot(Sequence[Run]):
@@ -249,10 +249,15 @@ class Snapshot(Sequence[Run]):
         chosen = _chosen(tuple(known), metrics)
         return Table([(run.name, run[name]) for run in self._runs for name in chosen if name in run])
 
+    @property
+    def _with_alerts(self) -> StoredSnapshot:
+        """The snapshot of the store with the alerts."""
+        return replace(self._snapshot, alerts=self.alerts, resolved=self.resolved)
+
     def _repr_html_(self) -> str:
         from tuimon.exports.html.notebook import runs_as_html
 
-        return runs_as_html(self._snapshot, self.time)
+        return runs_as_html(self._with_alerts, self.time)
 
 
 def _shown(text: str) -> str:

@@ -10,10 +10,11 @@ import atexit
 import os
 import re
 import sys
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tuimon.errors import NothingFound, TuimonError
+from tuimon.errors import NothingFound, TuimonError, UsageError
 from tuimon.text import clean, local_time
 
 if TYPE_CHECKING:
@@ -24,21 +25,14 @@ if TYPE_CHECKING:
 
 _POLL = 0.1
 """Seconds between two updates of the progress bar."""
+_PATIENCE = 0.5
+"""Seconds in which all connections must end."""
+MAX_SIZE = "4G"
+"""Most that is copied of one target, unless [hosts] says otherwise."""
 _keepers: list[Keeper] = []
 """All mirrors of this process."""
 _paths: list[RemotePath] = []
 """Their paths; that of a job is above those of its hosts."""
-
-
-def add_remote(parser: argparse.ArgumentParser) -> None:
-    """Add the options for logs on other machines."""
-    group = parser.add_argument_group("logs on other machines (PATH is host:path)")
-    offline = "show what was copied before, without a connection"
-    group.add_argument("--offline", action="store_true", help=offline)
-    via = "run the shell of the host with this command, e.g. 'kubectl exec -i pod -- sh'"
-    group.add_argument("--via", default="", metavar="COMMAND", help=via)
-    size = "copy at most this much of one target (default: 4G)"
-    group.add_argument("--max-bytes", type=_size, default=4 << 30, metavar="SIZE", help=size)
 
 
 def copy_texts(parser: argparse._ActionsContainer, newest: int) -> None:
@@ -46,11 +40,22 @@ def copy_texts(parser: argparse._ActionsContainer, newest: int) -> None:
     parser.set_defaults(texts_copied=newest)
 
 
-def _size(text: str) -> int:
-    match = re.fullmatch(r"(\d{1,9})([KMGT]?)i?B?", text, re.IGNORECASE)
-    if match is None or not int(match[1]):
-        raise argparse.ArgumentTypeError(f"invalid size: {text!r}; an example is 500M")
-    return int(match[1]) << {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}[match[2].upper()]
+def host_options(target: Target) -> tuple[str, int]:
+    """Return (via, most bytes) of the first entry of [hosts] in config.toml that fits the host. Raise UsageError."""
+    from fnmatch import fnmatchcase
+
+    from tuimon.monitor.settings import load as load_settings
+
+    for pattern, own in load_settings().hosts.items():
+        if fnmatchcase(target.label, pattern):
+            via, size = own.get("via", ""), str(own.get("max_bytes", MAX_SIZE))
+            match = re.fullmatch(r"(\d{1,9})([KMGT]?)i?B?", size, re.IGNORECASE)
+            if not isinstance(via, str) or not own.keys() <= {"via", "max_bytes"} or match is None or not int(match[1]):
+                raise UsageError(
+                    f"[hosts.{pattern!r}] in config.toml: via must be a command, max_bytes a size such as {MAX_SIZE}"
+                )
+            return via, int(match[1]) << {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}[match[2].upper()]
+    return "", 4 << 30
 
 
 def targets_of(word: str) -> tuple[Target, ...]:
@@ -170,21 +175,18 @@ def _log_in() -> None:
 
 def _source(targets: Sequence[Target], options: argparse.Namespace | None) -> tuple[RemotePath, Sequence[Keeper]]:
     """Return the path of the mirror of a target, or of a job of several targets, and what keeps it up to date."""
-    from functools import partial
-
     from tuimon.remote.jobs import Job
     from tuimon.remote.link import Keeper, expire_in_background
     from tuimon.remote.sync import connector
 
-    via = options.via if options else ""
-    limit, offline = (options.max_bytes, options.offline) if options else (4 << 30, False)
-    connect = partial(connector, via=via)
+    offline = options is not None and options.offline
+    via, limit = host_options(targets[0])
     path: RemotePath
     if len(targets) > 1:
-        job = Job(targets, connect, max_bytes=limit, offline=offline)
+        job = Job(targets, lambda target: connector(target, via), max_bytes=limit, offline=offline)
         path, keepers = job.path, job.keepers
     else:
-        keepers = [Keeper(targets[0], connect(targets[0]), max_bytes=limit, offline=offline)]
+        keepers = [Keeper(targets[0], connector(targets[0], via), max_bytes=limit, offline=offline)]
         path = keepers[0].path
     if newest := getattr(options, "texts_copied", 0):
         step = getattr(options, "step", None)
@@ -238,7 +240,10 @@ def keepers() -> Sequence[Keeper]:
 def close_links() -> None:
     """End all connections."""
     for keeper in _keepers:
-        keeper.close()
+        keeper.end()
+    until = time.monotonic() + _PATIENCE
+    for keeper in _keepers:
+        keeper.close(max(0.0, until - time.monotonic()))
     _keepers.clear()
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from tuimon.commands._remote import add_remote, copy_texts, is_mirror, job_logs, remote_paths, targets_of
+from tuimon.commands._remote import is_mirror, job_logs, remote_paths, targets_of
 from tuimon.commands._stderr import print_status
 from tuimon.errors import ExitCode, NothingFound, UsageError
 from tuimon.text import clean
@@ -26,41 +26,38 @@ if TYPE_CHECKING:
 _WAIT = "`tuimon --wait PATH`"
 
 
-def add_paths(parser: argparse.ArgumentParser, nargs: str = "*") -> None:
-    text = "a log file, the directory of a run or of many runs, host:path on another machine; - reads standard input"
-    parser.add_argument("paths", nargs=nargs, metavar="PATH", help=text)
+PATH_OPTIONS = ("--join", "--split", "--offline")
+"""Options of every command that reads logs. `tuimon -h` describes them, for all commands at once."""
+
+
+def add_paths(parser: argparse.ArgumentParser, nargs: str = "*", describe: bool = False) -> None:
+    """Add the paths and PATH_OPTIONS. describe: list these in the help, too."""
+    text = "a log, the directory of a run or of many, host:path, or - for standard input"
+    more = "" if describe else f" ({', '.join(PATH_OPTIONS)}: see `tuimon -h`)"
+    parser.add_argument("paths", nargs=nargs, metavar="PATH", help=text + more)
     join = "these paths are one run; without PATH, all that are given; may be repeated"
-    parser.add_argument("--join", nargs="*", action="append", default=[], metavar="PATH", help=join)
+    parser.add_argument(
+        "--join", nargs="*", action="append", default=[], metavar="PATH", help=join if describe else argparse.SUPPRESS
+    )
     split = "each log at or below DIR is a run; may be repeated"
-    parser.add_argument("--split", action="append", default=[], metavar="DIR", help=split)
-    add_remote(parser)
+    parser.add_argument(
+        "--split", action="append", default=[], metavar="DIR", help=split if describe else argparse.SUPPRESS
+    )
+    add_offline(parser, describe)
 
 
-def add_samples(parser: argparse._ActionsContainer) -> None:
-    help_text = "also search DIR for generated texts; may be repeated"
-    copy_texts(parser, 1)
-    parser.add_argument("--samples", action="append", default=[], metavar="DIR", help=help_text)
-
-
-def samples_of(options: argparse.Namespace) -> Sequence[str]:
-    """Return the directories of --samples, or those of the settings. Raise NothingFound if one is missing."""
-    from tuimon.monitor.settings import load as load_settings
-
-    return tuple(checked_paths(options.samples)) if options.samples else load_settings().samples
+def add_offline(parser: argparse.ArgumentParser, describe: bool = False) -> None:
+    text = "of another machine, show what was copied before, without a connection"
+    parser.add_argument("--offline", action="store_true", help=text if describe else argparse.SUPPRESS)
 
 
 def add_metrics(parser: argparse._ActionsContainer) -> None:
-    help_text = (
-        "only metrics that match, as in the screen's filter: a whole name, words that a name contains, * and ?, A|B, or"
-        " re:EXPRESSION; may be repeated"
-    )
+    help_text = "only metrics that match: a name, words, * and ?, A|B, re:EXPRESSION; repeatable"
     parser.add_argument("--metric", action="append", default=[], metavar="PATTERN", help=help_text)
 
 
 def add_smooth(parser: argparse.ArgumentParser) -> None:
-    text = (
-        "weight of the moving average in pictures (as TensorBoard's), from 0 to below 1 (default: 0, the logged values)"
-    )
+    text = "smoothing of pictures (as TensorBoard's), from 0 to below 1 (default: 0)"
     parser.add_argument("--smooth", type=_weight, default=0.0, metavar="W", help=text)
 
 
@@ -90,9 +87,11 @@ def chosen_metrics(
     """
     if not patterns:
         return None, ExitCode.OK
-    from tuimon.analysis.metric_filter import chosen, no_match
+    from tuimon.analysis.metric_filter import chosen, expression_error, no_match
 
-    check_patterns(patterns)
+    for pattern in patterns:
+        if message := expression_error(pattern):
+            raise UsageError(message)
     names = list(dict.fromkeys(name for run in runs for name in run.metrics))
     selected, unmatched = chosen(names, patterns)
     if by_source:
@@ -110,20 +109,6 @@ def chosen_metrics(
     for message in messages:
         print_status(message)
     return selected, ExitCode.USAGE if messages else ExitCode.OK
-
-
-def check_patterns(patterns: Sequence[str]) -> None:
-    """Raise UsageError if the regular expression of a pattern is invalid."""
-    from tuimon.analysis.metric_filter import expression_error
-
-    for pattern in patterns:
-        if message := expression_error(pattern):
-            raise UsageError(message)
-
-
-def add_interval(parser: argparse.ArgumentParser, default: float, option: str) -> None:
-    help_text = f"poll interval for {option}, in seconds (default: {default:g})"
-    parser.add_argument("--interval", type=_positive_seconds, default=default, metavar="S", help=help_text)
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -146,20 +131,9 @@ class _PrintSchema(argparse.Action):
         parser.exit()
 
 
-def add_show_secrets(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--show-secrets", action="store_true", help="show API keys and passwords of the config")
-
-
 def add_strict(parser: argparse.ArgumentParser, condition: str = "") -> None:
     help_text = f"exit with 5 if {condition}a log is damaged or cannot be read"
     parser.add_argument("--strict", action="store_true", help=help_text)
-
-
-def _positive_seconds(text: str) -> float:
-    seconds = option_number(text)
-    if not 0 < seconds < math.inf:
-        raise argparse.ArgumentTypeError(f"invalid duration: {text!r}")
-    return seconds
 
 
 def step_range(text: str) -> tuple[int, int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 import time
 
 from tuimon.commands import Command
@@ -43,6 +42,7 @@ def _run(options: argparse.Namespace) -> int:
     from tuimon.detectors._silence import Silence
     from tuimon.detectors._user_rules import UnmatchedRule, detector_of, require_metrics, unmatched_rules
     from tuimon.exports import alerts
+    from tuimon.exports.documents import dumps
     from tuimon.monitor.local import LocalMonitor
     from tuimon.monitor.settings import load as load_settings
 
@@ -80,9 +80,9 @@ def _run(options: argparse.Namespace) -> int:
         if problem.hint:
             print_status(f"{clean(problem.path)}: {problem.reason} ({problem.hint})")
     if options.json:
-        sys.stdout.write(alerts.as_json(snapshot, options.severity, now) + "\n")
+        print(dumps(alerts.check_document(snapshot, options.severity, now)))
     else:
-        sys.stdout.write("\n".join(alerts.as_text(snapshot, options.severity, options.past)) + "\n")
+        print("\n".join(alerts.as_text(snapshot, options.severity, options.past)))
     if alerts.active_alerts(snapshot, options.severity):
         return ExitCode.ALERT
     if code:

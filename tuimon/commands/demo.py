@@ -16,10 +16,10 @@ from tuimon.text import clean
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-o", "--output", metavar="DIR", help="keep the logs in DIR (default: a temporary directory)")
+    parser.add_argument(
+        "-o", dest="output", metavar="DIR", help="keep the logs in DIR (default: a temporary directory)"
+    )
     parser.add_argument("--steps", type=int, default=400, help="training steps (default: 400)")
-    parser.add_argument("--pace", type=float, default=0.5, metavar="S", help="minimum seconds per step (default: 0.5)")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the random numbers (default: 0)")
     parser.add_argument("--inject", metavar="WHAT@STEP", help="nan@STEP: let the learning rate explode at that step")
     parser.add_argument("--once", action="store_true", help="write the run at once, print the dashboard and exit")
 
@@ -29,13 +29,7 @@ def _run(options: argparse.Namespace) -> int:
 
     temporary = None if options.output else tempfile.mkdtemp(prefix="tuimon-demo-", dir=temp_dir())
     output = Path(options.output or temporary or ".")
-    training = start(
-        output,
-        steps=options.steps,
-        pace=0.0 if options.once else options.pace,
-        seed=options.seed,
-        inject=options.inject,
-    )
+    training = start(output, steps=options.steps, pace=0.0 if options.once else 0.5, inject=options.inject)
     try:
         from tuimon.commands import main
 

@@ -15,41 +15,41 @@ import sys
 import time
 
 from tuimon.commands import Command
-from tuimon.commands._shared import add_interval, add_paths, checked_paths
+from tuimon.commands._shared import add_paths, checked_paths
 from tuimon.errors import ExitCode
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     add_paths(parser)
     parser.add_argument("--width", type=int, default=80, metavar="N", help="maximum width in columns (default: 80)")
-    parser.add_argument("--ascii", action="store_true", help="use ASCII only")
     parser.add_argument("--follow", action="store_true", help="print a new line after each change, until interrupted")
-    add_interval(parser, 5.0, "--follow")
 
 
 def _run(options: argparse.Namespace) -> int:
     from tuimon.exports.line import line
     from tuimon.monitor.local import LocalMonitor
+    from tuimon.monitor.settings import load as load_settings
 
     paths = options.paths or ["."]
     if not options.follow or any(":" in path for path in paths):
         paths = checked_paths(paths, live=options.follow, options=options)
     monitor = LocalMonitor(paths)
-    width = max(1, options.width)
+    settings = load_settings()
+    width, ascii_only = max(1, options.width), settings.symbols == "ascii"
     printed = None
     parent = os.getppid()
     while True:
         monitor.update()
         if not options.follow:
             monitor.collector.require_something()
-        text = line(monitor.snapshot(), time.time(), width, options.ascii)
+        text = line(monitor.snapshot(), time.time(), width, ascii_only)
         if text != printed:
             sys.stdout.write(text + "\n")
             sys.stdout.flush()
             printed = text
         if not options.follow or os.getppid() != parent:  # the parent (tmux) has exited
             return ExitCode.OK
-        time.sleep(options.interval)
+        time.sleep(settings.interval)
 
 
 _EXAMPLES = """\

@@ -6,8 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from tuimon.commands import Command
-from tuimon.commands._remote import add_remote
-from tuimon.commands._shared import checked_paths
+from tuimon.commands._shared import add_offline, checked_paths
 from tuimon.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--step", type=int, metavar="N", help='write TEXT at step N, where charts show it; "" removes it'
     )
-    add_remote(parser)
+    add_offline(parser)
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -10,7 +10,8 @@ from itertools import count
 from tuimon.commands import Command
 from tuimon.commands._output import add_force, check_html_suffix, open_output
 from tuimon.commands._reading import read_logs
-from tuimon.commands._shared import add_paths, add_samples, add_show_secrets, checked_paths, samples_of
+from tuimon.commands._remote import copy_texts
+from tuimon.commands._shared import add_paths, checked_paths
 from tuimon.commands._stderr import Progress, interruptible, print_status
 from tuimon.errors import ExitCode, UsageError
 from tuimon.text import clean
@@ -18,20 +19,22 @@ from tuimon.text import clean
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     add_paths(parser, nargs="+")
-    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="output file (default: -, standard output)")
+    parser.add_argument(
+        "-o", dest="output", default="-", metavar="FILE", help="output file (default: -, standard output)"
+    )
     add_force(parser)
-    add_samples(parser)
-    add_show_secrets(parser)
+    copy_texts(parser, 1)
 
 
 @interruptible("interrupted before the report was complete; no file was written")
 def _run(options: argparse.Namespace) -> int:
     from tuimon.exports.html.report import as_html
+    from tuimon.monitor.settings import load as load_settings
 
     check_html_suffix(options.output, "report", "Points, tables and pictures: `tuimon export`.")
     if options.output == "-" and sys.stdout.isatty():
         raise UsageError("refusing to write HTML to a terminal", "Use -o report.html.")
-    samples = samples_of(options)
+    samples = load_settings().samples
     snapshot = read_logs(checked_paths(options.paths, options=options)).snapshot()
     with open_output(options.output, options.force) as stream:
         with Progress("drawing", at_once=True) as progress:
@@ -39,7 +42,6 @@ def _run(options: argparse.Namespace) -> int:
             page = as_html(
                 snapshot,
                 time.time(),
-                options.show_secrets,
                 samples,
                 lambda: progress.update(next(numbers), 0, " panels"),
             )

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import heapq
 import math
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from tuimon.commands import Command
-from tuimon.commands._remote import add_remote, copy_texts, hide_mirrors
-from tuimon.commands._shared import add_schema, checked_paths, step_range
-from tuimon.commands._stderr import Progress, interruptible
-from tuimon.errors import ExitCode, UsageError
+from tuimon.commands._remote import copy_texts, hide_mirrors
+from tuimon.commands._shared import add_offline, add_schema, checked_paths, step_range
+from tuimon.commands._stderr import Progress, interruptible, print_status
+from tuimon.errors import ExitCode, NothingFound, TuimonError, UsageError
 
 if TYPE_CHECKING:
     from tuimon.rollouts import Sample
+    from tuimon.rollouts.group_labels import GroupLabels
 
-_WIDTH = 60
-_SOURCES = 3
-"""Maximum number of sources that a heading names."""
+Key = tuple[int | None, str]
+"""Step and split of samples."""
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,21 +37,16 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     order.add_argument("--best", type=_count, metavar="K", help=f"only the K samples with the highest {of_last}")
     prompts = "one row per prompt: its change from the first to the last step (to --step N) with it, losses first"
     order.add_argument("--prompts", action="store_true", help=prompts)
-    parser.add_argument(
-        "--split",
-        choices=("train", "validation", "all"),
-        help="only the samples of this split (default: all; with --worst and --best: train, if there are any)",
-    )
+    split = "only this split (default: all; with --worst and --best: train, if there are any)"
+    parser.add_argument("--split", choices=("train", "validation", "all"), help=split)
     parser.add_argument("--group", metavar="G", help="only the samples of group G: its name, or its number in a step")
-    search = (
-        "only samples whose response or prompt contains TEXT; or re:EXPRESSION, or a comparison such as 'length>512'"
-    )
+    search = "only samples with TEXT in response or prompt; or re:EXPRESSION, or a comparison such as 'length>512'"
     parser.add_argument("--search", metavar="TEXT", help=search)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print one JSON object per sample (see --schema)")
     add_schema(parser)
     form.add_argument("--markdown", action="store_true", help="print a section of Markdown per sample")
-    add_remote(parser)
+    add_offline(parser)
     copy_texts(parser, sys.maxsize)
 
 
@@ -62,10 +59,10 @@ def _count(text: str) -> int:
 
 @interruptible("interrupted before all texts were read")
 def _run(options: argparse.Namespace) -> int:
-    from tuimon.commands._chosen_samples import ChosenSamples
-    from tuimon.exports.sample_lines import sample_json
-    from tuimon.rollouts.discovery import read_samples, unreadable_files
+    from tuimon.exports import sample_lines
+    from tuimon.rollouts.discovery import read_samples
     from tuimon.rollouts.export import as_markdown
+    from tuimon.rollouts.prompt_changes import prompt_changes
     from tuimon.text import clean
 
     path = checked_paths([options.path], options=options)[0]
@@ -73,226 +70,151 @@ def _run(options: argparse.Namespace) -> int:
         raise UsageError("--markdown does not apply to --prompts", "Use --json, or neither.")
     problems: list[str] = []
     progress = Progress("reading")
-    chosen = ChosenSamples(options)
-    samples = chosen.of(progress.counted(read_samples(path, problems), " texts"))
-    count = options.worst if options.worst is not None else options.best
-    of_all: dict[tuple[int | None, str], _Rewards] = {}
-    extreme = None
-    of_last = options.step is None and options.steps is None
-    if count is not None:
-        counted = _counted(samples, of_all)
-        extreme = _extreme(counted, count, options.worst is None, options.split is None, of_last)
-        samples = iter(extreme.samples)
+    choice = _Choice(options)
+    samples = choice.chosen(progress.counted(read_samples(path, problems), " texts"))
+    is_extreme = options.worst is not None or options.best is not None
+    if is_extreme:
+        samples = iter(_extreme(samples, options))
     printed = 0
     if options.prompts:
-        printed = _print_prompts(samples, options)
+        changes = prompt_changes(samples, options.step)
+        printed = len(changes)
+        if changes:
+            lines = map(sample_lines.prompt_json, changes) if options.json else sample_lines.prompt_lines(changes)
+            sys.stdout.writelines(lines)
     elif options.json or options.markdown:
         for sample in samples:
+            printed += 1
             progress.close()
-            sys.stdout.write(sample_json(sample, path) if options.json else as_markdown(sample))
-            printed += 1
+            sys.stdout.write(sample_lines.sample_json(sample, path) if options.json else as_markdown(sample))
     else:
-        parts: dict[tuple[int | None, str], _Part] = {}
+        tables: dict[Key, sample_lines.SampleTable] = {}
         for sample in samples:
-            parts.setdefault((sample.step, sample.split), _Part()).add_line(sample, chosen.label(sample))
             printed += 1
+            key = sample.step, sample.split
+            tables.setdefault(key, sample_lines.SampleTable()).add(sample, choice.label(sample))
         progress.close()
-        for step, split in sorted(parts, key=lambda key: (key[0] is None, key[0] or 0, key[1])):
-            sys.stdout.writelines(parts[step, split].lines(step, split, path, of_all.get((step, split))))
-        if extreme is not None and extreme.samples:
-            print(_searched(extreme, of_all, of_last))
+        for step, split in sorted(tables, key=lambda key: (key[0] is None, key[0] or 0, key[1])):
+            of_all = choice.counts[step, split] if is_extreme else None
+            sys.stdout.writelines(tables[step, split].lines(step, split, of_all))
     progress.close()
     for problem in problems:
-        print(f"tuimon: cannot read {clean(problem)}", file=sys.stderr)
+        print_status(f"cannot read {clean(problem)}")
     if not printed:
-        pickles = unreadable_files(path)
-        raise chosen.nothing(clean(path), clean(hide_mirrors(pickles[0])) if pickles else "")
+        raise choice.nothing(path)
     return ExitCode.OK
 
 
-def _print_prompts(samples: Iterable[Sample], options: argparse.Namespace) -> int:
-    """Print the change of each prompt over the run and return the number of prompts."""
-    from tuimon.commands._prompt_table import HEAD, prompt_line
-    from tuimon.exports.sample_lines import prompt_json
-    from tuimon.rollouts.prompt_changes import prompt_changes
+class _Choice:
+    """The samples that the options choose, and what was read to choose them."""
 
-    changes = prompt_changes(samples, options.step)
-    if options.json:
-        sys.stdout.writelines(map(prompt_json, changes))
-    elif changes:
-        print(HEAD)
-        sys.stdout.writelines(map(prompt_line, changes))
-    return len(changes)
+    def __init__(self, options: argparse.Namespace) -> None:
+        """Raises UsageError if --search is not a regular expression."""
+        from tuimon.rollouts.overview import query_test
 
+        self._options = options
+        self._labels: dict[Key, GroupLabels] = {}
+        self._read: Counter[Key] = Counter()
+        self.counts: Counter[Key] = Counter()
+        """Number of chosen samples by step and split."""
+        self._steps = options.steps or (-math.inf, math.inf)
+        if options.step is not None:
+            self._steps = (-math.inf if options.prompts else options.step), options.step
+        try:
+            self._test = query_test(options.search) if options.search else None
+        except re.error as error:
+            message = f"--search: not a regular expression: {error}"
+            raise UsageError(message, "Without re: a text is searched.") from None
 
-class _Extreme(NamedTuple):
-    """The samples with the lowest or highest rewards."""
+    def chosen(self, samples: Iterable[Sample]) -> Iterator[Sample]:
+        """Yield those of the samples that are chosen. Raises TuimonError if the search takes too long."""
+        from tuimon.rollouts.searching import TooSlow
 
-    samples: list[Sample]
-    split: str
-    """The split that was searched, or "" for all."""
-    omitted: int
-    """Number of further samples with the reward of the last one."""
+        for sample in samples:
+            key = sample.step, sample.split
+            self._read[key] += 1
+            try:
+                if self._is_chosen(sample):
+                    self.counts[key] += 1
+                    yield sample
+            except TooSlow as slow:
+                raise TuimonError(str(slow), "Use a simpler expression.") from None
 
+    def _is_chosen(self, sample: Sample) -> bool:
+        from tuimon.rollouts.export import group_of
 
-def _extreme(samples: Iterable[Sample], count: int, best: bool, one_split: bool, of_last: bool) -> _Extreme:
-    """Return the first of the samples with the lowest or highest rewards. one_split: only those of training, if it has
-    any; of_last: only those of the last step that has rewards."""
-    import heapq
+        options, (first, last) = self._options, self._steps
+        # Samples without a step are chosen if no step is named.
+        if not (first <= sample.step <= last if sample.step is not None else self._steps == (-math.inf, math.inf)):
+            return False
+        if options.split not in (None, "all", sample.split):
+            return False
+        if options.group is not None:
+            group = group_of(sample)
+            if options.group not in (group, str(self._labels_of(sample).add(group))):
+                return False
+        elif not (options.json or options.markdown):
+            self._labels_of(sample).add(group_of(sample))
+        return self._test is None or self._test(sample)
 
-    newest: dict[str, float] = {}  # split → last step so far, if only that counts
-    kept: dict[str, list[tuple[float, int, Sample]]] = {}
-    omitted: dict[str, tuple[float, int]] = {}  # split → (reward of the last one kept, number of those left out)
-    for number, sample in enumerate(samples):
-        if sample.reward is None or math.isnan(sample.reward):
-            continue
-        split = sample.split if one_split else ""
-        step = sample.step if of_last and sample.step is not None else -1
-        if step < newest.get(split, step):
-            continue
-        if step > newest.get(split, step):
-            kept.pop(split, None)
-            omitted.pop(split, None)
-        newest[split] = step
-        heap = kept.setdefault(split, [])
-        entry = (sample.reward if best else -sample.reward, -number, sample)
-        if len(heap) < count:
-            heapq.heappush(heap, entry)
-            continue
-        reward = heapq.heappushpop(heap, entry)[0]
-        if reward == heap[0][0]:
-            known, equal = omitted.get(split, (reward, 0))
-            omitted[split] = reward, equal + 1 if known == reward else 1
-    split = "train" if "train" in kept else next(iter(kept), "")
-    heap = kept.get(split, [])
-    reward, equal = omitted.get(split, (math.nan, 0))
-    ordered = [sample for _, _, sample in sorted(heap, key=lambda entry: entry[:2], reverse=True)]
-    return _Extreme(ordered, split, equal if heap and reward == heap[0][0] else 0)
+    def label(self, sample: Sample) -> str:
+        """Return the label of the group of a sample that was yielded, as the texts view shows it."""
+        from tuimon.rollouts.export import group_of
 
+        return self._labels_of(sample).label(group_of(sample))
 
-def _searched(extreme: _Extreme, of_all: dict[tuple[int | None, str], _Rewards], of_last: bool) -> str:
-    """Return which samples were searched, and how many have the reward of the last one that is printed. of_last: only
-    those of its step were searched."""
-    searched = {key: rewards for key, rewards in of_all.items() if extreme.split in ("", key[1])}
-    known = [step for step, _ in searched if step is not None]
-    last_step = extreme.samples[-1].step
-    if of_last:
-        searched = {key: rewards for key, rewards in searched.items() if key[0] == last_step}
-    steps = [step for step, _ in searched if step is not None]
-    words = sorted({split for _, split in searched})
-    if steps:
-        first, last = min(steps), max(steps)
-        words.append(f"step {first}" if first == last else f"steps {first} to {last}")
-    more = f"; --steps {min(known)}-{max(known)} searches all" if of_last and len(set(known)) > 1 else ""
-    count = sum(rewards.count for rewards in searched.values())
-    line = f"searched {count} text{'s' if count != 1 else ''} ({', '.join(words)}{more})"
-    if extreme.omitted:
-        reward = extreme.samples[-1].reward
-        printed = sum(sample.reward == reward for sample in extreme.samples)
-        line += f": the first {printed} of {printed + extreme.omitted} texts with reward {reward:.4g}"
-    return line
+    def _labels_of(self, sample: Sample) -> GroupLabels:
+        from tuimon.rollouts.group_labels import GroupLabels
 
+        return self._labels.setdefault((sample.step, sample.split), GroupLabels())
 
-class _Rewards:
-    """The number of the samples of a step and a split, their finite rewards and their files."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self._rewards: list[float] = []
-        self.files: dict[str, None] = {}
-
-    def add(self, sample: Sample) -> None:
-        self.count += 1
-        self.files[sample.source] = None
-        if sample.reward is not None and math.isfinite(sample.reward):
-            self._rewards.append(sample.reward)
-
-    def mean(self, of: str = "") -> str:
-        """Return "mean reward 0.5", or "mean reward of all 0.5" with `of`; "" without rewards."""
-        from tuimon.rollouts.selection import mean_and_std
-
-        return f"mean reward{of} {mean_and_std(self._rewards)[0]:.4g}" if self._rewards else ""
-
-
-def _counted(samples: Iterable[Sample], of_all: dict[tuple[int | None, str], _Rewards]) -> Iterator[Sample]:
-    """Yield the samples and count them by step and split."""
-    for sample in samples:
-        of_all.setdefault((sample.step, sample.split), _Rewards()).add(sample)
-        yield sample
-
-
-class _Part(_Rewards):
-    """The lines of the samples of a step and a split, as printed, and their rewards."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._lines: list[str] = []
-        self._loops = 0
-        self._groups: dict[str, list[int]] = {}
-        """Hashes of the responses by label of the group."""
-
-    def add_line(self, sample: Sample, label: str) -> None:
-        """Add a sample, and its line with the label of its group."""
-        from tuimon.rollouts.flags import loops
-        from tuimon.rollouts.parts import parts_of
-
-        self.add(sample)
-        self._lines.append(_line(sample, label))
-        self._loops += loops(sample.response.strip())
-        self._groups.setdefault(label, []).append(hash(parts_of(sample)[1]))
-
-    def lines(self, step: int | None, split: str, path: str, of_all: _Rewards | None) -> Iterator[str]:
-        """Yield a heading, then the lines in the order in which the samples came. path: the searched directory; of_all:
-        numbers of all samples of the step and the split, if only the best or worst are printed."""
-        from tuimon.rollouts.copies import source_of
-        from tuimon.rollouts.discovery import path_below
+    def nothing(self, path: str) -> NothingFound:
+        """Return the error that says what there is instead of the chosen samples."""
+        from tuimon.rollouts.discovery import unreadable_files
         from tuimon.text import clean
 
-        if of_all is None:
-            count, mean = f"{self.count} text{'s' if self.count != 1 else ''}", self.mean()
-        else:
-            count = f"{self.count} of {of_all.count} text{'s' if of_all.count != 1 else ''}"
-            mean = of_all.mean(" of all")
-        folders = dict.fromkeys(source_of("", path_below(file, path)).folder for file in self.files)
-        sources = f"{len(folders)} sources: {clean(', '.join([*folders][:_SOURCES]), 80)}" if len(folders) > 1 else ""
-        looping = f"{self._loops} repeat{'s' if self._loops == 1 else ''} a phrase" if self._loops else ""
-        degenerate = (looping, self._identical()) if of_all is None else ()
-        numbers = ", ".join(filter(None, (count, mean, *degenerate, sources)))
-        yield f"{'no step' if step is None else f'step {step}'}, {split}: {numbers}\n"
-        yield from self._lines
-
-    def _identical(self) -> str:
-        """Return the group with the most identical texts, and how many others have any; "" if no group has."""
-        from tuimon.rollouts.flags import most_identical
-
-        counts = {label: most_identical(texts) for label, texts in self._groups.items()}
-        groups = [label for label, count in counts.items() if count]
-        if not groups:
-            return ""
-        label = max(groups, key=lambda label: counts[label])
-        more = f", and in {len(groups) - 1} more" if len(groups) > 1 else ""
-        return f"{counts[label]} of {len(self._groups[label])} identical in group {label}{more}"
+        if not self._read:
+            hint = (
+                "Switch on trainer.rollout_data_dir (verl), log_completions (TRL, ms-swift) or rollout_dump_dir (ROLL)."
+            )
+            if pickles := unreadable_files(path):
+                hint = f"{clean(hide_mirrors(pickles[0]))} is a pickle, which tuimon does not load. {hint}"
+            return NothingFound(f"No generated texts at or below {clean(path)}.", hint)
+        steps = [step for step, _ in self._read if step is not None]
+        of = f"of the steps {min(steps)} to {max(steps)}" if steps else "without steps"
+        splits = " and ".join(sorted({split for _, split in self._read}))
+        return NothingFound(
+            f"None of the {self._read.total()} generated texts at or below {clean(path)} is chosen.",
+            f"They are {of}, of the split {splits}."
+            + (" --prompts needs rewards of a prompt at several steps." if self._options.prompts else ""),
+        )
 
 
-def _line(sample: Sample, label: str) -> str:
-    from tuimon.redact import redacted_text
-    from tuimon.rollouts.parts import parts_of
-    from tuimon.text import clean, fit
+def _extreme(samples: Iterable[Sample], options: argparse.Namespace) -> list[Sample]:
+    """Return the samples with the lowest or highest rewards, the most extreme first.
 
-    step = "-" if sample.step is None else str(sample.step)
-    reward = "-" if sample.reward is None else f"{sample.reward:.4g}"
-    length = f"{sample.length} {sample.length_unit}"
-    text = fit(clean(" ".join(redacted_text(parts_of(sample)[1][:400]).split())), _WIDTH).rstrip()
-    return f"{step:>8} {reward:>8} {length:>12} {label:>8}  {text}\n"
+    Without --split those of training, if it has any; without --step and --steps those of the last step with rewards.
+    """
+    of_last = options.step is None and options.steps is None
+    one_split = options.split is None
+
+    def place(sample: Sample) -> tuple[bool, float]:
+        step = math.inf if sample.step is None else -sample.step
+        return one_split and sample.split != "train", step if of_last else 0.0
+
+    def order(sample: Sample) -> Any:
+        reward = sample.reward or 0.0
+        return place(sample), reward if options.best is None else -reward
+
+    known = (sample for sample in samples if sample.reward is not None and not math.isnan(sample.reward))
+    found = heapq.nsmallest(options.worst or options.best, known, key=order)
+    return [sample for sample in found if place(sample) == place(found[0])]
 
 
 _EXAMPLES = """\
   tuimon samples RUN                       step, reward, length, group and first words of each text
-  tuimon samples RUN --worst 5             the five texts of the last step with the lowest reward
   tuimon samples RUN --steps 1-40 --best 5    the five texts of these steps with the highest reward
   tuimon samples RUN --search 're:\\d'      the texts of all steps that match an expression
   tuimon samples RUN --prompts             which prompts got worse over the run
-  tuimon samples RUN --json                one JSON object per text
-  tuimon samples RUN --best 3 --markdown   the three best texts of the last step as Markdown
 """
 COMMAND = Command("samples", "print the texts that the model has generated", _arguments, _run, _EXAMPLES)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tuimon.commands import Command
 from tuimon.commands._remote import attach, is_mirror
-from tuimon.commands._shared import add_paths, add_show_secrets, checked_paths
+from tuimon.commands._shared import add_paths, checked_paths
 from tuimon.commands._stderr import print_status
 from tuimon.errors import UsageError
 from tuimon.text import clean, home_relative
@@ -21,8 +21,6 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=_port, metavar="N", help="port (default: 8600 or the next free one)")
     help_text = "answer requests to this name, too, as a reverse proxy sends them; may be repeated"
     parser.add_argument("--allow-host", action="append", default=[], metavar="NAME", help=help_text)
-    parser.add_argument("--poll", action="store_true", default=None, help="do not use file system events")
-    add_show_secrets(parser)
 
 
 def _port(text: str) -> int:
@@ -43,7 +41,7 @@ def _run(options: argparse.Namespace) -> int:
     from tuimon.monitor.process import ReaderProcess
     from tuimon.monitor.settings import load as load_settings
 
-    settings = load_settings().with_changes(poll=options.poll)
+    settings = load_settings()
     paths = checked_paths(options.paths, live=True, options=options)
     monitor = ReaderProcess(
         paths,
@@ -67,7 +65,7 @@ def _run(options: argparse.Namespace) -> int:
         attach(monitor)
     monitor.start()
     try:
-        return serve(monitor, options.host, options.port, options.allow_host, on_ready, options.show_secrets)
+        return serve(monitor, options.host, options.port, options.allow_host, on_ready)
     finally:
         monitor.close()
 

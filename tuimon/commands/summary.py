@@ -1,83 +1,79 @@
-"""`tuimon summary PATH…`: print the state and the metrics of runs, as text or JSON."""
+"""`tuimon summary PATH…`: print the state and the metrics of runs, as text or JSON.
+
+--step N prints all metrics at a step, --steps their means over a range, --ranks the verdict about the ranks of a job,
+--media what the logs hold besides numbers.
+"""
 
 from __future__ import annotations
 
 import argparse
-import shutil
+import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from tuimon.commands import Command
-from tuimon.commands._around import add_around, print_around
-from tuimon.commands._media import add_media, print_media
 from tuimon.commands._reading import read_logs
+from tuimon.commands._remote import copy_texts
 from tuimon.commands._shared import (
-    add_interval,
     add_json,
+    add_metrics,
     add_paths,
-    add_show_secrets,
     add_strict,
     checked_paths,
+    chosen_metrics,
     existing_paths,
+    step_range,
     terminal_width,
 )
-from tuimon.commands._stderr import interruptible
+from tuimon.commands._stderr import Progress, count_of, interruptible, print_status
 from tuimon.errors import ExitCode, NothingFound, UsageError
+from tuimon.text import clean
 
 if TYPE_CHECKING:
-    from tuimon.monitor.local import LocalMonitor
-
-_CLEAR = "\x1b[H\x1b[2J\x1b[3J"
-_REFRESH_EVERY = 10.0
-"""Seconds after which --watch makes a new summary even if nothing was logged, as a silent run may be stalled."""
+    from tuimon.exports.around import AroundDocument
+    from tuimon.exports.summary import OverStepsDocument
+    from tuimon.media.library import Found
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     add_paths(parser)
     add_json(parser)
-    parser.add_argument(
-        "--ranks", action="store_true", help="print which rank of a job failed or is slow, and the line"
-    )
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--step", type=int, metavar="N", help="print all metrics at this step")
+    over = "print the metrics over these steps only; either end may be left out"
+    what.add_argument("--steps", type=step_range, metavar="FIRST-LAST", help=over)
+    what.add_argument("--ranks", action="store_true", help="print which rank of a job failed or is slow")
+    media = "list histograms, curves, texts, hyperparameters, tables, images, audio and video"
+    what.add_argument("--media", action="store_true", help=media)
+    add_metrics(parser)
+    unusual = "with --step: only metrics that are not finite, or 5 robust deviations from the 64 points before"
+    parser.add_argument("--unusual", action="store_true", help=unusual)
     parser.add_argument("--full", action="store_true", help="print each of several runs in full, below their table")
-    parser.add_argument("--watch", action="store_true", help="print the summary again after each change")
-    add_interval(parser, 1.0, "--watch")
-    add_media(parser)
-    add_around(parser)
-    add_show_secrets(parser)
+    parser.add_argument("--show-secrets", action="store_true", help="show API keys and passwords of the config")
     add_strict(parser)
-
-
-def _run(options: argparse.Namespace) -> int:
-    if options.media:
-        return print_media(options)
-    if options.step is not None or options.steps is not None:
-        return print_around(options)
-    if options.metric or options.unusual or options.samples:
-        raise UsageError("--metric, --unusual and --samples apply to --step and --steps")
-    options.texts_copied = 0
-    if options.watch and (options.json or not options.ranks):
-        _watch(checked_paths(options.paths, live=True, options=options), options)
-    paths, code = existing_paths(options.paths, options)
-    printed = _print(options, paths)
-    return code or printed
+    copy_texts(parser, 1)
 
 
 @interruptible("interrupted before the summary was complete")
-def _print(options: argparse.Namespace, paths: Sequence[str]) -> int:
+def _run(options: argparse.Namespace) -> int:
+    at_steps = options.step is not None or options.steps is not None
+    if (options.metric and not at_steps) or (options.unusual and options.step is None):
+        raise UsageError("--metric applies to --step and --steps, --unusual to --step")
+    if options.media:
+        return _print_media(options)
+    if at_steps:
+        return _print_range(options) if options.steps else _print_step(options)
+    options.texts_copied = 0
+    paths, code = existing_paths(options.paths, options)
     if options.ranks and not options.json:
-        return _print_ranks(paths)
-    return print_summary(paths, options.json, options.strict, options.show_secrets, options.full)
+        from tuimon.exports.ranks import rank_lines
 
-
-def _print_ranks(paths: Sequence[str]) -> int:
-    """Print the verdict about the ranks of each run."""
-    from tuimon.commands._ranks import rank_lines
-
-    monitor = read_logs(paths)
-    sys.stdout.write("\n".join(rank_lines(monitor.snapshot())) + "\n")
-    return ExitCode.OK
+        print("\n".join(rank_lines(read_logs(paths).snapshot())))
+        return code
+    printed = print_summary(paths, options.json, options.strict, options.show_secrets, options.full)
+    return code or printed
 
 
 def print_summary(
@@ -85,74 +81,124 @@ def print_summary(
 ) -> int:
     """Print the summary of all runs below the paths to stdout and return the exit code."""
     from tuimon.analysis.progress_inputs import not_understood
+    from tuimon.exports.documents import dumps
+    from tuimon.exports.summary import summary_of
+    from tuimon.exports.summary_text import as_text
 
     monitor = read_logs(paths)
-    snapshot = monitor.snapshot()
-    unread = not_understood(snapshot, time.time())
+    snapshot, now = monitor.snapshot(), time.time()
+    unread = not_understood(snapshot, now)
     if unread and len(unread) == len(snapshot.runs):
         from tuimon.rollouts.discovery import has_samples
 
         if has_samples(paths[:1]):
             raise NothingFound("no metric in the logs")  # the caller names the command that prints the texts
-    sys.stdout.write(_text(monitor, as_json, show_secrets, full))
+    if as_json:
+        print(dumps(summary_of(snapshot, now, show_secrets)))
+    else:
+        print("\n".join(as_text(snapshot, now, show_secrets, terminal_width(), full)))
     partly_read = strict and (monitor.collector.partly_unreadable or unread)
     return ExitCode.PARTLY_READ if partly_read else ExitCode.OK
 
 
-def _text(monitor: LocalMonitor, as_json: bool, show_secrets: bool, full: bool, compact: bool = False) -> str:
-    from tuimon.exports.summary import as_text
-    from tuimon.exports.summary_json import as_json as json_of
+def _print_step(options: argparse.Namespace) -> int:
+    """Print all metrics at the step of --step; return the exit code."""
+    from tuimon.analysis.aligned_steps import step_name
+    from tuimon.exports.around import AroundDocument, as_text, run_around
+    from tuimon.monitor.local import open_run
+    from tuimon.monitor.settings import load as load_settings
 
-    snapshot = monitor.snapshot()
-    if as_json:
-        return json_of(snapshot, time.time(), show_secrets, compact) + "\n"
-    return "\n".join(as_text(snapshot, time.time(), show_secrets, terminal_width(), full)) + "\n"
-
-
-def _watch(paths: Sequence[str], options: argparse.Namespace) -> None:
-    """Print a summary after each change, until interrupted.
-
-    On a terminal each summary replaces the previous one; elsewhere they follow each other, with JSON on one line each.
-    """
-    from tuimon.monitor.local import LocalMonitor
-    from tuimon.sources.watch import Watcher
-
-    on_terminal = sys.stdout.isatty()
-    monitor, watcher = LocalMonitor(paths), Watcher(interval=options.interval)
-    printed, printed_at = "", 0.0
-    try:
-        while True:
-            changed = monitor.update()
-            if changed or time.monotonic() - printed_at > _REFRESH_EVERY:
-                text = _text(monitor, options.json, options.show_secrets, options.full, compact=not on_terminal)
-                printed_at = time.monotonic()
-                if text != printed and monitor.snapshot().runs:
-                    separator = "" if options.json or not printed else "\n"
-                    sys.stdout.write(_CLEAR + _first_screen(text) if on_terminal else separator + text)
-                    sys.stdout.flush()
-                    printed = text
-            watcher.set_directories(monitor.collector.directories)
-            monitor.collector.hint(watcher.wait(options.interval).closed)
-    finally:
-        watcher.close()
+    step = options.step
+    snapshot = open_run(*checked_paths(options.paths, options=options))
+    metrics, code = chosen_metrics(options.metric, snapshot.runs)
+    parts = []
+    for run in snapshot.runs:
+        word = step_name(run)
+        if run.last_step is not None and step > run.last_step:
+            print_status(f"{clean(run.name)} has no {word} {step}: it ends at {word} {run.last_step}")
+            continue
+        part = run_around(run, step, load_settings().samples, metrics)
+        if part.metrics or part.texts is not None:
+            parts.append((run, part))
+        else:
+            of = "" if metrics is None else " of these metrics"
+            print_status(f"{clean(run.name)} has no point{of} at or before {word} {step}")
+    alerts = (*snapshot.alerts, *snapshot.resolved)
+    document = AroundDocument(step=step, runs=tuple(part for _, part in parts))
+    width, unusual = terminal_width(), options.unusual
+    return _print_parts(document, options, (as_text(*pair, step, alerts, width, unusual) for pair in parts), code)
 
 
-def _first_screen(text: str) -> str:
-    """Return the lines that fit on the terminal; the first lines matter most."""
-    lines, rows = text.splitlines(), max(shutil.get_terminal_size().lines - 1, 2)
-    if len(lines) > rows:
-        lines = [*lines[: rows - 1], f"… {len(lines) - rows + 1} more lines"]
-    return "\n".join(lines) + "\n"
+def _print_range(options: argparse.Namespace) -> int:
+    """Print the means over the steps of --steps; return the exit code."""
+    from tuimon.analysis.aligned_steps import step_name
+    from tuimon.exports.summary import OverStepsDocument, run_over_steps
+    from tuimon.exports.summary_text import over_steps_text
+    from tuimon.monitor.local import open_run
+
+    runs = open_run(*checked_paths(options.paths, options=options)).runs
+    metrics, code = chosen_metrics(options.metric, runs)
+    parts = []
+    for run in runs:
+        part, word = run_over_steps(run, options.steps, metrics), step_name(run)
+        if part.metrics:
+            parts.append((run, part))
+        else:
+            of = "" if metrics is None else " of these metrics"
+            where = "" if run.last_step is None else f" in these {word}s; its last {word} is {run.last_step}"
+            print_status(f"{clean(run.name)} has no point{of}{where}")
+    width, document = terminal_width(), OverStepsDocument(steps=options.steps, runs=tuple(part for _, part in parts))
+    return _print_parts(document, options, (over_steps_text(*pair, options.steps, width) for pair in parts), code)
+
+
+def _print_parts(
+    document: AroundDocument | OverStepsDocument, options: argparse.Namespace, texts: Iterable[Iterable[str]], code: int
+) -> int:
+    """Print a document as JSON, or the texts of its runs; return the exit code."""
+    from tuimon.exports.documents import dumps
+
+    if not document.runs:
+        return ExitCode.NOTHING_FOUND
+    print(dumps(document) if options.json else "\n\n".join(map("\n".join, texts)))
+    return code
+
+
+def _print_media(options: argparse.Namespace) -> int:
+    """Print the media below the only path; return the exit code."""
+    from tuimon.exports.documents import plain
+    from tuimon.exports.media import as_text, media_document
+    from tuimon.media.library import read_media
+
+    path, *others = checked_paths(options.paths, options=options)
+    if others:
+        raise UsageError("--media lists one path at a time")
+    with Progress("reading") as progress:
+
+        def show(found: Found) -> None:
+            progress.update(found.read, found.size, f" bytes, {count_of(len(found.tags), 'tag')}")
+
+        found = read_media(path, [], on_read=show)
+    for problem in found.problems:
+        print_status(f"cannot read {clean(problem)}")
+    if found.left_out:
+        print_status(f"too many tags: {found.left_out} values of further tags are not listed")
+    if options.json:
+        print(json.dumps(plain(media_document(path, found)), allow_nan=False))  # ASCII: names are those of others
+    elif not found.tags:
+        raise NothingFound(
+            f"No value that is not a scalar in {count_of(found.files, 'log file')} at or below {clean(path)}.",
+            "TensorBoard event files, .wandb and .swanlab files are searched.",
+        )
+    else:
+        sys.stdout.writelines(as_text(found, "utf" not in (sys.stdout.encoding or "").lower()))
+    return ExitCode.OK
 
 
 _EXAMPLES = """\
   tuimon summary logs/grpo-1.5b                  state, settings, and last, best, mean and trend of every metric
   tuimon summary 'outputs/*/training_log.json'   several runs in one table; --full: each run, too
   tuimon summary RUN --json | jq '.runs[].state'
-  tuimon summary RUN --step 1200 --unusual       every metric that differs clearly at step 1200 from the points before
+  tuimon summary RUN --step 1200 --unusual       every metric that differs clearly from the points before
   tuimon summary RUN --steps 1000-1200 --metric '*loss'
-                                                 mean, deviation, minimum and maximum over these steps
-  tuimon summary RUN --media --kind histogram    the last distribution of each histogram as a row of bars
-  train.py 2>&1 | tuimon summary - --watch       a new summary after each change
 """
 COMMAND = Command("summary", "print state and metrics of runs, as text or JSON", _arguments, _run, _EXAMPLES)

@@ -32,21 +32,17 @@ MAX_CELLS = 1000
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    add_paths(parser)
+    add_paths(parser, describe=True)
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--once", action="store_true", help="print the dashboard once, as text, and exit")
     output.add_argument("--json", action="store_true", help="print each change as a line of JSON (see --schema)")
     add_schema(parser)
     parser.add_argument("--new", action="store_true", help="with --json: without the points so far")
     parser.add_argument("--wait", action="store_true", help="wait until the path exists and contains a log")
-    parser.add_argument("--poll", action="store_true", default=None, help="do not use file system events")
-    parser.add_argument("--interval", type=float, metavar="S", help="poll interval in seconds (default: 1)")
-    parser.add_argument("--symbols", choices=config.SYMBOLS, help="characters that charts are drawn with")
     parser.add_argument("--theme", choices=_Themes(config.THEMES), help="colour theme, or one of the settings")
     parser.add_argument(
         "--fresh", action="store_true", help="ignore the saved view (axis, theme, marked runs) of this path"
     )
-    parser.add_argument("--no-mouse", action="store_true", help="do not capture the mouse")
     parser.add_argument(
         "--samples", action="append", metavar="DIR", help="also search DIR for generated texts (key T); repeatable"
     )
@@ -66,10 +62,6 @@ def _run(options: argparse.Namespace) -> int:
 
     settings = load_settings().with_changes(
         theme=options.theme,
-        symbols=options.symbols,
-        poll=options.poll,
-        interval=options.interval,
-        mouse=False if options.no_mouse else None,
         samples=tuple(checked_paths(options.samples)) if options.samples else None,
     )
     if options.json:

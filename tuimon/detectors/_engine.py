@@ -145,6 +145,8 @@ class _Kept:
         """(row after the last one that was read, result) by (quantity, first row)."""
 
 
+_AT_ONCE = 1 << 15
+"""Points that are examined together: windows of 144 values of a million points at once would take 1.1 GB."""
 _kept: WeakKeyDictionary[object, _Kept] = WeakKeyDictionary()
 
 
@@ -162,7 +164,9 @@ def incidents(curve: Curve, score: Score) -> tuple[Incident, ...]:
     known = kept.incidents.get(score)
     if known is None or known.length > len(values):
         known = Incidents()
-    extended = known.extended(values, score)
+    extended = known
+    for end in (*range(known.length + _AT_ONCE, len(values), _AT_ONCE), len(values)):
+        extended = extended.extended(values[:end], score)
     if extended.length >= kept.incidents.get(score, known).length:
         kept.incidents[score] = extended
     return tuple(incident.shifted(skipped) for incident in extended.incidents)

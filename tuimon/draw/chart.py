@@ -7,7 +7,6 @@ sparkline.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -33,6 +32,8 @@ _GLYPHS_PER_LINE = 4
 """Number of glyphs along a line through the whole chart, besides the one at its end."""
 _LEAST_NAME = 12
 """Minimum cells of a metric's name in the legend; if there is less room for it, only the first names are listed."""
+_CUT_NAME = 20
+"""Cells to which the name of a metric is cut rather than that its value is left out."""
 LEGEND_ENTRY = 4
 """Cells of a legend entry besides its label: the marker, a blank and a gap."""
 _LEAST_LABEL, _ELLIPSIS_FROM = 2, 4
@@ -75,7 +76,8 @@ def _canvas_width(width: int) -> int:
 
 def render_chart(view: ChartView, size: Size, symbols: Symbols, frames: FrameCache) -> Rows:
     """Return the rows of a chart."""
-    note_below = bool(view.note) and size.height >= _NOTE_FROM
+    notes = [clean(note) for note in view.notes]
+    note_below = bool(notes) and size.height >= _NOTE_FROM
     cells, rows = plot_cells(size, note_below, len(view.table), len(view.legend))
     if cells <= 0 or rows <= 0:
         return fit_rows((), size.width, size.height)
@@ -93,10 +95,9 @@ def render_chart(view: ChartView, size: Size, symbols: Symbols, frames: FrameCac
         return [*frames.row_cache.rows(canvas, frame.left), *(((text, Role.AXIS),) for text in frame.bottom)], named
 
     body, labels = frames.row_cache.body(view, (size.width, framed), draw)
-    title_note = "" if note_below else view.note
-    head = [join(sign, _head(view, beside, symbols, title_note, labels))] if size.height >= 2 else []
+    head = [join(sign, _head(view, beside, symbols, [] if note_below else notes, labels))] if size.height >= 2 else []
     head += [fit_row(clean_row(row), size.width) for row in view.legend]
-    note = fit(" " * (size.width - cells) + _whole_parts(clean(view.note), cells), size.width)
+    note = fit(" " * (size.width - cells) + _whole_notes(notes, cells), size.width)
     foot: list[Row] = [((note, Role.MUTED),)] if note_below else []
     foot += [clean_row(row) for row in _table(view.table, _table_rows(size, len(view.table)))]
     drawn = (*head, *body)
@@ -110,9 +111,9 @@ def has_note_row(view: View, size: Size) -> bool:
 
 def with_note_row(view: View, size: Size) -> View:
     """Return a chart with a blank row in place of a missing note, so that its axis aligns with charts that have one."""
-    if not isinstance(view, ChartView) or view.note or size.height < _NOTE_FROM:
+    if not isinstance(view, ChartView) or view.notes or size.height < _NOTE_FROM:
         return view
-    return replace(view, note=" ")
+    return replace(view, notes=(" ",))
 
 
 def _table(table: Rows, rows: int) -> Rows:
@@ -122,12 +123,10 @@ def _table(table: Rows, rows: int) -> Rows:
     return (*table[: rows - 1], ((f"  … {len(table) - rows + 1} more rows", Role.MUTED),))
 
 
-def _whole_parts(note: str, width: int) -> str:
-    """Return as many parts of a note ("a, b; c") as fit; all of it if not even the first one fits."""
-    if cell_width(note) <= width:
-        return note
-    ends = [match.start() for match in re.finditer(r"[,;] ", note)]
-    return next((note[:end] for end in reversed(ends) if cell_width(note[:end]) <= width), note)
+def _whole_notes(notes: Sequence[str], width: int) -> str:
+    """Return as many notes as fit; all of them if not even the first one fits."""
+    texts = [", ".join(notes[:count]) for count in range(len(notes), 0, -1)]
+    return next((text for text in texts if cell_width(text) <= width), texts[0] if texts else "")
 
 
 def _sparkline(view: ChartView, width: int, symbols: Symbols) -> Row:
@@ -142,63 +141,66 @@ def _sparkline(view: ChartView, width: int, symbols: Symbols) -> Row:
     return join(((title, Role.TITLE),), blank, curve, blank, value)
 
 
-def _head(view: ChartView, width: int, symbols: Symbols, note: str, named: frozenset[str]) -> Row:
-    """Return the title row with legend and headline; labels drawn in the chart are not in the legend.
-
-    If the legend needs the room, headline and names of metrics are cut (`_headline_and_labels`), then the name of the
-    y axis. Two lines have a legend even if their labels have to be cut; of more lines the first ones that fit have one.
-    """
+def _head(view: ChartView, width: int, symbols: Symbols, notes: Sequence[str], named: frozenset[str]) -> Row:
+    """Return the title row with legend and headline; labels drawn in the chart are not in the legend."""
     several = sum(not line.behind for line in view.lines) > 1
     lines = [line for line in view.lines if line.glyph or (several and not line.behind)]
     lines = [line for line in lines if line.label and line.label not in named]
     room = width - cell_width(clean(view.title))
-    headline, labels = _headline_and_labels(clean_row(view.headline), lines, room)
-    y_label, left = clean(view.y.label), room - row_width(headline) - 4
+    y_label = clean(view.y.label)
+    headline, labels = _headline_and_labels(view, lines, room - bool(lines and y_label) * (cell_width(y_label) + 2))
+    left = room - row_width(headline) - 4
     if cell_width(y_label) > left >= _LEAST_NAME:
         y_label = fit_name(y_label, left)
     room -= sum(cells + 2 for cells in (row_width(headline), cell_width(y_label)) if cells)
-    if len(lines) == 2 and _legend_width(labels) > room:
-        if headline and view.cursor is None:
-            room += row_width(headline)
-            headline = _without_unit(headline[0])
-            room -= row_width(headline)
-        labels = _two_labels(
-            view.title, [line.label for line in lines], room - 2 * LEGEND_ENTRY, view.cursor is not None
-        )
-    valued = [f"{line.label} {line.value}".rstrip() for line in lines]
-    legend = _legend(lines, valued if _legend_width(valued) <= room else labels, room, symbols)
-    note = _whole_parts(clean(note), room - sum(row_width(entry) + 2 for entry in legend) - 2)
+    legend = _legend(lines, labels, room, symbols)
+    note = _whole_notes(notes, room - sum(row_width(entry) + 2 for entry in legend) - 2)
     extras = (((y_label, Role.MUTED),), *legend, ((note, Role.MUTED),))
     return title_row(view.title, headline, width, [row for row in extras if row[0][0]], view.alike)
 
 
-def _headline_and_labels(headline: Row, lines: Sequence[Line], room: int) -> tuple[Row, list[str]]:
-    """Return the headline and the labels of the legend beside each other in `room` cells, as far as possible.
+def _headline_and_labels(view: ChartView, lines: Sequence[Line], room: int) -> tuple[Row, list[str]]:
+    """Return the headline and the entries of the legend beside each other in `room` cells, as far as possible.
 
-    The headline is reduced to its value, then names of metrics in the labels are cut. Without a legend, a value that
-    does not fit loses its unit.
+    - First the values of the legend are shortened, then they are left out.
+    - Then the headline is reduced to its value, then that loses its unit, which the title often names.
+    - Then names are cut; of more than two lines not below _LEAST_NAME cells, so that only the first ones are listed.
     """
-    labels, value = [line.label for line in lines], headline[:1]
+    headline, place = clean_row(view.headline), clean_row(view.place)
+    value = headline[:1]
+    short = _without_unit(value[0]) if value else ()
+    names = [clean(line.label) for line in lines]
     if not lines:
-        return (headline if row_width(value) + 2 <= room else _without_unit(headline[0])) if headline else (), labels
-    left = room - _legend_width(labels) - 2
-    if row_width(headline) <= left:
-        return headline, labels
-    if row_width(value) <= left:
-        return value, labels
-    short = _short_labels(lines, left - row_width(value))
-    return (value, short) if short else (headline, labels)
+        return headline if row_width(value) + 2 <= room else short, names
+    are_metrics = all(line.label == line.metric for line in lines)
+    forms = range(max(len(line.values) for line in lines))
+    if place:
+        choices = [(head, form) for form in forms for head in (place, ())]
+    else:
+        choices = [(head, form) for head in (headline, value) for form in (*forms, len(forms))]
+    for head, form in choices:
+        values = [f" {clean(line.values[form])}" if form < len(line.values) else "" for line in lines]
+        cells = room - row_width(head) - 2 * bool(head) - LEGEND_ENTRY * len(lines) - sum(map(cell_width, values))
+        if (cut := _cut_names(names, cells, _CUT_NAME if are_metrics and any(values) else room)) is not None:
+            return head, [f"{name}{value}" for name, value in zip(cut, values, strict=True)]
+    for least in (room, _LEAST_NAME):
+        for head in (headline, value, short) if least == room else (value, short):
+            cells = room - row_width(head) - 2 - LEGEND_ENTRY * len(names)
+            if (cut := _cut_names(names, cells, least)) is not None:
+                return head, cut
+    return (short, _two_names(view.title, names, cells)) if len(names) == 2 and not place else (headline, names)
 
 
-def _legend_width(labels: Sequence[str]) -> int:
-    return sum(cell_width(clean(label)) + LEGEND_ENTRY for label in labels)
+def _cut_names(names: Sequence[str], cells: int, least: int) -> list[str] | None:
+    """Return the names, cut to `least` cells or more so that they fit into `cells`; None if they do not."""
+    cut = fit_side_by_side(names, cells, least)
+    return cut if sum(map(cell_width, cut)) <= cells else None
 
 
 def _legend(lines: Sequence[Line], labels: Sequence[str], room: int, symbols: Symbols) -> list[Row]:
     """Return the entries of the legend that fit, followed by the number of the others; all if not even one fits."""
     legend: list[Row] = [
-        ((f"{line.glyph or _DOT[symbols]} {clean(label)}", line.role),)
-        for line, label in zip(lines, labels, strict=True)
+        ((f"{line.glyph or _DOT[symbols]} {label}", line.role),) for line, label in zip(lines, labels, strict=True)
     ]
     widths = np.cumsum([row_width(entry) + 2 for entry in legend])
     if not legend or widths[-1] <= room:
@@ -207,36 +209,17 @@ def _legend(lines: Sequence[Line], labels: Sequence[str], room: int, symbols: Sy
     return [*legend[:shown], ((f"+{len(legend) - shown}", Role.MUTED),)] if shown else legend
 
 
-def _short_labels(lines: Sequence[Line], room: int) -> list[str]:
-    """Return the labels with the names of metrics, which some begin with, cut so that they take -`room` cells less;
-    [] if they fit, or if too little would be left of a name."""
-    named = [line for line in lines if line.metric and line.label.startswith(line.metric)]
-    if room >= 0 or not named:
-        return []
-    names = [clean(line.metric) for line in named]
-    short = fit_side_by_side(names, sum(map(cell_width, names)) + room, _LEAST_NAME)
-    by_line = {id(line): name + line.label[len(line.metric) :] for line, name in zip(named, short, strict=True)}
-    return [by_line.get(id(line), line.label) for line in lines] if short != names else []
-
-
-def _two_labels(title: str, labels: Sequence[str], room: int, with_values: bool) -> list[str]:
-    """Return two labels without the words that both begin or end with, or that the title has, cut to `room` cells
-    together; whole ones if too little would be left of them.
-
-    with_values: whether the labels end with the values at the cursor, which are kept."""
-    names = [clean(label) for label in labels]
-    differs = next((i for i, (left, right) in enumerate(zip(*names, strict=False)) if left != right), 0)
+def _two_names(title: str, names: Sequence[str], room: int) -> list[str]:
+    """Return two names without the words that both begin with, or that the title has, cut to `room` cells together;
+    whole ones if too little would be left of them."""
+    differs = next((place for place, (one, other) in enumerate(zip(*names, strict=False)) if one != other), 0)
     begin = max(names[0].rfind(separator, 0, differs) for separator in " /") + 1
     names = [name[begin:].removeprefix(f"{clean(title)} ") for name in names]
-    while (
-        not with_values and len({name.rpartition(" ")[2] for name in names}) == 1 and all(" " in name for name in names)
-    ):
-        names = [name.rpartition(" ")[0] for name in names]
     first, second = map(cell_width, names)
     least = min(max(room // 2, room - second), first)
     cells = least, room - least
-    if min(cells) < _LEAST_LABEL or not all(names):
-        return list(labels)
+    if min(cells) < _LEAST_LABEL:
+        return list(names)
     return [
         name[:own] if own < _ELLIPSIS_FROM and name.isascii() else fit(name, min(cell_width(name), own)).rstrip()
         for name, own in zip(names, cells, strict=True)
@@ -296,16 +279,11 @@ def _label_level(
 ) -> None:
     """Write the label of a horizontal line on its left end, or on its right end if a curve is there.
 
-    That of a line outside the limits is written at the edge, where it is free, or only its first character, an arrow.
-
     curves: dots of the lines in the foreground."""
     line, (rows, cells) = view.lines[index], canvas.codes.shape
     text = clean(line.label)
     _, y = points(line.envelope, view.y, cells * shape.columns, rows * shape.rows)
-    if not len(y):
-        _label_edge(canvas, view, index)
-        return
-    if cells < max(_LABEL_FROM, len(text) + 1) or cell_width(text) != len(text):
+    if not len(y) or cells < max(_LABEL_FROM, len(text) + 1) or cell_width(text) != len(text):
         return
     row = y[0] // shape.rows
     for begin in (0, cells - len(text) - 1):
@@ -313,22 +291,6 @@ def _label_level(
         if (curves is None or not curves[place].any()) and np.isin(canvas.owner[place], (-1, index)).all():
             canvas.codes[place] = [ord(character) for character in (f"{text} " if begin == 0 else f" {text}")]
             canvas.owner[place] = index
-            return
-
-
-def _label_edge(canvas: Canvas, view: ChartView, index: int) -> None:
-    """Write the label of a line outside the limits at the edge beyond which it is."""
-    line = view.lines[index]
-    text, values = f"{clean(line.label)} ", line.envelope.last[np.isfinite(line.envelope.last)]
-    if not len(values) or cell_width(text) != len(text):
-        return
-    row = 0 if values[0] > view.y.high else -1
-    free = "".join(np.where(canvas.owner[row] == -1, " ", "x"))
-    for label in (text, text[0]) if len(free) >= _LABEL_FROM else (text[0],):
-        begin = free.find(" " * len(label))
-        if begin >= 0:
-            canvas.codes[row, begin : begin + len(label)] = [ord(character) for character in label]
-            canvas.owner[row, begin : begin + len(label)] = index
             return
 
 
@@ -352,7 +314,8 @@ def _draw_glyphs(
     x, y = points(line.envelope, view.y, cells * shape.columns, rows * shape.rows)
     if not len(x):
         return
-    offset = (index % len(view.lines)) / len(view.lines)
+    marked = [number for number, other in enumerate(view.lines) if other.glyph]
+    offset = marked.index(index) / len(marked)
     wanted = (np.arange(_GLYPHS_PER_LINE) + offset) * (cells * shape.columns / _GLYPHS_PER_LINE)
     wanted = wanted[(wanted >= x[0]) & (wanted <= x[-1])]
     chosen = np.append(np.minimum(np.searchsorted(x, wanted), len(x) - 1), len(x) - 1)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.exports.documents import AlertEntry, Count, Severity, State, Version, alert_entry, dumps, filled
+from tuimon.exports.documents import AlertEntry, Count, Severity, State, Version, alert_entry, filled
 from tuimon.model.alerts import SEVERITIES, Alert
 from tuimon.store import Snapshot
 from tuimon.text import clean
@@ -72,14 +72,13 @@ def as_text(snapshot: Snapshot, severity: str, past: bool = False) -> Iterator[s
     yield f"{count or 'no'} {kind} alert{'s' * (count != 1)} in {runs}{rest}"
 
 
-def as_json(snapshot: Snapshot, severity: str, now: float) -> str:
-    """Return the JSON object. now: wall time (s since epoch)."""
+def check_document(snapshot: Snapshot, severity: str, now: float) -> CheckDocument:
+    """Return the document. now: wall time (s since epoch)."""
     runs = (filled(CheckedRun, progress_of(run, now), id=run.id, name=run.name, path=run.path) for run in snapshot.runs)
-    document = CheckDocument(
+    return CheckDocument(
         severity=severity,
         standing=len(active_alerts(snapshot, severity)),
         runs=tuple(runs),
         alerts=tuple(alert_entry(alert, AlertEntry) for alert in snapshot.alerts),
         past=tuple(alert_entry(alert, AlertEntry) for alert in snapshot.resolved),
     )
-    return dumps(document)

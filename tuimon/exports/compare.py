@@ -5,23 +5,24 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
+from tuimon import lazy_re as re
 from tuimon.analysis.aligned_steps import common_step_name
-from tuimon.analysis.comparing import MISSING, seedless_name
-from tuimon.analysis.comparison_rows import MetricRows, Row
-from tuimon.draw.numbers import format_exact, format_value
-from tuimon.exports.table import Column, no_room, table, wrapped
+from tuimon.analysis.comparison_rows import MetricRows
+from tuimon.draw.numbers import format_exact
+from tuimon.draw.table import Column
+from tuimon.exports.compare_json import row_entry
+from tuimon.exports.table import no_room, table, text_column, wrapped
 from tuimon.panels.lists.comparison import Comparison
-from tuimon.panels.lists.comparison_tables import Table, comparison_tables, reached_texts
+from tuimon.panels.lists.comparison_tables import Table, comparison_tables, metric_table, reached_texts
 from tuimon.text import cell_width, clean
 
 _RUN = 24
 """Maximum cells of the name of a run that is the head of a column."""
 _NEEDED = 3
 """Columns of a table after the name that are never left out."""
-_NUMBERS = ("n", "mean", "SD", "SE", "min", "max")
+_NUMBER = re.compile(r"([-+]?[\d.]+)(?:e([-+]?\d+)|([a-zA-Z%]))?")
 _LATEX = str.maketrans(
     {
         **{sign: f"\\{sign}" for sign in "&%$#_{}"},
@@ -51,7 +52,7 @@ def _table(own: Table, width: int | None, left_out: list[str]) -> Iterator[str]:
     """Yield a table whose last columns are left out if they do not fit; its heading is a line of its own."""
     names = [row[0] for row in own.rows]
     columns = [
-        Column(head, [row[i] for row in own.rows], max(i - _NEEDED, 0), head in own.texts)
+        text_column(head, [row[i] for row in own.rows], max(i - _NEEDED, 0), head in own.texts)
         for i, head in enumerate(own.heads)
         if i
     ]
@@ -65,11 +66,11 @@ def _by_run(own: Table, width: int | None) -> Iterator[str]:
         yield own.title
         return
     names = [row[0] for row in own.rows]
-    columns = [Column(head[-_RUN:], [row[i] for row in own.rows]) for i, head in enumerate(own.heads) if i]
+    columns = [text_column(head[-_RUN:], [row[i] for row in own.rows]) for i, head in enumerate(own.heads) if i]
     room = math.inf if width is None else width - 2 - min(max(map(cell_width, (own.title, *names))), 28)
-    parts: list[list[Column]] = [[]]
+    parts: list[list[Column[int]]] = [[]]
     for column in columns:
-        if parts[-1] and sum(2 + part.width for part in (*parts[-1], column)) > room:
+        if parts[-1] and sum(2 + part.least for part in (*parts[-1], column)) > room:
             parts.append([])
         parts[-1].append(column)
     for number, part in enumerate(parts):
@@ -91,48 +92,35 @@ def reached_sentence(comparison: Comparison) -> str:
     return f"{what} first reaches {format_exact(value)} at {place}{steps} {own[0]}"
 
 
-# ---------------------------------------------------------------------- the rows of the main metric
+# ---------------------------------------------------------------------- the rows of the metric that decides
 
 
-def row_settings(comparison: Comparison, row: Row) -> Mapping[str, Any]:
-    """Return the settings that differ between rows, with the value of this one; None if it is not set."""
-    return {
-        name: None if values[row.runs[0]] is MISSING else values[row.runs[0]]
-        for name, values in comparison.differences
-        if all(len({repr(values[run]) for run in group}) == 1 for group in comparison.groups)
-    }
-
-
-def as_csv(comparison: Comparison, metric: MetricRows) -> str:
-    """Return the rows as CSV, with every digit; SD and SE of one run are empty."""
+def as_csv(comparison: Comparison) -> str:
+    """Return the rows of the metric that decides as CSV, with every digit; what is unknown is empty."""
+    main = comparison.main
+    assert main is not None
+    rows = [row_entry(comparison, row) for row in main.rows]
+    settings = list(rows[0].settings)
     lines = io.StringIO()
     writer = csv.writer(lines)
-    settings = list(row_settings(comparison, metric.rows[0]))
-    writer.writerow(["name", *settings, "metric", *(head.lower() for head in _NUMBERS), "runs", "left_out"])
-    for row in metric.rows:
-        own = row_settings(comparison, row)
-        numbers = ["" if math.isnan(number) else repr(number) for number in _numbers(row)]
-        texts = ["; ".join(comparison.labels_of(runs)) for runs in (row.runs, row.left_out)]
-        values = ("" if own[name] is None else own[name] for name in settings)
-        writer.writerow([_name(comparison, row), *values, _metric(metric), len(row.runs), *numbers, *texts])
+    writer.writerow(["name", *settings, "metric", "n", "mean", "sd", "se", "min", "max", "runs", "left_out"])
+    for row in rows:
+        own, numbers = row.settings.values(), (row.level, row.sd, row.se, row.min, row.max)
+        texts = ("; ".join(row.runs), "; ".join(row.left_out))
+        writer.writerow([row.name, *own, _metric(main), row.n, *numbers, *texts])
     return lines.getvalue()
 
 
-def as_latex(comparison: Comparison, metric: MetricRows) -> str:
-    """Return the rows as a tabular of LaTeX that needs no package, with rounded numbers."""
-    lines = [rf"\begin{{tabular}}{{l{'r' * len(_NUMBERS)}}}", r"\hline"]
-    lines += [" & ".join([_latex(_metric(metric)), *_NUMBERS]) + r" \\", r"\hline"]
-    for row in metric.rows:
-        without = f", without {', '.join(comparison.labels_of(row.left_out))}" if row.left_out else ""
-        cells = ["--" if math.isnan(number) else _latex_number(format_value(number)) for number in _numbers(row)]
-        name = _latex(f"{_name(comparison, row)}{without}")
-        lines.append(" & ".join([name, _latex_number(str(len(row.runs))), *cells]) + r" \\")
+def as_latex(comparison: Comparison) -> str:
+    """Return the table of the metric that decides as a tabular of LaTeX that needs no package."""
+    main = comparison.main
+    assert main is not None
+    own = metric_table(comparison, main)
+    lines = [rf"\begin{{tabular}}{{l{'r' * (len(own.heads) - 1)}}}", r"\hline"]
+    for number, row in enumerate(((_metric(main), *own.heads[1:]), *own.rows)):
+        lines.append(" & ".join(_latex(clean(cell)) for cell in row) + r" \\")
+        lines += [] if number else [r"\hline"]
     return "\n".join([*lines, r"\hline", r"\end{tabular}", ""])
-
-
-def _numbers(row: Row) -> tuple[float, ...]:
-    """Return mean, SD, SE, minimum and maximum of the runs; NaN for SD and SE of one run."""
-    return row.level, row.deviation, row.error if len(row.runs) > 1 else math.nan, row.low, row.high
 
 
 def _metric(metric: MetricRows) -> str:
@@ -140,19 +128,9 @@ def _metric(metric: MetricRows) -> str:
     return metric.name if metric.kind == "level" else f"best({metric.name})"
 
 
-def _name(comparison: Comparison, row: Row) -> str:
-    """Return the name that the runs of the row have in common, or else that of the table on the screen."""
-    names = {seedless_name(label) for label in comparison.labels_of((*row.runs, *row.left_out))}
-    return clean(names.pop()) if len(names) == 1 and len(row.runs) + len(row.left_out) > 1 else row.name
-
-
-def _latex(text: str) -> str:
-    return clean(text).translate(_LATEX)
-
-
-def _latex_number(cell: str) -> str:
-    """Return a number in math mode: $-0.4862$, $2.27 \\times 10^{-4}$, $12.3\\mathrm{k}$."""
-    number, exponent, power = cell.partition("e")
-    if exponent:
-        return rf"${number} \times 10^{{{int(power)}}}$"
-    return f"${cell}$" if cell[-1].isdigit() else rf"${cell[:-1]}\mathrm{{{cell[-1]}}}$"
+def _latex(cell: str) -> str:
+    """Return a cell; a number is in math mode: $-0.4862$, $2.27 \\times 10^{-4}$, $12.3\\mathrm{k}$."""
+    if match := _NUMBER.fullmatch(cell):
+        power = rf" \times 10^{{{int(match[2])}}}" if match[2] else rf"\mathrm{{{match[3]}}}" if match[3] else ""
+        return f"${match[1]}{power}$"
+    return cell.translate(_LATEX)

@@ -1,4 +1,4 @@
-"""A comparison of runs as one JSON object, for `tuimon compare --json`; level and SE are those of `analysis.level`."""
+"""comparison_document(): a comparison of runs as one struct, for JSON and CSV; level and SE: see `analysis.level`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from tuimon.analysis.comparison_rows import MetricRows, Row
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.exports._shared import without_secrets
-from tuimon.exports.compare import row_settings
-from tuimon.exports.documents import Count, Number, Split, State, StepValue, Version, dumps, known, note_entry, one_of
+from tuimon.exports.documents import Count, Number, Split, State, StepValue, Version, known, note_entry, one_of
 from tuimon.panels.lists.comparison import Comparison
 from tuimon.run_notes import RunNote
 
@@ -213,8 +212,8 @@ class CompareDocument(Struct, frozen=True, kw_only=True):
     metrics: tuple[MetricEntry, ...]
 
 
-def as_json(comparison: Comparison, now: float) -> str:
-    """Return the JSON object. now: wall time (s since epoch)."""
+def comparison_document(comparison: Comparison, now: float) -> CompareDocument:
+    """Return the document. now: wall time (s since epoch)."""
     runs = (
         ComparedRun(
             id=run.id,
@@ -230,7 +229,7 @@ def as_json(comparison: Comparison, now: float) -> str:
         for run, label, failure in zip(comparison.runs, comparison.labels, comparison.failures, strict=True)
     )
     main = comparison.main
-    document = CompareDocument(
+    return CompareDocument(
         verdict=comparison.first_line,
         speed=comparison.speed,
         seconds_per_step=tuple(None if own is None else own.seconds for own in comparison.speeds),
@@ -246,7 +245,6 @@ def as_json(comparison: Comparison, now: float) -> str:
         about=Facts(differences=tuple(FactDifference(name, _values(values)) for name, values in comparison.about)),
         metrics=tuple(_metric(comparison, metric) for metric in comparison.metrics),
     )
-    return dumps(document)
 
 
 def _reaches(comparison: Comparison, main: MetricRows | None) -> ReachesEntry | None:
@@ -267,7 +265,7 @@ def _seeds(comparison: Comparison, main: MetricRows) -> SeedTable:
         by="name" if comparison.is_by_name else "setting",
         part=comparison.part,
         results=main.kind,
-        rows=tuple(_row(comparison, row) for row in main.rows),
+        rows=tuple(row_entry(comparison, row) for row in main.rows),
     )
 
 
@@ -294,15 +292,21 @@ def _metric(comparison: Comparison, metric: MetricRows) -> MetricEntry:
         better=metric.better or None,
         results=metric.kind,
         end=metric.end,
-        rows=tuple(_row(comparison, row) for row in metric.rows),
+        rows=tuple(row_entry(comparison, row) for row in metric.rows),
         runs=tuple(_run(comparison, metric, run) for run in range(len(comparison.runs))),
     )
 
 
-def _row(comparison: Comparison, row: Row) -> RowEntry:
+def row_entry(comparison: Comparison, row: Row) -> RowEntry:
+    """Return a row of a metric."""
+    settings = {
+        name: None if values[row.runs[0]] is MISSING else values[row.runs[0]]
+        for name, values in comparison.differences
+        if all(len({repr(values[run]) for run in group}) == 1 for group in comparison.groups)
+    }
     return RowEntry(
         name=row.name,
-        settings=row_settings(comparison, row),
+        settings=settings,
         runs=comparison.labels_of(row.runs),
         not_healthy=comparison.labels_of(row.not_healthy),
         left_out=comparison.labels_of(row.left_out),

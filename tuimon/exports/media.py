@@ -1,8 +1,9 @@
-"""The media of a log as one JSON object, for `tuimon summary --media --json`."""
+"""The media of a log as one JSON object or as text, for `tuimon summary --media`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 from msgspec import UNSET, Struct, UnsetType
@@ -10,10 +11,12 @@ from msgspec import UNSET, Struct, UnsetType
 from tuimon.exports.documents import Number, Version, filled, one_of
 from tuimon.media import Content, Distribution, Kind, Setting
 from tuimon.media.library import Found, Tag
+from tuimon.media.shape import area_under, is_exact, limited, mean, normalized, rebucket, total
 from tuimon.media.texts import content_of
 from tuimon.redact import redacted, redacted_text
-from tuimon.text import shown_path
+from tuimon.text import clean, shown_path
 
+_BUCKETS = 40
 Numbers = tuple[Number, ...]
 
 
@@ -87,3 +90,45 @@ def _fields(content: Content) -> dict[str, Any]:
         known = {name: value for name, value in moments.items() if value is not None}
         return {"edges": content.edges, "counts": content.counts} | known
     return content._asdict() if content is not None else {}
+
+
+# ---------------------------------------------------------------------- as text
+
+
+def as_text(found: Found, ascii_only: bool = False) -> Iterator[str]:
+    """Yield the lines of each tag: its number of values and steps, and the newest value."""
+    for tag in found.tags:
+        last = tag.items[-1]
+        steps = (
+            f"step {tag.last_step}" if tag.first_step == tag.last_step else f"steps {tag.first_step}-{tag.last_step}"
+        )
+        again = f", {tag.again} logged again" if tag.again else ""
+        parts = (f"{tag.kind:<9} {clean(tag.name)}", f"{tag.count} × {steps}{again}", f"{tag.bytes} bytes")
+        yield "  ".join(filter(None, (*parts, clean(last.detail)))) + "\n"
+        match content_of(last):
+            case str() as text:
+                yield f"    {clean(redacted_text(' '.join(text[:400].split())), 110)}\n"
+            case dict() as settings:
+                values = redacted(settings).items()
+                shown = ", ".join(f"{name}={v:g}" if isinstance(v, float) else f"{name}={v}" for name, v in values)
+                yield f"    {clean(shown, 110)}\n"
+            case Distribution() as distribution:
+                yield f"    {_bar(distribution, ascii_only)}\n"
+            case None:
+                pass
+            case curve:
+                yield f"    area under the curve {area_under(curve.precision, curve.recall):.4g}\n"
+
+
+def _bar(shown: Distribution, ascii_only: bool) -> str:
+    """Return a distribution as one row of bars between its limits."""
+    levels = " .:-=+*#@" if ascii_only else " ▁▂▃▄▅▆▇█"
+    shown = limited(shown)
+    low, high = shown.edges[0], shown.edges[-1]
+    parts = normalized(rebucket(shown, low, high, _BUCKETS))
+    bars = "".join(levels[math.ceil(part * (len(levels) - 1))] for part in parts)
+    about = "" if is_exact(shown) else "about "
+    borders = "" if shown.moments else ", by the borders of the buckets"
+    count = total(shown)
+    values = f"{count:.15g} value{'s' * (count != 1)}{borders}"
+    return f"{low:.4g} {bars} {high:.4g}  mean {about}{mean(shown):.4g}, {values}"

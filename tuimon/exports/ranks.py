@@ -1,16 +1,20 @@
-"""The ranks of a job as values for templates: the verdict, and a row for each of the strangest ranks."""
+"""The ranks of a job: the verdict as lines, and for templates with a row for each of the strangest ranks."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from tuimon.draw.numbers import format_value
 from tuimon.model.ranks import JobRanks, RankRow
 from tuimon.redact import redacted_text
+from tuimon.store import Snapshot
 from tuimon.text import clean
 
 COLUMNS = ("rank", "node", "GPU", "state", "step", "own time", "waits", "memory", "°C", "loss", "evidence or last line")
 _MOST_ROWS = 32
+_MOST_LINES, _STRANGE = 16, 50.0
+"""Ranks whose evidence is printed, and the least strangeness of them; those that followed another rank have less."""
 
 
 def for_page(job: JobRanks | None) -> dict[str, Any] | None:
@@ -44,3 +48,25 @@ def _cells(row: RankRow) -> tuple[str, ...]:
         row.loss,
         ("; ".join(row.evidence) or row.line) + place,
     )
+
+
+def rank_lines(snapshot: Snapshot) -> Iterator[str]:
+    """Yield the verdict about each run with ranks as lines of text."""
+    for run in snapshot.runs:
+        ranks = run.ranks
+        if ranks is None:
+            yield f"{clean(run.name)}: no logs of several ranks"
+            continue
+        problems = [problem.message for problem in ranks.problems]
+        if ranks.root_cause is not None and ranks.root_cause.resolved:
+            problems.append(f"{ranks.restart}: {redacted_text(clean(ranks.root_cause.text))}")
+        count = f"{len(ranks.rows)} ranks" if len(ranks.rows) > 1 else "one rank named"
+        yield f"{clean(run.name)}: {count}{'' if problems else ', no failure and no straggler'}"
+        yield from (f"  {message}" for message in problems)
+        yield from (f"  {host} is unreachable: {why}" for host, why in ranks.unreachable)
+        for row in ranks.rows[:_MOST_LINES]:
+            for said in row.evidence:
+                if not any(said in problem for problem in problems) and row.strangeness >= _STRANGE:
+                    yield f"  rank {row.rank}: {said}"
+        if ranks.silent:
+            yield f"  silent: {', '.join(map(str, ranks.silent))}"

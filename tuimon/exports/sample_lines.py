@@ -1,22 +1,28 @@
-"""Generated texts and changes of prompts as lines of JSON, for `tuimon samples --json`, with secrets hidden."""
+"""Generated texts and changes of prompts as lines of JSON or text, for `tuimon samples`, with secrets hidden."""
 
 from __future__ import annotations
 
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from tuimon.draw.numbers import format_value
 from tuimon.exports.documents import NOT_FINITE, Count, Number, Version, filled, one_of
 from tuimon.redact import redacted, redacted_text
-from tuimon.rollouts import Sample
+from tuimon.rollouts import Sample, flags
 from tuimon.rollouts.export import group_of
+from tuimon.rollouts.parts import parts_of
 from tuimon.rollouts.prompt_changes import PromptChange
+from tuimon.rollouts.selection import mean_and_std
+from tuimon.text import clean, fit
 
+_WIDTH = 60
+"""Cells of the words of a text on a line."""
 SampleSplit = Annotated[str, one_of("train", "validation")]
 
 
@@ -94,3 +100,66 @@ def _number(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else NOT_FINITE[str(value)]
     return value
+
+
+# ---------------------------------------------------------------------- as text
+
+
+class SampleTable:
+    """The lines of the samples of a step and a split, with a heading that counts them. Whole texts are not kept."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._rewards: list[float] = []
+        self._loops = 0
+        self._groups: dict[str, list[int]] = {}
+        """Hashes of the responses by label of the group."""
+
+    def add(self, sample: Sample, label: str) -> None:
+        """Add a sample. label: of its group."""
+        response = parts_of(sample)[1]
+        if sample.reward is not None and math.isfinite(sample.reward):
+            self._rewards.append(sample.reward)
+        self._loops += flags.loops(sample.response.strip())
+        self._groups.setdefault(label, []).append(hash(response))
+        step = "-" if sample.step is None else str(sample.step)
+        reward = "-" if sample.reward is None else f"{sample.reward:.4g}"
+        length = f"{sample.length} {sample.length_unit}"
+        self._lines.append(f"{step:>8} {reward:>8} {length:>12} {label:>8}  {first_words(response, 400, _WIDTH)}\n")
+
+    def lines(self, step: int | None, split: str, of_all: int | None) -> Iterator[str]:
+        """Yield the heading, then the lines. of_all: number of samples of which these are the extreme."""
+        count = len(self._lines)
+        if of_all is None:
+            parts = [f"{count} text{'s' * (count != 1)}"]
+            parts += [f"mean reward {mean_and_std(self._rewards)[0]:.4g}"] if self._rewards else []
+            parts += [f"{self._loops} repeat{'s' * (self._loops == 1)} a phrase"] if self._loops else []
+            same = {label: most for label, texts in self._groups.items() if (most := flags.most_identical(texts))}
+            if same:
+                label = max(same, key=lambda label: same[label])
+                more = f", and in {len(same) - 1} more" if len(same) > 1 else ""
+                parts.append(f"{same[label]} of {len(self._groups[label])} identical in group {label}{more}")
+        else:
+            parts = [f"{count} of {of_all} text{'s' * (of_all != 1)}"]
+        yield f"{'no step' if step is None else f'step {step}'}, {split}: {', '.join(parts)}\n"
+        yield from self._lines
+
+
+def prompt_lines(prompts: Iterable[PromptChange]) -> Iterator[str]:
+    """Yield a head and a line for each prompt. Shares of samples that passed are in percent."""
+    yield f"{'change':>9} {'first':>8} {'last':>8} {'steps':>15}  prompt\n"
+    for prompt in prompts:
+        if prompt.is_share:
+            change, first, last = f"{round(100 * prompt.change):+d} pp", f"{prompt.first:.0%}", f"{prompt.last:.0%}"
+        else:
+            change = "+" * (prompt.change > 0) + format_value(prompt.change)
+            first, last = format_value(prompt.first), format_value(prompt.last)
+        steps = f"{prompt.first_step} to {prompt.last_step}"
+        split = ", validation" if prompt.split == "validation" else ""
+        yield f"{change:>9} {first:>8} {last:>8} {steps:>15}  {first_words(prompt.head, 400, _WIDTH)}{split}\n"
+
+
+def first_words(text: str, characters: int, width: int | None = None) -> str:
+    """Return the beginning of a foreign text on one line, with secrets hidden, in at most `width` cells."""
+    words = clean(" ".join(redacted_text(text[:characters]).split()), characters)
+    return words if width is None else fit(words, width).rstrip()

@@ -1,379 +1,281 @@
-"""Summary of runs as text: one run in full, several runs as a table."""
+"""summary_of(): state and metrics of runs as one struct, which text, JSON and HTML show.
+
+Secrets in settings are hidden unless requested.
+"""
 
 from __future__ import annotations
 
-import math
-import os
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Container, Mapping
+from typing import Annotated, Any
 
-import numpy as np
+from msgspec import UNSET, Struct, UnsetType
 
-from tuimon.analysis.aligned_steps import common_step_name, step_name
-from tuimon.analysis.attempts import attempts_of, lost_at_restarts, lost_work
-from tuimon.analysis.best_step import BestStep, best_step
-from tuimon.analysis.comparing import MISSING, compared_settings, flat
-from tuimon.analysis.comparison_rows import BETTER, level_until
-from tuimon.analysis.hidden_values import hidden_conflict
-from tuimon.analysis.log_files import damage_of, unread_parts
-from tuimon.analysis.log_remarks import lasted_text, reading_remark
-from tuimon.analysis.printed_units import meaning_of
-from tuimon.analysis.progress import ProgressReport
+from tuimon.analysis.aligned_steps import with_training_steps
+from tuimon.analysis.attempts import LostWork, lost_at_restarts
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.analysis.run_states import critical_count, state_sign, state_words
-from tuimon.analysis.words import duration, setting_text, steps_text, with_article
-from tuimon.draw.numbers import format_count, format_number, format_value
 from tuimon.exports._shared import without_secrets
-from tuimon.exports.metrics import MetricSummary, entries, metric_summaries, summarise
-from tuimon.exports.table import Column, no_room, table, wrapped
-from tuimon.model.points import Floats, Steps
-from tuimon.panels import facts_about, heading_of, objective_of, relevant_metrics
-from tuimon.panels.lists.run_levels import RunLevels
-from tuimon.panels.system_history import odd_devices
-from tuimon.run_notes import note_of
+from tuimon.exports.documents import (
+    AlertEntry,
+    Count,
+    NoticeEntry,
+    State,
+    Version,
+    alert_entry,
+    filled,
+    known,
+    note_entry,
+    one_of,
+)
+from tuimon.exports.metrics import Entries, MetricEntry, entries, metric_summaries, summarise
+from tuimon.model.ranks import JobRanks, RootCause, Straggler
+from tuimon.panels import facts_about, relevant_metrics
+from tuimon.redact import redacted_text
+from tuimon.run_notes import RunNote
 from tuimon.store import Run, Snapshot
-from tuimon.text import cell_width, clean, local_time, shown_path
-
-_CONFIG_LINES = 40
-"""Maximum number of settings that are printed."""
-_MAX_ATTEMPTS = 20
-"""Maximum number of attempts of a training, and of its restarts, that are listed, the last ones."""
-_LONGEST_END = 100
-"""Maximum characters of the words about the end of an attempt."""
-_ARROWS = {"rising": "↑", "falling": "↓"}
-_MAX_SETTINGS = 6
-"""Maximum number of settings with a column in the table of the trials of a search."""
-_LEVEL = "level"
-"""Word after the name of a metric whose levels a column has."""
-_GOAL = "reward.train"
-"""Concept of what many runs are trained for."""
-_MAX_CONCEPTS = 4
-"""Maximum number of concepts with a column in the table of several runs."""
+from tuimon.text import clean
 
 
-def as_text(
-    snapshot: Snapshot, now: float, show_secrets: bool = False, width: int | None = None, full: bool = False
-) -> Iterator[str]:
-    """Yield lines of at most `width` cells (None: unlimited). All foreign text is cleaned.
+class RestartEntry(Struct, frozen=True, kw_only=True):
+    """A restart of a run."""
 
-    full: print each of several runs in full, below their table.
-    """
-    if len(snapshot.runs) > 1:
-        yield from _runs_text(snapshot, now, width)
-    if len(snapshot.runs) == 1 or full:
-        for number, run in enumerate(snapshot.runs):
-            if number or full:
-                yield ""
-            yield from _run_text(run, snapshot, now, show_secrets, width)
-    for notice in snapshot.notices:
-        if notice.level != "info":
-            yield f"{notice.level}: {clean(notice.message)}" + (f" ({clean(notice.hint)})" if notice.hint else "")
-
-
-# ---------------------------------------------------------------------- several runs
+    first_step: int | None
+    """First logged step after it."""
+    resumed_from: int | None
+    """Step of the checkpoint, if it is certain."""
+    last_step_before: int
+    """Last logged step of the attempt before."""
+    steps_lost: int | None
+    """Steps after the checkpoint."""
+    superseded: Count
+    """Logged steps that are not drawn."""
+    resumed_time: float | None
+    """Of the first point after it, seconds since the epoch."""
+    seconds_without_point: float | None
 
 
-def _runs_text(snapshot: Snapshot, now: float, width: int | None) -> Iterator[str]:
-    runs = snapshot.runs
-    left_out: list[str] = []
-    names, columns = [clean(run.name) for run in runs], runs_columns(snapshot, now)
-    yield from table(f"{len(runs)} runs", names, columns, width, indent=0, left_out=left_out.append)
-    yield from no_room(left_out, width)
-    if any(column.head.endswith(f" {_LEVEL}") for column in columns):
-        yield from wrapped("level: mean of the last tenth of the points, as in compare", width)
-    yield ""
-    for run in runs:
-        for text in note_of(run.path).lines:
-            yield from wrapped(f"{clean(run.name)}: {text}", width, indent=2)
-        for alert in snapshot.alerts:
-            if alert.run == run.id and alert.severity != "info":
-                yield from wrapped(f"{clean(run.name)}: {clean(alert.message)}", width, indent=2)
+class SourceEntry(Struct, frozen=True, kw_only=True):
+    """A log of a run."""
 
-
-def runs_columns(snapshot: Snapshot, now: float) -> list[Column]:
-    """Return the columns of a table of runs: state, step, and the metrics that most runs log."""
-    runs = snapshot.runs
-    progresses = [progress_of(run, now) for run in runs]
-    grave = [sum(a.run == run.id and a.severity != "info" for a in snapshot.alerts) for run in runs]
-    columns = [
-        Column("state", [_state(run, snapshot, p) for run, p in zip(runs, progresses, strict=True)], left=True),
-        Column(common_step_name(runs), ["" if p.position is None else str(p.position) for p in progresses]),
-        Column("of", ["" if p.total is None else str(p.total) for p in progresses], need=3),
-        Column("points", [format_count(run.point_count) for run in runs], need=4),
-        *(_objective_columns(runs) if all(map(objective_of, runs)) else _concept_columns(runs)),
+    source: str
+    format: str
+    points: Count
+    state: Annotated[
+        str,
+        one_of("waiting", "reading", "current", "writing", "gone", "superseded", "unreadable", "unsupported"),
     ]
-    if any(grave):
-        columns.append(Column("alerts", [str(count or "") for count in grave], need=2))
-    return columns
+    damaged: Count
+    """Damaged parts; consecutive records that could not be read are one part."""
 
 
-def _state(run: Run, snapshot: Snapshot, progress: ProgressReport) -> str:
-    """Return the state of a run, with the sign of a failure if it has a critical alert."""
-    critical = critical_count(snapshot.alerts, run.id)
-    return f"{state_sign(progress.state, False, critical)} {progress.state}"
+class CauseEntry(Struct, frozen=True, kw_only=True):
+    """The cause of the end of a job, or of an attempt of it."""
+
+    rank: int | None
+    """Null: no rank is to blame, or the evidence does not suffice."""
+    node: str | None
+    text: str
+    evidence: str | None
+    """The line that shows it."""
+    file: str | None
+    """Relative to the directory of the job."""
+    line: int | None
+    rule: str | None
+    resolved: bool
+    """The job went on after it."""
+    step: int | None
+    """Last step before it."""
+    resumed_step: int | None
+    """First step of the attempt that continued the job in a log of its own."""
+    steps_lost: int | None
+    """Steps that were repeated after a restart; null if the job was not restarted."""
 
 
-def _objective_columns(runs: Sequence[Run]) -> Iterator[Column]:
-    """Yield the columns of the trials of a search: the levels of their metric and the settings that differ."""
-    levels = RunLevels()
-    readings = [(run, objective_of(run)) for run in runs]
-    head = heading_of((run, reading.metric) for run, reading in readings if reading is not None)
-    results = [levels.level(run, objective_of) for run in runs]
-    yield Column(clean(head), ["" if result is None else format_value(result) for result in results])
-    different, _ = compared_settings([without_secrets(run.config) for run in runs])
-    for index, (name, values) in enumerate(different[:_MAX_SETTINGS]):
-        yield Column(clean(name), ["" if v is MISSING else setting_text(v, 32) for v in values], need=10 + index)
+class UnreachableHost(Struct, frozen=True, kw_only=True):
+    """A host of the job that cannot be reached."""
+
+    host: str
+    reason: str
 
 
-def _concept_columns(runs: Sequence[Run]) -> Iterator[Column]:
-    """Yield columns with the levels, last and best values of the concepts that most runs log.
+class RanksEntry(Struct, frozen=True, kw_only=True):
+    """The ranks of the job that wrote a run."""
 
-    The reward of at least a quarter of the runs comes first: it is what they are trained for.
-    """
-    leading: dict[tuple[str, str, str], dict[int, MetricSummary]] = {}
-    for run in runs:
-        chosen: dict[tuple[str, str, str], str] = {}
-        for name in relevant_metrics(run):
-            meaning = meaning_of(run, name)
-            if meaning.label:
-                chosen.setdefault((meaning.concept, meaning.split, meaning.label), name)
-        for key, name in list(chosen.items())[:_MAX_CONCEPTS]:
-            leading.setdefault(key, {})[run.id] = summarise(run, name)
-
-    def importance(item: tuple[tuple[str, str, str], dict[int, MetricSummary]]) -> tuple[bool, int]:
-        (concept, *_), of = item
-        return concept == _GOAL and 4 * len(of) >= len(runs), len(of)
-
-    shared = [of for _, of in sorted(leading.items(), key=importance, reverse=True)][:_MAX_CONCEPTS]
-    heads = [heading_of((run, of[run.id].name) for run in runs if run.id in of) for of in shared]
-    for index, by_run in enumerate(shared):
-        meaning = next(
-            (summary.meaning for summary in by_run.values() if summary.best), next(iter(by_run.values())).meaning
-        )
-        names = Counter(summary.name for summary in by_run.values())
-        head = heads[index] if heads.count(heads[index]) == 1 else clean(names.most_common(1)[0][0])
-        summaries = [by_run.get(run.id) for run in runs]
-        levels = [format_value(level_until(metric.curve, None), metric.unit) if metric else "" for metric in summaries]
-        yield Column(f"{head} {_LEVEL}", levels, need=index and 10 + 3 * index)
-        last = [format_value(metric.last, metric.unit) if metric else "" for metric in summaries]
-        yield Column("last", last, need=12 + 3 * index)
-        if meaning.direction in BETTER:
-            tops = [summary.best if (summary := by_run.get(run.id)) else None for run in runs]
-            yield Column("best", [format_value(top[1]) if top else "" for top in tops], need=11 + 3 * index)
+    count: int
+    """Ranks that the files show."""
+    verdict: str
+    """The verdict in a sentence."""
+    root_cause: CauseEntry | None
+    """Null: no failure is known."""
+    stragglers: tuple[int, ...]
+    """Ranks that compute longer than the others, the slowest first."""
+    straggler_evidence: tuple[Straggler, ...]
+    silent: tuple[int, ...]
+    """Ranks that stopped without an error while others waited for them."""
+    unreachable: tuple[UnreachableHost, ...]
+    """Hosts of the job that cannot be reached now; nothing new is known of their ranks."""
 
 
-# ---------------------------------------------------------------------- one run
+class RunEntry(Struct, frozen=True, kw_only=True):
+    """A run."""
+
+    id: int
+    name: str
+    path: str
+    """Absolute."""
+    note: RunNote | None
+    """The user's note about the run; null: none."""
+    state: State
+    evidence: str
+    """The state's reason in words."""
+    reason: str
+    """Which condition of the state holds, such as total, open, closed, silent."""
+    age: float | None
+    """Seconds since the last point, or since the log changed last where points have no times."""
+    gap: float | None
+    """Usual seconds between two points."""
+    step: int | None
+    total_steps: int | None
+    epoch: float | None
+    seconds_per_step: float | None
+    eta_seconds: float | None
+    first_wall_time: float | None
+    """Seconds since the epoch."""
+    last_wall_time: float | None
+    """Seconds since the epoch."""
+    points: Count
+    """As logged."""
+    restarts: tuple[RestartEntry, ...]
+    """Restarts of the run, the first one first, by the metric with the most points."""
+    about: Mapping[str, Any]
+    """What the logs say about the run itself: tracker, experiment or project, host, program; secrets hidden."""
+    training: Entries | None
+    validation: Entries | None
+    config: Mapping[str, Any]
+    """As logged; secrets hidden."""
+    best_checkpoint: Mapping[str, Any] | None
+    final_metrics: Mapping[str, Any]
+    sources: tuple[SourceEntry, ...]
+    metrics: tuple[MetricEntry, ...]
+    """The most telling first."""
+    ranks: RanksEntry | UnsetType = UNSET
+    """Of a run that several processes wrote."""
 
 
-def _run_text(run: Run, snapshot: Snapshot, now: float, show_secrets: bool, width: int | None) -> Iterator[str]:
-    yield f"{clean(run.name)}  ({shown_path(run.path)})"
-    for name, text in facts_of(run, now, critical=critical_count(snapshot.alerts, run.id)):
-        yield from wrapped(f"  {name:<10}  {text}", width, indent=14)
-    alerts = [alert for alert in snapshot.alerts if alert.run == run.id]
-    named = {change.metric for alert in alerts if alert.severity != "info" for change in alert.related}
-    for alert in alerts:
-        if alert.severity != "info" or alert.metric not in named:
-            yield from wrapped(f"  {alert.severity:<10}  {clean(alert.message)}", width, indent=14)
-    yield from _block("Configuration", list(flat(without_secrets(run.config, show_secrets))), _CONFIG_LINES)
-    checkpoint = None if best_step(run) else run.best_checkpoint
-    for title, values in (("Best checkpoint", checkpoint), ("Final metrics", run.final_metrics)):
-        yield from _block(title, list(flat(without_secrets(values or {}, show_secrets))))
-    yield from _attempts(run, width)
-    metrics = metric_summaries(run)
-    left_out: list[str] = []
-    for title, split in (("Training", "train"), ("Validation", "val")):
-        if of_split := [metric for metric in metrics if metric.meaning.split == split]:
-            yield ""
-            yield from _metric_table(run, title, of_split, width, left_out.append)
-    yield from no_room(left_out, width)
+class SummaryDocument(Struct, frozen=True, kw_only=True):
+    """State and metrics of runs."""
+
+    schema: Version = 1
+    runs: tuple[RunEntry, ...]
+    alerts: tuple[AlertEntry, ...]
+    """Active."""
+    notices: tuple[NoticeEntry, ...]
 
 
-def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0) -> Iterator[tuple[str, str]]:
-    """Yield (name, text) of the state of a run and of what it logged; cleaned.
+class RunOverSteps(Struct, frozen=True, kw_only=True):
+    """A run over a range of steps."""
 
-    count_entries: also how many entries it logged, for which the curves of all metrics are needed. critical: number of
-    active critical alerts.
-    """
-    progress = progress_of(run, now)
-    yield "state", f"{state_words(progress.state, critical)}: {clean(progress.evidence)}"
-    note = note_of(run.path)
-    if note.line:
-        yield "note", note.line
-    for sign, step, text in note.signed_steps:
-        yield f"note {sign}", f"step {step}: {text}"
-    about = facts_about(run)
-    for name in ("experiment", "project"):
-        if about.get(name):
-            yield name, clean(str(about[name]))
-    if run.ranks is not None and run.ranks.restart:
-        yield "restart", clean(run.ranks.restart)
-    yield from _restarts(run, progress.step_name)
-    lost = lost_work(run, progress.has_died)
-    if lost is not None and not lost.is_resumed and (text := lost.text(progress.step_name)):
-        yield "lost", text
-    if progress.step is not None:
-        of = f" of {progress.total}" if progress.total is not None else ""
-        epoch = f", epoch {format_value(progress.epoch)}" if math.isfinite(progress.epoch) else ""
-        yield progress.position_name, f"{progress.position}{of}{epoch}"
-    if (best := best_step(run)) is not None:
-        yield "best", f"{best.word} {best.step}" + (f": {best.scores_text}" if best.scores else "")
-    if math.isfinite(progress.seconds_per_step):
-        source = ", as its points were seen to arrive" if progress.pace_watched else ""
-        if progress.pace_of_bar:
-            source = ", the rate of its progress bar"
-        yield "pace", f"{duration(progress.seconds_per_step)} {with_article(progress.step_name)}{source}"
-    if math.isfinite(progress.eta_seconds):
-        finish = local_time(progress.finish_time, "%Y-%m-%d %H:%M") or "a time out of range"
-        yield "ETA", f"{duration(progress.eta_seconds)}, at {finish}"
-    elif progress.lacks_times:
-        yield "ETA", "unknown: no time stamps with a date"
-    if math.isfinite(run.last_wall_time):
-        first = local_time(run.first_wall_time, "%Y-%m-%d %H:%M:%S") if run.duration > 0 else ""
-        if first:
-            yield "first point", f"{first}, {lasted_text(run, run.duration)}"
-        yield "last point", local_time(run.last_wall_time, "%Y-%m-%d %H:%M:%S") or "a time out of range"
-    for name, split in (("training", "train"), ("validation", "val")):
-        if count_entries and (logged := entries(run, split)):
-            count = "1 entry" if logged.entries == 1 else f"{logged.entries} entries"
-            yield name, f"{count}, the last at {step_name(run)} {logged.last_step}"
-    yield "logged", _logged(run)
-    if count_entries and (odd := odd_devices(run)):
-        yield "GPUs", odd
-    if remark := reading_remark(run):
-        yield "remark", remark
-    if unread := unread_parts(run):
-        yield "not read", unread
-    if count_entries and (conflict := hidden_conflict(run)):
-        yield "conflict", f"{conflict}; doctor --metric NAME shows them"
+    name: str
+    path: str
+    metrics: tuple[MetricEntry, ...]
+    """The most telling first; all numbers are those of the points in the range."""
 
 
-def _restarts(run: Run, word: str) -> Iterator[tuple[str, str]]:
-    """Yield a line for each restart, the first one first. word: what the run counts, such as "step"."""
-    restarts = lost_at_restarts(run)
-    if len(restarts) > _MAX_ATTEMPTS:
-        yield "restarts", f"{len(restarts)}, the last {_MAX_ATTEMPTS}:"
-    for work in restarts[-_MAX_ATTEMPTS:]:
-        if work.checkpoint is None:
-            yield "resumed", ", ".join(filter(None, (f"at {word} {work.first_step}", work.text(word))))
-        else:
-            yield "resumed", work.text(word).removeprefix("resumed ")
+class OverStepsDocument(Struct, frozen=True, kw_only=True):
+    """The metrics of runs over a range of steps (--steps)."""
+
+    schema: Version = 1
+    steps: tuple[int, int]
+    """First and last step asked for."""
+    runs: tuple[RunOverSteps, ...]
 
 
-def _logged(run: Run) -> str:
-    files: dict[str, list[str]] = {}
-    for stream in run.streams:
-        if stream.point_count:
-            files.setdefault(stream.info.source, []).append(stream.info.path)
-    sources = [_source_text(name, paths) for name, paths in files.items()]
-    damage = damage_of(run)
-    lost = f"; {damage}" if damage else ""
-    metrics = f"{len(run.metrics)} metric{'s' * (len(run.metrics) != 1)}"
-    of = f"{len(sources)} source{'s' * (len(sources) != 1)}"
-    return (
-        f"{format_count(run.point_count)} points of {metrics} in {of}: "
-        f"{clean(', '.join(sources[:4]))}{' …' if len(sources) > 4 else ''}{lost}"
+def run_over_steps(run: Run, steps: tuple[int, int], metrics: Container[str] | None = None) -> RunOverSteps:
+    """Return a run over a range of steps. steps: first and last, both included. metrics: names; None for all."""
+    names = [name for name in relevant_metrics(run) if metrics is None or name in metrics]
+    parts = ((name, with_training_steps(run, name).in_steps(*steps)) for name in names)
+    entries = tuple(summarise(run, name, part) for name, part in parts if len(part))
+    return RunOverSteps(name=run.name, path=run.path, metrics=entries)
+
+
+def summary_of(snapshot: Snapshot, now: float, show_secrets: bool = False) -> SummaryDocument:
+    """Return the summary of a snapshot. now: wall time (s since epoch)."""
+    return SummaryDocument(
+        runs=tuple(run_entry(run, now, show_secrets) for run in snapshot.runs),
+        alerts=tuple(alert_entry(alert, AlertEntry) for alert in snapshot.alerts),
+        notices=tuple(filled(NoticeEntry, notice) for notice in snapshot.notices),
     )
 
 
-def _source_text(source: str, files: Sequence[str]) -> str:
-    """Return the name of a source and the number of its files; "." is the given directory itself."""
-    if len(files) == 1:
-        return os.path.basename(files[0]) if source == "." else source
-    name = os.path.basename(os.path.dirname(files[0])) if source == "." else source
-    return f"{name} ({len(files)} files)"
+def run_entry(run: Run, now: float, show_secrets: bool = False) -> RunEntry:
+    """Return the summary of a run."""
+    progress = progress_of(run, now)
+    sources = (
+        SourceEntry(
+            source=stream.info.source,
+            format=stream.info.format,
+            points=stream.point_count,
+            state=stream.status.state if stream.status else "waiting",
+            damaged=stream.status.damaged if stream.status else 0,
+        )
+        for stream in run.streams
+    )
+    return filled(
+        RunEntry,
+        progress,
+        id=run.id,
+        name=run.name,
+        path=run.path,
+        note=note_entry(run.path),
+        total_steps=progress.total,
+        first_wall_time=known(run.first_wall_time),
+        last_wall_time=known(run.last_wall_time),
+        points=run.point_count,
+        restarts=tuple(_restart(work) for work in lost_at_restarts(run)),
+        about=without_secrets(facts_about(run), show_secrets),
+        training=entries(run, "train"),
+        validation=entries(run, "val"),
+        config=without_secrets(run.config, show_secrets),
+        best_checkpoint=without_secrets(run.best_checkpoint, show_secrets) if run.best_checkpoint else None,
+        final_metrics=without_secrets(run.final_metrics, show_secrets),
+        sources=tuple(sources),
+        metrics=metric_summaries(run),
+        ranks=UNSET if run.ranks is None else _ranks(run.ranks),
+    )
 
 
-def _attempts(run: Run, width: int | None) -> Iterator[str]:
-    """Yield a table of the attempts of a training that have files of their own, if there are several."""
-    attempts = attempts_of(run)
-    if not attempts:
-        return
-    shown, steps = attempts[-_MAX_ATTEMPTS:], step_name(run)
-    begins = [local_time(attempt.begin, "%Y-%m-%d %H:%M") or "" for attempt in shown]
-    ends = [clean(attempt.end, _LONGEST_END) for attempt in shown]
-    resumed = ["" if attempt.resumed_from is None else str(attempt.resumed_from) for attempt in shown]
-    columns = [
-        Column(f"first {steps}", [str(attempt.first_step) for attempt in shown]),
-        Column(f"last {steps}", [str(attempt.last_step) for attempt in shown]),
-        *([Column("resumed from", resumed, need=2)] if any(resumed) else []),
-        Column(f"superseded {steps}s", [str(attempt.superseded or "") for attempt in shown], need=1),
-        *([Column("begins", begins, need=2, left=True)] if any(begins) else []),
-        *([Column("end", ends, need=3, left=True)] if any(ends) else []),
-    ]
-    yield ""
-    title = f"{len(attempts)} attempts" if len(shown) == len(attempts) else f"last {len(shown)} of {len(attempts)}"
-    yield from table(title, [clean(attempt.name) for attempt in shown], columns, width)
+def _ranks(ranks: JobRanks) -> RanksEntry:
+    return filled(
+        RanksEntry,
+        ranks,
+        count=len(ranks.rows),
+        root_cause=_cause(ranks.root_cause) if ranks.root_cause else None,
+        stragglers=tuple(straggler.rank for straggler in ranks.stragglers),
+        straggler_evidence=ranks.stragglers,
+        unreachable=tuple(UnreachableHost(host=host, reason=why) for host, why in ranks.unreachable),
+    )
 
 
-def _block(title: str, settings: Sequence[tuple[str, Any]], most: int | None = None) -> Iterator[str]:
-    if not settings:
-        return
-    yield ""
-    yield f"  {title}"
-    for key, value in settings[:most]:
-        name = clean(key)
-        yield f"    {name}{' ' * max(1, 28 - cell_width(name))}{setting_text(value)}"
-    if most is not None and len(settings) > most:
-        yield f"    … and {len(settings) - most} more (--json has them all)"
+def _cause(cause: RootCause) -> CauseEntry:
+    return filled(
+        CauseEntry,
+        cause,
+        node=clean(cause.node) or None,
+        text=redacted_text(clean(cause.text)),
+        evidence=redacted_text(clean(cause.evidence)) or None,
+        file=clean(cause.place.path) if cause.place else None,
+        line=(cause.place.line or None) if cause.place else None,
+        rule=cause.rule or None,
+        steps_lost=cause.steps_lost if cause.resolved else None,
+    )
 
 
-def _metric_table(
-    run: Run, title: str, metrics: Sequence[MetricSummary], width: int | None, left_out: Callable[[str], None]
-) -> Iterator[str]:
-    tops, units = [metric.best for metric in metrics], [metric.unit for metric in metrics]
-    steps = step_name(run)
-    columns = [
-        Column("points", [str(len(metric.curve)) for metric in metrics], need=5),
-        Column(steps, [str(metric.last_step) for metric in metrics], need=6),
-        Column("last", [format_number(metric.last, metric.unit) for metric in metrics]),
-        *([Column("unit", units, need=4, left=True)] if any(units) else []),
-        Column("best", [format_number(m.best[1], m.unit) if m.best else "" for m in metrics], need=1),
-        Column(f"at {steps}", [str(top[0]) if top else "" for top in tops], need=4),
-        Column("mean", [format_number(metric.numbers.mean, metric.unit) for metric in metrics], need=3),
-        Column("deviation", [format_number(metric.numbers.deviation, metric.unit) for metric in metrics], need=3),
-        Column(
-            "trend",
-            [trend_text(metric) for metric in metrics],
-            need=2,
-            left=True,
-            brief=[trend_text(metric, brief=True) for metric in metrics],
-        ),
-    ]
-    names, notes = [clean(metric.name) for metric in metrics], [_note(metric, best_step(run)) for metric in metrics]
-    yield from table(title, names, columns, width, notes=notes, left_out=left_out)
-
-
-def _note(metric: MetricSummary, best: BestStep | None) -> str:
-    """Return the remarks about the points, after the score at the best step if the log names it."""
-    score = best.score_text(metric.name) if best else ""
-    return ", ".join(filter(None, (score, odd_text(metric))))
-
-
-def trend_text(metric: MetricSummary, brief: bool = False) -> str:
-    """Return the direction and the change of the level, as "rising +0.5" or briefly "↑ 0.5", or "flat"; else ""."""
-    trend = metric.trend
-    if trend is None or trend.direction not in _ARROWS:
-        return "flat" if trend is not None and trend.direction == "flat" else ""
-    if brief:
-        return f"{_ARROWS[trend.direction]} {format_value(abs(trend.change))}"
-    return f"{trend.direction} {'+' * (trend.change > 0)}{format_value(trend.change)}"
-
-
-def odd_text(metric: MetricSummary) -> str:
-    """Return remarks about the points, as "3 NaN at 30 to 57, 1 superseded, 1 NaN at 8 in other.csv", or ""."""
-    curve = metric.curve
-    parts = list(_nonfinite(curve.values, curve.steps)) if curve.finite_count < len(curve) else []
-    if curve.superseded:
-        parts.append(f"{curve.superseded} superseded")
-    for hidden in metric.hidden:
-        values, steps = hidden.curve.values[hidden.rows], hidden.curve.steps[hidden.rows]
-        parts += [f"{part} in {clean(hidden.source)}" for part in _nonfinite(values, steps)]
-    return ", ".join(parts)
-
-
-def _nonfinite(values: Floats, steps: Steps) -> Iterator[str]:
-    """Yield "3 NaN at 30 to 57" and "1 infinite at 30", as far as there are such values."""
-    for rows, kind in ((np.isnan(values), "NaN"), (np.isinf(values), "infinite")):
-        if rows.any():
-            yield f"{int(rows.sum())} {kind} at {steps_text(steps[rows])}"
+def _restart(work: LostWork) -> RestartEntry:
+    return RestartEntry(
+        first_step=work.first_step,
+        resumed_from=work.checkpoint,
+        last_step_before=work.last_step,
+        steps_lost=work.steps,
+        superseded=work.superseded,
+        resumed_time=known(work.resumed),
+        seconds_without_point=known(work.seconds),
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,12 +12,12 @@ from msgspec import Struct
 
 from tuimon.draw.numbers import format_value
 from tuimon.exports.documents import known
-from tuimon.redact import redacted_text
+from tuimon.exports.sample_lines import first_words
 from tuimon.rollouts import Sample
 from tuimon.rollouts.export import group_of, reference_text, shown_lines
 from tuimon.rollouts.extremes import Extremes, extremes
 from tuimon.store import Run
-from tuimon.text import clean, fit
+from tuimon.text import fit
 
 _WORDS = 300
 """Characters of a response in lines and JSON."""
@@ -32,6 +33,9 @@ class TextEntry(Struct, frozen=True, kw_only=True):
     group: str | None
     """Equal for the samples of one prompt."""
     reward: float | None
+    length: int
+    length_unit: str
+    """tokens or chars."""
     response: str
     """First words."""
 
@@ -40,6 +44,8 @@ class TextsEntry(Struct, frozen=True, kw_only=True):
     """The best and worst generated texts of a step."""
 
     step: int | None
+    split: str
+    """validation, if the step has no text of the training."""
     count: int
     """All texts of the step."""
     mean_reward: float | None
@@ -64,20 +70,24 @@ def paths_of(run: Run, samples: Sequence[str] = ()) -> tuple[str, ...]:
     return (*([run.directory] if Path(run.directory).is_dir() else ()), *samples)
 
 
-def as_lines(found: Extremes, width: int | None) -> Iterator[str]:
+def as_lines(found: TextsEntry, width: int | None) -> Iterator[str]:
     """Yield lines of at most `width` cells (None: unlimited)."""
-    yield _fit(f"texts of {_step(found)}{_split(found)}: {found.count}, mean reward {format_value(found.mean)}", width)
+    step = "no step" if found.step is None else f"step {found.step}"
+    split = ", validation" if found.split == "validation" else ""
+    mean = format_value(math.nan if found.mean_reward is None else found.mean_reward)
+    lines = [f"texts of {step}{split}: {found.count}, mean reward {mean}"]
     for name, samples in (("worst", found.worst), ("best", found.best)):
         for sample in samples:
             reward = "unknown" if sample.reward is None else format_value(sample.reward)
-            length = f"{sample.length} {sample.length_unit}"
-            yield _fit(f"  {name:<5} {reward:>8} {length:>12}  {_words(sample)}", width)
+            lines.append(f"  {name:<5} {reward:>8} {f'{sample.length} {sample.length_unit}':>12}  {sample.response}")
+    yield from (line if width is None else fit(line, width).rstrip() for line in lines)
 
 
 def as_entry(found: Extremes, directory: str) -> TextsEntry:
     """Return the texts for JSON. directory: that of the run."""
     return TextsEntry(
         step=found.step,
+        split=found.split,
         count=found.count,
         mean_reward=known(found.mean),
         worst=tuple(_entry(sample, directory) for sample in found.worst),
@@ -98,15 +108,9 @@ def for_page(found: Extremes | None) -> dict[str, Any] | None:
         for sample in samples
     ]  # fmt: skip
     note = f"{found.count} texts, mean reward {format_value(found.mean)}"
-    return {"title": f"Texts of {_step(found)}{_split(found)}", "note": note, "samples": parts}
-
-
-def _step(found: Extremes) -> str:
-    return "no step" if found.step is None else f"step {found.step}"
-
-
-def _split(found: Extremes) -> str:
-    return ", validation" if found.split == "validation" else ""
+    step = "no step" if found.step is None else f"step {found.step}"
+    split = ", validation" if found.split == "validation" else ""
+    return {"title": f"Texts of {step}{split}", "note": note, "samples": parts}
 
 
 def _texts(sample: Sample) -> list[tuple[str, str]]:
@@ -122,15 +126,11 @@ def _cut(text: str) -> str:
 
 
 def _entry(sample: Sample, directory: str) -> TextEntry:
-    reward = None if sample.reward is None else known(sample.reward)
-    source = os.path.relpath(sample.source, directory)
-    return TextEntry(source=source, group=group_of(sample) or None, reward=reward, response=_words(sample))
-
-
-def _words(sample: Sample) -> str:
-    """Return the first words of the response."""
-    return clean(" ".join(redacted_text(sample.response[:_WORDS]).split()), _WORDS)
-
-
-def _fit(text: str, width: int | None) -> str:
-    return text if width is None else fit(text, width).rstrip()
+    return TextEntry(
+        source=os.path.relpath(sample.source, directory),
+        group=group_of(sample) or None,
+        reward=None if sample.reward is None else known(sample.reward),
+        length=sample.length,
+        length_unit=sample.length_unit,
+        response=first_words(sample.response, _WORDS),
+    )

@@ -109,7 +109,7 @@ def _lines(table: Table, preset: tuple[str, str, str], size: Size, symbols: Symb
     notes = [f"{left} more lines are not drawn"] if left else []
     if table.count > len(table.rows):
         notes.append(f"the first {len(table.rows)} of {table.count} rows")
-    view = ChartView(clean(preset[2], 60), (), across, up, drawn, columns=columns, note="  ".join(notes))
+    view = ChartView(clean(preset[2], 60), (), across, up, drawn, columns=columns, notes=tuple(notes))
     return list(render(view, size, symbols))
 
 

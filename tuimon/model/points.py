@@ -149,6 +149,8 @@ class PointsBuilder(Struct):
     _wall_times: list[float] = field(default_factory=list)
     _whole: list[tuple[npt.NDArray[Any], ...]] = field(default_factory=list)
     """Columns (metric, steps, values, wall times) of the points before those of the lists."""
+    _beyond: int = 0
+    """Points left out since the last batch, as their steps are outside int64."""
 
     def metric_id(self, name: str) -> int:
         """Return the id of a metric name, a new one for a new name."""
@@ -198,15 +200,26 @@ class PointsBuilder(Struct):
     def _close(self) -> None:
         """Move the points of the lists to `_whole`."""
         if self._steps:
+            if not -(2**63) <= min(self._steps) <= max(self._steps) < 2**63:
+                kept = [row for row, step in enumerate(self._steps) if -(2**63) <= step < 2**63]
+                self._beyond += len(self._steps) - len(kept)
+                columns: tuple[list[Any], ...] = (self._metric, self._steps, self._values, self._wall_times)
+                for column in columns:
+                    column[:] = [column[row] for row in kept]
             metric, steps = np.array(self._metric, np.uint32), np.array(self._steps, np.int64)
             values, wall_times = np.array(self._values, np.float64), np.array(self._wall_times, np.float64)
             self._whole.append((metric, steps, values, wall_times))
             self._metric, self._steps, self._values, self._wall_times = [], [], [], []
 
     def take(self) -> list[Item]:
-        """Return the batch as [Points], or [] if it is empty; the builder is empty afterwards."""
+        """Return the batch as [Points], or [] if it is empty; the builder is empty afterwards.
+
+        Points whose steps are outside int64 are left out, and counted as Damage.
+        """
         self._close()
         whole, self._whole = self._whole, []
         if len(whole) > 1:
             whole = [tuple(np.concatenate(column) for column in zip(*whole, strict=True))]
-        return [Points(self.names, *columns) for columns in whole]
+        beyond, self._beyond = self._beyond, 0
+        lost = [Damage(0, 0, f"{beyond} points at steps of more than 64 bits left out", beyond)] if beyond else []
+        return [*(Points(self.names, *columns) for columns in whole if len(columns[0])), *lost]

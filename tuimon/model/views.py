@@ -114,7 +114,7 @@ class Line(Struct, frozen=True, eq=False):
     """One curve of a chart."""
 
     label: str
-    """Entry of the legend; of a line behind the others, without a glyph, the text on the line itself."""
+    """Name in the legend; of a line behind the others, without a glyph, the text on the line itself."""
     role: Role
     envelope: Envelope
     markers: bool = False
@@ -130,8 +130,14 @@ class Line(Struct, frozen=True, eq=False):
     """Name of the metric as logged; "" if unknown."""
     glyph: str = ""
     """Symbol that distinguishes the line without colour: one cell wide, in the legend and at points of the line."""
-    value: str = ""
-    """Last value, which the legend has after the label if there is room; the headline has that of the first line."""
+    values: tuple[str, ...] = ()
+    """Forms of the value after the name in the legend, the most detailed first: ("0.51 @ 14 (+0.1)", "0.51"). All lines
+    have the same form, the first that fits, or none."""
+
+    @property
+    def entry(self) -> str:
+        """Name and value in the most detailed form: "train 0.51"."""
+        return f"{self.label} {self.values[0]}".strip() if self.values else self.label
 
 
 class Mark(Struct, frozen=True):
@@ -153,8 +159,8 @@ class ChartView(Struct, frozen=True, eq=False):
     y: Axis
     lines: tuple[Line, ...]
     marks: tuple[Mark, ...] = ()
-    note: str = ""
-    """Small print: "600 of 20 000 points", "2 NaN"."""
+    notes: tuple[str, ...] = ()
+    """Small print, the most important first: "600 of 20 000 points", "2 NaN". What does not fit is left out."""
     columns: int = 0
     """Number of bins of each envelope, which span x.low to x.high evenly."""
     cursor: float | None = None
@@ -171,6 +177,13 @@ class ChartView(Struct, frozen=True, eq=False):
     """Text before the title, which is not cut with it: that of a pinned chart."""
     alike: tuple[str, ...] = ()
     """Titles of other charts that end as this one does, from which the title differs also where it is cut."""
+    place: Row = ()
+    """Headline beside a legend that has the values: where they were read."""
+
+    @property
+    def note(self) -> str:
+        """The small print as one text."""
+        return ", ".join(self.notes)
 
 
 class Bar(Struct, frozen=True):

@@ -22,14 +22,14 @@ from tuimon.analysis.run_cache import cached_until_doubled
 from tuimon.analysis.system_metrics import system_metrics
 from tuimon.model.views import Size, Symbols, View
 from tuimon.panels._charts.axes import axis_word, window_limits
+from tuimon.panels._charts.captions import SEEDS_NOTE
 from tuimon.panels._charts.chart import chart_of
 from tuimon.panels._charts.curve_panel import SINGLE_METRIC, CurvePanel, metric_panel, metric_panel_by_id
-from tuimon.panels._charts.marks import with_alert_marks, with_note_marks
 from tuimon.panels._charts.options import DEFAULTS, SMOOTHINGS, Y_RANGES, Y_SCALES, ChartOptions, transient
-from tuimon.panels._charts.overlay import SEEDS_NOTE, mean_and_band, overlay_of
 from tuimon.panels._charts.overlay_lines import OverlayLine, distinct_markers, overlay_lines, seed_group_key
 from tuimon.panels._charts.run_name import with_run_name
 from tuimon.panels._charts.together import MOST_TOGETHER, TogetherPanel
+from tuimon.panels._charts.traces import Series, mean_and_band
 from tuimon.panels._installed import InstalledPanel
 from tuimon.panels._link import link_row
 from tuimon.panels._metrics import (
@@ -40,6 +40,7 @@ from tuimon.panels._metrics import (
     is_total,
     label_of,
     leftovers,
+    reading_of,
 )
 from tuimon.panels._missing import why_empty, why_no_match
 from tuimon.panels._own_dashboard import OwnDashboard, parse_dashboard
@@ -76,6 +77,7 @@ __all__ = [
     "OverlayLine",
     "OwnDashboard",
     "Panel",
+    "Series",
     "TogetherPanel",
     "all_panels",
     "arrange",
@@ -98,10 +100,10 @@ __all__ = [
     "name_of",
     "objective_of",
     "overlay_lines",
-    "overlay_of",
     "parse_dashboard",
     "plural",
     "preload",
+    "reading_of",
     "relevant_metrics",
     "reward_of",
     "seed_group_key",
@@ -111,8 +113,6 @@ __all__ = [
     "why_empty",
     "why_no_match",
     "window_limits",
-    "with_alert_marks",
-    "with_note_marks",
     "with_run_name",
 ]
 
@@ -231,6 +231,7 @@ def by_relevance_in(run: Run) -> tuple[str, ...]:
     return tuple(sorted(by_relevance(run.metrics), key=key))
 
 
+@cached_until_doubled
 def _charts(run: Run) -> tuple[list[tuple[str, ...]], int]:
     """Return the metrics of the charts after the panels, and how many of the charts are informative.
 

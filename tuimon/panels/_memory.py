@@ -1,20 +1,15 @@
-"""GPU memory tags of a run as a table (phases by devices), and when a device will be full."""
+"""GPU memory tags of a run as a table (phases by devices)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
 
 from msgspec import Struct
 
-from tuimon.analysis.forecast import Growth, forecast_text, growth
-from tuimon.analysis.progress_inputs import steps_left
-from tuimon.analysis.run_cache import cached_per_run
-from tuimon.model.views import Role, Span
-from tuimon.panels._metrics import by_concept, curve_or_none
-from tuimon.store import Curve, Run
-from tuimon.vocabulary import Meaning, MemoryTag, memory_of, phase_of
+from tuimon.panels._metrics import by_concept
+from tuimon.vocabulary import MemoryTag, memory_of, phase_of
 
 CONCEPTS = ("gpu.frac", "gpu.reserved", "gpu.allocated", "gpu.peak", "gpu.used", "memory.used")
 _WORDS = {"used": "in use", "memory": "in use"}
@@ -93,11 +88,6 @@ def _peak_rank(tag: MemoryTag) -> int:
     return 2 * (tag.load == "onload") + (tag.snapshot == "end")
 
 
-def in_one_unit(series: Sequence[tuple[str, Meaning, Curve]]) -> list[tuple[str, Meaning, Curve]]:
-    """Return the series in the unit of the first: GB and GiB cannot share an axis."""
-    return [item for item in series if item[1].unit == series[0][1].unit]
-
-
 def kind_words(kind: str) -> str:
     """Return what a kind of memory tag measures: "allocated", "reserved", "in use", or "peak" of any of them."""
     return "peak" if kind.startswith("max_") else _WORDS.get(kind, kind)
@@ -119,57 +109,3 @@ def phase_order(phase: str) -> tuple[int, str]:
     """Return a sort key for phases of memory tags: their order in the step."""
     known = phase_of(f"time/{phase}/total") if phase else None
     return (known.order if known else -1, phase)
-
-
-class Forecast(Struct, frozen=True):
-    """A device that is predicted to be full."""
-
-    phase: str
-    column: str
-    growth: Growth
-
-
-def growth_of(run: Run, metric: str, scale: float) -> Growth | None:
-    """Return the forecast of `growth` for a metric, computed once per run: of 1,000 points it takes 15 ms, and each
-    key draws the panel again. scale: factor from the logged values to a share."""
-    known = _growths(run)
-    if (metric, scale) not in known:
-        curve = curve_or_none(run, metric)
-        known[metric, scale] = None if curve is None else growth(curve.steps, curve.values, scale)
-    return known[metric, scale]
-
-
-@cached_per_run
-def _growths(run: Run) -> dict[tuple[str, float], Growth | None]:
-    """Return the results of `growth_of` by metric and scale, which that function adds."""
-    return {}
-
-
-def soonest_full(run: Run, fullest: Iterable[tuple[str, str, str, float]]) -> Forecast | None:
-    """Return the first device to be full; None if none will be before the run ends.
-
-    fullest: (phase, column, metric, factor from its values to a share) of the fullest device of each phase.
-    """
-    left = steps_left(run)
-    best: Forecast | None = None
-    for phase, column, metric, scale in fullest:
-        trend = growth_of(run, metric, scale)
-        if trend is None or (left is not None and trend.soonest > left):
-            continue
-        if best is None or trend.steps < best.growth.steps:
-            best = Forecast(phase, column, trend)
-    return best
-
-
-def forecast_words(forecast: Forecast, name: str) -> Span:
-    """Return "; critic.train_step on device 5 is full in 35 steps (30 to 41) at 0.15 points a step".
-
-    name: of the phase; "" to continue a sentence about it.
-    """
-    where = (
-        "" if not name else f"; {name} is" if forecast.column == "all" else f"; {name} on device {forecast.column} is"
-    )
-    return (
-        f"{where or ','} full in {forecast_text(forecast.growth)} at {forecast.growth.slope * 100:.2g} points a step",
-        Role.WARNING,
-    )

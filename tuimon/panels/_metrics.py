@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from types import MappingProxyType
 
@@ -217,10 +217,13 @@ def reading_of(run: Run, names: Iterable[str]) -> MetricReading | None:
     return None
 
 
-def curves_and_factors(readings: Sequence[MetricReading | None]) -> tuple[list[Curve | None], list[float]]:
-    """Return the curve and the factor of each reading."""
-    curves = [None if reading is None else reading.curve for reading in readings]
-    return curves, [1.0 if reading is None else reading.factor for reading in readings]
+def reading_drawn(run: Run, name: str) -> MetricReading | None:
+    """Return a metric on the steps that all charts of the run share; None if it has no points."""
+    curve = drawn_curve(run, name)
+    if curve is None:
+        return None
+    meaning = meaning_of(run, name)
+    return MetricReading(name, meaning, curve, factor_of(meaning, curve))
 
 
 def level_difference(own: MetricReading | None, base: MetricReading | None) -> float | None:

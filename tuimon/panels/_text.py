@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 
 from tuimon.analysis.words import day, time_of_day
 from tuimon.draw.numbers import format_value, thousands
@@ -21,12 +20,6 @@ def value_text(value: float, unit: str) -> str:
 def plural(count: int, noun: str) -> str:
     """Return "1 point", "2 points", "20 000 points"."""
     return f"{thousands(count)} {noun}{'' if count == 1 else 's'}"
-
-
-def with_article(quantity: str) -> str:
-    """Return "a 96.6 s", "an 80 s", "an 11 ms"."""
-    vowel = quantity.startswith("8") or re.match(r"1[18](?!\d)", quantity)
-    return f"{'an' if vowel else 'a'} {quantity}"
 
 
 def signed_percent(fraction: float) -> str:

@@ -53,7 +53,7 @@ class PhaseHistory(Struct, frozen=True):
         kind = X_KINDS.get(axis, "number")
         spans = [span for _, curve in curves if (span := curve.limits(along)) is not None]
         if not spans:
-            return ChartView(TITLE, (), Axis(0.0, 1.0, kind=kind), Axis(0.0, 1.0), (), note="no points yet")
+            return ChartView(TITLE, (), Axis(0.0, 1.0, kind=kind), Axis(0.0, 1.0), (), notes=("no points yet",))
         first, last = min(a for a, _ in spans), max(b for _, b in spans)
         low, high = options.window.limits(last, kind) if options.window is not None else x_limits(first, last, kind)
         columns = plot_columns(max(size.width, 1), symbols)
@@ -78,7 +78,7 @@ class PhaseHistory(Struct, frozen=True):
             Axis(y_low, y_high, label="s"),
             tuple(lines),
             marks,
-            _note(densest, measured[clock]),
+            _notes(densest, measured[clock]),
             columns,
             cursor=cursor_x(run, along, densest, options),
             extent=(first, last),
@@ -146,11 +146,11 @@ def _headline(run: Run, cursor: int | None) -> Row:
     return tuple(span for span in ((duration, Role.VALUE), (words, Role.MUTED), (place, Role.ACCENT)) if span[0])
 
 
-def _note(curve: Curve, envelope: Envelope) -> str:
+def _notes(curve: Curve, envelope: Envelope) -> tuple[str, ...]:
     shown = int(np.isfinite(envelope.last).sum())
     if shown >= curve.finite_count:
-        return ""
-    return f"{thousands(shown)} of {plural(curve.finite_count, 'step')}; line: maximum"
+        return ()
+    return f"{thousands(shown)} of {plural(curve.finite_count, 'step')}", "line: maximum"
 
 
 PANEL = PhaseHistory()

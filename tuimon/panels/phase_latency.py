@@ -16,7 +16,7 @@ from tuimon.model.views import SERIES_ROLES, Bar, BarView, Role, Row, Size, Span
 from tuimon.panels._charts.axes import axis_word
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
 from tuimon.panels._metrics import by_concept, curve_or_none
-from tuimon.panels._text import signed_percent, with_article
+from tuimon.panels._text import signed_percent
 from tuimon.panels._timers import SLOWER, Drift, TimerReading, differing_timer, read_timers, timers_of
 from tuimon.store import Run
 
@@ -69,7 +69,7 @@ class PhaseLatency(Struct, frozen=True):
         place = f" at {axis_word(run, 'step')} {step}", Role.MUTED if cursor is None else Role.ACCENT
         headline: Row = ((format_duration(whole), Role.VALUE), place)
         timer = differing_timer(run) if step_time > 0 and cursor is None else nan  # compares the newest steps
-        sentence = _sentence(top, whole, step_time > 0, " by its timer" if isfinite(timer) else "")
+        sentence = _sentence(top, whole, "the step" if step_time > 0 else "the timed phases")
         columns = (
             "phase",
             "now" if cursor is None else "then",
@@ -84,17 +84,16 @@ class PhaseLatency(Struct, frozen=True):
         return BarView(TITLE, headline, tuple(bars), max(whole, timed), columns, sentence, note)
 
 
-def _sentence(readings: Sequence[TimerReading], whole: float, timed: bool, by: str) -> Row:
-    """Return "gen takes 29 % of a 70 s step; reward +12 s a step since the start".
+def _sentence(readings: Sequence[TimerReading], whole: float, name: str) -> Row:
+    """Return "gen takes 29 % of the step; reward +12 s a step since the start".
 
     The phase that takes most of the step, and the one that has become longer by most seconds, if these are _NOTABLE.
-    whole: seconds of the step. timed: whether a timer measured it. by: words after the step.
+    whole: seconds of the step, which has this name.
     """
     most = max(readings, key=lambda reading: reading.spent, default=None)
     if most is None or not most.spent or whole <= 0:
         return ()
-    of = f"{with_article(format_duration(whole))} step" if timed else f"{format_duration(whole)} of timed phases"
-    spans = [(most.name, Role.ACCENT), (f" takes {format_fraction(most.spent / whole)} of {of}{by}", Role.TEXT)]
+    spans = [(most.name, Role.ACCENT), (f" takes {format_fraction(most.spent / whole)} of {name}", Role.TEXT)]
     drifts = [(reading, drift) for reading in readings for drift in (reading.recent_drift, reading.drift) if drift]
     longer = [(reading, drift) for reading, drift in drifts if drift.is_slower and drift.longer >= _NOTABLE * whole]
     if longer:

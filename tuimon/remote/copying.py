@@ -321,7 +321,7 @@ class Copier:
         if max(received.here, received.total) > self._most:
             raise TooLarge(
                 f"the logs have {received.total >> 20} MiB, more than the {self._most >> 20} MiB that may be copied",
-                "--max-bytes sets the limit.",
+                "max_bytes of [hosts] in config.toml sets the limit.",
             )
 
     def _changed(self, file: File) -> None:

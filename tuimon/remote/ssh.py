@@ -51,7 +51,7 @@ def transport(target: Target, via: str = "") -> Transport:
     via: the user's command, which runs a shell on the host on stdin and stdout.
     """
     if via:
-        return Transport(tuple(_words(via, "--via")))
+        return Transport(tuple(_words(via, "via in [hosts]")))
     if target.scheme == "docker":
         return Transport(("docker", "exec", "-i", target.host, "/bin/sh"))
     if target.scheme == "k8s":

@@ -8,11 +8,10 @@ more CPU time than the given seconds ends the program by SIGVTALRM. It ends with
 from __future__ import annotations
 
 import json
+import re
 import signal
 import sys
 from itertools import islice
-
-from tuimon import lazy_re as re
 
 _MOST = 10_000
 

@@ -15,8 +15,8 @@ from typing import Any
 import orjson
 from msgspec import Struct
 
-from tuimon.exports.html import live
-from tuimon.exports.html.live import Slot
+from tuimon.exports.html import parts as page_parts
+from tuimon.exports.html.parts import Slot, run_key
 from tuimon.store import Run, Snapshot
 from tuimon.web.texts import RunTexts
 
@@ -63,7 +63,7 @@ class Board:
             }
             if self.layout_version > since:
                 message["layout"] = [
-                    [group, [slot.key for slot in self.slots if slot.group == group]] for group, _ in live.GROUPS
+                    [group, [slot.key for slot in self.slots if slot.group == group]] for group, _ in page_parts.GROUPS
                 ]
                 message["metrics"] = self.metrics
             # JSON has no line breaks, which would end the field.
@@ -75,10 +75,9 @@ class Board:
 class Boards:
     """The boards of the runs whose pages have been asked for. `update` must not run in two threads at once."""
 
-    def __init__(self, show_secrets: bool = False) -> None:
+    def __init__(self) -> None:
         self.epoch = secrets.token_hex(4)
         """Distinguishes the versions from those of an earlier server at the same address."""
-        self._show_secrets = show_secrets
         self._version = 0
         self._boards: dict[str, Board] = {}
         self._texts: dict[str, RunTexts] = {}
@@ -94,9 +93,9 @@ class Boards:
 
         wanted: keys of parts; None: the first parts. budget: processor time (s) after which no part is begun.
         """
-        key = live.run_key(run)
+        key = run_key(run)
         before = self._boards.get(key)
-        slots = live.slots(run, snapshot)
+        slots = page_parts.slots(run, snapshot)
         if wanted is None:
             wanted = {slot.key for slot in slots[:FIRST_SLOTS]}
         layout_version = 0 if before is None else before.layout_version
@@ -108,7 +107,7 @@ class Boards:
         changed = []
         for position, slot in enumerate(slots):
             if slot.key in wanted:
-                inputs, part = live.inputs(slot, run, snapshot, now, samples), parts.get(slot.key)
+                inputs, part = page_parts.inputs(slot, run, snapshot, now, samples), parts.get(slot.key)
                 if part is None or part.inputs != inputs:
                     changed.append((-math.inf if part is None else part.due, position, slot, inputs))
         for _, _, slot, inputs in sorted(changed, key=lambda one: one[:2]):
@@ -116,7 +115,7 @@ class Boards:
                 budget = -1.0
                 break
             begun, part = time.thread_time(), parts.get(slot.key)
-            html = live.draw(slot, run, snapshot, now, self._show_secrets, samples)
+            html = page_parts.draw(slot, run, snapshot, now, samples)
             used = time.thread_time() - begun
             budget -= used
             version = part.version if part is not None and part.html == html else self._next()

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from tuimon.exports.html import live
+from tuimon.exports.html.parts import run_key
 from tuimon.store import Run, Snapshot
 from tuimon.web.boards import Board, Boards
 
@@ -87,7 +87,7 @@ class Hub:
         snapshot = self._snapshot()
         if not key:
             return snapshot.newest_run
-        return next((run for run in snapshot.runs if live.run_key(run) == key), None)
+        return next((run for run in snapshot.runs if run_key(run) == key), None)
 
     async def board(self, key: str) -> Board | None:
         """Return the board of a run with its first parts drawn, for a page that is about to be opened."""
@@ -131,7 +131,7 @@ class Hub:
     def _draw(self, wanted: dict[str, set[str] | None], budget: float) -> tuple[float, bool]:
         """Update the boards of these runs; return the processor time (s), and whether all wanted parts were drawn."""
         begun, snapshot, now = time.thread_time(), self._snapshot(), time.time()
-        runs = {live.run_key(run): run for run in snapshot.runs}
+        runs = {run_key(run): run for run in snapshot.runs}
         complete = True
         for key, parts in wanted.items():
             if key in runs:

@@ -19,6 +19,7 @@ from aiohttp import web
 from tuimon import lazy_re as re
 from tuimon.errors import UsageError
 from tuimon.exports.html import live, report
+from tuimon.exports.html.parts import run_key
 from tuimon.monitor.process import ReaderProcess
 from tuimon.text import clean
 from tuimon.web.boards import Boards
@@ -46,11 +47,10 @@ class View(msgspec.Struct, frozen=True):
 class Server:
     """Answers requests while its event loop runs."""
 
-    def __init__(self, monitor: ReaderProcess, guard: Guard, show_secrets: bool = False) -> None:
+    def __init__(self, monitor: ReaderProcess, guard: Guard) -> None:
         self._monitor = monitor
         self._guard = guard
-        self._show_secrets = show_secrets
-        self._boards = Boards(show_secrets)
+        self._boards = Boards()
         self._hub = Hub(monitor.snapshot, self._boards)
         self._reporting = asyncio.Lock()
         self.note_request: Callable[[web.Request], None] = lambda request: None
@@ -91,7 +91,7 @@ class Server:
     async def _page(self, request: web.Request) -> web.StreamResponse:
         key = request.query.get("run", "")
         run = self._hub.run_of(key)
-        board = None if run is None else await self._hub.board(live.run_key(run))
+        board = None if run is None else await self._hub.board(run_key(run))
         if run is None or board is None:
             if key:
                 raise web.HTTPNotFound(text="There is no such run any more.\n")
@@ -110,7 +110,7 @@ class Server:
 
     async def _report(self, request: web.Request) -> web.StreamResponse:
         async with self._reporting:  # it takes a second of a core with many metrics
-            html = await asyncio.to_thread(report.as_html, self._monitor.snapshot(), time.time(), self._show_secrets)
+            html = await asyncio.to_thread(report.as_html, self._monitor.snapshot(), time.time())
         response = _html(html)
         response.headers["Content-Security-Policy"] = "frame-ancestors 'none'"
         return response
@@ -172,7 +172,6 @@ def serve(
     port: int | None,
     names: Sequence[str],
     on_ready: Callable[[str], None],
-    show_secrets: bool = False,
 ) -> int:
     """Serve until SIGINT, SIGTERM or SIGHUP; return the exit code.
 
@@ -181,7 +180,7 @@ def serve(
     """
     listener = _listener(host, port)
     try:
-        return asyncio.run(_serve(monitor, listener, host, names, on_ready, show_secrets))
+        return asyncio.run(_serve(monitor, listener, host, names, on_ready))
     finally:
         listener.close()
 
@@ -192,14 +191,13 @@ async def _serve(
     host: str,
     names: Sequence[str],
     on_ready: Callable[[str], None],
-    show_secrets: bool,
 ) -> int:
     address, port = listener.getsockname()[:2]
     is_local = ipaddress.ip_address(address).is_loopback
     known = {"localhost", host.lower(), *(name.lower() for name in names)}
     known |= {"127.0.0.1", "[::1]"} if is_local else {socket.gethostname().lower(), socket.getfqdn().lower()}
     guard = Guard(secrets.token_urlsafe(24), frozenset(known), any_address=not is_local)
-    server = Server(monitor, guard, show_secrets)
+    server = Server(monitor, guard)
     ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup ignores SIGHUP: leave that

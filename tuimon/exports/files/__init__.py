@@ -12,7 +12,6 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from tuimon.exports.points import Batch
-    from tuimon.model.views import Size, Symbols
     from tuimon.store import Curve, Run, Snapshot
 
 File = tuple[str, Callable[[BinaryIO], None]]
@@ -39,9 +38,6 @@ class Job(Struct, frozen=True):
     """True if the user has not chosen metrics."""
     smooth: float
     """Smoothing weight of pictures, in [0, 1); 0 means no smoothing."""
-    size: Size
-    """Columns and rows of text charts."""
-    symbols: Symbols
     now: float
     """Wall time (s since epoch)."""
     on_terminal: bool
@@ -76,8 +72,8 @@ class Export(Struct, frozen=True):
     """Yield the files. Each is written before the next is requested."""
     one_file: Callable[[Job], Iterator[File]] | None = None
     """Yield a single file for an output whose suffix is the name of the format; None if the format has none."""
-    not_metrics: bool = False
-    """True if the format writes things other than metrics, whose names only it knows; it asks `Job.wanted` for each."""
+    has_own_names: bool = False
+    """True if it asks `Job.wanted` for names that are not those of metrics."""
     curves_only: bool = False
     """True if all values come from `Job.curve`."""
     points_only: bool = False

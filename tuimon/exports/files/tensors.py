@@ -66,4 +66,6 @@ def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else value
 
 
-EXPORT = Export("tensors", "histograms, texts and tensors of event files (needs tbparse)", "", _files, not_metrics=True)
+EXPORT = Export(
+    "tensors", "histograms, texts and tensors of event files (needs tbparse)", "", _files, has_own_names=True
+)

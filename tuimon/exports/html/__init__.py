@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import math
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -17,11 +16,9 @@ import jinja2
 from markupsafe import Markup
 
 import tuimon
-from tuimon.analysis.words import duration
 from tuimon.draw.numbers import format_count, format_number
 from tuimon.exports.html.figures import heat_cells
-from tuimon.exports.html.plot import SPARK_COLUMNS, sparkline
-from tuimon.exports.summary import odd_text, trend_text
+from tuimon.exports.html.plot import SPARK_COLUMNS
 from tuimon.text import clean, local_time
 
 
@@ -39,12 +36,7 @@ def environment() -> jinja2.Environment:
         "clean": lambda value: clean(str(value)),
         "number": format_number,
         "count": format_count,
-        "duration": duration,
-        "is_finite": math.isfinite,
         "heat_cells": heat_cells,
-        "sparkline": sparkline,
-        "trend_text": trend_text,
-        "odd_text": odd_text,
         "ready": Markup,  # HTML that another template has made
     }
     environment.globals["SPARK_COLUMNS"] = SPARK_COLUMNS
@@ -54,11 +46,6 @@ def environment() -> jinja2.Environment:
 def render(template: str, **values: Any) -> str:
     """Return the text of a template with these values."""
     return environment().get_template(template).render(**values)
-
-
-def picture(template: str, style: str, **values: Any) -> str:
-    """Return an SVG picture, or a fragment of HTML, from a template and a style sheet of this package."""
-    return render(template, style=asset(style), **values)
 
 
 def page(template: str, now: float, **values: Any) -> str:

@@ -126,8 +126,8 @@ class RowReader:
         epoch."""
         self._clocks: dict[str, bool] = {}
         """Whether the values of a key of CLOCK_KEYS are times, by the first of them."""
-        self._fractions = 0
-        """Number of rows whose step has a fraction."""
+        self._not_steps = 0
+        """Number of rows whose step has a fraction, or more than 64 bits."""
         self._unread: dict[str, str] = {}
         """The first text like a number that gave no point, by key."""
         self._total: int | None = None
@@ -154,10 +154,10 @@ class RowReader:
     @property
     def remark(self) -> str:
         """Note for the user about the rows; "" without one."""
-        if not self._fractions:
+        if not self._not_steps:
             return self._steps.missing.remark
-        rows = "1 row has" if self._fractions == 1 else f"{self._fractions} rows have"
-        return f"{rows} a step that is not a whole number, and the step of the row before instead"
+        rows = "1 row has" if self._not_steps == 1 else f"{self._not_steps} rows have"
+        return f"{rows} a step that is not a whole number of 64 bits, and the step of the row before instead"
 
     @property
     def unread(self) -> str:
@@ -258,7 +258,7 @@ class RowReader:
 
     def _read_steps(self, key: str, column: list[Any], rows: _Rows, missing: _Mask, batch: _Batch) -> None:
         """Fill in the steps of the `missing` rows from one column."""
-        if set(map(type, column)) == {int} and min(column) >= -(2**63) and max(column) < 2**63:
+        if set(map(type, column)) == {int} and min(column) > -(2**63) and max(column) < 2**63:
             batch.steps[rows[missing]] = np.array(column, np.int64)[missing]
             batch.has_step[rows[missing]] = True
             return
@@ -269,8 +269,8 @@ class RowReader:
                 batch.has_step[rows[index]] = True
                 if step[1] is not None:
                     batch.totals[rows[index]] = step[1]
-            elif key.lower() != "epoch" and type(column[index]) is float and math.isfinite(column[index]):
-                self._fractions += 1
+            elif key.lower() != "epoch" and type(column[index]) in (int, float) and math.isfinite(column[index]):
+                self._not_steps += 1
 
     def _points(self, batch: _Batch) -> list[Item]:
         rows = self._steps.over_epochs(batch)

@@ -140,7 +140,7 @@ def step_of(value: Any) -> tuple[int, int | None] | None:
     """Return (step, total or None) for an integer, a float without a fraction, "12" or "5/3766", else None."""
     kind = type(value)
     if kind is int or (kind is float and value.is_integer()):
-        return (int(value), None) if -(2**63) <= value < 2**63 else None
+        return (int(value), None) if -(2**63) < value < 2**63 else None  # −2⁶³ may be a smaller one, as a float
     if kind is str and (match := _INTEGER.fullmatch(value)):
         return int(match[1]), int(match[2]) if match[2] else None
     return None

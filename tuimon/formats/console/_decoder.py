@@ -136,8 +136,13 @@ class ConsoleDecoder(StreamDecoder):
         self._open_blocks = 0
 
     def end(self) -> Sequence[Item]:
-        if not self._lines.can_end():
-            return ()
+        items = self._end_of_line() if self._lines.can_end() else ()
+        for task in self._tasks.values():
+            task.end()
+        return [*items, *self._sink.take()]
+
+    def _end_of_line(self) -> Sequence[Item]:
+        """Read the last line, which has no newline."""
         pending = self._lines.pending()
         if not self._row_texts or _is_whole(pending, self._row_texts):
             return [*self.feed(b"\n"), *self.flush()]
@@ -317,6 +322,10 @@ class ConsoleDecoder(StreamDecoder):
         """Return the readers of the user's patterns, one for each task."""
         readers = [task.reader(index) for task in self._tasks.values() for index, _ in self._own_marks]
         return [reader for reader in readers if isinstance(reader, PatternReader)]
+
+    @property
+    def awaits_end(self) -> bool:
+        return any(task.awaits_end for task in self._tasks.values())
 
     @property
     def held_back(self) -> bool:

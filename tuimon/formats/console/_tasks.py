@@ -199,6 +199,14 @@ class Task:
         for reader in self._readers.values():
             reader.flush()
 
+    @property
+    def awaits_end(self) -> bool:
+        return any(reader.awaits_end for reader in self._readers.values())
+
+    def end(self) -> None:
+        for reader in self._readers.values():
+            reader.end()
+
     def interrupt(self) -> None:
         """Note that lines are missing here."""
         self.blocks.clear()
@@ -222,8 +230,8 @@ class TaskSink(Sink):
         self._owners = owners
         self._names: dict[str, str] = {}
 
-    def guess_row(self, row: list[Pair], step: int, line: Line) -> None:
-        super().guess_row([(self._names.get(name) or self._new_name(name), value) for name, value in row], step, line)
+    def _add_points(self, row: list[Pair], step: int, line: Line) -> None:
+        super()._add_points([(self._names.get(name) or self._new_name(name), value) for name, value in row], step, line)
 
     def add_fallback(self, row: Iterable[Pair], step: int, time: float) -> None:
         super().add_fallback(

@@ -14,8 +14,7 @@ MAX_METRICS = 1 << 18
 """Metric names per file; points of further metrics are counted as lost."""
 WALL_SIZE = 9
 """Bytes of an event's wall time including its key."""
-_SUMMARY_KEY, _NESTED_KEY = 0x2A, 0x0A
-_PLAIN_SIZE = 11  # bytes of a plain scalar's summary without its tag
+_SUMMARY_KEY = 0x2A
 
 _UNPACK = {
     numpy_name: struct.Struct(code).unpack_from
@@ -46,8 +45,6 @@ class EventMetrics:
         self.enclosed: dict[int, list[Enclosed]] = {}
         """Layouts by the number of bytes after the step."""
         self._ids: dict[str, int] = {}
-        self._unconfirmed: list[tuple[int, bytes, bytes]] = []
-        """(record, tag, key in `plain`) of metrics whose first record has not been checked yet."""
         self._cached = 0  # number of entries in `plain` and `enclosed` together
 
     def id_of(self, tag: bytes) -> int | None:
@@ -64,46 +61,6 @@ class EventMetrics:
             if len(self.by_tag) < MAX_METRICS:
                 self.by_tag[tag] = metric
         return metric
-
-    def add_plain(self, data: bytes, start: int, end: int, record: int) -> int | None:
-        """Return the id of a new metric if data[start:end] is the summary of a plain scalar with a new tag, else None.
-        The checksum of its record is verified later, together with the records around it: a run may have ten thousand
-        metrics."""
-        size = end - start
-        if not _PLAIN_SIZE < size < 130 or self._cached >= MAX_METRICS or len(self.names) >= MAX_METRICS:
-            return None
-        if data[start : start + 6] != bytes(
-            (_SUMMARY_KEY, size - 2, _NESTED_KEY, size - 4, _NESTED_KEY, size - _PLAIN_SIZE)
-        ):
-            return None
-        tag = data[start + 6 : end - 5]
-        if tag in self.by_tag or len(self.by_tag) >= MAX_METRICS:
-            return None
-        try:
-            name = tag.decode()
-        except UnicodeDecodeError:
-            return None
-        if name in self._ids:
-            return None
-        key = data[start : end - 4]
-        metric = self._ids[name] = self.by_tag[tag] = self.plain[key] = len(self.names)
-        self.names.append(name)
-        self._cached += 1
-        self._unconfirmed.append((record, tag, key))
-        return metric
-
-    def confirm(self) -> None:
-        """Note that all records so far have the right checksum."""
-        self._unconfirmed.clear()
-
-    def discard_from(self, record: int) -> None:
-        """Remove the metrics that were first seen in this damaged record or later. Earlier records have the right
-        checksum."""
-        while self._unconfirmed and self._unconfirmed[-1][0] >= record:
-            _, tag, key = self._unconfirmed.pop()
-            del self._ids[self.names.pop()], self.by_tag[tag], self.plain[key]
-            self._cached -= 1
-        self.confirm()
 
     def is_cacheable(self, data: bytes, event: Event, scalars: list[Scalar], start: int) -> bool:
         """Return whether the event is a single scalar in the usual order: wall time, step if not 0, summary."""

@@ -23,7 +23,7 @@ from tuimon.formats.tensorboard._records import FOOTER, HEADER, Lengths, first_d
 from tuimon.formats.tensorboard._row_template import RowLayout
 from tuimon.model.points import Damage, Item, Points
 
-_WALL_KEY, _STEP_KEY, _SIMPLE_KEY = 0x09, 0x10, 0x15
+_WALL_KEY, _STEP_KEY = 0x09, 0x10
 
 _MAX_EMPTY_BYTES = 1 << 20  # approximate number of bytes remembered of events without items
 _POINTS_A_RECORD = 8  # a walk ends after this many points per requested record
@@ -172,11 +172,6 @@ class EventWalker:
                             value = float(layout.unpack(data, place)[0])
                             shape = (metric, after_step - start, place - start)
                             break
-                if metric is None and data[end - 5] == _SIMPLE_KEY:
-                    metric = self.metrics.add_plain(data, after_step, end, len(starts))
-                    if metric is not None:
-                        value = _float(data, end - 4)[0]
-                        shape = metric << 4 | after_step - start - WALL_SIZE
             if metric is None:
                 stop = self._read_other(data, start, end, heads, items)
                 if stop:
@@ -259,10 +254,8 @@ class EventWalker:
         damaged = first_damaged(data, self.starts[self._checked :], self.ends[self._checked :])
         if damaged < 0:
             self._checked = len(self.starts)
-            self.metrics.confirm()
             return True
         first = self._checked + damaged
-        self.metrics.discard_from(first)
         self._damaged = self.starts[first] - HEADER
         kept = self._points_before[first]
         for column in (self._metric, self._steps, self._values, self._walls):

@@ -16,7 +16,6 @@ from __future__ import annotations
 from tuimon.errors import FormatError
 from tuimon.formats import Format, StreamDecoder
 from tuimon.formats.tensorboard._event_walker import EventWalker, Stop
-from tuimon.formats.tensorboard._held_records import MAX_HELD, HeldRecords, file_offset
 from tuimon.formats.tensorboard._large_event import LargeEvent
 from tuimon.formats.tensorboard._records import FOOTER, HEADER, find_header, is_intact, record_length
 from tuimon.formats.tensorboard._template_pool import TemplatePool
@@ -34,7 +33,7 @@ _BAD_HEADER, _BAD_DATA, _NO_EVENT = "no record header", "data checksum wrong", "
 
 class EventFileDecoder(StreamDecoder):
     """StreamDecoder of one event file. Holds at most an incomplete record of up to 64 KiB, the small fields of a larger
-    one, 1 MiB of small records, and during large feeds the incomplete row of a template. `inside`: the first bytes may
+    one, and during large feeds the incomplete row of a template. `inside`: the first bytes may
     be from the middle of a record."""
 
     def __init__(self, inside: bool = False) -> None:
@@ -45,9 +44,7 @@ class EventFileDecoder(StreamDecoder):
         self._skip = 0
         self._large: LargeEvent | None = None
         self._large_offset = 0
-        self._held = HeldRecords()
         self._bulk = self._held_back = False
-        self._among_large = False  # whether a large record has just been read, so that another one is likely to be near
         self._walk_limit = _MAX_AT_ONCE
         """Records walked at most before they are checked: few after damage, as the records after it are walked
         again."""
@@ -89,11 +86,11 @@ class EventFileDecoder(StreamDecoder):
                 self._read(data, position, items)
                 return items
             data = data[len(seam) :]
-        self._read(self._rest + data if self._rest else data, 0, items, idle=not data)
+        self._read(self._rest + data if self._rest else data, 0, items)
         return items
 
-    def _read(self, data: bytes, position: int, items: list[Item], idle: bool = False) -> None:
-        """Decode data[position:] up to an incomplete record. `idle`: no new bytes have arrived."""
+    def _read(self, data: bytes, position: int, items: list[Item]) -> None:
+        """Decode data[position:] up to an incomplete record."""
         self._offset -= position
         self._held_back = False
         more = True
@@ -106,8 +103,6 @@ class EventFileDecoder(StreamDecoder):
                 position, more = self._search(self._damage, data, position, items)
             else:
                 position, more = self._read_records(data, position, items)
-        if idle or not self._skip or self._held.size > MAX_HELD:
-            self._read_held(items)
         items += self._walker.take_points()
         items += self._walker.take_lost(self._offset)
         self._rest = data[position:]
@@ -141,12 +136,6 @@ class EventFileDecoder(StreamDecoder):
         return header, True
 
     def _read_records(self, data: bytes, position: int, items: list[Item]) -> tuple[int, bool]:
-        if self._among_large:
-            large = self._held.hold(data, position, self._offset + position)
-            if large >= 0:
-                return self._begin_large(data, large), True
-            self._among_large = False
-        self._read_held(items)
         if self._bulk:
             position = self._templates.take(data, position, items)
             self._held_back = self._templates.is_begun(data, position)
@@ -188,31 +177,9 @@ class EventFileDecoder(StreamDecoder):
         self._damaged_in_a_row += 1
         return stop is Stop.DAMAGED and length <= _SMALL and self._damaged_in_a_row < _MAX_CUT_SHORT
 
-    def _read_held(self, items: list[Item]) -> None:
-        """Decode the held records. They are whole, so only their data can be damaged."""
-        if not self._held.size:
-            return
-        data, starts, offsets = self._held.take()
-        position = 0
-        while position < len(data):
-            position, stop = self._walk(data, position, items)
-            if position == len(data) or stop in (Stop.LIMIT, Stop.TEMPLATE):
-                continue
-            offset = file_offset(position, starts, offsets)
-            if stop in (Stop.DAMAGED, Stop.NOT_AN_EVENT):
-                length = record_length(data[position : position + HEADER])
-                size, reason = HEADER + length + FOOTER, _BAD_DATA if stop is Stop.DAMAGED else _NO_EVENT
-                inside = data[position : position + size] if self._may_be_cut_short(stop, length) else b""
-                header = find_header(inside, HEADER)
-            else:  # a false header in a damaged record
-                size, reason = len(data) - position, _BAD_HEADER
-                header = find_header(data[position:], 1)
-            items.append(Damage(offset, header if header > 0 else size, reason))
-            position += header if header > 0 else size
-
     def _begin_large(self, data: bytes, position: int) -> int:
         length = record_length(data[position : position + HEADER])
-        self._large, self._large_offset, self._among_large = LargeEvent(length), self._offset + position, True
+        self._large, self._large_offset = LargeEvent(length), self._offset + position
         return position + HEADER
 
     def _read_large(self, large: LargeEvent, data: bytes, position: int, items: list[Item]) -> tuple[int, bool]:
@@ -229,13 +196,11 @@ class EventFileDecoder(StreamDecoder):
         elif large.raw and not is_intact(bytes(large.raw), 0, len(large.raw) - FOOTER):
             reason = _BAD_DATA
         elif not self._walker.is_known_empty(large.reduced):
-            self._read_held(items)
             try:
                 self._walker.read_checked(large.reduced, items)
             except FormatError:
                 reason = _NO_EVENT
         if reason:
-            self._read_held(items)
             items += self._walker.take_points()
             items.append(Damage(self._large_offset, HEADER + large.length + FOOTER, reason))
         self._large = None

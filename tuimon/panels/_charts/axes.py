@@ -95,14 +95,15 @@ def y_axis(
     scale: str,
     curves: Sequence[Curve],
     envelopes: Sequence[Envelope],
-    band: Envelope | None,
+    beside: Sequence[Envelope],
     options: ChartOptions,
     label: str,
     kind: str = "number",
 ) -> Axis:
     """Return the y axis for these envelopes.
 
-    panel: the panel's id. scale: the panel's own scale, linear | auto. kind: see Axis.
+    panel: the panel's id. scale: the panel's own scale, linear | auto. beside: bands and thresholds, which extend the
+    limits as long as the lines keep _LEAST_HEIGHT. kind: see Axis.
     """
     chosen = options.y_scale if options.y_scale != "auto" else _scale_of(scale, curves)
     threshold = symlog_threshold(envelopes) if chosen == "symlog" else 1.0
@@ -113,13 +114,13 @@ def y_axis(
     if robust is not None:
         low, high = y_limits((), chosen, robust, threshold)
     else:
-        shown = [*envelopes, band] if band is not None and _leaves_room(envelopes, band) else envelopes
+        shown = [*envelopes, *beside] if _leave_room(envelopes, beside) else envelopes
         low, high = y_limits(shown, chosen, (), threshold)
     return Axis(low, high, chosen, kind, label, threshold)
 
 
-def _leaves_room(envelopes: Sequence[Envelope], band: Envelope) -> bool:
-    lines, both = finite_values(envelopes), finite_values([*envelopes, band])
+def _leave_room(envelopes: Sequence[Envelope], beside: Sequence[Envelope]) -> bool:
+    lines, both = finite_values(envelopes), finite_values([*envelopes, *beside])
     if not len(lines):
         return True
     with np.errstate(over="ignore"):

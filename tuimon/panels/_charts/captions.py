@@ -12,31 +12,22 @@ from tuimon.analysis.aligned_steps import step_name
 from tuimon.analysis.attempts import restart_name
 from tuimon.analysis.change import change
 from tuimon.analysis.words import steps_text
-from tuimon.draw.chart import LEGEND_ENTRY
-from tuimon.draw.numbers import distinct_digits, format_exact, nonfinite, thousands
-from tuimon.draw.rows import row_width
-from tuimon.model.points import Steps
+from tuimon.draw.numbers import distinct_digits, format_exact, format_value, nonfinite, thousands
 from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._charts.marks import restart_steps
-from tuimon.panels._metrics import PAIR, is_counterpart
-from tuimon.panels._text import change_span, plural, value_text
+from tuimon.panels._charts.options import ChartOptions
+from tuimon.panels._charts.traces import Stroke, Trace
+from tuimon.panels._metrics import PAIR, MetricReading, is_counterpart, level_difference
+from tuimon.panels._text import change_span, plural, signed, value_text
 from tuimon.store import Curve, Run
-from tuimon.store.arrays import distinct
 from tuimon.store.curve_builder import RANK
-from tuimon.text import cell_width, clean
 from tuimon.vocabulary import Meaning, unit_text
 
 _SHORT, _SHORTEST = 10, 6
 """Maximum characters of a value beside a small chart, and of a value in a legend that has no room for longer ones. The
 full-screen chart shows more digits."""
-_BOTH = "logged, smoothed"
-"""What the two numbers of each line of a legend are."""
-_GAP = 2
-"""Cells between legend and headline."""
-_CUT_NAME = 20
-"""Cells to which a metric's name may be cut in a legend with values at the cursor."""
-_MOST_RESTARTS = 3
-"""Maximum number of restarts that the note names each, with the points that it supersedes."""
+SEEDS_NOTE = "seeds: mean, area min to max"
+"""What the line and the area of runs that differ only in their seed are."""
 _LABEL_FACETS = ("component", "ds", "domain", "role", "kind", "sign", "who", "op", "phase", "tool", "q", "k")
 """Facets that distinguish the labels of lines, in the order of the label."""
 _Line = tuple[str, Meaning]
@@ -72,100 +63,97 @@ def recent_change_row(curve: Curve, meaning: Meaning, factor: float, symbols: Sy
     return (change_span(recent.change * factor, is_noise, meaning.direction, symbols),)
 
 
-def cursor_value(
-    curve: Curve, factor: float, step: int, most: int | None = _SHORT, own_step: bool = False
-) -> tuple[str, str]:
-    """Return (value, step) of the last point at or before the cursor's step; the step is "" if it is the cursor's own.
+def cursor_value(trace: Trace, most: int | None = _SHORT) -> tuple[str, str]:
+    """Return (value, step) of the last point at or before the cursor; the step is "" if it is the cursor's own.
 
-    most: maximum characters of the value; None for every digit. own_step: return the step also if it is the cursor's.
+    most: maximum characters of the value; None for every digit.
     """
-    sample = curve.sample_at(step)
+    sample = None if trace.step is None else trace.curve.sample_at(trace.step)
     if sample is None:
         return "-", ""
-    text = format_exact(sample.value * factor, most)
-    return text, "" if curve.ordinal or (sample.step == step and not own_step) else f" @ {sample.step}"
+    text = format_exact(sample.value * trace.factor, most)
+    is_named = not trace.curve.ordinal and (trace.own_step or sample.step != trace.step)
+    return text, f" @ {sample.step}" if is_named else ""
 
 
-def superseded_value(curve: Curve, factor: float, step: int, most: int | None = _SHORT) -> str:
-    """Return " (superseded 0.49)" if a superseded attempt has a value at the step of the point that `cursor_value`
-    returns; else ""."""
-    sample = curve.sample_at(step)
-    superseded = curve.superseded_at(sample.step) if sample is not None else None
-    return f" (superseded {format_exact(superseded.value * factor, most)})" if superseded is not None else ""
+def superseded_value(trace: Trace, most: int | None = _SHORT) -> str:
+    """Return " (superseded 0.49)" if a superseded attempt has a value at the step of the point at the cursor; else
+    ""."""
+    sample = None if trace.step is None else trace.curve.sample_at(trace.step)
+    superseded = trace.curve.superseded_at(sample.step) if sample is not None else None
+    return f" (superseded {format_exact(superseded.value * trace.factor, most)})" if superseded is not None else ""
 
 
-def cursor_headline(
-    curve: Curve, meaning: Meaning, factor: float, step: int, fullscreen: bool, smooth: float | None = None
-) -> Row:
-    """Return the value of the leading curve at the cursor, the average there, if it is drawn, the step, and the value
-    of a superseded attempt.
-
-    The value is first, for narrow charts."""
-    most = None if fullscreen else _SHORT
-    value, logged_at = cursor_value(curve, factor, step, most)
-    unit = unit_text(meaning.unit)
-    place = (logged_at or f" @ {step}", Role.ACCENT)
-    superseded = superseded_value(curve, factor, step, most)
-    end = (place, (superseded, Role.MUTED)) if superseded else (place,)
-    if smooth is None:
-        return ((f"{value} {unit}".rstrip(), Role.VALUE), *end)
-    average = (f", {format_exact(smooth, _SHORT)} smoothed", Role.VALUE)
-    return ((f"{value} {unit}".rstrip(), Role.VALUE), (" logged", Role.MUTED), average, *end)
+def cursor_headline(trace: Trace, options: ChartOptions, average: float | None) -> Row:
+    """Return the value at the cursor, the average there, if it is drawn, the step, and the value of a superseded
+    attempt; the value is first, for narrow charts."""
+    most = None if options.fullscreen else _SHORT
+    value, logged_at = cursor_value(trace, most)
+    spans: list[Span] = [(f"{value} {unit_text(trace.meaning.unit)}".rstrip(), Role.VALUE)]
+    if average is not None:
+        spans += [(" logged", Role.MUTED), (f", {format_exact(average, _SHORT)} smoothed", Role.VALUE)]
+    spans.append((logged_at or f" @ {trace.step}", Role.ACCENT))
+    superseded = superseded_value(trace, most)
+    return (*spans, (superseded, Role.MUTED)) if superseded else tuple(spans)
 
 
-def cursor_legend(
-    labels: Sequence[str],
-    curves: Sequence[Curve],
-    factors: Sequence[float],
-    step: int,
-    room: int,
-    fullscreen: bool,
-    smooths: Sequence[float | None],
-) -> tuple[list[str], Row] | None:
-    """Return (labels with the values at the cursor, the cursor's step as a headline if there is room for it).
+def legend_values(
+    stroke: Stroke, index: int, averages: Sequence[float | None], options: ChartOptions, base: Trace | None
+) -> tuple[str, ...]:
+    """Return the forms of the value of a line in the legend, the most detailed first: "0.51 @ 14 (+0.1)", "0.51".
 
-    room: cells of the title row without the title. smooths: averages at the cursor, as far as they are drawn. If there
-    is no room to name each of them, the headline does; they are left out if there is no room for them. So are, before
-    them, the values of superseded attempts. None if the labels do not fit even with few digits.
+    - At the cursor: the value and the average there, if it is drawn, with the step of the point, the value of a
+      superseded attempt and the difference from the base run.
+    - Of a line of an overlay: the level, which tables have as well.
+    - Of a line of validation beside another: the last value, which the headline has of the first line.
     """
-    # A legend that does not fit is drawn with cut names of metrics.
-    names = [cell_width(clean(label)) for label, curve in zip(labels, curves, strict=True) if label == curve.metric]
-    cuttable = sum(max(width - _CUT_NAME, 0) for width in names)
-    digits = (*((None,) if fullscreen else ()), _SHORT, _SHORTEST)
-    forms: list[tuple[Sequence[float | None], bool, bool]] = [([None] * len(labels), True, False)]
-    if any(smooth is not None for smooth in smooths):
-        forms = [(smooths, True, False), (smooths, False, False), *forms]
-    if any(superseded_value(curve, 1.0, step) for curve in curves):
-        forms.insert(0, (smooths, True, True))
-    place = f"@ {step}"
-    for averages, are_named, with_superseded in forms:
-        for most in digits:
-            values = [
-                with_average("".join(cursor_value(curve, factor, step, most)), smooth, most, are_named)
-                + (superseded_value(curve, factor, step, most) if with_superseded else "")
-                for curve, factor, smooth in zip(curves, factors, averages, strict=True)
-            ]
-            legend = [f"{label} {value}" for label, value in zip(labels, values, strict=True)]
-            left = room - sum(cell_width(clean(entry)) + LEGEND_ENTRY for entry in legend)
-            words: Row = () if are_named else ((_BOTH, Role.MUTED),)
-            with_step: Row = (*words, (place if are_named else f" {place}", Role.ACCENT))
-            if left >= row_width(with_step) + _GAP:
-                return legend, with_step
-            if left + cuttable >= 0 if are_named else left >= row_width(words) + _GAP:
-                return legend, words
-    return None
+    trace = stroke.traces[0]
+    if trace.step is None:
+        if stroke.line is None:
+            values = trace.curve.values
+            is_named = index > 0 and trace.meaning.split == "val" and len(values)
+            return (format_value(values[-1] * trace.factor),) if is_named else ()
+        value = format_value(stroke.value)
+        if len(stroke.at_end) < len(stroke.traces):
+            value = f"{value} ({len(stroke.at_end)} of {len(stroke.traces)})"
+        return f"{value}{_difference(stroke, options, base)}", value
+    known = [average for average in averages if average is not None]
+    average = float(np.mean(known)) if known else None
+    value, step, superseded = format_value(stroke.value), "", ""
+    if len(stroke.traces) == 1:
+        (value, step), superseded = cursor_value(trace), superseded_value(trace)
+        step = f" ended{step}" if trace.own_step and not trace.is_inside and step else step
+    difference = _difference(stroke, options, base)
+    short = cursor_value(trace, _SHORTEST)[0] if len(stroke.traces) == 1 else value
+    plain, both = f"{value}{step}", with_average(f"{value}{step}", average)
+    full = f"{both}{superseded}{difference}", f"{both}{difference}", with_average(f"{short}{step}", average, _SHORTEST)
+    return (*full, f"{plain}{difference}", plain, short if stroke.line is None else value)
 
 
-def with_average(value: str, smooth: float | None, most: int | None = _SHORT, are_named: bool = True) -> str:
-    """Return a value at the cursor with the average there, each named; the value alone without an average.
+def with_average(value: str, average: float | None, most: int = _SHORT) -> str:
+    """Return a value at the cursor with the average there, each named; the value alone without an average."""
+    return value if average is None else f"{value} logged, {format_exact(average, most)} smoothed"
 
-    most: maximum characters of the value, and of the average if it is less than those of a small chart. are_named:
-    False for the numbers alone, see `_BOTH`.
-    """
-    if smooth is None:
-        return value
-    average = format_exact(smooth, min(most or _SHORT, _SHORT))
-    return f"{value} logged, {average} smoothed" if are_named else f"{value}, {average}"
+
+def _difference(stroke: Stroke, options: ChartOptions, base: Trace | None) -> str:
+    """Return the difference from the base run: at the cursor, or else of the levels that `compare` shows."""
+    if base is None or stroke.line is None or len(stroke.traces) > 1 or options.base in stroke.line.runs:
+        return ""
+    trace = stroke.traces[0]
+    delta = level_difference(trace.reading, base.reading) if trace.step is None else None
+    if base.is_inside and trace.is_inside:
+        delta = trace.value - base.value
+    text = signed(delta, "")[0] if delta is not None else ""
+    return f" ({text})" if text else ""
+
+
+def with_difference(headline: Row, own: MetricReading | None, base: MetricReading) -> Row:
+    """Return a chart's headline with the difference of the levels from a base run."""
+    delta = level_difference(own, base)
+    if own is None or delta is None:
+        return headline
+    text, role = signed(delta, own.meaning.direction)
+    return (*headline, (f" {text}", role), (" to base", Role.MUTED)) if text else headline
 
 
 # ---------------------------------------------------------------------- line labels
@@ -224,31 +212,40 @@ def _candidates(line: _Line, lines: Sequence[_Line], several: bool) -> tuple[str
 # ---------------------------------------------------------------------- note
 
 
-def note_of(
-    run: Run, curves: Sequence[Curve], factors: Sequence[float], thinning: Sequence[str], left: int, zoomed: bool
-) -> str:
-    """Return the note below a chart: disagreements, non-finite values, restarts, and what is not drawn.
+def chart_notes(
+    run: Run, strokes: Sequence[Stroke], options: ChartOptions, drawn: int | None, inside: int, left: int
+) -> Iterator[str]:
+    """Yield the notes below a chart: disagreements, non-finite values, restarts, and what is not drawn.
 
-    factors: by which the values of the curves are multiplied. thinning: the result of `thinned` for a zoomed
-    chart, else empty. left: metrics without a line. zoomed: name the steps of non-finite values, and the points of
-    other logs at the end: while a run is live, another log is often a step ahead.
+    drawn: number of points that a full-screen chart draws, else None: no extreme is lost in a small chart. inside:
+    number of points in the window. left: metrics without a line.
     """
-    parts = [*_disagreement(run, curves, factors), *nonfinite_counts(curves, step_name(run) if zoomed else "")]
-    parts += _restart(run, max(curves, key=lambda curve: curve.superseded))
-    if any(run.is_left_behind(curve.metric) for curve in curves):
-        parts.append("no point since the restart")
-    leading, filled = curves[0], max(curves, key=lambda curve: curve.filled)
-    if len(leading.sources) > 1 and RANK.search(leading.sources[0]):  # each process of the job logs to its own file
-        parts.append(f"of {_short(leading.sources[0])}")
-    if zoomed and filled.filled:
-        names = [_short(source) for source in filled.sources[1:]]
-        # The name of a directory of logs, such as "logs", names no source that a reader knows.
-        other = names[0] if "." in names[0] else "another log"
-        parts.append(f"{plural(filled.filled, 'point')} of {other if len(names) == 1 else 'other logs'}")
-    parts += thinning
+    traces = [trace for stroke in strokes for trace in stroke.traces]
+    curves = [trace.curve for trace in traces]
+    if strokes[0].line is not None:
+        yield from (f"{stroke.label}: {stroke.line.remark}" for stroke in strokes if stroke.line and stroke.line.remark)
+        if any(len(stroke.traces) > 1 for stroke in strokes):
+            yield SEEDS_NOTE
+        yield from nonfinite_counts(curves)
+    else:
+        yield from _disagreement(run, traces)
+        yield from nonfinite_counts(curves, step_name(run) if options.fullscreen else "")
+        yield from _restarts(run, max(curves, key=lambda curve: curve.superseded))
+        if any(run.is_left_behind(curve.metric) for curve in curves):
+            yield "no point since the restart"
+        if len(curves[0].sources) > 1 and RANK.search(curves[0].sources[0]):  # each process logs to its own file
+            yield f"of {_short(curves[0].sources[0])}"
+        filled = max(curves, key=lambda curve: curve.filled)
+        # While a run is live, another log is often a step ahead: a small chart does not say so.
+        if options.fullscreen and filled.filled:
+            names = [_short(source) for source in filled.sources[1:]]
+            # The name of a directory of logs, such as "logs", names no source that a reader knows.
+            other = names[0] if "." in names[0] else "another log"
+            yield f"{plural(filled.filled, 'point')} of {other if len(names) == 1 else 'other logs'}"
+    if drawn is not None and drawn < inside and not (options.weight and strokes[0].line is not None):
+        yield f"{thousands(drawn)} of {plural(inside, 'point')}"
     if left:
-        parts.append(f"+{plural(left, 'metric')}")
-    return ", ".join(parts)
+        yield f"+{plural(left, 'metric')}"
 
 
 def nonfinite_counts(curves: Sequence[Curve], word: str = "") -> list[str]:
@@ -265,50 +262,27 @@ def nonfinite_counts(curves: Sequence[Curve], word: str = "") -> list[str]:
     return parts
 
 
-def thinned(shown: int, inside: int) -> list[str]:
-    """Return "1 200 of 20 000 points" if not all points are drawn."""
-    return [f"{thousands(shown)} of {plural(inside, 'point')}"] if shown < inside else []
-
-
-def _disagreement(run: Run, curves: Sequence[Curve], factors: Sequence[float]) -> Iterator[str]:
-    """Yield the first disagreement: "2 sources disagree from step 40: 0.51 here, 0.53 in metrics.jsonl"."""
-    for curve, factor in zip(curves, factors, strict=True):
-        disagreement = curve.disagreement
+def _disagreement(run: Run, traces: Sequence[Trace]) -> Iterator[str]:
+    """Yield the first disagreement: "2 sources disagree from step 40: 0.51 here", "0.53 in metrics.jsonl"."""
+    for trace in traces:
+        disagreement = trace.curve.disagreement
         if disagreement is not None:
-            here, there = distinct_digits(disagreement.here * factor, disagreement.there * factor)
+            here, there = distinct_digits(disagreement.here * trace.factor, disagreement.there * trace.factor)
             step = f"{'from' if disagreement.steps > 1 else 'at'} {step_name(run)} {disagreement.step}"
-            sources = f"{curve.disagreeing_sources} sources disagree"
-            yield f"{sources} {step}: {here} here, {there} in {_short(disagreement.source)}"
+            sources = f"{trace.curve.disagreeing_sources} sources disagree"
+            yield f"{sources} {step}: {here} here"
+            yield f"{there} in {_short(disagreement.source)}"
             return
 
 
-def _restart(run: Run, curve: Curve) -> Iterator[str]:
+def _restarts(run: Run, curve: Curve) -> Iterator[str]:
+    """Yield "2 restarts, the last: resumed from step 410", and "35 points superseded"."""
     steps = restart_steps(run, curve)
+    if len(steps):
+        last = restart_name(run, int(steps[-1]), step_name(run))
+        yield f"{len(steps)} restarts, the last: {last}" if len(steps) > 1 else last
     if curve.superseded:
-        superseded = plural(curve.superseded, "point")
-        yield _superseding(run, curve, steps, superseded) if len(steps) else f"{superseded} superseded"
-    elif len(steps) > _MOST_RESTARTS:
-        yield f"{len(steps)} restarts, the last: {restart_name(run, int(steps[-1]), step_name(run))}"
-    else:
-        yield from (
-            restart_name(run, step, "" if index else step_name(run)) for index, step in enumerate(steps.tolist())
-        )
-
-
-def _superseding(run: Run, curve: Curve, steps: Steps, superseded: str) -> str:
-    """Return "resumed from 200 (20 superseded), restart at 410 (15)"; of more than three restarts the number and
-    the last one.
-
-    steps: result of `restart_steps`."""
-    own = distinct(curve.steps[curve.restarts[curve.restarts != curve.gap]])
-    counts: Counter[int] = Counter()
-    for step, count in curve.superseded_by.items():
-        counts[int(steps[max(int(np.searchsorted(own, step, "right")) - 1, 0)])] += count
-    if len(counts) > _MOST_RESTARTS:
-        return f"{len(counts)} restarts supersede {superseded}, the last: {restart_name(run, max(counts))}"
-    (first, count), *others = counts.items()
-    named = f"{restart_name(run, first)} ({count} superseded)"
-    return ", ".join([named, *(f"{restart_name(run, step)} ({number})" for step, number in others)])
+        yield f"{plural(curve.superseded, 'point')} superseded"
 
 
 def _short(source: str) -> str:

@@ -1,38 +1,50 @@
-"""Curves of a run -> a ChartView with the given display options."""
+"""Metrics of one run, or one metric of several runs -> a ChartView with the given display options."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import replace as with_options
 
 import numpy as np
 
 from tuimon.analysis.aligned_steps import counts_alike
-from tuimon.analysis.printed_units import meaning_of
-from tuimon.draw.chart import LEGEND_ENTRY, plot_columns
+from tuimon.analysis.comparing import distinct_names
+from tuimon.draw.chart import plot_columns
 from tuimon.draw.limits import x_limits
-from tuimon.draw.numbers import format_value
-from tuimon.model.views import DIM_ROLES, SERIES_ROLES, Axis, ChartView, Envelope, Line, Role, Row, Size, Symbols
-from tuimon.panels._charts.axes import cursor_x, end_of_data, x_label, y_axis
-from tuimon.panels._charts.captions import (
-    cursor_headline,
-    cursor_legend,
-    headline_of,
-    labels_of,
-    note_of,
-    thinned,
-)
-from tuimon.panels._charts.marks import marks_of, milestone_legend, milestones
+from tuimon.draw.rows import row_width
+from tuimon.model.views import Axis, ChartView, Envelope, Line, Role, Row, Rows, Size, Symbols
+from tuimon.panels._charts.axes import cursor_place, cursor_x, end_of_data, x_label, y_axis
+from tuimon.panels._charts.captions import chart_notes, cursor_headline, headline_of, labels_of, legend_values
+from tuimon.panels._charts.marks import chart_marks, milestone_legend, note_rows, undrawn_alerts
 from tuimon.panels._charts.options import DEFAULTS, X_KINDS, ChartOptions
+from tuimon.panels._charts.overlay_legend import LEGEND_GAP, wrapped_legend
+from tuimon.panels._charts.overlay_lines import failure_sign
 from tuimon.panels._charts.table import TableLine, line_table
-from tuimon.panels._charts.thresholds import edge_labels, threshold_lines, thresholds_of, with_thresholds
-from tuimon.panels._charts.traces import band_around, scaled, smoothed
-from tuimon.panels._metrics import FEW_POINTS, drawn_curve, factor_of
+from tuimon.panels._charts.thresholds import outside_notes, threshold_limits, threshold_lines, thresholds_of
+from tuimon.panels._charts.traces import (
+    Series,
+    Smoothed,
+    Stroke,
+    Trace,
+    band_around,
+    is_noisy,
+    mean_and_band,
+    scale_of,
+    scaled,
+    smoothed,
+    strokes_of,
+    trace_of,
+)
+from tuimon.panels._metrics import FEW_POINTS, MetricReading, reading_drawn
 from tuimon.panels._text import plural
-from tuimon.store import Curve, Run, Scale
+from tuimon.store import Run
 from tuimon.text import cell_width, clean
-from tuimon.vocabulary import DATE, Meaning, unit_text
+from tuimon.vocabulary import DATE, unit_text
 
+NOISY_WEIGHT = 0.9
+"""Weight of the average of noisy runs that are drawn over each other, unless the user has chosen one."""
+MAX_OVERLAY = 32
+"""Maximum number of lines on a chart; the note has the number of the others."""
 _COLUMNS_PER_DOT = 6
 """Minimum distance of dots, in columns of the canvas, on average."""
 _COVERED = 0.95
@@ -43,132 +55,206 @@ _MOST_UNDRAWN = 4
 _PIN = {Symbols.BRAILLE: "◆", Symbols.BLOCK: "◆", Symbols.ASCII: "*"}
 
 
-class _Series(NamedTuple):
-    metric: str
-    meaning: Meaning
-    curve: Curve
-    factor: float
-    limits: tuple[float, float]
-
-
 def chart_of(
     run: Run,
     title: str,
-    curves: Sequence[tuple[str, Meaning, Curve]],
+    series: Sequence[Series],
     size: Size,
     symbols: Symbols,
-    scale: str = "linear",
-    left: int = 0,
-    concepts: Sequence[str] = (),
     options: ChartOptions = DEFAULTS,
-    label: Callable[[str], str] = lambda name: "",
+    *,
     panel: str = "",
+    scale: str = "linear",
+    concepts: Sequence[str] = (),
+    left: int = 0,
+    undrawn: Sequence[str] = (),
+    base: MetricReading | None = None,
     markers: str = "",
     with_band: bool = True,
-    undrawn: Sequence[str] = (),
 ) -> ChartView:
-    """Return a chart of (metric, meaning, curve) series, of which the first leads, with marks, headline and note.
+    """Return a chart of series, of which the first leads: "reward 0.51 ↑ 0.02" above one line, or a line for each run.
 
-    left: number of metrics without a line, besides `undrawn`; a full-screen chart has these in its table. label: metric
-    -> label of its line, "" for the default. panel: the panel's id, for its limits and pin in `options`. markers:
-    symbols of the metrics, drawn along averages and their values.
-    with_band: draw the area from the minimum to the maximum that were logged with the leading metric.
+    - run: the run that is displayed; its events are marked, and the chart has its axis.
+    - panel: the panel's id, for its limits and pin in `options`. scale: its own scale, linear | auto.
+    - left: number of metrics without a line, besides `undrawn`; a full-screen chart has these in its table.
+    - base: the metric of the base run in `options`, from which the legend of an overlay has the differences.
+    - markers: symbols of the lines of one run, drawn along averages and their values.
+    - with_band: draw the area from the minimum to the maximum that were logged with the leading metric.
     """
-    axis = run.scale(options.axis_of(run))
-    x_kind = X_KINDS.get(axis.name, "number")
-    drawn = [
-        _Series(name, meaning, curve, factor_of(meaning, curve), limits)
-        for name, meaning, curve in curves
-        if len(curve) and (limits := curve.limits(axis)) is not None
-    ]
-    if not drawn:
-        note = f"no point has a value on axis {axis.name}" if any(len(c) for *_, c in curves) else "no points yet"
-        return ChartView(title, (), Axis(0.0, 1.0, kind=x_kind), Axis(0.0, 1.0), (), note=note)
-    left += sum(len(curve) > 0 for *_, curve in curves) - len(drawn)
-    leading = drawn[0]
-    drawn_curves = [series.curve for series in drawn]
-    first, last = min(series.limits[0] for series in drawn), max(series.limits[1] for series in drawn)
+    axis = options.axis_of(run)
+    kind = X_KINDS.get(axis, "number")
+    strokes, without = strokes_of(series, axis, markers)
+    if not strokes:
+        note = f"no point has a value on axis {axis}" if without else "no points yet"
+        return ChartView(title, (), Axis(0.0, 1.0, kind=kind), Axis(0.0, 1.0), (), notes=(note,))
+    overlaid = strokes[0].line is not None
+    lead = strokes[0].traces[0]
+    x = cursor_x(run, scale_of(run, axis) or lead.scale, lead.curve, options)
+    lines_left, strokes = max(len(strokes) - MAX_OVERLAY, 0), strokes[:MAX_OVERLAY]
+    if x is not None and options.cursor is not None:
+        strokes = [stroke.read_at(x if overlaid else None, options.cursor) for stroke in strokes]
+        lead = strokes[0].traces[0]
+    traces = [trace for stroke in strokes for trace in stroke.traces]
+    first, last = min(trace.limits[0] for trace in traces), max(trace.limits[1] for trace in traces)
     if options.window is None:
-        low, high = x_limits(first, last, x_kind)
-        counts = [curve.finite_count for curve in drawn_curves]
+        low, high = x_limits(first, last, kind)
     else:
-        last = max(last, end_of_data(run, axis, leading.metric, last))
-        low, high = options.window.limits(last, x_kind)
-        counts = [curve.count_within(low, high, axis) for curve in drawn_curves]
+        last = max(last, end_of_data(run, lead.scale, lead.metric, last))
+        low, high = options.window.limits(last, kind)
     columns = plot_columns(max(size.width, 1), symbols)
-    envelopes = [scaled(series.curve.envelope(low, high, columns, axis), series.factor) for series in drawn]
+    counts = [trace.curve.count_within(low, high, trace.scale) for trace in traces]
+    raw = {id(t): scaled(t.curve.envelope(low, high, columns, t.scale), t.factor) for t in traces}
+    noisy = overlaid and options.smoothing is None and 2 * sum(map(is_noisy, raw.values())) > len(raw)
+    if noisy:
+        options = with_options(options, smoothing=NOISY_WEIGHT)
+    averages = {id(trace): _average(trace, raw[id(trace)], low, high, columns, options) for trace in traces}
+    background: list[Line] = []
+    fronts: list[Envelope] = []
+    for index, stroke in enumerate(strokes):
+        behind, front = _layers(stroke, index, raw, averages, options, len(strokes) > 1)
+        background += behind
+        fronts.append(front)
+        hidden = None if overlaid else stroke.traces[0].curve.superseded_curve
+        if hidden is not None:
+            trace = stroke.traces[0]
+            envelope = scaled(hidden.envelope(low, high, columns, trace.scale), trace.factor)
+            background.append(Line("", Role.FAINT, envelope, behind=True, arrows=False, metric=trace.metric))
     # A smoothed curve has its raw values in the background; a band as well would hide them.
     band = None
-    if with_band and not options.weight:
-        band = band_around(run, leading.metric, low, high, columns, axis, leading.factor)
-    background: list[Line] = []
-    fronts = [*envelopes]
-    smooths: list[float | None] = [None] * len(drawn)
-    block = 1
-    for index, series in enumerate(drawn):
-        hidden = series.curve.superseded_curve
-        if hidden is not None:
-            envelope = scaled(hidden.envelope(low, high, columns, axis), series.factor)
-            background.append(Line("", Role.FAINT, envelope, behind=True, arrows=False, metric=series.metric))
-        if options.weight:
-            glyph = markers[index : index + 1]
-            role = DIM_ROLES[index % len(DIM_ROLES)] if len(drawn) > 1 else Role.FAINT
-            raw = Line("", role, envelopes[index], behind=True, metric=series.metric, glyph=glyph)
-            background.append(raw)
-            average = smoothed(series.curve, options.weight, low, high, columns, axis, series.factor, options.cursor)
-            fronts[index], block, smooths[index] = average
-    defaults = labels_of([(series.metric, series.meaning) for series in drawn])
-    labels = [label(series.metric) or default for series, default in zip(drawn, defaults, strict=True)]
-    # No extreme is lost in a small chart, so only the zoomed one says how many of the points it draws.
-    thinning: list[str] = []
-    if options.fullscreen:
-        points_drawn = sum(curve.count_drawn(low, high, columns, axis) for curve in drawn_curves)
-        thinning = thinned(points_drawn, sum(curve.count_within(low, high, axis) for curve in drawn_curves))
-    factors = [series.factor for series in drawn]
-    note = note_of(run, drawn_curves, factors, thinning, left + len(undrawn), options.fullscreen)
-    if options.window is not None and not sum(counts):
-        note = "no point in this window; 0 shows all"
-    marks = marks_of(run, drawn_curves, axis, low, high, columns, concepts)
-    table: tuple[Row, ...] = ()
-    if options.fullscreen:
-        marks = (*milestones(run, [series.metric for series in drawn], axis, low, high, columns), *marks)
-        window = None if options.window is None else (low, high)
-        table = _table(run, drawn, undrawn, smooths, options, size, symbols, axis, window, markers)
-    meaning = leading.meaning
-    levels = thresholds_of(panel, leading.metric, meaning, run.metrics, options)
+    if with_band and not options.weight and not overlaid:
+        band = band_around(run, lead.metric, low, high, columns, lead.scale, lead.factor)
+    levels = thresholds_of(panel, lead.metric, lead.meaning, run.metrics, options)
+    shown = [raw[id(trace)] for trace in traces]
+    beside = [] if band is None else [band]
+    if overlaid:  # so that noise does not flatten the averages
+        shown = [*fronts, *(line.envelope for line in background if line.filled)]
+        beside = [line.envelope for line in background if not line.filled]
     y = y_axis(
         panel,
         scale,
-        drawn_curves,
-        envelopes,
-        with_thresholds(band, levels, columns),
+        [trace.curve for trace in traces],
+        shown,
+        [*beside, *threshold_limits(levels, columns)],
         options,
-        leading.metric if len(drawn) == 1 and leading.metric != title else "",
-        "time" if all(series.meaning.unit == DATE for series in drawn) else "number",
+        lead.metric if len(strokes) == 1 and not overlaid and lead.metric != title else "",
+        "time" if all(trace.meaning.unit == DATE for trace in traces) else "number",
     )
     if band is not None and not _covers(band, y):
         background.insert(0, _band_line(band, options.fullscreen, symbols))
-    pin = pin_of(panel, options, symbols)
-    named = sum(cell_width(line.label) + LEGEND_ENTRY for line in background if line.label)
-    legend, headline = _texts(f"{pin}{title}", drawn, labels, smooths, size, symbols, options, named)
-    units = {unit_text(series.meaning.unit) for series in drawn}
     background += threshold_lines([level for level in levels if y.low <= level <= y.high], columns)
-    background += edge_labels(levels, y.low, y.high, columns, symbols)
+    place: Row = ()
+    if overlaid:
+        words = cursor_place(run, axis, options.cursor, x)
+        headline: Row = ((words, Role.ACCENT),) if words else ()
+    elif options.cursor is not None:
+        headline = cursor_headline(lead, options, averages[id(lead)].at_cursor)
+        place = ((f"@ {options.cursor}", Role.ACCENT),)
+    else:
+        headline = headline_of(lead.curve, lead.meaning, lead.factor, symbols, options.fullscreen)
+    pin = pin_of(panel, options, symbols)
+    labels = _labels(strokes)
+    at_base = None
+    if base is not None and options.base is not None and (of_base := trace_of(options.base, base, axis)) is not None:
+        at_base = of_base.read_at(x, options.cursor) if x is not None and options.cursor is not None else of_base
+    values = [
+        legend_values(s, index, [averages[id(t)].at_cursor for t in s.traces], options, at_base)
+        for index, s in enumerate(strokes)
+    ]
+    names_below: Rows = ()
+    room = size.width - cell_width(pin + clean(title)) - row_width(headline)
+    if overlaid and sum(cell_width(clean(label)) + LEGEND_GAP for label in labels) > room:
+        signs = [(stroke.glyph, stroke.role) for stroke in strokes]
+        in_title, labels, names_below = wrapped_legend(labels, signs, room - 2, size.width, size.height)
+        labels, values = [*labels[:in_title], *[""] * (len(labels) - in_title)], [()] * len(labels)
+    drawn = [
+        Line(
+            label,
+            stroke.role,
+            front,
+            not overlaid and not options.weight and _is_sparse(count, counts, columns, options),
+            metric=stroke.traces[0].metric,
+            glyph=stroke.glyph,
+            values=forms,
+        )
+        for stroke, label, front, count, forms in zip(strokes, labels, fronts, counts, values, strict=False)
+    ]
+    own = [trace for trace in traces if trace.run.id == run.id]
+    unseen = () if overlaid else undrawn
+    marks = chart_marks(run, own, traces, options, low, high, columns, concepts, unseen)
+    block = max(average.block for average in averages.values())
+    notes = undrawn_alerts(run, unseen, options.alerts, symbols)
+    notes += outside_notes(levels, y.low, y.high, symbols)
+    notes += [
+        f"smoothed by {options.weight:g}" if noisy else "",
+        scale_note(options, y),
+        smoothing_note(options, block),
+    ]
+    drawn_points = sum(t.curve.count_drawn(low, high, columns, t.scale) for t in traces) if options.fullscreen else None
+    if options.window is not None and not overlaid and not sum(counts):
+        notes.append("no point in this window; 0 shows all")
+    else:
+        more = left + len(undrawn) + without if not overlaid else 0
+        notes += chart_notes(run, strokes, options, drawn_points, sum(counts), more)
+    if overlaid:
+        notes += [f"not in {plural(without, 'run')}"] * bool(without) + [f"+{plural(lines_left, 'line')}"] * bool(
+            lines_left
+        )
+    units = {unit_text(trace.meaning.unit) for trace in traces}
+    window = None if options.window is None else (low, high)
+    table: Rows = ()
+    if options.fullscreen:
+        words = cursor_place(run, axis, options.cursor, x) if overlaid else ""
+        table = _table(run, strokes, undrawn, averages, options, size, symbols, window, words)
+        table = (*table, *(note_rows(own[0], options.note, low, high) if own else ()))
     return ChartView(
         title,
         headline,
-        Axis(low, high, kind=x_kind, label=_own_count(run, drawn) or x_label(axis.name, low, high, options.axis_named)),
+        Axis(low, high, kind=kind, label=_own_count(run, lead) or x_label(axis, low, high, options.axis_named)),
         y,
-        (*background, *_lines(drawn, legend, fronts, counts, columns, options, markers)),
+        (*background, *drawn),
         marks,
-        ", ".join(filter(None, [scale_note(options, y), smoothing_note(options, block), note])),
+        tuple(filter(None, notes)),
         columns,
-        cursor=cursor_x(run, axis, leading.curve, options),
+        cursor=x,
         extent=(first, last),
+        legend=names_below,
         table=table,
         unit=units.pop() if len(units) == 1 else "",
         sign=pin,
+        place=place if len(strokes) > 1 else headline if overlaid else (),
     )
+
+
+def _average(trace: Trace, raw: Envelope, low: float, high: float, columns: int, options: ChartOptions) -> Smoothed:
+    """Return the curve of a trace as it is drawn: the average, or else the values themselves."""
+    if not options.weight:
+        return Smoothed(raw, 1, None)
+    return smoothed(trace.curve, options.weight, low, high, columns, trace.scale, trace.factor, trace.step)
+
+
+def _layers(
+    stroke: Stroke,
+    index: int,
+    raw: dict[int, Envelope],
+    averages: dict[int, Smoothed],
+    options: ChartOptions,
+    several: bool,
+) -> tuple[list[Line], Envelope]:
+    """Return (lines in the background, envelope in the foreground) of a stroke.
+
+    Several traces are their mean in an area from the lowest to the highest; one that is smoothed has its raw values in
+    the background.
+    """
+    trace = stroke.traces[0]
+    if len(stroke.traces) > 1:
+        mean, band = mean_and_band([averages[id(own)].envelope for own in stroke.traces])
+        return [Line("", stroke.area, band, filled=True, behind=True)], mean
+    front = averages[id(trace)].envelope
+    if not options.weight:
+        return [], front
+    role = stroke.area if several else Role.FAINT
+    glyph = "" if stroke.line is not None else stroke.glyph
+    return [Line("", role, raw[id(trace)], behind=True, metric=trace.metric, glyph=glyph)], front
 
 
 def _covers(band: Envelope, y: Axis) -> bool:
@@ -184,13 +270,18 @@ def _band_line(band: Envelope, fullscreen: bool, symbols: Symbols) -> Line:
     return Line(label, Role.FAINT, band, filled=True, behind=True, glyph=glyph)
 
 
-def _own_count(run: Run, drawn: Sequence[_Series]) -> str:
+def _own_count(run: Run, lead: Trace) -> str:
     """Return a label for a chart of metrics whose steps cannot be compared with those of the other charts; else ""."""
-    leading = drawn[0]
-    if leading.metric not in run.metrics or counts_alike(run, leading.metric):  # a page compares curves of many runs
+    if lead.run.id != run.id or lead.metric not in run.metrics or counts_alike(run, lead.metric):
         return ""
-    known = leading.curve is not run.curve(leading.metric) or leading.curve.ordinal or len(leading.curve) == 1
+    known = lead.curve is not run.curve(lead.metric) or lead.curve.ordinal or len(lead.curve) == 1
     return "" if known else "steps of its own"
+
+
+def _labels(strokes: Sequence[Stroke]) -> list[str]:
+    """Return the name of each line: the given one, or what distinguishes its metric from the others."""
+    defaults = labels_of([(stroke.traces[0].metric, stroke.traces[0].meaning) for stroke in strokes])
+    return [stroke.label or default for stroke, default in zip(strokes, defaults, strict=True)]
 
 
 def pin_of(panel: str, options: ChartOptions, symbols: Symbols) -> str:
@@ -208,62 +299,6 @@ def smoothing_note(options: ChartOptions, block: int) -> str:
     return f"smooth {options.weight:g} over means of {block} points" if options.weight and block > 1 else ""
 
 
-def _texts(
-    title: str,
-    drawn: Sequence[_Series],
-    labels: Sequence[str],
-    smooths: Sequence[float | None],
-    size: Size,
-    symbols: Symbols,
-    options: ChartOptions,
-    named: int,
-) -> tuple[Sequence[str], Row]:
-    """Return the labels of the legend and the headline: the last value, or the values at the cursor.
-
-    smooths: averages at the cursor, as far as they are drawn. named: cells of other entries of the legend.
-
-    The values of several lines are in the legend; in the headline alone if the legend has no room for all of them.
-    """
-    leading, step = drawn[0], options.cursor
-    if step is None:
-        return labels, headline_of(leading.curve, leading.meaning, leading.factor, symbols, options.fullscreen)
-    if len(drawn) > 1 and size.height > 1:
-        curves, factors = [series.curve for series in drawn], [series.factor for series in drawn]
-        room = size.width - cell_width(clean(title)) - named
-        legend = cursor_legend(labels, curves, factors, step, room, options.fullscreen, smooths)
-        if legend is not None:
-            return legend
-    return labels, cursor_headline(leading.curve, leading.meaning, leading.factor, step, options.fullscreen, smooths[0])
-
-
-def _lines(
-    drawn: Sequence[_Series],
-    labels: Sequence[str],
-    envelopes: Sequence[Envelope],
-    counts: Sequence[int],
-    columns: int,
-    options: ChartOptions,
-    markers: str,
-) -> list[Line]:
-    """Return the foreground lines."""
-    lines = []
-    for index, series in enumerate(drawn):
-        role = SERIES_ROLES[index % len(SERIES_ROLES)]
-        dotted = not options.weight and _is_sparse(counts[index], counts, columns, options)
-        glyph = markers[index : index + 1]
-        value = "" if index == 0 or options.cursor is not None else _validation_value(series)
-        lines.append(
-            Line(labels[index], role, envelopes[index], dotted, metric=series.metric, glyph=glyph, value=value)
-        )
-    return lines
-
-
-def _validation_value(series: _Series) -> str:
-    """Return the last value of a validation metric, "" of any other."""
-    values = series.curve.values
-    return format_value(values[-1] * series.factor) if series.meaning.split == "val" and len(values) else ""
-
-
 def _is_sparse(count: int, counts: Sequence[int], columns: int, options: ChartOptions) -> bool:
     """Whether to draw points as dots: there are few, or far fewer than in the longest line or the whole window."""
     spaced = count * _COLUMNS_PER_DOT <= columns
@@ -272,32 +307,40 @@ def _is_sparse(count: int, counts: Sequence[int], columns: int, options: ChartOp
 
 def _table(
     run: Run,
-    drawn: Sequence[_Series],
+    strokes: Sequence[Stroke],
     undrawn: Sequence[str],
-    smooths: Sequence[float | None],
+    averages: dict[int, Smoothed],
     options: ChartOptions,
     size: Size,
     symbols: Symbols,
-    scale: Scale,
     window: tuple[float, float] | None,
-    markers: str,
-) -> tuple[Row, ...]:
-    """Return the statistics of the metrics, of their points in the window (low, high) if there is one; first of those
-    that are drawn, then of some without a line, which have no dot."""
+    place: str,
+) -> Rows:
+    """Return the statistics of each trace, of the points in the window if there is one, then of metrics without a line.
 
-    def line(metric: str, curve: Curve, factor: float, role: Role, glyph: str, smooth: float | None) -> TableLine:
-        within = None if window is None else curve.within(*window, scale)
-        return TableLine(run, metric, role, metric, curve, factor, scale, glyph, within, smooth)
-
-    lines = [
-        line(series.metric, series.curve, series.factor, role, markers[index : index + 1], smooth)
-        for index, (series, smooth, role) in enumerate(zip(drawn, smooths, SERIES_ROLES, strict=False))
-    ]
-    others = [(name, curve) for name in undrawn if (curve := drawn_curve(run, name)) is not None]
-    for name, curve in others[:_MOST_UNDRAWN]:
-        lines.append(line(name, curve, factor_of(meaning_of(run, name), curve), Role.MUTED, " ", None))
-    rows = line_table(lines, symbols, options.cursor, size.width, window is not None, name_width=size.width // 2)
+    Of one run the rows are named by their metrics, of several runs by the runs. place: where the cursor is.
+    """
+    overlaid = strokes[0].line is not None
+    runs = distinct_names([trace.run.name for stroke in strokes for trace in stroke.traces])
+    lines: list[TableLine] = []
+    for stroke in strokes:
+        for trace in stroke.traces:
+            name = runs[len(lines)] if overlaid else trace.metric
+            if stroke.line is not None and trace.run.id in stroke.line.failed:
+                name = f"{name} {failure_sign(symbols)}"
+            lines.append(TableLine(trace, name, stroke.role, stroke.glyph, window, averages[id(trace)].at_cursor))
+    scale = strokes[0].traces[0].scale
+    others = [reading for name in undrawn if (reading := reading_drawn(run, name)) is not None]
+    for reading in others[:_MOST_UNDRAWN]:
+        trace = Trace(run, reading, scale, (0.0, 0.0), options.cursor)
+        lines.append(TableLine(trace, reading.metric, Role.MUTED, " ", window))
+    name_width = 0 if overlaid else size.width // 2
+    rows = line_table(lines, symbols, options.cursor, size.width, window is not None, place, name_width)
     if len(others) > _MOST_UNDRAWN:
         rows = *rows, ((f"  {plural(len(others) - _MOST_UNDRAWN, 'more metric')}: M", Role.MUTED),)
-    legend = milestone_legend(run, options.cursor, symbols)
-    return (*rows, *([legend] if legend else []))
+    for stroke in strokes if overlaid else strokes[:1]:
+        if any(trace.run.id == run.id for trace in stroke.traces) and (
+            legend := milestone_legend(run, options.cursor, symbols)
+        ):
+            return (*rows, ((f"{stroke.glyph} ", stroke.role), *legend) if overlaid else legend)
+    return rows

@@ -12,23 +12,23 @@ from msgspec.structs import replace
 from tuimon import lazy_re as re
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.model.views import ChartView, Size, Symbols
+from tuimon.panels._charts.captions import with_difference
 from tuimon.panels._charts.chart import chart_of
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
-from tuimon.panels._charts.overlay import overlay_of, with_difference
+from tuimon.panels._charts.traces import Series
 from tuimon.panels._metrics import (
     FEW_POINTS,
     MetricReading,
     by_concept,
-    drawn_curve,
-    factor_of,
     is_speed_of_evaluation,
     is_total,
     lines_of,
+    reading_drawn,
     reading_of,
 )
 from tuimon.store import Curve, Run
 from tuimon.text import clean
-from tuimon.vocabulary import Meaning, classify, meanings
+from tuimon.vocabulary import classify, meanings
 
 SINGLE_METRIC = 1000
 """`order` of the panel of a single metric, after all others."""
@@ -47,7 +47,6 @@ _COLUMNS_PER_LINE = 25
 _MOST_FLATTENED = 8
 """Height of a chart in that of its leading line up to which a line of another concept is drawn beside it."""
 
-_Series = tuple[str, Meaning, Curve]
 _MEASURE = "success.accuracy"
 """Concept of measures of results that have names of their own: accuracy, precision, F1."""
 
@@ -100,47 +99,51 @@ class CurvePanel(Struct, frozen=True):
     def view(self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS) -> ChartView:
         """Return the chart; an empty one if the run has no points of the metrics."""
         base = self.reading(options.base) if options.base is not None else None
+        undrawn: list[str] = []
         if options.overlay:
-            lines = [(line, [(other, self.reading(other)) for other in line.runs]) for line in options.overlay]
-            overlay = overlay_of(
-                run, self.title, lines, size, symbols, self.scale, options, self.id, base, self.concepts
-            )
-            return replace(overlay, alike=self._alike(run))
-        curves: list[_Series] = []
-        names = self.in_order(run)
-        undrawn = [name for name in self.names(run) if name not in names]
-        most = max(2, min(size.height // _ROWS_PER_LINE, size.width // _COLUMNS_PER_LINE, MAX_LINES))
-        for name in names:
-            if len(curves) == most:
-                undrawn.append(name)
-                continue
-            curve = drawn_curve(run, name)
-            if curve is None:
-                continue
-            series = (name, meaning_of(run, name), curve)
-            if any(_incompatible(series, other) or _repeats(series, other) for other in curves) or (
-                curves and _dwarfs(series, curves[0])
-            ):
-                undrawn.append(name)
-            else:
-                curves.append(series)
-        title = self._title(curves)
+            title = self.title
+            series = [
+                Series(tuple((other, self.reading(other)) for other in line.runs), line=line)
+                for line in options.overlay
+            ]
+        else:
+            readings, undrawn = self._drawn(run, size)
+            title = self._title(readings)
+            series = [Series(((run, reading),)) for reading in readings]
         view = chart_of(
             run,
             title,
-            curves,
+            series,
             size,
             symbols,
-            self.scale,
-            undrawn=undrawn,
-            concepts=self.concepts,
-            options=options,
+            options,
             panel=self.id,
+            scale=self.scale,
+            concepts=self.concepts,
+            undrawn=undrawn,
+            base=base,
         )
         view = replace(view, alike=self._alike(run))
-        if base is None or options.base is run:
+        if base is None or options.overlay or options.base is run:
             return view
         return replace(view, headline=with_difference(view.headline, self.reading(run), base))
+
+    def _drawn(self, run: Run, size: Size) -> tuple[list[MetricReading], list[str]]:
+        """Return (metrics with a line in a chart of this size, names of those without one)."""
+        names = self.in_order(run)
+        drawn: list[MetricReading] = []
+        undrawn = [name for name in self.names(run) if name not in names]
+        most = max(2, min(size.height // _ROWS_PER_LINE, size.width // _COLUMNS_PER_LINE, MAX_LINES))
+        for name in names:
+            if len(drawn) == most:
+                undrawn.append(name)
+            elif (reading := reading_drawn(run, name)) is not None:
+                fits = not any(_incompatible(reading, other) or _repeats(reading, other) for other in drawn)
+                if fits and not (drawn and _dwarfs(reading, drawn[0])):
+                    drawn.append(reading)
+                else:
+                    undrawn.append(name)
+        return drawn, undrawn
 
     def _alike(self, run: Run) -> tuple[str, ...]:
         """Return the other metrics of the run whose last word is that of the metric in the title, if there is one."""
@@ -149,20 +152,20 @@ class CurvePanel(Struct, frozen=True):
         place = bisect_left(alike, title)
         return tuple(name for name in alike[max(place - _MOST_ALIKE // 2, 0) :][: _MOST_ALIKE + 1] if name != title)
 
-    def _title(self, curves: Sequence[_Series]) -> str:
+    def _title(self, readings: Sequence[MetricReading]) -> str:
         """Return the panel's title, or the labels of its metrics; "success (val)" if no line is of the training."""
-        if not curves or self.metrics:
+        if not readings or self.metrics:
             return self.title
-        title = self._title_of_quantity(curves)
-        is_named = "(val)" in title or any(meaning.split == "train" for _, meaning, _ in curves)
+        title = self._title_of_quantity(readings)
+        is_named = "(val)" in title or any(reading.meaning.split == "train" for reading in readings)
         return title if is_named else f"{title} (val)"
 
-    def _title_of_quantity(self, curves: Sequence[_Series]) -> str:
+    def _title_of_quantity(self, readings: Sequence[MetricReading]) -> str:
         """Return the title without regard to the split."""
-        labels = list(dict.fromkeys(meaning.label for _, meaning, _ in curves))
-        if curves[0][1].renamed or (self.named and len(labels) == 1):
+        labels = list(dict.fromkeys(reading.meaning.label for reading in readings))
+        if readings[0].meaning.renamed or (self.named and len(labels) == 1):
             return labels[0]
-        measures = self.named and all(meaning.concept == _MEASURE for _, meaning, _ in curves)
+        measures = self.named and all(reading.meaning.concept == _MEASURE for reading in readings)
         return ", ".join(labels) if measures else self.title
 
 
@@ -196,13 +199,13 @@ def _busiest_first(run: Run, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(places.get(name, name) for name in names)
 
 
-def _incompatible(series: _Series, other: _Series) -> bool:
+def _incompatible(own: MetricReading, other: MetricReading) -> bool:
     """Whether a series does not belong beside another one of its concept.
 
     It has another unit or name, or is the single point that summarises the other (`train_loss` of Hugging Face
     trainers).
     """
-    (_, meaning, curve), (_, drawn, line) = series, other
+    meaning, curve, drawn, line = own.meaning, own.curve, other.meaning, other.curve
     if meaning.concept != drawn.concept:
         return False
     if meaning.unit != drawn.unit or meaning.renamed != drawn.renamed:
@@ -210,25 +213,24 @@ def _incompatible(series: _Series, other: _Series) -> bool:
     return len(curve) == 1 and len(line) > FEW_POINTS and meaning.split == drawn.split
 
 
-def _dwarfs(series: _Series, leading: _Series) -> bool:
+def _dwarfs(own: MetricReading, leading: MetricReading) -> bool:
     """Whether the leading line would be flat beside a series of another concept: the loss of a policy beside that of a
     supervised step."""
-    (_, meaning, curve), (_, drawn, line) = series, leading
-    if meaning.concept == drawn.concept or not (curve.min and curve.max and line.min and line.max):
+    curve, line = own.curve, leading.curve
+    if own.meaning.concept == leading.meaning.concept or not (curve.min and curve.max and line.min and line.max):
         return False
-    factor, own = factor_of(meaning, curve), factor_of(drawn, line)
-    low, high = sorted((line.min.value * own, line.max.value * own))
-    values = low, high, curve.min.value * factor, curve.max.value * factor
+    low, high = sorted((line.min.value * leading.factor, line.max.value * leading.factor))
+    values = low, high, curve.min.value * own.factor, curve.max.value * own.factor
     return low < high and max(values) - min(values) > _MOST_FLATTENED * (high - low)
 
 
-def _repeats(series: _Series, other: _Series) -> bool:
+def _repeats(own: MetricReading, other: MetricReading) -> bool:
     """Whether a series repeats another one.
 
     It comes from another source (the reward of a JSON document beside that of the event files), or is a less preferred
     metric (the normalised reward beside the score).
     """
-    (_, meaning, curve), (_, drawn, line) = series, other
+    meaning, curve, drawn, line = own.meaning, own.curve, other.meaning, other.curve
     if meaning.concept != drawn.concept or meaning.split != drawn.split or meaning.facets != drawn.facets:
         return False
     return curve.sources[:1] != line.sources[:1] or (not meaning.facets and meaning.preference > drawn.preference)

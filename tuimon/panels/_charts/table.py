@@ -9,38 +9,37 @@ from typing import NamedTuple
 from tuimon.analysis.aligned_steps import step_name
 from tuimon.analysis.attempts import file_at
 from tuimon.draw.numbers import format_exact, format_value, thousands
-from tuimon.model.views import Role, Row, Rows, Symbols
+from tuimon.draw.table import aligned
+from tuimon.model.views import Role, Row, Rows, Span, Symbols
 from tuimon.panels._charts.captions import cursor_value, superseded_value
-from tuimon.store import METRIC_AXIS, Curve, Run, Sample, Scale
-from tuimon.text import cell_width, clean, fit, fit_distinct
+from tuimon.panels._charts.traces import Trace
+from tuimon.store import METRIC_AXIS, Curve, Sample
+from tuimon.text import clean, fit_distinct
 
 _DOT = {Symbols.BRAILLE: "●", Symbols.BLOCK: "●", Symbols.ASCII: "o"}
 _DIGITS = (12, 8)
 """Maximum characters of a value: if all columns fit, and otherwise."""
 _LABEL = 32
 """Maximum cells of a name."""
-_GAP = "  "
 
 
 class TableLine(NamedTuple):
-    """A line of the chart."""
+    """A row of the table."""
 
-    run: Run
+    trace: Trace
     label: str
     role: Role
-    metric: str
-    curve: Curve
-    factor: float
-    scale: Scale
-    """The x axis of the chart."""
     glyph: str = ""
     """The marker of the line; "" for a dot."""
-    within: Curve | None = None
-    """The points in the window of the chart, or None without a window, or if there are more than MOST_WITHIN."""
+    window: tuple[float, float] | None = None
+    """x of the points that count; None for all."""
     smooth: float | None = None
     """The average at the cursor, if it is drawn."""
-    cursor: int | None = None
-    """The step that is read in this line where the cursor is; None if it is the cursor's own."""
+
+    @property
+    def within(self) -> Curve | None:
+        """The points in the window; None without a window, or if there are more than MOST_WITHIN."""
+        return None if self.window is None else self.trace.curve.within(*self.window, self.trace.scale)
 
 
 def line_table(
@@ -61,11 +60,11 @@ def line_table(
     where the cursor is on the axis, "" for its step. name_width: maximum cells of a name, 0 for those of a run's name.
     """
     sign = "+-" if symbols is Symbols.ASCII else "±"
-    if any(line.within is None for line in lines):  # one heading for all lines
-        lines = [line._replace(within=None) for line in lines]
-    in_view = "in view" if lines and lines[0].within is not None else "all points" if windowed else ""
-    steps = step_name(lines[0].run) if lines else "step"
-    axis = clean(lines[0].scale.name.removeprefix(METRIC_AXIS)) if lines and _is_placed(lines[0]) else steps
+    known = [curve for line in lines if (curve := line.within) is not None]
+    curves = known if len(known) == len(lines) else [line.trace.curve for line in lines]  # one heading for all lines
+    in_view = "in view" if lines and len(known) == len(lines) else "all points" if windowed else ""
+    steps = step_name(lines[0].trace.run) if lines else "step"
+    axis = clean(lines[0].trace.scale.name.removeprefix(METRIC_AXIS)) if lines and _is_placed(lines[0].trace) else steps
     samples = (f"{name} @ {axis}" for name in ("last", "min", "max"))
     averaged = any(line.smooth is not None for line in lines)
     at_cursor: tuple[str, ...] = ()
@@ -73,86 +72,72 @@ def line_table(
         at_cursor = (f"logged @ {place or cursor}", "smoothed") if averaged else (place or f"{steps} {cursor}",)
     heads = (in_view, *at_cursor, *samples, f"mean {sign} deviation", "points", "from")
     name_width = name_width or min(_LABEL, width // 4)
-    names = fit_distinct([clean(line.label) or clean(line.metric) for line in lines], name_width)
-    table: list[tuple[str, ...]] = []
-    widths: list[int] = []
+    names = fit_distinct([clean(line.label) for line in lines], name_width)
+    rows: list[Row] = []
     for digits in _DIGITS:
-        table = [
-            _cells(line, f"{line.glyph or _DOT[symbols]} {name}", sign, cursor, digits, averaged)
-            for line, name in zip(lines, names, strict=True)
-        ]
-        widths = [max(cell_width(cell) for cell in column) for column in zip(heads, *table, strict=True)]
-        if sum(widths) + len(_GAP) * (len(widths) - 1) <= width:
+        spans: list[list[Span]] = [[(head, Role.MUTED) for head in heads]]
+        for line, curve, name in zip(lines, curves, names, strict=True):
+            title, *values = _cells(line, curve, f"{line.glyph or _DOT[symbols]} {name}", sign, digits, averaged)
+            spans.append([(title, line.role), *((value, Role.TEXT) for value in values)])
+        rows = [_stripped(row) for row in aligned(spans, width, left=range(len(heads)))]
+        if heads[-1] in rows[0][-1][0]:
             break
-    chosen = _fitting(widths, width)
-    rows: list[Row] = [((_join(heads, widths, chosen), Role.MUTED),)]
-    for line, cells in zip(lines, table, strict=True):
-        name, values = fit(cells[0], widths[0]), _join(cells, widths, chosen[1:])
-        rows.append(((name, line.role), (_GAP + values, Role.TEXT)) if values else ((name, line.role),))
     return tuple(rows)
 
 
-def _fitting(widths: Sequence[int], width: int) -> list[int]:
-    """Return the columns that fit side by side into `width` cells: each that fits after those chosen before it."""
-    chosen, used = [0], widths[0]
-    for column, cells in enumerate(widths[1:], start=1):
-        if used + len(_GAP) + cells <= width:
-            chosen.append(column)
-            used += len(_GAP) + cells
-    return chosen
+def _stripped(row: Row) -> Row:
+    """Return a row without blanks at its end."""
+    while row and not row[-1][0].rstrip():
+        row = row[:-1]
+    return (*row[:-1], (row[-1][0].rstrip(), row[-1][1])) if row else ()
 
 
-def _join(cells: Sequence[str], widths: Sequence[int], chosen: Sequence[int]) -> str:
-    return _GAP.join(fit(cells[column], widths[column]) for column in chosen).rstrip()
-
-
-def _cells(line: TableLine, name: str, sign: str, cursor: int | None, digits: int, averaged: bool) -> tuple[str, ...]:
-    curve, factor = line.curve if line.within is None else line.within, line.factor
+def _cells(line: TableLine, curve: Curve, name: str, sign: str, digits: int, averaged: bool) -> tuple[str, ...]:
+    """Return the cells of a row with the statistics of these points of the curve."""
+    trace, factor = line.trace, line.trace.factor
     least, most = (curve.min, curve.max) if factor > 0 else (curve.max, curve.min)
     statistics = curve.mean_variance
     mean = "-"
-    step = cursor if line.cursor is None else line.cursor
     if statistics.count and math.isfinite(statistics.mean):
         mean = f"{format_value(statistics.mean * factor)} {sign} {format_value(statistics.deviation * abs(factor))}"
     at_cursor: tuple[str, ...] = ()
-    if step is not None:
-        value = "".join(cursor_value(line.curve, factor, step, None, line.cursor is not None))
-        at_cursor = (value + superseded_value(line.curve, factor, step, None),)
+    if trace.step is not None:
+        at_cursor = ("".join(cursor_value(trace, None)) + superseded_value(trace, None),)
     return (
         name,
         *at_cursor,
         *((("-" if line.smooth is None else format_exact(line.smooth, digits)),) if averaged else ()),
-        *(_sample(line, sample, digits) for sample in (curve.last, least, most)),
+        *(_sample(trace, sample, digits) for sample in (curve.last, least, most)),
         mean,
         thousands(len(curve)),
-        _sources(line, step),
+        _sources(trace),
     )
 
 
-def _is_placed(line: TableLine) -> bool:
+def _is_placed(trace: Trace) -> bool:
     """Return whether points are placed by the x axis, not by their steps: by a counter, or relative to a step."""
-    return not line.scale.is_time and line.scale.name != "step" and not line.curve.ordinal
+    return not trace.scale.is_time and trace.scale.name != "step" and not trace.curve.ordinal
 
 
-def _sample(line: TableLine, sample: Sample | None, digits: int) -> str:
+def _sample(trace: Trace, sample: Sample | None, digits: int) -> str:
     if sample is None:
         return "-"
-    value = format_exact(sample.value * line.factor, digits)
-    if not _is_placed(line):
+    value = format_exact(sample.value * trace.factor, digits)
+    if not _is_placed(trace):
         return f"{value} @ {sample.step}"
-    position = line.curve.x_of_step(sample.step, line.scale)
+    position = trace.curve.x_of_step(sample.step, trace.scale)
     return f"{value} @ {format_exact(position, 12)}" if math.isfinite(position) else value
 
 
-def _sources(line: TableLine, cursor: int | None) -> str:
+def _sources(trace: Trace) -> str:
     """Return the sources of a line, or the file of the point at the cursor if one source consists of several files."""
     try:
-        counts = line.run.provenance(line.metric)
+        counts = trace.run.provenance(trace.metric)
     except KeyError:
         return ""
     if len(counts) > 1:
         return ", ".join(f"{clean(source)} {thousands(count)}" for source, count in counts)
-    if cursor is not None and (name := file_at(line.run, line.metric, line.curve, cursor)):
+    if trace.step is not None and (name := file_at(trace.run, trace.metric, trace.curve, trace.step)):
         return clean(name)
-    files = len(line.run.files(line.metric))
+    files = len(trace.run.files(trace.metric))
     return clean(counts[0][0]) + (f" ({files} files)" if files > 1 else "")

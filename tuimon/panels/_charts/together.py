@@ -9,7 +9,6 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tuimon.analysis.printed_units import meaning_of
 from tuimon.draw.limits import finite_values, robust_limits, symlog_threshold
 from tuimon.draw.numbers import format_value
 from tuimon.draw.raster import unit_height
@@ -18,7 +17,8 @@ from tuimon.model.views import Axis, ChartView, Envelope, Size, Symbols
 from tuimon.panels._charts.chart import chart_of
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
 from tuimon.panels._charts.overlay_lines import SHAPES
-from tuimon.panels._metrics import drawn_curve
+from tuimon.panels._charts.traces import Series
+from tuimon.panels._metrics import reading_drawn
 from tuimon.store import Run
 
 MOST_TOGETHER = 8
@@ -45,26 +45,22 @@ class TogetherPanel(Struct, frozen=True):
 
     def view(self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS) -> ChartView:
         """Return the chart. The legend has the range of each line, unless all have one unit and share the axis."""
-        curves = [(name, curve) for name in self.metrics if (curve := drawn_curve(run, name)) is not None]
-        series = [(name, meaning_of(run, name), curve) for name, curve in curves]
-        quantities = {(meaning.concept.partition(".")[0], meaning.unit) for _, meaning, _ in series}
-        alike = len(quantities) == 1 and bool(series[0][1].concept)  # of reward.train and reward.val, the reward
+        readings = [reading for name in self.metrics if (reading := reading_drawn(run, name)) is not None]
+        quantities = {(reading.meaning.concept.partition(".")[0], reading.meaning.unit) for reading in readings}
+        alike = len(quantities) == 1 and bool(readings[0].meaning.concept)  # of reward.train and reward.val, the reward
         linear = with_options(options, y_scale="linear", y_range="full", y_fixed=(), thresholds=())
-        shown = options if alike else linear
-        markers = SHAPES[symbols] if options.weight and not alike else ""
         view = chart_of(
             run,
             "together",
-            series,
+            [Series(((run, reading),), reading.metric) for reading in readings],
             size,
             symbols,
-            options=shown,
-            label=str,
+            options if alike else linear,
             panel=self.id,
-            markers=markers,
+            markers=SHAPES[symbols] if options.weight and not alike else "",
             with_band=False,  # the minimum and maximum of a metric would flatten the others
         )
-        return view if alike or len(series) < 2 else _normalised(view, options)
+        return view if alike or len(readings) < 2 else _normalised(view, options)
 
 
 def _normalised(view: ChartView, options: ChartOptions) -> ChartView:
@@ -80,7 +76,7 @@ def _normalised(view: ChartView, options: ChartOptions) -> ChartView:
         replace(
             line,
             envelope=_placed(line.envelope, axes[line.metric], scale),
-            label=f"{line.label} {_range(drawn[line.metric])}" if line.label else "",
+            values=_with_range(line.values, _range(drawn[line.metric])),
         )
         for line in view.lines
         if line.metric
@@ -89,8 +85,12 @@ def _normalised(view: ChartView, options: ChartOptions) -> ChartView:
     words += " without outliers" if options.y_range == "robust" else ""
     words += f" on its own {scale} scale" if scale != "linear" else ""
     words += ", raw values dim" if options.weight else ""
-    note = ", ".join(filter(None, [words, view.note]))
-    return replace(view, lines=lines, y=Axis(0.0, 1.0, kind="extent"), note=note, headline=())
+    return replace(view, lines=lines, y=Axis(0.0, 1.0, kind="extent"), notes=(words, *view.notes), headline=())
+
+
+def _with_range(values: Sequence[str], limits: str) -> tuple[str, ...]:
+    """Return the forms of a value with the range of the line, which has no other place; the range alone without one."""
+    return (f"{values[0]} ({limits})", f"{values[-1]} ({limits})", limits) if values else (limits,)
 
 
 def _range(envelopes: Sequence[Envelope]) -> str:

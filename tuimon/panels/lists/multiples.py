@@ -156,11 +156,11 @@ def chart(
     members = (run,) if line is None else line.runs
     sign = " !" if any(member.id in listing.alerts for member in members) else "  "
     if line is not None:
-        return render(replace(view, title=sign, note=""), size, listing.symbols, frames)
+        return render(replace(view, title=sign, notes=()), size, listing.symbols, frames)
     name = sign + fit(clean(run.name[listing.shared :]), max(size.width - 13, 8), "ends").rstrip()
     reader = reader_of(metric)
     level = level_cell(reader(run), size.width, listing.levels.level(run, reader))
     headline = (*level, *view.headline[1:]) if size.width >= _CHANGE_FROM else level
-    note = clean(own) if own != metric else ""
-    view = replace(view, title=name, note=note, headline=headline)
+    notes = (clean(own),) if own != metric else ()
+    view = replace(view, title=name, notes=notes, headline=headline)
     return render(view, size, listing.symbols, frames)

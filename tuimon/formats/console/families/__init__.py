@@ -66,6 +66,15 @@ class LineReader(ABC):
         """Add rows that were held back, as no more lines come for now."""
         return
 
+    @property
+    def awaits_end(self) -> bool:
+        """Whether rows are held back until later lines, or the end of the log, tell their step."""
+        return False
+
+    def end(self) -> None:
+        """Add rows that were held back until later lines tell their step, as the log has ended."""
+        return
+
     def interrupt(self) -> None:
         """Note that lines are missing here: forget the open block, and steps that only lines before this place name."""
         self.lines_awaited = 0
@@ -103,7 +112,7 @@ class Sink:
         self.held_count = 0
         """Number of rows that readers have held back to add them later."""
         self.disproved = False
-        """True if a guessed step was wrong; passed on as `StreamDecoder.must_reread`."""
+        """True if a metric of bars or a counted row was wrong; passed on as `StreamDecoder.must_reread`."""
         self.held_fallback: list[tuple[list[Pair], int, float]] = []
         """(row, step, time) that `release_fallback` passes to `add_fallback` when the log has been read to its end."""
         self.fallback_names: set[str] = set()
@@ -161,17 +170,16 @@ class Sink:
             self._step_unit.note(unit)
         if not counted and not keep_step:
             self.interrupted = False
-        self.guess_row(row, step, line)
-        self.confirm_row(row, step, line)
+        self._add_points(row, step, line)
+        self.step, self.last_row, self.last_offset = step, row, line.offset
+        self.row_count += 1
         if keep_step:
             self.step = step_before
         if self.line_steps is not None and not counted:
             self.line_steps.append((line.offset, step))
         return True
 
-    def guess_row(self, row: list[Pair], step: int, line: Line) -> None:
-        """Add the points of a row whose step is uncertain, because no more lines come for now. Later call
-        `confirm_row`, or set `disproved` if the step was wrong."""
+    def _add_points(self, row: list[Pair], step: int, line: Line) -> None:
         self.has_converted = False
         for name, value in row:
             if " " in name and not self._is_lasting(name, step):
@@ -181,11 +189,6 @@ class Sink:
             self.points.add(name, step, value, line.time)
         if self.fallback_names and not self.fallback_names.isdisjoint(name for name, _ in row):
             self.disproved = True
-
-    def confirm_row(self, row: list[Pair], step: int, line: Line) -> None:
-        """Record a row whose points were added by `guess_row`."""
-        self.step, self.last_row, self.last_offset = step, row, line.offset
-        self.row_count += 1
 
     def add_fallback(self, row: Iterable[Pair], step: int, time: float) -> None:
         """Add the points of a row whose metrics have only been read from progress bars. `disproved` is set if another

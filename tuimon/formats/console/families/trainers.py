@@ -1,153 +1,313 @@
-"""Lines of trainers that are recognised by their beginning: a table with the names that their other logs have.
+"""Lines of trainers that are recognised by their beginning: an engine for the rows of trainers.toml.
 
     step:7 - actor/pg_loss:0.0094 - training/global_step:7                verl
     Step 3 | 10.21s | Loss 0.5 | Grad. Norm 0.1                           prime-rl: loss/mean, optim/grad_norm
-    step:  7  loss: 0.5  memory: 30.12GiB(38.02%)                         torchtitan: memory(GiB), memory(%)
     validation loss at iteration 100 | lm loss: 0.5 |                     Megatron: validation/lm loss
-    Saving dict for global step 200: accuracy = 0.8, loss = 0.25          TensorFlow's Estimator: eval/accuracy
+    [step=100/1000,epoch=1,eta=0:10:00]                                   OLMo: opens a block of lines
 
-To add a trainer, add a rule with an example; the test reads the example of each rule. What stands behind the beginning
-is read like any line of names and numbers.
+To add a trainer, add a row with an example; the tests read the example of each row. What stands behind the beginning
+is read like any line of names and numbers, unless the row says how its cells look.
 """
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+import msgspec
 from msgspec import Struct
 
 from tuimon import lazy_re as re
-from tuimon.formats.console.families import Family, Line, LineReader
+from tuimon.formats.console.families import NUMBER, Family, Line, LineReader, Pair, Quantity, Sink, printed_dict
+from tuimon.formats.console.families._steps import EpochSteps
 from tuimon.formats.console.shapes.rows import pairs_of
 
+TABLE = Path(__file__).with_name("trainers.toml")
+_WITHIN = 400
+"""Characters within which a head that is searched for ends."""
+_COUNT = r"\d[\d,]{0,17}"
+_PLACES = {
+    name: rf"(?P<{name}>{_COUNT})" for name in ("step", "step2", "total", "last", "epoch", "epochs", "size", "position")
+}
+_EXPONENTS = {"K": 3, "M": 6, "G": 9, "B": 9, "T": 12, "P": 15, "E": 18}
 
-class Rule(Struct, frozen=True):
-    """The lines of one trainer."""
 
-    mark: str
-    """Occurs in each of its lines."""
+class Trainer(Struct, frozen=True, forbid_unknown_fields=True):
+    """A row of the table. Groups of `head`: step, total, epoch, size, stage, section and others."""
+
+    id: str
+    marks: tuple[str, ...]
+    """Each of its lines contains one of them."""
     head: str
-    """Regular expression of the beginning of the message, with the groups step, total and rank.
-
-    Without a step the lines belong to the row before."""
+    """Regular expression of the beginning of the message. Without a step the lines belong to the row before."""
     example: str
+    points: dict[str, tuple[int, float]] = {}
+    """Metric -> (step, value) that the example gives."""
+    whole: bool = False
+    """Whether `head` matches at the beginning of the line rather than of the message."""
+    within: bool = False
+    """Whether `head` is searched for in the line."""
+    ignores_case: bool = False
+    cell: str = ""
+    """Regular expression of a metric behind the head: groups name, value, factor, unit; section begins a section.
+
+    `top` is a name outside of sections, `next` another value of the name before: "lr/1"."""
+    columns: tuple[str, ...] = ()
+    """Names of the numbers behind the head, which have none; "" for a number that is none."""
+    dictionary: bool = False
+    """Whether a printed dictionary follows the head."""
+    block: int = 0
+    """Lines after the head that may belong to it: the head opens a block, and the lines hold cells."""
+    close: str = ""
+    """Regular expression of the line that ends a block."""
+    strict: bool = False
+    """Whether a line without cells ends a block."""
+    held: bool = False
+    """Whether the row of a block is complete where it ends, as its step is one of the cells."""
+    steps: tuple[str, ...] = ()
+    """Names of cells, or their last parts, that are the step of the block; the best first."""
+    counts: tuple[str, ...] = ()
+    """Names of cells that are the step of a block without any of `steps`, and no metrics then."""
+    sections: dict[str, str] = {}
+    """Prefix of names by the beginning of the title of a section, in lower case; else the title itself."""
+    stages: dict[str, str] = {}
+    """Prefix of names by the group stage; else "<stage>/"."""
     names: dict[str, str] = {}
-    """Metrics by the names that are printed. The unit of a name like "memory(GiB)" is not repeated."""
+    """Metrics by the names that are printed with their prefix; a key that ends in "/" is a beginning."""
     prefix: str = ""
-    """Of all names."""
+    """Of all names; "{rank}" is a group of the head."""
     suffix: str = ""
-    """Of all names; "{rank}" is the group of the head."""
     first: str = ""
     """Name of the first number, which has none."""
     skipped: tuple[str, ...] = ()
+    units: dict[str, str] = {}
+    """Units by parts of names."""
     unitless: bool = False
     """Whether the prefix says the unit."""
     keep_step: bool = False
     """Whether the step of lines that name none stays that of the row before."""
-
-
-RULES = (
-    Rule("step:", r"step:(?P<step>\d{1,18}) - ", "step:7 - loss:0.5 - actor/lr:1e-06"),
-    Rule(
-        "Step ",
-        r"Step (?P<step>\d{1,18}) \| (?=.{0,400}?(?:Throughput|Mismatch KL)| {0,3}\d{1,9}\.\d{1,3}s (?:\||$))",
-        "SUCCESS Step 3 | 10.21s | Loss 0.5 | Mismatch KL 0.1",
-        names={
-            "Time": "time/step",
-            "Step Time": "time/step",
-            "Loss": "loss/mean",
-            "Entropy": "entropy/all/mean",
-            "Mismatch KL": "mismatch_kl/all/mean",
-            "Grad. Norm": "optim/grad_norm",
-            "LR": "optim/lr",
-            "Throughput": "perf/throughput",
-            "MFU": "perf/mfu",
-            "Peak Mem": "perf/peak_memory",
-            "Reward": "reward/all/mean",
-        },
-        first="Time",
-        skipped=("Trainable",),
-    ),
-    Rule(
-        "step:",
-        r"step:\s{1,20}(?P<step>\d{1,18})\s{1,4}(?=[A-Za-z_])",
-        "step:  7  loss: 0.5  memory: 30.12GiB(38.02%)",
-        names={"memory": "memory(GiB)"},
-    ),
-    Rule(
-        "validate step:",
-        r"validate step:\s{1,20}(?P<step>\d{1,18})\s{1,4}(?=[A-Za-z_])",
-        "validate step:  7  loss: 0.5  memory: 30.12GiB(38.02%)",
-        names={"memory": "memory(GiB)"},
-        prefix="validation_metrics/",
-    ),
-    Rule("tick ", r"tick (?P<step>\d{1,12}) {1,8}(?=kimg )", "tick 7  kimg 1.0  sec/tick 2.0"),
-    Rule("s:", r"s:(?P<step>\d{1,18}) (?=(?:trl|tel|eval):)", "s:7 trl:0.5 lr:0.001"),
-    Rule(
-        "iteration",
-        r"\W{0,8}iteration\s{1,20}(?P<step>\d{1,18})/\s{0,20}(?P<total>\d{1,18}) \|",
-        "iteration 7/ 9 | lm loss: 0.5 | grad norm: 0.25 |",
-    ),
-    Rule(
-        "loss at ",
-        r"\W{0,8}(?:test loss at (?:iteration )?(?P<step>\d{1,18})|"
-        r"validation loss at (?:iteration )?(?P<also>\d{1,18})(?=[^|]{0,60}test set))[^|]{0,80}\|",
-        "validation loss at iteration 7 on test set | lm loss: 0.5 |",
-        prefix="test/",
-    ),
-    Rule(
-        "loss at ",
-        r"\W{0,8}validation loss at (?:iteration )?(?P<step>\d{1,18})[^|]{0,80}\|",
-        "validation loss at iteration 7 | lm loss: 0.5 |",
-        prefix="validation/",
-    ),
-    Rule(
-        "memory (MB)",
-        r"\s{0,9}\[Rank (?P<rank>\d{1,9})\] \(after (?P<step>\d{1,18}) iterations\) memory \(MB\) \|",
-        "[Rank 0] (after 7 iterations) memory (MB) | allocated: 5.5 | reserved: 6.5",
-        prefix="memory (MB)/",
-        suffix="/{rank}",
-        keep_step=True,
-    ),
-    Rule(
-        "Saving dict for global step",
-        r"(?:INFO:)?(?:tensorflow:)?Saving dict for global step (?P<step>\d{1,18}): ",
-        "Saving dict for global step 7: accuracy = 0.5, global_step = 7",
-        prefix="eval/",
-        skipped=("global_step",),
-    ),
-    Rule("Step timing: ", "Step timing: ", "Step timing: gen=6.0s, logprob=1.0s", prefix="timing_s/", unitless=True),
-    Rule("Validation results: ", "Validation results: ", "Validation results: reward=0.4, format=0.9", prefix="val_"),
-)
+    first_epoch: int = 0
+    shift: int = 0
+    """Added to the step that is printed."""
+    restarts: bool = False
+    """Whether the step begins again with each epoch, whose size is not printed."""
+    follows: str = ""
+    """Id of the row whose last step is that of the epoch; the step is the epoch if there is none."""
+    counted: bool = False
+    """Whether the step is the number of the line."""
+    only_total: bool = False
+    """Whether the line only names the total of steps."""
+    last: bool = False
+    """Whether only the line of the last position gives a row, and it has the step of the row before."""
 
 
 class TrainerReader(LineReader):
-    def read(self, line: Line) -> bool:
-        for rule, head in _HEADS:
-            if rule.mark not in line.text:
-                continue
-            match = head.match(line.message) or (head.match(line.text) if rule.keep_step else None)
-            if match is None:
-                continue
-            groups = match.groupdict()
-            named = groups.get("step") or groups.get("also")
-            if named is None and self.sink.step is None:
-                return False
-            step = int(named) if named else None
-            if step is not None and groups.get("total"):
-                self.sink.report_progress(step, int(groups["total"]))
-            rest = match.string[match.end() :]
-            pairs = pairs_of(f"{rule.first} {rest}" if rule.first and rest.lstrip()[:1].isdigit() else rest)
-            suffix = rule.suffix.format(**groups)
-            row = [
-                (f"{rule.prefix}{name}{suffix}", float(value) if rule.unitless or name.endswith(")") else value)
-                for name, value in ((rule.names.get(name, name), value) for name, value in pairs)
-                if name not in rule.skipped
-            ]
-            return self.sink.add_row(row, step, line, keep_step=rule.keep_step)
-        return False
+    def __init__(self, sink: Sink) -> None:
+        super().__init__(sink)
+        self._open: Trainer | None = None
+        """Row of the table whose block is open."""
+        self._cell: re.Pattern[str] | None = None
+        self._step: int | None = 0
+        self._section = ""
+        self._held: list[Pair] = []
+        self._steps = EpochSteps()
+        self._last: dict[str, int] = {}
+        """Last step of each row of the table."""
+        self._alone = False
+
+    def interrupt(self) -> None:
+        super().interrupt()
+        self._open, self._step, self._section = None, None, ""
 
     def reads_alone(self, line: Line) -> bool:
-        return True
+        return self._alone
+
+    def read(self, line: Line) -> bool:
+        text = line.text
+        self._alone = False
+        if self._open and self._held and self._open.close and re.match(self._open.close, text):
+            return self._end_block(self._open, line)
+        if len(text) > _WITHIN or any(mark in text for mark in _marks()):
+            for trainer, head, cell in _expressions():
+                if any(mark in text for mark in trainer.marks) and (match := _beginning(trainer, head, line)):
+                    return self._begin(trainer, match, cell, line)
+        return self.lines_awaited > 0 and self._open is not None and self._read_block(self._open, line)
+
+    def _begin(self, trainer: Trainer, match: re.Match[str], cell: re.Pattern[str] | None, line: Line) -> bool:
+        """Read the line that a head begins."""
+        groups = {name: text for name, text in match.groupdict().items() if text is not None}
+        numbers = {name: int(groups[name].replace(",", "")) for name in _PLACES if name in groups}
+        step = self._step_of(trainer, numbers)
+        if trainer.only_total:
+            self.sink.report_progress(self.sink.step or 0, numbers["total"])
+            return True
+        total = numbers.get("epochs", 0) * numbers.get("size", 0) or numbers.get("total", numbers.get("last", -1) + 1)
+        if step is not None and total:
+            self.sink.report_progress(step, total)
+        if trainer.block and step is None and self._open not in (None, trainer) and self.lines_awaited:
+            return self._read_block(self._open, line)  # a bar within the block of another trainer
+        if trainer.block:
+            if step is not None or trainer is not self._open:
+                self._step = None if step is None and (trainer.held or self._step is None) else step or 0
+            self._open, self._cell, self.lines_awaited, self._held = trainer, cell, trainer.block, []
+            self._section = _prefix_of(trainer, groups["section"]) if "section" in groups else ""
+            return True
+        if trainer.last and numbers["position"] != numbers["size"]:
+            return True
+        if trainer.counted and not self.sink.interrupted:
+            step = self._last[trainer.id] = self._last.get(trainer.id, -1) + 1
+        named = not {"step", "step2", "epoch"}.isdisjoint(numbers)
+        if not named and self.sink.step is None and not (trainer.keep_step or trainer.counted):
+            return False
+        prefix = trainer.prefix.format(**groups)
+        if stage := groups.get("stage", ""):
+            prefix += trainer.stages.get(stage, f"{stage[0].lower()}{stage[1:]}/")
+        row = [
+            (f"{name}{trainer.suffix.format(**groups)}", value)
+            for name, value in self._row(trainer, match.string, match.end(), cell, prefix)
+        ]
+        if "epoch" in numbers and not prefix and row and not (trainer.restarts or trainer.follows):
+            row.append(("epoch", float(numbers["epoch"])))
+        self._alone = named and not (trainer.restarts or trainer.follows)
+        return self.sink.add_row(row, step, line, trainer.counted, trainer.keep_step)
+
+    def _step_of(self, trainer: Trainer, numbers: Mapping[str, int]) -> int | None:
+        """Return the step that the head names, counted from the first epoch; None if it names none."""
+        step = numbers.get("step", numbers.get("step2"))
+        if trainer.follows:
+            return self._last.get(trainer.follows, numbers["epoch"])
+        if step is None:
+            return None
+        if trainer.restarts:
+            step = self._steps.overall(numbers["epoch"], step)
+        elif "epoch" in numbers and "size" in numbers:
+            step += (numbers["epoch"] - trainer.first_epoch) * numbers["size"]
+        self._last[trainer.id] = step
+        return step + trainer.shift
+
+    def _read_block(self, trainer: Trainer, line: Line) -> bool:
+        """Read a line of an open block."""
+        text = line.text if trainer.whole or trainer.within else line.message
+        if self._cell is not None and self._cell.search(text):
+            row = list(self._row(trainer, text, 0, self._cell, self._section))
+            if trainer.held:
+                self._held += row
+                return True
+            self._note_step(trainer, row)
+            self.sink.add_row(row, self._step, line)
+            return True
+        if trainer.strict or (trainer.close and re.match(trainer.close, text)):
+            return self._end_block(trainer, line)
+        return False
+
+    def _end_block(self, trainer: Trainer, line: Line) -> bool:
+        held, self._held, self._open, self.lines_awaited = self._held, [], None, min(self.lines_awaited, 1)
+        self._note_step(trainer, held)
+        return bool(held) and self.sink.add_row(held, self._step, line)
+
+    def _note_step(self, trainer: Trainer, row: list[Pair]) -> None:
+        """Note the step that cells of a block name: the best of them, which stays a metric, else a count."""
+        cells = {name.rpartition("/")[2]: value for name, value in row} | dict(row)
+        steps = [cells[name] for name in trainer.steps if name in cells and cells[name].is_integer()]
+        counts = [(name, value) for name, value in row if name in trainer.counts and value.is_integer()]
+        if steps:
+            self._step = int(steps[0])
+        elif counts:
+            row.remove(counts[0])
+            self._step = int(counts[0][1])
+
+    def _row(
+        self, trainer: Trainer, text: str, start: int, cell: re.Pattern[str] | None, prefix: str
+    ) -> Iterator[Pair]:
+        """Yield the metrics in a line from `start` on, with their prefix and the names of the table."""
+        for name, value in _pairs(trainer, text[start:], cell):
+            if value is None:
+                prefix = self._section = _prefix_of(trainer, name)
+            elif name not in trainer.skipped:
+                name = _named(trainer, name, prefix)
+                yield name, float(value) if trainer.unitless or name.endswith(")") else value
 
 
-_HEADS = [(rule, re.compile(rule.head, re.ASCII)) for rule in RULES]
-FAMILY = Family("trainers", tuple(dict.fromkeys(rule.mark for rule in RULES)), TrainerReader, order=10)
+def _pairs(trainer: Trainer, text: str, cell: re.Pattern[str] | None) -> Iterator[tuple[str, float | None]]:
+    """Yield the names and numbers of a text; (title, None) for the beginning of a section."""
+    if trainer.dictionary:
+        row = printed_dict(text) or {}
+        yield from ((name, value) for name, value in row.items() if not isinstance(value, str))
+    elif trainer.columns:
+        values = map(float, _NUMBERS.findall(text))
+        yield from ((name, value) for name, value in zip(trainer.columns, values, strict=False) if name)
+    elif cell is None:
+        yield from pairs_of(f"{trainer.first} {text}" if trainer.first and text.lstrip()[:1].isdigit() else text)
+    else:
+        before, further = "", 0
+        for match in cell.finditer(text):
+            groups = match.groupdict()
+            if (section := groups.get("section")) or groups.get("top"):
+                yield (section or "").strip(), None
+            if section:
+                continue
+            if groups.get("next"):
+                further += 1
+                yield f"{before}/{further}", float(groups["next"])
+            elif name := groups.get("name") or groups.get("name2") or groups.get("top"):
+                before, further = name.strip(), 0
+                printed = (groups.get("value") or groups["value2"]).replace(",", "")
+                factor = _EXPONENTS.get(groups.get("factor") or "", 0)
+                value = float(f"{printed}e{factor}") if factor else float(printed)
+                unit = groups.get("unit") or next((unit for part, unit in trainer.units.items() if part in name), "")
+                yield before, Quantity(value, unit) if unit else value
+
+
+def _named(trainer: Trainer, name: str, prefix: str) -> str:
+    name = trainer.names.get(name, name)
+    full = f"{prefix}{name}"
+    for printed, wanted in trainer.names.items():
+        if full == printed or (printed.endswith("/") and full.startswith(printed)):
+            return wanted + full[len(printed) :]
+    return full
+
+
+def _prefix_of(trainer: Trainer, title: str) -> str:
+    if not title or title.endswith("/"):
+        return title
+    known = (prefix for begin, prefix in trainer.sections.items() if title.strip().lower().startswith(begin))
+    return next(known, f"{title.strip().lower().replace(' ', '_') if trainer.sections else title.strip()}/")
+
+
+def _beginning(trainer: Trainer, head: re.Pattern[str], line: Line) -> re.Match[str] | None:
+    if trainer.within:
+        return head.search(line.text, 0, _WITHIN) if not trainer.dictionary else head.search(line.text)
+    return head.match(line.text if trainer.whole else line.message)
+
+
+@cache
+def trainers() -> tuple[Trainer, ...]:
+    """Return the rows of the table, in their order."""
+    rows = tomllib.loads(TABLE.read_text(encoding="utf-8"))["trainer"]
+    return msgspec.convert(rows, tuple[Trainer, ...])
+
+
+@cache
+def _expressions() -> tuple[tuple[Trainer, re.Pattern[str], re.Pattern[str] | None], ...]:
+    return tuple(
+        (trainer, _compiled(trainer, trainer.head), _compiled(trainer, trainer.cell) if trainer.cell else None)
+        for trainer in trainers()
+    )
+
+
+@cache
+def _marks() -> tuple[str, ...]:
+    return tuple(dict.fromkeys(mark for trainer in trainers() for mark in trainer.marks))
+
+
+def _compiled(trainer: Trainer, expression: str) -> re.Pattern[str]:
+    for name, place in {**_PLACES, "number": NUMBER}.items():
+        expression = expression.replace(f"{{{name}}}", place)
+    ignored = re.IGNORECASE if trainer.ignores_case else 0
+    return re.compile(expression, re.ASCII | ignored)
+
+
+_NUMBERS = re.compile(NUMBER, re.IGNORECASE)
+FAMILY = Family("trainers", _marks(), TrainerReader, order=10, self_closing=True)
