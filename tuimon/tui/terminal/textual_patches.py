@@ -18,6 +18,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.screen import Screen
 
@@ -72,6 +73,13 @@ def ask_position(app: App[Any]) -> None:
     """Query the cursor position (DSR 6, ECMA-48). Terminals reply, tmux on their behalf, and Textual converts the reply
     to events.CursorPosition."""
     write(app, "\x1b[6n")
+
+
+def type_keys(app: App[Any], text: str) -> None:
+    """Let the application act on keys that were read before its driver did."""
+    driver, parser = app._driver, XTermParser()
+    for event in (*parser.feed(text), *parser.tick()) if text and driver is not None else ():
+        driver.process_message(event)
 
 
 def write(app: App[Any], text: str) -> None:
