@@ -8,7 +8,7 @@ Every table of the screen and of the text output is made here: runs, settings, m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -141,6 +141,31 @@ def table_row(fitted: Fitted[Item], item: Item, lead: Row = (), gap: int = GAP, 
         spans += [(" " * gap, Role.MUTED)] if place else []
         spans += fit_row(((blank, Role.MUTED), *shown) if column.right else (*shown, (blank, Role.MUTED)), cells)
     return tuple(spans)
+
+
+def aligned(
+    rows: Sequence[Sequence[Span]], width: int, least: int = 0, left: Collection[int] = (0,), gap: int = GAP
+) -> list[Row]:
+    """Return rows of spans, such as a head and its values, as a table; the columns on the right are left out first.
+
+    least: cells below which the first column is not cut; 0: it is cut last. left: places that are aligned to the left.
+    """
+    places = range(max(map(len, rows), default=0))
+    columns = [_place_column(rows, place, least if not place else 0, place not in left) for place in places]
+    fitted = fit_columns(columns, rows, width, gap)
+    return [table_row(fitted, row, gap=gap) for row in rows]
+
+
+def _place_column(rows: Sequence[Sequence[Span]], place: int, least: int, right: bool) -> Column[Sequence[Span]]:
+    def text(row: Sequence[Span]) -> str:
+        return row[place][0] if place < len(row) else ""
+
+    def show(row: Sequence[Span], room: int) -> Row:
+        return ((fit(text(row), min(cell_width(text(row)), room), "ends"), row[place][1]),) if text(row) else ()
+
+    wide = max(cell_width(text(row)) for row in rows)
+    wish = ((KEPT - len(rows[0]) - 1, wide),) if least else ()
+    return Column(str(place), "", text, show, min(least or wide, wide), KEPT - place, wish, right=right)
 
 
 def cursor_sign(selected: bool, symbols: Symbols) -> Span:

@@ -14,8 +14,8 @@ from tuimon.text import cell_width, fit, fit_apart
 
 _LEAST_NAME, _WHOLE_NAME, _LONGEST_NAME = 16, 32, 44
 """Widths of names: that any column leaves them, that columns with a `need` above 3 leave them, and their maximum."""
-_KEEP, _REMARKS = 50, 47
-"""`Column.keep` of a column with `need` 0, and of remarks: after the columns with a `need` up to 3."""
+_KEEP, _REMARKS, _WHOLE = 90, 83, 82
+"""`Column.keep` of a column with `need` 0, of remarks, and of whole names: after the columns with a `need` up to 3."""
 _SHORTENED = 1
 """`keep` of the full cells of columns that can be shortened: all are shortened before one is left out."""
 _UNLIMITED = 1 << 20
@@ -34,7 +34,7 @@ def text_column(
     def show(row: int, room: int) -> Row:
         return ((cells[row] if room >= width or not brief else brief[row], Role.TEXT),)
 
-    keep = KEPT if not need else _KEEP - need
+    keep = KEPT if not need else _KEEP - 2 * need
     wish = ((_SHORTENED, width),) if brief else ()
     return Column(head, head, lambda row: cells[row] or " ", show, short, keep, wish, right=not left)
 
@@ -61,7 +61,7 @@ def table(
         lambda row: names[row] or " ",
         lambda row, room: ((shown[row], Role.TEXT),),
         *(min(longest, _LEAST_NAME), KEPT),
-        wish=((_KEEP - 3, min(longest, _WHOLE_NAME)),),
+        wish=((_WHOLE, min(longest, _WHOLE_NAME)),),
         most=longest,
         right=False,
     )

@@ -19,7 +19,7 @@ from tuimon.errors import FormatError, Unfinished
 from tuimon.formats import DocumentDecoder, Format, RestartableDecoder, StreamDecoder
 from tuimon.model.log_names import log_name
 from tuimon.model.points import Damage, Item, Lines, Points, Replaced, SegmentStart
-from tuimon.reader.compression import GzipStream, decompressed, decompressed_head
+from tuimon.reader.compression import ExpansionLimit, GzipStream, decompressed, decompressed_head
 from tuimon.reader.database import Database
 from tuimon.reader.encoding import UTF8Stream, utf8
 from tuimon.sources.document import DocumentFile
@@ -326,6 +326,10 @@ class CompressedSource(TailSource):
             try:
                 for text in self._stream.feed(data):
                     yield from self._decoder.feed(self._text.feed(text))
+            except ExpansionLimit as error:
+                self._end, self._problem = self._tail.offset, error.message
+                yield Damage(begin, max(self._tail.size - begin, 0), error.message)
+                return
             except FormatError as error:  # what was read of this member may be wrong
                 self._end, self._problem = self._stream.member, error.message
                 self._tail.rewind()

@@ -15,7 +15,7 @@ from tuimon.draw.rows import row_width
 from tuimon.model.views import Axis, ChartView, Envelope, Line, Role, Row, Rows, Size, Symbols
 from tuimon.panels._charts.axes import cursor_place, cursor_x, end_of_data, x_label, y_axis
 from tuimon.panels._charts.captions import chart_notes, cursor_headline, headline_of, labels_of, legend_values
-from tuimon.panels._charts.marks import chart_marks, milestone_legend
+from tuimon.panels._charts.marks import chart_marks, milestone_legend, note_rows, undrawn_alerts
 from tuimon.panels._charts.options import DEFAULTS, X_KINDS, ChartOptions
 from tuimon.panels._charts.overlay_legend import LEGEND_GAP, wrapped_legend
 from tuimon.panels._charts.overlay_lines import failure_sign
@@ -179,9 +179,11 @@ def chart_of(
         for stroke, label, front, count, forms in zip(strokes, labels, fronts, counts, values, strict=False)
     ]
     own = [trace for trace in traces if trace.run.id == run.id]
-    marks = chart_marks(run, own, traces, options, low, high, columns, concepts)
+    unseen = () if overlaid else undrawn
+    marks = chart_marks(run, own, traces, options, low, high, columns, concepts, unseen)
     block = max(average.block for average in averages.values())
-    notes = outside_notes(levels, y.low, y.high, symbols)
+    notes = undrawn_alerts(run, unseen, options.alerts, symbols)
+    notes += outside_notes(levels, y.low, y.high, symbols)
     notes += [
         f"smoothed by {options.weight:g}" if noisy else "",
         scale_note(options, y),
@@ -203,6 +205,7 @@ def chart_of(
     if options.fullscreen:
         words = cursor_place(run, axis, options.cursor, x) if overlaid else ""
         table = _table(run, strokes, undrawn, averages, options, size, symbols, window, words)
+        table = (*table, *(note_rows(own[0], options.note, low, high) if own else ()))
     return ChartView(
         title,
         headline,

@@ -7,7 +7,9 @@ from typing import TypeVar
 
 from tuimon.analysis.aligned_steps import step_name
 from tuimon.draw.window import Window
+from tuimon.model.alerts import Alert
 from tuimon.panels._charts.overlay_lines import OverlayLine
+from tuimon.run_notes import NO_NOTE, RunNote
 from tuimon.store import Run
 
 Value = TypeVar("Value")
@@ -60,6 +62,11 @@ class ChartOptions:
     """Patterns of metrics whose last value the header shows."""
     alarms: int = transient(0)
     """Number of active critical alerts of the run, for the header."""
+
+    alerts: tuple[Alert, ...] = transient(())
+    """Alerts whose beginnings are marked on charts of their metrics."""
+    note: RunNote = field(default=NO_NOTE, metadata=_TRANSIENT)
+    """Note of the user about the displayed run, whose steps are marked."""
 
     overlay: tuple[OverlayLine, ...] = field(default=(), metadata=_TRANSIENT)
     """Lines of runs drawn over each other, the displayed run first; () to draw that run alone."""

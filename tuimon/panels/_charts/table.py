@@ -9,12 +9,12 @@ from typing import NamedTuple
 from tuimon.analysis.aligned_steps import step_name
 from tuimon.analysis.attempts import file_at
 from tuimon.draw.numbers import format_exact, format_value, thousands
-from tuimon.draw.table import KEPT, Column, Fitted, fit_columns, head_row, table_row
-from tuimon.model.views import Role, Row, Rows, Symbols
+from tuimon.draw.table import aligned
+from tuimon.model.views import Role, Row, Rows, Span, Symbols
 from tuimon.panels._charts.captions import cursor_value, superseded_value
 from tuimon.panels._charts.traces import Trace
 from tuimon.store import METRIC_AXIS, Curve, Sample
-from tuimon.text import cell_width, clean, fit, fit_distinct
+from tuimon.text import clean, fit_distinct
 
 _DOT = {Symbols.BRAILLE: "●", Symbols.BLOCK: "●", Symbols.ASCII: "o"}
 _DIGITS = (12, 8)
@@ -73,33 +73,16 @@ def line_table(
     heads = (in_view, *at_cursor, *samples, f"mean {sign} deviation", "points", "from")
     name_width = name_width or min(_LABEL, width // 4)
     names = fit_distinct([clean(line.label) for line in lines], name_width)
-    fitted: Fitted[tuple[str, ...]] = ()
-    table: list[tuple[str, ...]] = []
+    rows: list[Row] = []
     for digits in _DIGITS:
-        table = [
-            _cells(line, curve, f"{line.glyph or _DOT[symbols]} {name}", sign, digits, averaged)
-            for line, curve, name in zip(lines, curves, names, strict=True)
-        ]
-        columns = [_column(heads, place, table) for place in range(len(heads))]
-        fitted = fit_columns(columns, table, width)
-        if len(fitted) == len(columns):
+        spans: list[list[Span]] = [[(head, Role.MUTED) for head in heads]]
+        for line, curve, name in zip(lines, curves, names, strict=True):
+            title, *values = _cells(line, curve, f"{line.glyph or _DOT[symbols]} {name}", sign, digits, averaged)
+            spans.append([(title, line.role), *((value, Role.TEXT) for value in values)])
+        rows = [_stripped(row) for row in aligned(spans, width, left=range(len(heads)))]
+        if heads[-1] in rows[0][-1][0]:
             break
-    rows = [head_row(fitted)]
-    for line, cells in zip(lines, table, strict=True):
-        _, (name, _), *values = table_row(fitted, cells, (("", Role.MUTED),))
-        rows.append(((name, line.role), *values))
-    return tuple(_stripped(row) for row in rows)
-
-
-def _column(heads: Sequence[str], place: int, table: Sequence[tuple[str, ...]]) -> Column[tuple[str, ...]]:
-    """Return a column of the texts at this place, as wide as the widest; the first one is never left out."""
-    width = max(cell_width(cells[place]) for cells in (heads, *table))
-
-    def show(cells: tuple[str, ...], room: int) -> Row:
-        return ((fit(cells[place], min(cell_width(cells[place]), room)), Role.TEXT),)
-
-    keep = KEPT - place
-    return Column(str(place), heads[place], lambda cells: cells[place] or " ", show, width, keep, right=False)
+    return tuple(rows)
 
 
 def _stripped(row: Row) -> Row:

@@ -20,7 +20,7 @@ from tuimon.analysis.comparison_rows import Row as RunRow
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_duration, format_exact, format_number, format_value
-from tuimon.draw.table import GAP, KEPT, Column, head_row, table_row
+from tuimon.draw.table import aligned
 from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._metrics import SECONDARY_PANELS, label_of
 from tuimon.panels.lists.comparison import Comparison
@@ -117,22 +117,13 @@ def _table_rows(table: Table) -> Iterator[Row]:
     """Yield the head and the rows of a table, numbers to the right; warnings have their colour."""
     if not table.rows:
         return
-    columns = (_column(table, place) for place in range(len(table.heads)))
-    fitted = tuple((column, min(column.least, _WIDEST)) for column in columns)
-    yield head_row(fitted, lead=GAP)
-    yield from (table_row(fitted, cells, (_GAP,)) for cells in table.rows)
-
-
-def _column(table: Table, place: int) -> Column[tuple[str, ...]]:
-    head = table.heads[place]
-    role = Role.WARNING if head == "remark" else Role.VALUE if place else Role.TEXT
-    width = max(cell_width(cells[place]) for cells in (table.heads, *table.rows))
-
-    def show(cells: tuple[str, ...], room: int) -> Row:
-        return ((fit(cells[place], room, "ends").strip(), role),)
-
-    is_text = not place or head in table.texts
-    return Column(str(place), head, lambda cells: cells[place], show, width, KEPT, right=not is_text)
+    roles = [Role.TEXT, *(Role.WARNING if head == "remark" else Role.VALUE for head in table.heads[1:])]
+    rows = [[(head, Role.MUTED) for head in table.heads]]
+    for cells in table.rows:
+        texts = (fit(text, min(cell_width(text), _WIDEST), "ends") for text in cells)
+        rows.append(list(zip(texts, roles, strict=True)))
+    left = {place for place, head in enumerate(table.heads) if not place or head in table.texts}
+    yield from ((_GAP, *row) for row in aligned(rows, 1 << 16, left=left))
 
 
 def _wrapped(text: str, width: int, role: Role) -> list[Row]:

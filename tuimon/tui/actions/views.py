@@ -69,8 +69,7 @@ def _settings(app: Dashboard) -> None:
         if shown is None:
             app.say("There is no run yet")
             return
-        while isinstance(app.screen, WorkScreen):
-            app.pop_screen()
+        app.show_run(shown)
         app.push_screen(screens.RunListScreen(app.actions, shown.path))
         assert isinstance(app.screen, screens.RunListScreen)
         app.screen.show_settings(True)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from textual.events import Key
 
 from tuimon.draw import FrameCache
-from tuimon.draw.rows import blank, row_width
+from tuimon.draw.rows import blank, row_width, wrap_row
 from tuimon.draw.table import Column, Order
 from tuimon.model.links import Link
 from tuimon.model.views import Role, Row, Rows, Size, Symbols
@@ -138,6 +138,10 @@ class RunTable(Table[Entry]):
             selected = self.runs.index(self.run_selected) if self.run_selected is not None else -1
             rows = parallel_rows(axes, selected, width, max(height // 2, 6), self.symbols)
         self.shows_parallel = bool(rows)
+        settings = self._listing.settings if self._listing.all_settings else None
+        if settings is not None and not (settings.names or settings.equal):
+            missing = f" no settings in the logs of these runs; {SETTINGS_SOURCES}"
+            rows += wrap_row(((missing, Role.MUTED),), width, max(height - 2, 1))
         return tuple(rows)
 
     def below(self, visible: Sequence[Entry], taken: int) -> Rows:
@@ -275,10 +279,7 @@ class RunListScreen(TableScreen[Entry]):
             steps = (levels.last_step(reader) for reader in RESULTS.values()) if state.runs.all_settings else ()
             until = next((f"step {step}" for step in steps if step is not None), "")
             head = (*head, level_note(self.size.width - row_width(head), until))
-        settings = contents.listing.settings
-        no_settings = state.runs.all_settings and settings is not None and not (settings.names or settings.equal)
-        missing = f"no settings in the logs of these runs; {SETTINGS_SOURCES}" if no_settings else ""
-        self.draw_lines(head, state.theme, problem or contents.problem or missing)
+        self.draw_lines(head, state.theme, problem or contents.problem)
 
     # ------------------------------------------------------------------ the input line
 

@@ -31,6 +31,9 @@ from tuimon.rollouts.selection import (
 SAMPLES, GROUPS, HISTOGRAM, STEPS, SCATTER = "samples", "groups", "histogram", "steps", "scatter"
 """Kind of the rows of the list: samples, groups of a prompt, ranges of rewards, or steps; or a plot of the samples."""
 
+VIEWS = (SAMPLES, GROUPS, HISTOGRAM, SCATTER)
+"""What the key of the views goes through."""
+
 
 class Choice:
     """The entries of a step and the choices that order or restrict them."""
@@ -210,23 +213,19 @@ class Choice:
         """Take the next order."""
         self.sort = SORTS[(SORTS.index(self.sort) + by) % len(SORTS)]
 
-    def next_filter(self, by: int = 1) -> None:
+    def next_filter(self) -> None:
         """Take the next filter that keeps any sample."""
         names = [name for name in FILTERS if name in counts(self.entries) or name == self.filter]
-        self.filter = names[(names.index(self.filter) + by) % len(names)]
+        self.filter = names[(names.index(self.filter) + 1) % len(names)]
 
     def toggle(self, mode: str) -> None:
         """List something else than samples, or samples again."""
         self.mode, self.only, self.bin = SAMPLES if self.mode == mode else mode, "", None
 
-    def toggle_since_first(self) -> None:
-        """List the groups by their change since the first step, or samples again in the first order."""
-        if self.mode == GROUPS and self.sort == SINCE_FIRST:
-            self.sort = SORTS[0]
-            self.toggle(GROUPS)
-        else:
-            self.sort = SINCE_FIRST
-            self.mode, self.only, self.bin = GROUPS, "", None
+    def next_view(self) -> None:
+        """List the next kind of rows; after a list of steps samples."""
+        place = VIEWS.index(self.mode) + 1 if self.mode in VIEWS else 0
+        self.mode, self.only, self.bin = VIEWS[place % len(VIEWS)], "", None
 
     def hold_split(self) -> None:
         """Keep to the split that is listed, also in steps that have both."""

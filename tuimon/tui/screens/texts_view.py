@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from tuimon.rollouts import Sample
 
 
+_FAR = 1 << 30
+"""Number of rows to reach the first or the last row."""
 _SPLITS = {"train": "training", "validation": "validation"}
 
 
@@ -52,8 +54,8 @@ class TextsScreen(TextSteps):
         self.table.move(rows)
 
     def go_to_end(self, last: bool) -> None:
-        """Select the last or the first sample."""
-        self.move_sample(self.table.count if last else -self.table.count)
+        """Select the last or the first sample; scroll to an end of the text if it has the whole screen."""
+        self.move(rows=_FAR if last else -_FAR)
 
     def next_sort(self, by: int) -> None:
         """Choose the next order: worst, best, longest, shortest, by advantage or change, as written."""
@@ -76,11 +78,6 @@ class TextsScreen(TextSteps):
             return
         self.go_to(self.steps[index])
         self.dashboard.redraw()
-
-    def to_end_of_text(self) -> None:
-        """Scroll to the end of the text, or from there to its beginning."""
-        self.pane.top = 0 if self.pane.top == self.pane.last else self.pane.last
-        self.pane.move()
 
     def open(self) -> None:
         """Open the selected group, or give the text the whole screen; again: undo."""
