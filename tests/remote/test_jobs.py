@@ -13,7 +13,7 @@ from support.mirrored import until
 from support.sshd import kill
 from support.terminal import TUIMON, Terminal
 
-from tuimon.commands._ranks import rank_lines
+from tuimon.exports.ranks import rank_lines
 from tuimon.model.links import Link
 from tuimon.monitor.local import LocalMonitor
 from tuimon.panels import link_row
