@@ -21,7 +21,7 @@ from support.written_media import histogram
 
 from tuimon.commands import commands, main
 from tuimon.draw.ticks import power_label
-from tuimon.exports.table import Column, table
+from tuimon.exports.table import table, text_column
 from tuimon.tui.actions.copying import shell_word, write_new
 
 HOSTILE = "x\u009b31m\x1b]0;owned\x07\u202e\u2066y\x7f\u200b\r\n=1+1"
@@ -213,7 +213,7 @@ def test_the_largest_floats_have_labels() -> None:
 def test_a_table_of_many_rows_costs_linear_time() -> None:
     names = [f"metric{i}" for i in range(8000)]
     start = time.process_time()
-    assert len(list(table("t", names, [Column(str(i), names) for i in range(8)], 120))) == 8001
+    assert len(list(table("t", names, [text_column(str(i), names) for i in range(8)], 120))) == 8001
     assert time.process_time() - start < 10  # quadratic: minutes
 
 
@@ -237,3 +237,16 @@ def test_current_directory_that_is_gone_is_named(tmp_path: Path, command: str) -
     done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("tuimon: the current directory has been deleted")
+
+
+def test_threads_that_still_work_do_not_outlive_the_program(tmp_path: Path) -> None:
+    """A thread of an executor is waited for by asyncio and at the end of Python, unless the program leaves before."""
+    code = (
+        "import atexit, concurrent.futures, sys, time; import tuimon.commands as commands\n"
+        "pool = concurrent.futures.ThreadPoolExecutor()\n"
+        "atexit.register(print, 'bye')\n"
+        "commands._run = lambda words: pool.submit(time.sleep, 600) and 5\n"
+        "commands.main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (5, "bye\n", "")

@@ -7,6 +7,8 @@ Only the module of the requested subcommand is imported. These modules import no
 from __future__ import annotations
 
 import argparse
+import atexit
+import contextlib
 import io
 import os
 import signal
@@ -93,15 +95,37 @@ def _command(name: str) -> Command:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the program and return its exit code. Errors of tuimon are printed to stderr without a traceback."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    if arguments is None:
-        if not _open_standard_streams():
-            return ExitCode.ERROR
-        _exit_on_signals()
-        ignore_overflow()
-        # No linear algebra is used; starting OpenBLAS threads costs up to 60 ms on hosts with many cores.
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    """Run the program and return its exit code. Errors of tuimon are printed to stderr without a traceback.
+
+    Without arguments, those of the command line; the process ends then, whatever its threads still do.
+    """
+    if arguments is not None:
+        return _code_of(list(arguments))
+    if not _open_standard_streams():
+        return ExitCode.ERROR
+    _exit_on_signals()
+    ignore_overflow()
+    # No linear algebra is used; starting OpenBLAS threads costs up to 60 ms on hosts with many cores.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    try:
+        code = _code_of(sys.argv[1:])
+    except SystemExit as end:
+        if not isinstance(end.code, int | None):
+            raise
+        code = end.code or 0
+    return _leave(code)
+
+
+def _leave(code: int) -> NoReturn:
+    """End the process: neither threads that still work nor the memory of 200,000 curves are waited for."""
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
+
+
+def _code_of(words: list[str]) -> int:
     try:
         try:
             code = _run(words)

@@ -10,6 +10,7 @@ import atexit
 import os
 import re
 import sys
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 _POLL = 0.1
 """Seconds between two updates of the progress bar."""
+_PATIENCE = 0.5
+"""Seconds in which all connections must end."""
 MAX_SIZE = "4G"
 """Most that is copied of one target, unless [hosts] says otherwise."""
 _keepers: list[Keeper] = []
@@ -237,7 +240,10 @@ def keepers() -> Sequence[Keeper]:
 def close_links() -> None:
     """End all connections."""
     for keeper in _keepers:
-        keeper.close()
+        keeper.end()
+    until = time.monotonic() + _PATIENCE
+    for keeper in _keepers:
+        keeper.close(max(0.0, until - time.monotonic()))
     _keepers.clear()
 
 

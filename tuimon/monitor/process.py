@@ -49,6 +49,8 @@ _LONGEST_PAUSE = 1.0
 """Maximum seconds for which `pause_writes` holds back the receiver."""
 _PAUSED_POLL = 0.005
 """Seconds between two reads from the pipe while writes are paused."""
+_PATIENCE = 0.4
+"""Seconds in which the reader, and then the receiver thread, must end by themselves."""
 _CHUNK = 1 << 20
 """Maximum bytes of one read: the capacity of the pipe."""
 _MAX_QUEUED = 64
@@ -185,7 +187,7 @@ class ReaderProcess:
         if reader is not None:
             _close(reader.process)
         if self._thread.is_alive():
-            self._thread.join(timeout=5)
+            self._thread.join(timeout=_PATIENCE)
         if reader is not None and not self._thread.is_alive():
             _release(reader)
 
@@ -354,7 +356,7 @@ def _close(process: subprocess.Popen[bytes]) -> None:
     if process.stdin is not None:
         process.stdin.close()
     try:
-        process.wait(timeout=2)
+        process.wait(timeout=_PATIENCE)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

@@ -113,7 +113,7 @@ class Notifier:
                         outbox.put(message, key)
             self._caught_up = self._caught_up or snapshot.progress.caught_up
 
-    def close(self, timeout: float = 2.0) -> dict[str, list[str]]:
+    def close(self, timeout: float = 0.5) -> dict[str, list[str]]:
         """Stop after an attempt to send each queued message; wait at most `timeout` seconds for that.
 
         Returns the texts of the messages that were not sent, by the name of the channel.

@@ -117,14 +117,18 @@ class Keeper:
         """Wait until the link is up for the first time, or has failed; return whether it is so."""
         return self._settled.wait(timeout)
 
-    def close(self) -> None:
-        """End the connection and the thread."""
+    def end(self) -> None:
+        """Let the connection and the thread end, soon."""
         self._closing.set()
         self._retry.set()
         if (connection := self._connection) is not None:
             connection.close()
+
+    def close(self, timeout: float = 5.0) -> None:
+        """End the connection and the thread, and wait for it."""
+        self.end()
         if self._thread.is_alive():
-            self._thread.join(timeout=5)
+            self._thread.join(timeout)
         self.mirror.close()
 
     # ------------------------------------------------------------------ the thread

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -37,8 +38,10 @@ def run(
     textual_patches.survive_hangup()
     sys.setswitchinterval(SWITCH)
     app.exit_signals.terminal = sys.__stderr__.fileno() if sys.__stderr__ is not None else None  # Textual writes there
+    loop = asyncio.new_event_loop()  # not asyncio.run(), which waits for what threads are working at
+    asyncio.set_event_loop(loop)
     try:
-        app.run(mouse=settings.mouse)
+        app.run(mouse=settings.mouse, loop=loop)
     finally:
         app.exit_signals.cancel_timer()
         monitor.on_change = lambda: None
