@@ -13,7 +13,6 @@ from tuimon.analysis.correlation import (
     pairs,
     pearson,
     spearman,
-    spearman_bound,
 )
 from tuimon.store import Curve
 
@@ -55,9 +54,3 @@ def test_pairs_are_of_equal_steps_the_last_value_at_a_step_and_finite() -> None:
 
 def test_values_without_steps_are_not_paired() -> None:
     assert not len(pairs(curve([0, 0, 0], [1, 2, 3]), curve([0, 1, 2], [1, 2, 3])).steps)
-
-
-@pytest.mark.parametrize(("count", "bound"), [(8, 0.738), (10, 0.648), (12, 0.587), (20, 0.447), (30, 0.362)])
-def test_bound_is_close_to_the_critical_values_of_tables(count: int, bound: float) -> None:
-    assert spearman_bound(count) == pytest.approx(bound, abs=0.025)
-    assert spearman_bound(3) == 1

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from support.made_run import run_of
 
 from tuimon.analysis.device_memory import device_memory
 from tuimon.model.points import Fact
+from tuimon.monitor.local import open_run
 
 STEPS = range(30)
 
@@ -51,3 +54,22 @@ def test_the_size_that_is_printed_with_the_values_is_preferred() -> None:
     device = device_memory(run, "gpu_mem")
     assert device is not None
     assert (device.logged, device.unit, device.size) == (40.0, "GB", 40.0)
+
+
+@pytest.mark.parametrize(
+    ("given", "metric", "expected"),
+    [
+        ("80 GB", "perf/max_memory_allocated_gb", (80.0, "GB", 80.0)),
+        ("24GiB", "gpu_memory_used_mib", (24.0, "GiB", 24_576.0)),
+        ("80 GB", "gpu_mem_used", None),
+        ("80 apples", "perf/max_memory_allocated_gb", None),
+    ],
+)
+def test_the_size_that_a_project_file_gives(
+    tmp_path: Path, given: str, metric: str, expected: tuple[float, str, float] | None
+) -> None:
+    (tmp_path / ".tuimon.toml").write_text(f'[runs]\ngpu_memory = "{given}"\n')
+    (tmp_path / "metrics.jsonl").write_text("".join(f'{{"step": {s}, "{metric}": 9.5}}\n' for s in range(9)))
+    [run] = open_run(tmp_path).runs
+    device = device_memory(run, metric)
+    assert (device and (device.logged, device.unit, device.size)) == expected

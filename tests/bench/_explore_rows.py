@@ -13,10 +13,11 @@ from tests.bench import _pace
 from tests.bench._row import Row
 from tests.bench._store_rows import Feed
 from tuimon.draw import FrameCache, render
+from tuimon.draw.table import Order, fit_columns, sort_items, table_row
 from tuimon.draw.window import panned, zoomed
 from tuimon.model.views import ChartView, Size, Symbols
 from tuimon.panels import ChartOptions, metric_panel
-from tuimon.panels.lists.metric_rows import metric_layout, metric_row, sort_metrics
+from tuimon.panels.lists.metric_rows import metric_columns
 from tuimon.store import Run
 
 LONG, SHORT = 10_000_000, 10_000
@@ -75,20 +76,25 @@ def rows(folder: Path, full: bool) -> Iterator[Row]:
 def listing() -> Iterator[Row]:
     """The list of ten thousand metrics against one of a hundred, as a key redraws it: a screen of rows."""
     runs = [Feed(metrics, 50).run for metrics in (10_000, 100)]
-    widths = metric_layout(SCREEN.width)
+    fitted = {
+        len(run.metrics): fit_columns(
+            metric_columns(run, Symbols.BRAILLE), run.metrics[: SCREEN.height], SCREEN.width - 2
+        )
+        for run in runs
+    }
 
     def page(run: Run) -> None:
         for name in run.metrics[: SCREEN.height]:
-            metric_row(run, name, widths, False, Symbols.BRAILLE, SCREEN.width)
+            table_row(fitted[len(run.metrics)], name)
 
     long, short = side_by_side(*(partial(page, run) for run in runs))
     against = f"{long:.2f} ms against {short:.2f} ms, {SCREEN.height} rows"
     yield Row("a screen of 10 000 metrics, against 100", long / short, "x", 1.5, 1.1, against=against)
     begun = time.thread_time()
-    sort_metrics(runs[0], runs[0].metrics, "last", False)
+    sort_items(runs[0].metrics, metric_columns(runs[0], Symbols.BRAILLE), Order("last"))
     first = time.thread_time() - begun
     begun = time.thread_time()
-    sort_metrics(runs[0], runs[0].metrics, "max", False)
+    sort_items(runs[0].metrics, metric_columns(runs[0], Symbols.BRAILLE), Order("max"))
     against = f"{(time.thread_time() - begun) * 1e3:.0f} ms by another column"
     pace = _pace.of_python()
     yield Row("10 000 metrics sorted by a value, at first", first * 1e3, "ms", 1000, 500, against=against, pace=pace)

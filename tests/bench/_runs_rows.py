@@ -14,12 +14,12 @@ from tests.bench._row import Row
 from tests.bench._store_rows import Feed
 from tuimon.analysis.run_filter import parse
 from tuimon.draw import FrameCache, render
+from tuimon.draw.table import fit_columns, table_row
 from tuimon.model.views import Symbols
 from tuimon.monitor.local import open_run
 from tuimon.panels import ChartOptions, metric_panel, overlay_lines
-from tuimon.panels.lists.run_rows import layout, run_row
 from tuimon.panels.lists.run_selection import list_runs
-from tuimon.panels.lists.runs import Listing, useful_columns
+from tuimon.panels.lists.runs import GAP, SIGNS, Listing, run_columns, run_signs
 from tuimon.store import Run, Snapshot
 
 MANY, FEW = 1000, 50
@@ -31,9 +31,9 @@ def rows(folder: Path, full: bool) -> Iterator[Row]:
 
     def page(runs: Sequence[Run]) -> None:
         seen = list_runs(runs, listing)[: SCREEN.height]
-        widths = layout(SCREEN.width, useful_columns(seen, listing), 20)
+        fitted = fit_columns(run_columns(listing), seen, SCREEN.width - SIGNS, GAP)
         for run in seen:
-            run_row(run, listing, widths, False, SCREEN.width)
+            table_row(fitted, run, run_signs(run, listing, False), GAP)
 
     begun = time.thread_time()
     page(many.runs)

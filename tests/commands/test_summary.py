@@ -18,7 +18,7 @@ from tuimon.commands import main
 from tuimon.exports.documents import plain
 from tuimon.exports.summary import summary_of
 from tuimon.exports.summary_text import as_text, runs_columns
-from tuimon.exports.table import Column, table
+from tuimon.exports.table import table, text_column
 from tuimon.monitor.local import open_run
 
 EXPORTS = DATA / "exports"
@@ -129,7 +129,7 @@ def test_tables_of_80_columns_have_the_important_columns(name: str, width: int |
 
 def test_what_is_odd_of_a_metric_stands_below_it_where_there_is_no_room_beside() -> None:
     notes = ["", "40 superseded"]
-    columns = [Column("best", ["0.5", "0.25"], need=1), Column("step", ["10", "20"], need=9)]
+    columns = [text_column("best", ["0.5", "0.25"], need=1), text_column("step", ["10", "20"], need=9)]
     wide = list(table("Training", ["reward", "a/long/name/of/a/loss"], columns, 80, notes=notes))
     assert wide[-1].split() == ["a/long/name/of/a/loss", "0.25", "20", "40", "superseded"]
     narrow = list(table("Training", ["reward", "a/long/name/of/a/loss"], columns, 32, notes=notes))

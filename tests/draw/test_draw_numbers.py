@@ -16,6 +16,7 @@ from tuimon.draw.numbers import (
     format_bytes,
     format_count,
     format_duration,
+    format_exact,
     format_fraction,
     format_number,
     format_value,
@@ -159,3 +160,20 @@ def test_ticks_are_few_within_the_limits_and_distinct(low: float, span: float, n
     for tick, label in zip(ticks, labels, strict=True):
         scale = {"k": 1e3, "M": 1e6, "G": 1e9}.get(label[-1], 1.0)
         assert math.isclose(float(label.rstrip("kMG")) * scale, tick, rel_tol=1e-6, abs_tol=span * 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("value", "digits"),
+    [
+        (0.019999999552965164, "0.02"),
+        (0.3333333432674408, "0.33333334"),
+        (0.6076259990501202, "0.6076259990501202"),
+        (0.30000000000000004, "0.3"),
+        (1e-05, "1e-05"),
+        (1e300 / 3, "3.33333333333333e+299"),
+        (1.5, "1.5"),
+        (20.0, "20"),
+    ],
+)
+def test_a_value_has_the_digits_that_were_logged(value: float, digits: str) -> None:
+    assert format_exact(value) == digits

@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 import os
 import re
 import sys
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -19,19 +19,18 @@ from conftest import DATA
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.image import imread
+from msgspec.structs import replace
 from support.made_run import runs_of
 
 from tuimon.commands import main
 from tuimon.exports._shared import SafeNames
+from tuimon.exports.charts import base_name, charts_across, charts_of, options_of
 from tuimon.exports.files import all_exports
-from tuimon.exports.files._history import history_lines
-from tuimon.exports.files.pictures import base_name, label_with_unit, picture_across, pictures_across, pictures_of
-from tuimon.exports.pictures import Picture, Series, draw_chart, draw_charts, figure_class, thinned
-from tuimon.model.views import Symbols
+from tuimon.exports.pictures import COLUMNS, draw_chart, draw_charts, figure_class
+from tuimon.exports.step_tables import history_lines
+from tuimon.model.views import ChartView
 from tuimon.monitor.local import open_run
-from tuimon.panels import overlay_lines
-from tuimon.panels.lists.comparison import compare
-from tuimon.store import Curve
+from tuimon.panels import DEFAULTS
 
 EXPORTS = DATA / "exports"
 
@@ -112,10 +111,24 @@ def test_a_wide_table_has_the_logged_values_of_all_runs(tmp_path: Path) -> None:
 # ---------------------------------------------------------------------- pictures
 
 
+def everything(name: str) -> bool:
+    return True
+
+
+def drawn(view: ChartView, name: str = "") -> Any:
+    axes = figure_class()().add_subplot()
+    draw_chart(axes, view, name)
+    return axes
+
+
+def labels(view: ChartView) -> list[str]:
+    return [line.label for line in view.lines if not line.behind]
+
+
 def test_a_picture_has_the_metric_and_its_validation(tmp_path: Path) -> None:
     (run,) = open_run(EXPORTS / "qwen3vl_grpo").runs
-    pictures = {name: [line.curve.metric for line in series] for name, series in pictures_of(run)}
-    assert pictures == {
+    charts = {view.title: view for view in charts_of(run, everything, DEFAULTS, COLUMNS)}
+    assert {name: [line.metric for line in view.lines if not line.behind] for name, view in charts.items()} == {
         "reward": ["train_history/reward", "val_history/val_reward"],
         "loss": ["train_history/loss"],
         "kl": ["train_history/kl"],
@@ -123,10 +136,8 @@ def test_a_picture_has_the_metric_and_its_validation(tmp_path: Path) -> None:
         **{f"val_{name}": [f"val_history/val_{name}"] for name in ("bbox", "category", "completeness", "format")},
     }
     assert {base_name(name) for name in ("eval_loss", "train/loss", "val/loss", "val_history/eval_loss")} == {"loss"}
-    labels = {name: label_with_unit([run] * len(series), name, series) for name, series in pictures_of(run)}
-    assert (labels["kl"], labels["loss"]) == ("kl (nats)", "loss")
-    (dpo,) = open_run(EXPORTS / "qwen3vl_dpo").runs
-    assert {name: len(series) for name, series in pictures_of(dpo)} == {"loss": 2, "accuracy": 2, "reward_margin": 2}
+    axes = drawn(charts["kl"], run.name)
+    assert (axes.get_ylabel(), axes.get_xlabel(), axes.get_title()) == ("kl (nats)", "step", "qwen3vl_grpo")
 
 
 def _runs_with_validation(path: Path) -> list[str]:
@@ -143,29 +154,16 @@ def _runs_with_validation(path: Path) -> list[str]:
 def test_a_picture_of_several_runs_has_a_chart_per_metric_and_a_curve_per_run(tmp_path: Path) -> None:
     _runs_with_validation(tmp_path)
     runs = open_run(tmp_path).runs
-    (chart,) = pictures_across(runs, lambda name: name == "eval_loss")
-    assert (chart.title, chart.y_label, chart.x_label) == ("", "eval_loss", "step"), "the metric is named once"
-    assert [line.label for line in chart.series] == ["sft-lr0", "sft-lr1", "sft-lr2"], "names are not cut"
-    for run, line in zip(runs, chart.series, strict=True):
-        assert line.curve.values.tolist() == run.curve("eval_loss").values.tolist()
-    both = list(pictures_across(runs, lambda name: True))
-    assert [(chart.y_label, len(chart.series)) for chart in both] == [("loss", 3), ("eval_loss", 3)]
-    ((name, alone),) = pictures_of(runs[0], lambda name: name == "eval_loss")
-    assert (name, len(alone)) == ("eval_loss", 1), "the training loss was not asked for"
-    kl = [run for run in open_run(EXPORTS).runs if "grpo" in run.name]
-    (chart,) = pictures_across(kl, lambda name: name == "train_history/kl")
-    assert chart.y_label == "kl (nats)"
-
-
-def test_a_run_has_its_colour_in_all_charts_and_a_lone_curve_is_named(tmp_path: Path) -> None:
-    for name, metrics in (("a", ["kl"]), ("b", ["kl", "reward"])):
-        (tmp_path / name).mkdir()
-        rows = [{"step": s, **dict.fromkeys(metrics, s / 7)} for s in range(5)]
-        (tmp_path / name / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    charts = {chart.y_label: chart for chart in pictures_across(open_run(tmp_path).runs, lambda name: True)}
-    assert [line.position for line in charts["kl (nats)"].series] == [0, 1]
-    assert [line.position for line in charts["reward"].series] == [1]
-    assert (charts["kl (nats)"].title, charts["reward"].title) == ("", "b")
+    both = list(charts_across(runs, everything, DEFAULTS, COLUMNS, False))
+    assert [(view.title, labels(view)) for view in both] == [
+        (name, ["sft-lr0", "sft-lr1", "sft-lr2"]) for name in ("loss", "eval_loss")
+    ]
+    for run, line in zip(runs, drawn(both[1]).get_lines(), strict=True):
+        x, y = line.get_data()
+        assert np.asarray(y)[~np.isnan(y)].tolist() == run.curve("eval_loss").values.tolist()
+        assert np.asarray(x)[~np.isnan(y)] == pytest.approx(run.curve("eval_loss").steps, abs=0.01)
+    (alone,) = charts_across(runs, lambda name: name == "eval_loss", DEFAULTS, COLUMNS, False)
+    assert alone.title == "eval_loss", "the training loss was not asked for"
 
 
 def test_seeds_are_their_mean_in_a_band_and_notes_are_lines_at_their_steps(
@@ -180,47 +178,44 @@ def test_seeds_are_their_mean_in_a_band_and_notes_are_lines_at_their_steps(
         )
     assert main(["note", str(tmp_path / "runs" / "ppo_seed1"), "lr lowered", "--step", "5"]) == 0
     runs = open_run(tmp_path / "runs").runs
-    lines = overlay_lines(runs, runs, True, Symbols.BRAILLE)
-    (picture,) = pictures_across(runs, lambda name: True, lines)
-    axes = figure_class()().add_subplot()
-    draw_chart(axes, picture, 0.0)
-    mean, note = axes.get_lines()
+    (view,) = charts_across(runs, everything, DEFAULTS, COLUMNS, True)
+    axes = drawn(view)
+    (mean,) = axes.get_lines()
     x, y = (np.asarray(values, float) for values in mean.get_data())
-    assert y == pytest.approx(np.interp(x, [0, 10], [0, 4]), abs=0.01), "the mean, at each step"
+    known = ~np.isnan(y)
+    assert y[known] == pytest.approx(np.interp(x[known], [0, 10], [0, 4]), abs=0.01), "the mean, at each step"
     assert np.ptp(axes.collections[0].get_paths()[0].vertices[:, 1]) == pytest.approx(7.0), "from lowest to highest"
-    assert (list(note.get_xdata()), axes.texts[0].get_text()) == ([5, 5], "lr lowered")
-    legend = axes.get_legend()
-    assert (legend.get_title().get_text(), legend.get_texts()[0].get_text()) == (
-        "seeds: mean, area min to max",
-        "ppo ×3",
-    )
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["ppo ×3"]
+    assert "seeds: mean, area min to max" in axes.get_title(loc="right")
+    (noted,) = charts_of(runs[1], everything, DEFAULTS, COLUMNS)
+    axes = drawn(noted)
+    assert [text.get_text() for text in axes.texts] == ["lr lowered"]
+    assert axes.get_lines()[1].get_xdata() == [5, 5]
     export(tmp_path / "runs", tmp_path / "seeds.svg", "--seeds", "--metric", "reward")
     export(tmp_path / "runs", tmp_path / "points.csv", "--seeds", expect=2)
     export(tmp_path / "runs" / "ppo_seed0", tmp_path / "one.png", "--seeds")
     assert "no two runs differ only in their seed" in capsys.readouterr().err
 
 
-def test_curves_are_smoothed_only_if_asked_for_and_few_points_are_marked(tmp_path: Path) -> None:
+def test_curves_are_smoothed_only_if_asked_for_and_steps_are_a_window() -> None:
     values = np.random.default_rng(3).normal(size=100)
-    long = Curve.from_arrays("loss", np.arange(100, dtype=np.int64), values)
-    few = Curve.from_arrays("loss", np.arange(10, dtype=np.int64), values[:10])
-    drawn = {}
-    for weight in (0.0, 0.9):
-        axes = figure_class()().add_subplot()
-        draw_chart(axes, Picture([Series("long", long), Series("few", few)], "loss", "loss"), weight)
-        drawn[weight] = axes.get_lines()
-    lines = drawn[0.0]
-    assert [np.asarray(line.get_ydata()).tolist() for line in lines] == [values.tolist(), values[:10].tolist()]
-    assert [line.get_marker() for line in lines] == ["None", "s"]
-    assert len(drawn[0.9]) == 3
+    (run,) = runs_of({"loss": (range(100), values.tolist())})
+    for smoothing, count in ((0.0, 1), (0.9, 2)):
+        (view,) = charts_of(run, everything, options_of(smoothing), COLUMNS)
+        assert len(drawn(view).get_lines()) == count
+    (view,) = charts_of(run, everything, options_of(0.0, (10, 20), 99), COLUMNS)
+    assert (view.x.low, view.x.high) == (10, 20)
+    assert not list(charts_of(run, everything, options_of(0.0, (200, 300), 99), COLUMNS))
 
 
 def test_a_long_legend_does_not_narrow_the_chart(tmp_path: Path) -> None:
-    curve = Curve.from_arrays("loss", np.arange(100, dtype=np.int64), np.ones(100))
     widths = []
+    runs = runs_of(*({"loss": (range(100), [1.0 + n] * 100)} for n in range(2)))
     for name in ("run", "grpo-lr1e-5-beta0.001-seed", "x" * 60):  # the last one is below the chart
+        (view,) = charts_across(runs, everything, DEFAULTS, COLUMNS, False)
+        lines = tuple(replace(line, label=f"{name}{n}") for n, line in enumerate(view.lines))
         with (tmp_path / "p.png").open("wb") as stream:
-            draw_charts([Picture([Series(f"{name}{n}", curve) for n in range(2)], "", "loss")], stream, "png", 0)
+            draw_charts([replace(view, lines=lines)], stream, "png")
         widths.append(imread(tmp_path / "p.png").shape[1])
     assert widths[0] == widths[2] < widths[1]
 
@@ -241,66 +236,31 @@ def test_pictures_can_be_decoded(form: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seeds", [False, True])
-def test_the_last_value_of_a_run_that_is_not_healthy_has_a_cross(seeds: bool) -> None:
-    steps = range(20)
-    healthy = {"loss": (steps, [1.0] * 20)}
-    broken = {"loss": (steps, [2.0 if step < 15 else math.nan for step in steps])}
-    configs = [{"seed": number} for number in range(2)]
-    runs = runs_of(healthy, broken, configs=configs)
-    failed = {runs[1].id}
-    lines = overlay_lines(runs, runs, True, Symbols.BRAILLE, failed=failed) if seeds else ()
-    (picture,) = pictures_across(runs, lambda name: True, lines, failed)
-    axes = figure_class()().add_subplot()
-    draw_chart(axes, picture, 0.0)
-    assert [14.0, 2.0] in [mark.get_offsets().tolist()[0] for mark in axes.collections if len(mark.get_offsets()) == 1]
-    labels = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert labels[0 if seeds else 1].endswith(" ✗")
-    for last, steps_with_cross in ((10, []), (16, [14])):  # of a range of steps, only if the last value is in it
-        (part,) = pictures_across(
-            runs, lambda name: True, lines, failed, lambda run, name, last=last: run.curve(name).in_steps(5, last)
-        )
-        drawn = [curve for line in part.series for curve in (line.curve, *line.others)]
-        assert [curve.steps.tolist() for curve in drawn] == [list(range(5, last + 1))] * 2
-        assert [curve.last.step for line in part.series for curve in line.failed if curve.last] == steps_with_cross
-    (plain,) = pictures_across(runs, lambda name: True, lines and overlay_lines(runs, runs, True, Symbols.BRAILLE))
-    assert not any("✗" in line.label or line.failed for line in plain.series)
+def test_the_name_of_a_run_that_is_not_healthy_has_a_sign(seeds: bool) -> None:
+    healthy, broken = ({"loss": (range(20), [level] * 20)} for level in (1.0, 2.0))
+    runs = runs_of(healthy, broken, configs=[{"seed": number} for number in range(2)])
+    (view,) = charts_across(runs, everything, DEFAULTS, COLUMNS, seeds, {runs[1].id})
+    assert [label.endswith(" ✗") for label in labels(view)] == ([True] if seeds else [False, True])
+    (plain,) = charts_across(runs, everything, DEFAULTS, COLUMNS, seeds)
+    assert not any("✗" in label for label in labels(plain))
 
 
-def test_a_picture_of_a_comparison_is_drawn_along_its_axis() -> None:
-    steps = list(range(1, 11))
-    runs = runs_of(
-        *(
-            {"reward": (steps, [s / 10 for s in steps]), "tokens_seen": (steps, [s * size for s in steps])}
-            for size in (100, 200)
-        )
-    )
-    axis = compare(runs, x="tokens").axis
-    curves = [run.curve("reward") for run in runs]
-    for lines in ((), overlay_lines(runs, runs, True, Symbols.BRAILLE)):
-        chart = picture_across("reward", runs, curves, lines, {runs[0].id}, axis)
-        axes = figure_class()().add_subplot()
-        draw_chart(axes, chart, 0.0)
-        assert axes.get_xlabel() == "tokens"
-        assert axes.collections[0].get_offsets()[0].tolist() == [1000.0, 1.0], "the last value of a run that failed"
-        for line, size in zip(axes.get_lines(), (100, 200), strict=True):
-            assert np.asarray(line.get_xdata()).tolist() == [s * size for s in steps]
-
-
-def test_names_are_not_parsed_as_formulas_by_matplotlib(tmp_path: Path) -> None:
+def test_names_are_not_parsed_as_formulas_by_matplotlib() -> None:
     name = "$\\frac{$ _loss \x1b[31m \u202e"
-    curve = Curve.from_arrays(name, np.arange(50, dtype=np.int64), np.random.default_rng(1).normal(size=50))
+    runs = runs_of(*({name: (range(50), np.random.default_rng(n).normal(size=50).tolist())} for n in range(2)))
     for form in ("png", "svg"):
         stream = io.BytesIO()
-        picture = Picture([Series(name, curve), Series("_hidden", curve, True)], name, name)
-        draw_charts([picture], stream, form, 0.9)
+        draw_charts(list(charts_across(runs, everything, options_of(0.9), COLUMNS, False)), stream, form)
         assert len(stream.getvalue()) > 5000
 
 
-def test_no_spike_is_lost_when_a_curve_is_thinned() -> None:
+def test_no_spike_is_lost_and_gaps_stay_open() -> None:
     values = np.random.default_rng(2).normal(size=100_000)
     values[[777, 50_001]] = (99.0, -88.0)
     values[60_000:70_000] = np.nan
-    x, y = thinned(Curve.from_arrays("loss", np.arange(100_000, dtype=np.int64), values))
+    (run,) = runs_of({"grad": (range(100_000), values.tolist())})
+    (view,) = charts_of(run, everything, DEFAULTS, COLUMNS)
+    x, y = (np.asarray(part, float) for part in drawn(view).get_lines()[0].get_data())
     assert len(x) < 10_000
     assert (np.nanmin(y), np.nanmax(y)) == (-88.0, 99.0)
     assert abs(x[np.nanargmax(y)] - 777) <= 70
@@ -309,20 +269,6 @@ def test_no_spike_is_lost_when_a_curve_is_thinned() -> None:
 
 
 # ---------------------------------------------------------------------- drawings and tensors
-
-
-def test_the_screen_as_a_picture_is_well_formed_and_holds_the_text(tmp_path: Path) -> None:
-    log = tmp_path / "run"
-    log.mkdir()
-    rows = [{"step": s, "reward": s / 9, "<script>x</script>&": 1.5} for s in range(20)]
-    (log / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    export(log, tmp_path / "screen.svg", "--format", "screen")
-    root = ElementTree.parse(tmp_path / "screen.svg").getroot()
-    tags = {element.tag.rpartition("}")[2] for element in root.iter()}
-    assert tags <= {"svg", "title", "style", "rect", "text", "tspan"}
-    shown = "".join(root.itertext()).replace("\u00a0", " ")
-    assert "reward" in shown
-    assert "<script>x</script>&" in shown
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
@@ -400,7 +346,7 @@ def test_the_suffix_sets_the_format(where: str, files: str, tmp_path: Path) -> N
     export(EXPORTS / "qwen3vl_lora", Path(f"{tmp_path}/{where}") if where[-1] != "/" else tmp_path / "new.d")
     assert (tmp_path / files).is_file()
     if where == "x.svg":
-        assert "Matplotlib" in (tmp_path / where).read_text(), "charts, not the dashboard"
+        assert "Matplotlib" in (tmp_path / where).read_text()
 
 
 def test_several_files_need_a_directory(capsys: pytest.CaptureFixture[str]) -> None:

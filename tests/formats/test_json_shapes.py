@@ -219,16 +219,7 @@ TWO = [0.5, 0.25]
 @pytest.mark.parametrize(
     ("document", "unit"),
     [
-        ({"loss": TWO, "val_loss": TWO}, "epoch"),
-        ({"train_loss": TWO, "val_loss": TWO, "lr": TWO}, "epoch"),
-        ({"Train Accuracy": TWO, "Test Accuracy": TWO}, "epoch"),
-        ({"loss_train": TWO, "loss_val": TWO, "lr": [*TWO, 0.1]}, "step"),
-        ({"loss": TWO, "accuracy": TWO}, "step"),
-        ({"loss": TWO, "val_acc": TWO}, "step"),
-        ({"loss": TWO, "val_loss": TWO, "config": {"epochs": 1}}, "step"),
-        ({"loss": TWO, "val_loss": TWO, "config": {"epochs": 9}}, "epoch"),
-        ({"loss": TWO, "lr": TWO, "num_epochs": 2}, "epoch"),
-        ({"loss": TWO, "lr": TWO, "num_epochs": 9}, "step"),
+        ({"loss": TWO, "val_loss": TWO}, "step"),
         ({"train_loss": TWO, "val_loss": TWO, "iters": [10, 20]}, "step"),
         ({"loss": TWO, "epoch": [1, 2]}, "epoch"),
         ({"loss": TWO, "epoch": [1, 2], "round": [0.5, 0.5]}, "step"),

@@ -22,7 +22,7 @@ from tuimon.draw.window import Window, panned, zoomed
 from tuimon.model.alerts import Alert
 from tuimon.model.events import Columns, SegmentStarted
 from tuimon.model.views import Axis, ChartView, Line, Role, Size, Symbols
-from tuimon.panels import ChartOptions, arrange, metric_panel, with_alert_marks, with_note_marks
+from tuimon.panels import ChartOptions, arrange, metric_panel
 from tuimon.panels._charts.overlay_lines import OverlayLine
 from tuimon.panels._text import change_span
 from tuimon.panels.curves import PANELS
@@ -323,25 +323,29 @@ def append(store: Store, steps: list[int], values: list[float]) -> None:
 def test_an_alert_is_marked_at_its_start_on_the_chart_of_its_metric() -> None:
     run = run_of({"m": (list(range(10)), [1.0] * 10), "other": (list(range(10)), [1.0] * 10)})
     alerts = (Alert("spike", "warning", run.id, "m", 4, "m rose"), Alert("stall", "warning", run.id, "", None, "late"))
-    view = chart(run, ChartOptions())
-    assert [(mark.kind, mark.x, mark.label) for mark in with_alert_marks(view, run, alerts, ChartOptions()).marks] == [
-        ("alert", 4.0, "spike")
-    ]
-    other = chart(run, ChartOptions(), "other")
-    assert with_alert_marks(other, run, alerts, ChartOptions()) is other
-    hidden = with_alert_marks(other, run, alerts, ChartOptions(), Symbols.BRAILLE, ("other", "m"))
-    assert ([(mark.kind, mark.x) for mark in hidden.marks], hidden.note) == ([("alert", 4.0)], "⚑ m")
-    late = chart(run, ChartOptions(window=Window(3.0, 9.0)))
-    assert with_alert_marks(late, run, alerts, ChartOptions()).marks == (), "it began before the window"
+    options = ChartOptions(alerts=alerts)
+    assert [(mark.kind, mark.x, mark.label) for mark in chart(run, options).marks] == [("alert", 4.0, "spike")]
+    assert chart(run, options, "other").marks == ()
+    late = chart(run, ChartOptions(window=Window(3.0, 9.0), alerts=alerts))
+    assert late.marks == (), "it began before the window"
+
+
+def test_an_alert_about_a_metric_without_a_line_is_marked_and_named() -> None:
+    losses = {"loss": (range(40), [1.0] * 40), "train_loss": ([39], [1.0])}
+    run = run_of(losses)
+    alert = Alert("spike", "warning", run.id, "train_loss", 4, "it rose")
+    panel = next(panel for panel in PANELS if panel.id == "loss")
+    view = panel.view(run, SIZE, START, Symbols.BRAILLE, ChartOptions(alerts=(alert,)))
+    assert [line.metric for line in view.lines] == ["loss"]
+    assert ([(mark.kind, mark.x) for mark in view.marks], view.notes[0]) == ([("alert", 4.0)], "⚑ train_loss")
 
 
 def test_notes_at_steps_are_marked_in_every_chart_of_the_run() -> None:
     run = run_of({"m": (list(range(10)), [1.0] * 10), "other": (list(range(10)), [1.0] * 10)})
     note = RunNote(text="run", steps=(StepNote(4, "a"), StepNote(7, "b"), StepNote(99, "later")))
-    for view in (chart(run, ChartOptions()), chart(run, ChartOptions(), "other")):
-        marks = with_note_marks(view, run, note, ChartOptions()).marks
+    for metric in ("m", "other"):
+        marks = chart(run, ChartOptions(note=note), metric).marks
         assert [(mark.kind, mark.x, mark.label) for mark in marks] == [("note", 4.0, "1"), ("note", 7.0, "2")]
-        assert with_note_marks(view, run, RunNote(text="run"), ChartOptions()) is view
 
 
 def test_a_full_screen_chart_has_the_texts_of_the_notes_in_view() -> None:
@@ -349,11 +353,11 @@ def test_a_full_screen_chart_has_the_texts_of_the_notes_in_view() -> None:
     options = ChartOptions(fullscreen=True)
     view = chart(run, options)
     note = RunNote(steps=tuple(StepNote(step, f"text {step}") for step in (2, 4, 6, 99)))
-    assert table_texts(with_note_marks(view, run, note, ChartOptions())) == table_texts(view), "a small chart"
+    assert chart(run, ChartOptions(note=note)).table == (), "a small chart"
     texts = [f"note {sign}: step {step}: text {step}" for sign, step in zip("123", (2, 4, 6), strict=True)]
-    assert table_texts(with_note_marks(view, run, note, options))[-3:] == texts
+    assert table_texts(chart(run, replace(options, note=note))) == [*table_texts(view), *texts]
     many = note.with_step(8, "last")
-    assert table_texts(with_note_marks(view, run, many, options))[-3:] == [*texts[:2], "2 more notes: C"]
+    assert table_texts(chart(run, replace(options, note=many)))[-3:] == [*texts[:2], "2 more notes: C"]
 
 
 def test_a_full_screen_chart_has_the_names_of_all_metrics_also_of_those_without_a_line() -> None:

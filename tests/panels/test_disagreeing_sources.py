@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 from support.programs import run
+from support.tables import table_rows
 
 from tuimon.model.views import Role, Symbols
 from tuimon.monitor.local import open_run
-from tuimon.panels.lists.metric_rows import metric_layout, metric_row
+from tuimon.panels.lists.metric_rows import metric_columns
 
 
 def _write(path: Path, factor: float) -> None:
@@ -33,6 +34,6 @@ def test_the_list_of_metrics_marks_sources_that_disagree(tmp_path: Path, symbols
     _write(tmp_path, 1.5)
     [read] = open_run(str(tmp_path)).runs
     for width in (60, 100, 200):
-        rows = {name: metric_row(read, name, metric_layout(width), True, symbols, width) for name in read.metrics}
+        rows = dict(zip(read.metrics, table_rows(metric_columns(read, symbols), read.metrics, width)[1:], strict=True))
         marked = {name for name, row in rows.items() if (f" {sign}", Role.WARNING) in row}
         assert marked == {"train/kl"}

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 from support.made_run import run_of, runs_of, snapshot_of, text
+from support.tables import run_rows
 
 from tuimon.analysis.concepts import metrics_of
+from tuimon.draw.table import Order
 from tuimon.exports.compare import as_text as compared
 from tuimon.exports.line import line
 from tuimon.exports.metrics import metric_summaries
@@ -17,9 +19,8 @@ from tuimon.monitor.local import open_run
 from tuimon.panels import arrange, loss_of, name_of, reward_of
 from tuimon.panels.lists.comparison import compare
 from tuimon.panels.lists.multiples import first_metric
-from tuimon.panels.lists.run_metrics import is_renamed, metric_of, metric_with_words, name_in, other_names
-from tuimon.panels.lists.run_rows import head_row, layout, run_row
-from tuimon.panels.lists.runs import METRIC, Listing, columns_of, headed
+from tuimon.panels.lists.run_metrics import METRIC, is_renamed, metric_of, metric_with_words, name_in, other_names
+from tuimon.panels.lists.runs import Listing
 from tuimon.store import Run, Snapshot
 
 MEAN = "rollout/ep_rew_mean"
@@ -85,10 +86,7 @@ def test_loss_of_each_step_is_the_loss_in_every_command() -> None:
 
 
 def _list(listing: Listing, runs: tuple[Run, ...], width: int) -> list[str]:
-    useful = frozenset({"name", "state", METRIC, "reward", "loss", "trend"})
-    widths = layout(width, useful, 10, headed(columns_of(listing), runs))
-    head = head_row(widths, METRIC, False, listing.symbols, width)
-    return [text(head), *(text(run_row(run, listing, widths, False, width)) for run in runs)]
+    return [text(row) for row in run_rows(runs, listing, width, order=Order(METRIC))]
 
 
 def test_list_names_the_metric_of_its_loss_where_there_is_room() -> None:

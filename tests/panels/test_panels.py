@@ -323,7 +323,7 @@ def test_a_restart_is_marked_and_superseded_points_are_counted() -> None:
     assert run.curve("loss").superseded == 40
     facts = header_panel().view(run, Size(160, 2), START, Symbols.BRAILLE).rows[1]  # type: ignore[union-attr]
     assert f"{run.point_count} points, 40 logged steps superseded" in "".join(part for part, _ in facts)
-    assert "resumed from 80 (40 superseded)" in view.note
+    assert view.notes == ("resumed from step 80", "40 points superseded")
     assert [mark.x for mark in view.marks if mark.kind == "restart"] == [81.0]
 
 
@@ -338,17 +338,18 @@ def test_a_superseded_step_that_has_two_points_counts_once() -> None:
     assert "2 logged steps superseded" in "".join(part for part, _ in facts)
 
 
-def test_the_note_says_which_restart_supersedes_how_many_points() -> None:
+def test_the_notes_have_the_last_restart_and_the_superseded_points() -> None:
     store = store_of({"loss": (range(221), [1.0] * 221)})
     for begin, end in ((201, 416), (401, 601)):
         store.apply(SegmentStarted(0, None, False))
         feed(store, {"loss": (range(begin, end), [0.5] * (end - begin))}, 0)
-    note = chart(store.snapshot().runs[0], "loss").note
-    assert "resumed from 200 (20 superseded), resumed from 400 (15)" in note
+    notes = chart(store.snapshot().runs[0], "loss").notes
+    assert notes == ("2 restarts, the last: resumed from step 400", "35 points superseded")
     for begin in (500, 520, 540):
         store.apply(SegmentStarted(0, None, False))
         feed(store, {"loss": (range(begin, 602), [0.5] * (602 - begin))}, 0)
-    assert "5 restarts supersede 280 points, the last: resumed from 539" in chart(store.snapshot().runs[0], "loss").note
+    notes = chart(store.snapshot().runs[0], "loss").notes
+    assert notes == ("5 restarts, the last: resumed from step 539", "280 points superseded")
 
 
 def add_source(store: Store, stream: int, source: str, rank: int, series: Series) -> None:
@@ -407,13 +408,12 @@ def test_points_of_another_source_are_counted_on_the_whole_screen() -> None:
         assert view.x.high >= 104
 
 
-def test_the_note_names_each_restart_that_supersedes_nothing() -> None:
+def test_the_note_names_the_last_restart_that_supersedes_nothing() -> None:
     store = store_of({"loss": (range(100), [1.0] * 100)})
     for begin, note in (
         (100, "resumed from step 99"),
-        (200, "resumed from step 99, resumed from 199"),
-        (300, "resumed from step 99, resumed from 199, resumed from 299"),
-        (400, "4 restarts, the last: resumed from step 399"),
+        (200, "2 restarts, the last: resumed from step 199"),
+        (300, "3 restarts, the last: resumed from step 299"),
     ):
         store.apply(SegmentStarted(0, None, False))
         pace = 1 + begin / 200  # slower from START on, so that each begins after a pause
@@ -431,7 +431,7 @@ def test_a_restart_has_one_mark_although_a_validation_comes_later() -> None:
     assert [(mark.x, mark.label) for mark in chart(run, "loss").marks] == [(42.0, "restart at 42")]
     alone = metric_panel("eval/loss").view(run, Size(80, 12), START, Symbols.BRAILLE)
     assert [(mark.x, mark.label) for mark in alone.marks] == [(42.0, "restart at 42")]
-    assert "restart at 42 (1 superseded)" in alone.note
+    assert alone.notes == ("restart at step 42", "1 point superseded")
 
 
 def test_metrics_with_other_step_counts_are_not_on_the_same_axis() -> None:

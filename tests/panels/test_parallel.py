@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from colorsys import rgb_to_hls
 from pathlib import Path
 
@@ -11,9 +12,18 @@ from support.made_run import runs_of
 
 from tuimon.model.views import Role, Symbols
 from tuimon.monitor.local import open_run
-from tuimon.panels.lists.hparam_rows import hparam_table, sort_rows
-from tuimon.panels.lists.parallel import parallel_rows, quarters_row
+from tuimon.panels.lists.hparam_rows import different_settings
+from tuimon.panels.lists.parallel import Axis, axes_of, parallel_rows, quarters_row, result_of
+from tuimon.panels.lists.run_levels import RunLevels
+from tuimon.panels.lists.run_selection import list_runs
+from tuimon.panels.lists.runs import Listing
+from tuimon.store import Run
 from tuimon.tui.themes import style
+
+
+def axes_for(runs: Sequence[Run]) -> list[Axis]:
+    settings = different_settings(runs)
+    return axes_of(runs, Listing(0.0, Symbols.BRAILLE, settings=settings, levels=RunLevels(runs), all_settings=True))
 
 
 @pytest.mark.parametrize("symbols", list(Symbols))
@@ -24,8 +34,8 @@ def test_lines_cross_the_axes_at_their_values(tmp_path: Path, symbols: Symbols) 
         settings = {"lr": lr, "algo": algo, "same": 1}
         (tmp_path / f"run{number}" / "config.json").write_text(json.dumps(settings))
     runs = sorted(open_run(tmp_path).runs, key=lambda run: run.name)
-    table = hparam_table(runs)
-    rows = parallel_rows(table, table.rows, 0, 100, 24, symbols)
+    table = axes_for(runs)
+    rows = parallel_rows(table, 0, 100, 24, symbols)
     assert len(rows) == 24
     texts = ["".join(text for text, _ in row) for row in rows]
     assert texts[0].split() == ["reward", "lr", "(log)", "algo"]
@@ -50,8 +60,8 @@ def test_texts_that_are_numbers_are_numbers(tmp_path: Path) -> None:
         (tmp_path / f"run{number}").mkdir()
         (tmp_path / f"run{number}" / "metrics.jsonl").write_text(f'{{"step": 0, "reward": {number}}}\n')
         (tmp_path / f"run{number}" / "config.json").write_text(json.dumps({"lr": lr}))
-    table = hparam_table(open_run(tmp_path).runs)
-    rows = ["".join(text for text, _ in row) for row in parallel_rows(table, table.rows, 0, 60, 12, Symbols.BRAILLE)]
+    table = axes_for(open_run(tmp_path).runs)
+    rows = ["".join(text for text, _ in row) for row in parallel_rows(table, 0, 60, 12, Symbols.BRAILLE)]
     assert rows[1].split() == ["2", "0.0001"]
     assert rows[-1].split() == ["0", "3e-06"]
 
@@ -59,8 +69,8 @@ def test_texts_that_are_numbers_are_numbers(tmp_path: Path) -> None:
 def test_an_axis_of_more_than_a_decade_is_logarithmic_unless_it_has_seeds() -> None:
     configs = [{"lr": lr, "width": width, "seed": width} for lr, width in ((1e-4, 1), (3e-4, 20), (3e-3, 30))]
     configs = [{**config, "beta": beta} for config, beta in zip(configs, (0.1, 0.5, 1.0), strict=True)]
-    table = hparam_table(runs_of(*[{"reward": ([1], [number])} for number in range(3)], configs=configs))
-    rows = parallel_rows(table, table.rows, 0, 100, 24, Symbols.BRAILLE)
+    table = axes_for(runs_of(*[{"reward": ([1], [number])} for number in range(3)], configs=configs))
+    rows = parallel_rows(table, 0, 100, 24, Symbols.BRAILLE)
     head = "".join(text for text, _ in rows[0])
     assert head.split() == ["reward", "lr", "(log)", "width", "(log)", "beta", "seed"]
 
@@ -68,9 +78,9 @@ def test_an_axis_of_more_than_a_decade_is_logarithmic_unless_it_has_seeds() -> N
 def test_names_are_cut_where_their_neighbours_are() -> None:
     name = "actor_optimizer_learning_rate"
     configs = [{name: value, "b" * 30: value, "c" * 30: value} for value in (1e-5, 1e-1)]
-    table = hparam_table(runs_of(*[{"reward": ([1], [number])} for number in range(2)], configs=configs))
+    table = axes_for(runs_of(*[{"reward": ([1], [number])} for number in range(2)], configs=configs))
     for width in range(64, 200):
-        row = parallel_rows(table, table.rows, 0, width, 24, Symbols.BRAILLE)[0]
+        row = parallel_rows(table, 0, width, 24, Symbols.BRAILLE)[0]
         head = "".join(text for text, _ in row)
         assert head.count("(log)") == len(head.split()) // 2
         assert (f"{name} (log)" in head) == (width >= 126)
@@ -80,8 +90,8 @@ def test_a_single_column_has_no_picture(tmp_path: Path) -> None:
     for number in range(2):
         (tmp_path / f"run{number}").mkdir()
         (tmp_path / f"run{number}" / "metrics.jsonl").write_text(f'{{"step": 0, "reward": {number}}}\n')
-    table = hparam_table(open_run(tmp_path).runs)
-    assert parallel_rows(table, table.rows, 0, 100, 20, Symbols.BRAILLE) == []
+    table = axes_for(open_run(tmp_path).runs)
+    assert parallel_rows(table, 0, 100, 20, Symbols.BRAILLE) == []
 
 
 def test_the_better_of_two_lines_is_in_front_and_results_have_four_digits() -> None:
@@ -91,8 +101,8 @@ def test_the_better_of_two_lines_is_in_front_and_results_have_four_digits() -> N
             *[{name: ([1], [value])} for value in values],
             configs=[{"lr": number % 2, "beta": number % 2} for number in range(8)],
         )
-        table = hparam_table(runs)
-        rows = parallel_rows(table, table.rows, -1, 60, 24, Symbols.BRAILLE)
+        table = axes_for(runs)
+        rows = parallel_rows(table, -1, 60, 24, Symbols.BRAILLE)
         assert "".join(text for text, _ in rows[1]).split()[0] == "1.159"
         assert "".join(text for text, _ in rows[-1]).split()[0] == "0.6761"
         between = {role for row in rows[2:-1] for x, role in enumerate(r for t, r in row for _ in t) if 35 < x < 50}
@@ -104,12 +114,11 @@ def test_the_colour_of_a_line_is_that_of_the_quarter_of_the_result(tmp_path: Pat
         (tmp_path / f"trial {number}").mkdir()
         (tmp_path / f"trial {number}" / "metrics.jsonl").write_text(f'{{"step": 0, "loss": {number}}}\n')
         (tmp_path / f"trial {number}" / "config.json").write_text(json.dumps({"lr": 12 - number}))
-    table = hparam_table(open_run(tmp_path).runs)
-    ordered = sort_rows(table, 0, False)
-    assert [run.name for run, _ in ordered] == [f"trial {number}" for number in range(12)]
-    flat = [
-        [role for text, role in row for _ in text] for row in parallel_rows(table, ordered, -1, 60, 27, Symbols.BRAILLE)
-    ]
+    ordered = list_runs(open_run(tmp_path).runs, Listing(0.0, Symbols.BRAILLE), sort="name")
+    assert [run.name for run in ordered] == [f"trial {number}" for number in range(12)]
+    axes = axes_for(ordered)
+    table = result_of(axes)
+    flat = [[role for text, role in row for _ in text] for row in parallel_rows(axes, -1, 60, 27, Symbols.BRAILLE)]
     on_first_axis = [row[8] for row in flat[2:-1] if row[8] is not Role.AXIS]
     quarters = [role for _, role in quarters_row(table, Symbols.BRAILLE, 90) if role is not Role.MUTED]
     best = quarters.pop()

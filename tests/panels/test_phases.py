@@ -21,7 +21,6 @@ from tuimon.panels import (
     arrange,
     metric_panel,
     overlay_lines,
-    with_alert_marks,
     with_run_name,
 )
 from tuimon.panels._timers import differing_timer, read_timers, timed_seconds, timers_of
@@ -254,7 +253,10 @@ def test_an_alert_about_the_whole_run_is_not_marked_on_the_layers() -> None:
     view = history(run)
     assert view.lines[0].metric == "", "no metric's own line"
     stalled = Alert("liveness", "critical", run.id, "", 39, "no step for 14 m")
-    assert with_alert_marks(view, run, [stalled], ChartOptions()) is view
+    panel = next(panel for panel in all_panels() if panel.id == "phase_history")
+    marked = panel.view(run, Size(60, 14), START, Symbols.BRAILLE, ChartOptions(alerts=(stalled,)))
+    assert isinstance(marked, ChartView)
+    assert marked.marks == view.marks
 
 
 def test_more_than_seven_phases_are_seven_layers_and_the_small_ones_one() -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from support.tables import table_rows
 
 from tuimon.model.ranks import RankRow
-from tuimon.panels.lists.rank_grid import QUANTITIES, Grid
-from tuimon.panels.lists.rank_rows import lines_differ, node_row, table_head, table_row
+from tuimon.panels.lists.rank_rows import lines_differ, rank_columns
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from tuimon.panels.lists.rank_rows import lines_differ, node_row, table_head, ta
 )
 def test_the_last_line_begins_with_its_message(line: str, shown: str) -> None:
     row = RankRow("", 11, "node02", 3, "run", 0.0, line=line)
-    text = "".join(span[0] for span in table_row(row, [row], selected=False, width=90))
+    text = "".join(span[0] for span in table_rows(rank_columns(), [row], 90)[1])
     assert text.rstrip().endswith("  " + shown)
 
 
@@ -31,8 +31,7 @@ def test_the_last_line_begins_with_its_message(line: str, shown: str) -> None:
 )
 def test_quantities_have_units_and_a_long_loss_is_rounded(written: str, shown: str) -> None:
     row = RankRow("", 5, "node01", 5, "run", 0.0, own=0.314, wait=0.25, temperature=58.0, loss=written)
-    head = "".join(text for text, _ in table_head([row], 100))
-    cells = "".join(text for text, _ in table_row(row, [row], selected=False, width=100))
+    head, cells = ("".join(text for text, _ in part) for part in table_rows(rank_columns(), [row], 100))
     assert shown in cells
     assert "E+" not in cells
     for quantity, value in (("own s", ".314"), ("wait s", ".250"), ("°C", "58")):
@@ -55,26 +54,12 @@ def test_lines_of_ranks_are_compared_without_their_numbers(lines: list[str], dif
 
 def test_the_column_of_lines_can_be_left_out() -> None:
     row = RankRow("", 1, "node01", 1, "run", 0.0, line="one line of all ranks")
-    texts = (
-        "".join(text for text, _ in cells)
-        for cells in (table_head([row], 99, False), table_row(row, [row], False, 99, False))
-    )
+    texts = ("".join(text for text, _ in cells) for cells in table_rows(rank_columns(False), [row], 99))
     assert all("line" not in text for text in texts)
 
 
 def test_a_column_that_does_not_fit_is_left_out() -> None:
     row = RankRow("", 11, "node02", 3, "slow", 0.0, step=40, own=0.476, wait=0.055, loss="1.9354")
-    head, cells = (
-        "".join(text for text, _ in part)
-        for part in (table_head([row], 40, False), table_row(row, [row], False, 40, False))
-    )
+    head, cells = ("".join(text for text, _ in part) for part in table_rows(rank_columns(False), [row], 45))
     assert head.split() == ["rank", "node", "gpu", "state", "step", "own", "s"]
     assert cells.split() == ["11", "node02", "3", "SLOW", "40", ".476"]
-
-
-@pytest.mark.parametrize(("gpu", "cells"), [(0, " [.] .  "), (1, "  . [.] ")])
-def test_the_selected_cell_of_a_node_is_in_brackets(gpu: int, cells: str) -> None:
-    grid = Grid([RankRow("", rank, "node01", rank, "run", 0.0) for rank in range(2)])
-    text = "".join(text for text, _ in node_row(grid, 0, QUANTITIES[0], (0, gpu), 80))
-    assert text.count("]") == 1, "also without times, whose blanks follow the last cell"
-    assert cells in text

@@ -7,16 +7,16 @@ import math
 import numpy as np
 import pytest
 from support.made_run import feed, run_of, snapshot_of, store_of, text
+from support.tables import column_of
 
 from tuimon.analysis.level import level
 from tuimon.analysis.run_filter import parse
 from tuimon.exports.summary_text import runs_columns
 from tuimon.model.views import Role, Row, Symbols
 from tuimon.panels.lists.comparison import compare
-from tuimon.panels.lists.hparam_rows import hparam_table, sort_rows
 from tuimon.panels.lists.run_levels import RunLevels, level_note, reader_of
 from tuimon.panels.lists.run_selection import list_runs
-from tuimon.panels.lists.runs import Listing, columns_of
+from tuimon.panels.lists.runs import Listing, run_columns
 from tuimon.store import Run, Snapshot
 
 
@@ -48,7 +48,7 @@ def listing_of(metric: str = "") -> Listing:
 
 
 def cell(run: Run, listing: Listing, id: str, width: int = 8) -> Row:
-    return next(column for column in columns_of(listing) if column.id == id).cell(run, listing, width)
+    return column_of(run_columns(listing), id).show(run, width)
 
 
 @pytest.mark.parametrize("metric", ["reward", "val_loss"])
@@ -57,31 +57,25 @@ def test_the_list_hyperparameters_and_compare_have_the_same_values_and_order(met
     equal_ends = [run for run in seen.runs if run.id != LONGEST]
     listing = listing_of(metric)
     listed = [run.id for run in list_runs(equal_ends, listing, sort="metric")]
-    table = hparam_table(equal_ends, metric=metric)
-    rows = sort_rows(table, 1, reverse=metric == "reward")
-    assert [run.id for run, _ in rows] == listed
-    assert table.until is None
     compared = next(entry for entry in compare(equal_ends).metrics if entry.name == metric)
     levels = [level.value for level in compared.levels if level is not None]
     assert [RunLevels().value(run, metric) for run in equal_ends] == pytest.approx(levels, nan_ok=True)
-    assert [table.rows[i][1][1] for i in range(len(levels))] == pytest.approx(levels, nan_ok=True)
+    assert [RunLevels(equal_ends).value(run, metric) for run in equal_ends] == pytest.approx(levels, nan_ok=True)
     if metric == "reward":
         assert [equal_ends[row.runs[0]].id for row in compared.rows] == listed
         assert listed == [5, 0, 1, 4, 3], "the run that diverged comes last"
         assert [run.id for run in list_runs(equal_ends, listing, sort="reward")] == listed
         head = next(column for column in runs_columns(seen, 1.8e9) if column.head == "reward level")
-        assert [float(head.cells[run.id]) for run in equal_ends] == pytest.approx(levels, abs=1e-4, nan_ok=True)
+        assert [float(head.value(run.id)) for run in equal_ends] == pytest.approx(levels, abs=1e-4, nan_ok=True)
 
 
 def test_only_tables_that_compare_runs_cut_the_longest_of_them() -> None:
     seen = snapshot()
     longest, end = seen.runs[LONGEST], len(REWARDS[0]) - 1
     assert text(cell(longest, listing_of(), "reward")) == "9"
-    table = hparam_table(seen.runs)
-    assert table.until == end
     assert RunLevels(seen.runs).last_step(reader_of("reward")) == end
     cut = level(np.array(REWARDS[LONGEST][: end + 1])).value
-    assert table.rows[LONGEST][1][1] == RunLevels(seen.runs).value(longest, "reward") == pytest.approx(cut)
+    assert RunLevels(seen.runs).value(longest, "reward") == pytest.approx(cut)
 
 
 def test_values_are_levels_and_last_values_can_be_chosen() -> None:
@@ -120,8 +114,7 @@ def test_the_difference_to_the_base_is_that_of_levels_at_the_last_common_step() 
     listing = Listing(1.8e9, Symbols.BRAILLE, base=seen.runs[0])
     base = level(np.array(REWARDS[0][:30])).value
     own = level(np.array(REWARDS[4])).value
-    column = next(column for column in columns_of(listing) if column.id == "base")
-    assert column.by(seen.runs[4], listing) == pytest.approx(own - base)
+    assert column_of(run_columns(listing), "base").value(seen.runs[4]) == pytest.approx(own - base)
 
 
 @pytest.mark.parametrize("room", range(50))

@@ -6,14 +6,22 @@ from pathlib import Path
 
 import pytest
 from support.made_run import runs_of, text
+from support.tables import column_of
 
 from tuimon.analysis.run_filter import parse
 from tuimon.model.views import Symbols
 from tuimon.monitor.local import open_run
 from tuimon.panels._run_facts import reward_of
-from tuimon.panels.lists.run_metrics import metric_of, metric_with_words, other_names, value_of
+from tuimon.panels.lists.run_metrics import (
+    METRIC,
+    metric_of,
+    metric_with_words,
+    other_names,
+    repeated_columns,
+    value_of,
+)
 from tuimon.panels.lists.run_selection import FilterFields, filter_problem, list_runs
-from tuimon.panels.lists.runs import METRIC, Listing, columns_of, repeated_columns
+from tuimon.panels.lists.runs import Listing, run_columns
 
 STEPS = (0, 1, 2)
 RUNS = runs_of(
@@ -54,8 +62,8 @@ def test_the_best_value_of_a_metric_can_be_a_column() -> None:
     assert metric_with_words(RUNS, "best(nosuch)") == metric_with_words(RUNS, "best(") == ""
     listing = Listing(0.0, Symbols.BRAILLE, metric="best(val_loss)")
     assert list_runs(RUNS, listing, None, METRIC)[:3] == (TRAINER, KERAS, TORCH)
-    column = next(column for column in columns_of(listing) if column.id == METRIC)
-    assert [text(column.cell(run, listing, 8)) for run in RUNS[:3]] == ["0.4000", "*0.2000", "*0.7000"]
+    column = column_of(run_columns(listing), METRIC)
+    assert [text(column.show(run, 8)) for run in RUNS[:3]] == ["0.4000", "*0.2000", "*0.7000"]
     assert column.head == "best(val_loss)"
 
 
@@ -86,7 +94,7 @@ def test_filter_and_sort_by_any_metric() -> None:
     assert list_runs(RUNS, listing, None, METRIC)[:3] == (TRAINER, KERAS, TORCH)
     assert list_runs(RUNS, listing, None, METRIC, reverse=True)[:3] == (TORCH, KERAS, TRAINER)
     assert FilterFields(TORCH, listing).metric("best(reward)") == 0.9
-    assert [column.head for column in columns_of(listing) if column.id == METRIC] == ["val_loss"]
+    assert column_of(run_columns(listing), METRIC).head == "val_loss"
 
 
 def test_unknown_metric_of_a_filter_is_named() -> None:

@@ -12,17 +12,19 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from support.made_run import run_of
+from support.tables import column_of, fitted_runs, run_rows
 
 from tuimon.analysis.run_filter import parse
-from tuimon.analysis.run_states import SIGNS, state_sign, state_words
+from tuimon.analysis.run_states import SIGNS as STATES
+from tuimon.analysis.run_states import state_sign, state_words
 from tuimon.draw.rows import row_width
 from tuimon.draw.spark import spark_columns, sparkline
+from tuimon.draw.table import Order, column_at
 from tuimon.model.events import Columns, MetricsFound, Progress, RunFound, StreamFound, StreamStatus
 from tuimon.model.views import Role, Symbols
 from tuimon.monitor.local import open_run
-from tuimon.panels.lists.run_rows import column_at, head_row, layout, run_row
-from tuimon.panels.lists.run_selection import SORTS, list_runs, shared_directory, shared_words, totals
-from tuimon.panels.lists.runs import COLUMNS, Listing, age_text, useful_columns
+from tuimon.panels.lists.run_selection import list_runs, shared_directory, shared_words, totals
+from tuimon.panels.lists.runs import GAP, SIGNS, Listing, age_text, run_columns
 from tuimon.run_notes import RunNote
 from tuimon.store import Curve, Run, Store
 
@@ -54,8 +56,8 @@ def text(row: tuple[tuple[str, object], ...]) -> str:
 
 def test_the_number_of_alerts_has_the_colour_of_the_most_severe(runs: tuple[Run, ...]) -> None:
     listing = Listing(NOW, Symbols.BRAILLE, {runs[0].id: 3, runs[1].id: 2}, critical=frozenset({runs[1].id}))
-    widths = layout(120, useful_columns(runs, listing), 14)
-    found = [[span for span in run_row(run, listing, widths, False, 120) if span[0].strip()][-1] for run in runs[:2]]
+    rows = run_rows(runs, listing, 120)[1:3]
+    found = [[span for span in row if span[0].strip()][-1] for row in rows]
     assert [(text.strip(), role) for text, role in found] == [("3", Role.WARNING), ("2", Role.CRITICAL)]
 
 
@@ -63,12 +65,9 @@ def test_the_number_of_alerts_has_the_colour_of_the_most_severe(runs: tuple[Run,
 @pytest.mark.parametrize("base", [False, True])
 def test_rows_fill_any_width_exactly(runs: tuple[Run, ...], symbols: Symbols, base: bool) -> None:
     listing = Listing(NOW, symbols, {runs[0].id: 3}, runs[0] if base else None)
-    useful = useful_columns(runs, listing)
-    assert ("base" in useful) == base
-    for width in (*range(1, 130), 250):
-        widths = layout(width, useful, 14)
-        rows = [head_row(widths, "reward", False, symbols, width)]
-        rows += [run_row(run, listing, widths, run is runs[1], width) for run in runs]
+    assert ("base" in {column.id for column, _ in fitted_runs(runs, listing, 200)}) == base
+    for width in (*range(6, 130), 250):
+        rows = run_rows(runs, listing, width, runs[1], Order("reward"))
         assert {row_width(row) for row in rows} == {width}
         if symbols is Symbols.ASCII:
             shown = "".join(text(row) for row in rows)
@@ -82,16 +81,15 @@ def test_rows_fill_any_width_exactly(runs: tuple[Run, ...], symbols: Symbols, ba
 
 def test_headings_are_aligned_with_their_columns(runs: tuple[Run, ...]) -> None:
     listing = Listing(NOW, Symbols.BRAILLE)
-    widths = layout(120, useful_columns(runs, listing), 14)
-    head = text(head_row(widths, "found", False, Symbols.BRAILLE, 120))
-    for column, _ in widths:
+    fitted, head = fitted_runs(runs, listing, 120), text(run_rows(runs, listing, 120)[0])
+    for column, _ in fitted:
         if column.head and column.head in head:
-            assert column_at(widths, head.index(column.head)) is column
-    assert column_at(widths, 0) is None
+            assert column_at(fitted, head.index(column.head), SIGNS, GAP) == column
+    assert column_at(fitted, 0, SIGNS, GAP) is None
 
 
 def test_only_finished_runs_have_a_tick_and_critical_alerts_are_a_failure() -> None:
-    assert [sign for state, sign in SIGNS.items() if state not in ("finished",) and sign in (("✓", "+"),)] == []
+    assert [sign for state, sign in STATES.items() if state not in ("finished",) and sign in (("✓", "+"),)] == []
     assert state_sign("ended", ascii_only=False) == "–"
     assert state_sign("ended", ascii_only=True) == "-"
     assert state_sign("finished", ascii_only=True, critical=1) == "x"
@@ -99,11 +97,10 @@ def test_only_finished_runs_have_a_tick_and_critical_alerts_are_a_failure() -> N
 
 
 def test_a_run_with_a_critical_alert_looks_failed_in_the_list(runs: tuple[Run, ...]) -> None:
-    state = next(column for column in COLUMNS if column.id == "state")
     healthy = Listing(NOW + 1e6, Symbols.BRAILLE)
     alarmed = Listing(NOW + 1e6, Symbols.BRAILLE, critical=frozenset({runs[0].id}))
-    ((text_before, role_before),) = state.cell(runs[0], healthy, 10)
-    ((text_after, role_after),) = state.cell(runs[0], alarmed, 10)
+    ((text_before, role_before),) = column_of(run_columns(healthy), "state").show(runs[0], 10)
+    ((text_after, role_after),) = column_of(run_columns(alarmed), "state").show(runs[0], 10)
     assert (text_before[:2], role_before) != ("✗ ", Role.CRITICAL)
     assert (text_after, role_after) == (f"✗ {text_before[2:]}", Role.CRITICAL)
 
@@ -113,7 +110,7 @@ def test_unknown_values_come_last_in_both_sort_directions(runs: tuple[Run, ...])
     known = ["b", WIDE]
     assert names(list_runs(runs, listing, sort="reward"))[:2] == known
     assert names(list_runs(runs, listing, sort="reward", reverse=True))[:2] == known[::-1]
-    for sort in SORTS:
+    for sort in ("found", "urgent", *(column.id for column in run_columns(listing))):
         for reverse in (False, True):
             assert set(list_runs(runs, listing, sort=sort, reverse=reverse)) == set(runs)
 
@@ -143,9 +140,9 @@ def test_what_needs_attention_comes_first(runs: tuple[Run, ...]) -> None:
 
 def test_state_step_reward_loss_age_and_alerts_are_visible_at_80_columns(runs: tuple[Run, ...]) -> None:
     listing = Listing(NOW, Symbols.BRAILLE, dict.fromkeys((run.id for run in runs), 12))
-    widths = layout(80, useful_columns(runs, listing), 40)
-    assert {"state", "name", "step", "age", "reward", "loss", "alerts"} <= {column.id for column, _ in widths}
-    row = text(run_row(next(run for run in runs if run.name == "b"), listing, widths, False, 80))
+    shown = {column.id for column, _ in fitted_runs(runs, listing, 80)}
+    assert {"state", "name", "step", "age", "reward", "loss", "alerts"} <= shown
+    row = text(next(row for row in run_rows(runs, listing, 80) if " b " in text(row)))
     assert re.search(r"running +b +1 +1 m +0.9000 +2 +12", row), row
 
 
@@ -200,9 +197,8 @@ def test_words_that_all_names_share_are_cut_where_names_do_not_fit() -> None:
     for run, name in zip(runs, long, strict=True):
         run.name = name
     listing = Listing(NOW, Symbols.BRAILLE, common=shared_words(long))
-    column = next(column for column, _ in layout(200, frozenset({"name"}), 60) if column.id == "name")
     for width, expected in ((60, long[0]), (30, "…3-kl0.001-batch512-verified")):
-        assert text(column.cell(runs[0], listing, width)).rstrip() == expected
+        assert text(column_of(run_columns(listing), "name").show(runs[0], width)).rstrip() == expected
 
 
 @given(st.lists(st.floats(), min_size=1, max_size=120), st.integers(1, 40))
@@ -232,17 +228,14 @@ def test_age_of_a_run_without_any_time_is_unknown() -> None:
     store = Store()
     store.apply(RunFound(0, "run", "/logs/run"))
     (run,) = store.snapshot().runs
-    column = next(column for column in COLUMNS if column.id == "age")
-    assert column.cell(run, Listing(NOW, Symbols.BRAILLE), 5)[0][0] == "-"
+    assert text(column_of(run_columns(Listing(NOW, Symbols.BRAILLE)), "age").show(run, 5)) == "-"
 
 
 def test_notes_follow_the_names_where_there_is_room(runs: tuple[Run, ...]) -> None:
     run = next(run for run in runs if run.name == "b")
     listing = Listing(NOW, Symbols.BRAILLE, notes={run.path: RunNote("first", "rate\x1b[31m too high", ("todo",))})
-    useful = useful_columns(runs, listing)
     for width in (20, 60, 120, 200):
-        widths = layout(width, useful, 10, note=40)
-        row = run_row(run, listing, widths, False, width)
+        row = next(row for row in run_rows(runs, listing, width)[1:] if " b" in text(row))
         assert row_width(row) == width
         assert "\x1b" not in text(row)
         assert ("first: rate" in text(row)) == (width > 20)
@@ -261,8 +254,7 @@ def test_how_much_has_been_read_is_in_the_state_and_in_the_totals() -> None:
             store.apply(StreamStatus(run, state, "", size, read, NOW, 0))
     runs, listing = store.snapshot().runs, Listing(NOW, Symbols.BRAILLE)
     assert totals(runs, listing) == ("4 being read, 32 %",), "the files that were not examined yet are as large"
-    widths = layout(80, useful_columns(runs, listing), 10)
-    rows = [text(run_row(run, listing, widths, False, 80)).split()[1:3] for run in runs]
+    rows = [text(row).split()[1:3] for row in run_rows(runs, listing, 80)[1:]]
     assert rows == [["30%", "read"], ["reading", "run1"], ["reading", "run2"], ["reading", "run3"]]
 
 

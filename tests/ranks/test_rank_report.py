@@ -10,7 +10,7 @@ import numpy as np
 from tests.support import rank_jobs as jobs
 from tuimon.model.ranks import JobRanks
 from tuimon.ranks import lines
-from tuimon.ranks.evidence import Evidence, Gpu, LogFile
+from tuimon.ranks.evidence import Evidence, LogFile
 from tuimon.ranks.file_reading import FileReading
 from tuimon.ranks.report import report_of
 from tuimon.ranks.verdict import judge
@@ -53,27 +53,6 @@ def test_node_is_blamed_before_its_ranks() -> None:
     assert {row.rank for row in report.rows[:8]} == set(range(8, 16))
 
 
-def test_idle_gpus_are_in_the_verdict_even_without_a_rank() -> None:
-    evidence = _evidence({"all.log": _rows(np.ones(8))})
-    evidence.gpus = {(f"node{node}", index): Gpu(utilization=97.0) for node in range(4) for index in range(3)}
-    assert "idle" not in _report(evidence).verdict
-    evidence.gpus["node2", 2] = Gpu(utilization=1.0, power=80.0)
-    report = _report(evidence)
-    assert report.verdict.startswith("8 ranks on 4 nodes, no failure and no straggler, step 79")
-    assert report.verdict.endswith("; idle at the last measurement: GPU 2 of node2 (median of all 97 %)")
-    assert (report.short, report.problems) == ("", ())
-
-
-def test_rotating_culprit_is_an_uneven_load() -> None:
-    factors = np.ones((80, 16))
-    for step in range(80):
-        factors[step, step * 7 % 16] = 1.5
-    report = _report(_evidence({"all.log": _rows(factors)}))
-    assert report.problems == ()
-    assert "the load is uneven: the slowest rank of a step takes 5" in report.verdict
-    assert "another one each time" in report.verdict
-
-
 def test_spans_of_structured_logs_name_the_slow_rank_and_its_node() -> None:
     texts = {}
     for rank in range(8):
@@ -101,14 +80,6 @@ def test_accusation_of_another_detector_is_reported_with_its_line() -> None:
     assert problem.rule == "straggler"
     assert problem.message.startswith("rank 3 is called slow by the job's own detector: STRAGGLER DETECTION WARNING")
     assert problem.message.endswith("(job.log:641)")
-
-
-def test_spread_of_times_without_ranks_says_what_would_name_the_rank() -> None:
-    text = "\n".join(f"[rank{rank}]: using device cuda:{rank}" for rank in range(8))
-    text += "\n    forward-compute ................................: (311.20, 498.70)\n"
-    report = _report(_evidence({"job.log": text}))
-    assert report.problems == ()
-    assert "forward-compute takes 0.311 to 0.499 s: --timing-log-option all would name the rank" in report.verdict
 
 
 def test_own_time_is_what_was_computed_even_if_the_time_of_the_data_comes_first() -> None:

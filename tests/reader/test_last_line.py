@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Container
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,6 @@ from tuimon.model.points import Points
 from tuimon.monitor.local import LocalMonitor, open_run
 from tuimon.reader import Collector
 from tuimon.sources import writers
-from tuimon.sources.open_files import Holder, holders
 
 LOGS = {
     "train.log": "".join(f"step {step} loss {step / 8}\n" for step in range(1, 9)),
@@ -85,24 +84,27 @@ def test_last_line_of_a_log_that_is_held_open_is_not_read(tmp_path: Path, name: 
 def test_writers_of_all_logs_are_searched_for_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     searches: list[set[str]] = []
 
-    def search(files: Mapping[str, os.stat_result], proc: str) -> dict[str, Holder]:
-        searches.append(set(files))
-        return holders(files, proc)
+    search_of = writers._open_files
 
-    monkeypatch.setattr(writers, "holders", search)
+    def search(process: str, by_name: Container[str]) -> list[tuple[tuple[int, int], str]]:
+        if os.path.basename(process) == str(os.getpid()):
+            searches.append(set(by_name))
+        return search_of(process, by_name)
+
+    monkeypatch.setattr(writers, "_open_files", search)
     paths = {str(tmp_path / str(run) / "train.log") for run in range(3)}
     for path in map(Path, paths):
         path.parent.mkdir()
         write(path, LOGS["train.log"] + LAST["train.log"], 3600)
     runs = open_run(tmp_path).runs
     assert [run.curve("loss").values.tolist()[-1] for run in runs] == [0.75] * 3
-    assert searches == [paths]
+    assert len(searches) == 1
     searches.clear()
     collector = Collector([str(tmp_path)])
     assert list(collector.find())
     items = [item for _, item in collector.in_file_order() if isinstance(item, Points)]
     assert sum(9 in item.steps for item in items) == 3
-    assert searches == [paths]
+    assert len(searches) == 1
 
 
 @pytest.mark.parametrize("torn", ["step 9 loss 0.", "step 9 loss 1e-", "step 9 loss", "step 9 loss="])
@@ -121,3 +123,13 @@ def test_row_with_fewer_cells_is_no_row(tmp_path: Path) -> None:
     write(tmp_path / "metrics.csv", "step,loss,lr\n1,0.5,0.1\n2,0.25,0.1\n3,0.12", 3600)
     [run] = open_run(tmp_path).runs
     assert run.curve("loss").values.tolist() == [0.5, 0.25]
+
+
+def test_rows_that_wait_for_a_bar_are_read_once_the_log_has_ended(tmp_path: Path) -> None:
+    bar = "\r 10%|#   | {}/40 [00:10<01:30, 10.00it/s]\n"
+    rows = "".join(f"{{'loss': {step / 8}}}\n{bar.format(step)}" for step in (10, 20))
+    path = tmp_path / "train.log"
+    write(path, bar.format(0) + rows + "{'loss': 3.75}\n{'loss': 5.0}\n", 5)
+    assert open_run(tmp_path).runs[0].curve("loss").steps.tolist() == [10, 20]
+    write(path, path.read_text(), 3600)
+    assert open_run(tmp_path).runs[0].curve("loss").steps.tolist() == [10, 20, 30, 40]

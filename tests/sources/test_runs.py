@@ -385,3 +385,10 @@ def test_every_file_is_in_one_run_whatever_the_order(tree: set[str], order: rand
     assert len({run.path for run in groups}) == len({run.name for run in groups}) == len(groups)
     order.shuffle(files)
     assert group(files) == groups  # whenever each file appeared
+
+
+def test_the_only_session_of_a_tracker_is_of_the_directory_that_holds_the_settings() -> None:
+    settings = GroupedFile(f"{ROOT}/job/config.json", "config-json", companion=True, beside=True)
+    events = [f"{ROOT}/{job}/runs/Nov21_10-11-12_host/events.out.tfevents.1.host.1.0" for job in ("job", "other")]
+    groups = group_runs([settings, *map(grouped_file, events)], [ROOT])
+    assert {run.name: len(run.members) for run in groups} == {"job": 2, "other/Nov21_10-11-12_host": 1}

@@ -223,7 +223,7 @@ async def test_long_sentences_are_wrapped(tmp_path: Path) -> None:
         assert [line.split()[-1] for line in shown.splitlines() if "word" in line] == ["word8", "word15"]
         app.say("short")
         await until(app, pilot, lambda s: " i short" in s and "word" not in s and app.alert_bar.size.height == 1)
-        for key in ("H", "C"):
+        for key in ("E", "C"):
             await pilot.press(key)
             await until(app, pilot, lambda s: "Hydra or config.yaml adds them" in " ".join(s.split()))
             await pilot.press("escape")

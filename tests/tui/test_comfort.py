@@ -102,10 +102,10 @@ QUERIES = {
     "overlay metrics": "together",
     "threshold": "add a threshold",
     "horizontal line": "add a threshold",
-    "notification": "notifications",
-    "interval": "poll interval: in config.toml",
-    "refresh interval": "poll interval: in config.toml",
-    "fps": "frame rate: in config.toml",
+    "notification": "settings file",
+    "interval": "settings file",
+    "refresh interval": "settings file",
+    "fps": "settings file",
     "hide chart": "filter",
     "chart size": "closer",
     "size": "closer",
@@ -244,9 +244,7 @@ async def test_help_is_wrapped_at_any_width_and_shows_the_position(run: Path) ->
         essential = [a for a in app.actions if 0 < a.footer < 10 and "dashboard" in a.where and a.id != "next_run"]
         assert all(word in words for action in essential for word in action.help.split())
         await pilot.resize_terminal(120, 20)
-        await until(
-            app, pilot, lambda s: "Every metric as a row: values, also at the cursor, recent change, curve, source" in s
-        )
+        await until(app, pilot, lambda s: "Borders around the panels, from 160 columns on; again: hide them" in s)
         await pilot.press("G")
         await until(app, pilot, lambda s: "min to max of a mean" in s)
 
@@ -267,7 +265,7 @@ def test_the_keys_of_the_screen_follow_the_most_important_ones() -> None:
         ]
         essential = sum(action.footer > 0 for action in targets)
         sections = [action.section for action in targets[min(essential, ESSENTIAL) :]]
-        own = {action.section for action in actions if action.where == (where,)} or {"Help and alerts"}
+        own = {action.section for action in actions if action.where == (where,)} | {"Lists and texts"}
         assert sections[0] in own, where
         assert sections[-1] == "General", where
 

@@ -27,8 +27,7 @@ from textual.screen import Screen
 from tuimon.analysis.level import level
 from tuimon.model.views import ChartView, Symbols
 from tuimon.panels import ChartOptions
-from tuimon.panels.lists.metric_rows import metric_sorts
-from tuimon.panels.lists.run_selection import SORTS
+from tuimon.rollouts.selection import SINCE_FIRST, SORTS
 from tuimon.tui import explore
 from tuimon.tui.actions import all_actions
 from tuimon.tui.app import TuimonApp
@@ -36,7 +35,6 @@ from tuimon.tui.arrangement import Heading
 from tuimon.tui.screens.comparison import ComparisonScreen
 from tuimon.tui.screens.config_view import ConfigScreen
 from tuimon.tui.screens.help import HelpScreen
-from tuimon.tui.screens.hparams import HparamsScreen
 from tuimon.tui.screens.log_view import LogScreen
 from tuimon.tui.screens.media_view import MediaScreen
 from tuimon.tui.screens.metric_browser import MetricBrowser, unusual_metrics
@@ -132,8 +130,8 @@ def ids(*sections: str) -> set[str]:
 
 
 def test_every_section_has_a_tour() -> None:
-    toured = {"General", "Panels", "Charts", "Runs", "Run list", "Metric list", "Log", "Texts", "Media", "Config"}
-    toured |= {"Scatter", "Hyperparameters", "Ranks", "Small multiples", "Help and alerts", "Settings"}
+    toured = {"General", "Panels", "Charts", "Runs", "Run list", "Metric list", "Log", "Texts", "Media", "Scatter"}
+    toured |= {"Ranks", "Lists and texts", "Settings"}
     assert {action.section for action in all_actions()} == toured
 
 
@@ -187,15 +185,7 @@ async def test_general(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         await t.press("retry")
         await until(t.app, t.pilot, lambda s: "No link is lost" in s)
         said_by = {
-            "notifications": "[notify]",
-            "where_interval": "interval in ",
-            "where_poll": "poll = true in ",
-            "where_frame_rate": "frame_rate in ",
-            "where_mouse": "mouse = false in ",
-            "where_samples": "--samples DIR, or samples in ",
-            "where_console_patterns": "console_patterns in ",
-            "where_detectors": "[detectors] in ",
-            "where_keys": "[keys] in ",
+            "settings_file": "[detectors], [keys]: in ",
             "remove_rule": "no rule of your own",
             "remove_threshold": "no threshold",
         }
@@ -220,21 +210,20 @@ async def test_general(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_help_and_alerts(tmp_path: Path) -> None:
-    async with tour(tmp_path, (100, 24), 2, "Help and alerts", enter="question_mark") as t:
+    async with tour(tmp_path, (100, 24), 2, enter="question_mark") as t:
         helped = await t.on(HelpScreen)
         await t.press("list_down", "list_down", "list_up")
         assert helped.table.cursor == 1
-        await t.press("list_page_down")
+        await t.press("list_scroll")
         assert helped.table.cursor == 1 + helped.table.room
         await t.press("list_page_up", "list_last")
         assert helped.table.cursor == helped.table.count - 1
-        await t.press("list_first", "list_filter")
+        await t.press("list_first", "list_find")
         await t.type("zoom in")
         assert "Leave tuimon" not in text(t.app)
         assert "Zoomed: a shorter range of x" in text(t.app)
         await t.pilot.press("escape")
-        t.done.add("list_copy")  # of the alerts: tests/tui/test_copying.py
-        await t.press("list_filter")
+        await t.press("list_find")
         await t.type("merge")
         await t.press("list_open")
         assert t.app.state.runs.grouped, "it has done what the selected line describes"
@@ -272,10 +261,10 @@ async def test_enter_on_an_alert_opens_its_run_at_its_step(tmp_path: Path, monke
             if not may_compute.is_set():
                 await until(app, pilot, lambda s: "metrics with their points before step 30" in s)
                 may_compute.set()
-            shown = await until(app, pilot, lambda s: "1 listed, unusual at step 30  by distance" in s)
+            shown = await until(app, pilot, lambda s: " listed, unusual at step 30  by distance" in s)
             assert isinstance(app.screen, MetricBrowser)
             assert re.search(r"at 30 +before +last", shown)
-            assert app.screen.table.names == ("loss",), "the metrics that `at --unusual` prints"
+            assert app.screen.table.items[0] == "loss", "the metrics that `at --unusual` prints"
             app.state.options = ChartOptions()
             app.redraw()
             await until(app, pilot, lambda s: " listed" not in s and "unusual at" not in s)
@@ -454,7 +443,7 @@ async def test_charts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         await until(t.app, t.pilot, lambda s: "Copy the command that prints" in s)
         await t.pilot.press("enter")
         await t.until(lambda: "]52;" in "".join(written))
-        t.done |= {"copy_command", "copy_path"}  # the latter is run_copy in the run list
+        t.done |= {"copy_command", "copy_path"}  # the latter is list_copy in the run list
         assert copied("".join(written)) == f"tuimon summary {run.path}"
         written.clear()
         t.app.action_do("copy_report")
@@ -462,7 +451,7 @@ async def test_charts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert copied("".join(written)) == f"tuimon report {run.path} -o report.html"
         await t.press("next_alert", "previous_alert")
         await t.press("changed")
-        assert (await t.on(MetricBrowser)).table.names == ()
+        assert (await t.on(MetricBrowser)).table.items == []
         assert "No metric differs clearly at" in text(t.app)
 
 
@@ -475,7 +464,9 @@ async def test_runs(tmp_path: Path) -> None:
             assert t.app.run_shown is not None
             return names.index(t.app.run_shown.name)
 
-        await t.press("hparams", "hparams")
+        await t.press("hparams")
+        await until(t.app, t.pilot, lambda s: "1 setting differs, 3 equal" in s)
+        await t.press("hparams", "runs")
         begun = at()
         await t.press("next_run")
         assert at() == (begun + 1) % 3
@@ -486,7 +477,7 @@ async def test_runs(tmp_path: Path) -> None:
         await t.press("seeds", "runs")
         table = (await t.on(RunListScreen)).table
         await t.pilot.press("home")
-        await t.press("run_mark", "run_down", "run_mark", "run_down", "run_mark", "runs")
+        await t.press("list_mark", "list_down", "list_mark", "list_down", "list_mark", "runs")
         assert len(table.runs) == 3
         assert [len(over.runs) for over in t.app.options.overlay] == [1, 1, 1]
         await t.press("over")
@@ -512,7 +503,7 @@ async def test_runs(tmp_path: Path) -> None:
         assert t.app.options.base is shown
         await t.press("compare")
         screen = await t.on(ComparisonScreen)
-        await until(t.app, t.pilot, lambda s: "Esc back" in s)
+        await until(t.app, t.pilot, lambda s: "d back" in s)
         said = "".join(part for row in screen.pane.rows for part, _ in row)
         assert all(f"seed{number:02}" in said or f"{number:02}" in said for number in range(3))
 
@@ -530,45 +521,42 @@ async def test_the_list_of_runs(tmp_path: Path) -> None:
             return table.run_selected.name.rpartition("/")[2]
 
         assert listed() == names
-        await t.press("run_hparams")
-        await t.on(HparamsScreen)
-        await t.press("runs")
-        screen = await t.on(RunListScreen)
-        table = screen.table
-        await t.press("run_last")
+        sorts = screen.sorts
+        assert sorts[-1] == "urgent"
+        await t.press("list_last")
         assert selected() == names[-1]
-        await t.press("run_up")
+        await t.press("list_up")
         assert selected() == names[-2]
-        await t.press("run_page_up")
+        await t.press("list_page_up")
         assert selected() == names[-2 - table.room]
-        await t.press("run_page_down", "run_down")
+        await t.press("list_page_down", "list_down")
         assert selected() == names[-1]
-        await t.press("run_first")
+        await t.press("list_first")
         assert selected() == names[0]
-        await t.press("run_sort_back")
-        assert t.app.state.runs.sort == SORTS[-1]
-        await t.press("run_sort", "run_sort")
-        assert t.app.state.runs.sort == SORTS[1]
-        for _ in SORTS[2 : SORTS.index("step") + 1]:
-            await t.press("run_sort")
+        await t.press("list_sort_back")
+        assert t.app.state.runs.sort == sorts[-1]
+        await t.press("list_sort", "list_sort")
+        assert t.app.state.runs.sort == sorts[1]
+        for _ in sorts[2 : sorts.index("step") + 1]:
+            await t.press("list_sort")
         assert listed() == [names[0], *reversed(names[1:])], "the most steps first"
-        await t.press("run_reverse")
+        await t.press("list_reverse")
         assert listed() == [*names[1:], names[0]]
-        for _ in range(SORTS.index("step")):
-            await t.press("run_sort_back")
+        for _ in range(sorts.index("step")):
+            await t.press("list_sort_back")
         await t.press("run_metric")
         await t.type("loss")
         assert (t.app.state.runs.metric, t.app.state.runs.sort) == ("loss", "metric")
         await t.press("run_metric")
         await t.type("")
         assert (t.app.state.runs.metric, t.app.state.runs.sort) == ("", "found")
-        await t.press("run_first", "run_mark", "run_down")
+        await t.press("list_first", "list_mark", "list_down")
         assert (t.app.state.runs.marked, selected()) == ((table.runs[0].path,), names[1])
         await t.press("run_mark_all")
         assert t.app.state.runs.marked == ()
         await t.press("run_mark_all")
         assert t.app.state.runs.marked == tuple(run.path for run in table.runs)
-        await t.press("run_copy")
+        await t.press("list_copy")
         await until(t.app, t.pilot, lambda s: "Copied the path of the run" in s)
         await t.press("run_pin")
         assert listed()[:2] == [names[1], names[0]]
@@ -576,19 +564,19 @@ async def test_the_list_of_runs(tmp_path: Path) -> None:
         assert names[1] not in listed()
         await t.press("run_group")
         assert t.app.state.runs.group == "batch", "each run has a directory of its own"
-        await t.press("run_first", "run_fold")
+        await t.press("list_first", "run_fold")
         assert len(listed()) == RUNS - 2
         await t.press("run_fold_all", "run_fold_all", "run_fold_all")
         assert len(listed()) == RUNS - 1
         while t.app.state.runs.group:
             await t.press("run_group")
-        await t.press("run_show_hidden", "multiples", "multiples")
+        await t.press("run_show_hidden", "run_view", "multiples_limits", "run_view", "run_view")
         await t.on(RunListScreen)
         assert listed() == names
-        await t.press("run_filter")
+        await t.press("list_find")
         await t.type("seed07")
         assert listed() == ["seed07"]
-        await t.press("run_show")
+        await t.press("list_open")
         await until(t.app, t.pilot, lambda s: "step 26" in s)
         assert t.app.run_shown is not None
         assert t.app.run_shown.name.endswith("seed07")
@@ -598,35 +586,35 @@ async def test_the_list_of_metrics(tmp_path: Path) -> None:
     async with tour(tmp_path, (100, 12), 1, "Metric list", enter="M") as t:
         screen = await t.on(MetricBrowser)
         table = screen.table
-        names = table.names
+        names = list(table.items)
         assert {"reward", "loss", "kl", "a/m00", "b/m29"} <= set(names)
-        await t.press("metric_first")
+        await t.press("list_first")
         assert table.selected == names[0]
-        await t.press("metric_mark")
-        assert (table.selected, table.marked) == (names[1], names[:1])
-        await t.press("metric_up", "metric_mark", "metric_up")
+        await t.press("list_mark")
+        assert (table.selected, table.marked) == (names[1], (names[0],))
+        await t.press("list_up", "list_mark", "list_up")
         assert (table.selected, table.marked) == (names[0], ())
-        await t.press("metric_down", "metric_page_down")
+        await t.press("list_down", "list_page_down")
         assert table.selected == names[1 + table.room]
-        await t.press("metric_page_down", key=1)
+        await t.press("list_page_down", key=1)
         assert table.selected == names[1 + 2 * table.room]
-        await t.press("metric_page_up", "metric_up")
+        await t.press("list_page_up", "list_up")
         assert table.selected == names[table.room]
-        await t.press("metric_last")
+        await t.press("list_last")
         assert table.selected == names[-1]
         await t.press("metric_unusual")
         assert "No cursor: press c or :" in text(t.app)
-        await t.press("metric_sort_back")
-        assert screen.sort == metric_sorts()[-1]
-        await t.press("metric_sort", "metric_sort", "metric_sort")
-        assert screen.sort == "last"
-        assert table.names[0] == "b/m29", "the highest value first"
-        await t.press("metric_reverse")
-        assert table.names[-1] == "b/m29"
-        await t.press("metric_filter")
+        await t.press("list_sort_back")
+        assert screen.order.by == "source"
+        await t.press("list_sort", "list_sort", "list_sort")
+        assert screen.order.by == "last"
+        assert table.items[0] == "b/m29", "the highest value first"
+        await t.press("list_reverse")
+        assert table.items[-1] == "b/m29"
+        await t.press("list_find")
         await t.type("m07")
-        assert table.names == ("b/m07",)
-        await t.press("metric_open")
+        assert table.items == ["b/m07"]
+        await t.press("list_open")
         await t.until(lambda: len(t.app.screen_stack) == 1 and t.app.board.zoomed)
         assert t.app.board.panel is not None
         assert t.app.board.panel.title == "b/m07"
@@ -645,16 +633,16 @@ async def test_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
         room = 14 - 3
         await t.until(here(LAST))
-        await t.press("log_up")
+        await t.press("list_up")
         await t.until(here(LAST - 1))
-        await t.press("log_page_up")
+        await t.press("list_page_up")
         await t.until(lambda: screen.page.line is not None and not here(LAST - 1)())
         step = screen.page.step
         assert step is not None
         assert LAST - 1 - step == pytest.approx(room, abs=1)
-        await t.press("log_page_down", "log_down")
+        await t.press("list_scroll", "list_down")
         await t.until(here(LAST))
-        await t.press("log_first")
+        await t.press("list_first")
         await t.until(here(0))
         await t.press("log_error")
         await t.until(here(100))
@@ -668,7 +656,7 @@ async def test_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         await t.until(here(160))
         await t.press("log_warning_back")
         await t.until(here(120))
-        await t.press("log_search")
+        await t.press("list_find")
         await t.type("end15")
         await t.until(here(150))
         await t.press("log_next")
@@ -677,19 +665,19 @@ async def test_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         await t.until(here(150))
         written: list[str] = []
         monkeypatch.setattr(t.app._driver, "write", written.append)
-        await t.press("log_copy")
+        await t.press("list_copy")
         assert copied("".join(written)).rstrip() == line(150).rstrip()
-        await t.press("log_right", "log_right")
+        await t.press("list_right", "list_right")
         right = screen.shift_by
-        await t.press("log_left")
+        await t.press("list_left")
         assert 2 * screen.shift_by == right > 0
-        await t.press("log_last")
+        await t.press("list_last")
         await t.until(lambda: here(LAST)() and screen.page.following)
         await t.press("log_file")
         await t.until(lambda: screen.path.endswith("worker.log") and len(screen.page.lines) == 1)
         await t.press("log_file")
         await t.until(here(LAST))
-        await t.press("log_charts")
+        await t.press("list_open")
         await t.until(lambda: t.app.state.options.cursor == LAST)
         assert t.reading() == pytest.approx(reward(LAST), rel=1e-8)
 
@@ -697,7 +685,7 @@ async def test_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_the_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("TMUX", "STY"):
         monkeypatch.delenv(name, raising=False)
-    async with tour(tmp_path, (80, 6), 1, "Config", enter="C") as t:
+    async with tour(tmp_path, (80, 6), 1, enter="C") as t:
         screen = await t.on(ConfigScreen)
         await t.until(lambda: len(screen.shown) >= 5)
 
@@ -705,33 +693,33 @@ async def test_the_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
             assert screen.setting is not None
             return screen.shown.index(screen.setting)
 
-        await t.press("config_last")
+        await t.press("list_last")
         last = at()
         assert last == len(screen.shown) - 1
-        await t.press("config_up")
+        await t.press("list_up")
         assert at() == last - 1
-        await t.press("config_first", "config_down")
+        await t.press("list_first", "list_down")
         assert at() == 1
-        await t.press("config_page_down")
+        await t.press("list_page_down")
         page = at() - 1
         assert page > 1
-        await t.press("config_page_up")
+        await t.press("list_page_up")
         assert at() == 1
-        await t.press("config_filter")
+        await t.press("list_find")
         await t.type("clip")
-        await t.press("config_last")
+        await t.press("list_last")
         assert screen.setting is not None
         assert (screen.setting.path[-1], screen.setting.value) == ("clip", "0.2")
         written: list[str] = []
         monkeypatch.setattr(t.app._driver, "write", written.append)
-        await t.press("config_copy")
+        await t.press("list_copy")
         assert float(copied("".join(written))) == 0.2
         await t.press("back")
         while screen.setting is None or screen.setting.path[-1] != "algorithm":
-            await t.press("config_down" if at() < last else "config_first")
-        await t.press("config_fold")
+            await t.press("list_down" if at() < last else "list_first")
+        await t.press("list_open")
         assert not any(setting.path[-1] == "clip" for setting in screen.shown)
-        await t.press("config_fold")
+        await t.press("list_open")
         assert any(setting.path[-1] == "clip" for setting in screen.shown)
 
 
@@ -747,21 +735,24 @@ async def test_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         await until(t.app, t.pilot, lambda s: "step 100: is it 0" in s)
         await t.press("text_next_step")
         await until(t.app, t.pilot, lambda s: "step 200: is it 0" in s)
-        await t.press("text_down", "text_sample_down", "text_up", "text_sample_up", "text_last")
-        assert screen.table.cursor == screen.choice.count - 1
-        await t.press("text_first")
+        await t.press("list_down", "text_sample_down", "list_up", "text_sample_up", "list_last")
+        assert screen.table.cursor == len(screen.choice.items) - 1
+        await t.press("list_first")
         assert screen.table.cursor == 0
-        await t.press("text_sort", "text_sort_back")
+        await t.press("list_sort", "list_sort_back")
         assert screen.choice.sort == "worst"
         await t.press("text_filter")
         assert screen.choice.filter == "zero reward"
-        await t.press("text_filter_back", "text_groups", "text_open")
+        while screen.choice.filter != "all":
+            await t.press("text_filter")
+        await t.press("text_view", "list_open")
         assert screen.choice.only
-        await t.press("text_groups", "text_since_first")
+        await t.press("text_view", *["list_sort"] * SORTS.index(SINCE_FIRST))
         await t.until(lambda: len(screen.choice.first_change) == 4)
-        await t.press("text_since_first", "text_open")
+        await t.press(*["list_sort_back"] * SORTS.index(SINCE_FIRST))
+        await t.press("text_view", "text_view", "text_view", "list_open")
         assert screen.zoomed
-        await t.press("text_page_down", "text_page_up", "text_end")
+        await t.press("list_scroll", "list_page_up", "list_last")
         await t.until(lambda: screen.pane.top == screen.pane.last)
         await t.press("text_fold")
         await until(t.app, t.pilot, lambda s: "Thinking is folded, too" in s)
@@ -769,23 +760,23 @@ async def test_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert screen.raw
         written: list[str] = []
         t.app.write = written.append  # type: ignore[method-assign]
-        await t.press("text_copy")
+        await t.press("list_copy")
         assert "says" in copied(written[-1])
         await t.press("text_copy_all")
-        assert copied(written[-1]).startswith("### step 200, reward 0, format 1")
-        await t.press("text_raw", "text_open", "text_mark")
+        assert copied(written[-1]).startswith("### step 200, reward ")
+        await t.press("text_raw", "list_open", "text_mark")
         assert screen.marked is not None
         await t.press("text_mark", "text_diff")
         await until(t.app, t.pilot, lambda s: "[-" in s and "{+" in s)
-        await t.press("text_diff", "text_histogram")
+        await t.press("text_diff", "text_view", "text_view")
         assert [chosen.count for chosen in screen.choice.bins] == [12, 4]
-        await t.press("text_histogram", "text_scatter")
+        await t.press("text_view")
         await until(t.app, t.pilot, lambda s: "reward against length" in s and "rho" in s)
-        await t.press("text_scatter", "text_split")
+        await t.press("text_view", "text_split")
         await until(t.app, t.pilot, lambda s: "only texts of the training" in s)
         await t.press("text_prompt")
         await t.until(lambda: [numbers.step for numbers in screen.choice.by_step] == [200, 100])
-        await t.press("text_prompt", "text_search")
+        await t.press("text_prompt", "list_find")
         await t.type("says")
         await until(t.app, t.pilot, lambda s: "15 of 16 texts" in s)
         await t.press("text_count")
@@ -798,7 +789,7 @@ async def test_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         await until(t.app, t.pilot, lambda s: "Saved 15 texts" in s)
         [file] = tmp_path.glob("tuimon-*-texts.jsonl")
         assert len(file.read_text().splitlines()) == 15
-        await t.press("text_search")
+        await t.press("list_find")
         await t.type("nothing like this")
         await until(t.app, t.pilot, lambda s: "0 of 16 texts" in s)
         step = screen.step
@@ -811,24 +802,24 @@ async def test_scatter(tmp_path: Path) -> None:
         await t.press("scatter")
         screen = await t.on(ScatterScreen)
         table = screen.table
-        fixed, names = table.fixed, table.names
+        fixed, names = table.fixed, table.items
         assert fixed not in names
         assert len(names) > 2
         assert f"{fixed} against {names[0]}" in text(t.app)
         await t.press("scatter_swap")
         assert f"{names[0]} against {fixed}" in text(t.app)
-        await t.press("scatter_swap", "scatter_down", "scatter_down", "scatter_up")
+        await t.press("scatter_swap", "list_down", "list_down", "list_up")
         assert table.selected == names[1]
-        await t.press("scatter_last")
+        await t.press("list_last")
         assert table.selected == names[-1]
-        await t.press("scatter_first", "scatter_page_down", "scatter_page_up")
+        await t.press("list_first", "list_scroll", "list_page_up")
         assert table.selected == names[0]
-        await t.press("scatter_take")
+        await t.press("list_open")
         assert (table.fixed, table.is_y) == (names[0], False)
         assert f"{fixed} against {names[0]}" in text(t.app)
-        await t.press("scatter_filter")
+        await t.press("list_find")
         await t.type(fixed)
-        assert fixed in table.names
+        assert fixed in table.items
         await t.press("scatter")
         assert len(t.app.screen_stack) == 1
 
@@ -842,38 +833,38 @@ async def test_media(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         await t.press("media")
         screen = await t.on(MediaScreen)
         shown = await until(t.app, t.pilot, lambda s: "weights" in s)
-        await t.press("media_down")
+        await t.press("list_down")
         waiting.open("wb").close()
         waiting.unlink()
         assert re.search(r" reading \d+ %  8 tags", shown)
         assert screen.table.cursor == 1
         await until(t.app, t.pilot, lambda s: " reading" not in s)
         assert screen.table.cursor == 1
-        await t.press("media_up")
+        await t.press("list_up")
         shown = await until(t.app, t.pilot, lambda s: "heat map" in s and "weights" in s)
         assert "8 tags" in shown
         assert "step 4" in shown
         await t.press("media_view")
         await until(t.app, t.pilot, lambda s: "bands" in s)
-        await t.press("media_previous_step", "media_previous_step", "media_next_step", "media_mark")
+        await t.press("list_left", "list_left", "list_right", "media_mark")
         await until(t.app, t.pilot, lambda s: "Compared with step 3" in s)
         await t.press("media_view")
         await until(t.app, t.pilot, lambda s: "two steps" in s)
-        await t.press("media_next_step")
+        await t.press("list_right")
         await until(t.app, t.pilot, lambda s: "step 3" in s and "step 4" in s)
-        await t.press("media_down", "media_up")
+        await t.press("list_down", "list_up")
         assert screen.table.cursor == 0
         await t.pilot._post_mouse_events([MouseScrollDown], screen.table, offset=(2, 1))
         assert screen.table.cursor == 3
-        await t.press("media_page_down")
+        await t.press("list_page_down")
         assert screen.table.cursor == 7
-        await t.press("media_page_up", "media_last")
+        await t.press("list_page_up", "list_last")
         assert screen.table.cursor == 7
-        await t.press("media_first", "media_save")
+        await t.press("list_first", "media_save")
         shown = await until(t.app, t.pilot, lambda s: "Saved tuimon-" in s)
         (saved,) = tmp_path.glob("tuimon-*-grads-step-4.csv")
         assert saved.name in shown
-        await t.press("media_filter")
+        await t.press("list_find")
         await t.type("note")
         await until(t.app, t.pilot, lambda s: "it is step 4" in s and "1 tag " in s)
         newer = tmp_path / "sweep" / "seed00" / "events.out.tfevents.2.host.1.0"
@@ -885,8 +876,8 @@ async def test_media(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_small_multiples(tmp_path: Path) -> None:
-    async with tour(tmp_path, (90, 24), RUNS, "Small multiples", enter="r") as t:
-        await t.press("run_first", "multiples")
+    async with tour(tmp_path, (90, 24), RUNS, enter="r") as t:
+        await t.press("list_first", "run_view")
         screen = await t.on(MultiplesScreen)
         grid = screen.grid
         assert (grid.columns, grid.lines) == (3, 3)
@@ -900,82 +891,60 @@ async def test_small_multiples(tmp_path: Path) -> None:
             assert grid.selected is not None
             return grid.selected.name.rpartition("/")[2]
 
-        await t.press("multiples_right", "multiples_down")
+        await t.press("list_right", "list_down")
         assert selected() == "seed04"
         assert "▌ seed04" in text(t.app)
-        await t.press("multiples_left", "multiples_up")
+        await t.press("list_left", "list_up")
         assert selected() == "seed00"
-        await t.press("multiples_page_down")
+        await t.press("list_page_down")
         assert selected() == "seed09"
         await until(t.app, t.pilot, lambda s: "page 2/2" in s and "seed11" in s and "seed00" not in s)
-        await t.press("multiples_page_up", "multiples_last")
+        await t.press("list_page_up", "list_last")
         assert selected() == f"seed{RUNS - 1:02}"
-        await t.press("multiples_first", "multiples_limits")
+        await t.press("list_first", "multiples_limits")
         await until(t.app, t.pilot, lambda s: "own limits" in s)
-        await t.press("multiples_metric")
+        await t.press("list_sort")
         assert grid.metric != "reward"
-        await t.press("multiples_metric_back", "multiples_find")
+        await t.press("list_sort_back", "list_find")
         await t.type("m07")
         await until(t.app, t.pilot, lambda s: s.splitlines()[0].startswith(" b/m07") and "7.500" in s)
         await t.pilot.press("right")
-        await t.press("multiples_open")
+        await t.press("list_open")
         assert t.app.run_shown is not None
         assert t.app.run_shown.name.endswith("seed01")
         assert len(t.app.screen_stack) == 1, "the run list is closed, too"
 
 
-async def test_hyperparameters(tmp_path: Path) -> None:
-    async with tour(tmp_path, (80, 24), 5, "Hyperparameters") as t:
+async def test_settings_are_columns_of_the_run_list(tmp_path: Path) -> None:
+    async with tour(tmp_path, (80, 24), 5) as t:
         await t.press("hparams")
-        screen = await t.on(HparamsScreen)
-        shown = await until(t.app, t.pilot, lambda s: "1 setting differs, 3 are equal" in s)
-        assert "5 runs" in shown
+        screen = await t.on(RunListScreen)
+        table = screen.table
+        shown = await until(t.app, t.pilot, lambda s: "1 setting differs, 3 equal" in s)
+        assert re.search(r"run +reward +loss +seed", shown)
 
         def seeds() -> list[int]:
-            return [values[-1] for _, values in screen.table.runs]
+            return [int(run.name[-2:]) for run in table.runs]
 
+        while t.app.state.runs.sort != "setting.seed":
+            await t.press("list_sort")
         assert seeds() == [0, 1, 2, 3, 4]
-        await t.press("hparams_sort_back", "hparams_reverse")
+        await t.press("list_reverse")
         assert seeds() == [4, 3, 2, 1, 0]
-        assert "seed ▾" in text(t.app)
-        await t.press("hparams_sort", "hparams_sort")
-        for column, reverse in ((1, True), (2, False)):
-            head, results = screen.table.source.head(column), [values[column] for _, values in screen.table.runs]
-            assert head == ("", "reward", "loss")[column]
-            assert results == sorted(results, reverse=reverse), f"the best {head} is first"
-            await t.press("hparams_sort")
-        await t.press("hparams_sort", "hparams_last")
-        assert screen.table.cursor == 4
-        await t.press("hparams_up", "hparams_down", "hparams_first", "hparams_page_down")
-        assert screen.table.cursor == 4
-        await t.press("hparams_page_up")
-        assert screen.table.cursor == 0
-        await t.press("hparams_metric")
+        await until(t.app, t.pilot, lambda s: "seed▾" in s)
+        await t.press("run_metric")
         await t.type("best(reward")
-        await until(t.app, t.pilot, lambda s: "best(reward) ▾" in s and "by best(reward)" in s)
-        results = [values[1] for _, values in screen.table.runs]
-        assert results == sorted(results, reverse=True)
-        assert t.app.state.runs.metric == "best(reward)"
-        assert t.app.state.runs.sort == "found", "the order of the run list is another one"
-        await t.press("hparams_parallel")
+        await until(t.app, t.pilot, lambda s: "by best(reward)" in s)
+        assert (t.app.state.runs.metric, t.app.state.runs.sort) == ("best(reward)", "metric")
+        await t.press("run_view")
+        await t.on(MultiplesScreen)
+        await t.press("run_view")
         await until(t.app, t.pilot, lambda s: any(0x2800 < ord(glyph) < 0x2900 for glyph in s))
         assert {"best(reward)", "seed"} <= set(text(t.app).splitlines()[1].split())
-        assert screen.table.HEADS > 5
-        await t.press("hparams_parallel")
-        assert screen.table.HEADS <= 2
-        await t.press("hparams_metric")
-        await t.type("")
-        await until(t.app, t.pilot, lambda s: "best(reward)" not in s)
-        await t.press("hparams_filter")
-        await t.type("seed03")
-        await until(t.app, t.pilot, lambda s: "1 run " in s)
-        await t.press("hparams_open")
-        assert t.app.run_shown is not None
-        assert t.app.run_shown.name.endswith("seed03")
-        await t.press("hparams")
-        await t.on(HparamsScreen)
-        await t.press("hparams")
-        assert len(t.app.screen_stack) == 1
+        assert table.heads > 5
+        await t.press("run_view")
+        await t.until(lambda: table.heads == 1)
+        assert not t.app.state.runs.all_settings
 
 
 def test_every_screen_can_be_left_and_has_help() -> None:

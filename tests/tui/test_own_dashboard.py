@@ -14,7 +14,6 @@ from support.made_run import START, run_of
 
 from tuimon import config
 from tuimon.config import Settings
-from tuimon.draw import render
 from tuimon.errors import UsageError
 from tuimon.model.views import ChartView, Role, Size, Symbols
 from tuimon.panels import ChartOptions, OwnDashboard, arrange, header_panel, parse_dashboard
@@ -84,27 +83,21 @@ def test_thresholds_are_lines_within_the_limits_of_the_chart() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "width", "symbols", "labels"),
+    ("values", "symbols", "notes"),
     [
-        ([500, 600.5], 80, Symbols.BRAILLE, ["↑ 500, 600.5"]),
-        ([500, -700], 80, Symbols.ASCII, ["^ 500", "v -700"]),
-        ([500], 28, Symbols.BRAILLE, ["↑"]),
+        ([500, 600.5], Symbols.BRAILLE, ("threshold ↑ 500, 600.5",)),
+        ([500, -700], Symbols.ASCII, ("threshold ^ 500", "threshold v -700")),
     ],
 )
-def test_thresholds_outside_the_limits_are_named_at_the_edge(
-    values: list[float], width: int, symbols: Symbols, labels: list[str]
+def test_thresholds_outside_the_limits_are_in_the_note(
+    values: list[float], symbols: Symbols, notes: tuple[str, ...]
 ) -> None:
-    """Below the limits too, and an arrow where there is no room for the values."""
     options = ChartOptions(thresholds=parse_dashboard({"thresholds": {"train/reward": values}}, "").thresholds)
     panel = next(panel for panel in arrange(RUN) if panel.id == "reward")
-    view = panel.view(RUN, Size(width, 12), 0.0, symbols, options)
+    view = panel.view(RUN, Size(80, 12), 0.0, symbols, options)
     assert isinstance(view, ChartView)
-    rows = render(view, Size(width, 12), symbols)
-    shown = [part for row in rows for part, role in row if role is Role.WARNING]
-    assert [part.strip() for part in shown] == labels
-    without = render(panel.view(RUN, Size(width, 12), 0.0, symbols), Size(width, 12), symbols)
-    curve = [character for row in without for part, role in row if role is Role.SERIES_0 for character in part.strip()]
-    assert [c for row in rows for part, role in row if role is Role.SERIES_0 for c in part.strip()] == curve
+    assert view.notes == notes
+    assert view.y == panel.view(RUN, Size(80, 12), 0.0, symbols).y, "they do not flatten the curve"  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(

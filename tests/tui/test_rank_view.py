@@ -30,34 +30,34 @@ async def test_every_key_of_the_view(tmp_path: Path) -> None:
         await t.press("ranks")
         screen = await t.on(RanksScreen)
         pane = screen.pane
-        await t.until(lambda: pane.row is not None and pane.row.rank == 10)
+        await t.until(lambda: pane.selected is not None and pane.selected.rank == 10)
         await until(app, pilot, lambda s: "FAILED" in s and "sequence 71 has no tokens" in s)
         assert "last checkpoint at step 20 (saved 2026-03-05 10:00), 2 steps lost" in text(app)
         assert pane.job is not None
         assert text(app).count(pane.job.verdict[:40]) == 1, "the evidence does not repeat the verdict"
-        await t.press("ranks_down")
-        assert pane.row is not None
-        assert pane.row.rank != 10
-        await t.press("ranks_up", "ranks_page_down", "ranks_page_up", "ranks_last")
-        assert pane.index == 15
-        await t.press("ranks_first", "ranks_right", "ranks_left")
-        assert pane.row.rank == 10
+        await t.press("list_down")
+        assert pane.selected is not None
+        assert pane.selected.rank != 10
+        await t.press("list_up", "list_scroll", "list_page_up", "list_last")
+        assert pane.cursor == 15
+        await t.press("list_first", "list_right", "list_left")
+        assert pane.selected.rank == 10
         await t.press("ranks_next", "ranks_previous")
-        assert pane.row.strangeness > 0
+        assert pane.selected.strangeness > 0
         await t.press("ranks_quantity")
-        assert pane.layout_name == "nodes"
-        await until(app, pilot, lambda s: "own time: median" in s and "node01" in s and "node02" in s)
+        assert pane.is_map
+        await until(app, pilot, lambda s: "X failed" in s and "gpu 7" in s)
+        await t.press("ranks_quantity")
+        await until(app, pilot, lambda s: "own time: median" in s)
         await t.press("ranks_quantity_back")
         await until(app, pilot, lambda s: "X failed" in s)
-        await t.press("ranks_layout")
-        await until(app, pilot, lambda s: "gpu 7" in s)
-        await t.press("ranks_layout", "ranks_find")
+        await t.press("ranks_layout", "list_find")
         await t.type("10")
-        assert pane.layout_name == "table"
-        assert pane.row.rank == 10
+        assert not pane.is_map
+        assert pane.selected.rank == 10
         written: list[str] = []
         app.write = written.append  # type: ignore[method-assign]
-        await t.press("ranks_copy", "ranks_log")
+        await t.press("list_copy", "list_open")
         assert "]52;" in "".join(written)
         log = await t.on(LogScreen)
         await t.until(lambda: log.page.line is not None and "sequence 71" in log.page.line.text)
@@ -106,8 +106,8 @@ async def test_many_nodes_are_a_map(tmp_path: Path) -> None:
         await until(app, pilot, lambda s: "160 ranks  20 nodes" in s and _cells(s, "gpu 5 ") == cells)
         await t.press("ranks_quantity")
         await until(app, pilot, lambda s: "own time: median 0.301 s" in s and ".........X" in s)
-        await t.press("ranks_right")
-        await until(app, pilot, lambda _: screen.pane.row is not None and screen.pane.row.rank == 85)
+        await t.press("list_right")
+        await until(app, pilot, lambda _: screen.pane.selected is not None and screen.pane.selected.rank == 85)
 
 
 async def test_the_log_of_a_failed_job_opens_at_the_evidence(tmp_path: Path) -> None:

@@ -25,7 +25,6 @@ from tuimon.tui.actions import all_actions
 from tuimon.tui.app import TuimonApp
 from tuimon.tui.opening import is_list_expected, open_run_list
 from tuimon.tui.run_choice import RunChoice
-from tuimon.tui.screens.hparams import HparamsScreen
 from tuimon.tui.screens.media_view import MediaScreen
 from tuimon.tui.screens.metric_browser import MetricBrowser
 from tuimon.tui.screens.run_list import RunListScreen
@@ -338,13 +337,14 @@ async def test_keys_of_screens_work_on_other_screens_and_keep_the_selected_run(r
         assert app.run_shown.name == "c_lr3", "an action of the dashboard, on the run that was selected in the list"
         await pilot.press("escape", "r", "k")
         await pilot.press("v", "E")
-        assert isinstance(app.screen, HparamsScreen)
+        assert isinstance(app.screen, RunListScreen)
+        assert app.state.runs.all_settings
         await pilot.press("slash", "M", "escape")
-        assert isinstance(app.screen, HparamsScreen), "M was typed"
-        await pilot.press("escape", "H")
-        assert isinstance(app.screen, HparamsScreen)
-        assert len(app.screen_stack) == 2, "one screen replaces another"
+        assert isinstance(app.screen, RunListScreen), "M was typed"
         await pilot.press("E")
+        assert not app.state.runs.all_settings
+        assert len(app.screen_stack) == 2, "one screen replaces another"
+        await pilot.press("r")
         await until(app, pilot, lambda s: "run 2 of 3" in s)
         assert len(app.screen_stack) == 1
 
@@ -371,20 +371,21 @@ async def test_footer_has_whole_keys_and_the_way_back(runs: Path, width: int) ->
             "? keys",
             "r back",
             "⏎ show",
+            "/ find",
             "space mark",
-            "/ filter",
             "> sort",
             "m metric",
+            "R reverse",
             "o group",
             "a alerts",
         ]
         keys += [
-            "v grid",
+            "v view",
             "d compare",
-            "E hparams",
+            "y copy",
+            "E settings",
             "P pin",
             "H hide",
-            "R reverse",
             "C config",
             "O overlay",
             "u seeds",
@@ -393,7 +394,7 @@ async def test_footer_has_whole_keys_and_the_way_back(runs: Path, width: int) ->
         whole = [key for key in keys if f" {key} " in f"{footer} "]
         assert footer.split() == " ".join(whole).split()
         assert whole == keys[: len(whole)]
-        assert len(whole) == {40: 4, 80: 8, 120: 12, 200: 20}[width]
+        assert len(whole) == {40: 5, 80: 8, 120: 13, 200: 21}[width]
 
 
 async def test_hundreds_of_runs_are_listed_and_only_visible_rows_are_rendered(tmp_path: Path) -> None:
@@ -411,7 +412,7 @@ async def test_hundreds_of_runs_are_listed_and_only_visible_rows_are_rendered(tm
         screen = app.screen
         assert isinstance(screen, RunListScreen)
         assert len(screen.table.runs) == count
-        assert 0 < len(screen.table.cache) <= 3 * screen.table.room, "only visible rows are rendered"
+        assert 0 < len(screen.table._cache) <= 3 * screen.table.room, "only visible rows are rendered"
         await pilot.press("G")
         await until(app, pilot, lambda s: "run299" in s and "299.5" in s)
         await pilot.press("slash", *"reward>289")
@@ -534,7 +535,7 @@ async def test_any_metric_becomes_a_sorted_column(tmp_path: Path) -> None:
         assert app.state.runs.metric == ""
         await pilot.press("m", *"val loss", "enter")
         await until(app, pilot, lambda s: order(app) == ["b_lr2", "c_lr3", "a_lr1"])
-        assert "val_loss▲" in text(app)
+        assert "val_loss▴" in text(app)
         assert "0.1000" in row_of(app, "b_lr2"), "spelled eval/loss there"
         await pilot.press("m", *"nosuch", "enter")
         await until(app, pilot, lambda s: "No metric of these runs matches nosuch" in s)
@@ -547,7 +548,7 @@ async def test_any_metric_becomes_a_sorted_column(tmp_path: Path) -> None:
         for _ in range(10):
             await pilot.press(">")
             seen.append(app.state.runs.sort)
-        assert set(seen) <= set(screen.table.sorts)
+        assert set(seen) <= set(screen.sorts)
         assert {"base", "metric"}.isdisjoint(seen), "these columns are not displayed"
 
 
@@ -564,7 +565,7 @@ async def test_merged_seeds_are_seen_in_list_and_grid(tmp_path: Path) -> None:
         await until(app, pilot, lambda s: "seeds merged" in s and "ppo ×3 1.700" in s and "ppo_seed1" not in s)
         await pilot.press("u")
         await until(app, pilot, lambda s: "seeds merged" not in s and "ppo_seed1" in s)
-        await pilot.press("v")
+        await pilot.press("v", "v")
         await until(app, pilot, lambda s: "▸" not in s and "ppo_seed0" in s and "ppo_seed1" in s)
 
 

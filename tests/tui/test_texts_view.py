@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from support.dashboard import PatientPilot, copied, opened, text, until
+from support.tables import table_rows
 from support.written_texts import ATTEMPTS, PROMPTS, mean_reward, row, write_run, write_step
 
 from tuimon.config import Settings
@@ -22,10 +23,11 @@ from tuimon.monitor.process import ReaderProcess
 from tuimon.rollouts import Sample
 from tuimon.rollouts.library import Entry, Library
 from tuimon.rollouts.overview import StepNumbers
+from tuimon.rollouts.selection import SINCE_FIRST
 from tuimon.tui.app import TuimonApp
 from tuimon.tui.opening import expects_metrics
-from tuimon.tui.screens.text_choice import GROUPS, Choice
-from tuimon.tui.screens.text_list import Columns, component_head, list_rows, step_row
+from tuimon.tui.screens.text_choice import GROUPS, STEPS, Choice
+from tuimon.tui.screens.text_list import component_head, list_columns
 from tuimon.tui.screens.text_pane import sample_rows
 from tuimon.tui.screens.texts_view import TextsScreen
 
@@ -184,22 +186,22 @@ async def test_orders_filters_groups_and_search(tmp_path: Path) -> None:
         choice = screen.choice
         rewards = sorted(entry.reward or 0.0 for entry in choice.entries)
         assert [entry.reward for entry in choice.listed] == rewards
-        await pilot.press("o")
+        await pilot.press(">")
         assert [entry.reward for entry in choice.listed] == rewards[::-1]
         assert screen.entry is choice.listed[0], "no sample was chosen before"
-        await pilot.press("j", "O")
+        await pilot.press("j", "<")
         assert screen.entry is choice.entry(screen.table.cursor)
         assert screen.table.cursor > 0, "the chosen sample stays selected"
-        await pilot.press("o", "v")
+        await pilot.press(">", "v")
         assert [(group.passed, len(group.entries)) for group in choice.groups] == [(4, 4), (2, 4), (2, 4), (0, 4)]
         await pilot.press("G", "enter")
         shown = await until(app, pilot, lambda s: "4 of 16 texts" in s and "one group" in s)
         assert "reward 0 ± 0 SD" in shown
-        await pilot.press("escape", "v")
+        await pilot.press("escape", "v", "v", "v")
         while choice.filter != "loop":
             await pilot.press("f")
         assert [entry.head for entry in choice.listed] == [("wait, no. " * 16)[:160]]
-        await pilot.press("F", "f", "f")
+        await pilot.press("f")
         while choice.filter != "all":
             await pilot.press("f")
         await pilot.press("slash", *"format<1", "enter")
@@ -233,7 +235,7 @@ async def test_groups_have_the_question_and_the_change_since_an_earlier_step(tmp
         await pilot.press("p", "p")
         await until(app, pilot, lambda s: "step 2 (2 of 4)" in s and "change since step 1" in s)
         while "|change|" not in text(app):
-            await pilot.press("o")
+            await pilot.press(">")
         screen = app.screen
         assert isinstance(screen, TextsScreen)
         # Attempts 0 and 1 of prompts 1 and 2 pass in step 2, attempt 0 in step 1.
@@ -247,12 +249,11 @@ async def test_groups_have_the_question_and_the_change_since_an_earlier_step(tmp
         assert "+25 pp" in text(app)
         await pilot.press("n", "n")  # prompt 9 is in step 3, prompts 1 and 3 are in step 1
         await until(app, pilot, lambda s: "step 4 (4 of 4)" in s and "change since step 3" in s)
-        await pilot.press("W")
+        while screen.choice.sort != SINCE_FIRST:
+            await pilot.press(">")
         shown = await until(app, pilot, lambda s: "passed  change since first" in s)
         assert set(screen.choice.first_change.values()) == {0.0, 0.25, 0.75}
         assert "+75 pp" in shown
-        await pilot.press("W")
-        await until(app, pilot, lambda s: "since first" not in s)
 
 
 @pytest.mark.parametrize("texts", [("same", "b", "same"), ("a", "b", "c")])
@@ -264,7 +265,7 @@ def test_the_list_of_groups_counts_identical_texts(texts: tuple[str, ...], tmp_p
     choice = Choice()
     choice.toggle(GROUPS)
     choice.set_entries(library.entries(1))
-    head, row = list_rows(choice, Columns(choice.entries, 80), range(1), 0, Symbols.ASCII, 80)
+    head, row, *_ = table_rows(list_columns(choice, Symbols.ASCII), choice.items, 80)
     shown = "identical" in "".join(text for text, _ in head), "2 of 3" in "".join(text for text, _ in row)
     assert shown == ((True, True) if "same" in texts else (False, False))
 
@@ -284,7 +285,7 @@ async def test_a_chosen_prompt_stays_selected_in_other_steps(tmp_path: Path, mon
         def selected() -> str:
             return "" if screen.entry is None else screen.entry.prompt_head
 
-        await pilot.press("v", "O", "j")  # as written: 1, 0
+        await pilot.press("v", *"<", "j")  # as written: 1, 0
         assert selected() == "What is 0 times 3?"
         await pilot.press("p")
         await until(app, pilot, lambda s: "step 3 (3 of 4)" in s and "This step does not have the prompt" in s)
@@ -312,7 +313,7 @@ async def test_hostile_text_is_made_safe_on_the_screen_and_in_copies(tmp_path: P
         app.write = written.append  # type: ignore[method-assign]
         await pilot.press("T", "slash", *"[bold]", "enter")
         await until(app, pilot, lambda s: "1 of 16 texts" in s and "[bold]x[/bold]" in s)
-        await pilot.press("enter", "e")
+        await pilot.press("enter", "G")
         screen = app.screen
         assert isinstance(screen, TextsScreen)
         shown = await until(app, pilot, lambda s: screen.zoomed and screen.pane.top == screen.pane.last)
@@ -406,7 +407,7 @@ async def test_rewards_are_compared_with_the_curve(tmp_path: Path) -> None:
         shown = await until(app, pilot, lambda s: "but critic/score/mean is 0.3750" in s)
         assert "mean reward of 17 texts" in shown
         assert "no finite reward 6 %" in shown
-        await pilot.press("h")
+        await pilot.press("v", "v")
         shown = await until(app, pilot, lambda s: "9       1" in s)
         await pilot.press("g", "enter")
         await until(app, pilot, lambda s: "1 of 18 texts" in s and "one range" in s)
@@ -425,7 +426,7 @@ async def test_an_expression_of_exponential_time_is_ended_and_leaves_the_screen_
         await until(app, pilot, lambda s: "/re:(a+)+$" in s)
         await pilot.press("G")
         assert isinstance(app.screen, TextsScreen)
-        assert app.screen.table.cursor == app.screen.choice.count - 1
+        assert app.screen.table.cursor == len(app.screen.choice.items) - 1
         await until(app, pilot, lambda s: "The search was ended: the expression took more than 2 s" in s)
         await pilot.press("p", "slash", *["backspace"] * 9, *"re:attempt [13]", "enter")
         await until(app, pilot, lambda s: "step 1 (1 of 2)" in s and "7 of 16 texts" in s)
@@ -450,11 +451,11 @@ async def test_a_run_without_texts_names_the_option(tmp_path: Path) -> None:
     ("name", "head"),
     [
         ("accuracy_reward", "accuracy"),
-        ("format_reward_func", "  format"),
-        ("reward_length", "  length"),
-        ("rewards/cosine_scaled_reward", "cosine_…"),
-        ("reward", "  reward"),
-        ("奖励_score", "    奖励"),
+        ("format_reward_func", "format"),
+        ("reward_length", "length"),
+        ("rewards/cosine_scaled_reward", "cosine_scaled"),
+        ("reward", "reward"),
+        ("奖励_score", "奖励"),
     ],
 )
 def test_heads_of_parts_of_the_reward_begin_with_their_own_words(name: str, head: str) -> None:
@@ -463,8 +464,10 @@ def test_heads_of_parts_of_the_reward_begin_with_their_own_words(name: str, head
 
 def test_a_step_without_a_counted_text_has_no_numbers() -> None:
     numbers = StepNumbers(20, 0, 24, math.nan, math.nan, 0, 0, "reward")
-    shown = "".join(part for part, _ in step_row(numbers, "reward", 0.0, 1.0, False, Symbols.ASCII, 80))
-    assert shown.split() == ["20", "0/24"]
+    choice = Choice()
+    choice.mode, choice.by_step = STEPS, [numbers]
+    row = table_rows(list_columns(choice, Symbols.ASCII), choice.items, 80)[1]
+    assert "".join(part for part, _ in row).split() == ["20", "0/24", "-"]
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from tuimon.vocabulary import (
     pair_key,
     phase_of,
     repeats_along_other_axis,
+    told,
     without_reducer,
 )
 from tuimon.vocabulary._compile import SOURCE, compile_document, expressions, parse
@@ -631,3 +632,12 @@ def test_a_loss_has_no_unit(name: str) -> None:
     """An MSE is not measured in nats."""
     assert classify(name).concept.startswith("loss.")
     assert classify(name).unit == "1"
+
+
+def test_of_very_many_names_the_shortest_are_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tuimon.vocabulary.context.MOST_NAMES", 2)
+    names = ("deep/layers/0/critic/score/mean", "loss", "reward", "deep/layers/1/norm")
+    found = meanings(names)
+    assert tuple(found) == names
+    assert [found[name].concept for name in names] == ["other", "loss.total", "reward.train", "other"]
+    assert told(names) == {"loss", "reward"}

@@ -12,8 +12,6 @@ from tuimon.store import Curve
 
 _LEAST = 3
 """Number of pairs from which a correlation is computed: two pairs lie on a line always."""
-_NORMAL_95 = 1.96
-"""Phi^-1(0.975)."""
 
 
 class Pairs(Struct, frozen=True, eq=False):
@@ -61,14 +59,6 @@ def _centred(values: Floats) -> Floats:
 def spearman(x: Floats, y: Floats) -> float:
     """Return the correlation of the ranks, where equal values have their mean rank; NaN as for `pearson`."""
     return pearson(ranks_of(x), ranks_of(y)) if len(x) >= _LEAST else math.nan
-
-
-def spearman_bound(count: int) -> float:
-    """Return the rank correlation that independent values of `count` pairs exceed in magnitude in 5 % of the cases.
-
-    Fieller, Hartley & Pearson, "Tests for rank correlation coefficients" (1957).
-    """
-    return math.tanh(_NORMAL_95 * math.sqrt(1.06 / (count - 3))) if count > 3 else 1.0
 
 
 def ranks_of(values: Floats) -> Floats:

@@ -1,8 +1,8 @@
 """The memory of the device on which a metric of memory was measured.
 
 It is what the log prints with the values ("61.3/80 GB"), or the last value of a metric such as gpu_memory_total_gb, of
-the same device if several are logged. Amounts are converted by the units that the log names (a MB is 1000**2 bytes, a
-MiB 1024**2); without a unit, both must have none.
+the same device if several are logged, or what a `.tuimon.toml` says: `gpu_memory = "80 GB"` below `[runs]`. Amounts are
+converted by the units that the log names (a MB is 1000**2 bytes, a MiB 1024**2); without a unit, both must have none.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from tuimon import lazy_re as re
 from tuimon.analysis.concepts import metrics_of
 from tuimon.analysis.printed_units import meaning_of, printed_whole
 from tuimon.analysis.run_cache import cached_per_run
+from tuimon.sources.overrides import given_memory
 from tuimon.store import Run
 from tuimon.vocabulary import BYTES, Meaning
 
@@ -52,6 +53,8 @@ def device_memory(run: Run, metric: str) -> DeviceMemory | None:
     sizes = [(where, size) for where, size in _sizes(run, meaning) if size.size >= used]
     same = [size for where, size in sizes if where == place] or [size for where, size in sizes if where == (None, None)]
     known = same or [size for _, size in sizes]
+    if not sizes and meaning.unit in BYTES and (given := given_memory(run.path)) is not None:
+        known = [DeviceMemory(*given, given[0] * BYTES[given[1]] / BYTES[meaning.unit])]
     if len({size.size for size in known}) != 1:
         return None
     return replace(known[0], size=known[0].size / meaning.scale)

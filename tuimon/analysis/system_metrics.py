@@ -8,7 +8,7 @@ from tuimon import lazy_re as re
 from tuimon.analysis.run_cache import cached_per_run
 from tuimon.model.points import Topic
 from tuimon.store import Run
-from tuimon.vocabulary import classify
+from tuimon.vocabulary import meanings
 
 _MLFLOW = re.compile(
     r"system/(?:[^/]+/)?(?:gpu_\d+_(?:utilization|memory_usage|power_usage)_(?:percentage|megabytes|watts)"
@@ -31,9 +31,10 @@ def system_metrics(run: Run) -> frozenset[str]:
         for metric, known in fact.value.items()
         if isinstance(known, Mapping) and known.get("system")
     }
+    known = meanings(run.metrics)
     mlflow = any(fact.value.get("name") == "mlflow" for fact in run.facts(Topic.WRITER))
     return frozenset(
         metric
         for metric in run.metrics
-        if metric in marked or (mlflow and _MLFLOW.fullmatch(metric)) or classify(metric).panel == "machine"
+        if metric in marked or (mlflow and _MLFLOW.fullmatch(metric)) or known[metric].panel == "machine"
     )

@@ -33,7 +33,7 @@ from tuimon.text import clean
 
 if TYPE_CHECKING:
     from tuimon.exports.around import AroundDocument
-    from tuimon.exports.over_steps import OverStepsDocument
+    from tuimon.exports.summary import OverStepsDocument
     from tuimon.media.library import Found
 
 
@@ -42,7 +42,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--step", type=int, metavar="N", help="print all metrics at this step")
-    over = "print points, mean, deviation, minimum and maximum over these steps; either end may be left out"
+    over = "print the metrics over these steps only; either end may be left out"
     what.add_argument("--steps", type=step_range, metavar="FIRST-LAST", help=over)
     what.add_argument("--ranks", action="store_true", help="print which rank of a job failed or is slow")
     media = "list histograms, curves, texts, hyperparameters, tables, images, audio and video"
@@ -132,7 +132,8 @@ def _print_step(options: argparse.Namespace) -> int:
 def _print_range(options: argparse.Namespace) -> int:
     """Print the means over the steps of --steps; return the exit code."""
     from tuimon.analysis.aligned_steps import step_name
-    from tuimon.exports.over_steps import OverStepsDocument, as_text, run_over_steps
+    from tuimon.exports.summary import OverStepsDocument, run_over_steps
+    from tuimon.exports.summary_text import over_steps_text
     from tuimon.monitor.local import open_run
 
     runs = open_run(*checked_paths(options.paths, options=options)).runs
@@ -146,8 +147,8 @@ def _print_range(options: argparse.Namespace) -> int:
             of = "" if metrics is None else " of these metrics"
             where = "" if run.last_step is None else f" in these {word}s; its last {word} is {run.last_step}"
             print_status(f"{clean(run.name)} has no point{of}{where}")
-    document = OverStepsDocument(steps=options.steps, runs=tuple(part for _, part in parts))
-    return _print_parts(document, options, (as_text(*pair, terminal_width()) for pair in parts), code)
+    width, document = terminal_width(), OverStepsDocument(steps=options.steps, runs=tuple(part for _, part in parts))
+    return _print_parts(document, options, (over_steps_text(*pair, options.steps, width) for pair in parts), code)
 
 
 def _print_parts(

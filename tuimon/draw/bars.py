@@ -10,8 +10,9 @@ from __future__ import annotations
 from tuimon.draw.area import PLAIN_FILLS
 from tuimon.draw.numbers import format_fraction, format_value
 from tuimon.draw.rows import clean_row, fit_rows, join, row_width, title_row, wrap_row
+from tuimon.draw.table import aligned
 from tuimon.model.views import Bar, BarView, Role, Row, Rows, Size, Span, Symbols
-from tuimon.text import cell_width, clean, fit
+from tuimon.text import cell_width, clean
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _SHORTEST_NAME = 20
@@ -106,7 +107,10 @@ def _table(view: BarView, width: int, height: int, symbols: Symbols) -> list[Row
             0, [("  " + clean(view.columns[0]), Role.MUTED), *((clean(c), Role.MUTED) for c in view.columns[1:])]
         )
     placed = any(bar.edges for bar in view.bars)
-    table = _aligned(cells[:height], width, 2 * _WATERFALL_FROM + 2 if placed else 0)
+    table = aligned(cells[:height], width, _SHORTEST_NAME)
+    if placed:  # the last column makes room for the waterfall
+        brief = aligned(cells[:height], width - 2 * _WATERFALL_FROM - 2, _SHORTEST_NAME)
+        table = brief if len(brief[0]) >= len(table[0]) - 2 else table
     return _with_waterfall(table, view, rows, total, width, symbols, with_head)
 
 
@@ -147,27 +151,3 @@ def _cells(bar: Bar, total: float, own: int, index: int, symbols: Symbols) -> li
     share = bar.value / total if total > 0 else 0.0
     values: list[Span] = [(format_value(bar.value), Role.VALUE), (format_fraction(share), Role.TEXT)]
     return [(f"{key if index >= 0 else ' '} {clean(bar.label)}", bar.role), *values[:own], *clean_row(bar.detail)]
-
-
-def _aligned(table: list[list[Span]], width: int, beside: int = 0) -> list[Row]:
-    """Align the names left (cut if necessary) and the other columns right; leave out columns that do not fit.
-
-    beside: width needed beside the table; the last column is left out if that makes enough room.
-    """
-    count = max(len(row) for row in table)
-    widths = [max((cell_width(row[c][0]) for row in table if c < len(row)), default=0) for c in range(count)]
-    while count > 1 and sum(w + 2 for w in widths[1:count]) + min(widths[0], _SHORTEST_NAME + 2) > width:
-        count -= 1
-    if beside and count == len(widths) > 1:
-        used = sum(widths) + 2 * (count - 1)
-        if used + beside > width >= used - widths[-1] - 2 + beside:
-            count -= 1
-    name = min(widths[0], max(width - sum(w + 2 for w in widths[1:count]), 0))
-    rows: list[Row] = []
-    for row in table:
-        parts: list[Span] = [(fit(row[0][0], name), row[0][1])]
-        for column in range(1, count):
-            text, role = row[column] if column < len(row) else ("", Role.MUTED)
-            parts.append((" " * (widths[column] + 2 - cell_width(text)) + text, role))
-        rows.append(join(parts))
-    return rows

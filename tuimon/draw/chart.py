@@ -279,16 +279,11 @@ def _label_level(
 ) -> None:
     """Write the label of a horizontal line on its left end, or on its right end if a curve is there.
 
-    That of a line outside the limits is written at the edge, where it is free, or only its first character, an arrow.
-
     curves: dots of the lines in the foreground."""
     line, (rows, cells) = view.lines[index], canvas.codes.shape
     text = clean(line.label)
     _, y = points(line.envelope, view.y, cells * shape.columns, rows * shape.rows)
-    if not len(y):
-        _label_edge(canvas, view, index)
-        return
-    if cells < max(_LABEL_FROM, len(text) + 1) or cell_width(text) != len(text):
+    if not len(y) or cells < max(_LABEL_FROM, len(text) + 1) or cell_width(text) != len(text):
         return
     row = y[0] // shape.rows
     for begin in (0, cells - len(text) - 1):
@@ -296,22 +291,6 @@ def _label_level(
         if (curves is None or not curves[place].any()) and np.isin(canvas.owner[place], (-1, index)).all():
             canvas.codes[place] = [ord(character) for character in (f"{text} " if begin == 0 else f" {text}")]
             canvas.owner[place] = index
-            return
-
-
-def _label_edge(canvas: Canvas, view: ChartView, index: int) -> None:
-    """Write the label of a line outside the limits at the edge beyond which it is."""
-    line = view.lines[index]
-    text, values = f"{clean(line.label)} ", line.envelope.last[np.isfinite(line.envelope.last)]
-    if not len(values) or cell_width(text) != len(text):
-        return
-    row = 0 if values[0] > view.y.high else -1
-    free = "".join(np.where(canvas.owner[row] == -1, " ", "x"))
-    for label in (text, text[0]) if len(free) >= _LABEL_FROM else (text[0],):
-        begin = free.find(" " * len(label))
-        if begin >= 0:
-            canvas.codes[row, begin : begin + len(label)] = [ord(character) for character in label]
-            canvas.owner[row, begin : begin + len(label)] = index
             return
 
 

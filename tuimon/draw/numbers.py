@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from tuimon import lazy_re as re
 
 _SUFFIXES = ("", "k", "M", "G", "T")
 _PREFIXED = re.compile(r"(?:[kKMGTP]i?B|[mkM]W|[kMG]Hz|[umµ]s|[GTPE]FLOP)(?:/.+)?")
 """Units that have a prefix and so cannot get another one."""
+_MOST_DIGITS = 16
+"""Digits that a decimal number in a log may have; a float64 needs 17 only if a program computed it."""
+_LARGEST_FLOAT32 = 3e38
 _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
@@ -57,13 +62,26 @@ def _plain(value: float, width: int) -> str:
 
 
 def format_exact(value: float, most: int | None = None) -> str:
-    """Format a value with every digit; with `most`, rounded to fit into that many characters."""
+    """Format a value with the digits that a log has of it; with `most`, rounded to fit into that many characters.
+
+    - A float32 has those that tell it from other float32: 0.02, not 0.019999999552965164.
+    - Of 17 digits, which only the arithmetic of a program makes, the last two are left out.
+    """
     if not math.isfinite(value):
         return nonfinite(value)
-    text = str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+    text = str(int(value)) if value == int(value) and abs(value) < 1e15 else _digits_of(value)
     if most is None or len(text) <= most:
         return text
     return next((short for digits in range(most, 1, -1) if len(short := f"{value:.{digits}g}") <= most), text)
+
+
+def _digits_of(value: float) -> str:
+    """Return the shortest digits of a value that is no whole number, as a float32 if it is one."""
+    if abs(value) < _LARGEST_FLOAT32 and float(single := np.float32(value)) == value:
+        return str(single)
+    text = repr(float(value))
+    digits = text.partition("e")[0].replace(".", "").replace("-", "").lstrip("0")
+    return text if len(digits) <= _MOST_DIGITS else f"{value:.15g}"
 
 
 def format_count(count: float) -> str:

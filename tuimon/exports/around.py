@@ -23,7 +23,7 @@ from tuimon.draw.numbers import format_exact
 from tuimon.exports import texts
 from tuimon.exports.documents import Number, Version
 from tuimon.exports.metrics import unit_columns
-from tuimon.exports.table import Column, no_room, table, wrapped
+from tuimon.exports.table import no_room, table, text_column, wrapped
 from tuimon.exports.texts import TextsEntry
 from tuimon.model.alerts import Alert
 from tuimon.model.points import Floats
@@ -220,13 +220,13 @@ def as_text(
 def _table(entries: list[Around], word: str, width: int | None) -> Iterator[str]:
     superseded = [_value_text(entry.superseded) for entry in entries]
     columns = [
-        Column(word, [str(entry.step) for entry in entries]),
-        Column("before", [_value_text(entry.before) for entry in entries], need=2),
-        Column("value", [_value_text(entry.value) for entry in entries]),
-        *([Column("superseded", superseded, need=3)] if any(superseded) else []),
-        Column("after", [_value_text(entry.after) for entry in entries], need=4),
+        text_column(word, [str(entry.step) for entry in entries]),
+        text_column("before", [_value_text(entry.before) for entry in entries], need=2),
+        text_column("value", [_value_text(entry.value) for entry in entries]),
+        *([text_column("superseded", superseded, need=3)] if any(superseded) else []),
+        text_column("after", [_value_text(entry.after) for entry in entries], need=4),
         *unit_columns(entry.unit for entry in entries),
-        Column("unusual", [_remark(entry) for entry in entries], need=3, left=True),
+        text_column("unusual", [_remark(entry) for entry in entries], need=3, left=True),
     ]
     left_out: list[str] = []
     yield from table("metric", [clean(entry.name) for entry in entries], columns, width, left_out=left_out.append)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import math
-import re
 from collections.abc import Iterator
 
+from tuimon import lazy_re as re
 from tuimon.analysis.aligned_steps import common_step_name
 from tuimon.analysis.comparison_rows import MetricRows
 from tuimon.draw.numbers import format_exact
+from tuimon.draw.table import Column
 from tuimon.exports.compare_json import row_entry
-from tuimon.exports.table import Column, no_room, table, wrapped
+from tuimon.exports.table import no_room, table, text_column, wrapped
 from tuimon.panels.lists.comparison import Comparison
 from tuimon.panels.lists.comparison_tables import Table, comparison_tables, metric_table, reached_texts
 from tuimon.text import cell_width, clean
@@ -51,7 +52,7 @@ def _table(own: Table, width: int | None, left_out: list[str]) -> Iterator[str]:
     """Yield a table whose last columns are left out if they do not fit; its heading is a line of its own."""
     names = [row[0] for row in own.rows]
     columns = [
-        Column(head, [row[i] for row in own.rows], max(i - _NEEDED, 0), head in own.texts)
+        text_column(head, [row[i] for row in own.rows], max(i - _NEEDED, 0), head in own.texts)
         for i, head in enumerate(own.heads)
         if i
     ]
@@ -65,11 +66,11 @@ def _by_run(own: Table, width: int | None) -> Iterator[str]:
         yield own.title
         return
     names = [row[0] for row in own.rows]
-    columns = [Column(head[-_RUN:], [row[i] for row in own.rows]) for i, head in enumerate(own.heads) if i]
+    columns = [text_column(head[-_RUN:], [row[i] for row in own.rows]) for i, head in enumerate(own.heads) if i]
     room = math.inf if width is None else width - 2 - min(max(map(cell_width, (own.title, *names))), 28)
-    parts: list[list[Column]] = [[]]
+    parts: list[list[Column[int]]] = [[]]
     for column in columns:
-        if parts[-1] and sum(2 + part.width for part in (*parts[-1], column)) > room:
+        if parts[-1] and sum(2 + part.least for part in (*parts[-1], column)) > room:
             parts.append([])
         parts[-1].append(column)
     for number, part in enumerate(parts):

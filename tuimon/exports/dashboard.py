@@ -1,4 +1,4 @@
-"""The first page of the dashboard as rows of text, for --once and the format screen."""
+"""The first page of the dashboard as text, for --once."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import replace
 from tuimon.draw import FrameCache, render
 from tuimon.draw.chart import has_note_row, with_note_row
 from tuimon.draw.layout import Box, PanelRequest, pages, side_by_side
-from tuimon.model.views import ChartView, Role, Row, Rows, Size, Symbols
-from tuimon.panels import ChartOptions, OwnDashboard, Panel, arrange, header_panel, with_note_marks
+from tuimon.model.views import Role, Row, Rows, Size, Symbols
+from tuimon.panels import ChartOptions, OwnDashboard, Panel, arrange, header_panel
 from tuimon.run_notes import RunNote, note_of
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean, fit
@@ -24,16 +24,14 @@ def dashboard(
 
     own: the user's choice of panels.
     """
-    for row in dashboard_rows(snapshot, width, height, now, symbols, own):
+    for row in _rows(snapshot, width, height, now, symbols, own or OwnDashboard()):
         yield "".join(text for text, _ in row).rstrip()
 
 
-def dashboard_rows(
-    snapshot: Snapshot, width: int, height: int, now: float, symbols: Symbols, own: OwnDashboard | None = None
+def _rows(
+    snapshot: Snapshot, width: int, height: int, now: float, symbols: Symbols, own: OwnDashboard
 ) -> Iterator[Row]:
-    """Yield the lines of `dashboard` as rows, with the role of each text."""
     frames = FrameCache()
-    own = own or OwnDashboard()
     options = ChartOptions(thresholds=own.thresholds, values=own.values)
     for number, run in enumerate(snapshot.runs):
         if number:
@@ -65,8 +63,8 @@ def _page(
 ) -> Iterator[Row]:
     page = pages(size.width, size.height, [PanelRequest(panel.kind, panel.rows) for panel in panels])[0]
     sizes = [Size(box.width, box.height) for box in page]
+    options = replace(options, note=note)
     views = [panels[box.index].view(run, size, now, symbols, options) for box, size in zip(page, sizes, strict=True)]
-    views = [with_note_marks(view, run, note, options) if isinstance(view, ChartView) else view for view in views]
     for row in side_by_side(page):
         if any(has_note_row(views[n], sizes[n]) for n in row):
             for n in row:

@@ -9,7 +9,7 @@ parts that do not fit are left out: first the reward, and only then the name is 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from tuimon.analysis.alert_words import Sentence, sentence_of
 from tuimon.analysis.progress import ProgressReport
@@ -30,44 +30,21 @@ _LONGEST_NAME = 24
 """Maximum width of the name of a metric."""
 _LEAST_REASON = 16
 """Minimum width of the sentence of an alert."""
-_LEAST_BESIDE = 32
-"""Minimum width of a cut sentence beside the number of the other runs."""
 
 
 def line(snapshot: Snapshot, now: float, width: int, ascii_only: bool = False) -> str:
     """Return the line of the most important run, in at most `width` cells. now: wall time (s since epoch).
 
     A "#[" of a name, which tmux takes for a style, loses its bracket."""
-    return _line(snapshot, now, width, ascii_only).replace("#[", "# ")
-
-
-def _line(snapshot: Snapshot, now: float, width: int, ascii_only: bool) -> str:
     run = _most_important(snapshot, now)
     if run is None:
         return fit("no run yet", min(width, 10))
-    alerts = [alert for alert in snapshot.alerts if alert.run == run.id and alert.severity != "info"]
-    progress = progress_of(run, now)
-    is_cause_in_alert = any(alert.rule == "rank_failure" for alert in alerts)
-    words = (clean(progress.cause), progress.state) if progress.cause and not is_cause_in_alert else (progress.state,)
-    shown = [(word, *form) for word in words for form in _forms(_values(run))]
-    heads = [
-        (word, [*_head(run, progress, alerts, name, with_share, word, ascii_only), *filter(None, [value])])
-        for word, name, with_share, value in shown
-    ]
-    word, head = next(((word, head) for word, head in heads if cell_width("  ".join(head)) <= width), heads[-1])
-    text = _joined("", head, width)
-    if not alerts and (superseded := superseded_alert(snapshot, run)) is not None:
-        alerts = [superseded]
-    if word != progress.state:
-        alerts = [alert for alert in alerts if alert.rule != "liveness"]  # it repeats the cause
-    others = _others(snapshot, run, ascii_only)
-    room = width - cell_width(text) - 2
-    without_value = _joined("", head[:2], width)
-    if critical_count(alerts, run.id) and room < _LEAST_REASON <= width - cell_width(without_value) - 2:
-        text = without_value  # the reason matters more than the value of a run that has failed
-        room = width - cell_width(text) - 2
-    reason = _reason(alerts, room, room - cell_width(others) - 2)
-    return _joined(text, (reason, others, *_details(run, progress, alerts)), width)
+    text = ""
+    for parts in _forms(run, snapshot, now, width, ascii_only):
+        text = "  ".join(filter(None, parts.values()))
+        if cell_width(text) <= width:
+            break
+    return fit(text, min(width, cell_width(text))).replace("#[", "# ")
 
 
 def _most_important(snapshot: Snapshot, now: float) -> Run | None:
@@ -89,48 +66,59 @@ def _is_running(run: Run, now: float) -> bool:
     return progress_of(run, now).state == "running"
 
 
-def _joined(text: str, parts: Iterable[str], width: int) -> str:
-    """Return the text followed by the parts that fit; without a text the first part is cut."""
-    for part in filter(None, parts):
-        longer = f"{text}  {part}" if text else fit(part, min(width, cell_width(part)))
-        if cell_width(longer) <= width:
-            text = longer
-    return text
-
-
-def _forms(values: Sequence[str]) -> Iterator[tuple[int, bool, str]]:
-    """Yield (width of the name, whether the step has its percentage, value) of the forms of the head, the widest first.
-
-    values: forms of the value.
-    """
-    name, shorter, *_ = _NAME_WIDTHS
-    yield from ((name, True, value) for value in values)
-    yield name, False, values[-1]
-    yield shorter, False, values[-1]
-    yield from ((width, False, "") for width in _NAME_WIDTHS)
+def _forms(run: Run, snapshot: Snapshot, now: float, width: int, ascii_only: bool) -> Iterator[dict[str, str]]:
+    """Yield the parts of the line in their order, shortened one after the other, the least important first."""
+    alerts = [alert for alert in snapshot.alerts if alert.run == run.id and alert.severity != "info"]
+    progress, counted = progress_of(run, now), [alert.severity for alert in alerts]
+    cause = "" if any(alert.rule == "rank_failure" for alert in alerts) else clean(progress.cause)
+    if not alerts and (superseded := superseded_alert(snapshot, run)) is not None:
+        alerts = [superseded]
+    if cause:
+        alerts = [alert for alert in alerts if alert.rule != "liveness"]  # it repeats the cause
+    worst = min(alerts, key=lambda alert: alert.severity != "critical", default=None)
+    sentence = None if worst is None else Sentence(*map(clean, sentence_of(worst)))
+    sign = state_sign(progress.state, ascii_only, critical_count(alerts, run.id))
+    count = _alert_count(counted, ascii_only) if counted else ""
+    values = _values(run)
+    parts = {
+        "head": _head(count, run, progress, _NAME_WIDTHS[0], with_share=True),
+        "state": f"{sign} {cause or progress.state}",
+        "value": values[0],
+        "reason": sentence.short if sentence else "",
+        "others": _others(snapshot, run, ascii_only),
+        "loss": _loss(run, alerts),
+        "end": _end(progress),
+    }
+    yield parts
+    what = sentence.what if sentence else ""
+    for name, text in (("end", ""), ("reason", what), ("loss", ""), ("others", ""), ("value", values[-1])):
+        parts[name] = text
+        yield parts
+    parts["head"] = _head(count, run, progress, _NAME_WIDTHS[0])
+    yield parts
+    if critical_count(alerts, run.id):  # the reason matters more than the value of a run that has failed
+        parts["value"] = ""
+    room = width - cell_width("  ".join(filter(None, parts.values()))) + cell_width(what)
+    parts["reason"] = fit(what, min(room, cell_width(what))) if room >= _LEAST_REASON else ""
+    yield parts
+    parts["value"] = parts["reason"] = ""
+    for cells in _NAME_WIDTHS:
+        parts["head"] = _head(count, run, progress, cells)
+        yield parts
+    yield parts | {"head": _head(count, run, progress, _NAME_WIDTHS[-1], with_total=False)}
+    yield parts | {"state": f"{sign} {progress.state}"}
 
 
 def _head(
-    run: Run, progress: ProgressReport, alerts: list[Alert], width: int, with_share: bool, state: str, ascii_only: bool
-) -> Iterator[str]:
-    """Yield the most important parts but the value, with the name cut to `width` cells.
-
-    with_share: add the percentage of the step. state: the word or the cause of the state.
-    """
-    name = clean(run.name)
-    words = [fit(name, min(cell_width(name), width), "ends")] if name else []
-    if alerts:
-        words.insert(0, _alert_count([alert.severity for alert in alerts], ascii_only))
+    count: str, run: Run, progress: ProgressReport, width: int, with_share: bool = False, with_total: bool = True
+) -> str:
+    """Return the number of alerts, the name in at most `width` cells, and the step: "!2 grpo-1.5b 1,204/4,000 30%"."""
+    name, step, share = clean(run.name), "", ""
     if progress.position is not None:
-        is_cause_short_of_room = state != progress.state and width == _NAME_WIDTHS[-1]
-        total = progress.total if not is_cause_short_of_room else None
-        words.append(f"{progress.position:,}" + (f"/{total:,}" if total else ""))
+        step = f"{progress.position:,}" + (f"/{progress.total:,}" if progress.total and with_total else "")
         if progress.total and with_share:
-            words.append(percentage(progress.position, progress.total).replace(" ", ""))
-    if words:
-        yield " ".join(words)
-    sign = state_sign(progress.state, ascii_only, critical_count(alerts, run.id))
-    yield f"{sign} {state}"
+            share = percentage(progress.position, progress.total).replace(" ", "")
+    return " ".join(filter(None, (count, name and fit(name, min(cell_width(name), width), "ends"), step, share)))
 
 
 def _others(snapshot: Snapshot, run: Run, ascii_only: bool) -> str:
@@ -148,30 +136,20 @@ def _alert_count(severities: Sequence[str], ascii_only: bool) -> str:
     return f"{state_sign('crashed' if 'critical' in severities else 'quiet', ascii_only)}{len(severities)}"
 
 
-def _reason(alerts: list[Alert], room: int, beside: int) -> str:
-    """Return the most severe alert as a sentence without its evidence, without its step, or cut; "" without an alert or
-    room.
-
-    beside: cells left beside the number of the other runs, which gives way to a sentence that it would cut.
-    """
-    if not alerts or room < _LEAST_REASON:
-        return ""
-    worst = min(alerts, key=lambda alert: alert.severity != "critical")
-    sentence = Sentence(*map(clean, sentence_of(worst)))
-    whole = ((text, cells) for cells in (beside, room) for text in (sentence.short, sentence.what))
-    cut = fit(sentence.what, beside if beside >= _LEAST_BESIDE else room)
-    return next((text for text, cells in whole if cell_width(text) <= cells), cut)
-
-
-def _details(run: Run, progress: ProgressReport, alerts: list[Alert]) -> Iterator[str]:
-    """Yield the parts that only a wide line has. The loss is left out if an alert says that it is not finite."""
+def _loss(run: Run, alerts: list[Alert]) -> str:
+    """Return the loss, unless an alert says that it is not finite."""
     loss = loss_of(run)
-    if loss is not None and (math.isfinite(loss.last) or all(alert.metric != loss.metric for alert in alerts)):
-        yield _value(name_of(run, loss.metric), loss.last)
+    if loss is None or (not math.isfinite(loss.last) and any(alert.metric == loss.metric for alert in alerts)):
+        return ""
+    return _value(name_of(run, loss.metric), loss.last)
+
+
+def _end(progress: ProgressReport) -> str:
     if math.isfinite(progress.eta_seconds):
-        yield f"ETA {duration(max(60.0, round(progress.eta_seconds / 60) * 60))}"
-    elif math.isfinite(progress.age) and progress.state not in _ENDED:
-        yield f"{duration(progress.age if progress.age < 60 else progress.age // 60 * 60)} ago"
+        return f"ETA {duration(max(60.0, round(progress.eta_seconds / 60) * 60))}"
+    if math.isfinite(progress.age) and progress.state not in _ENDED:
+        return f"{duration(progress.age if progress.age < 60 else progress.age // 60 * 60)} ago"
+    return ""
 
 
 def _values(run: Run) -> list[str]:

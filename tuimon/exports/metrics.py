@@ -16,8 +16,9 @@ from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.statistics import best, statistics
 from tuimon.analysis.words import steps_text
 from tuimon.draw.numbers import format_value
+from tuimon.draw.table import Column
 from tuimon.exports.documents import Count, Direction, Number, Split, StepValue, filled, known
-from tuimon.exports.table import Column
+from tuimon.exports.table import text_column
 from tuimon.model.points import Floats, Steps
 from tuimon.panels import SECONDARY_PANELS, relevant_metrics
 from tuimon.store import Curve, Run
@@ -106,9 +107,9 @@ class MetricEntry(Struct, frozen=True, kw_only=True):
         return logged_unit_text(self.unit)
 
 
-def summarise(run: Run, name: str) -> MetricEntry:
-    """Summarise one metric of a run. Raise KeyError if the run has no such metric."""
-    meaning, curve = meaning_of(run, name), with_training_steps(run, name)
+def summarise(run: Run, name: str, curve: Curve | None = None) -> MetricEntry:
+    """Summarise one metric of a run. Raise KeyError if the run has no such metric. curve: a part of its points."""
+    meaning, curve = meaning_of(run, name), curve or with_training_steps(run, name)
     better = BETTER.get(meaning.direction)
     top = best(curve.steps, curve.values, better) if better else None
     hidden = tuple(hidden_values(run, name)) if len(curve.sources) > 1 else ()
@@ -165,10 +166,10 @@ def logged_unit_text(unit: str) -> str:
     return clean(unit_text(unit))
 
 
-def unit_columns(units: Iterable[str], need: int = 1) -> list[Column]:
+def unit_columns(units: Iterable[str], need: int = 1) -> list[Column[int]]:
     """Return the column of the logged units of metrics; [] if no unit is known."""
     texts = [logged_unit_text(unit) for unit in units]
-    return [Column("unit", texts, need=need, left=True)] if any(texts) else []
+    return [text_column("unit", texts, need=need, left=True)] if any(texts) else []
 
 
 class Entries(Struct, frozen=True):

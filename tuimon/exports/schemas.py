@@ -21,9 +21,8 @@ from tuimon.exports.around import AroundDocument
 from tuimon.exports.changes import AlertLine, NoticeLine, PointsLine, RunLine, StateLine
 from tuimon.exports.compare_json import CompareDocument
 from tuimon.exports.media import MediaDocument
-from tuimon.exports.over_steps import OverStepsDocument
 from tuimon.exports.sample_lines import PromptLine, SampleLine
-from tuimon.exports.summary import SummaryDocument
+from tuimon.exports.summary import OverStepsDocument, SummaryDocument
 
 _DOCUMENTS: dict[str, tuple[type[Struct], ...]] = {
     "check": (CheckDocument,),

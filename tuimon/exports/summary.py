@@ -5,11 +5,12 @@ Secrets in settings are hidden unless requested.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Annotated, Any
 
 from msgspec import UNSET, Struct, UnsetType
 
+from tuimon.analysis.aligned_steps import with_training_steps
 from tuimon.analysis.attempts import LostWork, lost_at_restarts
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.exports._shared import without_secrets
@@ -25,9 +26,9 @@ from tuimon.exports.documents import (
     note_entry,
     one_of,
 )
-from tuimon.exports.metrics import Entries, MetricEntry, entries, metric_summaries
+from tuimon.exports.metrics import Entries, MetricEntry, entries, metric_summaries, summarise
 from tuimon.model.ranks import JobRanks, RootCause, Straggler
-from tuimon.panels import facts_about
+from tuimon.panels import facts_about, relevant_metrics
 from tuimon.redact import redacted_text
 from tuimon.run_notes import RunNote
 from tuimon.store import Run, Snapshot
@@ -168,6 +169,32 @@ class SummaryDocument(Struct, frozen=True, kw_only=True):
     alerts: tuple[AlertEntry, ...]
     """Active."""
     notices: tuple[NoticeEntry, ...]
+
+
+class RunOverSteps(Struct, frozen=True, kw_only=True):
+    """A run over a range of steps."""
+
+    name: str
+    path: str
+    metrics: tuple[MetricEntry, ...]
+    """The most telling first; all numbers are those of the points in the range."""
+
+
+class OverStepsDocument(Struct, frozen=True, kw_only=True):
+    """The metrics of runs over a range of steps (--steps)."""
+
+    schema: Version = 1
+    steps: tuple[int, int]
+    """First and last step asked for."""
+    runs: tuple[RunOverSteps, ...]
+
+
+def run_over_steps(run: Run, steps: tuple[int, int], metrics: Container[str] | None = None) -> RunOverSteps:
+    """Return a run over a range of steps. steps: first and last, both included. metrics: names; None for all."""
+    names = [name for name in relevant_metrics(run) if metrics is None or name in metrics]
+    parts = ((name, with_training_steps(run, name).in_steps(*steps)) for name in names)
+    entries = tuple(summarise(run, name, part) for name, part in parts if len(part))
+    return RunOverSteps(name=run.name, path=run.path, metrics=entries)
 
 
 def summary_of(snapshot: Snapshot, now: float, show_secrets: bool = False) -> SummaryDocument:

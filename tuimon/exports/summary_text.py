@@ -21,9 +21,11 @@ from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import critical_count, state_sign, state_words
 from tuimon.analysis.words import duration, setting_text, with_article
 from tuimon.draw.numbers import format_count, format_number, format_value
+from tuimon.draw.table import Column
 from tuimon.exports._shared import without_secrets
 from tuimon.exports.metrics import MetricEntry, entries, metric_summaries, summarise, unit_columns
-from tuimon.exports.table import Column, no_room, table, wrapped
+from tuimon.exports.summary import RunOverSteps
+from tuimon.exports.table import no_room, table, text_column, wrapped
 from tuimon.panels import facts_about, heading_of, objective_of, relevant_metrics
 from tuimon.panels.lists.run_levels import RunLevels
 from tuimon.panels.system_history import odd_devices
@@ -86,20 +88,20 @@ def _runs_text(snapshot: Snapshot, now: float, width: int | None) -> Iterator[st
                 yield from wrapped(f"{clean(run.name)}: {clean(alert.message)}", width, indent=2)
 
 
-def runs_columns(snapshot: Snapshot, now: float) -> list[Column]:
+def runs_columns(snapshot: Snapshot, now: float) -> list[Column[int]]:
     """Return the columns of a table of runs: state, step, and the metrics that most runs log."""
     runs = snapshot.runs
     progresses = [progress_of(run, now) for run in runs]
     grave = [sum(a.run == run.id and a.severity != "info" for a in snapshot.alerts) for run in runs]
     columns = [
-        Column("state", [_state(run, snapshot, p) for run, p in zip(runs, progresses, strict=True)], left=True),
-        Column(common_step_name(runs), ["" if p.position is None else str(p.position) for p in progresses]),
-        Column("of", ["" if p.total is None else str(p.total) for p in progresses], need=3),
-        Column("points", [format_count(run.point_count) for run in runs], need=4),
+        text_column("state", [_state(run, snapshot, p) for run, p in zip(runs, progresses, strict=True)], left=True),
+        text_column(common_step_name(runs), ["" if p.position is None else str(p.position) for p in progresses]),
+        text_column("of", ["" if p.total is None else str(p.total) for p in progresses], need=3),
+        text_column("points", [format_count(run.point_count) for run in runs], need=4),
         *(_objective_columns(runs) if all(map(objective_of, runs)) else _concept_columns(runs)),
     ]
     if any(grave):
-        columns.append(Column("alerts", [str(count or "") for count in grave], need=2))
+        columns.append(text_column("alerts", [str(count or "") for count in grave], need=2))
     return columns
 
 
@@ -109,19 +111,19 @@ def _state(run: Run, snapshot: Snapshot, progress: ProgressReport) -> str:
     return f"{state_sign(progress.state, False, critical)} {progress.state}"
 
 
-def _objective_columns(runs: Sequence[Run]) -> Iterator[Column]:
+def _objective_columns(runs: Sequence[Run]) -> Iterator[Column[int]]:
     """Yield the columns of the trials of a search: the levels of their metric and the settings that differ."""
     levels = RunLevels()
     readings = [(run, objective_of(run)) for run in runs]
     head = heading_of((run, reading.metric) for run, reading in readings if reading is not None)
     results = [levels.level(run, objective_of) for run in runs]
-    yield Column(clean(head), ["" if result is None else format_value(result) for result in results])
+    yield text_column(clean(head), ["" if result is None else format_value(result) for result in results])
     different, _ = compared_settings([without_secrets(run.config) for run in runs])
     for index, (name, values) in enumerate(different[:_MAX_SETTINGS]):
-        yield Column(clean(name), ["" if v is MISSING else setting_text(v, 32) for v in values], need=10 + index)
+        yield text_column(clean(name), ["" if v is MISSING else setting_text(v, 32) for v in values], need=10 + index)
 
 
-def _concept_columns(runs: Sequence[Run]) -> Iterator[Column]:
+def _concept_columns(runs: Sequence[Run]) -> Iterator[Column[int]]:
     """Yield columns with the levels, last and best values of the concepts that most runs log.
 
     The reward of at least a quarter of the runs comes first: it is what they are trained for.
@@ -147,9 +149,9 @@ def _concept_columns(runs: Sequence[Run]) -> Iterator[Column]:
         head = heads[index] if heads.count(heads[index]) == 1 else clean(names.most_common(1)[0][0])
         summaries = [by_run.get(run.id) for run in runs]
 
-        def column(title: str, value: Callable[[MetricEntry], float | None], need: int) -> Column:
+        def column(title: str, value: Callable[[MetricEntry], float | None], need: int) -> Column[int]:
             cells = [("" if m is None else _number(value(m), m.unit_text)) for m in summaries]  # noqa: B023  used at once
-            return Column(title, cells, need=need)
+            return text_column(title, cells, need=need)
 
         yield column(f"{head} {_LEVEL}", lambda m: math.nan if m.level is None else m.level, index and 10 + 3 * index)
         yield column("last", lambda m: m.last, 12 + 3 * index)
@@ -178,7 +180,18 @@ def _run_text(run: Run, snapshot: Snapshot, now: float, show_secrets: bool, widt
     for title, values in (("Best checkpoint", checkpoint), ("Final metrics", run.final_metrics)):
         yield from _block(title, list(flat(without_secrets(values or {}, show_secrets))))
     yield from _attempts(run, width)
-    metrics = metric_summaries(run)
+    yield from metric_lines(run, metric_summaries(run), width)
+
+
+def over_steps_text(run: Run, part: RunOverSteps, steps: tuple[int, int], width: int | None = None) -> Iterator[str]:
+    """Yield lines of at most `width` cells (None: unlimited). steps: first and last one asked for."""
+    first, last = max(steps[0], 0), min(steps[1], max(metric.last_step for metric in part.metrics))
+    yield f"{clean(run.name)}  {step_name(run)}s {first} to {last}"
+    yield from metric_lines(run, part.metrics, width)
+
+
+def metric_lines(run: Run, metrics: Sequence[MetricEntry], width: int | None) -> Iterator[str]:
+    """Yield the tables of the metrics of training and validation."""
     left_out: list[str] = []
     for title, split in (("Training", "train"), ("Validation", "val")):
         if of_split := [metric for metric in metrics if metric.split == split]:
@@ -292,12 +305,12 @@ def _attempts(run: Run, width: int | None) -> Iterator[str]:
     ends = [clean(attempt.end, _LONGEST_END) for attempt in shown]
     resumed = ["" if attempt.resumed_from is None else str(attempt.resumed_from) for attempt in shown]
     columns = [
-        Column(f"first {steps}", [str(attempt.first_step) for attempt in shown]),
-        Column(f"last {steps}", [str(attempt.last_step) for attempt in shown]),
-        *([Column("resumed from", resumed, need=2)] if any(resumed) else []),
-        Column(f"superseded {steps}s", [str(attempt.superseded or "") for attempt in shown], need=1),
-        *([Column("begins", begins, need=2, left=True)] if any(begins) else []),
-        *([Column("end", ends, need=3, left=True)] if any(ends) else []),
+        text_column(f"first {steps}", [str(attempt.first_step) for attempt in shown]),
+        text_column(f"last {steps}", [str(attempt.last_step) for attempt in shown]),
+        *([text_column("resumed from", resumed, need=2)] if any(resumed) else []),
+        text_column(f"superseded {steps}s", [str(attempt.superseded or "") for attempt in shown], need=1),
+        *([text_column("begins", begins, need=2, left=True)] if any(begins) else []),
+        *([text_column("end", ends, need=3, left=True)] if any(ends) else []),
     ]
     yield ""
     title = f"{len(attempts)} attempts" if len(shown) == len(attempts) else f"last {len(shown)} of {len(attempts)}"
@@ -327,15 +340,15 @@ def _metric_table(
 
     tops = [metric.best for metric in metrics]
     columns = [
-        Column("points", [str(metric.points) for metric in metrics], need=5),
-        Column(steps, [str(metric.last_step) for metric in metrics], need=6),
-        Column("last", numbers(metric.last for metric in metrics)),
+        text_column("points", [str(metric.points) for metric in metrics], need=5),
+        text_column(steps, [str(metric.last_step) for metric in metrics], need=6),
+        text_column("last", numbers(metric.last for metric in metrics)),
         *unit_columns((metric.unit for metric in metrics), need=4),
-        Column("best", [format_number(m.best.value, m.unit_text) if m.best else "" for m in metrics], need=1),
-        Column(f"at {steps}", [str(top.step) if top else "" for top in tops], need=4),
-        Column("mean", numbers(metric.mean for metric in metrics), need=3),
-        Column("deviation", numbers(metric.deviation for metric in metrics), need=3),
-        Column(
+        text_column("best", [format_number(m.best.value, m.unit_text) if m.best else "" for m in metrics], need=1),
+        text_column(f"at {steps}", [str(top.step) if top else "" for top in tops], need=4),
+        text_column("mean", numbers(metric.mean for metric in metrics), need=3),
+        text_column("deviation", numbers(metric.deviation for metric in metrics), need=3),
+        text_column(
             "trend",
             [metric.trend.text() for metric in metrics],
             need=2,

@@ -4,53 +4,45 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
+from tuimon.draw.table import GAP, KEPT, Column, fit_columns, text_lines
+from tuimon.model.views import Role, Row
 from tuimon.text import cell_width, fit, fit_apart
 
-_NEEDED = 3
-"""Columns with at most this `need` are kept as long as names have `_LEAST_NAME` cells; the others as long as names have
-`_WHOLE_NAME` cells and remain distinct."""
-_LEAST_NAME = 16
-_WHOLE_NAME = 32
-_LONGEST_NAME = 44
-_GAP = "  "
+_LEAST_NAME, _WHOLE_NAME, _LONGEST_NAME = 16, 32, 44
+"""Widths of names: that any column leaves them, that columns with a `need` above 3 leave them, and their maximum."""
+_KEEP, _REMARKS, _WHOLE = 90, 83, 82
+"""`Column.keep` of a column with `need` 0, of remarks, and of whole names: after the columns with a `need` up to 3."""
+_SHORTENED = 1
+"""`keep` of the full cells of columns that can be shortened: all are shortened before one is left out."""
+_UNLIMITED = 1 << 20
 
 
-class Column(Struct, frozen=True):
-    """A column; all columns of a table have the same number of cells."""
+def text_column(
+    head: str, cells: Sequence[str], need: int = 0, left: bool = False, brief: Sequence[str] = ()
+) -> Column[int]:
+    """Return a column of cleaned texts, a cell for each row.
 
-    head: str
-    cells: Sequence[str]
-    """Cleaned texts."""
-    need: int = 0
-    """Priority: 0 is never left out; otherwise the greatest is left out first, of equal ones the last."""
-    left: bool = False
-    """True to align text to the left; numbers are aligned to the right."""
-    brief: Sequence[str] = ()
-    """Shorter cells, used if there is little room; empty if the cells cannot be shortened."""
+    need: priority; 0 is never left out, otherwise the greatest is left out first. left: align to the left. brief:
+    shorter cells, which are used if there is little room.
+    """
+    width, short = (max(map(cell_width, (head, *texts))) for texts in (cells, brief or cells))
 
-    @property
-    def is_empty(self) -> bool:
-        """True if no cell has a text; the template of pages asks."""
-        return not any(self.cells)
+    def show(row: int, room: int) -> Row:
+        return ((cells[row] if room >= width or not brief else brief[row], Role.TEXT),)
 
-    @property
-    def width(self) -> int:
-        return max(map(cell_width, (self.head, *self.cells)))
-
-    def cell(self, text: str, width: int) -> str:
-        """Return a cell of the column, which has this `width`."""
-        blanks = " " * (width - cell_width(text))
-        return text + blanks if self.left else blanks + text
+    keep = KEPT if not need else _KEEP - 2 * need
+    wish = ((_SHORTENED, width),) if brief else ()
+    return Column(head, head, lambda row: cells[row] or " ", show, short, keep, wish, right=not left)
 
 
 def table(
     title: str,
     names: Sequence[str],
-    columns: Sequence[Column],
+    columns: Sequence[Column[int]],
     width: int | None,
     indent: int = 2,
     notes: Sequence[str] = (),
@@ -61,19 +53,42 @@ def table(
     notes: a remark per name, or "". It is appended to the line, or printed below if there would be no room for a needed
     column. left_out: is called with the head of each column that is left out.
     """
+    shown, rows = list(names), range(len(names))
     longest = min(max(map(cell_width, (title, *names))), _LONGEST_NAME)
-    remarks = Column("", notes, left=True) if any(notes) else None
-    kept, room, below = _fit_columns(names, list(columns), remarks, longest, width, indent)
-    for head in [column.head for column in columns if all(column.head != other.head for other in kept)]:
-        left_out(head)
-    widths = [column.width for column in kept]
-    for row, name in enumerate((fit(title, room, "ends"), *fit_apart(names, room))):
-        line = " " * indent + name
-        for column, cells in zip(kept, widths, strict=True):
-            line += _GAP + column.cell(column.cells[row - 1] if row else column.head, cells)
-        yield line.rstrip()
-        if below and row and notes[row - 1]:
-            yield " " * (2 * indent + len(_GAP)) + notes[row - 1]
+    name: Column[int] = Column(
+        "name",
+        title,
+        lambda row: names[row] or " ",
+        lambda row, room: ((shown[row], Role.TEXT),),
+        *(min(longest, _LEAST_NAME), KEPT),
+        wish=((_WHOLE, min(longest, _WHOLE_NAME)),),
+        most=longest,
+        right=False,
+    )
+    known = [name, *(replace(column, id=f"{place} {column.head}") for place, column in enumerate(columns))]
+    remarks = [replace(text_column("", notes, left=True), id="remarks", keep=_REMARKS)] if any(notes) else []
+    fitted = fit_columns([*known, *remarks], rows, _UNLIMITED if width is None else width - indent)
+    ids = {column.id for column, _ in fitted}
+    for column in known:
+        if column.id not in ids:
+            left_out(column.head)
+    room = fitted[0][1]
+    shown[:] = fit_apart(names, room)
+    fitted = ((replace(name, head=fit(title, room, "ends").rstrip()), room), *fitted[1:])
+    for row, line in enumerate(text_lines(fitted, rows, indent), start=-1):
+        yield line
+        if row >= 0 and remarks and "remarks" not in ids and notes[row]:
+            yield " " * (2 * indent + GAP) + notes[row]
+
+
+def page_columns(columns: Sequence[Column[int]], rows: int) -> list[dict[str, Any]]:
+    """Return heads and cells of the columns of `text_column` for a page; those without any text are left out."""
+    cells = [[column.value(row).strip() for row in range(rows)] for column in columns]
+    return [
+        {"head": column.head, "left": not column.right, "cells": own}
+        for column, own in zip(columns, cells, strict=True)
+        if any(own)
+    ]
 
 
 def no_room(heads: Iterable[str], width: int | None) -> Iterator[str]:
@@ -81,34 +96,6 @@ def no_room(heads: Iterable[str], width: int | None) -> Iterator[str]:
     if named := ", ".join(dict.fromkeys(heads)):
         yield ""
         yield from wrapped(f"  no room for {named}: use `| cat` or --json", width, indent=2)
-
-
-def _fit_columns(
-    names: Sequence[str], columns: list[Column], notes: Column | None, longest: int, width: int | None, indent: int
-) -> tuple[list[Column], int, bool]:
-    """Return the columns that fit, the width of the names, and True if the notes go below the lines."""
-
-    def room(kept: Sequence[Column]) -> int:
-        taken = sum(len(_GAP) + column.width for column in kept)
-        return longest if width is None else min(longest, max(width - indent - taken, 1))
-
-    def fits(kept: Sequence[Column], need: int) -> bool:
-        if need <= _NEEDED:
-            return not need or room(kept) >= min(longest, _LEAST_NAME)
-        are_distinct = len(set(fit_apart(names, room(kept)))) == len(set(names))
-        return are_distinct and room(kept) >= min(longest, _WHOLE_NAME)
-
-    brief = [replace(column, cells=column.brief) if column.brief else column for column in columns]
-    needed = [column for column in brief if column.need <= _NEEDED]
-    below = notes is not None and not fits([*needed, notes], max((column.need for column in needed), default=0))
-    appended = [notes] if notes is not None and not below else []
-    kept = columns
-    while not fits([*kept, *appended], need := max((column.need for column in kept), default=0)):
-        if kept is columns:
-            kept = list(brief)  # shorten cells before a column is left out
-        else:
-            kept.remove(next(column for column in reversed(kept) if column.need == need))
-    return [*kept, *appended], room([*kept, *appended]), below
 
 
 def wrapped(text: str, width: int | None, indent: int = 0) -> Iterator[str]:

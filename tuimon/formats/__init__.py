@@ -48,7 +48,8 @@ class StreamDecoder(Protocol):
         ...
 
     def end(self) -> Sequence[Item]:
-        """Decode the last line of a log that has ended without a newline, where it can be complete.
+        """Decode what is left of a log that has ended: a last line without a newline, where it can be complete, and
+        records that were kept until then.
 
         Called at most once, after `flush`, for a file that has not changed for long; only a new decoder is used later.
         """
@@ -75,6 +76,11 @@ class StreamDecoder(Protocol):
 
         The next `feed()` (possibly `feed(b"")`) or `flush()` returns them.
         """
+        return False
+
+    @property
+    def awaits_end(self) -> bool:
+        """Whether whole records are kept until later ones, or the end of the log, show their step."""
         return False
 
     @property

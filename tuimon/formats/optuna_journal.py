@@ -17,8 +17,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-import orjson
-
 from tuimon.errors import FormatError
 from tuimon.formats import Format, JournalDecoder
 from tuimon.formats._shared.json import parse
@@ -173,12 +171,9 @@ def trial_state(state: str, time: float | None) -> list[Fact]:
 
 def _operation(line: bytes) -> dict[str, Any] | None:
     try:
-        operation = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        try:
-            operation = parse(line)
-        except FormatError:
-            return None
+        operation = parse(line)
+    except FormatError:
+        return None
     return operation if isinstance(operation, dict) and type(operation.get("op_code")) is int else None
 
 

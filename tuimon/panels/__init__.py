@@ -25,7 +25,6 @@ from tuimon.panels._charts.axes import axis_word, window_limits
 from tuimon.panels._charts.captions import SEEDS_NOTE
 from tuimon.panels._charts.chart import chart_of
 from tuimon.panels._charts.curve_panel import SINGLE_METRIC, CurvePanel, metric_panel, metric_panel_by_id
-from tuimon.panels._charts.marks import with_alert_marks, with_note_marks
 from tuimon.panels._charts.options import DEFAULTS, SMOOTHINGS, Y_RANGES, Y_SCALES, ChartOptions, transient
 from tuimon.panels._charts.overlay_lines import OverlayLine, distinct_markers, overlay_lines, seed_group_key
 from tuimon.panels._charts.run_name import with_run_name
@@ -114,8 +113,6 @@ __all__ = [
     "why_empty",
     "why_no_match",
     "window_limits",
-    "with_alert_marks",
-    "with_note_marks",
     "with_run_name",
 ]
 
@@ -234,6 +231,7 @@ def by_relevance_in(run: Run) -> tuple[str, ...]:
     return tuple(sorted(by_relevance(run.metrics), key=key))
 
 
+@cached_until_doubled
 def _charts(run: Run) -> tuple[list[tuple[str, ...]], int]:
     """Return the metrics of the charts after the panels, and how many of the charts are informative.
 

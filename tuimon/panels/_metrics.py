@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from types import MappingProxyType
 
@@ -224,12 +224,6 @@ def reading_drawn(run: Run, name: str) -> MetricReading | None:
         return None
     meaning = meaning_of(run, name)
     return MetricReading(name, meaning, curve, factor_of(meaning, curve))
-
-
-def curves_and_factors(readings: Sequence[MetricReading | None]) -> tuple[list[Curve | None], list[float]]:
-    """Return the curve and the factor of each reading."""
-    curves = [None if reading is None else reading.curve for reading in readings]
-    return curves, [1.0 if reading is None else reading.factor for reading in readings]
 
 
 def level_difference(own: MetricReading | None, base: MetricReading | None) -> float | None:

@@ -36,9 +36,13 @@ class PhaseTimeline(Struct, frozen=True):
     """Memory (GiB, NaN if not logged) by column, of one phase on the device with the most memory in use."""
 
     phase: str
-    device: str
     allocated: tuple[float, ...]
     reserved: tuple[float, ...]
+
+    @property
+    def name(self) -> str:
+        """Name of the phase in all panels."""
+        return phase_title(self.phase)
 
     @property
     def idle(self) -> float:
@@ -66,28 +70,24 @@ class GpuTimeline(Struct, frozen=True):
         """Return allocated and reserved memory as fractions of the device, or of the maximum if its size is unknown."""
         timelines = read_timelines(run)
         total = capacity(run)
-        numbers = [value for timeline in timelines for value in (*timeline.allocated, *timeline.reserved)]
-        most = max((value for value in numbers if np.isfinite(value)), default=0.0)
+        amounts = np.array([[line.allocated, line.reserved] for line in timelines])
+        most = float(np.nanmax(amounts)) if np.isfinite(amounts).any() else 0.0
         whole = total or most
-        if not timelines or whole <= 0:
+        if whole <= 0:
             return HeatView(TITLE, (), (), (), (), note="no points yet")
-        phases = [timeline.phase for timeline in timelines]
-        names = tuple(map(phase_title, phases))
-        cells = tuple(_fractions(timeline.reserved, whole) for timeline in timelines)
+        names = tuple(line.name for line in timelines)
+        shares = [
+            [tuple(x if np.isfinite(x) else None for x in row) for row in pair] for pair in (amounts / whole).tolist()
+        ]
+        second, cells = zip(*shares, strict=True)
+        reserved = amounts[:, 1]
+        row, column = np.unravel_index(int(np.argmax(np.nan_to_num(reserved, nan=-1.0))), reserved.shape)
         heads = COLUMNS if size.width > max(map(len, names)) + len(COLUMNS) * (len(COLUMNS[0]) + 1) else _SHORT
         of = f"the device ({format_value(total, 'GiB')})" if total else f"the most ({format_value(most, 'GiB')})"
         headline: Row = ((format_value(most, "GiB"), Role.VALUE), (" peak", Role.MUTED))
-        return HeatView(
-            TITLE,
-            headline,
-            names,
-            heads,
-            cells,
-            tuple(_fractions(timeline.allocated, whole) for timeline in timelines),
-            _highest(cells),
-            _sentence(timelines, names, total),
-            f"% of {of} reserved / allocated, of each phase on its fullest device",
-        )
+        note = f"% of {of} reserved / allocated, of each phase on its fullest device"
+        peak = (int(row), int(column)) if np.isfinite(reserved).any() else None
+        return HeatView(TITLE, headline, names, heads, cells, second, peak, _sentence(timelines, total), note)
 
 
 _StageMetrics = Mapping[tuple[str, str, int, str], str]
@@ -106,7 +106,7 @@ def read_timelines(run: Run) -> list[PhaseTimeline]:
             for kind in ("allocated", "reserved")
         )
         if np.isfinite((allocated, reserved)).any():
-            timelines.append(PhaseTimeline(phase, column, allocated, reserved))
+            timelines.append(PhaseTimeline(phase, allocated, reserved))
     return timelines
 
 
@@ -142,29 +142,25 @@ def capacity(run: Run) -> float:
     return size if np.isfinite(size) and size > 0 else 0.0
 
 
-def _fractions(numbers: Sequence[float], whole: float) -> tuple[float | None, ...]:
-    return tuple(number / whole if np.isfinite(number) else None for number in numbers)
+def _known(value: float) -> float | None:
+    return value if np.isfinite(value) else None
 
 
-def _highest(cells: Sequence[Sequence[float | None]]) -> tuple[int, int] | None:
-    known = [(value, (r, c)) for r, row in enumerate(cells) for c, value in enumerate(row) if value is not None]
-    return max(known, key=lambda cell: cell[0])[1] if known else None
-
-
-def _sentence(timelines: Sequence[PhaseTimeline], names: Sequence[str], device: float) -> Row:
+def _sentence(timelines: Sequence[PhaseTimeline], device: float) -> Row:
     """Return the largest amount freed by offloading, and the largest reserved but unused. device: GiB; 0 unknown."""
     spans: list[Span] = []
-    freed = [(line.freed, line, name) for line, name in zip(timelines, names, strict=True) if line.freed > 0]
+    freed = [line for line in timelines if line.freed > 0]
     if freed:
-        amount, line, name = max(freed, key=lambda item: item[0])
-        of = f"{format_value(amount, 'GiB')} of {format_value(line.allocated[_DONE], 'GiB')}"
-        spans.append((f"offload frees {of} in {name}", Role.TEXT))
-    wasted = [(line.idle, name) for line, name in zip(timelines, names, strict=True) if line.idle > device * _WASTED]
+        line = max(freed, key=lambda line: line.freed)
+        of = f"{format_value(line.freed, 'GiB')} of {format_value(line.allocated[_DONE], 'GiB')}"
+        spans.append((f"offload frees {of} in {line.name}", Role.TEXT))
+    wasted = [line for line in timelines if line.idle > device * _WASTED]
     if wasted:
-        idle, name = max(wasted)
-        share = f" ({format_fraction(idle / device)} of the device)" if device > 0 else ""
-        text = f"{'; ' if spans else ''}{format_value(idle, 'GiB')}{share} reserved but not allocated after {name}"
-        spans.append((text, Role.WARNING if 0 < device * _MUCH < idle else Role.TEXT))
+        line = max(wasted, key=lambda line: line.idle)
+        share = f" ({format_fraction(line.idle / device)} of the device)" if device > 0 else ""
+        amount = f"{format_value(line.idle, 'GiB')}{share} reserved but not allocated after {line.name}"
+        spans += [("; ", Role.TEXT)] * bool(spans)
+        spans.append((amount, Role.WARNING if 0 < device * _MUCH < line.idle else Role.TEXT))
     return tuple(spans)
 
 

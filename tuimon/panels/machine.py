@@ -5,7 +5,7 @@ Displayed for an active run, if the machine has GPUs or runs out of memory or di
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -14,6 +14,7 @@ from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import ACTIVE
 from tuimon.draw.heat import level
 from tuimon.draw.numbers import format_bytes, format_fraction
+from tuimon.draw.table import aligned
 from tuimon.model.machine import Disk, Gpu, GpuProcess, Machine
 from tuimon.model.views import Role, Row, Size, Span, Symbols, TextView
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
@@ -55,7 +56,7 @@ class MachinePanel(Struct, frozen=True):
             return TextView(TITLE, (), note="the first measurement of this machine has not arrived yet")
         host = _host(machine, machine.disk_of(run.path))
         room = max(size.height - 2, 1)
-        gpus = list(_gpus(machine.gpus, size.width, symbols))
+        gpus = _gpus(machine.gpus, size.width, symbols)
         left = len(gpus) - room
         if left > 0:
             gpus = [*gpus[: room - 1], ((f"+{left + 1} more", Role.MUTED),)]
@@ -97,25 +98,14 @@ def _host(machine: Machine, disk: Disk | None) -> Row:
     return tuple(span for number, part in enumerate(parts) for span in ((_GAP,) if number else ()) + part)
 
 
-def _gpus(gpus: Sequence[Gpu], width: int, symbols: Symbols) -> Iterator[Row]:
-    """Yield rows with aligned columns; the rightmost are left out if they do not fit (processes, then temperature)."""
+def _gpus(gpus: Sequence[Gpu], width: int, symbols: Symbols) -> list[Row]:
+    """Return rows with aligned columns; the rightmost are left out if they do not fit (processes, then temperature)."""
     several = len({_model(gpu) for gpu in gpus}) > 1
     known = [gpu.utilisation for gpu in gpus if gpu.utilisation is not None]
     working = bool(known) and median(np.array(known)) > WORKING
     cells = [_cells(gpu, symbols, several, working) for gpu in gpus]
-    widths = [max(cell_width(row[column][0]) for row in cells) for column in range(len(cells[0]))] if cells else []
-    for row in cells:
-        spans: list[Span] = []
-        used = 0
-        for (text, role), wide in zip(row, widths, strict=True):
-            if not wide:
-                continue
-            if used + wide > width and used:
-                break
-            left = text if role is Role.MUTED else text.rjust(wide - cell_width(text) + len(text))
-            spans += [(left + " " * (wide - cell_width(left)), role), _GAP]
-            used += wide + 2
-        yield tuple(spans)
+    texts = {place for place in range(len(cells[0])) if cells[0][place][1] is Role.MUTED} if cells else set()
+    return aligned(cells, width, left={1, *texts})
 
 
 def _cells(gpu: Gpu, symbols: Symbols, named: bool, working: bool) -> tuple[Span, ...]:

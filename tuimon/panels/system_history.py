@@ -7,6 +7,8 @@ that is idle while the others work, or that is throttled, clocked down or too ho
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from math import nan
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -58,12 +60,25 @@ _BLOCKS, _PLAIN = "▁▂▃▄▅▆▇█", "_.:-=+*#"
 """Glyphs by level, from 0 to 100%."""
 
 
-class _Series(Struct, frozen=True, eq=False):
+class _Series(NamedTuple):
     times: Floats
     values: Floats
 
+    @property
     def last(self) -> float:
-        return float(np.mean(self.values[-_NEWEST:])) if len(self.values) else float("nan")
+        """Mean of the newest measurements; NaN without any."""
+        return float(np.mean(self.values[-_NEWEST:])) if len(self.values) else nan
+
+
+_NO_SERIES = _Series(np.empty(0), np.empty(0))
+
+
+class _State(NamedTuple):
+    """What stands out in a device."""
+
+    word: str
+    sentence: str
+    role: Role
 
 
 class _Line(Struct, frozen=True, eq=False):
@@ -71,17 +86,21 @@ class _Line(Struct, frozen=True, eq=False):
 
     device: Device
     series: dict[str, _Series]
+    state: _State | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the device."""
+        return clean(self.device.name)
 
     @property
     def main(self) -> str:
         """The kind that the strip displays."""
-        return next(kind for kind in _MAIN if self.has(kind))
-
-    def has(self, kind: str) -> bool:
-        return kind in self.series
+        return next(kind for kind in _MAIN if kind in self.series)
 
     def last(self, kind: str) -> float:
-        return self.series[kind].last() if self.has(kind) else float("nan")
+        """Mean of the newest measurements of a kind; NaN without any."""
+        return self.series.get(kind, _NO_SERIES).last
 
 
 class SystemHistory(Struct, frozen=True):
@@ -111,15 +130,16 @@ class SystemHistory(Struct, frozen=True):
         if not times:
             return TextView(TITLE, (), note="no points with a wall time yet")
         begin, end = min(float(t[0]) for t in times), max(float(t[-1]) for t in times)
-        states = _states(run, lines)
-        odd = [(line, states[index]) for index, line in enumerate(lines) if states[index] is not None]
         ascii_only = symbols is Symbols.ASCII
-        sentence = _sentence(odd, size.width, ascii_only)
-        room = max(size.height - 1 - len(sentence), 1)
-        shown = _keep(lines, states, room)
-        cells = [_cells(line, states[lines.index(line)], ascii_only) for line in shown]
+        sentence = _sentence(lines)
+        if ascii_only:
+            sentence = tuple((text.replace("°", ""), role) for text, role in sentence)
+        top = wrap_row(sentence, size.width, 2) if sentence else []
+        room = max(size.height - 1 - len(top), 1)
+        shown = _keep(lines, room)
+        cells = [_cells(line, ascii_only) for line in shown]
         more = f"+{len(lines) - len(shown)} more" if len(shown) < len(lines) else ""
-        label = max(_label(shown), len(more))
+        label = max(min(max(cell_width(line.name) for line in shown), 14), len(more))
         widths = _fitting([[cell_width(text) for text, _ in row] for row in cells], size.width - label - 1)
         strip = size.width - label - 1 - sum(width + 1 for width in widths if width)
         columns = max(min(strip, max(map(len, times))), 1)
@@ -128,7 +148,7 @@ class SystemHistory(Struct, frozen=True):
         if axis and not more and len(shown) < room:
             rows.append(((" " * (label + 1) + axis, Role.MUTED),))
         for line, row in zip(shown, cells, strict=True):
-            spans: list[Span] = [(fit(clean(line.device.name), label) + " ", Role.MUTED)]
+            spans: list[Span] = [(fit(line.name, label) + " ", Role.MUTED)]
             spans.extend(_strip(line, begin, end, columns, ascii_only))
             for (text, role), width in zip(row, widths, strict=True):
                 spans.extend([(" " + text.rjust(width), role)] if width else [])
@@ -141,22 +161,26 @@ class SystemHistory(Struct, frozen=True):
         if options.fullscreen:
             rows += _more(shown, (begin, end, columns), label, ascii_only, room - len(rows))
         note = f"each column {format_duration((end - begin) / columns)}, as measured"
-        return TextView(TITLE, (*sentence, *rows), headline, note if len(rows) < room else "")
+        return TextView(TITLE, (*top, *rows), headline, note if len(rows) < room else "")
 
 
 def odd_devices(run: Run) -> str:
     """Return the sentence of the panel about GPUs that are idle while others work, hot or slow; "" without any."""
-    lines = _lines(run)
-    return "".join(text for text, _ in _sentence_of(list(zip(lines, _states(run, lines), strict=True))))
+    return "".join(text for text, _ in _sentence(_lines(run)))
 
 
 def _lines(run: Run) -> list[_Line]:
+    """Return the devices with measurements, and what stands out in them."""
     lines = []
     for device in devices_of(system_metrics(run)):
         series = {kind: read for kind in device.metrics if len((read := _read(run, device, kind)).values)}
         if series:
             lines.append(_Line(device, series))
-    return lines
+    loads = [line.last("util") for line in lines if "util" in line.series]
+    clocks = [line.last("clock") for line in lines if line.last("util") > WORKING and "clock" in line.series]
+    clock = float(np.median(clocks)) if len(clocks) > 2 else nan
+    working = max(loads, default=0.0) > WORKING
+    return [replace(line, state=_state(run, line, working, clock)) for line in lines]
 
 
 def _read(run: Run, device: Device, kind: str) -> _Series:
@@ -164,7 +188,7 @@ def _read(run: Run, device: Device, kind: str) -> _Series:
     metric, quantity = device.metrics[kind]
     curve = curve_or_none(run, metric)
     if curve is None:
-        return _Series(np.empty(0), np.empty(0))
+        return _NO_SERIES
     known = np.isfinite(curve.wall_times) & np.isfinite(curve.values)
     times, values = curve.wall_times[known], curve.values[known] * quantity.scale
     if len(times) > 1 and bool((times[1:] < times[:-1]).any()):
@@ -177,65 +201,48 @@ def _read(run: Run, device: Device, kind: str) -> _Series:
     return _Series(times[1:][counted], grown[counted] / seconds[counted])
 
 
-def _states(run: Run, lines: Sequence[_Line]) -> list[tuple[str, str, Role] | None]:
-    """Return (word, sentence, role) for each device that stands out, None for the others."""
-    loads = [line.last("util") for line in lines if line.has("util")]
-    working = bool(loads) and float(np.median(loads)) > WORKING
-    clocks = [line.last("clock") for line in lines if line.last("util") > WORKING and line.has("clock")]
-    clock = float(np.median(clocks)) if len(clocks) > 2 else float("nan")
-    return [_state(run, line, working or max(loads, default=0.0) > WORKING, clock) for line in lines]
+def _state(run: Run, line: _Line, working: bool, clock: float) -> _State | None:
+    """Return the first condition that holds in most of the newest measurements, with the time since when it does.
 
-
-def _state(run: Run, line: _Line, working: bool, clock: float) -> tuple[str, str, Role] | None:
-    name = clean(line.device.name)
-    if not line.device.accelerator:
-        return None
-    temp, own = line.last("temp"), line.last("clock")
-    degrees = f" at {temp:.0f} °C" if np.isfinite(temp) else ""
-    for reason, holds, times in _throttles(line):
+    working: whether another GPU works. clock: the usual one of the GPUs that work.
+    """
+    for word, kind, holds, words, end in _conditions(line, clock):
+        times = line.series[kind].times
+        others = np.flatnonzero(~holds)
+        begin = int(others[-1]) + 1 if len(others) else 0
+        held = float(times[-1] - times[begin]) if begin < len(holds) else -1.0
+        if word == "idle" and not (working and held >= _IDLE_FOR):
+            continue
         if np.mean(holds[-_NEWEST:]) > 0.5:
-            return "throttled", f"{name} throttled ({reason}){_since(run, times, holds)}{degrees}", Role.CRITICAL
-    if line.last("util") > WORKING and own < clock * _SLOW:
-        series = line.series["clock"]
-        since = _since(run, series.times, series.values < clock * _SLOW)
-        return (
-            "throttled",
-            f"{name} runs at {own:,.0f} MHz{degrees}, the others at {clock:,.0f} MHz{since}",
-            Role.CRITICAL,
-        )
-    if temp >= HOT:
-        series = line.series["temp"]
-        return "hot", f"{name} is hot: {temp:.0f} °C{_since(run, series.times, series.values >= HOT)}", Role.CRITICAL
-    if working and (util := line.series.get("util")) is not None:
-        idle = util.values < IDLE
-        begin = _begin(idle)
-        if begin is not None and util.times[-1] - util.times[begin] >= _IDLE_FOR:
-            return "idle", f"{name} idle{_since(run, util.times, idle)}", Role.WARNING
+            since = _since(run, times, begin) if held >= 0 else ""
+            role = Role.WARNING if word == "idle" else Role.CRITICAL
+            return _State(word, f"{line.name} {words}{since}{end}", role)
     return None
 
 
-def _throttles(line: _Line) -> Iterator[tuple[str, npt.NDArray[np.bool_], Floats]]:
-    """Yield (reason, whether it held at each measurement, times) of each reason that the log knows."""
-    if (bits := line.series.get("reasons")) is not None:
+def _conditions(line: _Line, clock: float) -> Iterator[tuple[str, str, npt.NDArray[np.bool_], str, str]]:
+    """Yield (word, kind of quantity, whether it holds at each measurement, sentence, its end), the worst first."""
+    series, temp = line.series, line.last("temp")
+    if not line.device.accelerator:
+        return
+    degrees = f" at {temp:.0f} °C" if np.isfinite(temp) else ""
+    if (bits := series.get("reasons")) is not None:
         for reason, mask in _REASONS:
-            yield reason, (bits.values.astype(np.int64) & mask) != 0, bits.times
+            yield "throttled", "reasons", (bits.values.astype(np.int64) & mask) != 0, f"throttled ({reason})", degrees
     for kind in ("throttle", "soft throttle"):
-        if (thermal := line.series.get(kind)) is not None:
-            yield "thermal", thermal.values > 0.5, thermal.times
+        if kind in series:
+            yield "throttled", kind, series[kind].values > 0.5, "throttled (thermal)", degrees
+    if "clock" in series and line.last("util") > WORKING:
+        words = f"runs at {line.last('clock'):,.0f} MHz{degrees}, the others at {clock:,.0f} MHz"
+        yield "throttled", "clock", series["clock"].values < clock * _SLOW, words, ""
+    if "temp" in series:
+        yield "hot", "temp", series["temp"].values >= HOT, f"is hot: {temp:.0f} °C", ""
+    if "util" in series:
+        yield "idle", "util", series["util"].values < IDLE, "idle", ""
 
 
-def _begin(holds: npt.NDArray[np.bool_]) -> int | None:
-    """Return the position from which on a condition has held until the newest measurement; None if it does not."""
-    others = np.flatnonzero(~holds)
-    begin = int(others[-1]) + 1 if len(others) else 0
-    return begin if begin < len(holds) else None
-
-
-def _since(run: Run, times: Floats, holds: npt.NDArray[np.bool_]) -> str:
-    """Return " since 00:51 (step 1000)" for a condition that holds, without the step if the training has none then."""
-    begin = _begin(holds)
-    if begin is None:
-        return ""
+def _since(run: Run, times: Floats, begin: int) -> str:
+    """Return " since 00:51 (step 1000)" for a measurement, without the step if the training has none then."""
     time = float(times[begin])
     date = f"{day(time)} " if times[-1] - time >= _DAY else ""
     steps = training_steps_at(run, times[begin : begin + 1])
@@ -243,36 +250,23 @@ def _since(run: Run, times: Floats, holds: npt.NDArray[np.bool_]) -> str:
     return f" since {date}{time_of_day(time)[:5]}{step}"
 
 
-def _sentence(odd: Sequence[tuple[_Line, tuple[str, str, Role] | None]], width: int, ascii_only: bool) -> list[Row]:
-    """Return at most two rows about the devices that stand out."""
-    row = _sentence_of(odd)
-    if ascii_only:
-        row = tuple((text.replace("°", ""), role) for text, role in row)
-    return wrap_row(row, width, 2) if row else []
-
-
-def _sentence_of(odd: Sequence[tuple[_Line, tuple[str, str, Role] | None]]) -> Row:
+def _sentence(lines: Sequence[_Line]) -> Row:
     """Return the sentence about the devices that stand out, the throttling ones first; () if none does."""
-    states = [(line, state) for line, state in odd if state is not None]
-    if not states:
+    odd = [(line.name, line.state) for line in lines if line.state is not None]
+    if not odd:
         return ()
-    (_, worst), *others = sorted(states, key=lambda item: item[1][2] is not Role.CRITICAL)
+    (_, worst), *others = sorted(odd, key=lambda item: item[1].role is not Role.CRITICAL)
     whole = len(others) <= _MOST_WHOLE
-    more = "".join(f"; {state[1] if whole else f'{clean(line.device.name)} {state[0]}'}" for line, state in others)
-    return (worst[1], worst[2]), (more, Role.WARNING)
+    more = "".join(f"; {state.sentence if whole else f'{name} {state.word}'}" for name, state in others)
+    return (worst.sentence, worst.role), (more, Role.WARNING)
 
 
-def _keep(lines: list[_Line], states: Sequence[object], room: int) -> list[_Line]:
+def _keep(lines: list[_Line], room: int) -> list[_Line]:
     """Return the devices that are displayed, in order: those that stand out first if not all fit."""
     if len(lines) <= room:
         return lines
-    ranked = sorted(range(len(lines)), key=lambda index: (states[index] is None, index))
-    kept = sorted(ranked[: max(room - 1, 1)])
-    return [lines[index] for index in kept]
-
-
-def _label(lines: Sequence[_Line]) -> int:
-    return min(max(cell_width(clean(line.device.name)) for line in lines), 14)
+    ranked = sorted(range(len(lines)), key=lambda index: (lines[index].state is None, index))
+    return [lines[index] for index in sorted(ranked[: max(room - 1, 1)])]
 
 
 _DEGREES = {False: "°C", True: "C"}
@@ -283,11 +277,11 @@ _COLUMNS: tuple[tuple[str, Callable[[float, bool], str]], ...] = (
 )
 
 
-def _cells(line: _Line, state: tuple[str, str, Role] | None, ascii_only: bool) -> list[Span]:
+def _cells(line: _Line, ascii_only: bool) -> list[Span]:
     """Return the newest utilisation, the state, and the other measurements; those on the right are left out first."""
     main, last = line.main, line.last(line.main)
     first = format_bytes(last) + "/s" if main == "rate" else format_fraction(last) if main in ("util", "used") else ""
-    cells: list[Span] = [(first, Role.VALUE), (state[0], state[2]) if state else ("", Role.MUTED)]
+    cells: list[Span] = [(first, Role.VALUE), (state.word, state.role) if (state := line.state) else ("", Role.MUTED)]
     for kind, text in _COLUMNS:
         value = line.last(kind)
         role = Role.CRITICAL if kind == "temp" and value >= HOT else Role.TEXT
@@ -342,7 +336,7 @@ def _more(
     """
     rows: list[Row] = []
     for kind, title, unit in _MORE:
-        of_kind = [line for line in lines if line.device.accelerator and line.has(kind) and line.main != kind]
+        of_kind = [line for line in lines if line.device.accelerator and kind in line.series and line.main != kind]
         if not of_kind or len(rows) + len(of_kind) + 1 > room:
             continue
         scale = 100.0 if kind == "memory" else 1.0
@@ -359,7 +353,7 @@ def _more(
                 ]
             values = line.series[kind].values * scale
             between = f" {values.min():,.0f} to {values.max():,.0f} {unit}"
-            rows.append(((fit(clean(line.device.name), label) + " ", Role.MUTED), *spans, (between, Role.TEXT)))
+            rows.append(((fit(line.name, label) + " ", Role.MUTED), *spans, (between, Role.TEXT)))
     return rows
 
 
@@ -377,10 +371,10 @@ def _means(series: _Series, begin: float, end: float, columns: int) -> Floats:
 
 
 def _headline(lines: Sequence[_Line]) -> Row:
-    loads = [line.last("util") for line in lines if line.has("util")]
+    loads = [line.last("util") for line in lines if "util" in line.series]
     if not loads:
         return ()
-    watts = [line.last("power") for line in lines if line.has("power")]
+    watts = [line.last("power") for line in lines if "power" in line.series]
     power: list[Span] = [(f"  {sum(watts):,.0f} W", Role.MUTED)] if watts else []
     return ((f"{format_fraction(float(np.mean(loads)))} busy", Role.VALUE), *power)
 

@@ -17,7 +17,6 @@ _HOST_MEMORY = re.compile(
 _LESS_GPU_MEMORY = "try a smaller micro-batch, shorter sequences or more sharding"
 _LESS_HOST_MEMORY = "try fewer data loader workers, or ask for more memory"
 _SEGMENT = re.compile(r"Segmentation fault|Fatal Python error|Bus error|SIGSEGV|SIGBUS|Signal (?:7|11)\b")
-_SLOWED = re.compile(r"MHz \(others|slowdown|power brake")
 _HANGS = ("NCCL's counters", "desync report", "stuck watchdog", "steps")
 """Rules whose cause is a rank that did not go on."""
 
@@ -72,11 +71,6 @@ def of_used_memory(evidence: str) -> str:
 def of_slow_rank(row: RankRow | None) -> str:
     """Return the advice about a rank that computes longer than the others."""
     gpu = _gpu(row)
-    odd = next((text for text in (row.evidence if row is not None else ()) if _SLOWED.search(text)), "")
-    if row is not None and odd:
-        return (
-            f"{gpu or 'its GPU'} is slowed down ({odd}): drain {clean(row.node) or 'its node'}, check power and cooling"
-        )
     where = f" of {gpu}" if gpu else " of its GPU"
     node = clean(row.node) if row is not None and row.node else "its node"
     return (

@@ -61,12 +61,8 @@ class Gpu(Struct):
 
     temperature: float | None = None
     clock: float | None = None
-    utilization: float | None = None
-    power: float | None = None
     memory_used: float | None = None
     memory_total: float | None = None
-    throttled: int = 0
-    """NVML's bits of the reasons why clocks are lowered."""
 
 
 class FileAttempt(Struct, frozen=True):
@@ -129,8 +125,6 @@ class Evidence(Struct):
     """By (node, index)."""
     step_times: dict[int, list[float]] = field(default_factory=dict)
     """[first, last] time at which a line reports a step."""
-    spread: tuple[float, float] | None = None
-    """Least and greatest time (s) that any rank computed in a step, if the log does not say which ranks they are of."""
     accused: dict[int, tuple[str, Place]] = field(default_factory=dict)
     """Reports of another program's detector about slow ranks, and their places, by rank."""
     lagging: dict[int, tuple[str, Place]] = field(default_factory=dict)

@@ -17,7 +17,6 @@ _MOST_OWN_TIMES, _FEWEST_STEPS, _KEPT_FIRST = 100_000, 200, 80
 """Own times that are kept of all ranks, and steps that are kept at least; the first steps are the baseline."""
 _SECTION = re.compile(r"  ([\w-]+):$")
 _RANK_TIME = re.compile(r" +rank +(\d+): +([\d.]+)$")
-_SPREAD = re.compile(r"forward-compute[ .]*: \((\d+\.\d+), (\d+\.\d+)\)")
 _ACCUSED = re.compile(r"StragglerId\(rank=(\d{1,6})\b")
 _OWN_SPANS = ("fwd_bwd_end", "forward_backward_end")
 _RAY_PROCESS = re.compile(r"\(pid=(\d+)(?:, ip=([\w.:-]+))?")
@@ -105,8 +104,6 @@ class FileReading:
             self._step = step[0]
         if text.startswith("  ") and (match := _SECTION.match(text)):
             self._section = match[1]
-        elif "forward-compute" in text and (spread := _SPREAD.search(text)):
-            evidence.spread = float(spread[1]) / 1000, float(spread[2]) / 1000
         elif "StragglerId(" in text:
             for match in _ACCUSED.finditer(text):
                 evidence.accused[int(match[1])] = (text.strip()[:_LONGEST_TEXT], place)

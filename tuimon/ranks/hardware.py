@@ -11,12 +11,9 @@ _COLUMNS = {
     "temperature.gpu": "temperature",
     "clocks.current.sm": "clock",
     "clocks.sm": "clock",
-    "utilization.gpu": "utilization",
-    "power.draw": "power",
     "memory.used": "memory_used",
     "memory.total": "memory_total",
 }
-_THROTTLE = ("clocks_throttle_reasons.active", "clocks_event_reasons.active")
 
 
 def read_gpus(text: str, node: str, evidence: Evidence) -> None:
@@ -36,6 +33,3 @@ def read_gpus(text: str, node: str, evidence: Evidence) -> None:
         for name, field in _COLUMNS.items():
             if (match := _NUMBER.match(cells.get(name, ""))) is not None:
                 setattr(gpu, field, float(match[0]))
-        for name in _THROTTLE:
-            if re.fullmatch("0x[0-9a-fA-F]{1,16}", cells.get(name, "")):
-                gpu.throttled = int(cells[name], 16)

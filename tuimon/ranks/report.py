@@ -6,13 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
-from msgspec.structs import replace
 
 from tuimon import lazy_re as re
 from tuimon.model.ranks import JobRanks, Place, RankProblem, RankRow, RootCause, Straggler
 from tuimon.ranks import advice, lines
-from tuimon.ranks.evidence import Evidence, Failure, Gpu
-from tuimon.ranks.stragglers import find_imbalance
+from tuimon.ranks.evidence import Evidence, Failure
 from tuimon.ranks.verdict import Verdict, identified, members
 from tuimon.ranks.wording import Key, listed
 from tuimon.redact import redacted_text
@@ -21,16 +19,9 @@ from tuimon.text import clean, first_names, local_time
 _RECENT = 5
 """Steps whose median is the own time of a rank."""
 _LONGEST_LINE = 160
-_UNEQUAL = 1.1
-"""Ratio of the greatest to the least time of a phase from which on some rank is slow."""
 _MOST_ACCUSED = 4
 _LEAST_OF_NODE, _SHARE_OF_NODE = 3, 0.75
 """Ranks of a node, and share of its ranks, that are slow if the node is."""
-_IDLE, _WORKING = 5.0, 50.0
-"""Utilisation (%) below which a GPU is idle, and median utilisation of the job above which that is odd."""
-_HOT, _SLOW_CLOCK = 10.0, 0.9
-"""Degrees above, and fraction of, the median of the job at which a GPU is named."""
-_THROTTLE = {0x8: "hardware slowdown", 0x40: "hardware thermal slowdown", 0x80: "power brake", 0x20: "thermal slowdown"}
 _ORDER = {
     "failed": 100.0,
     "nan": 90.0,
@@ -49,7 +40,6 @@ def report_of(evidence: Evidence, verdict: Verdict, directory: str, unread: int 
     evidence = identified(evidence)
     keys = members(evidence)
     rows = [_row(evidence, verdict, key) for key in keys]
-    rows = _with_odd_gpus(evidence, keys, rows)
     rows.sort(key=lambda row: (-row.strangeness, row.role, row.rank))
     problems = tuple(problems_of(evidence, verdict, rows))
     sentence, short = _sentences(evidence, verdict, rows, problems)
@@ -200,16 +190,10 @@ def _sentences(
     spread = f", own times within {max(own) / float(np.median(own)) - 1:.0%} of the median" if len(own) > 2 else ""
     restart = restart_sentence(cause)
     earlier = f"; {restart}: {redacted_text(clean(cause.text))}" if cause is not None and restart else ""
-    uneven = ""
-    if imbalance := find_imbalance(evidence.own_times):
-        uneven = f"; the load is uneven: the slowest rank of a step takes {imbalance:.0%} longer, another one each time"
-    elif evidence.spread and not own and evidence.spread[1] > _UNEQUAL * evidence.spread[0]:
-        least, most = evidence.spread
-        uneven = f"; forward-compute takes {least:.3g} to {most:.3g} s: --timing-log-option all would name the rank"
     hosts = ", ".join(clean(host) for host in evidence.unreachable)
     away = f"; cannot be reached: {hosts}" if hosts else ""
     failure = "no failure since the restart" if "restart" in restart else "no failure"
-    details = f"{place}{uneven or spread}{_idle_gpus(evidence)}{away}{earlier}"
+    details = f"{place}{spread}{away}{earlier}"
     return f"{len(rows)} ranks{where}, {failure} and no straggler{details}", ""
 
 
@@ -300,62 +284,3 @@ def _own_time(evidence: Evidence, rank: int, slow: Straggler | None) -> float | 
     newest = sorted(evidence.own_times, reverse=True)[:_RECENT]
     times = [evidence.own_times[step][rank] for step in newest if rank in evidence.own_times[step]]
     return float(np.median(times)) if times else None
-
-
-def _with_odd_gpus(evidence: Evidence, keys: list[Key], rows: list[RankRow]) -> list[RankRow]:
-    """Add sentences about GPUs that differ from the median GPU of the job."""
-    usual = _usual_gpu(evidence)
-    if usual is None:
-        return rows
-    result = []
-    for key, row in zip(keys, rows, strict=True):
-        rank = evidence.rank(key)
-        gpu = evidence.gpus.get((rank.node, rank.local_rank)) if rank.local_rank is not None else None
-        said = _odd(gpu, usual) if gpu else ""
-        if said:
-            row = replace(row, evidence=(*row.evidence, said), strangeness=row.strangeness + 5)
-        result.append(row)
-    return result
-
-
-def _usual_gpu(evidence: Evidence) -> tuple[float | None, ...] | None:
-    """Return the median temperature, clock and utilisation of the GPUs; None if fewer than three are known."""
-    temperatures = [gpu.temperature for gpu in evidence.gpus.values() if gpu.temperature is not None]
-    clocks = [gpu.clock for gpu in evidence.gpus.values() if gpu.clock is not None]
-    loads = [gpu.utilization for gpu in evidence.gpus.values() if gpu.utilization is not None]
-    if max(len(clocks), len(temperatures), len(loads)) < 3:
-        return None
-    return tuple(float(np.median(values)) if values else None for values in (temperatures, clocks, loads))
-
-
-def _is_idle(gpu: Gpu, load: float | None) -> bool:
-    """Return whether a GPU is idle while the others work. load: their median utilisation."""
-    return gpu.utilization is not None and gpu.utilization < _IDLE and load is not None and load > _WORKING
-
-
-def _idle_gpus(evidence: Evidence) -> str:
-    """Return "; idle at the last measurement: GPU 3 of node01 (median of all 97 %)", also of GPUs without a rank.
-
-    "" if no GPU is idle while the others work.
-    """
-    load = (_usual_gpu(evidence) or (None,))[-1]
-    idle = [place for place, gpu in sorted(evidence.gpus.items()) if _is_idle(gpu, load)]
-    if not idle:
-        return ""
-    named = [f"GPU {index}{f' of {clean(node)}' if node else ''}" for node, index in idle]
-    return f"; idle at the last measurement: {first_names(named, 4)} (median of all {load:.0f} %)"
-
-
-def _odd(gpu: Gpu, usual: tuple[float | None, ...]) -> str:
-    """Return a sentence about a GPU that is hotter or slower than the others, or idle while they work, or ""."""
-    words = []
-    temperature, clock, load = usual
-    if _is_idle(gpu, load):
-        power = f" at {gpu.power:.0f} W" if gpu.power is not None else ""
-        words.append(f"GPU idle: {gpu.utilization:.0f} %{power} (others {load:.0f} %)")
-    if gpu.clock is not None and clock and gpu.clock < _SLOW_CLOCK * clock:
-        words.append(f"GPU at {gpu.clock:.0f} MHz (others {clock:.0f})")
-    if gpu.temperature is not None and temperature is not None and gpu.temperature > temperature + _HOT:
-        words.append(f"{gpu.temperature:.0f} °C (others {temperature:.0f})")
-    words += [name for bit, name in _THROTTLE.items() if gpu.throttled & bit]
-    return ", ".join(words)

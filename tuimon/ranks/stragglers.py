@@ -23,8 +23,6 @@ FROM_START = 0.2
 NOISY, LONGEST_WINDOW = 0.03, 200
 """Standard error of a rank's median within the window above which a longer window is judged, and the longest one: the
 loads of experts and of long sequences stay on a rank for a while."""
-ROTATES, IMBALANCE = 0.25, 0.1
-"""Share of the steps in which a rank may be the slowest, and the least excess of the slowest, for an imbalance."""
 GAP = 3
 """Strides between two steps from which on steps between them are taken as unread."""
 EARLY = 5
@@ -81,21 +79,6 @@ def find_stragglers(own_times: Mapping[int, Mapping[int, float]]) -> list[Stragg
             )
         )
     return sorted(stragglers, key=lambda straggler: -straggler.z)
-
-
-def find_imbalance(own_times: Mapping[int, Mapping[int, float]]) -> float | None:
-    """Return by how much the slowest rank of a step exceeds the median rank, if another rank is the slowest each time.
-
-    The excess is a share, the median of the newest steps. None if the ranks are in step or one is often the slowest.
-    """
-    ranks = sorted(set[int]().union(*own_times.values()))
-    steps = [step for step in sorted(own_times) if len(own_times[step]) == len(ranks)][-WINDOW:]
-    if len(ranks) < 5 or len(steps) < YOUNG_WINDOW:
-        return None
-    values = np.array([list(map(own_times[step].get, ranks)) for step in steps], float)
-    excess = float(np.median(values.max(axis=1) / np.maximum(np.median(values, axis=1), 1e-9) - 1))
-    most = int(np.bincount(values.argmax(axis=1)).max())
-    return excess if excess >= IMBALANCE and most < ROTATES * len(steps) else None
 
 
 def _unread_before(steps: list[int], start: int) -> int | None:

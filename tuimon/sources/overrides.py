@@ -3,6 +3,7 @@
     [runs]
     join = [["logs/first", "logs/resumed"]]     # all logs at or below these paths are one run
     split = ["slurm"]                           # each log at or below this path is a run
+    gpu_memory = "80 GB"                        # of each device, if the logs do not say it
 
 Paths in a file are relative to its directory. The command line is passed on in the environment, so that the reader
 process has it, too.
@@ -13,16 +14,19 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
+from tuimon import lazy_re as re
 from tuimon.errors import UsageError
 from tuimon.sources.files import first_bytes
 
 PROJECT_FILE = ".tuimon.toml"
 _VARIABLE = "TUIMON_RUNS"
+_AMOUNT = r"(\d{1,6}(?:\.\d{1,6})?) ?([MG]i?B)"
 _LARGEST = 1 << 20
 """Bytes of a project file that are read."""
 
@@ -78,14 +82,27 @@ def runs_table(file: Path) -> dict[str, Any]:
         table = tomllib.loads(first_bytes(str(file), _LARGEST).decode()).get("runs", {})
     except (OSError, ValueError) as error:
         raise UsageError(f"cannot read {file}: {error}") from error
-    example = '[runs] can have join = [["a", "b"]] and split = ["c"]'
-    if not isinstance(table, dict) or not table.keys() <= {"join", "split"}:
+    example = '[runs] can have join = [["a", "b"]], split = ["c"] and gpu_memory = "80 GB"'
+    if not isinstance(table, dict) or not table.keys() <= {"join", "split", "gpu_memory"}:
+        raise UsageError(example)
+    if not re.fullmatch(_AMOUNT, str(table.get("gpu_memory", "1 GB"))):
         raise UsageError(example)
     if not _are_texts(table.get("split", [])):
         raise UsageError(example)
     if not isinstance(table.get("join", []), list) or not all(map(_are_texts, table.get("join", []))):
         raise UsageError(example)
     return table
+
+
+@lru_cache(maxsize=1024)
+def given_memory(path: str) -> tuple[float, str] | None:
+    """Return the memory of a device that the user gives for the runs at a path: (80.0, "GB"); None if not given."""
+    file = project_file(path)
+    try:
+        match = re.fullmatch(_AMOUNT, str(runs_table(file).get("gpu_memory", ""))) if file is not None else None
+    except UsageError:
+        return None
+    return (float(match[1]), match[2]) if match else None
 
 
 def _are_texts(value: object) -> bool:

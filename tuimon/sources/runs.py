@@ -12,8 +12,8 @@ A directory with logs is a run; a directory that names a kind of output or a pro
    time in one directory are a run for each. A file that is given by name is a run of its own, unless its name says
    nothing.
 3. Sessions. Directories that a tracker names by start time (wandb/offline-run-…, swanlab/run-…, runs/<stamp>) belong
-   to the directory above the tracker's if there is only one of them and that directory has other metrics. Several
-   sessions are several runs, except those with one id of the tracker, and those beside a trainer_state.json.
+   to the directory above the tracker's if there is only one of them and that directory has other logs or settings.
+   Several sessions are several runs, except those with one id of the tracker, and those beside a trainer_state.json.
 4. Companions. Files without metrics of their own (console text) join the only run below their directory. Text of one
    process (rank_0/, node1/) joins the nearest run above. A config joins the run of its directory.
 5. Ranks. The logs of a job's processes are one run: torchrun's attempt directories, and Ray's sessions of several nodes
@@ -285,7 +285,7 @@ def _fold_sessions(groups: Groups) -> None:
     for holder, trackers in holders.items():
         own = groups.get(holder, [])
         single = [homes[0] for homes in trackers.values() if len(homes) == 1]
-        folded = single if has_metrics(own) or len(single) > 1 else []
+        folded = single if own or len(single) > 1 else []
         if any(posixpath.basename(item.file.path) == "trainer_state.json" for item in own):
             folded += [home for tracker, homes in trackers.items() if tracker[-1] == "runs" for home in homes]
         for home in dict.fromkeys(folded):

@@ -9,13 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
 from msgspec import Struct
 
 from tuimon.model.events import MOST_FALLS
-from tuimon.model.points import Steps
-from tuimon.store.arrays import median
-from tuimon.store.segments import restarts_within
+from tuimon.store.segments import restarts_within, stride_of
 from tuimon.store.series import AttemptStart, Series
 from tuimon.store.streams import StreamView
 
@@ -61,7 +58,7 @@ def attempt_starts(stream: StreamView, length_of: Callable[[int], int]) -> tuple
         places = [place for place in falls if place.get(leader.id, 0) == position]
         if places:
             before = steps[:position]
-            starts.append(AttemptStart(int(steps[position]), int(before.max()), _stride(before), places[0]))
+            starts.append(AttemptStart(int(steps[position]), int(before.max()), stride_of(before), places[0]))
     last = falls[-1].get(leader.id, 0)
     settled = last < length and int(steps[length - 1]) > int(steps[:last].max(initial=0))
     stream.data.starts = KnownStarts(
@@ -70,8 +67,14 @@ def attempt_starts(stream: StreamView, length_of: Callable[[int], int]) -> tuple
     return tuple(starts)
 
 
-def _stride(steps: Steps) -> int:
-    """Return the largest usual distance of neighbouring steps."""
-    rises = np.diff(steps)
-    rises = rises[rises > 0]
-    return int(median(rises)) if len(rises) else 1
+def training_begin(stream: StreamView, length_of: Callable[[int], int]) -> int | None:
+    """Return the first step of the metric with most points in a stream, which is one of the training; None without
+    points. It is determined again once the stream has twice as many points."""
+    data = stream.data
+    if data.leader is None or stream.point_count >= 2 * data.leader_points:
+        most = max(list(data.series.values()), key=lambda series: length_of(series.id), default=None)
+        data.leader, data.leader_points = most, stream.point_count
+    if data.leader is None or not (length := length_of(data.leader.id)):
+        return None
+    columns = data.leader.columns
+    return int(columns.steps[0] if columns.ordered >= length else columns.steps[:length].min())

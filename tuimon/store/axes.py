@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from tuimon import lazy_re as re
 from tuimon.model.points import Floats, Indices, Steps
-from tuimon.vocabulary import classify
+from tuimon.vocabulary import classify, told
 
 METRIC_AXIS = "metric:"
 """Beginning of the name of an axis that is a metric of the run: "metric:env_steps"."""
@@ -105,11 +105,12 @@ def counter_scale(name: str, metrics: Iterable[tuple[Steps, Floats]]) -> Scale |
 def counter_candidates(metrics: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     """Return (axis, metric) for metrics whose names denote a counter of the training, preferred names first."""
     axes = {concept: axis for axis, concept in COUNTERS.items()}
-    candidates = []
+    candidates, named = [], told(metrics)
     for place, name in enumerate(metrics):
-        meaning = classify(name)
-        if meaning.concept in axes and meaning.split == "train":
-            candidates.append((False, meaning.preference, place, axes[meaning.concept], name))
+        if name in named:
+            meaning = classify(name)
+            if meaning.concept in axes and meaning.split == "train":
+                candidates.append((False, meaning.preference, place, axes[meaning.concept], name))
         for axis, names in _OTHER_NAMES.items():
             if names.fullmatch(name.lower()):
                 candidates.append((True, 0, place, axis, name))

@@ -15,7 +15,7 @@ from msgspec import Struct
 from tuimon import lazy_re as re
 from tuimon.model.points import Floats, Indices, Steps
 from tuimon.store.arrays import distinct
-from tuimon.store.attempt_starts import attempt_starts
+from tuimon.store.attempt_starts import attempt_starts, training_begin
 from tuimon.store.cache import CachedCurve, CachedFill, CachedSlices, ViewCache
 from tuimon.store.columns import PointColumns
 from tuimon.store.compare import TEXT, Comparison, Disagreement
@@ -184,7 +184,8 @@ class CurveBuilder:
         place = order.place[position]
         length, stream = self._table.length(series.id), self._streams[position]
         starts = attempt_starts(stream, self._table.length) if stream.fall_count else ()
-        return slice_series(series, length, stream, order.writers[place], order.purge_after[place], starts)
+        begin = training_begin(stream, self._table.length) if place and stream.point_count > length else None
+        return slice_series(series, length, stream, order.writers[place], order.purge_after[place], starts, begin)
 
     def _lengths(self, rows: Indices) -> Indices:
         lengths = self._table.lengths

@@ -93,6 +93,7 @@ def _same_segments(part: SeriesSlice, other: SeriesSlice) -> bool:
         and part.borders == other.borders
         and part.purges == other.purges
         and part.writer == other.writer
+        and part.begin == other.begin
     )
 
 

@@ -50,6 +50,8 @@ class SeriesSlice(Struct, frozen=True):
     """Slices with the same number, always neighbours, were written at the same time by parallel writers."""
     log: str = ""
     """Path of the log that the file is a part of, if it was rotated; else that of the file. "" if unknown."""
+    begin: int | None = None
+    """First step of the training in the file, of several: a validation before it takes nothing over."""
 
     @property
     def steps(self) -> Steps:
@@ -63,18 +65,20 @@ def slice_series(
     writer: int,
     purge_after: int | None,
     starts: tuple[AttemptStart, ...] = (),
+    begin: int | None = None,
 ) -> SeriesSlice:
     """Return the first `length` points of a series with the segments that the log announces.
 
-    purge_after: lowest step that the start of a later stream voids, or None. starts: of attempts in the stream.
+    purge_after: lowest step that the start of a later stream voids, or None. starts: of attempts in the stream. begin:
+    as in SeriesSlice.
     """
     log = log_name(stream.info.path).live
     if not stream.cut_count and purge_after is None and not starts:
-        return SeriesSlice(series, length, (), (), writer, log)
+        return SeriesSlice(series, length, (), (), writer, log, begin)
     layout = series.layout
     if layout is None or layout[:3] != (stream.cut_count, purge_after, starts) or length < layout.min_length:
         layout = series.layout = _segment_layout(series, length, stream, purge_after, starts)
-    return SeriesSlice(series, length, layout.borders, layout.purges, writer, log)
+    return SeriesSlice(series, length, layout.borders, layout.purges, writer, log, begin)
 
 
 def _segment_layout(
@@ -223,23 +227,30 @@ def arrange(slices: Sequence[SeriesSlice]) -> Arrangement:
     """Arrange the slices, given in the order in which their streams began, as one curve."""
     steps = np.concatenate([part.steps for part in slices])
     segments: list[Indices] = []
+    begins: list[int | None] = []
     starts: list[int] = []
     places: list[int] = []  # in `segments`, of the piece at each start
     offset = 0
     for _, parallel in groupby(slices, key=lambda part: part.writer):
         by_writer: list[list[Indices]] = []
+        begin = None
         for part in parallel:
+            begin = part.begin
             borders = _borders(part)
             by_writer.append([piece + offset for piece in _pieces(part, borders)])
             starts += [offset + start for start in borders[:-1]]
             offset += part.length
         if len(by_writer) == 1:
             places += range(len(segments), len(segments) + len(by_writer[0]))
+            begins += [begin, *[None] * (len(by_writer[0]) - 1)]
             segments.extend(by_writer[0])
         else:  # each writer's own restarts count, but no writer takes over from another
             places += [len(segments)] * sum(map(len, by_writer))
             rows = _concatenated([kept for pieces in by_writer for kept in _take_over(pieces, steps)])
+            begins.append(None)
             segments.append(rows[np.argsort(steps[rows], kind="stable")])
+    if any(begin is not None for begin in begins):
+        segments = _without_early(segments, begins, steps)
     kept = [rows for rows in _take_over(segments, steps) if len(rows)]
     order = _concatenated(kept)
     restarts = np.cumsum([len(rows) for rows in kept[:-1]], dtype=np.int64)
@@ -299,6 +310,31 @@ def _pieces(part: SeriesSlice, borders: Sequence[int]) -> list[Indices]:
             rows = rows[np.argsort(row_steps, kind="stable")]
         pieces.append(rows)
     return pieces
+
+
+def _without_early(segments: Sequence[Indices], begins: Sequence[int | None], steps: Steps) -> list[Indices]:
+    """Return the segments without the points that a resumed job logged before its training began, as a validation at
+    step 0. begins: first step of the training of each segment, where it is known.
+
+    A metric that counts something else, such as epochs, has no step near that of the training."""
+    kept: list[Indices] = []
+    highest, stride = None, 1
+    for rows, begin in zip(segments, begins, strict=True):
+        if len(rows):
+            last = int(steps[rows[-1]])
+            reached = last if highest is None else max(last, highest)
+            if begin is not None and highest is not None and reached + stride >= begin:
+                rows = rows[np.searchsorted(steps[rows], begin, "left") :]
+            highest, stride = reached, max(stride, stride_of(steps[rows]))
+        kept.append(rows)
+    return kept
+
+
+def stride_of(steps: Steps) -> int:
+    """Return the usual distance of neighbouring steps that rise; 1 if none do."""
+    rises = np.diff(steps)
+    rises = rises[rises > 0]
+    return int(median(rises)) if len(rises) else 1
 
 
 def _take_over(segments: Sequence[Indices], steps: Steps) -> list[Indices]:

@@ -111,6 +111,9 @@ class StreamData(Struct, eq=False, weakref=True):
     """For each place at which the steps of a metric go back the number of points before it by id of the series."""
     starts: object = None
     """Attempts found last, by any reader (attempt_starts.KnownStarts)."""
+    leader: Series | None = None
+    """Series with most points when there were `leader_points` points (attempt_starts.training_begin)."""
+    leader_points: int = 0
     facts: dict[str, list[tuple[int, Fact]]] = field(default_factory=dict)
     """(sequence number over the whole store, fact) by topic."""
     point_count: int = 0

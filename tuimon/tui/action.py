@@ -26,17 +26,15 @@ SECTIONS = (
         "Charts",
         "Runs",
         "Settings",
+        "Lists and texts",
         "Run list",
-        "Small multiples",
         "Metric list",
         "Log",
         "Texts",
         "Media",
         "Scatter",
-        "Config",
+        "Ranks",
     ),
-    *("Hyperparameters", "Ranks"),
-    "Help and alerts",
 )
 """Sections of the help screen, in order."""
 
@@ -172,7 +170,7 @@ class Action(Struct, frozen=True):
     """Position and label in the footer while a panel is zoomed; None if that footer does not show the action."""
     section: str = "General"
     where: tuple[str, ...] = ("dashboard",)
-    """Screens on which the keys work: dashboard, runs, metrics, log, texts, media, scatter, config, hparams, ranks,
+    """Screens on which the keys work: dashboard, runs, multiples, metrics, log, texts, media, scatter, config, ranks,
     help, alerts."""
     opens: str = ""
     """Screen that it opens, as in `where`; on that screen it goes back. Other screens that do not use the key, either,

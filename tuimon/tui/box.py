@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from weakref import ref
 
 from rich.segment import Segment
@@ -19,14 +20,11 @@ from tuimon.draw.border import inside, with_border
 from tuimon.draw.chart import has_note_row, with_note_row
 from tuimon.draw.diff import changed_spans
 from tuimon.model.alerts import Alert
-from tuimon.model.views import ChartView, Role, Row, Rows, Size, Span, Symbols, View
+from tuimon.model.views import Role, Row, Rows, Size, Span, Symbols, View
 from tuimon.panels import (
     DEFAULTS,
     ChartOptions,
-    CurvePanel,
     Panel,
-    with_alert_marks,
-    with_note_marks,
     with_run_name,
 )
 from tuimon.run_notes import NO_NOTE, RunNote
@@ -207,12 +205,9 @@ class PanelBox(CellGrid):
         place = self.panel, self.room, self.bordered
         inputs = (*place, symbols, options, alerts, note, machine, now // _CLOCK if self._clock else 0)
         if inputs != self._drawn_from or self._run() is not run:
-            view = self.panel.view(run, size, now, symbols, options)
+            marked = replace(options, alerts=alerts, note=note)
+            view = self.panel.view(run, size, now, symbols, marked)
             view = with_run_name(view, self.panel, run, size.width, options)
-            if isinstance(view, ChartView):
-                metrics = self.panel.names(run) if isinstance(self.panel, CurvePanel) and alerts else ()
-                view = with_alert_marks(view, run, alerts, options, symbols, metrics)
-                view = with_note_marks(view, run, note, options)
             self._view, self._symbols = view, symbols
             self._draw_view()
             self._drawn_from, self._run = inputs, ref(run)

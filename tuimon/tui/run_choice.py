@@ -13,7 +13,9 @@ from tuimon.analysis.run_filter import RunFilter, parse
 from tuimon.analysis.run_states import failed_runs
 from tuimon.model.views import Symbols
 from tuimon.panels import OverlayLine, distinct_markers, overlay_lines, transient
+from tuimon.panels.lists.hparam_rows import different_settings
 from tuimon.panels.lists.run_groups import SEEDS
+from tuimon.panels.lists.run_levels import RunLevels
 from tuimon.panels.lists.run_selection import count_alerts, list_runs, shared_directory, shared_words
 from tuimon.panels.lists.runs import Listing
 from tuimon.run_notes import notes
@@ -36,7 +38,7 @@ class RunChoice:
     grouped: bool = False
     """Whether runs that differ only in their seed are merged."""
     sort: str = "found"
-    """Id of the sort order, from panels.lists.run_selection.SORTS."""
+    """Order of the list: "found", the id of a column, or "urgent"."""
     reverse: bool = False
     metric: str = ""
     """Metric that is shown as a column of its own, or ""."""
@@ -44,6 +46,8 @@ class RunChoice:
     """By what the list is grouped: "directory", the name of a setting, or "" for no groups."""
     folded: tuple[str, ...] = ()
     """Titles of the groups whose runs are not listed."""
+    all_settings: bool = False
+    """Whether the list has a column for each setting that differs, in place of progress and curves."""
     query: str = transient("")
     """Filter of the run list."""
     show_hidden: bool = transient(False)
@@ -89,6 +93,9 @@ def listing_of(snapshot: Snapshot, choice: RunChoice, now: float, symbols: Symbo
         shared_words([run.name for run in snapshot.runs]),
         choice.metric,
         notes(),
+        settings=different_settings(snapshot.runs) if len(snapshot.runs) > 1 or choice.all_settings else None,
+        all_settings=choice.all_settings,
+        levels=RunLevels(snapshot.runs if choice.all_settings else ()),
         markers=distinct_markers([run.id for run in snapshot.runs if run.path in marked], symbols),
         unchecked=snapshot.unchecked,
     )

@@ -105,7 +105,7 @@ class Meaning(Struct, frozen=True):
         return unit_as_logged(self.unit, self.scale)
 
 
-_OTHER = Meaning("other", "other", "", "1", "neutral")
+OTHER = Meaning("other", "other", "", "1", "neutral")
 _OTHER_VALIDATION = Meaning("other", "other", "", "1", "neutral", split="val")
 
 
@@ -200,13 +200,13 @@ def classify(name: str) -> Meaning:
     A unit of memory or time in the name is that of the values, except of a ratio such as "timing_s/cache_hit_rate".
     """
     if len(name) > MAX_NAME:
-        return _OTHER
+        return OTHER
     name = without_reducer(name)
     if own.entries() and (user_meaning := _of_user(name)) is not None:
         return user_meaning
     meaning = _known(name)
     if meaning.unit in _MEASURED and _SHARE.search(name):
-        return _OTHER_VALIDATION if meaning.split == "val" else _OTHER
+        return _OTHER_VALIDATION if meaning.split == "val" else OTHER
     if meaning.scale != 1.0:
         return meaning
     unit = _named(name, meaning.unit)
@@ -234,7 +234,7 @@ def _known(name: str) -> Meaning:
     """
     if (timer := _timer_with_unit(name)) is not None:
         return timer
-    best = _OTHER
+    best = OTHER
     spelled = canonical(name)
     for reading, split in _readings(name) if spelled == name else _spellings(name, spelled):
         meaning = _match(reading, split)
@@ -275,7 +275,7 @@ def _of_user(name: str) -> Meaning | None:
         entry.unit or (_named(name, unit) if entry.scale == 1.0 else "") or unit,
         entry.direction or (concept.direction if concept else "neutral"),
         facets or _NO_FACETS,
-        rank=concept.rank if concept else _OTHER.rank,
+        rank=concept.rank if concept else OTHER.rank,
         split="val" if validation else "train",
         scale=entry.scale,
         renamed=bool(entry.label and entry.direction),
@@ -301,7 +301,7 @@ def _by_words(name: str, known: Meaning) -> Meaning:
             return meaning
     validation = words.mark == "val"
     if known.concept == "other" or (known.concept == "reward.val_bare" and not name.startswith("eval/")):
-        return _OTHER_VALIDATION if validation else _OTHER
+        return _OTHER_VALIDATION if validation else OTHER
     return replace(known, split="val") if validation else known
 
 
@@ -382,7 +382,7 @@ def _first_segments() -> tuple[frozenset[str], re.Pattern[str]]:
 def _match(name: str, split: str) -> Meaning:
     match = _first_pattern(name)
     if match is None:
-        return _OTHER
+        return OTHER
     pattern, groups = match
     rank, preference, overrides = compiled()["patterns"][pattern]
     concept = concepts()[rank]

@@ -12,7 +12,6 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from tuimon.exports.points import Batch
-    from tuimon.model.views import Size, Symbols
     from tuimon.store import Curve, Run, Snapshot
 
 File = tuple[str, Callable[[BinaryIO], None]]
@@ -39,9 +38,6 @@ class Job(Struct, frozen=True):
     """True if the user has not chosen metrics."""
     smooth: float
     """Smoothing weight of pictures, in [0, 1); 0 means no smoothing."""
-    size: Size
-    """Columns and rows of the dashboard."""
-    symbols: Symbols
     now: float
     """Wall time (s since epoch)."""
     on_terminal: bool

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
+from tuimon.analysis.aligned_steps import common_step_name
 from tuimon.analysis.comparison_rows import MetricRows
-from tuimon.exports._across_runs import MOST_LINES
+from tuimon.exports.charts import MOST_LINES, chart_across
 from tuimon.exports.html import page
-from tuimon.exports.html.across import chart_across
-from tuimon.exports.html.figures import ChartFigure
+from tuimon.exports.html.figures import ChartFigure, chart_figure, columns_for
+from tuimon.model.views import SERIES_ROLES
+from tuimon.panels import DEFAULTS
 from tuimon.panels.lists.comparison import Comparison
 from tuimon.panels.lists.comparison_tables import comparison_tables, metric_table
-from tuimon.text import clean
 
 _MAX_CHARTS = 60
+_COLUMNS = 320
+"""Columns of a chart of long curves."""
+_WIDTHS = ("", " thick", " thin")
+"""Classes of lines, enough for MOST_LINES: the next one follows when the colours are used up."""
 
 
 def as_html(comparison: Comparison, now: float) -> str:
@@ -60,10 +67,12 @@ def _chart(comparison: Comparison, metric: MetricRows, first: bool) -> ChartFigu
     """Return the chart of a metric. If there are more runs than lines, it shows the best ones."""
     order = dict.fromkeys([*(run for row in metric.ranked for run in row.runs), *range(len(comparison.runs))])
     chosen = list(order) if _shared(metric) > MOST_LINES else range(len(comparison.runs))
-    series = [
-        (comparison.runs[run], clean(comparison.labels[run]), metric.meaning, curve)
-        for run in chosen
-        if (curve := metric.curves[run]) is not None
-    ]
+    runs = [comparison.runs[run] for run in chosen]
+    curves = {comparison.runs[run].id: curve.metric for run, curve in enumerate(metric.curves) if curve is not None}
     failed = {run.id for run, failure in zip(comparison.runs, comparison.failures, strict=True) if failure}
-    return chart_across(comparison.runs, metric.name, series, first, failed)
+    columns = columns_for(runs, _COLUMNS)
+    view = chart_across(runs, metric.name, curves, DEFAULTS, columns, failed=failed)
+    figure = chart_figure(view, first, common_step_name(runs))
+    widths = iter([width for width in _WIDTHS for _ in SERIES_ROLES])
+    lines = (line if line.behind else replace(line, role=line.role + next(widths)) for line in figure.plot.lines)
+    return replace(figure, plot=replace(figure.plot, lines=tuple(lines)))

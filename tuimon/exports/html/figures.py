@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tuimon.draw.frames import GUTTER
 from tuimon.draw.heat import level
 from tuimon.draw.numbers import format_duration, format_value, nonfinite
 from tuimon.draw.ticks import power_label
@@ -17,8 +16,6 @@ from tuimon.panels import SEEDS_NOTE
 from tuimon.store import Run
 from tuimon.text import clean
 
-_ROWS = 16
-"""Height in rows that chart panels are asked for: enough for all curves that a panel can draw."""
 _FINE = 1000
 """Columns of a chart: about the pixels of a wide one."""
 _FEW_POINTS = 300_000
@@ -33,11 +30,6 @@ def columns_for(runs: Iterable[Run], columns: int) -> int:
     """Return the columns of the charts of a page: about as many as pixels, so that each point of a curve with fewer
     points has a column of its own, or `columns` if the runs have so many points that the page would be large."""
     return _FINE if sum(run.point_count for run in runs) <= _FEW_POINTS else columns
-
-
-def chart_size(columns: int) -> Size:
-    """Return the size to ask a panel for so that its envelopes have about this many columns."""
-    return Size(GUTTER + columns // 2, _ROWS)
 
 
 class ChartFigure(Struct, frozen=True):

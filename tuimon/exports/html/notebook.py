@@ -6,7 +6,7 @@ from tuimon.analysis.aligned_steps import step_name
 from tuimon.exports.html import asset, render
 from tuimon.exports.html.parts import draw, slots
 from tuimon.exports.summary_text import runs_columns
-from tuimon.exports.table import Column
+from tuimon.exports.table import page_columns, text_column
 from tuimon.run_notes import note_of
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean, shown_path
@@ -31,6 +31,8 @@ def runs_as_html(snapshot: Snapshot, now: float) -> str:
     columns = runs_columns(snapshot, now) if snapshot.runs else []
     notes = [note_of(run.path).line for run in snapshot.runs]
     if any(notes):
-        columns.append(Column("note", notes, left=True))
+        columns.append(text_column("note", notes, left=True))
     runs = [{"name": clean(run.name), "href": "", "current": False} for run in snapshot.runs]
-    return render("notebook.html", style=asset("notebook.css"), name="", runs=runs, columns=columns)
+    return render(
+        "notebook.html", style=asset("notebook.css"), name="", runs=runs, columns=page_columns(columns, len(runs))
+    )

@@ -17,20 +17,21 @@ from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import critical_count, state_sign, state_words
 from tuimon.analysis.words import setting_text
 from tuimon.exports import ranks, texts
+from tuimon.exports.charts import chart_size
 from tuimon.exports.html import environment
 from tuimon.exports.html.figures import (
     TABLE_SIZE,
     bar_figure,
     chart_figure,
-    chart_size,
     columns_for,
     with_metric_names,
 )
 from tuimon.exports.html.plot import sparkline
 from tuimon.exports.metrics import summarise
 from tuimon.exports.summary_text import facts_of, runs_columns
+from tuimon.exports.table import page_columns
 from tuimon.model.views import BarView, ChartView, HeatView, Symbols
-from tuimon.panels import DEFAULTS, SINGLE_METRIC, Panel, arrange, relevant_metrics, with_note_marks
+from tuimon.panels import SINGLE_METRIC, ChartOptions, Panel, arrange, relevant_metrics
 from tuimon.redact import redacted
 from tuimon.rollouts.extremes import Extremes
 from tuimon.run_notes import note_of
@@ -138,7 +139,7 @@ def draw(
             runs = [
                 {"name": clean(r.name), "href": f"?run={run_key(r)}", "current": r.id == run.id} for r in snapshot.runs
             ]
-            return str(macros.runs(runs_columns(snapshot, now), runs))
+            return str(macros.runs(page_columns(runs_columns(snapshot, now), len(runs)), runs))
         case None if slot.group == "state":
             notices = [notice for notice in snapshot.notices[-1:] if notice.level != "info"]
             alerts = [alert for alert in snapshot.alerts if alert.run == run.id]
@@ -184,9 +185,9 @@ def _settings(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
 def _panel(panel: Panel, run: Run, now: float, columns: int, first: bool) -> str:
     macros: Any = environment().get_template("macros.html").module
     size = chart_size(columns) if panel.kind == "chart" else TABLE_SIZE
-    match panel.view(run, size, now, Symbols.BRAILLE):
+    match panel.view(run, size, now, Symbols.BRAILLE, ChartOptions(note=note_of(run.path))):
         case ChartView() as view:
-            view = with_metric_names(with_note_marks(view, run, note_of(run.path), DEFAULTS))
+            view = with_metric_names(view)
             return str(macros.chart(chart_figure(view, first and panel.order < SINGLE_METRIC, step_name(run))))
         case BarView() as view:
             return str(macros.bars(bar_figure(view)))

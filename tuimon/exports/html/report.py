@@ -12,6 +12,7 @@ from tuimon.exports.html.comparison import main_chart, summary_of
 from tuimon.exports.html.figures import columns_for
 from tuimon.exports.html.parts import COLUMNS, GROUPS, draw, slots
 from tuimon.exports.summary_text import runs_columns
+from tuimon.exports.table import page_columns
 from tuimon.panels.lists.comparison import compare
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean, shown_path
@@ -59,5 +60,9 @@ def as_html(
     values: dict[str, Any] = {"table": [], "chart": None}
     if len(runs) > 1:
         compared = compare(snapshot.runs, alerts=snapshot.alerts)
-        values = {"table": runs_columns(snapshot, now), "chart": main_chart(compared), **summary_of(compared)}
+        values = {
+            "table": page_columns(runs_columns(snapshot, now), len(snapshot.runs)),
+            "chart": main_chart(compared),
+            **summary_of(compared),
+        }
     return page("report.html", now, title=title, runs=runs, groups=GROUPS, **values)

@@ -324,6 +324,10 @@ class ConsoleDecoder(StreamDecoder):
         return [reader for reader in readers if isinstance(reader, PatternReader)]
 
     @property
+    def awaits_end(self) -> bool:
+        return any(task.awaits_end for task in self._tasks.values())
+
+    @property
     def held_back(self) -> bool:
         return any(task.sink.held_fallback for task in self._tasks.values())
 

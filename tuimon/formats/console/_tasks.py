@@ -199,6 +199,10 @@ class Task:
         for reader in self._readers.values():
             reader.flush()
 
+    @property
+    def awaits_end(self) -> bool:
+        return any(reader.awaits_end for reader in self._readers.values())
+
     def end(self) -> None:
         for reader in self._readers.values():
             reader.end()

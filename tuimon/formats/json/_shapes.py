@@ -10,9 +10,7 @@
     series of one mapping    {"loss": {"steps": […], "values": […], "timestamps": […]}} (Sacred)
     values named by "meta"   {"meta": {…}, "iterations": [{"iteration": 0, "learn": […], "test": […]}]} (CatBoost)
 
-A metric below a key is named <key>/<metric>. Columns without a list of steps are counted from 0; they are those of
-epochs if a metric of the training and of the validation have the same number of values (Keras' History.history), or a
-setting beside them says so ("epochs": 50). A list of steps
+A metric below a key is named <key>/<metric>. Columns without a list of steps are counted from 0. A list of steps
 belongs to the columns of its length; of several, the one whose name shares a prefix with the column, then the first of
 AXES.
 Source: files that the named programs wrote, and logs of public repositories.
@@ -40,12 +38,6 @@ _METRIC = re.compile(
     r"mae|mse|rmse|entropy|\bkl\b|learning_rate|\blr\b|grad",
     re.IGNORECASE,
 )
-_EPOCHS = re.compile(r"(?:n_|num_|max_|total_|train_|num_train_)?epochs", re.IGNORECASE)
-"""Settings with a number of epochs."""
-_WORD = re.compile(r"[a-z0-9]+")
-_TRAINING = frozenset(("train", "training", "tr"))
-_VALIDATION = frozenset(("val", "valid", "validation", "dev", "eval", "test"))
-"""Words in the names of metrics of the training and of the validation."""
 MAX_DEPTH = 4
 _EXAMINED = 3
 """Rows of which one must look like a row of metrics."""
@@ -272,7 +264,7 @@ def _column_rows(mapping: Mapping[str, Any]) -> list[Row]:
         chosen[name] = _axis_of(name, columns, {axis: axes[axis] for axis in used})
     if not chosen:
         return []
-    names = {axes[axis]["axis"].lower() for axis in used} if used else {"epoch"} & {_unit(mapping, columns)}
+    names = {axes[axis]["axis"].lower() for axis in used}
     unit = "epoch" if names == {"epoch"} and not has_step(dict.fromkeys(columns.keys() - used, 0)) else "step"
     rows: dict[int, Row] = {}
     for name in columns:
@@ -283,31 +275,6 @@ def _column_rows(mapping: Mapping[str, Any]) -> list[Row]:
         for step, value in zip(steps, columns[name], strict=True):
             rows.setdefault(step, {unit: step})[name] = value
     return [rows[step] for step in sorted(rows)]
-
-
-def _unit(mapping: Mapping[str, Any], columns: Mapping[str, Sequence[Any]]) -> str:
-    """Return "epoch" if columns of one length, without steps, have one value for each epoch; otherwise "step"."""
-    if len(lengths := set(map(len, columns.values()))) != 1:
-        return "step"
-    (length,) = lengths
-    planned = [
-        value
-        for settings in (mapping, *mapping.values())
-        if isinstance(settings, dict)
-        for key, value in settings.items()
-        if type(value) is int and _EPOCHS.fullmatch(key)
-    ]
-    if planned:
-        return "epoch" if length in planned or (length <= max(planned) and _is_validated(columns)) else "step"
-    return "epoch" if _is_validated(columns) else "step"
-
-
-def _is_validated(names: Iterable[str]) -> bool:
-    """Return whether a metric of the training and one of the validation are the same: "loss", "val_loss"."""
-    words = [[word for word in _WORD.findall(name.lower()) if word not in _TRAINING] for name in names]
-    rests = [[word for word in parts if word not in _VALIDATION] for parts in words]
-    plain = [parts for parts, rest in zip(words, rests, strict=True) if parts == rest]
-    return any(rest in plain for parts, rest in zip(words, rests, strict=True) if parts != rest)
 
 
 def _frame(mapping: Mapping[str, Any]) -> dict[str, list[Any]]:

@@ -21,7 +21,7 @@ from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats import Format, StreamDecoder
 from tuimon.formats._shared.json import parse
-from tuimon.formats._shared.lines import LineDecoder, LineSplitter
+from tuimon.formats._shared.lines import LineDecoder
 from tuimon.formats._shared.row_reader import Names, RowReader
 from tuimon.formats._shared.rows import Row, trimmed
 from tuimon.formats._shared.step_unit import StepUnit
@@ -34,22 +34,16 @@ _MARK = re.compile(rb"(?:^|[ \t])(DLLL|:::MLLOG) (?=\{)")
 _LOGURU = re.compile(rb'\{"text": ?"(?:[^"\\]|\\.){0,2000}", ?"record": ?\{')
 
 
-class MarkedLines(StreamDecoder):
+class MarkedLines(LineDecoder):
     """A StreamDecoder of the records of DLLogger and MLPerf."""
 
     def __init__(self) -> None:
-        self._lines = LineSplitter()
+        super().__init__()
         self._reader = RowReader(Names(), unit=StepUnit())
         self._first_epoch: int | None = None
         self._epoch_size = 0
         self._final: list[Item] = []
         self._settings: Row = {}
-
-    def feed(self, data: bytes) -> list[Item]:
-        return self._items(self._lines.feed(data))
-
-    def flush(self) -> list[Item]:
-        return [*self._items(self._lines.last_line()), *self._lines.hole_at_end()]
 
     @property
     def remark(self) -> str:

@@ -34,9 +34,9 @@ import numpy as np
 
 from tuimon import lazy_re as re
 from tuimon.errors import FormatError, Unfinished
-from tuimon.formats import Format, StreamDecoder
+from tuimon.formats import Format
 from tuimon.formats._shared.cells import read_cells
-from tuimon.formats._shared.lines import LineSplitter
+from tuimon.formats._shared.lines import LineDecoder
 from tuimon.formats._shared.rows import seconds
 from tuimon.formats._shared.settings import FactsDocument
 from tuimon.model.points import Damage, Fact, Item, Points
@@ -61,26 +61,13 @@ TAGS = {
 _WRITER = {"run_id": "run_id", "run_uuid": "run_id", "run_name": "run_name", "user_id": "user"}
 
 
-class MetricDecoder(StreamDecoder):
-    """Decoder of the points of one metric."""
-
-    def __init__(self) -> None:
-        self._lines = LineSplitter()
-
-    def feed(self, data: bytes) -> list[Item]:
-        return self._items(self._lines.feed(data))
-
-    def flush(self) -> list[Item]:
-        # the last number of a line without a newline may be incomplete
-        return [*self._items(self._lines.last_line()), *self._lines.hole_at_end()]
+class MetricDecoder(LineDecoder):
+    """Decoder of the points of one metric. The last number of a line without a newline may be incomplete."""
 
     def _items(self, parts: Iterator[tuple[int, list[bytes]] | Damage]) -> list[Item]:
         items: list[Item] = []
         for part in parts:
-            if isinstance(part, Damage):
-                items.append(part)
-            else:
-                items += _read(*part)
+            items += [part] if isinstance(part, Damage) else _read(*part)
         return items
 
 

@@ -14,8 +14,6 @@ Source: swanboard and swanlab of these versions, and files written by them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -30,7 +28,6 @@ _NAME = re.compile(r"\d+\.log")
 _FIRST = re.compile(rb'\s*\{"index": ?"?-?\d+"?, ?"data": ?')
 _PATH = re.compile(r"(?P<source>.*/logs)/[^/]+/\d+\.log", re.DOTALL)
 _NAMES = ("",)
-_FIELDS = itemgetter("index", "data", "create_time")
 
 
 def _wants(name: str) -> bool:
@@ -45,25 +42,7 @@ def _matches(name: str, head: bytes) -> bool:
 
 
 def _read(values: list[Any]) -> list[Item]:
-    return _read_numbers(values) or _read_each(values)
-
-
-def _read_numbers(values: list[Any]) -> list[Item]:
-    """Convert lines that all hold a step and a number; return [] if one does not."""
-    try:
-        steps, logged, times = zip(*map(_FIELDS, values), strict=True)
-    except (TypeError, KeyError):
-        return []
-    if set(map(type, steps)) != {int} or not set(map(type, logged)) <= {int, float}:
-        return []
-    try:
-        return [_points(steps, logged, list(map(seconds, times)))]
-    except OverflowError:  # beyond 64 bits, or beyond a float
-        return []
-
-
-def _read_each(values: list[Any]) -> list[Item]:
-    """Convert lines one by one, and skip those without a number (media)."""
+    """Convert lines, and skip those without a number (media)."""
     rows: list[tuple[int, float, float]] = []
     for value in values:
         if isinstance(value, dict):
@@ -72,12 +51,9 @@ def _read_each(values: list[Any]) -> list[Item]:
                 rows.append((at_step, logged, seconds(value.get("create_time"))))
     if not rows:
         return []
-    return [_points(*zip(*rows, strict=True))]
-
-
-def _points(steps: Sequence[int], logged: Sequence[float], times: Sequence[float]) -> Points:
-    columns = np.array(steps, np.int64), np.array(logged, np.float64), np.array(times, np.float64)
-    return Points(_NAMES, np.zeros(len(steps), np.uint32), *columns)
+    steps, logged_values, times = zip(*rows, strict=True)
+    columns = np.array(steps, np.int64), np.array(logged_values, np.float64), np.array(times, np.float64)
+    return [Points(_NAMES, np.zeros(len(steps), np.uint32), *columns)]
 
 
 def _source(path: str) -> str:

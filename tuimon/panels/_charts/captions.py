@@ -13,7 +13,6 @@ from tuimon.analysis.attempts import restart_name
 from tuimon.analysis.change import change
 from tuimon.analysis.words import steps_text
 from tuimon.draw.numbers import distinct_digits, format_exact, format_value, nonfinite, thousands
-from tuimon.model.points import Steps
 from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._charts.marks import restart_steps
 from tuimon.panels._charts.options import ChartOptions
@@ -21,7 +20,6 @@ from tuimon.panels._charts.traces import Stroke, Trace
 from tuimon.panels._metrics import PAIR, MetricReading, is_counterpart, level_difference
 from tuimon.panels._text import change_span, plural, signed, value_text
 from tuimon.store import Curve, Run
-from tuimon.store.arrays import distinct
 from tuimon.store.curve_builder import RANK
 from tuimon.vocabulary import Meaning, unit_text
 
@@ -30,8 +28,6 @@ _SHORT, _SHORTEST = 10, 6
 full-screen chart shows more digits."""
 SEEDS_NOTE = "seeds: mean, area min to max"
 """What the line and the area of runs that differ only in their seed are."""
-_MOST_RESTARTS = 3
-"""Maximum number of restarts that the note names each, with the points that it supersedes."""
 _LABEL_FACETS = ("component", "ds", "domain", "role", "kind", "sign", "who", "op", "phase", "tool", "q", "k")
 """Facets that distinguish the labels of lines, in the order of the label."""
 _Line = tuple[str, Meaning]
@@ -234,7 +230,7 @@ def chart_notes(
     else:
         yield from _disagreement(run, traces)
         yield from nonfinite_counts(curves, step_name(run) if options.fullscreen else "")
-        yield from _restart(run, max(curves, key=lambda curve: curve.superseded))
+        yield from _restarts(run, max(curves, key=lambda curve: curve.superseded))
         if any(run.is_left_behind(curve.metric) for curve in curves):
             yield "no point since the restart"
         if len(curves[0].sources) > 1 and RANK.search(curves[0].sources[0]):  # each process logs to its own file
@@ -279,33 +275,14 @@ def _disagreement(run: Run, traces: Sequence[Trace]) -> Iterator[str]:
             return
 
 
-def _restart(run: Run, curve: Curve) -> Iterator[str]:
+def _restarts(run: Run, curve: Curve) -> Iterator[str]:
+    """Yield "2 restarts, the last: resumed from step 410", and "35 points superseded"."""
     steps = restart_steps(run, curve)
+    if len(steps):
+        last = restart_name(run, int(steps[-1]), step_name(run))
+        yield f"{len(steps)} restarts, the last: {last}" if len(steps) > 1 else last
     if curve.superseded:
-        superseded = plural(curve.superseded, "point")
-        yield _superseding(run, curve, steps, superseded) if len(steps) else f"{superseded} superseded"
-    elif len(steps) > _MOST_RESTARTS:
-        yield f"{len(steps)} restarts, the last: {restart_name(run, int(steps[-1]), step_name(run))}"
-    else:
-        yield from (
-            restart_name(run, step, "" if index else step_name(run)) for index, step in enumerate(steps.tolist())
-        )
-
-
-def _superseding(run: Run, curve: Curve, steps: Steps, superseded: str) -> str:
-    """Return "resumed from 200 (20 superseded), restart at 410 (15)"; of more than three restarts the number and
-    the last one.
-
-    steps: result of `restart_steps`."""
-    own = distinct(curve.steps[curve.restarts[curve.restarts != curve.gap]])
-    counts: Counter[int] = Counter()
-    for step, count in curve.superseded_by.items():
-        counts[int(steps[max(int(np.searchsorted(own, step, "right")) - 1, 0)])] += count
-    if len(counts) > _MOST_RESTARTS:
-        return f"{len(counts)} restarts supersede {superseded}, the last: {restart_name(run, max(counts))}"
-    (first, count), *others = counts.items()
-    named = f"{restart_name(run, first)} ({count} superseded)"
-    return ", ".join([named, *(f"{restart_name(run, step)} ({number})" for step, number in others)])
+        yield f"{plural(curve.superseded, 'point')} superseded"
 
 
 def _short(source: str) -> str:

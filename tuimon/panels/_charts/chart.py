@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace as with_options
 
 import numpy as np
 
@@ -14,18 +15,19 @@ from tuimon.draw.rows import row_width
 from tuimon.model.views import Axis, ChartView, Envelope, Line, Role, Row, Rows, Size, Symbols
 from tuimon.panels._charts.axes import cursor_place, cursor_x, end_of_data, x_label, y_axis
 from tuimon.panels._charts.captions import chart_notes, cursor_headline, headline_of, labels_of, legend_values
-from tuimon.panels._charts.marks import chart_marks, milestone_legend
+from tuimon.panels._charts.marks import chart_marks, milestone_legend, note_rows, undrawn_alerts
 from tuimon.panels._charts.options import DEFAULTS, X_KINDS, ChartOptions
 from tuimon.panels._charts.overlay_legend import LEGEND_GAP, wrapped_legend
 from tuimon.panels._charts.overlay_lines import failure_sign
 from tuimon.panels._charts.table import TableLine, line_table
-from tuimon.panels._charts.thresholds import edge_labels, threshold_limits, threshold_lines, thresholds_of
+from tuimon.panels._charts.thresholds import outside_notes, threshold_limits, threshold_lines, thresholds_of
 from tuimon.panels._charts.traces import (
     Series,
     Smoothed,
     Stroke,
     Trace,
     band_around,
+    is_noisy,
     mean_and_band,
     scale_of,
     scaled,
@@ -39,6 +41,8 @@ from tuimon.store import Run
 from tuimon.text import cell_width, clean
 from tuimon.vocabulary import DATE, unit_text
 
+NOISY_WEIGHT = 0.9
+"""Weight of the average of noisy runs that are drawn over each other, unless the user has chosen one."""
 MAX_OVERLAY = 32
 """Maximum number of lines on a chart; the note has the number of the others."""
 _COLUMNS_PER_DOT = 6
@@ -100,6 +104,9 @@ def chart_of(
     columns = plot_columns(max(size.width, 1), symbols)
     counts = [trace.curve.count_within(low, high, trace.scale) for trace in traces]
     raw = {id(t): scaled(t.curve.envelope(low, high, columns, t.scale), t.factor) for t in traces}
+    noisy = overlaid and options.smoothing is None and 2 * sum(map(is_noisy, raw.values())) > len(raw)
+    if noisy:
+        options = with_options(options, smoothing=NOISY_WEIGHT)
     averages = {id(trace): _average(trace, raw[id(trace)], low, high, columns, options) for trace in traces}
     background: list[Line] = []
     fronts: list[Envelope] = []
@@ -135,7 +142,6 @@ def chart_of(
     if band is not None and not _covers(band, y):
         background.insert(0, _band_line(band, options.fullscreen, symbols))
     background += threshold_lines([level for level in levels if y.low <= level <= y.high], columns)
-    background += edge_labels(levels, y.low, y.high, columns, symbols)
     place: Row = ()
     if overlaid:
         words = cursor_place(run, axis, options.cursor, x)
@@ -173,9 +179,16 @@ def chart_of(
         for stroke, label, front, count, forms in zip(strokes, labels, fronts, counts, values, strict=False)
     ]
     own = [trace for trace in traces if trace.run.id == run.id]
-    marks = chart_marks(run, own, traces, options, low, high, columns, concepts)
+    unseen = () if overlaid else undrawn
+    marks = chart_marks(run, own, traces, options, low, high, columns, concepts, unseen)
     block = max(average.block for average in averages.values())
-    notes = [scale_note(options, y), smoothing_note(options, block)]
+    notes = undrawn_alerts(run, unseen, options.alerts, symbols)
+    notes += outside_notes(levels, y.low, y.high, symbols)
+    notes += [
+        f"smoothed by {options.weight:g}" if noisy else "",
+        scale_note(options, y),
+        smoothing_note(options, block),
+    ]
     drawn_points = sum(t.curve.count_drawn(low, high, columns, t.scale) for t in traces) if options.fullscreen else None
     if options.window is not None and not overlaid and not sum(counts):
         notes.append("no point in this window; 0 shows all")
@@ -192,6 +205,7 @@ def chart_of(
     if options.fullscreen:
         words = cursor_place(run, axis, options.cursor, x) if overlaid else ""
         table = _table(run, strokes, undrawn, averages, options, size, symbols, window, words)
+        table = (*table, *(note_rows(own[0], options.note, low, high) if own else ()))
     return ChartView(
         title,
         headline,

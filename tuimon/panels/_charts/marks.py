@@ -8,15 +8,13 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from msgspec.structs import replace
 
 from tuimon import lazy_re as re
-from tuimon.analysis.aligned_steps import aligned
 from tuimon.analysis.attempts import restart_name
 from tuimon.draw.marks import glyph_of
 from tuimon.model.alerts import Alert
 from tuimon.model.points import Steps
-from tuimon.model.views import ChartView, Mark, Role, Row, Symbols
+from tuimon.model.views import Mark, Role, Row, Symbols
 from tuimon.panels._charts.options import ChartOptions
 from tuimon.panels._charts.traces import Trace
 from tuimon.panels._metrics import by_concept, curve_or_none
@@ -44,13 +42,19 @@ def chart_marks(
     high: float,
     columns: int,
     concepts: Sequence[str],
+    undrawn: Sequence[str],
 ) -> tuple[Mark, ...]:
-    """Return the marks of a chart: events of the displayed run (`own` traces), and restarts of the base run."""
+    """Return the marks of a chart: events, alerts and notes of the displayed run, whose traces are `own`, and restarts
+    of the base run."""
     marks: list[Mark] = []
     if own:
         if options.fullscreen:
             marks += milestones(run, [trace.metric for trace in own], own[0].scale, low, high, columns)
         marks += marks_of(run, [trace.curve for trace in own], own[0].scale, low, high, columns, concepts)
+        of_user = [*_alert_marks(run, own, undrawn, options.alerts)]
+        curve, scale = own[0].curve, own[0].scale
+        of_user += [Mark(curve.x_of_step(step, scale), "note", sign) for sign, step, _ in options.note.signed_steps]
+        marks += [mark for mark in of_user if low <= mark.x <= high]
     base = options.base
     for trace in traces:
         if options.overlay and base is not None and trace.run.id == base.id != run.id:
@@ -89,56 +93,33 @@ def restart_marks(
     ]
 
 
-def with_alert_marks(
-    view: ChartView,
-    run: Run,
-    alerts: Sequence[Alert],
-    options: ChartOptions,
-    symbols: Symbols = Symbols.BRAILLE,
-    metrics: Sequence[str] = (),
-) -> ChartView:
-    """Return the chart with a mark at the start of each alert about one of its metrics.
-
-    metrics: those of the panel; the note begins with the ones that have an alert and no line."""
-    axis = options.axis_of(run)
-    lines = {line.metric for line in view.lines if not line.behind}
-    marks: list[Mark] = []
-    undrawn: dict[str, str] = {}
+def _alert_marks(run: Run, own: Sequence[Trace], undrawn: Sequence[str], alerts: Sequence[Alert]) -> Iterator[Mark]:
+    """Yield a mark at the beginning of each alert about one of the metrics, be they drawn or not."""
+    traces = dict.fromkeys(undrawn, own[0]) | {trace.metric: trace for trace in own}
     for alert in alerts:
-        if alert.run == run.id and alert.metric in metrics and alert.metric not in lines and not options.overlay:
-            undrawn[alert.metric] = f"{glyph_of('alert', symbols)} {clean(alert.metric)}"
-        elif alert.metric not in lines:
-            continue
-        if alert.run == run.id and alert.metric and alert.step is not None:  # lines without a metric have ""
-            logged, drawn = run.curve(alert.metric), aligned(run, alert.metric)
-            step = alert.step if drawn is logged else int(drawn.steps[logged.row_near(alert.step)])
-            x = drawn.x_of_step(step, run.scale(axis))
-            if view.x.low <= x <= view.x.high:
-                marks.append(Mark(x, "alert", alert.rule))
-    if not marks and not undrawn:
-        return view
-    return replace(view, marks=(*view.marks, *marks), notes=(*undrawn.values(), *view.notes))
+        if alert.run == run.id and alert.step is not None and (trace := traces.get(alert.metric)) is not None:
+            logged, drawn = run.curve(alert.metric), trace.curve
+            is_own = drawn is logged or trace.metric != alert.metric
+            step = alert.step if is_own else int(drawn.steps[logged.row_near(alert.step)])
+            yield Mark(drawn.x_of_step(step, trace.scale), "alert", alert.rule)
 
 
-def with_note_marks(view: ChartView, run: Run, note: RunNote, options: ChartOptions) -> ChartView:
-    """Return the chart with a mark at each step at which the user has written a note about the run.
+def undrawn_alerts(run: Run, undrawn: Sequence[str], alerts: Sequence[Alert], symbols: Symbols) -> list[str]:
+    """Return "⚑ loss" for each metric without a line that has an alert."""
+    names = dict.fromkeys(alert.metric for alert in alerts if alert.run == run.id and alert.metric in undrawn)
+    return [f"{glyph_of('alert', symbols)} {clean(name)}" for name in names]
 
-    A full-screen chart has the texts of the first ones in view below its table."""
-    own = next((line.metric for line in view.lines if not line.behind and line.metric in run.metrics), None)
-    if own is None or not note.steps:
-        return view
-    curve, scale = aligned(run, own), run.scale(options.axis_of(run))
-    placed = [(curve.x_of_step(step, scale), sign, step, text) for sign, step, text in note.signed_steps]
-    shown = [mark for mark in placed if view.x.low <= mark[0] <= view.x.high]
-    if not shown:
-        return view
-    marks = [Mark(x, "note", sign) for x, sign, *_ in shown]
-    texts: list[Row] = []
-    if options.fullscreen:
-        texts += [((f"note {sign}: step {step}: {text}", Role.ACCENT),) for _, sign, step, text in shown[:_MOST_NOTES]]
-        if len(shown) > _MOST_NOTES:
-            texts[-1] = ((f"{plural(len(shown) - _MOST_NOTES + 1, 'more note')}: C", Role.ACCENT),)
-    return replace(view, marks=(*view.marks, *marks), table=(*view.table, *texts))
+
+def note_rows(own: Trace, note: RunNote, low: float, high: float) -> list[Row]:
+    """Return the texts of the first notes at steps between two x values, for the table of a full-screen chart."""
+    placed = [(own.curve.x_of_step(step, own.scale), sign, step, text) for sign, step, text in note.signed_steps]
+    shown = [(sign, step, text) for x, sign, step, text in placed if low <= x <= high]
+    rows: list[Row] = [
+        ((f"note {sign}: step {step}: {text}", Role.ACCENT),) for sign, step, text in shown[:_MOST_NOTES]
+    ]
+    if len(shown) > _MOST_NOTES:
+        rows[-1] = ((f"{plural(len(shown) - _MOST_NOTES + 1, 'more note')}: C", Role.ACCENT),)
+    return rows
 
 
 def _nonfinite_marks(curve: Curve, scale: Scale, low: float, high: float, columns: int) -> Iterator[Mark]:

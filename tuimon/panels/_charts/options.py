@@ -7,7 +7,9 @@ from typing import TypeVar
 
 from tuimon.analysis.aligned_steps import step_name
 from tuimon.draw.window import Window
+from tuimon.model.alerts import Alert
 from tuimon.panels._charts.overlay_lines import OverlayLine
+from tuimon.run_notes import NO_NOTE, RunNote
 from tuimon.store import Run
 
 Value = TypeVar("Value")
@@ -40,8 +42,9 @@ class ChartOptions:
     """The visible part of the x axis; None for all of it."""
     cursor: int | None = field(default=None, metadata=_TRANSIENT)
     """Step whose values charts display; None for the last values."""
-    smoothing: float = 0.0
-    """Weight of the exponential average, 0 <= weight < 1; 0 turns it off."""
+    smoothing: float | None = None
+    """Weight of the exponential average, 0 <= weight < 1; 0 turns it off. None: only noisy runs that are drawn over
+    each other are smoothed, see `traces.is_noisy`."""
     y_scale: str = "auto"
     """linear | log | symlog | auto (each panel's own scale)."""
     y_range: str = "full"
@@ -60,6 +63,11 @@ class ChartOptions:
     alarms: int = transient(0)
     """Number of active critical alerts of the run, for the header."""
 
+    alerts: tuple[Alert, ...] = transient(())
+    """Alerts whose beginnings are marked on charts of their metrics."""
+    note: RunNote = field(default=NO_NOTE, metadata=_TRANSIENT)
+    """Note of the user about the displayed run, whose steps are marked."""
+
     overlay: tuple[OverlayLine, ...] = field(default=(), metadata=_TRANSIENT)
     """Lines of runs drawn over each other, the displayed run first; () to draw that run alone."""
     base: Run | None = field(default=None, metadata=_TRANSIENT)
@@ -75,7 +83,7 @@ class ChartOptions:
     @property
     def weight(self) -> float:
         """Weight of the average; 0 if a saved view holds an invalid one."""
-        return self.smoothing if 0.0 <= self.smoothing < 1.0 else 0.0
+        return self.smoothing if self.smoothing is not None and 0.0 <= self.smoothing < 1.0 else 0.0
 
     def fixed_limits(self, panel: str) -> tuple[float, float] | None:
         """Return the fixed y limits of the panel with this id, or None."""

@@ -9,18 +9,18 @@ from typing import NamedTuple
 from tuimon.analysis.aligned_steps import step_name
 from tuimon.analysis.attempts import file_at
 from tuimon.draw.numbers import format_exact, format_value, thousands
-from tuimon.model.views import Role, Row, Rows, Symbols
+from tuimon.draw.table import aligned
+from tuimon.model.views import Role, Row, Rows, Span, Symbols
 from tuimon.panels._charts.captions import cursor_value, superseded_value
 from tuimon.panels._charts.traces import Trace
 from tuimon.store import METRIC_AXIS, Curve, Sample
-from tuimon.text import cell_width, clean, fit, fit_distinct
+from tuimon.text import clean, fit_distinct
 
 _DOT = {Symbols.BRAILLE: "●", Symbols.BLOCK: "●", Symbols.ASCII: "o"}
 _DIGITS = (12, 8)
 """Maximum characters of a value: if all columns fit, and otherwise."""
 _LABEL = 32
 """Maximum cells of a name."""
-_GAP = "  "
 
 
 class TableLine(NamedTuple):
@@ -73,36 +73,23 @@ def line_table(
     heads = (in_view, *at_cursor, *samples, f"mean {sign} deviation", "points", "from")
     name_width = name_width or min(_LABEL, width // 4)
     names = fit_distinct([clean(line.label) for line in lines], name_width)
-    table: list[tuple[str, ...]] = []
-    widths: list[int] = []
+    rows: list[Row] = []
     for digits in _DIGITS:
-        table = [
-            _cells(line, curve, f"{line.glyph or _DOT[symbols]} {name}", sign, digits, averaged)
-            for line, curve, name in zip(lines, curves, names, strict=True)
-        ]
-        widths = [max(cell_width(cell) for cell in column) for column in zip(heads, *table, strict=True)]
-        if sum(widths) + len(_GAP) * (len(widths) - 1) <= width:
+        spans: list[list[Span]] = [[(head, Role.MUTED) for head in heads]]
+        for line, curve, name in zip(lines, curves, names, strict=True):
+            title, *values = _cells(line, curve, f"{line.glyph or _DOT[symbols]} {name}", sign, digits, averaged)
+            spans.append([(title, line.role), *((value, Role.TEXT) for value in values)])
+        rows = [_stripped(row) for row in aligned(spans, width, left=range(len(heads)))]
+        if heads[-1] in rows[0][-1][0]:
             break
-    chosen = _fitting(widths, width)
-    rows: list[Row] = [((_join(heads, widths, chosen), Role.MUTED),)]
-    for line, cells in zip(lines, table, strict=True):
-        name, values = fit(cells[0], widths[0]), _join(cells, widths, chosen[1:])
-        rows.append(((name, line.role), (_GAP + values, Role.TEXT)) if values else ((name, line.role),))
     return tuple(rows)
 
 
-def _fitting(widths: Sequence[int], width: int) -> list[int]:
-    """Return the columns that fit side by side into `width` cells: each that fits after those chosen before it."""
-    chosen, used = [0], widths[0]
-    for column, cells in enumerate(widths[1:], start=1):
-        if used + len(_GAP) + cells <= width:
-            chosen.append(column)
-            used += len(_GAP) + cells
-    return chosen
-
-
-def _join(cells: Sequence[str], widths: Sequence[int], chosen: Sequence[int]) -> str:
-    return _GAP.join(fit(cells[column], widths[column]) for column in chosen).rstrip()
+def _stripped(row: Row) -> Row:
+    """Return a row without blanks at its end."""
+    while row and not row[-1][0].rstrip():
+        row = row[:-1]
+    return (*row[:-1], (row[-1][0].rstrip(), row[-1][1])) if row else ()
 
 
 def _cells(line: TableLine, curve: Curve, name: str, sign: str, digits: int, averaged: bool) -> tuple[str, ...]:

@@ -55,21 +55,12 @@ def threshold_lines(values: Sequence[float], columns: int) -> list[Line]:
     return lines
 
 
-def edge_labels(values: Sequence[float], low: float, high: float, columns: int, symbols: Symbols) -> list[Line]:
-    """Return a line above the limits with a label such as "↑ 5, 6" for the thresholds there, and one below them; of
-    such lines the chart has the label at its edge."""
-    arrows = ("^", "v") if symbols is Symbols.ASCII else ("↑", "↓")
+def outside_notes(values: Sequence[float], low: float, high: float, symbols: Symbols) -> list[str]:
+    """Return "↑ 5, 6" for the thresholds above the limits, and "↓ -2" for those below."""
     above, below = [value for value in values if value > high], [value for value in values if value < low]
-    lines = []
-    for arrow, outside in zip(arrows, (above, below), strict=True):
-        if outside:
-            dot = np.full(columns, np.nan)
-            dot[0] = outside[0]
-            label = f"{arrow} {', '.join(map(format_exact, outside))}"
-            lines.append(
-                Line(label, Role.WARNING, Envelope(dot, dot, dot, dot, np.zeros(columns)), behind=True, arrows=False)
-            )
-    return lines
+    arrows = "^v" if symbols is Symbols.ASCII else "↑↓"
+    sides = zip(arrows, (above, below), strict=True)
+    return [f"threshold {arrow} {', '.join(map(format_exact, outside))}" for arrow, outside in sides if outside]
 
 
 def threshold_limits(values: Sequence[float], columns: int) -> list[Envelope]:

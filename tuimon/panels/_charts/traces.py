@@ -30,6 +30,8 @@ _NEGLIGIBLE = 1e-9
 _MEAN = re.compile(r"(?<![a-zA-Z])(mean|avg)(?![a-zA-Z])")
 _SAME = 1e-9
 """Fraction by which positions on an axis of numbers may differ and be equal: epochs are sums."""
+_FEWEST_NOISY, _NOISY = 30, 0.1
+"""Minimum number of columns of a curve that counts as noisy, and length of its steps relative to its range."""
 _NEARLY = 0.01
 """Fraction of the steps by which a seed may end before the longest one and count at its end: about a column."""
 
@@ -198,6 +200,17 @@ def spark(curve: Curve, factor: float, cells: int, symbols: Symbols) -> str:
         return ""
     envelope = curve.envelope(*wide_enough(*limits), spark_columns(cells, symbols))
     return sparkline(scaled(envelope, factor), cells, symbols)
+
+
+def is_noisy(envelope: Envelope) -> bool:
+    """Whether half of the steps from column to column are longer than a tenth of the curve's range (5 to 95 %)."""
+    known = np.isfinite(envelope.last)
+    values = envelope.last[known]
+    if len(values) < _FEWEST_NOISY:
+        return False
+    low, high = np.percentile(values, (5, 95))
+    steps = np.maximum(np.abs(np.diff(values)), (envelope.high - envelope.low)[known][1:])
+    return bool(np.median(steps) > _NOISY * (high - low) > 0)
 
 
 class Smoothed(NamedTuple):

@@ -2,8 +2,8 @@
 
 runs          columns of the list of runs
 run_selection which runs it has, and in which order
-run_rows      its rows in a given width
-metric_rows   every metric of a run as a row
+hparam_rows   the settings that differ between runs
+metric_rows   columns of the list of metrics
 settings      the settings of a run as a tree
 comparison    a table of the differences between runs
 """

@@ -20,6 +20,7 @@ from tuimon.analysis.comparison_rows import Row as RunRow
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_duration, format_exact, format_number, format_value
+from tuimon.draw.table import aligned
 from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._metrics import SECONDARY_PANELS, label_of
 from tuimon.panels.lists.comparison import Comparison
@@ -116,17 +117,13 @@ def _table_rows(table: Table) -> Iterator[Row]:
     """Yield the head and the rows of a table, numbers to the right; warnings have their colour."""
     if not table.rows:
         return
-    columns = list(zip(table.heads, *table.rows, strict=True))
-    widths = [min(max(map(cell_width, column)), _WIDEST) for column in columns]
-    for number, cells in enumerate((table.heads, *table.rows)):
-        spans: list[Span] = []
-        for index, (head, text, wide) in enumerate(zip(table.heads, cells, widths, strict=True)):
-            text = fit(text, wide, "ends").rstrip()
-            blanks = " " * (wide - cell_width(text))
-            shown = text + blanks if not index or head in table.texts else blanks + text
-            role = Role.WARNING if head == "remark" else Role.VALUE if index else Role.TEXT
-            spans += (_GAP, (shown, role if number else Role.MUTED))
-        yield tuple(spans)
+    roles = [Role.TEXT, *(Role.WARNING if head == "remark" else Role.VALUE for head in table.heads[1:])]
+    rows = [[(head, Role.MUTED) for head in table.heads]]
+    for cells in table.rows:
+        texts = (fit(text, min(cell_width(text), _WIDEST), "ends") for text in cells)
+        rows.append(list(zip(texts, roles, strict=True)))
+    left = {place for place, head in enumerate(table.heads) if not place or head in table.texts}
+    yield from ((_GAP, *row) for row in aligned(rows, 1 << 16, left=left))
 
 
 def _wrapped(text: str, width: int, role: Role) -> list[Row]:

@@ -1,4 +1,4 @@
-"""Parallel coordinates: an axis for each metric and setting of the hyperparameter table, and a line for each run."""
+"""Parallel coordinates: an axis for each result and setting of the listed runs, and a line for each run."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from tuimon.analysis.comparing import is_seed, number_of
 from tuimon.draw.raster import glyphs
 from tuimon.draw.rows import fit_row, row_width
 from tuimon.model.points import Floats
 from tuimon.model.views import SERIES_ROLES, Role, Row, Span, Symbols
-from tuimon.panels.lists.hparam_rows import HparamTable, cell_text, result_column
+from tuimon.panels.lists.hparam_rows import Settings, cell_text
+from tuimon.panels.lists.run_metrics import METRIC, RESULTS, is_name_of_falling, repeated_columns
+from tuimon.panels.lists.runs import Listing, headed, run_columns
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit
 
@@ -31,37 +34,50 @@ a theme has its own colours, the quarters are violet, pink or purple, red and or
 """
 
 
-def parallel_rows(
-    table: HparamTable,
-    rows: Sequence[tuple[Run, tuple[Any, ...]]],
-    selected: int,
-    width: int,
-    height: int,
-    symbols: Symbols,
-) -> list[Row]:
-    """Return `height` rows: names, highest values, lines, lowest values. rows: the runs that are listed.
+class Axis(Struct, frozen=True):
+    """A vertical axis with a value of each run, None where a run has none."""
 
-    The colour of a line shows the quarter of the result of its run, see `quarters_row`. The selected run and the one
-    with the best result are in front, then better quarters. A line has a gap where a value is missing.
+    head: str
+    values: Sequence[Any]
+    is_result: bool = False
+    is_falling: bool = False
+    """Whether lower values of a result are better."""
+
+
+def axes_of(runs: Sequence[Run], listing: Listing) -> list[Axis]:
+    """Return the axes of the listed runs: results, then settings; only those in which the runs differ."""
+    axes = []
+    for column in headed(run_columns(listing), runs):
+        if column.id in (METRIC, *RESULTS) and column.id not in repeated_columns(runs, listing.metric):
+            falls = is_name_of_falling(listing.metric) if column.id == METRIC else not column.down
+            axes.append(Axis(column.full or column.head, [column.value(run) for run in runs], True, falls))
+    settings = listing.settings or Settings()
+    for place, name in enumerate(settings.names):
+        values = [settings.values[run.id][place] for run in runs]
+        axes.append(Axis(clean(name.rpartition(".")[2]), values))
+    return [axis for axis in axes if len({cell_text(value) for value in axis.values}) > 1]
+
+
+def parallel_rows(axes: Sequence[Axis], selected: int, width: int, height: int, symbols: Symbols) -> list[Row]:
+    """Return `height` rows: names, highest values, lines, lowest values; [] for fewer than two axes.
+
+    The colour of a line shows the quarter of the first result of its run, see `quarters_row`. The selected run and the
+    one with the best result are in front, then better quarters. A line has a gap where a value is missing.
     """
-    columns = _columns(table, rows, max((width - _AXIS_WIDTH) // _AXIS_WIDTH + 1, 1))
+    axes = axes[: max((width - _AXIS_WIDTH) // _AXIS_WIDTH + 1, 1)]
     tall = height - 3
-    if len(columns) < 2 or tall < 2:
+    if len(axes) < 2 or tall < 2:
         return []
-    scaled = [
-        _scaled(
-            [row[column] for _, row in rows[:_MOST_RUNS]], not is_seed(table.columns[column]), table.is_result(column)
-        )
-        for column in columns
-    ]
-    step = (width - _AXIS_WIDTH) / (len(columns) - 1)
-    places = [round(_AXIS_WIDTH / 2 + index * step) for index in range(len(columns))]
+    scaled = [_scaled(axis.values[:_MOST_RUNS], not is_seed(axis.head), axis.is_result) for axis in axes]
+    step = (width - _AXIS_WIDTH) / (len(axes) - 1)
+    places = [round(_AXIS_WIDTH / 2 + index * step) for index in range(len(axes))]
     heights = np.array([parts for parts, *_ in scaled])
-    layers, roles = _quarters(table, rows[:_MOST_RUNS]), _ROLES
-    if (result := result_column(table)) is not None and table.is_falling(result):
+    result = result_of(axes)
+    layers, roles = _quarters(result, heights.shape[1]), _ROLES
+    if result is not None and result.is_falling:
         layers = [_BEST - layer if layer else _OTHER for layer in layers]
         roles = (_ROLES[_OTHER], *_ROLES[_BEST - 1 : _OTHER : -1], *_ROLES[_BEST:])
-    if (best := _best(table, rows)) >= 0:
+    if (best := _best(result)) >= 0:
         layers[best] = _BEST
     if 0 <= selected < len(layers):
         layers[selected] = _SELECTED
@@ -77,23 +93,27 @@ def parallel_rows(
             else:
                 spans.append((bar if x in places else " ", Role.AXIS))
         drawn.append(tuple(spans))
-    heads = [table.head(column) + " (log)" * is_log for column, (*_, is_log) in zip(columns, scaled, strict=True)]
+    heads = [axis.head + " (log)" * is_log for axis, (*_, is_log) in zip(axes, scaled, strict=True)]
     names = _labels(heads, places, width, Role.TITLE)
     highest = _labels([high for _, _, high, _ in scaled], places, width, Role.AXIS)
     lowest = _labels([low for _, low, *_ in scaled], places, width, Role.AXIS)
     return [fit_row(row, width) for row in (names, highest, *drawn, lowest)]
 
 
-def quarters_row(table: HparamTable, symbols: Symbols, room: int) -> Row:
+def result_of(axes: Sequence[Axis]) -> Axis | None:
+    """Return the first axis if it is that of a result."""
+    return axes[0] if axes and axes[0].is_result else None
+
+
+def quarters_row(result: Axis | None, symbols: Symbols, room: int) -> Row:
     """Return the meaning of the colours of the lines; () if the runs have no result or it does not fit in `room` cells.
 
     The quarters are numbered, because the colours of a terminal with 16 of them have no order.
     """
-    column = result_column(table)
-    if column is None:
+    if result is None:
         return ()
     sign = "#" if symbols is Symbols.ASCII else "■"
-    head = f"  {table.head(column)}:"
+    head = f"  {result.head}:"
     for name, last in ((head, "highest quarter"), (head, "highest"), (" ", "highest")):
         spans: list[Span] = [(name, Role.MUTED)]
         for role, quarter in zip(_ROLES[1 : _BEST + 1], ("lowest", "2nd", "3rd", last, "best"), strict=True):
@@ -103,24 +123,22 @@ def quarters_row(table: HparamTable, symbols: Symbols, room: int) -> Row:
     return ()
 
 
-def _quarters(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, ...]]]) -> list[int]:
+def _numbers(result: Axis | None, count: int) -> Floats:
+    """Return the first `count` results, NaN where a run has none."""
+    values = result.values[:count] if result is not None else [None] * count
+    numbers = [number_of(value) for value in values]
+    return np.array([math.nan if number is None or not math.isfinite(number) else number for number in numbers])
+
+
+def _quarters(result: Axis | None, count: int) -> list[int]:
     """Return the layer of each run: the quarter of its result, 1 to 4; 0 without a result."""
-    column = result_column(table)
-    results = [None if column is None else number_of(row[column]) for _, row in rows]
-    known = np.array([result for result in results if result is not None and math.isfinite(result)])
-    if not len(known):
-        return [_OTHER] * len(rows)
-    limits = np.percentile(known, (25, 50, 75))
-    return [
-        _OTHER if result is None or not math.isfinite(result) else 1 + int(np.searchsorted(limits, result))
-        for result in results
-    ]
-
-
-def _columns(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, ...]]], most: int) -> list[int]:
-    """Return the first columns, without the name, in which the runs differ."""
-    differ = [column for column in range(1, len(table.columns)) if len({cell_text(row[column]) for _, row in rows}) > 1]
-    return differ[:most]
+    numbers = _numbers(result, count)
+    known = np.isfinite(numbers)
+    if not known.any():
+        return [_OTHER] * count
+    limits = np.percentile(numbers[known], (25, 50, 75))
+    layers: list[int] = np.where(known, 1 + np.searchsorted(limits, numbers), _OTHER).tolist()
+    return layers
 
 
 def _scaled(values: Sequence[Any], may_be_log: bool, is_result: bool) -> tuple[Floats, str, str, bool]:
@@ -148,15 +166,12 @@ def _scaled(values: Sequence[Any], may_be_log: bool, is_result: bool) -> tuple[F
     return parts, clean(names[0]), clean(names[-1]), False
 
 
-def _best(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, ...]]]) -> int:
+def _best(result: Axis | None) -> int:
     """Return the index of the run with the best result; -1 without any."""
-    column = result_column(table)
-    if column is None:
+    numbers = _numbers(result, _MOST_RUNS)
+    if result is None or not np.isfinite(numbers).any():
         return -1
-    sign = -1 if table.is_falling(column) else 1
-    values = ((number_of(row[column]), index) for index, (_, row) in enumerate(rows[:_MOST_RUNS]))
-    known = [(sign * value, index) for value, index in values if value is not None and math.isfinite(value)]
-    return max(known, default=(0, -1))[1]
+    return int(np.nanargmin(numbers) if result.is_falling else np.nanargmax(numbers))
 
 
 def _drawn(

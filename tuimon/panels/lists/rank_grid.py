@@ -93,11 +93,6 @@ class Grid:
         index = self.index_at(node, position)
         return None if index is None else self._rows[index]
 
-    def rows_of(self, node: int) -> list[RankRow]:
-        """Return the ranks of a node, by GPU."""
-        rows = (self.row_at(node, position) for position in range(len(self.gpus)))
-        return [row for row in rows if row is not None]
-
     def place_of(self, index: int) -> tuple[int, int] | None:
         """Return (node, position of the GPU) of a rank; None if a stranger rank is in its cell."""
         return self._places.get(index)

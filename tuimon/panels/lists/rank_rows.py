@@ -5,15 +5,15 @@ Cells are characters first and colours second: `.` `-` `=` `#` `X` in order of t
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
-import numpy as np
 from msgspec.structs import replace
 
 from tuimon import lazy_re as re
 from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import fit_row
+from tuimon.draw.table import KEPT, Column
 from tuimon.model.ranks import JobRanks, RankRow
 from tuimon.model.views import Role, Row, Span
 from tuimon.panels.lists.rank_grid import Grid, Quantity
@@ -33,17 +33,13 @@ _STATE_ROLES = {
     "done": Role.MUTED,
 }
 _LOUD = ("failed", "nan", "silent", "slow")
-_LEAST_STEP = 5
-"""Minimum width of the column of steps."""
-_COLUMNS = (("own", 6), ("wait", 6), ("mem", 5), ("temp", 5), ("loss", 9))
-"""Columns of the table after the step, with widths."""
-_HEADS = {"own": "own s", "wait": "wait s", "temp": "°C"}
 _LINE_HEAD = re.compile(
     r"\A(?:\[[^\]]{1,60}\]:?\s*|\d{4}[-/]\d\d[-/]\d\d[ T][\d:.,]+Z?\s*|(?:DEBUG|INFO|WARNING|ERROR)\b:?\s*|- )+(?=\S)"
 )
 """Time stamp, process and level before the message of a log line: other columns have them."""
 _NUMBER = re.compile(r"\d+")
 _LONGEST_LOSS = 8
+_Column: TypeAlias = "Column[RankRow]"
 LABEL = 9
 """Width of the names of nodes and GPUs in front of cells."""
 
@@ -82,49 +78,39 @@ def lines_differ(rows: Sequence[RankRow]) -> bool:
     return len(rows) == 1 or any(shape != first for shape in shapes)
 
 
-def table_head(rows: Sequence[RankRow], width: int, with_lines: bool = True) -> Row:
-    """Return the headings of the table of ranks. with_lines: include the column of lines."""
-    role, node = _widths(rows)
-    text = f"  {'role':{role}} " if role else "  "
-    text += f"{'rank':>4} {'node':{node}} {'gpu':>3} {'state':{_state_width(rows)}} {'step':>{_step_width(rows)}}"
-    text += "".join(f" {_HEADS.get(name, name):>{cells}}" for name, cells in _shown_columns(rows, width))
-    return fit_row(((text + ("  error or last line" if with_lines else ""), Role.MUTED),), width)
+def rank_columns(with_lines: bool = True) -> tuple[Column[RankRow], ...]:
+    """Return the columns of the table of ranks. with_lines: include the last line of each rank."""
+
+    def text(id: str, head: str, own: Callable[[RankRow], str], least: int, keep: int = KEPT, **more: Any) -> _Column:
+        return Column(
+            id, head, own, lambda row, width: ((fit(own(row), width).rstrip(), Role.TEXT),), least, keep, **more
+        )
+
+    line = text("line", "error or last line", _message, 10, 20, most=1000, fills=True, right=False)
+    return (
+        text("role", "role", lambda row: row.role, 4, 30, most=12, right=False),
+        text("rank", "rank", lambda row: str(row.rank), 4),
+        text("node", "node", lambda row: row.node, 4, most=15, right=False),
+        text("gpu", "gpu", lambda row: "" if row.gpu is None else str(row.gpu), 3),
+        Column("state", "state", lambda row: row.state, _state, 7, KEPT, most=11, right=False),
+        text("step", "step", lambda row: "" if row.step is None else str(row.step), 5, most=19),
+        text("own", "own s", lambda row: seconds(row.own), 6, 25),
+        text("wait", "wait s", lambda row: seconds(row.wait), 6, 24),
+        text("mem", "mem", lambda row: "" if row.memory is None else f"{row.memory:.0%}", 5, 23),
+        text("temp", "°C", lambda row: "" if row.temperature is None else f"{row.temperature:.0f}", 5, 22),
+        text("loss", "loss", lambda row: loss_text(row.loss), 9, 21),
+        *((line,) if with_lines else ()),
+    )
 
 
-def table_row(row: RankRow, rows: Sequence[RankRow], selected: bool, width: int, with_lines: bool = True) -> Row:
-    """Return a rank of the table. rows: all ranks, from which the widths of the columns follow. with_lines: include the
-    line of the rank."""
-    role, node = _widths(rows)
-    usual = Role.VALUE if selected else Role.TEXT
-    spans: list[Span] = [("▌ " if selected else "  ", Role.ACCENT)]
-    if role:
-        spans.append((f"{fit(row.role, role)} ", usual))
-    gpu = "" if row.gpu is None else str(row.gpu)
-    spans.append((f"{row.rank:4} {fit(row.node, node)} {gpu:>3} ", usual))
+def _state(row: RankRow, width: int) -> Row:
     state = row.state.upper() if row.state in _LOUD else row.state
-    spans.append((f"{state:{_state_width(rows)}}", _STATE_ROLES.get(row.state, Role.GOOD)))
-    spans.append((f" {'' if row.step is None else row.step:>{_step_width(rows)}}", usual))
-    cells = {
-        "own": seconds(row.own),
-        "wait": seconds(row.wait),
-        "mem": "" if row.memory is None else f"{row.memory:.0%}",
-        "temp": "" if row.temperature is None else f"{row.temperature:.0f}",
-        "loss": loss_text(row.loss),
-    }
-    spans += [(f" {cells[name]:>{cells_wide}}", usual) for name, cells_wide in _shown_columns(rows, width)]
-    if with_lines:
-        spans.append((f"  {_LINE_HEAD.sub('', row.line, count=1)}", Role.MUTED))
-    return fit_row(spans, width)
+    return ((state, _STATE_ROLES.get(row.state, Role.GOOD)),)
 
 
-def _widths(rows: Sequence[RankRow]) -> tuple[int, int]:
-    """Return the widths of the role (0 without roles) and of the node."""
-    role = min(max((len(row.role) for row in rows), default=0), 12)
-    return role, min(max(max((len(row.node) for row in rows), default=0), 4), 15)
-
-
-def _state_width(rows: Sequence[RankRow]) -> int:
-    return max(7, *(len(row.state) for row in rows))
+def _message(row: RankRow) -> str:
+    """Return the last line of a rank without time stamp, process and level."""
+    return _LINE_HEAD.sub("", row.line, count=1)
 
 
 def unreachable_row(host: str, why: str, width: int) -> Row:
@@ -132,29 +118,6 @@ def unreachable_row(host: str, why: str, width: int) -> Row:
     return fit_row(
         (("  ", Role.TEXT), (host, Role.TEXT), (" unreachable", Role.WARNING), (f"  {why}", Role.MUTED)), width
     )
-
-
-def _step_width(rows: Sequence[RankRow]) -> int:
-    return max([_LEAST_STEP, *(len(str(row.step)) for row in rows if row.step is not None)])
-
-
-def _shown_columns(rows: Sequence[RankRow], width: int) -> list[tuple[str, int]]:
-    """Return the columns that any rank has a value of and that fit; a number that is cut is of no use."""
-    has = {
-        "own": any(row.own is not None for row in rows),
-        "wait": any(row.wait is not None for row in rows),
-        "mem": any(row.memory is not None for row in rows),
-        "temp": any(row.temperature is not None for row in rows),
-        "loss": any(row.loss for row in rows),
-    }
-    role, node = _widths(rows)
-    room = width - (role + 1 if role else 0) - node - _state_width(rows) - _step_width(rows) - 13
-    shown = []
-    for name, cells in _COLUMNS:
-        if has[name] and room > cells:
-            shown.append((name, cells))
-            room -= cells + 1
-    return shown
 
 
 def cell(row: RankRow, quantity: Quantity, usual: float | None) -> Span:
@@ -182,46 +145,6 @@ def legend(quantity: Quantity, usual: float | None) -> str:
     steps = "  ".join(f"{sign} {text}" for sign, text in zip("-=#X", quantity.limit_texts(), strict=True))
     middle = f"median {quantity.text(usual)}" if usual is not None else "no values"
     return f"{quantity.name}: {middle}  . near it  {steps}  ? unknown"
-
-
-def node_head(grid: Grid, width: int) -> Row:
-    """Return the headings of the nodes' rows."""
-    gpus = "".join(f" {gpu % 100:2}" for gpu in grid.gpus)
-    text = f"  {'node':{LABEL}}{gpus}  {'own':>5} {'wait':>5} {'mem':>4} {'temp':>6} {'clock':>5}  states"
-    return fit_row(((text, Role.MUTED),), width)
-
-
-def node_row(grid: Grid, node: int, quantity: Quantity, selected: tuple[int, int] | None, width: int) -> Row:
-    """Return a node with a cell for each GPU and medians of its ranks. selected: (node, gpu) of the selected cell."""
-    here = selected is not None and selected[0] == node
-    spans: list[Span] = [("▌ " if here else "  ", Role.ACCENT)]
-    spans.append((fit(grid.nodes[node], LABEL, "end"), Role.VALUE if here else Role.TEXT))
-    chosen = selected[1] if selected is not None and here else -2
-    for position in range(len(grid.gpus)):
-        row = grid.row_at(node, position)
-        gap = " [" if position == chosen else "] " if position == chosen + 1 else "  "
-        spans += [(gap, Role.ACCENT), cell(row, quantity, grid.usual(quantity)) if row else (" ", Role.MUTED)]
-    rows = grid.rows_of(node)
-    spans.append(("] " if chosen + 1 == len(grid.gpus) else "  ", Role.ACCENT))
-    temperatures = [row.temperature for row in rows if row.temperature is not None]
-    span = f"{min(temperatures):.0f}-{max(temperatures):.0f}" if temperatures else ""
-    memory = _median([row.memory for row in rows])
-    clocks = [row.clock for row in rows if row.clock is not None]
-    numbers = f"{seconds(_median([row.own for row in rows])):>5} {seconds(_median([row.wait for row in rows])):>5}"
-    numbers += f" {'' if memory is None else f'{memory:.0%}':>4} {span:>6} {f'{min(clocks):.0f}' if clocks else '':>5}"
-    spans.append((f"{numbers}  ", Role.TEXT))
-    spans += _counted_states(rows)
-    return fit_row(spans, width)
-
-
-def _counted_states(rows: Sequence[RankRow]) -> list[Span]:
-    counts = Counter(row.state for row in rows)
-    return [(f"{count} {state} ", _STATE_ROLES.get(state, Role.TEXT)) for state, count in counts.items()]
-
-
-def _median(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return float(np.median(known)) if known else None
 
 
 def map_rows(grid: Grid, quantity: Quantity, selected: tuple[int, int] | None, width: int) -> list[Row]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from tuimon import lazy_re as re
 from tuimon.analysis.run_cache import cached_per_run
 from tuimon.panels._metrics import MetricReading, by_relevance, is_secondary, reading_of
-from tuimon.panels._run_facts import loss_of, reward_of
+from tuimon.panels._run_facts import loss_of, objective_of, reward_of
 from tuimon.store import Run
 from tuimon.vocabulary import Meaning, classify, concepts, merge_key
 
@@ -22,6 +22,16 @@ _HEADLINES: Mapping[str, Callable[[Run], MetricReading | None]] = {"reward": rew
 of that name, such as the reward of each episode."""
 _SAMPLE = 200
 """Maximum number of runs whose metrics are offered."""
+
+
+METRIC = "metric"
+"""Id of the column of the metric that the user has chosen."""
+RESULTS: Mapping[str, Callable[[Run], MetricReading | None]] = {
+    "reward": reward_of,
+    "loss": loss_of,
+    "objective": objective_of,
+}
+"""Id of a column with a result -> function that returns the metric of a run in this column."""
 
 
 def metric_of(run: Run, wanted: str) -> MetricReading | None:
@@ -197,3 +207,16 @@ def _by_key(run: Run) -> dict[str, str]:
     for name in run.metrics:
         names.setdefault(merge_key(name), name)
     return names
+
+
+def repeated_columns(runs: Sequence[Run], metric: str) -> frozenset[str]:
+    """Return the ids of the columns of reward, loss and objective that have the levels of a chosen metric for all of
+    these runs."""
+    metric, statistic = split_statistic(metric)
+    if not metric or statistic:
+        return frozenset()
+    chosen = {run.id: reading.metric for run in runs if (reading := metric_of(run, metric)) is not None}
+    shown = {id: [(run, reading) for run in runs if (reading := fact(run))] for id, fact in RESULTS.items()}
+    return frozenset(
+        id for id, pairs in shown.items() if all(chosen.get(run.id) == reading.metric for run, reading in pairs)
+    )

@@ -16,7 +16,8 @@ from tuimon.panels._run_facts import loss_of, main_of, reward_of
 from tuimon.panels._text import plural
 from tuimon.panels.curves import LOSS, REWARD
 from tuimon.panels.lists.run_levels import reader_of
-from tuimon.panels.lists.runs import METRIC, RESULTS, Listing
+from tuimon.panels.lists.run_metrics import METRIC, RESULTS
+from tuimon.panels.lists.runs import Listing
 from tuimon.store import Run
 
 LEAST = Size(60, 10)

@@ -15,14 +15,13 @@ from tuimon.analysis.progress_inputs import state_at
 from tuimon.analysis.run_filter import SYNONYMS, RunFilter, unknown
 from tuimon.analysis.run_states import SIGNS
 from tuimon.draw.numbers import thousands
+from tuimon.draw.table import Order, sort_items
 from tuimon.model.alerts import Alert
 from tuimon.panels._run_facts import settings_of
 from tuimon.panels.lists.run_metrics import metric_names
-from tuimon.panels.lists.runs import COLUMNS, METRIC, Listing, columns_of
+from tuimon.panels.lists.runs import Listing, run_columns
 from tuimon.store import Run
 
-SORTS = ("found", *(column.id for column in COLUMNS), METRIC, "urgent")
-"""Sort orders: the order in which runs were found, a column, or what needs attention first (`urgency`)."""
 _RECENT = 3600.0
 """Age (s) up to which a run can be running, in the order of urgency."""
 _TOTALS = {"finished": "done", "ended": "done", "crashed": "failed"}
@@ -113,7 +112,9 @@ class FilterFields(Struct, frozen=True):
             alerts = ("alerts",) if self.run.id in self.listing.alerts else ()
             critical = ("critical",) if self.run.id in self.listing.critical else ()
             return state, *SYNONYMS.get(state, ()), *alerts, *critical
-        return next(column.by(self.run, self.listing) for column in COLUMNS if column.id == name)
+        if name == "alerts":
+            return self.listing.alerts.get(self.run.id, 0)
+        return next(column.value(self.run) for column in run_columns(self.listing) if column.id == name)
 
     def metric(self, name: str) -> float | None:
         """Return the level of a metric, or its last or best value, see RunLevels.value."""
@@ -139,25 +140,18 @@ def list_runs(
     reverse: bool = False,
     show_hidden: bool = False,
 ) -> tuple[Run, ...]:
-    """Return the runs that match the filter, sorted, pinned ones first, without hidden ones."""
+    """Return the runs that match the filter, pinned ones first, without hidden ones.
+
+    sort: "found" for the order in which they were found, the id of a column, or "urgent" (see `urgency`).
+    """
     if not show_hidden and listing.hidden:
         runs = [run for run in runs if run.path not in listing.hidden]
     if wanted is not None and wanted.alternatives:
         runs = [run for run in runs if wanted.matches(FilterFields(run, listing))]
-    column = next((column for column in columns_of(listing) if column.id == sort), None)
-    if column is not None:
-        keys = {run.id: column.by(run, listing) for run in runs}
-        known = [run for run in runs if _known(keys[run.id])]
-        known.sort(key=lambda run: keys[run.id], reverse=column.down != reverse)
-        runs = [*known, *(run for run in runs if not _known(keys[run.id]))]
-    elif sort == "urgent":
+    if sort == "urgent":
         runs = sorted(runs, key=lambda run: urgency(run, listing), reverse=reverse)
-    elif reverse:
-        runs = runs[::-1]
+    else:
+        runs = sort_items(runs, run_columns(listing), Order(sort, reverse))
     if listing.pinned:
         runs = sorted(runs, key=lambda run: run.path not in listing.pinned)
     return tuple(runs)
-
-
-def _known(key: object) -> bool:
-    return key is not None and key == key

@@ -1,35 +1,31 @@
-"""Columns of the list of runs. Which runs it has, and in which order: run_selection.
-
-A column is an entry of COLUMNS with its sort key and its cell.
-"""
+"""Columns of the list of runs. Which runs it has, and in which order: run_selection."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from tuimon.analysis.comparing import is_seed
 from tuimon.analysis.log_files import percent_read
 from tuimon.analysis.progress_inputs import progress_of, state_at
-from tuimon.analysis.run_states import SIGNS, state_sign
+from tuimon.analysis.run_states import SIGNS as STATES
+from tuimon.analysis.run_states import state_sign
 from tuimon.draw.numbers import format_value
+from tuimon.draw.table import KEPT, Column, cursor_sign
 from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._charts.overlay_lines import marker_of
 from tuimon.panels._charts.traces import spark
 from tuimon.panels._metrics import label_of, level_difference
 from tuimon.panels._run_facts import heading_of, loss_of, main_of, objective_of, reward_of
 from tuimon.panels._text import signed
-from tuimon.panels.lists.run_levels import Reader, RunLevels, level_cell, reader_of
-from tuimon.panels.lists.run_metrics import (
-    is_name_of_falling,
-    is_renamed,
-    metric_of,
-    split_statistic,
-)
+from tuimon.panels.lists.hparam_rows import Settings, setting_columns
+from tuimon.panels.lists.run_levels import Reader, RunLevels, level_cell
+from tuimon.panels.lists.run_metrics import METRIC, RESULTS, is_name_of_falling, is_renamed, metric_of
 from tuimon.run_notes import RunNote, note_in
 from tuimon.sources.grouped_files import natural_order
 from tuimon.store import Run
@@ -43,11 +39,21 @@ _ROLES = {
     "crashed": Role.CRITICAL,
 }
 """State -> role; others are muted."""
-LEAST_TREND = 12
-"""Minimum width of the sparkline."""
 NOTE_GAP, _LEAST_NOTE = "  ", 6
 """What is between a name and the note about the run, and the minimum width of a note."""
 _DAY = 86400.0
+_LONGEST_NAME, _LONGEST_HEAD = 80, 24
+"""Maximum width of a name with its note, and of the name of a metric above its column."""
+_METRIC_WIDTH = 8, 18
+"""Minimum and maximum width of the column of the chosen metric."""
+_PROGRESS = ("step", "age", "base", "trend")
+"""Columns that the settings take the place of."""
+_FEW_SETTINGS = 2
+"""Number of settings that have columns beside progress and curves."""
+SIGNS, GAP = 5, 1
+"""Cells of the signs before the first column, and between two columns."""
+Value: TypeAlias = Callable[..., Any]
+Show: TypeAlias = "Callable[[Run, Listing, int], Row]"
 
 
 class Listing(Struct, frozen=True):
@@ -84,6 +90,10 @@ class Listing(Struct, frozen=True):
     markers: Mapping[int, Span] = field(default_factory=dict)
     """Markers and roles of the marked runs by their ids, see `distinct_markers`."""
 
+    settings: Settings | None = None
+    """The settings that differ between the runs; None: without columns of settings."""
+    all_settings: bool = False
+    """Whether all of them have columns, in place of progress and curves, not only the first ones."""
     unchecked: int = 0
     """Number of runs whose alerts are not known yet."""
 
@@ -96,29 +106,8 @@ class Listing(Struct, frozen=True):
         return note_in(self.notes, run.path)
 
 
-class Column(Struct, frozen=True):
-    """A column of the list of runs."""
-
-    id: str
-    head: str
-    width: int
-    by: Callable[[Run, Listing], Any]
-    """Sort key; rows with None or NaN come last."""
-    cell: Callable[[Run, Listing, int], Row]
-    """(run, listing, width) -> content of the cell."""
-    drop: int
-    """Columns with the highest number are left out first if there is no room; 0 is never left out."""
-    right: bool = True
-    useful: Callable[[Run, Listing], bool] = field(default=lambda run, listing: True)
-    """Whether the cell of a run has content; columns without any content are left out."""
-    down: bool = False
-    """Sort in descending order."""
-    full: str = ""
-    """Longer heading, for a column with room for it."""
-
-
 def _state_rank(run: Run, listing: Listing) -> int:
-    return list(SIGNS).index(state_at(run, listing.now))
+    return list(STATES).index(state_at(run, listing.now))
 
 
 def _state(run: Run, listing: Listing, width: int) -> Row:
@@ -137,7 +126,7 @@ def _name(run: Run, listing: Listing, width: int) -> Row:
         name = f"…{clean(run.name[listing.common :])}"
     room = width - cell_width(name) - len(NOTE_GAP)
     note = listing.note(run).line if room >= _LEAST_NOTE and listing.notes else ""
-    return (fit(name, width, "ends").rstrip() if note else fit(name, width, "ends"), Role.TEXT), *(
+    return (fit(name, width, "ends").rstrip(), Role.TEXT), *(
         ((f"{NOTE_GAP}{fit(note, room).rstrip()}", Role.MUTED),) if note else ()
     )
 
@@ -170,7 +159,9 @@ def age_text(seconds: float) -> str:
 def _difference(run: Run, listing: Listing) -> float | None:
     """Return the difference of the levels of the main metrics, see `level_difference`; None if unknown."""
     base = listing.base
-    return None if base is None or run.id == base.id else level_difference(main_of(run), main_of(base))
+    if base is None or run.id == base.id:
+        return None if base is None else 0.0
+    return level_difference(main_of(run), main_of(base))
 
 
 def _delta(run: Run, listing: Listing, width: int) -> Row:
@@ -186,8 +177,8 @@ def _trend(run: Run, listing: Listing, width: int) -> Row:
     return ((line, listing.marker(run)[1]),) if line else ()
 
 
-def _alert_count(run: Run, listing: Listing) -> int:
-    return listing.alerts.get(run.id, 0)
+def _alert_count(run: Run, listing: Listing) -> int | None:
+    return listing.alerts.get(run.id)
 
 
 def _alerts(run: Run, listing: Listing, width: int) -> Row:
@@ -195,68 +186,96 @@ def _alerts(run: Run, listing: Listing, width: int) -> Row:
     return ((str(count), Role.CRITICAL if run.id in listing.critical else Role.WARNING),) if count else ()
 
 
-def _metric_column(id: str, reader: Reader, drop: int, down: bool, head: str = "", width: int = 8) -> Column:
-    def level(run: Run, listing: Listing) -> float | None:
-        return listing.levels.level(run, reader)
+def run_columns(listing: Listing) -> tuple[Column[Run], ...]:
+    """Return the columns of the list of runs, with the metric that the user has chosen in front of the reward."""
 
-    def useful(run: Run, listing: Listing) -> bool:
-        return reader(run) is not None
+    def column(id: str, head: str, value: Value, show: Show, least: int, keep: int, **more: Any) -> Column[Run]:
+        return Column(id, head, partial(value, listing=listing), partial(_shown, show, listing), least, keep, **more)
 
-    def cell(run: Run, listing: Listing, width: int) -> Row:
-        return level_cell(reader(run), width, level(run, listing))
+    def metric(id: str, reader: Reader, keep: int, down: bool) -> Column[Run]:
+        return column(
+            id,
+            id,
+            lambda run, listing: listing.levels.level(run, reader),
+            lambda run, listing, width: level_cell(reader(run), width, listing.levels.level(run, reader)),
+            *(_METRIC_WIDTH[0], keep),
+            most=_LONGEST_HEAD,
+            down=down,
+        )
 
-    return Column(id, head or id, width, level, cell, drop, useful=useful, down=down)
+    def chosen() -> Column[Run]:
+        least, most = _METRIC_WIDTH
+        head = clean(listing.metric)
+        width = max(least, min(cell_width(head) + 1, most))
+        falls = is_name_of_falling(listing.metric)
+        return column(METRIC, head, _chosen_value, _chosen, width, 19, down=not falls)
 
-
-COLUMNS = (
-    Column("state", "state", 10, _state_rank, _state, 0, right=False),
-    Column("name", "run", 0, lambda run, listing: natural_order(run.name.lower()), _name, 0, right=False),
-    Column("step", "step", 11, lambda run, listing: progress_of(run, listing.now).step, _step, 2, down=True),
-    Column("age", "age", 5, _age, lambda run, listing, width: ((age_text(_age(run, listing)), Role.TEXT),), 4),
-    _metric_column("reward", reward_of, 3, True),
-    Column("base", "Δ base", 9, _difference, _delta, 6, useful=lambda _, listing: listing.base is not None, down=True),
-    _metric_column("loss", loss_of, 5, False),
-    _metric_column("objective", objective_of, 3, True),
-    Column("trend", "curve", LEAST_TREND, lambda run, listing: run.point_count, _trend, 7, right=False, down=True),
-    Column("alerts", "!", 3, _alert_count, _alerts, 1, useful=lambda run, listing: run.id in listing.alerts, down=True),
-)
-RESULTS = {"reward": reward_of, "loss": loss_of, "objective": objective_of}
-"""Id of a column with a result -> function that returns the metric of a run in this column."""
-METRIC = "metric"
-"""Id of the column of the chosen metric."""
-LAST_DROP = max(column.drop for column in COLUMNS)
-"""`drop` of the columns that are left out first."""
-_METRIC_WIDTH = 8, 18
-"""Minimum and maximum width of the column of the chosen metric."""
-
-
-def columns_of(listing: Listing) -> tuple[Column, ...]:
-    """Return COLUMNS, with the column of the chosen metric in front of that of the reward."""
-    return _with_metric(listing.metric) if listing.metric else COLUMNS
-
-
-@lru_cache(maxsize=8)
-def _with_metric(metric: str) -> tuple[Column, ...]:
-    least, most = _METRIC_WIDTH
-    head, falls = clean(metric), is_name_of_falling(metric)
-    width = max(least, min(cell_width(head) + 1, most))
-    column = _metric_column(METRIC, reader_of(metric), 1, not falls, head, width)
-
-    def by(run: Run, listing: Listing) -> float | None:
-        return listing.levels.value(run, metric)
-
-    def cell(run: Run, listing: Listing, width: int) -> Row:
-        reading, value = metric_of(run, metric), by(run, listing)
-        if reading is None or value is None or not is_renamed(reading, metric):
-            return level_cell(reading, width, value)
-        return (("*", Role.MUTED), *level_cell(reading, width - 1, value))
-
-    column = replace(column, by=by, cell=cell)
-    place = next(index for index, other in enumerate(COLUMNS) if other.id == "reward")
-    return (*COLUMNS[:place], column, *COLUMNS[place:])
+    word, names = ((12, 10),), ((13, 16), (11, 20), (10, 32))
+    settings = () if listing.settings is None else setting_columns(listing.settings)
+    columns = (
+        column("state", "state", _state_rank, _state, 1, KEPT, wish=word, right=False),
+        column("name", "run", _name_order, _name, 10, KEPT, wish=names, most=_LONGEST_NAME, right=False),
+        column("step", "step", _last_step, _step, 11, 18, down=True),
+        column("age", "age", _age, _age_cell, 5, 16),
+        *((chosen(),) if listing.metric else ()),
+        metric("reward", reward_of, 17, True),
+        column("base", "base" if listing.symbols is Symbols.ASCII else "Δ base", _difference, _delta, 9, 14, down=True),
+        metric("loss", loss_of, 15, False),
+        metric("objective", objective_of, 17, True),
+        column("trend", "curve", _points, _trend, 12, 9, most=120, fills=True, right=False, down=True),
+        column("alerts", "!", _alert_count, _alerts, 3, 19, down=True),
+    )
+    if listing.all_settings:
+        return (*(column for column in columns if column.id not in _PROGRESS), *settings)
+    few = [column for column in settings if not is_seed(column.id)][:_FEW_SETTINGS]
+    return (*columns[:-2], *(replace(column, keep=8) for column in few), *columns[-2:])
 
 
-def headed(columns: Iterable[Column], runs: Sequence[Run]) -> tuple[Column, ...]:
+def _shown(show: Show, listing: Listing, run: Run, width: int) -> Row:
+    return show(run, listing, width)
+
+
+def _name_order(run: Run, listing: Listing) -> Any:
+    return natural_order(run.name.lower())
+
+
+def _last_step(run: Run, listing: Listing) -> int | None:
+    return progress_of(run, listing.now).step
+
+
+def _age_cell(run: Run, listing: Listing, width: int) -> Row:
+    return ((age_text(_age(run, listing)), Role.TEXT),)
+
+
+def _points(run: Run, listing: Listing) -> int:
+    return run.point_count
+
+
+def _chosen_value(run: Run, listing: Listing) -> float | None:
+    return listing.levels.value(run, listing.metric)
+
+
+def _chosen(run: Run, listing: Listing, width: int) -> Row:
+    """Return the value of the chosen metric, with a sign if the run logs it by another name."""
+    reading, value = metric_of(run, listing.metric), _chosen_value(run, listing)
+    if reading is None or value is None or not is_renamed(reading, listing.metric):
+        return level_cell(reading, width, value)
+    return (("*", Role.MUTED), *level_cell(reading, width - 1, value))
+
+
+def run_signs(run: Run, listing: Listing, selected: bool) -> Row:
+    """Return the SIGNS before the first column: cursor, overlay marker, flag (hidden, base, pinned)."""
+    sign, role = listing.marker(run)
+    is_base = listing.base is not None and run.id == listing.base.id
+    flag = "h" if run.path in listing.hidden else "B" if is_base else "P" if run.path in listing.pinned else " "
+    return (
+        cursor_sign(selected, listing.symbols),
+        (sign if run.path in listing.marked else " ", role),
+        (f" {flag} ", Role.MUTED),
+    )
+
+
+def headed(columns: Iterable[Column[Run]], runs: Sequence[Run]) -> tuple[Column[Run], ...]:
     """Return the columns, those of reward, loss and objective with the name of the metric if all of these runs show the
     same one: that of the objective always, that of the others if some runs log several metrics of the quantity."""
     result = []
@@ -265,24 +284,5 @@ def headed(columns: Iterable[Column], runs: Sequence[Run]) -> tuple[Column, ...]
         readings = [(run, reading) for run in runs if (reading := fact(run))] if fact is not None else []
         labels = {label_of(reading.meaning) for _, reading in readings}
         full = heading_of((run, reading.metric) for run, reading in readings) if len(labels) == 1 else ""
-        result.append(replace(column, full=clean(full)) if full != column.full else column)
+        result.append(replace(column, full=clean(full)) if full else column)
     return tuple(result)
-
-
-def useful_columns(runs: Iterable[Run], listing: Listing) -> frozenset[str]:
-    """Return the ids of the columns with content for at least one of these runs."""
-    shown = list(runs)
-    return frozenset(column.id for column in columns_of(listing) if any(column.useful(run, listing) for run in shown))
-
-
-def repeated_columns(runs: Sequence[Run], metric: str) -> frozenset[str]:
-    """Return the ids of the columns of reward, loss and objective that have the levels of a chosen metric for all of
-    these runs."""
-    metric, statistic = split_statistic(metric)
-    if not metric or statistic:
-        return frozenset()
-    chosen = {run.id: reading.metric for run in runs if (reading := metric_of(run, metric)) is not None}
-    shown = {id: [(run, reading) for run in runs if (reading := fact(run))] for id, fact in RESULTS.items()}
-    return frozenset(
-        id for id, pairs in shown.items() if all(chosen.get(run.id) == reading.metric for run, reading in pairs)
-    )

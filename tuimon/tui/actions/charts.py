@@ -14,7 +14,7 @@ from tuimon.store.axes import counter_candidates
 from tuimon.text import clean
 from tuimon.tui import explore, screens
 from tuimon.tui.action import Action, Dashboard
-from tuimon.tui.actions.scatter import selected_metric
+from tuimon.tui.actions.views import selected_metric
 
 _action = partial(Action, section="Charts")
 _MESSAGES = {

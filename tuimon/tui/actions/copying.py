@@ -165,14 +165,4 @@ ACTIONS = (
         _path,
         also="clipboard yank directory folder file",
     ),
-    Action(
-        "run_copy",
-        "y",
-        "copy path",
-        "Copy the path of the selected run",
-        _path,
-        section="Run list",
-        where=("runs",),
-        also="clipboard yank directory folder file",
-    ),
 )

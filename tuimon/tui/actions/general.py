@@ -13,7 +13,7 @@ from tuimon.tui.actions.copying import new_file, write_new
 from tuimon.tui.screens.work_screen import WorkScreen
 from tuimon.tui.themes import names, on_paper
 
-_VIEWS = ("dashboard", "runs", "metrics", "log", "config", "ranks", "media", "scatter", "hparams", "multiples")
+_VIEWS = ("dashboard", "runs", "metrics", "log", "config", "ranks", "media", "scatter", "multiples", "comparison")
 _action = partial(Action, where=(*_VIEWS, "texts", "help", "alerts"))
 
 

@@ -1,65 +1,111 @@
-"""Actions of the screens of lines: the help and the alerts."""
+"""Actions of all tables and texts: movement, search, order, marks, copies. Each screen says what they do there."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
-from tuimon.text import clean
-from tuimon.tui import screens
 from tuimon.tui.action import Action, Dashboard
-from tuimon.tui.actions._screens import END, begin_filter, move, topmost
 from tuimon.tui.actions.copying import copy
+from tuimon.tui.screens.work_screen import WorkScreen
 
-_action = partial(Action, section="Help and alerts", where=("help", "alerts"))
+_TABLES = ("runs", "metrics", "config", "multiples", "media")
+_TEXTS = ("log", "texts", "ranks", "scatter", "help", "alerts", "comparison")
+_action = partial(Action, section="Lists and texts", where=(*_TABLES, *_TEXTS))
 
 
-def _open(app: Dashboard) -> None:
-    """Show the run of the selected alert at its step, or do what the selected line of the help describes."""
-    if isinstance(app.screen, screens.NotesScreen):
-        alert = app.screen.table.target
-        if alert is None:
-            app.say("Select an alert: it opens its run at its step")
-        else:
-            app.show_alert(alert)
-        return
-    assert isinstance(app.screen, screens.HelpScreen)
-    action = app.screen.table.target
-    if action is None:
-        app.say("Select a key: Enter does what it does")
-        return
-    app.pop_screen()
-    app.perform(action)
+def _on(method: Callable[..., object], *values: Any) -> Callable[[Dashboard], None]:
+    """Return an action that calls a method of the topmost screen."""
+
+    def do(app: Dashboard) -> None:
+        assert isinstance(app.screen, WorkScreen)
+        getattr(app.screen, method.__name__)(*values)
+
+    return do
 
 
 def _copy(app: Dashboard) -> None:
-    """Copy the selected alert: its run, its message and its advice."""
-    alert = topmost(app, screens.NotesScreen).table.target
-    if alert is None:
-        app.say("Select an alert: only alerts can be copied")
-        return
-    run = next((run for run in app.snapshot.runs if run.id == alert.run), None)
-    name = f"{run.name} ({run.path}): " if run is not None else ""
-    lines = (name + alert.message, alert.hint)
-    copy(app, "\n".join(clean(line, 1 << 14) for line in lines if line), "the alert")
+    assert isinstance(app.screen, WorkScreen)
+    if (copied := app.screen.copied()) is None:
+        app.say("Nothing is selected that could be copied")
+    else:
+        copy(app, *copied)
 
 
 ACTIONS = (
-    _action("list_open", "enter", "open", "Alerts: the run at the step of the alert. Help: do it", _open, footer=3),
-    _action("list_filter", "slash", "filter", "The lines that contain what you type", begin_filter, footer=4),
+    _action(
+        "list_open", "enter", "open", "Open what is selected: its charts, its log, its texts", _on(WorkScreen.open), 3
+    ),
+    _action("list_find", "slash", "find", "Find what you type, or list only that", _on(WorkScreen.begin_filter), 4),
+    _action(
+        "list_mark",
+        "space",
+        "mark",
+        "Mark the run or the metric, to compare or overlay it; again: undo",
+        _on(WorkScreen.mark),
+        5,
+        where=("runs", "metrics"),
+        also="select overlay together two axes same one chart combine",
+    ),
+    _action(
+        "list_sort",
+        "greater_than_sign",
+        "sort",
+        "Sort by the next column; grid: the next metric",
+        _on(WorkScreen.next_sort, 1),
+        6,
+        where=("runs", "metrics", "texts", "multiples"),
+        also="order best run worst longest",
+    ),
+    _action(
+        "list_sort_back",
+        "less_than_sign",
+        "sort back",
+        "Sort by the previous column; grid: the previous metric",
+        _on(WorkScreen.next_sort, -1),
+        where=("runs", "metrics", "texts", "multiples"),
+    ),
+    _action(
+        "list_reverse",
+        "R",
+        "reverse",
+        "Reverse the order",
+        _on(WorkScreen.reverse_order),
+        7,
+        where=("runs", "metrics"),
+    ),
     _action(
         "list_copy",
         "y",
         "copy",
-        "Copy the selected alert with its run and its advice",
+        "Copy what is selected: path of the run, line, value, alert, text",
         _copy,
-        where=("alerts",),
-        footer=4,
-        also="clipboard yank",
+        9,
+        where=("runs", "metrics", "config", "log", "texts", "ranks", "alerts", "comparison"),
+        also="clipboard yank directory folder file",
     ),
-    _action("list_up", "up,k", "up", "Select the line above", move(-1)),
-    _action("list_down", "down,j", "down", "Select the line below", move(1)),
-    _action("list_page_up", "pageup,b", "page up", "One page up", move(pages=-1)),
-    _action("list_page_down", "pagedown,space", "page down", "One page down", move(pages=1), footer=5),
-    _action("list_first", "home,g", "first", "Select the first line", move(-END)),
-    _action("list_last", "end,G", "last", "Select the last line", move(END)),
+    _action("list_up", "up,k", "up", "The row above", _on(WorkScreen.move, -1)),
+    _action("list_down", "down,j", "down", "The row below", _on(WorkScreen.move, 1)),
+    _action("list_page_up", "pageup,b", "page up", "One page up", _on(WorkScreen.move, 0, -1)),
+    _action("list_page_down", "pagedown,n", "page down", "One page down", _on(WorkScreen.move, 0, 1), where=_TABLES),
+    _action("list_scroll", "pagedown,space", "page down", "One page down", _on(WorkScreen.move, 0, 1), where=_TEXTS),
+    _action("list_first", "home,g", "first", "The first row", _on(WorkScreen.go_to_end, False)),
+    _action("list_last", "end,G", "last", "The last row; log: follow new lines", _on(WorkScreen.go_to_end, True)),
+    _action(
+        "list_left",
+        "left,h",
+        "left",
+        "To the left; media: the step before",
+        _on(WorkScreen.aside, -1),
+        where=("log", "ranks", "multiples", "media", "comparison"),
+    ),
+    _action(
+        "list_right",
+        "right,l",
+        "right",
+        "To the right; media: the next step",
+        _on(WorkScreen.aside, 1),
+        where=("log", "ranks", "multiples", "media", "comparison"),
+    ),
 )

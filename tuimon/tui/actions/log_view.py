@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 from tuimon.store import Run
-from tuimon.text import clean
 from tuimon.tui import screens
 from tuimon.tui.action import Action, Dashboard
-from tuimon.tui.actions._screens import begin_filter, closed, move, topmost
-from tuimon.tui.actions.copying import copy
+from tuimon.tui.actions._screens import closed, topmost
 from tuimon.tui.screens.log_page import text_files
 
 _action = partial(Action, section="Log", where=("log",))
@@ -60,22 +57,6 @@ def _on(method: Callable[[screens.LogScreen], None]) -> Callable[[Dashboard], No
     return lambda app: method(topmost(app, screens.LogScreen))
 
 
-def _charts(app: Dashboard) -> None:
-    step = topmost(app, screens.LogScreen).page.step
-    if step is None:
-        app.say("The step of this line is not known")
-        return
-    app.state.options = replace(app.state.options, cursor=step)
-    app.pop_screen()
-    app.redraw()
-
-
-def _copy(app: Dashboard) -> None:
-    line = topmost(app, screens.LogScreen).page.line
-    if line is not None:
-        copy(app, clean(line.text, 1 << 16), "the line")
-
-
 ACTIONS = (
     Action(
         "log",
@@ -89,7 +70,6 @@ ACTIONS = (
         opens="log",
         also="console output stdout text",
     ),
-    _action("log_search", "slash", "search", "Search; case matters if you type capitals", begin_filter, 3),
     _action("log_next", "n", "next", "The next match", _on(lambda s: s.find(False)), 4),
     _action("log_previous", "N", "previous", "The previous match", _on(lambda s: s.find(True))),
     _action("log_error", "e", "error", "The next error", _on(lambda s: s.find_error(False)), 5),
@@ -103,15 +83,5 @@ ACTIONS = (
         6,
     ),
     _action("log_warning_back", "W", "warning before", "The previous warning", _on(lambda s: s.find_warning(True))),
-    _action("log_charts", "enter", "charts", "The charts, with the cursor at the step of the line", _charts, 7),
     _action("log_file", "f", "next text", "The next text file of the run", _on(lambda s: s.next_file()), 8),
-    _action("log_copy", "y", "copy", "Copy the line", _copy),
-    _action("log_up", "up,k", "up", "The line above", move(-1)),
-    _action("log_down", "down,j", "down", "The line below; after the last line: follow", move(1)),
-    _action("log_page_up", "pageup,b", "page up", "One page up", move(pages=-1)),
-    _action("log_page_down", "pagedown,space", "page down", "One page down", move(pages=1)),
-    _action("log_first", "home,g", "first", "The first line", _on(lambda s: s.go_to(end=False))),
-    _action("log_last", "end,G", "follow", "The last line; follow new ones", _on(lambda s: s.go_to(end=True)), 9),
-    _action("log_left", "left,h", "left", "Shift long lines to the left", _on(lambda s: s.shift(-1))),
-    _action("log_right", "right,l", "right", "Shift long lines to the right", _on(lambda s: s.shift(1))),
 )

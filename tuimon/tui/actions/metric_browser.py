@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 from tuimon.panels import CurvePanel
-from tuimon.panels.lists.metric_rows import metric_sorts
 from tuimon.tui import explore, screens
 from tuimon.tui.action import Action, Dashboard
-from tuimon.tui.actions._screens import END, begin_filter, closed, move, topmost
+from tuimon.tui.actions._screens import closed, topmost
 
 _action = partial(Action, section="Metric list", where=("metrics",))
 
@@ -45,30 +43,6 @@ def _changed(app: Dashboard) -> None:
         app.push_screen(screens.MetricBrowser(app.actions, unusual=True))
 
 
-def _open(app: Dashboard) -> None:
-    topmost(app, screens.MetricBrowser).open()
-
-
-def _mark(app: Dashboard) -> None:
-    topmost(app, screens.MetricBrowser).mark()
-
-
-def _sort(step: int) -> Callable[[Dashboard], None]:
-    def do(app: Dashboard) -> None:
-        screen = topmost(app, screens.MetricBrowser)
-        sorts = metric_sorts(app.state.options.cursor)
-        place = sorts.index(screen.sort) if screen.sort in sorts else 0
-        screen.sort, screen.reverse = sorts[(place + step) % len(sorts)], False
-        app.redraw()
-
-    return do
-
-
-def _reverse(app: Dashboard) -> None:
-    screen = topmost(app, screens.MetricBrowser)
-    screen.sort_by(screen.sort)
-
-
 ACTIONS = (
     Action(
         "metric_list",
@@ -101,26 +75,4 @@ ACTIONS = (
         8,
         also="changed together moved jumped correlated",
     ),
-    _action(
-        "metric_open", "enter", "chart", "Show the chart of the metric zoomed, or the marked ones in one", _open, 3
-    ),
-    _action(
-        "metric_mark",
-        "space",
-        "mark",
-        "Mark the metric: Enter draws the marked metrics in one chart",
-        _mark,
-        7,
-        also="together two axes same one chart overlay metrics combine",
-    ),
-    _action("metric_filter", "slash", "filter", "List the metrics that match", begin_filter, 4),
-    _action("metric_sort", "greater_than_sign", "sort", "Sort by the next column", _sort(1), 5),
-    _action("metric_sort_back", "less_than_sign", "sort back", "Sort by the previous column", _sort(-1)),
-    _action("metric_reverse", "R", "reverse", "Reverse the order", _reverse, 6),
-    _action("metric_up", "up,k", "up", "Select the metric above", move(-1)),
-    _action("metric_down", "down,j", "down", "Select the metric below", move(1)),
-    _action("metric_page_up", "pageup,b", "page up", "One page up", move(pages=-1)),
-    _action("metric_page_down", "pagedown,n", "page down", "One page down", move(pages=1)),
-    _action("metric_first", "home,g", "first", "Select the first metric", move(-END)),
-    _action("metric_last", "end,G", "last", "Select the last metric", move(END)),
 )

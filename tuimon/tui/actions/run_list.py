@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -13,20 +13,10 @@ from tuimon.store import Run
 from tuimon.text import clean
 from tuimon.tui import screens
 from tuimon.tui.action import Action, Dashboard
-from tuimon.tui.actions._screens import END, begin_filter, move, topmost
+from tuimon.tui.actions._screens import topmost
 from tuimon.tui.screens.run_list import AT_ONCE
 
 _action = partial(Action, section="Run list", where=("runs",))
-
-
-def _show(app: Dashboard) -> None:
-    run = app.run_selected
-    if run is None and topmost(app, screens.RunListScreen).table.group_selected is not None:
-        _fold(app)
-    elif run is None:
-        app.say("No run is listed: Esc removes the filter, U lists hidden runs")
-    else:
-        app.show_run(run)
 
 
 def _group(app: Dashboard) -> None:
@@ -58,16 +48,7 @@ def _group_by_next(app: Dashboard, known: Sequence[str]) -> None:
 
 
 def _fold(app: Dashboard) -> None:
-    """Fold or unfold the selected group, or the group of the selected run."""
-    table, choice = topmost(app, screens.RunListScreen).table, app.state.runs
-    group = table.group_selected
-    if group is None:
-        app.say("There are no groups: o groups the runs")
-        return
-    others = tuple(title for title in choice.folded if title != group.title)
-    app.state.runs = replace(choice, folded=others if group.folded else (*others, group.title))
-    table.select(group.title)
-    app.redraw()
+    topmost(app, screens.RunListScreen).fold()
 
 
 def _fold_all(app: Dashboard) -> None:
@@ -78,12 +59,6 @@ def _fold_all(app: Dashboard) -> None:
         return
     app.state.runs = replace(choice, folded=() if choice.folded else tuple(titles))
     app.redraw()
-
-
-def _mark(app: Dashboard) -> None:
-    if app.run_selected is not None:
-        app.state.runs = replace(app.state.runs.toggled("marked", app.run_selected.path), over=True)
-        app.redraw()
 
 
 def _mark_all(app: Dashboard) -> None:
@@ -129,41 +104,11 @@ def _show_hidden(app: Dashboard) -> None:
         app.redraw()
 
 
-def _sort(step: int) -> Callable[[Dashboard], None]:
-    def do(app: Dashboard) -> None:
-        choice, sorts = app.state.runs, topmost(app, screens.RunListScreen).table.sorts
-        index = sorts.index(choice.sort) if choice.sort in sorts else 0
-        app.state.runs = replace(choice, sort=sorts[(index + step) % len(sorts)], reverse=False)
-        app.redraw()
-
-    return do
-
-
 def _metric(app: Dashboard) -> None:
     topmost(app, screens.RunListScreen).begin_metric()
 
 
-def _reverse(app: Dashboard) -> None:
-    app.state.runs = replace(app.state.runs, reverse=not app.state.runs.reverse)
-    app.redraw()
-
-
-_FILTER = "List the runs that match: lr>1e-5 val_loss<0.5 state:running -debug"
 ACTIONS = (
-    _action("run_show", "enter", "show", "Show the dashboard of the selected run", _show, footer=3),
-    _action(
-        "run_mark",
-        "space",
-        "mark",
-        "Mark the run, to overlay or compare it; again: undo",
-        _mark,
-        footer=4,
-        also="select overlay",
-    ),
-    _action("run_filter", "slash", "filter", _FILTER, begin_filter, footer=5, also="search find"),
-    _action(
-        "run_sort", "greater_than_sign", "sort", "Sort by the next column", _sort(1), footer=6, also="order best run"
-    ),
     _action(
         "run_metric",
         "m",
@@ -173,7 +118,6 @@ ACTIONS = (
         footer=6,
         also="column sort validation loss",
     ),
-    _action("run_sort_back", "less_than_sign", "sort back", "Sort by the previous column", _sort(-1)),
     _action(
         "run_group",
         "o",
@@ -185,7 +129,6 @@ ACTIONS = (
     ),
     _action("run_fold", "f", "fold", "Fold or unfold the group; Enter on its heading, too", _fold, also="collapse"),
     _action("run_fold_all", "F", "fold all", "Fold every group; if any is folded: unfold all", _fold_all),
-    _action("run_reverse", "R", "reverse", "Reverse the order", _reverse, footer=13),
     _action("run_pin", "P", "pin", "Keep the run at the top; again: undo", _pin, footer=11),
     _action(
         "run_hide",
@@ -198,10 +141,4 @@ ACTIONS = (
     ),
     _action("run_show_hidden", "U", "unhide", "Also list hidden runs; again: undo", _show_hidden),
     _action("run_mark_all", "A", "mark all", "Mark every listed run; if any is marked: unmark all", _mark_all),
-    _action("run_up", "up,k", "up", "Select the run above", move(-1)),
-    _action("run_down", "down,j", "down", "Select the run below", move(1)),
-    _action("run_page_up", "pageup,b", "page up", "One page up", move(pages=-1)),
-    _action("run_page_down", "pagedown,n", "page down", "One page down", move(pages=1)),
-    _action("run_first", "home,g", "first", "Select the first run", move(-END)),
-    _action("run_last", "end,G", "last", "Select the last run", move(END)),
 )

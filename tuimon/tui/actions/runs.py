@@ -16,6 +16,7 @@ from tuimon.store import Run, Snapshot
 from tuimon.text import clean, home_relative
 from tuimon.tui import screens
 from tuimon.tui.action import Action, Dashboard
+from tuimon.tui.actions._screens import closed
 from tuimon.tui.dashboard_file import save_runs
 from tuimon.tui.run_choice import RunChoice, base_of, listing_of
 
@@ -107,12 +108,14 @@ def runs_to_compare(snapshot: Snapshot, choice: RunChoice, selected: Run | None)
 
 
 def _compare(app: Dashboard) -> None:
-    """Compare the `runs_to_compare`."""
+    """Compare the `runs_to_compare`; on the comparison itself: back."""
+    if closed(app, screens.ComparisonScreen):
+        return
     runs = runs_to_compare(app.snapshot, app.state.runs, app.run_selected)
     if len(runs) >= 2:
         state = app.state
         compared = compare(runs[:MOST], alerts=app.snapshot.alerts, x=state.options.axis, is_brief=True)
-        app.push_screen(screens.ComparisonScreen(compared, len(runs) - MOST, state.symbols, state.theme))
+        app.push_screen(screens.ComparisonScreen(app.actions, compared, len(runs) - MOST))
     else:
         app.say("Nothing to compare with: there is no other run")
 
@@ -193,12 +196,14 @@ ACTIONS = (
         footer=21,
         also="group mean random repeats",
     ),
-    _both(
+    _action(
         "compare",
         "d",
         "compare",
-        "Marked runs side by side: settings, metrics, noise",
+        "Marked runs side by side: settings, metrics, noise; again: back",
         _compare,
+        where=("dashboard", "runs", "comparison"),
+        opens="comparison",
         footer=9,
         also="diff side by side difference",
     ),

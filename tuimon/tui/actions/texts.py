@@ -8,7 +8,7 @@ from functools import partial
 
 from tuimon.tui import screens
 from tuimon.tui.action import Action, Dashboard
-from tuimon.tui.actions._screens import END, begin_filter, closed, move, topmost
+from tuimon.tui.actions._screens import closed, topmost
 from tuimon.tui.actions.copying import copy, new_file, write_new
 
 _action = partial(Action, section="Texts", where=("texts",))
@@ -34,18 +34,6 @@ def _charts(app: Dashboard) -> None:
     app.state.options = replace(app.state.options, cursor=step)
     app.pop_screen()
     app.redraw()
-
-
-def _copy(app: Dashboard) -> None:
-    from tuimon.text import clean
-    from tuimon.tui.screens.text_pane import shown_text
-
-    sample = topmost(app, screens.TextsScreen).sample
-    if sample is None:
-        app.say("No text is selected")
-        return
-    lines = shown_text(sample.response).split("\n")
-    copy(app, "\n".join(clean(line, len(line) + 1) for line in lines), "the response")
 
 
 def _copy_markdown(app: Dashboard) -> None:
@@ -80,36 +68,13 @@ ACTIONS = (
     _action("text_next_step", "n,right", "step", "The next step with texts", _on(lambda s: s.move_step(1)), 3),
     _action("text_previous_step", "p,left", "before", "The step before", _on(lambda s: s.move_step(-1)), 4),
     _action(
-        "text_sort",
-        "greater_than_sign,o",
-        "sort",
-        "The next order: worst, best, longest, shortest, by advantage or change, as written",
-        _on(lambda s: s.change(lambda c: c.next_sort())),
-        5,
-    ),
-    _action(
-        "text_sort_back",
-        "less_than_sign,O",
-        "sort back",
-        "The previous order",
-        _on(lambda s: s.change(lambda c: c.next_sort(-1))),
-    ),
-    _action(
-        "text_groups",
+        "text_view",
         "v",
-        "groups",
-        "Groups: a prompt as a row, with how many samples passed (accuracy or reward is 1) and the change since before",
-        _on(lambda s: s.change(lambda c: c.toggle("groups"))),
+        "view",
+        "Next view: samples; prompts with their shares that passed; histogram of rewards; reward against length",
+        _on(lambda s: s.change(lambda c: c.next_view())),
         6,
-        also="identical same repeated duplicate",
-    ),
-    _action(
-        "text_since_first",
-        "W",
-        "got worse",
-        "Groups by the change since the first step with their prompt, those that got worse first; again: back",
-        _on(lambda s: s.change(lambda c: c.toggle_since_first())),
-        also="change first worse over the run regress forgotten",
+        also="groups identical same repeated duplicate histogram scatter plot correlation against got worse change",
     ),
     _action(
         "text_split",
@@ -127,42 +92,9 @@ ACTIONS = (
         _on(lambda s: s.change(lambda c: c.next_filter())),
         7,
     ),
-    _action(
-        "text_filter_back",
-        "F",
-        "filter back",
-        "The previous filter",
-        _on(lambda s: s.change(lambda c: c.next_filter(-1))),
-    ),
-    _action(
-        "text_search", "slash", "search", "List the samples with a text, re:expression, or format<1", begin_filter, 8
-    ),
-    _action(
-        "text_open",
-        "enter",
-        "open",
-        "Open the group, or the text on the whole screen; again: undo",
-        _on(lambda s: s.enter()),
-        9,
-    ),
     _action("text_fold", "z", "fold", "Fold thinking, too; then: fold nothing", _on(lambda s: s.next_fold()), 10),
     _action("text_raw", "r", "raw", "The text as it is in the file; again: by role", _on(lambda s: s.toggle_raw())),
     _action("text_charts", "c", "charts", "The charts, with the cursor at this step", _charts, 11),
-    _action(
-        "text_histogram",
-        "h",
-        "histogram",
-        "Rewards as a histogram; Enter lists the texts of a range",
-        _on(lambda s: s.change(lambda c: c.toggle("histogram"))),
-    ),
-    _action(
-        "text_scatter",
-        "x",
-        "scatter",
-        "Reward against length as a scatter plot, with the correlation; again: samples",
-        _on(lambda s: s.change(lambda c: c.toggle("scatter"))),
-        also="plot correlation against",
-    ),
     _action(
         "text_diff",
         "d",
@@ -176,7 +108,7 @@ ACTIONS = (
         "m",
         "mark",
         "Compare with this text, also from other steps; again: undo",
-        _on(lambda s: s.when_read(s.mark)),
+        _on(lambda s: s.when_read(s.mark_text)),
     ),
     _action(
         "text_prompt",
@@ -203,9 +135,6 @@ ACTIONS = (
         _export,
     ),
     _action("text_copy_all", "Y", "copy all", "Copy prompt, response and numbers as Markdown", _copy_markdown),
-    _action("text_copy", "y", "copy", "Copy the response", _copy),
-    _action("text_up", "up,k", "up", "The sample above; whole screen: scroll", move(-1)),
-    _action("text_down", "down,j", "down", "The sample below; whole screen: scroll", move(1)),
     _action(
         "text_sample_up",
         "K",
@@ -220,9 +149,4 @@ ACTIONS = (
         "The sample below, also on the whole screen",
         _on(lambda s: s.move_sample(1)),
     ),
-    _action("text_page_up", "pageup,b", "page up", "Scroll the text up", move(pages=-1)),
-    _action("text_page_down", "pagedown,space", "page down", "Scroll the text down", move(pages=1)),
-    _action("text_first", "home,g", "first", "The first sample", _on(lambda s: s.move_sample(-END))),
-    _action("text_last", "end,G", "last", "The last sample", _on(lambda s: s.move_sample(END))),
-    _action("text_end", "e", "end", "The end of the text; again: its beginning", _on(lambda s: s.to_end_of_text())),
 )

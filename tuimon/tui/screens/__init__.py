@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from tuimon.tui.screens.comparison import ComparisonScreen as ComparisonScreen
     from tuimon.tui.screens.config_view import ConfigScreen as ConfigScreen
     from tuimon.tui.screens.help import HelpScreen as HelpScreen
-    from tuimon.tui.screens.hparams import HparamsScreen as HparamsScreen
     from tuimon.tui.screens.log_view import LogScreen as LogScreen
     from tuimon.tui.screens.media_view import MediaScreen as MediaScreen
     from tuimon.tui.screens.metric_browser import MetricBrowser as MetricBrowser
@@ -27,7 +26,6 @@ _MODULES = {
     "ComparisonScreen": "comparison",
     "ConfigScreen": "config_view",
     "HelpScreen": "help",
-    "HparamsScreen": "hparams",
     "LogScreen": "log_view",
     "MediaScreen": "media_view",
     "MetricBrowser": "metric_browser",

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from textual.events import Click
-
-from tuimon.draw.rows import wrap_row
+from tuimon.draw.table import KEPT, Column, cursor_sign
 from tuimon.model.views import Role, Row, Span
 from tuimon.panels.lists.settings import SETTINGS_SOURCES, Setting, settings_tree, visible_rows
 from tuimon.run_notes import NO_NOTE, note_of
 from tuimon.store import Run, Snapshot
-from tuimon.text import cell_width, clean, fit
+from tuimon.text import clean, fit
 from tuimon.tui.action import Action
 from tuimon.tui.screens.table import Table, TableScreen
 from tuimon.tui.state import ViewState
@@ -20,42 +18,52 @@ _WIDEST_NAME = 36
 _NO_SETTINGS = f"no settings in the logs of this run; {SETTINGS_SOURCES}"
 
 
-class SettingTable(Table):
-    """Rows of settings."""
-
-    DEFAULT_CSS = "SettingTable { height: 1fr; width: 1fr; }"
-    HEADS = 0
+class SettingTable(Table[Setting]):
+    """Names of settings and their values; branches are headings."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.settings: list[Setting] = []
-        self._folded: frozenset[tuple[str, ...]] = frozenset()
-        self._empty = self._theme_shown = ""
+        self.folded: frozenset[tuple[str, ...]] = frozenset()
+        """Paths of branches that are marked as folded."""
 
-    @property
-    def count(self) -> int:
-        return len(self.settings)
+    def key(self, item: Setting) -> tuple[str, ...]:
+        return item.path
 
-    def show(self, settings: list[Setting], folded: frozenset[tuple[str, ...]], empty: str, theme: str) -> None:
-        """Display settings. folded: paths of branches that are marked as folded; empty: text if there is no setting."""
-        self.settings, self._folded, self._empty, self._theme_shown = settings, folded, empty, theme
-        self.cursor = max(0, min(self.cursor, len(settings) - 1))
-        self.draw()
-
-    def draw(self) -> None:
-        width, height = self.size
-        if width < 2 or height < 1:
-            return
-        shown = [(self.settings[index], index == self.cursor) for index in self.scroll_to_cursor()]
-        column = _value_column([row for row, _ in shown], width)
-        rows = [_row(row, row.path in self._folded, selected, column, width) for row, selected in shown]
-        self.paint_filled(rows or wrap_row(((f" {self._empty}", Role.MUTED),), width, height), self._theme_shown)
+    def heading(self, item: Setting, selected: bool) -> Row | None:
+        if not item.branch:
+            return None
+        sign = "▸" if item.path in self.folded else "▾"
+        text = f"{'  ' * item.depth}{sign} {item.name}"
+        return cursor_sign(selected, self.symbols), (text, Role.ACCENT if selected else Role.TITLE)
 
 
-class ConfigScreen(TableScreen):
+_COLUMNS: tuple[Column[Setting], ...] = (
+    Column(
+        "name",
+        "",
+        lambda setting: setting.path,
+        lambda setting, width: ((fit(f"{'  ' * setting.depth}{setting.name}", width).rstrip(), Role.MUTED),),
+        *(8, KEPT),
+        most=_WIDEST_NAME,
+        right=False,
+    ),
+    Column(
+        "value",
+        "",
+        lambda setting: setting.value,
+        lambda setting, width: ((fit(setting.value, width).rstrip(), Role.TEXT),),
+        *(8, KEPT),
+        most=1 << 12,
+        fills=True,
+        right=False,
+    ),
+)
+
+
+class ConfigScreen(TableScreen[Setting]):
     """The settings of a run."""
 
-    WHERE = "config"
+    WHERE, OPENS = "config", "fold"
     PROMPT = "settings"
     PLACEHOLDER = "words of names and values"
 
@@ -69,14 +77,14 @@ class ConfigScreen(TableScreen):
         self._folded: frozenset[tuple[str, ...]] = frozenset()
 
     @property
-    def shown(self) -> list[Setting]:
+    def shown(self) -> Sequence[Setting]:
         """Settings that are listed."""
-        return self.table.settings
+        return self.table.items
 
     @property
     def setting(self) -> Setting | None:
         """Selected setting, or None if no setting is listed."""
-        return self.shown[self.table.cursor] if self.table.cursor < len(self.shown) else None
+        return self.table.selected
 
     def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
         run = next((run for run in snapshot.runs if run.id == self._run_id), None)
@@ -86,7 +94,11 @@ class ConfigScreen(TableScreen):
         settings = visible_rows(self._tree, self._folded, self.query_text)
         folded = frozenset() if self.query_text else self._folded
         empty = f"no setting matches {clean(self.query_text)}: Esc shows all" if self.query_text else _NO_SETTINGS
-        self.table.show(settings, folded, empty, state.theme)
+        if folded != self.table.folded:
+            self.table.folded = folded
+            self.table.forget_rows()
+        self.table.empty = ((f" {empty}", Role.MUTED),)
+        self.table.show_items(settings, _COLUMNS, self.order, state.symbols, state.theme)
         self.draw_lines(self._head(), state.theme)
 
     def _head(self) -> Row:
@@ -108,36 +120,16 @@ class ConfigScreen(TableScreen):
             self._folded -= {path}
         elif path:
             self._folded |= {path}
-            branch = (index for index, row in enumerate(self.shown) if row.path == path)
-            self.table.cursor = next(branch, self.table.cursor)
+            self.table.select(path)
         self.dashboard.redraw()
 
-    def on_click(self, event: Click) -> None:
-        index = self.table.top + event.y
-        if event.widget is self.table and index < len(self.shown):
-            self.table.move(index - self.table.cursor)
-            if event.chain >= 2:
-                self.fold()
+    def open(self) -> None:
+        """Fold or unfold the selected branch, or the branch that contains the selected setting."""
+        self.fold()
 
-
-def _value_column(settings: Sequence[Setting], width: int) -> int:
-    """Return the column at which values begin, if the name before them is not longer."""
-    widest = max((2 * row.depth + cell_width(row.name) for row in settings if not row.branch), default=0)
-    return min(widest, _WIDEST_NAME, max(width // 2, 8))
-
-
-def _row(setting: Setting, folded: bool, selected: bool, column: int, width: int) -> Row:
-    """Return a row of `width` cells."""
-    sign = ("▌" if selected else " ", Role.ACCENT)
-    indent = "  " * setting.depth
-    if setting.branch:
-        text = fit(f"{indent}{'▸' if folded else '▾'} {setting.name}", width - 1)
-        return (sign, (text, Role.ACCENT if selected else Role.TITLE))
-    name = f"{indent}{setting.name}"
-    name = fit(name, max(column, min(cell_width(name), width - 3))) + "  "
-    value = fit(setting.value, max(0, width - 1 - cell_width(name)))
-    return (
-        sign,
-        (fit(name, min(cell_width(name), width - 1)), Role.MUTED),
-        (value, Role.VALUE if selected else Role.TEXT),
-    )
+    def copied(self) -> tuple[str, str] | None:
+        """Return the value of the selected setting."""
+        setting = self.setting
+        if setting is None or setting.branch:
+            return None
+        return setting.value, f"{'.'.join(setting.path[1:])}: {setting.value}"

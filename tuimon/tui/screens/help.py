@@ -55,6 +55,15 @@ class HelpScreen(LinesScreen[Action]):
             self._entries = self.query_text, list(help_entries(self._all, self._where, self.query_text))
         self.draw_entries(self._entries[1], "Keys", state.theme)
 
+    def open(self) -> None:
+        """Do what the selected line describes."""
+        action = self.table.target
+        if action is None:
+            self.say("Select a key: Enter does what it does")
+            return
+        self.dashboard.pop_screen()
+        self.dashboard.perform(action)
+
 
 def help_entries(actions: tuple[Action, ...], where: str, query: str) -> Iterator[Entry[Action]]:
     """Yield the lines of the help. where: the screen whose keys come first. query: words that a line must contain."""

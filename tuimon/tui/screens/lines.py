@@ -24,27 +24,18 @@ class Entry(NamedTuple, Generic[Target]):
     """Target that Enter opens, or None."""
 
 
-class LinesTable(Table, Generic[Target]):
+class LinesTable(Table[Entry[Target]], Generic[Target]):
     """Wrapped lines with a selected one."""
-
-    DEFAULT_CSS = "LinesTable { height: 1fr; width: 1fr; }"
-    HEADS = 0
 
     def __init__(self) -> None:
         super().__init__()
         self._entries: Sequence[Entry[Target]] = ()
-        self._lines: list[Entry[Target]] = []
         self._wrapped_at = -1
-        self._theme_shown = "dark"
-
-    @property
-    def count(self) -> int:
-        return len(self._lines)
 
     @property
     def target(self) -> Target | None:
         """Target that the selected line opens, or None."""
-        return self._lines[self.cursor].target if self.cursor < len(self._lines) else None
+        return self.selected.target if self.selected is not None else None
 
     @property
     def position(self) -> str:
@@ -52,27 +43,24 @@ class LinesTable(Table, Generic[Target]):
         last = min(self.top + self.room, self.count)
         return f"rows {self.top + 1}-{last} of {thousands(self.count)}" if self.count > self.room else ""
 
+    def key(self, item: Entry[Target]) -> int:
+        return id(item)
+
+    def heading(self, item: Entry[Target], selected: bool) -> Row:
+        return ("▌" if selected else " ", Role.ACCENT), *item.row
+
     def show(self, entries: Sequence[Entry[Target]], theme: str) -> None:
         """Display these lines. The same object as before is not wrapped again."""
+        lines = self.items
         if entries is not self._entries or self._wrapped_at != self.size.width:
             self._entries, self._wrapped_at = entries, self.size.width
             width = max(self.size.width - _MARGIN, 1)
-            self._lines = [Entry(row, entry.target) for entry in entries for row in wrapped(entry.row, width)]
-            self.cursor = max(0, min(self.cursor, len(self._lines) - 1))
-        self._theme_shown = theme
-        self.draw()
-
-    def draw(self) -> None:
-        if self.size.width < 1 or self.size.height < 1:
-            return
-        rows: list[Row] = []
-        for index in self.scroll_to_cursor():
-            sign = "▌" if index == self.cursor else " "
-            rows.append(((sign, Role.ACCENT), *self._lines[index].row))
-        self.paint_filled(rows, self._theme_shown)
+            lines = [Entry(row, entry.target) for entry in entries for row in wrapped(entry.row, width)]
+            self._cache.clear()
+        self.show_items(lines, (), self.order, self.symbols, theme)
 
 
-class LinesScreen(TableScreen, Generic[Target]):
+class LinesScreen(TableScreen[Entry[Target]], Generic[Target]):
     """Lines that keys select and filter."""
 
     def __init__(self, actions: tuple[Action, ...]) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from textual.events import Click
@@ -73,6 +74,7 @@ class LogScreen(Wheel, WorkScreen):
     """One text file of the run at a time. `query_text` is the text that was searched for last."""
 
     WHERE = "log"
+    OPENS = "charts"
     PROMPT = "search"
     PLACEHOLDER = "part of a line"
 
@@ -160,9 +162,9 @@ class LogScreen(Wheel, WorkScreen):
     def move(self, rows: int = 0, pages: int = 0) -> None:
         self._with_pager(lambda pager, room: pager.move(rows + pages * max(1, room - 1), room))
 
-    def go_to(self, end: bool) -> None:
+    def go_to_end(self, last: bool) -> None:
         """Select the first line, or the last line and follow new ones."""
-        self._with_pager(lambda pager, room: pager.end(room) if end else pager.start(room))
+        self._with_pager(lambda pager, room: pager.end(room) if last else pager.start(room))
 
     def find(self, backwards: bool) -> None:
         """Select the next line that contains the text that was searched for."""
@@ -201,6 +203,23 @@ class LogScreen(Wheel, WorkScreen):
         self.pager = None
         self.shift_by = 0
         self._open()
+
+    def open(self) -> None:
+        """Show the charts, with the cursor at the step of the line."""
+        step, app = self.page.step, self.dashboard
+        if step is None:
+            self.say("The step of this line is not known")
+            return
+        app.state.options = replace(app.state.options, cursor=step)
+        app.pop_screen()
+        app.redraw()
+
+    def copied(self) -> tuple[str, str] | None:
+        line = self.page.line
+        return None if line is None else (clean(line.text, 1 << 16), "the line")
+
+    def aside(self, by: int) -> None:
+        self.shift(by)
 
     def shift(self, direction: int) -> None:
         """Shift long lines to the right (direction > 0) or back."""

@@ -8,13 +8,13 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tuimon.draw.rows import wrap_row
-from tuimon.model.views import Role, Row, Symbols
+from tuimon.draw.table import KEPT, Column
+from tuimon.model.views import Role, Row, Rows, Symbols
 from tuimon.panels import plural
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean, first_names, fit, home_relative
@@ -26,25 +26,16 @@ if TYPE_CHECKING:
     from tuimon.media.library import Found, Tag
 
 
-class MediaTable(Table):
+class MediaTable(Table["Tag"]):
     """Tags, and below them the picture of the selected one."""
-
-    DEFAULT_CSS = "MediaTable { height: 1fr; width: 1fr; }"
-    HEADS = 0
 
     def __init__(self) -> None:
         super().__init__()
-        self.tags: list[Tag] = []
-        self.view = self.empty = ""
+        self.view = ""
         self.step: int | None = None
         """Selected step; None: the newest."""
         self.marked: int | None = None
         """Step that the selected one is compared with; None: the first."""
-        self._plain, self._theme_shown = False, ""
-
-    @property
-    def count(self) -> int:
-        return len(self.tags)
 
     @property
     def room(self) -> int:
@@ -54,31 +45,42 @@ class MediaTable(Table):
     @property
     def tag(self) -> Tag | None:
         """Selected tag."""
-        return self.tags[self.cursor] if self.cursor < self.count else None
+        return self.selected
 
-    def show(self, tags: list[Tag], empty: str, state: ViewState) -> None:
-        """Display tags. empty: text if there are none. A tag that was selected with a key stays selected."""
-        selected = (self.tag.kind, self.tag.name) if self.tag is not None and self.cursor else None
-        self.tags, self.empty = tags, empty
-        self.cursor = next((i for i, tag in enumerate(tags) if (tag.kind, tag.name) == selected), self.cursor)
-        self._plain, self._theme_shown = state.symbols is Symbols.ASCII, state.theme
-        self.cursor = max(0, min(self.cursor, len(tags) - 1))
-        self.draw()
+    def key(self, item: Tag) -> tuple[object, str]:
+        return item.kind, item.name
 
-    def draw(self) -> None:
+    def below(self, visible: Sequence[Tag], taken: int) -> Rows:
         from tuimon.media.rows import detail_rows
 
-        width, height = self.size
-        if width < 2 or height < 1:
-            return
-        rows = [_row(self.tags[index], index == self.cursor, width) for index in self.scroll_to_cursor()]
-        tag = self.tag
-        if tag is not None and height > len(rows) + 2:
-            step = tag.last_step if self.step is None else self.step
-            rows.append(((("-" if self._plain else "─") * width, Role.FAINT),))
-            left = height - len(rows)
-            rows += detail_rows(tag, width, left, self.view, step, self.marked, self._plain)
-        self.paint_filled(rows or wrap_row(((f" {self.empty}", Role.MUTED),), width, height), self._theme_shown)
+        (width, height), tag = self.size, self.tag
+        if tag is None or height <= taken + 2:
+            return ()
+        step = tag.last_step if self.step is None else self.step
+        is_plain = self.symbols is Symbols.ASCII
+        rule: Row = ((("-" if is_plain else "─") * width, Role.FAINT),)
+        return rule, *detail_rows(tag, width, height - taken - 1, self.view, step, self.marked, is_plain)
+
+
+def _column(id: str, text: Callable[[Tag], str], role: Role, least: int, **more: Any) -> Column[Tag]:
+    def show(tag: Tag, width: int) -> Row:
+        return ((fit(text(tag), width, "end").rstrip(), role),)
+
+    return Column(id, "", text, show, least, KEPT, **more)
+
+
+_COLUMNS: tuple[Column[Tag], ...] = (
+    _column("kind", lambda tag: str(tag.kind), Role.MUTED, 9, right=False),
+    _column("tag", lambda tag: clean(tag.name), Role.TEXT, 8, most=200, fills=True, right=False),
+    _column("items", lambda tag: f"{tag.count} × {_steps(tag)}", Role.MUTED, 12, most=50),
+    _column("size", lambda tag: _size(tag.bytes), Role.MUTED, 7, most=8),
+)
+
+
+def _steps(tag: Tag) -> str:
+    """Return the steps of the items of a tag: "step 0-90, 2 again"."""
+    steps = str(tag.last_step) if tag.first_step == tag.last_step else f"{tag.first_step}-{tag.last_step}"
+    return f"step {steps}" + (f", {tag.again} again" if tag.again else "")
 
 
 _EVERY, _SHARE = 2.0, 0.05
@@ -87,7 +89,7 @@ _REDRAWN_EVERY = 0.5
 """Seconds between two redraws while the files are read for the first time."""
 
 
-class MediaScreen(TableScreen):
+class MediaScreen(TableScreen["Tag"]):
     """Values other than scalars that a run has logged, such as images and tables."""
 
     WHERE = "media"
@@ -143,7 +145,8 @@ class MediaScreen(TableScreen):
         words = self.query_text.lower().split()
         tags = self._media.tags if self._media is not None else []
         tags = [tag for tag in tags if all(word in f"{tag.kind} {tag.name}".lower() for word in words)]
-        self.table.show(tags, self._empty(), state)
+        self.table.empty = ((f" {self._empty()}", Role.MUTED),)
+        self.table.show_items(tags, _COLUMNS, self.order, state.symbols, state.theme)
         self.draw_lines(self._head(), state.theme)
 
     def _empty(self) -> str:
@@ -159,8 +162,8 @@ class MediaScreen(TableScreen):
         if self._reading:
             read = f" {math.floor(100 * media.read / media.size)} %" if media is not None and media.size else ""
             head += ((f" reading{read} ", Role.WARNING),)
-        if self.table.tags or not self._reading:
-            head += ((f" {plural(len(self.table.tags), 'tag')}", Role.MUTED),)
+        if self.table.items or not self._reading:
+            head += ((f" {plural(self.table.count, 'tag')}", Role.MUTED),)
         if media is not None and media.problems:
             head += ((f"  {len(media.problems)} not readable", Role.WARNING),)
         if tag is not None:
@@ -184,7 +187,7 @@ class MediaScreen(TableScreen):
         self.table.view = VIEWS[(VIEWS.index(self.table.view) + 1) % len(VIEWS)]
         self.dashboard.redraw()
 
-    def move_step(self, by: int) -> None:
+    def aside(self, by: int) -> None:
         """Select a later (by > 0) or an earlier step of the tag."""
         tag = self.table.tag
         if tag is None:
@@ -225,7 +228,7 @@ class MediaScreen(TableScreen):
 
         self.run_worker(work())
 
-    def mark(self) -> None:
+    def compare_with_step(self) -> None:
         """Compare other steps with the selected one; again: with the first."""
         tag = self.table.tag
         if tag is None:
@@ -237,20 +240,6 @@ class MediaScreen(TableScreen):
     def move(self, rows: int = 0, pages: int = 0) -> None:
         super().move(rows, pages)
         self.dashboard.redraw()
-
-
-def _row(tag: Tag, selected: bool, width: int) -> Row:
-    """Return a row of `width` cells: kind, tag, count, steps and size."""
-    steps = str(tag.last_step) if tag.first_step == tag.last_step else f"{tag.first_step}-{tag.last_step}"
-    again = f", {tag.again} again" if tag.again else ""
-    right = f" {tag.count} × step {steps}{again}  {_size(tag.bytes)} "
-    name = max(width - 11 - len(right), 8)
-    return (
-        ("▌" if selected else " ", Role.ACCENT),
-        (fit(str(tag.kind), 10), Role.MUTED),
-        (fit(clean(tag.name), name, keep="end"), Role.VALUE if selected else Role.TEXT),
-        (fit(right, max(width - 11 - name, 0)), Role.MUTED),
-    )
 
 
 def _size(count: int) -> str:

@@ -221,7 +221,14 @@ class MultiplesScreen(WorkScreen):
         self.grid.move(charts)
         self.dashboard.redraw()
 
-    def next_metric(self, by: int) -> None:
+    def open(self) -> None:
+        """Show the dashboard of the selected run."""
+        if (run := self.run_selected) is None:
+            self.say("No run is selected")
+        else:
+            self.dashboard.show_run(run)
+
+    def next_sort(self, by: int) -> None:
         """Show the next metric by relevance."""
         names = common_metrics(self._listed)
         if names:

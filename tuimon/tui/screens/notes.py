@@ -62,6 +62,24 @@ class NotesScreen(LinesScreen[Alert]):
                 self.table.cursor = 1
         self.draw_entries(self._entries, _title(snapshot), state.theme)
 
+    def open(self) -> None:
+        """Show the run of the selected alert at its step."""
+        alert = self.table.target
+        if alert is None:
+            self.say("Select an alert: it opens its run at its step")
+        else:
+            self.dashboard.show_alert(alert)
+
+    def copied(self) -> tuple[str, str] | None:
+        """Return the selected alert: its run, its message and its advice."""
+        alert = self.table.target
+        if alert is None:
+            return None
+        run = next((run for run in self.dashboard.snapshot.runs if run.id == alert.run), None)
+        name = f"{run.name} ({run.path}): " if run is not None else ""
+        lines = (name + alert.message, alert.hint)
+        return "\n".join(clean(line, 1 << 14) for line in lines if line), "the alert"
+
 
 def _title(snapshot: Snapshot) -> str:
     counts = count_alerts(snapshot.alerts)

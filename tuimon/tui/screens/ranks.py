@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from textual.events import Click
@@ -10,181 +12,126 @@ from tuimon.analysis.attempts import lost_work
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.draw.numbers import format_bytes, format_duration
 from tuimon.draw.rows import fit_row, wrap_row
-from tuimon.model.views import Role, Row, Span
+from tuimon.draw.table import Column, cursor_sign
+from tuimon.model.views import Role, Row, Rows, Span, Symbols
 from tuimon.panels import plural
 from tuimon.panels.lists import rank_rows
 from tuimon.panels.lists.rank_grid import QUANTITIES, Grid
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean
 from tuimon.tui.action import Action
-from tuimon.tui.box import CellGrid
-from tuimon.tui.screens.wheel import Wheel
-from tuimon.tui.screens.work_screen import WorkScreen
+from tuimon.tui.screens.table import Table, TableScreen
 from tuimon.tui.state import ViewState
 
 if TYPE_CHECKING:
     from tuimon.model.ranks import JobRanks, RankRow
 
-LAYOUTS = ("table", "nodes", "map")
-_MOST_IN_TABLE, _MOST_IN_NODES = 32, 128
-"""Ranks up to which the table and the nodes are the first layout."""
+_MOST_IN_TABLE = 128
+"""Ranks up to which the table is shown at first, and from which on the map is."""
 _VERDICT_ROWS, _MOST_VERDICT_ROWS = 2, 8
 """Rows of the verdict at most: in a small window, and where all ranks fit below it."""
 _EVIDENCE_ROWS = 5
 _LEAST_BODY = 6
 
 
-class RanksPane(Wheel, CellGrid):
-    """The verdict, the ranks, and the evidence about the selected one."""
+class RanksTable(Table["RankRow"]):
+    """The verdict, the ranks as a table or as a map of nodes and GPUs, and the evidence about the selected one."""
 
-    DEFAULT_CSS = "RanksPane { height: 1fr; width: 1fr; }"
+    SIGNS, GAP = 2, 1
 
     def __init__(self) -> None:
         super().__init__()
         self.job: JobRanks | None = None
-        self.is_examined = True
         self.lost = ""
-        self.layout_name = ""
+        """What the end of the run, or of the attempt before, cost; "" if it is unknown."""
+        self.is_map: bool | None = None
+        """Whether the ranks are a map; None before there are ranks."""
         self.quantity = 0
-        self.selected: tuple[str, int] | None = None
-        """(role, rank) of the selected rank; None selects the strangest."""
         self._grid = Grid(())
-        self._with_lines = True
-        self._top = 0
-        self._shown: list[tuple[int, int, int]] = []
-        """(row on the screen, first cell, index of the rank) of what a click can select."""
-        self._theme_shown = ""
+        self._map_top = 0
+        """Row of the widget at which the map begins."""
+        self._map_start = 0
+        """Row of the map that is the first visible one."""
 
     def show(self, job: JobRanks | None, theme: str, is_examined: bool = True, lost: str = "") -> None:
-        """Display the ranks of a job. is_examined: whether its logs have been searched for ranks. lost: what the end of
-        the run, or of the attempt before, cost; "" if it is unknown."""
-        self._theme_shown, self.is_examined, self.lost = theme, is_examined, lost
+        """Display the ranks of a job. is_examined: whether its logs have been searched for ranks. lost: see `lost`."""
+        self.lost = lost
         if job is not self.job:
             self.job = job
             self._grid = Grid(job.rows if job else ())
-            self._with_lines = job is not None and rank_rows.lines_differ(job.rows)
-        if job is not None and not self.layout_name:
-            count = len(job.rows)
-            self.layout_name = LAYOUTS[(count > _MOST_IN_TABLE) + (count > _MOST_IN_NODES)]
-        self.draw()
+            self._columns = rank_rows.rank_columns(job is not None and rank_rows.lines_differ(job.rows))
+        if job is not None and self.is_map is None:
+            self.is_map = len(job.rows) > _MOST_IN_TABLE
+        text = " No logs of several ranks: torchrun --log-dir DIR --redirects 3 writes them"
+        self.empty = ((text if is_examined else " The logs of this run are being searched for ranks …", Role.MUTED),)
+        columns = self._columns if job is not None and not self.is_map else ()
+        self.show_items(job.rows if job else (), columns, self.order, Symbols.BRAILLE, theme)
+
+    _columns: tuple[Column[RankRow], ...] = ()
+
+    def key(self, item: RankRow) -> tuple[str, int]:
+        return item.role, item.rank
+
+    def signs(self, item: RankRow, selected: bool) -> Row:
+        return cursor_sign(selected, self.symbols), (" ", Role.MUTED)
 
     @property
-    def index(self) -> int:
-        """Index of the selected rank."""
-        rows = self.job.rows if self.job else ()
-        return next((i for i, row in enumerate(rows) if (row.role, row.rank) == self.selected), 0)
+    def room(self) -> int:
+        return max(self.size.height - self.heads - len(self._evidence_rows()), 1)
 
-    @property
-    def row(self) -> RankRow | None:
-        """Selected rank; None without ranks."""
-        return self.job.rows[self.index] if self.job and self.job.rows else None
+    def scroll_to_cursor(self) -> range:
+        return range(0) if self.is_map else super().scroll_to_cursor()
 
-    def select(self, index: int) -> None:
-        """Select a rank by its index."""
-        if self.job and self.job.rows:
-            row = self.job.rows[max(0, min(index, len(self.job.rows) - 1))]
-            self.selected = row.role, row.rank
-            self.draw()
-
-    def move(self, rows: int, columns: int = 0) -> None:
-        """Select another rank: in the table by rows, else by node and GPU."""
-        if self.job is None:
-            return
-        if self.layout_name == "table":
-            self.select(self.index + rows + columns)
-            return
-        place = self._grid.place_of(self.index) or (0, 0)
-        nodes, gpus = (rows, columns) if self.layout_name == "nodes" else (columns, rows)
+    def move_in_map(self, nodes: int, gpus: int) -> None:
+        """Select the rank of another node and GPU."""
+        place = self._grid.place_of(self.cursor) or (0, 0)
         node = max(0, min(place[0] + nodes, len(self._grid.nodes) - 1))
         gpu = max(0, min(place[1] + gpus, len(self._grid.gpus) - 1))
-        index = self._grid.index_at(node, gpu)
-        if index is not None:
-            self.select(index)
+        if (index := self._grid.index_at(node, gpu)) is not None:
+            self.move(index - self.cursor)
 
     def move_to_strange(self, backwards: bool) -> bool:
         """Select the next rank about which something is unusual. Return False if there is none."""
-        strange = [i for i, row in enumerate(self.job.rows if self.job else ()) if row.strangeness > 0]
-        if not strange:
-            return False
-        after = [i for i in strange if (i < self.index if backwards else i > self.index)]
-        self.select(after[-1 if backwards else 0] if after else strange[-1 if backwards else 0])
-        return True
+        strange = [index for index, row in enumerate(self.items) if row.strangeness > 0]
+        after = [index for index in strange if (index < self.cursor if backwards else index > self.cursor)]
+        if strange:
+            place = -1 if backwards else 0
+            self.move((after[place] if after else strange[place]) - self.cursor)
+        return bool(strange)
 
-    def draw(self) -> None:
-        """Draw everything."""
-        width, height = self.size
-        job = self.job
-        if width < 2 or height < 1:
-            return
+    def above(self) -> Rows:
+        """Return the verdict, what was lost, hosts that are away, and the map."""
+        job, (width, height) = self.job, self.size
         if job is None:
-            text = " No logs of several ranks: torchrun --log-dir DIR --redirects 3 writes them"
-            if not self.is_examined:
-                text = " The logs of this run are being searched for ranks …"
-            self.paint_filled((fit_row(((text, Role.MUTED),), width),), self._theme_shown)
-            return
+            return ()
         role = Role.CRITICAL if job.problems else Role.WARNING if job.restart else Role.GOOD
         spare = height - len(job.rows) - 1 - _EVIDENCE_ROWS - 2
-        top = _wrapped(job.verdict, role, width, max(_VERDICT_ROWS, min(spare, _MOST_VERDICT_ROWS)))
-        if self.lost and height >= len(top) + _VERDICT_ROWS + _LEAST_BODY:
-            top += _wrapped(self.lost, Role.TEXT, width, _VERDICT_ROWS)
-        hosts = job.unreachable[: max((height - len(top) - _LEAST_BODY) // 2, 1)]
-        top += [rank_rows.unreachable_row(host, why, width) for host, why in hosts]
-        evidence = self._evidence(width, job.verdict) if height >= len(top) + _LEAST_BODY + 2 else []
-        evidence = evidence[: max(height - len(top) - _LEAST_BODY, 1)]
-        body = self._body(width, height - len(top) - len(evidence), len(top))
-        blank = fit_row((), width)
-        filling = [blank] * (height - len(top) - len(body) - len(evidence))
-        self.paint_filled((*top, *body, *filling, *evidence), self._theme_shown)
+        rows = _wrapped(job.verdict, role, width, max(_VERDICT_ROWS, min(spare, _MOST_VERDICT_ROWS)))
+        if self.lost and height >= len(rows) + _VERDICT_ROWS + _LEAST_BODY:
+            rows += _wrapped(self.lost, Role.TEXT, width, _VERDICT_ROWS)
+        hosts = job.unreachable[: max((height - len(rows) - _LEAST_BODY) // 2, 1)]
+        rows += [rank_rows.unreachable_row(host, why, width) for host, why in hosts]
+        return (*rows, *self._map(width, height - len(rows), len(rows))) if self.is_map else tuple(rows)
 
-    def _body(self, width: int, height: int, above: int) -> list[Row]:
-        self._shown = []
-        if self.job is None or height < 1:
-            return []
-        if self.layout_name == "table":
-            return self._table(width, height, above)
-        quantity = QUANTITIES[self.quantity]
-        selected = self._grid.place_of(self.index)
-        legend = fit_row(((f" {rank_rows.legend(quantity, self._grid.usual(quantity))}", Role.MUTED),), width)
-        if self.layout_name == "map":
-            rows = rank_rows.map_rows(self._grid, quantity, selected, width)
-            columns = rank_rows.map_columns(width)
-            block = len(self._grid.gpus) + 2
-            first = selected[0] // columns * block if selected else 0
-            room = height - 1
-            start = 0 if len(rows) <= room else min(first, max(len(rows) - room, 0))
-            for y, number in enumerate(range(start, min(start + room, len(rows)))):
-                gpu = number % block - 2
-                for column in range(columns):
-                    index = self._grid.index_at(number // block * columns + column, gpu) if gpu >= 0 else None
-                    if index is not None:
-                        self._shown.append((above + 1 + y, rank_rows.LABEL + column, index))
-            return [legend, *rows[start : start + room]]
-        room = max(height - 2, 1)
-        at = selected[0] if selected else 0
-        self._top = max(min(self._top, at, len(self._grid.nodes) - room), at - room + 1, 0)
-        nodes = range(self._top, min(self._top + room, len(self._grid.nodes)))
-        for y, node in enumerate(nodes):
-            for position in range(len(self._grid.gpus)):
-                index = self._grid.index_at(node, position)
-                if index is not None:
-                    self._shown.append((above + 2 + y, rank_rows.LABEL + 3 + 3 * position, index))
-        body = [rank_rows.node_row(self._grid, node, quantity, selected, width) for node in nodes]
-        return [legend, rank_rows.node_head(self._grid, width), *body]
+    def _map(self, width: int, height: int, above: int) -> list[Row]:
+        """Return the legend and the part of the map with the selected rank."""
+        quantity, selected = QUANTITIES[self.quantity], self._grid.place_of(self.cursor)
+        legend = ((f" {rank_rows.legend(quantity, self._grid.usual(quantity))}", Role.MUTED),)
+        rows = rank_rows.map_rows(self._grid, quantity, selected, width)
+        room = max(height - 1 - len(self._evidence_rows()), 1)
+        first = selected[0] // rank_rows.map_columns(width) * (len(self._grid.gpus) + 2) if selected else 0
+        self._map_top, self._map_start = above + 1, min(first, max(len(rows) - room, 0))
+        return [legend, *rows[self._map_start : self._map_start + room]]
 
-    def _table(self, width: int, height: int, above: int) -> list[Row]:
-        assert self.job is not None
-        rows, room = self.job.rows, max(height - 1, 1)
-        self._top = max(min(self._top, self.index, len(rows) - room), self.index - room + 1, 0)
-        visible = range(self._top, min(self._top + room, len(rows)))
-        self._shown = [(above + 1 + y, 0, index) for y, index in enumerate(visible)]
-        lines = self._with_lines
-        body = [rank_rows.table_row(rows[index], rows, index == self.index, width, lines) for index in visible]
-        return [rank_rows.table_head(rows, width, lines), *body]
+    def below(self, visible: Sequence[RankRow], taken: int) -> Rows:
+        """Return the evidence, at the foot of the screen."""
+        evidence = self._evidence_rows()[: max(self.size.height - taken, 0)]
+        return (*[()] * (self.size.height - taken - len(evidence)), *evidence)
 
-    def _evidence(self, width: int, verdict: str) -> list[Row]:
-        """Return what is known about the selected rank besides the verdict."""
-        row = self.row
-        if row is None:
+    def _evidence_rows(self) -> list[Row]:
+        """Return what is known about the selected rank besides the verdict; [] if there is no room for it."""
+        row, (width, height) = self.selected, self.size
+        if row is None or self.job is None or height < _LEAST_BODY + _EVIDENCE_ROWS:
             return []
         where = ", ".join(part for part in (row.node, "" if row.gpu is None else f"gpu {row.gpu}") if part)
         place = f"{row.path}:{row.number}" if row.path and row.number else row.path
@@ -200,29 +147,36 @@ class RanksPane(Wheel, CellGrid):
         facts["temp"] = "" if row.temperature is None else f"{row.temperature:.0f} °C"
         facts["clock"] = "" if row.clock is None else f"{row.clock:.0f} MHz"
         head += [(f"  {name} {text}", Role.MUTED) for name, text in facts.items() if text]
-        rule = "─" * width
-        rows = [fit_row(((rule, Role.MUTED),), width), fit_row(head, width)]
-        texts = [line for text in row.evidence if text != verdict for line in _wrapped(text, Role.TEXT, width, 2)]
-        rows += texts[: _EVIDENCE_ROWS - 2]
-        rows.append(fit_row(((f" {row.line}", Role.TEXT),), width))
-        rows.append(fit_row(((f" {clean(place)}" if place else " no log of its own", Role.ACCENT),), width))
-        return rows
+        texts = [
+            line for text in row.evidence if text != self.job.verdict for line in _wrapped(text, Role.TEXT, width, 2)
+        ]
+        return [
+            (("─" * width, Role.MUTED),),
+            tuple(head),
+            *texts[: _EVIDENCE_ROWS - 2],
+            ((f" {row.line}", Role.TEXT),),
+            ((f" {clean(place)}" if place else " no log of its own", Role.ACCENT),),
+        ]
 
     def on_click(self, event: Click) -> None:
-        hits = [item for item in self._shown if item[0] == event.y and item[1] <= event.x]
-        if hits:
-            self.select(max(hits, key=lambda item: item[1])[2])
+        if not self.is_map:
+            super().on_click(event)
+            return
+        block, gpu = divmod(self._map_start + event.y - self._map_top, len(self._grid.gpus) + 2)
+        node = block * rank_rows.map_columns(self.size.width) + event.x - rank_rows.LABEL
+        if (index := self._grid.index_at(node, gpu - 2)) is not None:
+            self.move(index - self.cursor)
 
 
-class RanksScreen(WorkScreen):
+class RanksScreen(TableScreen["RankRow"]):
     """The ranks of the job that wrote the run that is shown."""
 
-    WHERE = "ranks"
+    WHERE, OPENS = "ranks", "log"
     PROMPT = "rank"
     PLACEHOLDER = "number of a rank, or part of a node's name"
 
     def __init__(self, actions: tuple[Action, ...]) -> None:
-        self.pane = RanksPane()
+        self.pane = RanksTable()
         super().__init__(actions, self.pane)
         self._made_from: tuple[JobRanks | None, str] = (None, "")
         self._shown_job: JobRanks | None = None
@@ -260,20 +214,43 @@ class RanksScreen(WorkScreen):
         return self._shown_job
 
     def move(self, rows: int = 0, pages: int = 0) -> None:
-        room = max(self.pane.size.height - _EVIDENCE_ROWS - _VERDICT_ROWS - 1, 1)
-        self.pane.move(rows + pages * (room if self.pane.layout_name == "table" else 1))
+        if self.pane.is_map:
+            self.pane.move_in_map(0, rows + pages)
+        else:
+            super().move(rows, pages)
+
+    def aside(self, by: int) -> None:
+        """Select the rank to the left or to the right."""
+        if self.pane.is_map:
+            self.pane.move_in_map(by, 0)
+        else:
+            self.pane.move(by)
+
+    def open(self) -> None:
+        """Show the log of the selected rank, at the line that is the evidence."""
+        from tuimon.tui.screens.log_view import LogScreen
+
+        row, job = self.pane.selected, self.pane.job
+        if row is None or job is None or not row.path:
+            self.say("This rank has no log")
+            return
+        path, patterns = os.path.join(job.directory, row.path), self.dashboard.settings.console_patterns
+        self.dashboard.push_screen(LogScreen(self.dashboard.actions, [path], patterns, None, row.offset))
+
+    def copied(self) -> tuple[str, str] | None:
+        job = self.pane.job
+        return None if job is None else (clean(job.verdict, 1 << 16), "the verdict")
 
     def next_quantity(self, by: int) -> None:
-        """Show the next quantity in the cells, and the nodes if the ranks are a table."""
-        if self.pane.layout_name == "table":
-            self.pane.layout_name = "nodes"
-        self.pane.quantity = (self.pane.quantity + by) % len(QUANTITIES)
+        """Show the next quantity in the cells of the map."""
+        if self.pane.is_map:
+            self.pane.quantity = (self.pane.quantity + by) % len(QUANTITIES)
+        self.pane.is_map = True
         self.dashboard.redraw()
 
     def next_layout(self) -> None:
-        """Show the ranks in the next layout."""
-        at = LAYOUTS.index(self.pane.layout_name) if self.pane.layout_name else 0
-        self.pane.layout_name = LAYOUTS[(at + 1) % len(LAYOUTS)]
+        """Show the ranks as a map, or as a table."""
+        self.pane.is_map = not self.pane.is_map
         self.dashboard.redraw()
 
     def filter_edited(self, text: str) -> None:
@@ -283,7 +260,7 @@ class RanksScreen(WorkScreen):
             return
         for index, row in enumerate(job.rows):
             if str(row.rank) == text or (not text.isdigit() and text.lower() in row.node.lower()):
-                self.pane.select(index)
+                self.pane.move(index - self.pane.cursor)
                 return
 
     def filter_submitted(self, text: str) -> None:

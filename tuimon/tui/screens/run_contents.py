@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from tuimon.draw.rows import row_width
 from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels import plural
+from tuimon.panels.lists.hparam_rows import SETTING, different_settings
+from tuimon.panels.lists.parallel import Axis, axes_of
 from tuimon.panels.lists.run_groups import Entry, RunGroup, entries, group_values
-from tuimon.panels.lists.run_metrics import other_names
+from tuimon.panels.lists.run_metrics import METRIC, other_names
 from tuimon.panels.lists.run_selection import filter_problem, totals
-from tuimon.panels.lists.runs import METRIC, Listing
+from tuimon.panels.lists.runs import Listing
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean
 from tuimon.tui.run_choice import RunChoice, listing_of, runs_of
@@ -41,6 +43,8 @@ class RunContents:
     """Order, groups, and hidden and marked runs of the list."""
     is_reading: bool
     """Whether the history of the runs was being read."""
+    axes: tuple[Axis, ...]
+    """Results and settings of the listed runs for parallel coordinates, if the list has a column for each setting."""
     problem: str
     """Message about an unknown word of the filter, or about a filter that no run matches; else ""."""
 
@@ -61,6 +65,7 @@ def contents_of(snapshot: Snapshot, choice: RunChoice, symbols: Symbols, now: fl
     listing = listing_of(snapshot, choice, now, symbols)
     by_value = choice.sort in ("found", "urgent") and not choice.reverse
     listed = entries(runs, choice.grouping, frozenset(choice.folded), listing, by_value)
+    listed_runs = [entry for entry in listed if isinstance(entry, Run)]
     values = {entry.title: group_values(entry.runs, listing) for entry in listed if isinstance(entry, RunGroup)}
     problem = ""
     if choice.query:
@@ -74,6 +79,7 @@ def contents_of(snapshot: Snapshot, choice: RunChoice, symbols: Symbols, now: fl
         totals(runs, listing) if len(snapshot.runs) > 1 else (),
         tuple(_choices(snapshot, choice, runs)),
         is_reading,
+        tuple(axes_of(listed_runs, listing)) if choice.all_settings else (),
         problem,
     )
 
@@ -90,10 +96,14 @@ def _counts(snapshot: Snapshot, choice: RunChoice, listed: int) -> Row:
 
 def _choices(snapshot: Snapshot, choice: RunChoice, listed: Sequence[Run]) -> list[Span]:
     spans: list[Span] = []
+    if choice.all_settings and (settings := different_settings(snapshot.runs)).values:
+        differ = plural(len(settings.names), "setting")
+        differ += f" differ{'s' * (len(settings.names) == 1)}" if len(snapshot.runs) > 1 else ""
+        spans.append((f"  {differ}, {settings.equal} equal", Role.MUTED))
     if choice.sort == "urgent":
         spans.append((f"  alerts {'last' if choice.reverse else 'first'}", Role.MUTED))
     elif choice.sort != "found":
-        by = clean(choice.metric) if choice.sort == METRIC else choice.sort
+        by = clean(choice.metric if choice.sort == METRIC else choice.sort.removeprefix(SETTING))
         spans.append((f"  by {by}{', reversed' if choice.reverse else ''}", Role.MUTED))
     if choice.metric and (others := other_names(listed[:_SAMPLE], choice.metric)):
         names = ", ".join(map(clean, others[:2])) + (" …" if len(others) > 2 else "")

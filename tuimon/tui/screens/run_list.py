@@ -1,46 +1,39 @@
-"""Run list: every run as a row with its state, progress and metrics."""
+"""Run list: every run as a row with its state, progress, metrics and settings."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from msgspec.structs import replace as with_fields
-from textual.events import Click, Key
-from textual.message import Message
+from textual.events import Key
 
 from tuimon.draw import FrameCache
-from tuimon.draw.rows import blank, row_width
+from tuimon.draw.rows import blank, row_width, wrap_row
+from tuimon.draw.table import Column, Order
 from tuimon.model.links import Link
 from tuimon.model.views import Role, Row, Rows, Size, Symbols
 from tuimon.panels import link_row, plural
 from tuimon.panels.lists import run_overview
+from tuimon.panels.lists.hparam_rows import SETTING
+from tuimon.panels.lists.parallel import parallel_rows, quarters_row, result_of
 from tuimon.panels.lists.run_groups import SEEDS, Entry, RunGroup, group_row
 from tuimon.panels.lists.run_levels import level_note
-from tuimon.panels.lists.run_metrics import split_statistic
-from tuimon.panels.lists.run_rows import SIGNS, Widths, column_at, head_row, layout, run_row
-from tuimon.panels.lists.runs import (
-    METRIC,
-    NOTE_GAP,
-    RESULTS,
-    Listing,
-    columns_of,
-    headed,
-    repeated_columns,
-    useful_columns,
-)
+from tuimon.panels.lists.run_metrics import METRIC, RESULTS, metric_with_words, repeated_columns, split_statistic
+from tuimon.panels.lists.runs import GAP, SIGNS, Listing, headed, run_columns, run_signs
+from tuimon.panels.lists.settings import SETTINGS_SOURCES
 from tuimon.run_notes import RunNote, notes
 from tuimon.store import Run, Snapshot
-from tuimon.text import cell_width, clean
+from tuimon.text import clean
 from tuimon.tui.action import Action
 from tuimon.tui.run_choice import RunChoice
-from tuimon.tui.screens.metric_table import MetricTableScreen
 from tuimon.tui.screens.run_contents import RunContents, contents_of
-from tuimon.tui.screens.table import Table
+from tuimon.tui.screens.table import Table, TableScreen
 from tuimon.tui.state import ViewState
 
+_WIDE, _TALL = 160, 30
+"""Columns and rows of the table from which parallel coordinates are shown above the settings at first."""
 AT_ONCE = 32
 """Number of runs from which the contents of the list are computed in a thread: a key would wait for them otherwise."""
 _SHARE = 0.2
@@ -51,179 +44,135 @@ _UNCHANGED_FOR = 10.0
 depend on the time."""
 
 
-class RunTable(Table):
-    """Column heads and runs."""
+class RunTable(Table[Entry]):
+    """Runs and headings of groups, below them a chart, above them what the settings of the runs show."""
 
-    DEFAULT_CSS = "RunTable { height: 1fr; width: 1fr; }"
-
-    class Clicked(Message):
-        """A click on a column head (`column`), on a run, on a run twice (`open`), or on the signs of a run (`mark`)."""
-
-        def __init__(self, run: Run | None, column: str, open: bool, mark: bool) -> None:
-            super().__init__()
-            self.run, self.column, self.open, self.mark = run, column, open, mark
+    SIGNS, GAP = SIGNS, GAP
 
     def __init__(self) -> None:
         super().__init__()
-        self.entries: tuple[Entry, ...] = ()
-        self._selected = ""
-        """Path of the selected run, or title of the selected group, which stays selected when the order changes."""
+        self.contents: RunContents | None = None
+        self.parallel: bool | None = None
+        """Whether parallel coordinates are above the settings; None: if the screen is wide."""
+        self.shows_parallel = False
         self._frames = FrameCache()
         self._chart_inputs: tuple[object, ...] = ()
         """Inputs from which the chart below the list was drawn."""
         self._chart_rows: Rows = ()
-        self._useful: frozenset[str] = frozenset()
-        self._widths: Widths = ()
-        self._contents: RunContents | None = None
-        self._shown: tuple[Listing, RunChoice, str] | None = None
-        self._values: Mapping[str, Row] = {}
-        self.cache: dict[tuple[str, bool], Row] = {}
-        """Rows of the current listing by (path, selected)."""
 
     @property
-    def count(self) -> int:
-        return len(self.entries)
+    def entries(self) -> Sequence[Entry]:
+        """The runs and the headings of groups."""
+        return self.items
 
     @property
     def runs(self) -> tuple[Run, ...]:
         """The runs that are listed, without those in folded groups."""
-        return tuple(entry for entry in self.entries if isinstance(entry, Run))
+        return tuple(entry for entry in self.items if isinstance(entry, Run))
 
     @property
     def run_selected(self) -> Run | None:
         """Selected run, or None if the list is empty or a group is selected."""
-        entry = self._entry
-        return entry if isinstance(entry, Run) else None
+        return self.selected if isinstance(self.selected, Run) else None
 
     @property
     def group_selected(self) -> RunGroup | None:
         """Group that is selected, or that the selected run is in; None without groups."""
-        above, own = self.entries[: self.cursor + 1], self._entry
+        above, own = self.items[: self.cursor + 1], self.selected
         groups = (entry for entry in reversed(above) if isinstance(entry, RunGroup))
         return next((group for group in groups if group is own or own in group.runs), None)
 
     @property
-    def sorts(self) -> tuple[str, ...]:
-        """Sort orders of the displayed columns, and those without a column."""
-        return ("found", *(column.id for column, _ in self._widths), "urgent")
-
-    @property
     def has_levels(self) -> bool:
         """Whether a displayed column has the levels of a metric, not only the last or best values of the chosen one."""
-        statistic = split_statistic(self._shown[0].metric)[1] if self._shown is not None else ""
-        return any(column.id in RESULTS or (column.id == METRIC and not statistic) for column, _ in self._widths)
+        statistic = split_statistic(self._listing.metric)[1] if self.contents is not None else ""
+        return any(column.id in RESULTS or (column.id == METRIC and not statistic) for column, _ in self.fitted)
 
-    @property
-    def _entry(self) -> Entry | None:
-        return self.entries[self.cursor] if self.cursor < len(self.entries) else None
-
-    def show(self, contents: RunContents, now: float, theme: str) -> None:
-        """Display these runs and groups in this order. now: wall time (s since epoch).
+    def show(self, contents: RunContents, theme: str) -> None:
+        """Display these runs and groups in this order.
 
         Contents that are displayed already stay as they are: those of many runs are computed again every ten seconds.
         """
-        if self._contents is contents and self._shown is not None and self._shown[-1] == theme:
+        if self.contents is contents and self.theme_shown == theme:
             return
-        self._contents = contents
-        entries, listing, choice = contents.entries, with_fields(contents.listing, now=now), contents.choice
-        if entries != self.entries:
-            self.entries = entries
-            if not self.cursor < len(entries) or _key(entries[self.cursor]) != self._selected:
-                last = max(0, min(self.cursor, len(entries) - 1))
-                self.cursor = next((i for i, entry in enumerate(entries) if _key(entry) == self._selected), last)
-        self._shown, self._values = (listing, choice, theme), contents.values
-        self.cache.clear()
-        self.draw()
-
-    def select(self, path: str) -> None:
-        """Select a run by its path, or a group by its title, if it is listed."""
-        self._selected = path
-        self.cursor = next((index for index, entry in enumerate(self.entries) if _key(entry) == path), self.cursor)
-        self.draw()
+        self.contents = contents
+        if contents.listing.base is None:
+            self._seen.pop("base", None)
+        order = Order(contents.choice.sort, contents.choice.reverse)
+        self.show_items(contents.entries, run_columns(self._listing), order, contents.listing.symbols, theme)
 
     def move(self, rows: int) -> None:
-        if self._shown is None:  # the list is still being sorted: the first row, whichever run it is
-            self._selected = ""
+        if self.contents is None:  # the list is still being sorted: the first row, whichever run it is
+            self._kept = ""
         super().move(rows)
-        self.keep()
 
-    def keep(self) -> None:
-        """Keep the selected run or group selected when the order changes; in an empty list the one before."""
-        if (entry := self._entry) is not None:
-            self._selected = _key(entry)
+    @property
+    def _listing(self) -> Listing:
+        assert self.contents is not None
+        return self.contents.listing
 
-    def draw(self) -> None:
-        width = self.size.width
-        if self._shown is None or width < 1 or self.size.height < 1:
-            return
-        listing, choice, theme = self._shown
-        rows = self.scroll_to_cursor()
-        visible = [entry for entry in self.entries[rows.start : rows.stop] if isinstance(entry, Run)]
-        self._useful |= useful_columns(visible, listing)
-        useful = self._useful if listing.base is not None else self._useful - {"base"}
-        useful -= repeated_columns(visible, listing.metric)
-        longest = max((cell_width(clean(run.name[listing.shared :])) for run in visible), default=0)
-        lines = (listing.note(run).line for run in visible) if listing.notes else ()
-        note = max((cell_width(NOTE_GAP + line) for line in lines if line), default=0)
-        widths = layout(width, useful, longest, headed(columns_of(listing), visible), note)
-        if widths != self._widths:
-            self._widths = widths
-            self.cache.clear()
-        head = head_row(self._widths, choice.sort, choice.reverse, listing.symbols, width)
-        listed = [head, *(self._row(self.entries[index], listing, width) for index in rows)]
-        if choice.grouping == SEEDS:  # the chart also has the runs below folded headings
-            shown = self.entries[rows.start : rows.stop]
-            visible = list(dict.fromkeys(run for entry in shown for run in _runs_of(entry)))
-        self.paint_filled([*listed, *self._chart(visible, listing, choice, len(listed))], theme)
+    def key(self, item: Entry) -> str:
+        return item.title if isinstance(item, RunGroup) else item.path
 
-    def _chart(self, visible: list[Run], listing: Listing, choice: RunChoice, taken: int) -> Rows:
-        """Return the chart below the list, drawn only after a change, with a blank row above it. taken: rows above."""
+    def signs(self, item: Entry, selected: bool) -> Row:
+        assert isinstance(item, Run)
+        return run_signs(item, self._listing, selected)
+
+    def heading(self, item: Entry, selected: bool) -> Row | None:
+        if not isinstance(item, RunGroup):
+            return None
+        values = self.contents.values.get(item.title, ()) if self.contents is not None else ()
+        return group_row(item, self._listing, selected, self.size.width, values)
+
+    def columns_for(self, visible: Sequence[Entry]) -> tuple[Column[Run], ...]:
+        runs = [entry for entry in visible if isinstance(entry, Run)]
+        repeated = repeated_columns(runs, self._listing.metric)
+        return headed((column for column in self.columns if column.id not in repeated), runs)
+
+    def above(self) -> Rows:
+        """Return parallel coordinates of the settings, if there is room."""
+        axes = self.contents.axes if self.contents is not None else ()
+        width, height = self.size
+        rows: list[Row] = []
+        if axes and (self.parallel or (self.parallel is None and width >= _WIDE and height >= _TALL)):
+            selected = self.runs.index(self.run_selected) if self.run_selected is not None else -1
+            rows = parallel_rows(axes, selected, width, max(height // 2, 6), self.symbols)
+        self.shows_parallel = bool(rows)
+        settings = self._listing.settings if self._listing.all_settings else None
+        if settings is not None and not (settings.names or settings.equal):
+            missing = f" no settings in the logs of these runs; {SETTINGS_SOURCES}"
+            rows += wrap_row(((missing, Role.MUTED),), width, max(height - 2, 1))
+        return tuple(rows)
+
+    def below(self, visible: Sequence[Entry], taken: int) -> Rows:
+        """Return the chart below the list, drawn only after a change, with a blank row above it."""
+        assert self.contents is not None
+        listing, choice = self._listing, self.contents.choice
+        runs = [entry for entry in visible if isinstance(entry, Run)]
+        if choice.grouping == SEEDS:  # also the runs below folded headings
+            runs = list(dict.fromkeys(run for entry in visible for run in _runs_of(entry)))
         size = Size(self.size.width, self.size.height - taken - 1)
-        if len(visible) < 2 or size.height < run_overview.LEAST.height:
+        if len(runs) < 2 or size.height < run_overview.LEAST.height:
             return ()
         sorting = choice.sort, listing.metric
-        inputs = (tuple(visible), listing.marked, listing.failed, choice.grouped, size, listing.symbols, sorting)
+        inputs = (tuple(runs), listing.marked, listing.failed, choice.grouped, size, listing.symbols, sorting)
         if self._chart_inputs != inputs:
             self._chart_inputs = inputs
-            chart = run_overview.overview(visible, listing, choice.grouped, size, self._frames, choice.sort)
+            chart = run_overview.overview(runs, listing, choice.grouped, size, self._frames, choice.sort)
             self._chart_rows = (blank(size.width), *chart) if chart else ()
         return self._chart_rows
 
-    def _row(self, entry: Entry, listing: Listing, width: int) -> Row:
-        selected = entry is self._entry
-        if isinstance(entry, RunGroup):
-            return group_row(entry, listing, selected, width, self._values.get(entry.title, ()))
-        row = self.cache.get((entry.path, selected))
-        if row is None:
-            row = self.cache[entry.path, selected] = run_row(entry, listing, self._widths, selected, width)
-        return row
 
-    def on_resize(self) -> None:
-        self._rows = ()
-        self.cache.clear()
-        self.draw()
-
-    def on_click(self, event: Click) -> None:
-        index = self.top + event.y - 1
-        if event.y == 0:
-            column = column_at(self._widths, event.x)
-            self.post_message(self.Clicked(None, column.id if column else "found", False, False))
-        elif index < len(self.entries):
-            self.move(index - self.cursor)
-            if isinstance(entry := self.entries[index], Run):
-                self.post_message(self.Clicked(entry, "", event.chain >= 2, event.x < SIGNS))
-
-
-class RunListScreen(MetricTableScreen):
+class RunListScreen(TableScreen[Entry]):
     """The run list. Its filter, order and marks are part of the view state."""
 
     WHERE = "runs"
-    PROMPT = "runs"
+    PROMPT, OPENS = "runs", "show"
     PLACEHOLDER = "name or path  running  alerts  critical  lr>1e-5  algo=ppo  -debug  a | b"
 
     def __init__(self, actions: tuple[Action, ...], selected: str = "") -> None:
         """selected: path of the run that is selected at first; "": the first row, whichever run it is, until a key."""
-        self.table = RunTable()
+        self.table: RunTable = RunTable()
         super().__init__(actions, self.table)
         self._first = selected
         self.just_hidden = ""
@@ -235,6 +184,12 @@ class RunListScreen(MetricTableScreen):
         self._computed_at = self._took = 0.0
         """When the last computation was finished (time.monotonic()), and how long it took (s)."""
         self._is_computing = False
+        self._asks_metric = False
+        """Whether the input line is for the metric that becomes a column, not for the filter."""
+        self._answer: Callable[[str], object] | None = None
+        """What is done with the text of the input line if it answers a question, else None."""
+        self._before: RunChoice | None = None
+        """The choice before the metric was typed."""
 
     def on_mount(self) -> None:
         self.dashboard.redraw()
@@ -256,11 +211,6 @@ class RunListScreen(MetricTableScreen):
             self.dashboard.pop_screen()
             self.dashboard.redraw()
 
-    def go_back(self) -> bool:
-        if not super().go_back():
-            self.leave()
-        return True
-
     @property
     def run_selected(self) -> Run | None:
         """Run that keys apply to."""
@@ -274,12 +224,6 @@ class RunListScreen(MetricTableScreen):
     @query_text.setter
     def query_text(self, text: str) -> None:
         self.dashboard.state.runs = replace(self.dashboard.state.runs, query=text)
-
-    def show_metric(self, metric: str) -> None:
-        """Show a metric as a column and sort by it, best first; "" removes the column."""
-        if metric:
-            self.dashboard.state.runs = replace(self.dashboard.state.runs, sort=METRIC, reverse=False)
-        super().show_metric(metric)
 
     def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
         inputs = snapshot, state.runs, state.symbols, notes()
@@ -321,26 +265,139 @@ class RunListScreen(MetricTableScreen):
             total = plural(len(self.dashboard.snapshot.runs), "run")
             self.draw_lines(((f" {total}", Role.TITLE), ("  being sorted", Role.MUTED)), state.theme)
             return
-        self.table.show(contents, now, state.theme)
+        self.table.show(contents, state.theme)
         problem = state.runs.filter.problem if self.filter_bar.display and not self._asks_metric else ""
         head = contents.head(self.size.width, self.dashboard.snapshot.is_reading)
         if state.paused:
             head = (*head, ("  paused", Role.WARNING))
         head = _with_live_links(head, self.dashboard.links, now)
+        if self.table.shows_parallel:
+            result = result_of(contents.axes)
+            head = (*head, *quarters_row(result, state.symbols, self.size.width - row_width(head)))
         if self.table.has_levels:
-            head = (*head, level_note(self.size.width - row_width(head)))
+            levels = contents.listing.levels
+            steps = (levels.last_step(reader) for reader in RESULTS.values()) if state.runs.all_settings else ()
+            until = next((f"step {step}" for step in steps if step is not None), "")
+            head = (*head, level_note(self.size.width - row_width(head), until))
         self.draw_lines(head, state.theme, problem or contents.problem)
 
-    def on_run_table_clicked(self, event: RunTable.Clicked) -> None:
-        state = self.dashboard.state
-        if event.run is None:
-            again = state.runs.sort == event.column
-            state.runs = replace(state.runs, sort=event.column, reverse=again and not state.runs.reverse)
-        elif event.open:
-            self.dashboard.show_run(event.run)
+    # ------------------------------------------------------------------ the input line
+
+    def ask(self, prompt: str, hint: str, on_answer: Callable[[str], object], text: str = "") -> None:
+        """Open the input line for the answer to a question."""
+        self._asks_metric, self._answer = False, on_answer
+        self.filter_bar.open(text, prompt, hint)
+
+    def begin_filter(self) -> None:
+        self._asks_metric, self._answer = False, None
+        self.filter_bar.open(self.query_text, self.PROMPT, self.PLACEHOLDER)
+
+    def begin_metric(self) -> None:
+        """Open the input line for the metric that becomes a column."""
+        self._asks_metric, self._answer, self._before = True, None, self.dashboard.state.runs
+        self.filter_bar.open(
+            "", "metric", "words of its name: val loss, best(reward), last(reward); nothing: no column"
+        )
+
+    def go_back(self) -> bool:
+        """Leave a question, or the prompt for a metric with the columns as they were, or the filter, or the list."""
+        if self.filter_bar.display and (self._answer is not None or (self._asks_metric and self._before is not None)):
+            if self._answer is None and self._before is not None:
+                self.dashboard.state.runs = self._before
+            self._answer, self._asks_metric = None, False
+            self.filter_bar.close()
+            self.dashboard.redraw()
+        elif not super().go_back():
+            self.leave()
+        return True
+
+    def filter_edited(self, text: str) -> None:
+        if self._answer is not None:
             return
-        elif event.mark:
-            state.runs = state.runs.toggled("marked", event.run.path)
+        if not self._asks_metric:
+            super().filter_edited(text)
+        elif metric := metric_with_words(self.dashboard.snapshot.runs, text):
+            self.show_metric(metric)
+
+    def filter_submitted(self, text: str) -> None:
+        """Apply the filter, or show the metric as a column, or remove that column if no word was typed."""
+        answer, self._answer = self._answer, None
+        if answer is not None:
+            answer(text)
+            return
+        if not self._asks_metric:
+            super().filter_submitted(text)
+            return
+        self._asks_metric = False
+        metric = metric_with_words(self.dashboard.snapshot.runs, text)
+        if text.strip() and not metric:
+            self.say(f"No metric of these runs matches {text}")
+        else:
+            self.show_metric(metric)
+
+    def show_metric(self, metric: str) -> None:
+        """Show a metric as a column and sort by it, best first; "" removes the column."""
+        choice = self.dashboard.state.runs
+        sort = METRIC if metric else "found" if choice.sort == METRIC else choice.sort
+        reverse = choice.reverse and not metric
+        self.dashboard.state.runs = replace(choice, metric=metric, sort=sort, reverse=reverse)
+        self.dashboard.redraw()
+
+    # ------------------------------------------------------------------ keys
+
+    @property
+    def order(self) -> Order:
+        """Order of the rows, which is a part of the choice of runs."""
+        return Order(self.dashboard.state.runs.sort, self.dashboard.state.runs.reverse)
+
+    @property
+    def sorts(self) -> tuple[str, ...]:
+        """Orders of the displayed columns, and those without a column."""
+        return ("found", *(column.id for column, _ in self.table.fitted), "urgent")
+
+    def sort_by(self, order: Order) -> None:
+        state = self.dashboard.state
+        state.runs = replace(state.runs, sort=order.by or "found", reverse=order.reverse)
+        self.dashboard.redraw()
+
+    def open(self) -> None:
+        """Show the dashboard of the selected run, or fold the selected group."""
+        if (run := self.run_selected) is not None:
+            self.dashboard.show_run(run)
+        elif self.table.group_selected is not None:
+            self.fold()
+        else:
+            self.say("No run is listed: Esc removes the filter, U lists hidden runs")
+
+    def copied(self) -> tuple[str, str] | None:
+        run = self.run_selected
+        return None if run is None else (clean(run.path, len(run.path)), "the path of the run")
+
+    def fold(self) -> None:
+        """Fold or unfold the selected group, or the group of the selected run."""
+        group, choice = self.table.group_selected, self.dashboard.state.runs
+        if group is None:
+            self.say("There are no groups: o groups the runs")
+            return
+        others = tuple(title for title in choice.folded if title != group.title)
+        self.dashboard.state.runs = replace(choice, folded=others if group.folded else (*others, group.title))
+        self.table.select(group.title)
+        self.dashboard.redraw()
+
+    def mark(self) -> None:
+        """Mark the selected run, or remove its mark."""
+        state = self.dashboard.state
+        if (run := self.run_selected) is not None:
+            state.runs = replace(state.runs.toggled("marked", run.path), over=True)
+            self.dashboard.redraw()
+
+    def show_settings(self, on: bool, parallel: bool | None = None) -> None:
+        """Give each setting that differs a column, or show progress and curves. parallel: see RunTable."""
+        state = self.dashboard.state
+        self.table.parallel = parallel
+        sort = "found" if state.runs.sort.startswith(SETTING) and not on else state.runs.sort
+        state.runs = replace(state.runs, all_settings=on, sort=sort)
+        self.table.forget_widths()
         self.dashboard.redraw()
 
 
@@ -354,7 +411,3 @@ def _with_live_links(head: Row, links: Sequence[Link], now: float) -> Row:
 
 def _runs_of(entry: Entry) -> tuple[Run, ...]:
     return entry.runs if isinstance(entry, RunGroup) else (entry,)
-
-
-def _key(entry: Entry) -> str:
-    return entry.title if isinstance(entry, RunGroup) else entry.path

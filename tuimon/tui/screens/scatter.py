@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -10,7 +12,8 @@ from tuimon.analysis.correlation import Pairs, correlation_words, pairs
 from tuimon.analysis.metric_filter import matching
 from tuimon.draw.numbers import thousands
 from tuimon.draw.scatter import Points, render_scatter
-from tuimon.model.views import SERIES_ROLES, Role, Row, Size, Symbols
+from tuimon.draw.table import KEPT, Column
+from tuimon.model.views import SERIES_ROLES, Role, Row, Rows, Size, Symbols
 from tuimon.panels import ChartOptions, plural, window_limits
 from tuimon.store import Curve, Run, Snapshot
 from tuimon.text import clean, fit_distinct, fit_side_by_side
@@ -28,56 +31,36 @@ _LIST = 8
 """Maximum number of rows of the list."""
 
 
-class ScatterTable(Table):
+class ScatterTable(Table[str]):
     """Names of metrics, and below them the plot."""
-
-    DEFAULT_CSS = "ScatterTable { height: 1fr; width: 1fr; }"
-    HEADS = 0
 
     def __init__(self) -> None:
         super().__init__()
-        self.names: tuple[str, ...] = ()
         self.fixed, self.is_y = "", True
         """Metric that stays, and whether it is drawn upwards."""
-        self._run: Run | None = None
-        self._options, self._symbols, self._theme_shown = ChartOptions(), Symbols.BRAILLE, "dark"
-
-    @property
-    def count(self) -> int:
-        return len(self.names)
+        self.run: Run | None = None
+        self.options = ChartOptions()
+        self._short: dict[str, str] = {}
+        self.named = (Column("metric", "", str.lower, self._shown_name, 8, KEPT, most=200, fills=True, right=False),)
+        self.empty = ((" No other metric", Role.MUTED),)
 
     @property
     def room(self) -> int:
         return max(min(self.count, _LIST, self.size.height // 3), 1)
 
-    @property
-    def selected(self) -> str:
-        """Metric that is drawn with the fixed one; "" without any."""
-        return self.names[self.cursor] if self.cursor < self.count else ""
+    def prepare(self, visible: Sequence[str]) -> None:
+        short = fit_distinct([clean(name) for name in visible], self.size.width - 1)
+        self._short = dict(zip(visible, short, strict=True))
 
-    def show(self, run: Run, names: tuple[str, ...], state: ViewState) -> None:
-        """Display the metrics of a run. names: metrics other than the fixed one."""
-        if names != self.names:
-            selected, self.names = self.selected, names
-            self.cursor = names.index(selected) if selected in names else 0
-        self._run, self._options = run, state.options
-        self._symbols, self._theme_shown = state.symbols, state.theme
-        self.draw()
+    def _shown_name(self, name: str, width: int) -> Row:
+        return ((self._short.get(name) or clean(name), Role.TEXT),)
 
-    def draw(self) -> None:
+    def below(self, visible: Sequence[str], taken: int) -> Rows:
         width, height = self.size
-        if self._run is None or width < 2 or height < 1:
-            return
-        rows: list[Row] = []
-        visible = self.scroll_to_cursor() if self.count else range(0)
-        short = fit_distinct([clean(self.names[index]) for index in visible], width - 1)
-        for index, name in zip(visible, short, strict=True):
-            mark, role = ("▌", Role.VALUE) if index == self.cursor else (" ", Role.TEXT)
-            rows.append(((mark, Role.ACCENT), (name, role)))
-        if self.selected and height > len(rows) + 1:
-            x, y = (self.selected, self.fixed) if self.is_y else (self.fixed, self.selected)
-            rows += _plot(self._run, x, y, self._options, Size(width, height - len(rows)), self._symbols)
-        self.paint_filled(rows or [((" No other metric", Role.MUTED),)], self._theme_shown)
+        if self.run is None or self.selected is None or height <= taken + 1:
+            return ()
+        x, y = (self.selected, self.fixed) if self.is_y else (self.fixed, self.selected)
+        return tuple(_plot(self.run, x, y, self.options, Size(width, height - taken), self.symbols))
 
 
 def _plot(run: Run, x: str, y: str, options: ChartOptions, size: Size, symbols: Symbols) -> list[Row]:
@@ -126,10 +109,10 @@ def _in_window(run: Run, up: Curve, common: Pairs, options: ChartOptions) -> tup
     return Pairs(common.steps[inside], common.x[inside], common.y[inside]), True
 
 
-class ScatterScreen(TableScreen):
+class ScatterScreen(TableScreen[str]):
     """A metric of the run against another one."""
 
-    WHERE = "scatter"
+    WHERE, OPENS = "scatter", "take"
     PROMPT = "metrics"
     PLACEHOLDER = "part of a name; * and ?; re:expression"
 
@@ -148,7 +131,8 @@ class ScatterScreen(TableScreen):
             self.draw_lines(((" the metric is gone", Role.TITLE),), state.theme)
             return
         names = tuple(name for name in matching(ordered(run, "relevance"), self.query_text) if name != table.fixed)
-        table.show(run, names, state)
+        table.run, table.options = run, state.options
+        table.show_items(names, table.named, self.order, state.symbols, state.theme)
         head = f" {clean(run.name)}", Role.TITLE
         axis = "y" if table.is_y else "x"
         spans = [
@@ -165,9 +149,8 @@ class ScatterScreen(TableScreen):
         self.table.is_y = not self.table.is_y
         self.dashboard.redraw()
 
-    def take(self) -> None:
+    def open(self) -> None:
         """Keep the selected metric and list the others."""
         if self.table.selected:
             self.table.fixed, self.table.is_y = self.table.selected, not self.table.is_y
-            self.table.names = ()
             self.dashboard.redraw()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from tuimon.rollouts import Sample
 from tuimon.rollouts.library import Entry
@@ -29,6 +30,9 @@ from tuimon.rollouts.selection import (
 
 SAMPLES, GROUPS, HISTOGRAM, STEPS, SCATTER = "samples", "groups", "histogram", "steps", "scatter"
 """Kind of the rows of the list: samples, groups of a prompt, ranges of rewards, or steps; or a plot of the samples."""
+
+VIEWS = (SAMPLES, GROUPS, HISTOGRAM, SCATTER)
+"""What the key of the views goes through."""
 
 
 class Choice:
@@ -146,10 +150,10 @@ class Choice:
         return self.first_change if self.sort == SINCE_FIRST else self.change
 
     @property
-    def count(self) -> int:
-        """Number of rows of the list."""
-        rows = {GROUPS: len(self.groups), HISTOGRAM: len(self.bins), STEPS: len(self.by_step)}
-        return rows.get(self.mode, len(self.listed))
+    def items(self) -> Sequence[Any]:
+        """Rows of the list: entries, groups, ranges or steps."""
+        rows: dict[str, Sequence[Any]] = {GROUPS: self.groups, HISTOGRAM: self.bins, STEPS: self.by_step}
+        return rows.get(self.mode, self.listed)
 
     def entry(self, index: int) -> Entry | None:
         """Return the entry at a row, the first of a group or a range; None past the end."""
@@ -209,23 +213,19 @@ class Choice:
         """Take the next order."""
         self.sort = SORTS[(SORTS.index(self.sort) + by) % len(SORTS)]
 
-    def next_filter(self, by: int = 1) -> None:
+    def next_filter(self) -> None:
         """Take the next filter that keeps any sample."""
         names = [name for name in FILTERS if name in counts(self.entries) or name == self.filter]
-        self.filter = names[(names.index(self.filter) + by) % len(names)]
+        self.filter = names[(names.index(self.filter) + 1) % len(names)]
 
     def toggle(self, mode: str) -> None:
         """List something else than samples, or samples again."""
         self.mode, self.only, self.bin = SAMPLES if self.mode == mode else mode, "", None
 
-    def toggle_since_first(self) -> None:
-        """List the groups by their change since the first step, or samples again in the first order."""
-        if self.mode == GROUPS and self.sort == SINCE_FIRST:
-            self.sort = SORTS[0]
-            self.toggle(GROUPS)
-        else:
-            self.sort = SINCE_FIRST
-            self.mode, self.only, self.bin = GROUPS, "", None
+    def next_view(self) -> None:
+        """List the next kind of rows; after a list of steps samples."""
+        place = VIEWS.index(self.mode) + 1 if self.mode in VIEWS else 0
+        self.mode, self.only, self.bin = VIEWS[place % len(VIEWS)], "", None
 
     def hold_split(self) -> None:
         """Keep to the split that is listed, also in steps that have both."""

@@ -211,7 +211,7 @@ class TextReader(WorkScreen):
             self.choice.set_entries(entries)
             if self._followed and not self.touched:
                 self.table.cursor = self.choice.index_of_prompt(self._followed, self.table.cursor)
-            self.table.cursor = max(0, min(self.table.cursor, self.choice.count - 1))
+            self.table.cursor = max(0, min(self.table.cursor, len(self.choice.items) - 1))
             self.chosen()
             self.dashboard.redraw()
 

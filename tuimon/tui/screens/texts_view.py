@@ -20,7 +20,7 @@ from tuimon.text import clean
 from tuimon.tui.action import key_names
 from tuimon.tui.screens.text_choice import GROUPS, HISTOGRAM, SCATTER, STEPS
 from tuimon.tui.screens.text_export import TextExport
-from tuimon.tui.screens.text_pane import FOLDS
+from tuimon.tui.screens.text_pane import FOLDS, shown_text
 from tuimon.tui.screens.text_steps import TextSteps
 from tuimon.tui.state import ViewState
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from tuimon.rollouts import Sample
 
 
+_FAR = 1 << 30
+"""Number of rows to reach the first or the last row."""
 _SPLITS = {"train": "training", "validation": "validation"}
 
 
@@ -51,6 +53,21 @@ class TextsScreen(TextSteps):
         self.touched = True
         self.table.move(rows)
 
+    def go_to_end(self, last: bool) -> None:
+        """Select the last or the first sample; scroll to an end of the text if it has the whole screen."""
+        self.move(rows=_FAR if last else -_FAR)
+
+    def next_sort(self, by: int) -> None:
+        """Choose the next order: worst, best, longest, shortest, by advantage or change, as written."""
+        self.change(lambda choice: choice.next_sort(by))
+
+    def copied(self) -> tuple[str, str] | None:
+        """Return the response of the selected sample."""
+        if self.sample is None:
+            return None
+        lines = shown_text(self.sample.response).split("\n")
+        return "\n".join(clean(line, len(line) + 1) for line in lines), "the response"
+
     def move_step(self, by: int) -> None:
         """Show the texts of a later (by > 0) or an earlier step."""
         if self.step not in self.steps:
@@ -62,12 +79,7 @@ class TextsScreen(TextSteps):
         self.go_to(self.steps[index])
         self.dashboard.redraw()
 
-    def to_end_of_text(self) -> None:
-        """Scroll to the end of the text, or from there to its beginning."""
-        self.pane.top = 0 if self.pane.top == self.pane.last else self.pane.last
-        self.pane.move()
-
-    def enter(self) -> None:
+    def open(self) -> None:
         """Open the selected group, or give the text the whole screen; again: undo."""
         row, choice = self.table.cursor, self.choice
         if choice.mode == GROUPS and (group := choice.group(row)) is not None:
@@ -119,7 +131,7 @@ class TextsScreen(TextSteps):
 
     # ------------------------------------------------------------------ comparison
 
-    def mark(self) -> None:
+    def mark_text(self) -> None:
         """Choose the sample for comparisons with others, also of other steps; again: forget it."""
         if self.sample is None:
             self.say("No text is selected")

@@ -25,6 +25,8 @@ from tuimon.tui.state import ViewState
 
 _BACK = 2
 """Position in the footer of the key that closes the screen: after that of the help, which is sorted before it."""
+_FAR = 1 << 30
+"""Number of rows to move to reach the first or the last row."""
 _KEYS_WHILE_TYPING = frozenset({"escape", "up", "down", "pageup", "pagedown"})
 """Keys that an input line does not use."""
 
@@ -39,6 +41,8 @@ class WorkScreen(ModalScreen[None]):
     """Name of the screen in Action.where."""
     PROMPT, PLACEHOLDER = "", ""
     """Texts of the filter line."""
+    OPENS = "open"
+    """Label of Enter in the footer: one word."""
     query_text = ""
     """Filter, or text that is searched for, or ""."""
 
@@ -48,14 +52,16 @@ class WorkScreen(ModalScreen[None]):
         self._by_key = _by_key(self.actions)
         self._others = _by_key(action for action in actions if action.opens and "dashboard" in action.where)
         """Actions that open another screen, by the keys on the dashboard."""
-        self._footer = tuple(
-            replace(action, footer=_BACK, label="back") if action.opens == self.WHERE and action.footer else action
-            for action in self.actions
-        )
+        self._footer = tuple(map(self._in_footer, self.actions))
         self._body, self._message = body, ""
         self._head_line, self._message_line, self._key_line = Line(), Line(), Line()
         self._message_line.display = False
         self.filter_bar = FilterBar(self.PROMPT, self.PLACEHOLDER, self.filter_edited, self.filter_submitted)
+
+    def _in_footer(self, action: Action) -> Action:
+        if action.opens == self.WHERE and action.footer:
+            return replace(action, footer=_BACK, label="back")
+        return replace(action, label=self.OPENS) if action.id == "list_open" else action
 
     def compose(self) -> ComposeResult:
         yield from (self._head_line, self._body, self.filter_bar, self._message_line, self._key_line)
@@ -77,6 +83,29 @@ class WorkScreen(ModalScreen[None]):
     @abstractmethod
     def move(self, rows: int = 0, pages: int = 0) -> None:
         """Select another row."""
+
+    def go_to_end(self, last: bool) -> None:
+        """Select the last or the first row."""
+        self.move(_FAR if last else -_FAR)
+
+    def aside(self, by: int) -> None:
+        """Move to the left (by = -1) or to the right (1)."""
+
+    def open(self) -> None:
+        """Do what Enter does with the selected row."""
+
+    def mark(self) -> None:
+        """Mark the selected row, or remove its mark."""
+
+    def next_sort(self, by: int) -> None:
+        """Choose the next order (by = 1) or the previous one (-1)."""
+
+    def reverse_order(self) -> None:
+        """Reverse the order."""
+
+    def copied(self) -> tuple[str, str] | None:
+        """Return the text of the selected row and its name in messages; None if nothing is selected."""
+        return None
 
     def draw_lines(self, head: Row, theme: str, message: str = "") -> None:
         """Draw the links that are down, the head, the keys, and `message` or else the last message that was said."""
@@ -149,4 +178,6 @@ def _with_lost_links(head: Row, links: Sequence[Link], now: float) -> Row:
 
 
 def _by_key(actions: Iterable[Action]) -> dict[str, Action]:
-    return {key: action for action in actions for key in action.keys.split(",") if key}
+    """Return the actions by their keys; of two actions with a key the one for fewer screens."""
+    ordered = sorted(actions, key=lambda action: -len(action.where))
+    return {key: action for action in ordered for key in action.keys.split(",") if key}

@@ -66,6 +66,11 @@ class LineReader(ABC):
         """Add rows that were held back, as no more lines come for now."""
         return
 
+    @property
+    def awaits_end(self) -> bool:
+        """Whether rows are held back until later lines, or the end of the log, tell their step."""
+        return False
+
     def end(self) -> None:
         """Add rows that were held back until later lines tell their step, as the log has ended."""
         return

@@ -136,6 +136,10 @@ class HFRowReader(LineReader):
             self._release(self._open_bar)
         self._open_bar = None
 
+    @property
+    def awaits_end(self) -> bool:
+        return bool(self._held)
+
     def end(self) -> None:
         if self._bar_step < 0:
             self._release_without_bar(at_end=True)

@@ -7,6 +7,7 @@
     |     1 |     0.5000 |   90.0% |
     epoch  iteration  main/loss  validation/main/loss         Chainer, with blank cells
     1      100        0.5
+    E    #       LOSS TOK2VEC  LOSS NER  SCORE                spaCy: the epoch and the step
 
 The first column has the name of a step; a better one may follow. Rows may be interrupted by other lines, but not by
 many. Names between single blanks ("epoch loss acc", "# epoch loss") are a header if a row of numbers follows at once.
@@ -58,6 +59,8 @@ class TextTableReader(LineReader):
             and all(number(word) is not None for _, _, word in words)
         ):
             self._columns, self._step = columns, 0
+        if [name for _, _, name in cells[:2]] == ["E", "#"]:
+            cells = [(*cells[0][:2], "epoch"), (*cells[1][:2], "step"), *cells[2:]]
         if len(cells) == 1 and _WORDS.fullmatch(cells[0][2]):
             self._next, self.lines_awaited = _words(text), max(2, self.lines_awaited)
             return False
@@ -115,6 +118,7 @@ FAMILY = Family(
             "Iter  ",
             "iter  ",
             "Iter\t",
+            " LOSS ",
         ),
         *("Iter |", "iter |", "Iter │", "iter │"),
     ),

@@ -53,7 +53,7 @@ class Trainer(Struct, frozen=True, forbid_unknown_fields=True):
     cell: str = ""
     """Regular expression of a metric behind the head: groups name, value, factor, unit; section begins a section.
 
-    `next` is another value of the name before: "lr/1"."""
+    `top` is a name outside of sections, `next` another value of the name before: "lr/1"."""
     columns: tuple[str, ...] = ()
     """Names of the numbers behind the head, which have none; "" for a number that is none."""
     dictionary: bool = False
@@ -67,7 +67,9 @@ class Trainer(Struct, frozen=True, forbid_unknown_fields=True):
     held: bool = False
     """Whether the row of a block is complete where it ends, as its step is one of the cells."""
     steps: tuple[str, ...] = ()
-    """Last parts of the names of cells that are the step of the block."""
+    """Names of cells, or their last parts, that are the step of the block; the best first."""
+    counts: tuple[str, ...] = ()
+    """Names of cells that are the step of a block without any of `steps`, and no metrics then."""
     sections: dict[str, str] = {}
     """Prefix of names by the beginning of the title of a section, in lower case; else the title itself."""
     stages: dict[str, str] = {}
@@ -93,6 +95,8 @@ class Trainer(Struct, frozen=True, forbid_unknown_fields=True):
     """Whether the step begins again with each epoch, whose size is not printed."""
     follows: str = ""
     """Id of the row whose last step is that of the epoch; the step is the epoch if there is none."""
+    counted: bool = False
+    """Whether the step is the number of the line."""
     only_total: bool = False
     """Whether the line only names the total of steps."""
     last: bool = False
@@ -123,6 +127,8 @@ class TrainerReader(LineReader):
     def read(self, line: Line) -> bool:
         text = line.text
         self._alone = False
+        if self._open and self._held and self._open.close and re.match(self._open.close, text):
+            return self._end_block(self._open, line)
         if len(text) > _WITHIN or any(mark in text for mark in _marks()):
             for trainer, head, cell in _expressions():
                 if any(mark in text for mark in trainer.marks) and (match := _beginning(trainer, head, line)):
@@ -140,6 +146,8 @@ class TrainerReader(LineReader):
         total = numbers.get("epochs", 0) * numbers.get("size", 0) or numbers.get("total", numbers.get("last", -1) + 1)
         if step is not None and total:
             self.sink.report_progress(step, total)
+        if trainer.block and step is None and self._open not in (None, trainer) and self.lines_awaited:
+            return self._read_block(self._open, line)  # a bar within the block of another trainer
         if trainer.block:
             if step is not None or trainer is not self._open:
                 self._step = None if step is None and (trainer.held or self._step is None) else step or 0
@@ -148,8 +156,10 @@ class TrainerReader(LineReader):
             return True
         if trainer.last and numbers["position"] != numbers["size"]:
             return True
+        if trainer.counted and not self.sink.interrupted:
+            step = self._last[trainer.id] = self._last.get(trainer.id, -1) + 1
         named = not {"step", "step2", "epoch"}.isdisjoint(numbers)
-        if not named and self.sink.step is None and not trainer.keep_step:
+        if not named and self.sink.step is None and not (trainer.keep_step or trainer.counted):
             return False
         prefix = trainer.prefix.format(**groups)
         if stage := groups.get("stage", ""):
@@ -161,7 +171,7 @@ class TrainerReader(LineReader):
         if "epoch" in numbers and not prefix and row and not (trainer.restarts or trainer.follows):
             row.append(("epoch", float(numbers["epoch"])))
         self._alone = named and not (trainer.restarts or trainer.follows)
-        return self.sink.add_row(row, step, line, keep_step=trainer.keep_step)
+        return self.sink.add_row(row, step, line, trainer.counted, trainer.keep_step)
 
     def _step_of(self, trainer: Trainer, numbers: Mapping[str, int]) -> int | None:
         """Return the step that the head names, counted from the first epoch; None if it names none."""
@@ -180,36 +190,42 @@ class TrainerReader(LineReader):
     def _read_block(self, trainer: Trainer, line: Line) -> bool:
         """Read a line of an open block."""
         text = line.text if trainer.whole or trainer.within else line.message
-        row = list(self._row(trainer, text, 0, self._cell, self._section))
-        if row or self._used:
-            for name, value in row:
-                if name.rpartition("/")[2] in trainer.steps or name in trainer.steps:
-                    self._step = int(value) if value.is_integer() else self._step
+        if self._cell is not None and self._cell.search(text):
+            row = list(self._row(trainer, text, 0, self._cell, self._section))
             if trainer.held:
                 self._held += row
-            elif row:
-                self.sink.add_row(row, self._step, line)
+                return True
+            self._note_step(trainer, row)
+            self.sink.add_row(row, self._step, line)
             return True
-        if not (trainer.strict or (trainer.close and re.match(trainer.close, text))):
-            return False
+        if trainer.strict or (trainer.close and re.match(trainer.close, text)):
+            return self._end_block(trainer, line)
+        return False
+
+    def _end_block(self, trainer: Trainer, line: Line) -> bool:
         held, self._held, self._open, self.lines_awaited = self._held, [], None, min(self.lines_awaited, 1)
+        self._note_step(trainer, held)
         return bool(held) and self.sink.add_row(held, self._step, line)
 
-    _used = False
-    """Whether the last line had a section or a metric that is left out."""
+    def _note_step(self, trainer: Trainer, row: list[Pair]) -> None:
+        """Note the step that cells of a block name: the best of them, which stays a metric, else a count."""
+        cells = {name.rpartition("/")[2]: value for name, value in row} | dict(row)
+        steps = [cells[name] for name in trainer.steps if name in cells and cells[name].is_integer()]
+        counts = [(name, value) for name, value in row if name in trainer.counts and value.is_integer()]
+        if steps:
+            self._step = int(steps[0])
+        elif counts:
+            row.remove(counts[0])
+            self._step = int(counts[0][1])
 
     def _row(
         self, trainer: Trainer, text: str, start: int, cell: re.Pattern[str] | None, prefix: str
     ) -> Iterator[Pair]:
         """Yield the metrics in a line from `start` on, with their prefix and the names of the table."""
-        self._used = False
         for name, value in _pairs(trainer, text[start:], cell):
             if value is None:
                 prefix = self._section = _prefix_of(trainer, name)
-                self._used = True
-            elif name in trainer.skipped:
-                self._used = True
-            else:
+            elif name not in trainer.skipped:
                 name = _named(trainer, name, prefix)
                 yield name, float(value) if trainer.unitless or name.endswith(")") else value
 
@@ -228,12 +244,14 @@ def _pairs(trainer: Trainer, text: str, cell: re.Pattern[str] | None) -> Iterato
         before, further = "", 0
         for match in cell.finditer(text):
             groups = match.groupdict()
-            if section := groups.get("section"):
-                yield section.strip(), None
-            elif groups.get("next"):
+            if (section := groups.get("section")) or groups.get("top"):
+                yield (section or "").strip(), None
+            if section:
+                continue
+            if groups.get("next"):
                 further += 1
                 yield f"{before}/{further}", float(groups["next"])
-            elif name := groups.get("name") or groups.get("name2"):
+            elif name := groups.get("name") or groups.get("name2") or groups.get("top"):
                 before, further = name.strip(), 0
                 printed = (groups.get("value") or groups["value2"]).replace(",", "")
                 factor = _EXPONENTS.get(groups.get("factor") or "", 0)
@@ -252,6 +270,8 @@ def _named(trainer: Trainer, name: str, prefix: str) -> str:
 
 
 def _prefix_of(trainer: Trainer, title: str) -> str:
+    if not title or title.endswith("/"):
+        return title
     known = (prefix for begin, prefix in trainer.sections.items() if title.strip().lower().startswith(begin))
     return next(known, f"{title.strip().lower().replace(' ', '_') if trainer.sections else title.strip()}/")
 

@@ -1,4 +1,4 @@
-"""Tables with one row per step: training and validation of a run, or the metrics of several runs side by side."""
+"""Tables with one row per step: of training or validation of a run, or of the metrics of several runs side by side."""
 
 from __future__ import annotations
 
