@@ -42,7 +42,7 @@ def run(
     notifier = Notifier(channels_of(settings.notify, app.write), monitor.post_notice)
     monitor.listen_to_alerts(notifier.update)
     app.forget_sent = changed_cells.install()
-    textual_patches.survive_hangup()
+    textual_patches.survive_hangup(app)
     sys.setswitchinterval(SWITCH)
     app.exit_signals.terminal = sys.__stderr__.fileno() if sys.__stderr__ is not None else None  # Textual writes there
     loop = asyncio.new_event_loop()  # not asyncio.run(), which waits for what threads are working at
