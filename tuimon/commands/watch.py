@@ -148,8 +148,9 @@ def _watch(paths: list[str], settings: config.Settings, wait: bool, fresh: bool)
         attach(monitor)
     monitor.start(detect=False)
     ignored = LATE_REPLY if background is not None and background.late else 0.0
+    typed = background.typed if background is not None else ""
     try:
-        code = run(monitor, settings, wait, fresh, ignore_input_for=ignored)
+        code = run(monitor, settings, wait, fresh, ignore_input_for=ignored, typed=typed)
     finally:
         gc.enable()
         monitor.close()
