@@ -168,7 +168,10 @@ class HistoryRows:
     def _add(self, row: bytes, offset: int, length: int) -> None:
         """Read one row by itself."""
         try:
-            ids, values, step = self._read(row)
+            try:
+                ids, values, step = self._parsed(row)
+            except FormatError:
+                ids, values, step = self._read(row)
         except FormatError:
             self._damage.append(Damage(offset, length, "record not readable"))
             return
@@ -212,6 +215,18 @@ class HistoryRows:
         if not parts[-1].endswith(texts[-1] + rest):
             raise FormatError("row split wrongly")
         return ids, texts, _step(rest)
+
+    def _parsed(self, row: bytes) -> Row:
+        """Read a row that can be split. Raises FormatError if it must be read field by field."""
+        ids, texts, step = self._split(row)
+        values = parse(b"[%b]" % b",".join(texts))
+        if len(values) != len(ids):
+            raise FormatError("row split wrongly")
+        if any(
+            type(value) in _SPANNING and not _is_text(value, text) for value, text in zip(values, texts, strict=True)
+        ):
+            raise FormatError("row split wrongly")
+        return *self._only_numbers(ids, values), step
 
     def _learn(self, head: bytes) -> int:
         """Return the metric that a head names. Raises FormatError if it is not one whole head."""
