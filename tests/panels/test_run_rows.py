@@ -20,10 +20,18 @@ from tuimon.analysis.run_states import state_sign, state_words
 from tuimon.draw.rows import row_width
 from tuimon.draw.spark import spark_columns, sparkline
 from tuimon.draw.table import Order, column_at
+from tuimon.model.alerts import Alert
 from tuimon.model.events import Columns, MetricsFound, Progress, RunFound, StreamFound, StreamStatus
 from tuimon.model.views import Role, Symbols
 from tuimon.monitor.local import open_run
-from tuimon.panels.lists.run_selection import list_runs, shared_directory, shared_words, totals
+from tuimon.panels.lists.run_selection import (
+    count_alerts,
+    list_runs,
+    shared_directory,
+    shared_words,
+    totals,
+    worst_alerts,
+)
 from tuimon.panels.lists.runs import GAP, SIGNS, Listing, age_text, run_columns
 from tuimon.run_notes import RunNote
 from tuimon.store import Curve, Run, Store
@@ -59,6 +67,17 @@ def test_the_number_of_alerts_has_the_colour_of_the_most_severe(runs: tuple[Run,
     rows = run_rows(runs, listing, 120)[1:3]
     found = [[span for span in row if span[0].strip()][-1] for row in rows]
     assert [(text.strip(), role) for text, role in found] == [("3", Role.WARNING), ("2", Role.CRITICAL)]
+
+
+def test_the_row_of_a_run_has_its_most_severe_alert(runs: tuple[Run, ...]) -> None:
+    alerts = [
+        Alert("spike", "warning", runs[0].id, "loss", 9, "loss jumped"),
+        Alert("collapse", "critical", runs[0].id, "reward", 4, "reward has fallen to 0"),
+    ]
+    listing = Listing(NOW, Symbols.BRAILLE, count_alerts(alerts), worst=worst_alerts(alerts))
+    wide, narrow = (text(run_rows(runs, listing, width)[1]).rstrip() for width in (200, 60))
+    assert wide.endswith("2 reward has fallen to 0")
+    assert narrow.endswith(" 2")
 
 
 @pytest.mark.parametrize("symbols", list(Symbols))

@@ -16,7 +16,7 @@ from tuimon.panels import OverlayLine, distinct_markers, overlay_lines, transien
 from tuimon.panels.lists.hparam_rows import different_settings
 from tuimon.panels.lists.run_groups import SEEDS
 from tuimon.panels.lists.run_levels import RunLevels
-from tuimon.panels.lists.run_selection import count_alerts, list_runs, shared_directory, shared_words
+from tuimon.panels.lists.run_selection import count_alerts, list_runs, shared_directory, shared_words, worst_alerts
 from tuimon.panels.lists.runs import Listing
 from tuimon.run_notes import notes
 from tuimon.store import Run, Snapshot
@@ -98,6 +98,7 @@ def listing_of(snapshot: Snapshot, choice: RunChoice, now: float, symbols: Symbo
         levels=RunLevels(snapshot.runs if choice.all_settings else ()),
         markers=distinct_markers([run.id for run in snapshot.runs if run.path in marked], symbols),
         unchecked=snapshot.unchecked,
+        worst=worst_alerts(snapshot.alerts),
     )
 
 

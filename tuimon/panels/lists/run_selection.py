@@ -10,17 +10,19 @@ from typing import Any
 
 from msgspec import Struct
 
+from tuimon.analysis.alert_words import sentence_of
 from tuimon.analysis.log_files import percent_read
 from tuimon.analysis.progress_inputs import state_at
 from tuimon.analysis.run_filter import SYNONYMS, RunFilter, unknown
 from tuimon.analysis.run_states import SIGNS
 from tuimon.draw.numbers import thousands
 from tuimon.draw.table import Order, sort_items
-from tuimon.model.alerts import Alert
+from tuimon.model.alerts import SEVERITIES, Alert
 from tuimon.panels._run_facts import settings_of
 from tuimon.panels.lists.run_metrics import metric_names
 from tuimon.panels.lists.runs import Listing, run_columns
 from tuimon.store import Run
+from tuimon.text import clean
 
 _RECENT = 3600.0
 """Age (s) up to which a run can be running, in the order of urgency."""
@@ -47,6 +49,13 @@ def _shared(names: Sequence[str]) -> str:
 def count_alerts(alerts: Iterable[Alert]) -> Mapping[int, int]:
     """Return run id -> number of alerts; those of severity info do not count."""
     return Counter(alert.run for alert in alerts if alert.severity != "info")
+
+
+def worst_alerts(alerts: Iterable[Alert]) -> dict[int, str]:
+    """Map the id of a run to the words of its most severe alert, the newest of these: "kl has risen from 0.06 to 0.58
+    (9.4 times) since step 36"."""
+    ranked = sorted(alerts, key=lambda alert: (SEVERITIES.index(alert.severity), alert.step or 0))
+    return {alert.run: clean(sentence_of(alert).short) for alert in ranked}
 
 
 def urgency(run: Run, listing: Listing) -> tuple[int, float]:

@@ -44,6 +44,8 @@ NOTE_GAP, _LEAST_NOTE = "  ", 6
 _DAY = 86400.0
 _LONGEST_NAME, _LONGEST_HEAD = 80, 24
 """Maximum width of a name with its note, and of the name of a metric above its column."""
+_LEAST_WORDS, _MOST_WORDS = 24, 60
+"""Cells of the column of alerts from which it has words, and up to which it grows."""
 _METRIC_WIDTH = 8, 18
 """Minimum and maximum width of the column of the chosen metric."""
 _PROGRESS = ("step", "age", "base", "trend")
@@ -96,6 +98,8 @@ class Listing(Struct, frozen=True):
     """Whether all of them have columns, in place of progress and curves, not only the first ones."""
     unchecked: int = 0
     """Number of runs whose alerts are not known yet."""
+    worst: Mapping[int, str] = field(default_factory=dict)
+    """Run id -> words of its most severe alert."""
 
     def marker(self, run: Run) -> Span:
         """Return the marker and role of a run."""
@@ -183,7 +187,12 @@ def _alert_count(run: Run, listing: Listing) -> int | None:
 
 def _alerts(run: Run, listing: Listing, width: int) -> Row:
     count = _alert_count(run, listing)
-    return ((str(count), Role.CRITICAL if run.id in listing.critical else Role.WARNING),) if count else ()
+    if not count:
+        return ()
+    text, words = str(count), listing.worst.get(run.id, "")
+    if words and width >= _LEAST_WORDS:
+        text = f"{text} {fit(words, width - len(text) - 1).rstrip()}"
+    return ((text, Role.CRITICAL if run.id in listing.critical else Role.WARNING),)
 
 
 def run_columns(listing: Listing) -> tuple[Column[Run], ...]:
@@ -210,6 +219,7 @@ def run_columns(listing: Listing) -> tuple[Column[Run], ...]:
         falls = is_name_of_falling(listing.metric)
         return column(METRIC, head, _chosen_value, _chosen, width, 19, down=not falls)
 
+    alert_words = ((9, _LEAST_WORDS),) if listing.worst else ()
     word, names = ((12, 10),), ((13, 16), (11, 20), (10, 32))
     settings = () if listing.settings is None else setting_columns(listing.settings)
     columns = (
@@ -223,7 +233,7 @@ def run_columns(listing: Listing) -> tuple[Column[Run], ...]:
         metric("loss", loss_of, 15, False),
         metric("objective", objective_of, 17, True),
         column("trend", "curve", _points, _trend, 12, 9, most=120, fills=True, right=False, down=True),
-        column("alerts", "!", _alert_count, _alerts, 3, 19, down=True),
+        column("alerts", "!", _alert_count, _alerts, 3, 19, wish=alert_words, most=_MOST_WORDS, right=False, down=True),
     )
     if listing.all_settings:
         return (*(column for column in columns if column.id not in _PROGRESS), *settings)
