@@ -46,6 +46,11 @@ class Palette(CommandPalette):
         with suppress(LookupError, NoMatches):
             super()._action_command_list(action)
 
+    def _action_cursor_down(self) -> None:
+        """Open the list, or move down in it, unless it was closed."""
+        with suppress(LookupError, NoMatches):
+            super()._action_cursor_down()
+
     @work(exclusive=True, group=CommandPalette._GATHER_COMMANDS_GROUP, exit_on_error=False)
     async def _gather_commands(self, search_value: str) -> None:
         """Search, unless the palette was closed before the search has begun; if it closes meanwhile, that fails."""
