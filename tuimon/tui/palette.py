@@ -10,6 +10,7 @@ from typing import Any, cast
 from textual import work
 from textual.await_complete import AwaitComplete
 from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.css.query import NoMatches
 
 from tuimon.panels import Panel, all_panels, arrange, header_panel, why_empty
 from tuimon.text import clean
@@ -41,13 +42,18 @@ class Palette(CommandPalette):
         return super().dismiss(result) if self.is_active else AwaitComplete()
 
     def _action_command_list(self, action: str) -> None:
-        """Move in the list of commands, unless it has not been laid out since it changed."""
-        with suppress(LookupError):
+        """Move in the list of commands, unless it was closed, or not laid out since it changed."""
+        with suppress(LookupError, NoMatches):
             super()._action_command_list(action)
 
-    @work(exclusive=True, group=CommandPalette._GATHER_COMMANDS_GROUP)
+    def _action_cursor_down(self) -> None:
+        """Open the list, or move down in it, unless it was closed."""
+        with suppress(LookupError, NoMatches):
+            super()._action_cursor_down()
+
+    @work(exclusive=True, group=CommandPalette._GATHER_COMMANDS_GROUP, exit_on_error=False)
     async def _gather_commands(self, search_value: str) -> None:
-        """Search, unless the palette was closed before the search has begun."""
+        """Search, unless the palette was closed before the search has begun; if it closes meanwhile, that fails."""
         if self.query(CommandList):
             await CommandPalette._gather_commands.__wrapped__(self, search_value)  # type: ignore[attr-defined]
 
