@@ -50,6 +50,10 @@ Dates, times, levels and `file.py:12` before the message are recognised by their
 far and settings give no metrics. If no line names a step, rows are counted, and `tuimon doctor` says so; for
 lines that are not understood it shows the pattern for `config.toml`.
 
+The lines of known trainers are rows of a table (`tuimon/formats/console/families/trainers.toml`), each with an example
+and the points that it gives. A row of Hugging Face's Trainer has the step that it names, or that of the next progress
+bar, or that of its epoch; otherwise rows are counted. It is shown when its step is known, or its log has ended.
+
 Units in console text: a unit that is printed after a number (`step_time: 160ms`, `gpu_mem: 2.40 GB`,
 `throughput: 1,060 img/s`, `acc=81.2%`) is shown with the values of its metric, which stay as printed. If the unit
 changes within a log, later numbers are converted to the first unit: between us, ms, s, min and h, and between kB, MB,

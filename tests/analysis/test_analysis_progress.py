@@ -105,31 +105,42 @@ def test_pauses_after_every_other_point():
     assert result.mean_seconds == pytest.approx(32.0, rel=0.1)
 
 
-SLOW_STEPS = {
-    "two slow steps": {500: 50.0, 501: 80.0},
-    "two slow steps apart": {500: 50.0, 503: 80.0},
-    "compilation": {1: 200.0, 2: 100.0, 3: 30.0},
-    "an evaluation every 100 steps": dict.fromkeys(range(100, 1400, 100), 60.0),
-    "one long night": {300: 8 * 3600.0},
-}
+def slowed(kind: str, random: np.random.Generator, count: int) -> np.ndarray:
+    """Return the seconds of the steps of a run of 10 s a step, with 5 % of noise."""
+    elapsed = 10.0 * random.normal(1.0, 0.05, count)
+    if kind == "two slow steps":
+        elapsed[random.choice(np.arange(12, count), 2, replace=False)] += random.uniform(30, 150, 2)
+    elif kind == "compilation":
+        elapsed[1:4] += (600.0, 100.0, 30.0)
+    elif kind == "growing steps":
+        elapsed *= 1 + 0.2 * np.linspace(0, 1, count)
+    elif kind == "an evaluation every 100 steps":
+        elapsed[100::100] += random.uniform(30, 80)
+    elif kind == "one long night":
+        elapsed[30] += 8 * 3600.0
+    return elapsed
 
 
-@pytest.mark.parametrize("slow", SLOW_STEPS.values(), ids=SLOW_STEPS.keys())
-@pytest.mark.parametrize("known", [50, 150, 520, 700, 1100])
-def test_eta_after_slow_steps_is_within_a_tenth(slow: dict[int, float], known: int) -> None:
-    """10 s a step with 5 % of noise, 1,400 steps; `known` steps are done."""
-    random = np.random.default_rng(known)
-    elapsed = 10.0 * random.normal(1.0, 0.05, 1400)
-    for step, seconds in slow.items():
-        elapsed[step] += seconds
-    times = 1.7e9 + np.cumsum(elapsed)
-    evaluated = np.arange(100, known, 100) if len(slow) > 3 else None
-    pace = cadence(np.arange(known), times[:known], evaluated=evaluated)
-    left = float(times[-1] - times[known - 1]) - sum(seconds for step, seconds in slow.items() if step >= known > 3) * (
-        len(slow) <= 3
-    )  # a pause that no earlier one announces
-    inputs = replace(KNOWN, points=known, step=known - 1, total=1400, cadence=pace, last_wall_time=times[known - 1])
-    assert report(inputs, times[known - 1]).eta_seconds == pytest.approx(left, rel=0.1)
+KINDS = ("two slow steps", "compilation", "growing steps", "an evaluation every 100 steps", "one long night")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_eta_of_runs_with_slow_steps_is_within_a_tenth(kind: str) -> None:
+    """From 50 known steps on; in one of 25 cases a pause that is yet to come makes it a seventh."""
+    errors = []
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        count = int(random.choice([400, 1000, 2000]))
+        times = 1.7e9 + np.cumsum(slowed(kind, random, count))
+        for known in {50, 150, count // 2, 3 * count // 4}:
+            pace = cadence(np.arange(known), times[:known])
+            inputs = replace(
+                KNOWN, points=known, step=known - 1, total=count, cadence=pace, last_wall_time=times[known - 1]
+            )
+            left = times[-1] - times[known - 1]
+            errors.append(abs(report(inputs, times[known - 1]).eta_seconds / left - 1))
+    assert np.quantile(errors, 0.96) < 0.1
+    assert max(errors) < 1 / 7
 
 
 @pytest.mark.parametrize("growth", [0.7, -0.4])
@@ -150,13 +161,6 @@ def test_reported_pace_is_that_of_the_eta():
     assert result.eta_seconds == pytest.approx(8000 * result.seconds_per_step, rel=0.01)
 
 
-def test_single_outlier_is_not_a_recurring_pause():
-    steps, wall_times = paced(2.0)
-    wall_times[120:] += 8 * 3600
-    result = cadence(steps, wall_times)
-    assert (result.pause_seconds, result.mean_seconds) == (0.0, pytest.approx(2.0))
-
-
 def test_restarts_equal_steps_and_missing_times_are_not_intervals():
     steps, wall_times = paced(2.0)
     wall_times[100:] += 500
@@ -166,13 +170,6 @@ def test_restarts_equal_steps_and_missing_times_are_not_intervals():
     assert cadence(np.zeros(50, np.int64), wall_times[:50]) is None
     assert cadence(steps, np.full(200, NAN)) is None
     assert cadence(steps[:3], wall_times[:3]) is None
-
-
-def test_pace_is_that_of_the_newer_half():
-    steps = np.arange(201)
-    wall_times = np.concatenate(([0.0], np.cumsum(np.where(steps[1:] <= 100, 2.0, 3.0))))
-    result = cadence(steps, wall_times)
-    assert result.seconds_per_step == pytest.approx(3.0)
 
 
 STEPS, TIMES = paced(2.0, count=101)

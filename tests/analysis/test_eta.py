@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from tuimon.analysis.progress import report
 from tuimon.analysis.progress_inputs import progress_inputs
@@ -88,38 +87,6 @@ def test_eta_of_real_runs_is_within_a_tenth() -> None:
     medians = [np.median(run_errors) for run_errors, _ in results.values()]
     assert np.median(medians) < 0.10
     assert np.mean(np.array(medians) < 0.15) >= 0.6
-
-
-def paced(
-    count: int, noise: float, every: int = 0, pause: float = 0.0, night: int = 0, drift: float = 0.0
-) -> tuple[np.ndarray, np.ndarray]:
-    random = np.random.default_rng(count)
-    elapsed = 60.0 * np.exp(random.normal(0, noise, count)) * (1 + drift * np.arange(count) / count)
-    if every:
-        elapsed[every::every] += pause
-    if night:
-        elapsed[night] += 8 * 3600
-    return np.arange(count), np.cumsum(elapsed)
-
-
-@pytest.mark.parametrize(
-    ("train", "val", "most"),
-    [
-        (paced(500, 0.1), None, 0.03),
-        (paced(500, 0.5), None, 0.08),
-        (paced(500, 0.1, every=20, pause=600.0), None, 0.06),
-        (paced(500, 0.1, every=100, pause=3000.0), 100, 0.10),
-        (paced(500, 0.1, night=60), None, 0.03),
-        (paced(500, 0.1, drift=0.4), None, 0.10),
-    ],
-    ids=["steady", "noisy", "evaluates often", "evaluates seldom, and logs it", "one long night", "slows down"],
-)
-def test_eta_of_simulated_runs(train: tuple[np.ndarray, np.ndarray], val: int | None, most: float) -> None:
-    steps, times = train
-    metrics = {"loss": train}
-    if val:
-        metrics["eval/loss"] = (steps[val::val], times[val::val])
-    assert np.median(errors(metrics)[0]) < most
 
 
 def test_eta_range_contains_most_outcomes() -> None:

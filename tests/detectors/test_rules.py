@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from support.stores import store_of
 
 from tests.jobs.learners import colored
-from tuimon.detectors import Checker
+from tuimon.detectors import Checker, _engine
 from tuimon.model.alerts import Alert
 from tuimon.model.points import Floats
 
@@ -140,3 +142,18 @@ def test_alerts_of_one_failure_are_one_row() -> None:
     found = [alert for alert in alerts(loss=loss, grad_norm=norm) if alert.severity != "info"]
     assert [(alert.rule, alert.severity, alert.step) for alert in found] == [("nonfinite", "critical", 3610)]
     assert {change.metric for change in found[0].related} == {"loss", "grad_norm"}
+
+
+def test_many_points_are_examined_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    loss = np.concatenate((noisy(0.5, 700), noisy(1.5, 300)))
+    loss[120] = 4.0
+    whole = alerts(loss=loss, grad_norm=loss[::-1])
+    assert whole
+    monkeypatch.setattr(_engine, "_AT_ONCE", 50)
+    assert alerts(loss=loss, grad_norm=loss[::-1]) == whole
+    monkeypatch.undo()
+    tracemalloc.start()
+    alerts(loss=noisy(0.5, 300_000))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 150 << 20

@@ -238,20 +238,6 @@ def test_a_document_that_was_copied_with_its_directory_is_not_running(
     assert copies.is_copy(str(history), appended=False, in_checkpoint=True) is False
 
 
-def test_checkout_of_a_document_is_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(copies, "birth_time", lambda path, status: None)
-    tree = tmp_path / "project"
-    (tree / ".git").mkdir(parents=True)
-    for name in ("README.md", "train.py", "setup.cfg"):
-        (tree / name).touch()
-    history = tree / "out" / "training_history.json"
-    history.parent.mkdir()
-    history.write_text(json.dumps([{"epoch": epoch, "loss": 1 / epoch} for epoch in range(1, 20)]))
-    assert outcome(history)[0].claim.reason == "no times"
-    os.utime(history, (time.time() + 20,) * 2)
-    assert copies.is_copy(str(history), appended=False) is False
-
-
 def test_log_of_days_ago_has_ended(tmp_path: Path) -> None:
     """The word does not depend on how long ago it was, and is that of a dashboard that is open since then."""
     rows_of(tmp_path / "run", 30 * 86_400)

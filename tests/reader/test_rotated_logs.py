@@ -254,6 +254,18 @@ def test_what_is_not_gzip() -> None:
         list(GzipStream().feed(b"step,loss\n1,0.5\n"))
 
 
+def test_log_of_equal_lines_is_read_up_to_the_limit(tmp_path: Path) -> None:
+    line = b'{"step": 1, "loss": 0.5, "name": "%s"}\n' % (b"x" * 4000)
+    with gzip.open(tmp_path / "log.jsonl.gz", "wb", 9) as file:
+        for _ in range(8):
+            file.write(line * 1000)
+    (run,) = open_run(tmp_path).runs
+    status = run.streams[0].status
+    assert status is not None
+    assert 2000 < len(run.curve("loss")) < 8000
+    assert (status.damaged, "unpack it to read more" in status.message) == (1, True)
+
+
 def test_bomb_is_refused_in_bounded_memory(tmp_path: Path) -> None:
     bomb = zlib.compressobj(9, zlib.DEFLATED, 31)
     zeros = b"step=1 loss=0.5\n" * (1 << 16)

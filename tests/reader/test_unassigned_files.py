@@ -61,35 +61,6 @@ def write(path: Path, *lines: str) -> None:
 POINT = "step:7 - actor/loss:0.25 - critic/score/mean:0.5"  # verl's console logger
 
 
-def test_text_above_several_runs_is_shown_with_the_newest(tmp_path: Path) -> None:
-    metrics(tmp_path / "seed0" / "metrics.jsonl", 0, age=600)
-    metrics(tmp_path / "seed1" / "metrics.jsonl", 0, age=5)
-    write(tmp_path / "train.log", "loading", "training")
-    watched = Watched(tmp_path)
-    assert set(watched.runs) == {"seed0", "seed1"}
-    assert watched.text == {"seed0": [], "seed1": ["loading", "training"]}
-    metrics(tmp_path / "seed2" / "metrics.jsonl", 0, age=-5)
-    watched.look()
-    write(tmp_path / "train.log", "the next seed")
-    watched.look()
-    assert watched.text == {"seed0": [], "seed1": ["loading", "training"], "seed2": ["the next seed"]}
-    assert not watched.collector.skipped
-
-
-def test_several_texts_above_several_runs_are_shown_with_none(tmp_path: Path) -> None:
-    for seed in (0, 1):
-        metrics(tmp_path / f"seed{seed}" / "metrics.jsonl", 0)
-    write(tmp_path / "train.log", "loading")
-    watched = Watched(tmp_path)
-    assert sorted(watched.text.values()) == [[], ["loading"]]
-    write(tmp_path / "console.log", "loading")
-    watched.look()
-    assert watched.text == {"seed0": [], "seed1": []}
-    assert {(Path(path).name, reason) for path, reason in watched.collector.skipped} == {
-        (name, TEXT_WITHOUT_RUN) for name in ("train.log", "console.log")
-    }
-
-
 def test_text_whose_points_come_with_its_last_record_becomes_a_run_with_them(tmp_path: Path) -> None:
     for seed in (0, 1):
         metrics(tmp_path / f"seed{seed}" / "metrics.jsonl", 0)
@@ -101,22 +72,22 @@ def test_text_whose_points_come_with_its_last_record_becomes_a_run_with_them(tmp
     assert list(zip(curve.steps.tolist(), curve.values.tolist(), strict=True))[:2] == [(10, 1.5), (20, 1.25)]
 
 
-def test_text_with_a_point_becomes_a_run_with_all_its_text(tmp_path: Path) -> None:
-    metrics(tmp_path / "seed0" / "metrics.jsonl", 0)
-    metrics(tmp_path / "seed1" / "metrics.jsonl", 0, age=600)
+def test_text_above_several_runs_is_of_none_and_a_run_once_it_has_a_point(tmp_path: Path) -> None:
+    for seed in (0, 1):
+        metrics(tmp_path / f"seed{seed}" / "metrics.jsonl", 0)
     write(tmp_path / "train.log", "loading")
     watched = Watched(tmp_path)
-    assert watched.text == {"seed0": ["loading"], "seed1": []}
-    write(tmp_path / "train.log", POINT)
-    watched.look()
-    assert watched.text == {"seed0": [], "seed1": [], tmp_path.name: ["loading", POINT]}
-    run = watched.runs[tmp_path.name]
-    assert run.curve("actor/loss").steps.tolist() == [7]
-    states = {stream.status.state for stream in watched.runs["seed0"].streams if stream.status}
-    assert states == {"current", "superseded"}
-    write(tmp_path / "train.log", POINT.replace("7", "8"))
-    watched.look()
-    assert watched.runs[tmp_path.name].curve("actor/loss").steps.tolist() == [7, 8]
+    assert watched.text == {"seed0": [], "seed1": []}
+    assert [(Path(path).name, reason) for path, reason in watched.collector.skipped] == [
+        ("train.log", TEXT_WITHOUT_RUN)
+    ]
+    for step in (7, 8):
+        write(tmp_path / "train.log", POINT.replace("7", str(step)))
+        watched.look()
+        assert watched.text["seed0"] == []
+        assert watched.text[tmp_path.name][0] == "loading"
+        assert watched.runs[tmp_path.name].curve("actor/loss").steps.tolist() == list(range(7, step + 1))
+    assert not watched.collector.skipped
 
 
 def test_text_without_a_run_is_unreported_until_it_has_a_point(tmp_path: Path) -> None:
@@ -133,24 +104,19 @@ def test_text_without_a_run_is_unreported_until_it_has_a_point(tmp_path: Path) -
     assert not watched.collector.skipped
 
 
-def test_text_below_a_run_is_shown_with_it_until_it_has_a_point(tmp_path: Path) -> None:
+def test_texts_below_a_run_are_runs_once_they_have_points(tmp_path: Path) -> None:
     metrics(tmp_path / "evaluation" / "metrics.jsonl", 0)
     jobs = [tmp_path / "sweep" / f"job_{index}" / "train.log" for index in range(3)]
     for job in jobs:
         write(job, f"loading {job.parent.name}")
     watched = Watched(tmp_path)
-    assert {name: sorted(lines) for name, lines in watched.text.items()} == {
-        tmp_path.name: ["loading job_0", "loading job_1", "loading job_2"]
-    }
+    assert watched.text == {tmp_path.name: []}
     for index, job in enumerate(jobs):
         write(job, POINT.replace("0.25", f"0.{index}5"))
     watched.look()
     assert set(watched.runs) == {tmp_path.name, "job_0", "job_1", "job_2"}
-    assert [watched.runs[f"job_{index}"].curve("actor/loss").values.tolist() for index in range(3)] == [
-        [0.05],
-        [0.15],
-        [0.25],
-    ]
+    losses = [watched.runs[f"job_{index}"].curve("actor/loss").values.tolist() for index in range(3)]
+    assert losses == [[0.05], [0.15], [0.25]]
     assert watched.runs[tmp_path.name].metrics == ("loss",)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from collections.abc import Callable
@@ -13,11 +14,12 @@ from support.mirrored import until
 from support.sshd import kill
 from support.terminal import TUIMON, Terminal
 
-from tuimon.commands._ranks import rank_lines
+from tuimon.commands import main
+from tuimon.exports.ranks import rank_lines
 from tuimon.model.links import Link
 from tuimon.monitor.local import LocalMonitor
 from tuimon.panels import link_row
-from tuimon.remote import link
+from tuimon.remote import link, posix
 from tuimon.remote.host import Received
 from tuimon.remote.jobs import Job
 from tuimon.remote.mirror import Mirror
@@ -286,3 +288,21 @@ def test_next_attempt_to_connect_can_be_made_now(tmp_path: Path, monkeypatch: py
         assert attempts.acquire(timeout=30)
     finally:
         keeper.close()
+
+
+def test_host_that_never_answers_is_named_and_others_go_on(
+    homes: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    program = homes / "ssh"
+    program.write_text(
+        f"#!/bin/sh\nfor word; do case $word in gpu0*) host=$word;; esac; last=$word; done\n"
+        f'[ $host = gpu02 ] && exec sleep 600\ncd {homes}/$host && exec /bin/sh -c "$last"\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("TUIMON_SSH", str(program))
+    monkeypatch.setenv("TUIMON_MIRROR", str(homes / "mirror"))
+    monkeypatch.setattr(posix, "PATIENCE", 0.5)
+    assert main(["summary", "--json", "gpu0[1-2]:logs/grpo"]) == 0
+    out, err = capfd.readouterr()
+    assert [run["path"] for run in json.loads(out)["runs"]] == ["gpu0[1-2]:logs/grpo"]
+    assert err == "tuimon: gpu02:logs/grpo: no answer within 0 s\n"

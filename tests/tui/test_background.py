@@ -10,7 +10,7 @@ import pytest
 from support.terminal import TUIMON, Terminal
 
 from tuimon.model.views import Role
-from tuimon.tui.terminal.background import theme_of, worth_asking
+from tuimon.tui.terminal.background import theme_of, typed_in, worth_asking
 from tuimon.tui.terminal.capabilities import theme, theme_on
 from tuimon.tui.themes import style
 
@@ -85,6 +85,26 @@ def test_theme_follows_the_reply(log: Path, reply: str, theme: str) -> None:
         terminal.type("q")
         assert terminal.wait() == 0
         assert not re.search(rb"\]11;rgb", terminal.output), "the answer is not echoed"
+
+
+@pytest.mark.parametrize(("before", "after"), [("/", ""), ("", "/")])
+def test_a_key_that_comes_with_the_reply_is_applied(log: Path, before: str, after: str) -> None:
+    with Terminal([*TUIMON, "--fresh", str(log)], environment={"COLORFGBG": ""}) as terminal:
+        terminal.until(lambda out: QUESTION in out)
+        terminal.type(f"{before}\x1b]11;rgb:0/0/0\x1b\\\x1b[?62;22c{after}")
+        terminal.until(lambda out: b"part of a name" in out)
+
+
+@pytest.mark.parametrize(
+    ("reply", "typed"),
+    [
+        (b"\x1b]11;rgb:0/0/0\x1b\\\x1b[?62;22c", ""),
+        (b"r\x1b]11;rgb:0/0/0\x07j\x1b[?62cq", "rjq"),
+        (b"\x1b[A\x1b[?1;2c\xc3\xa4", "\x1b[A\u00e4"),
+    ],
+)
+def test_keys_are_told_from_the_reply(reply: bytes, typed: str) -> None:
+    assert typed_in(reply) == typed
 
 
 def test_silent_terminal_is_dark_and_its_late_reply_is_not_a_key(log: Path) -> None:

@@ -33,7 +33,7 @@ def test_the_filter_is_never_cut_off_and_the_states_are_as_long_as_fits() -> Non
     snapshot = store.snapshot()
     contents = contents_of(snapshot, RunChoice(query="run1", sort="urgent"), Symbols.BRAILLE, NOW)
     assert words(contents.head(120)) == " 12 runs, 3 listed  /run1  1 done, 2 unknown  alerts first"
-    assert words(contents.head(60)) == " 12 runs, 3 listed  /run1  3 not running  alerts first"
+    assert words(contents.head(56)) == " 12 runs, 3 listed  /run1  3 not running  alerts first"
     assert words(contents.head(30)).startswith(" 12 runs, 3 listed  /run1")
     everything = contents_of(snapshot, RunChoice(), Symbols.BRAILLE, NOW)
     assert words(everything.head(120)) == " 12 runs: 6 done, 6 unknown"

@@ -44,8 +44,6 @@ class Cadence(Struct, frozen=True):
 
     interval: float
     """Usual time between two consecutive logged steps."""
-    spread: float
-    """Half of the interquartile range of these times."""
     seconds_per_step: float
     """Mean time per step of the newest steps, without pauses."""
     low: float
@@ -94,10 +92,8 @@ def cadence(
     extra = (elapsed - usual * advance)[pauses]
     if extra.max(initial=0.0) > _OUTLIER * median(np.sort(extra)[:-1]):
         pauses, extra = np.delete(pauses, extra.argmax()), np.delete(extra, extra.argmax())
-    lower, upper = quantiles(elapsed[-_USUAL:], 0.25, 0.75)
     return Cadence(
         interval=median(elapsed[-_USUAL:]),
-        spread=(upper - lower) / 2,
         seconds_per_step=_pace(elapsed[recent], advance[recent]),
         low=min(halves),
         high=max(halves),

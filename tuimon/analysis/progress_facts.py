@@ -36,7 +36,8 @@ class ProgressInputs(Struct, frozen=True):
     pace_watched: bool = False
     """Whether the cadence is that of the arrival of points, as the log has no times."""
     bar_seconds: float = math.nan
-    """Time per step by the rate that the progress bar of the training shows, used without a cadence."""
+    """Time per step by the rate that the progress bar of the training shows, used without a cadence; NaN of a resumed
+    run, whose bar counts the steps before."""
     last_wall_time: float = math.nan
     """Time of the newest point of a training metric."""
     last_change: float = math.nan

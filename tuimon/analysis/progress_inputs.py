@@ -120,7 +120,7 @@ def progress_inputs(run: Run) -> ProgressInputs:
         configured_epochs=configured_epochs(run.config),
         cadence=position.pace or watched_pace,
         pace_watched=watched_pace is not None,
-        bar_seconds=number(logged.get("seconds_per_step")),
+        bar_seconds=math.nan if run.facts(Topic.RESUMED) else number(logged.get("seconds_per_step")),
         last_wall_time=_last_wall_time(run),
         last_change=math.nan if is_copied else _last_change(run),
         last_growth=math.nan if is_copied else _last_growth(run),

@@ -113,15 +113,22 @@ def _log_in_to(keepers: Sequence[Keeper], live: bool) -> None:
     for keeper in keepers:  # what is here already can be shown before there is a connection
         keeper.start(may_ask=keeper in waits and not many)
     for keeper in waits:
-        keeper.wait_for_answer()
+        _wait(keeper)
         if many and keeper.link.state == "login":
             keeper.login()
-            keeper.wait_for_answer()
+            _wait(keeper)
+
+
+def _wait(keeper: Keeper) -> None:
+    """Wait until a host answers, and name it if that takes long: ssh may wait for the user meanwhile."""
+    from tuimon.commands._stderr import print_status
+
+    keeper.wait_for_answer(lambda: print_status(f"{clean(keeper.link.target)} has not answered yet; Ctrl+C ends"))
 
 
 def _wait_for_answer(keeper: Keeper) -> None:
     """Wait until a host answers for the first time. Raise TuimonError if it does not."""
-    keeper.wait_for_answer()
+    _wait(keeper)
     if keeper.link.state not in ("copying", "live", "missing", "shared"):
         raise TuimonError(f"{clean(keeper.link.target)}: {keeper.link.detail or keeper.link.state}", _hint(keeper))
 

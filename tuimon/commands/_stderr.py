@@ -36,7 +36,7 @@ class Progress:
 
     def __init__(self, label: str, at_once: bool = False) -> None:
         """at_once: draw the bar at the first update, for a task whose updates are seconds apart."""
-        self._label = label
+        self.label = label
         self._begun = time.monotonic()
         self._next = self._begun + (0 if at_once else _AFTER)
         self._enabled = sys.stderr.isatty()
@@ -49,7 +49,7 @@ class Progress:
             return
         self._next, self._shown = now + _EVERY, True
         if total <= 0:
-            sys.stderr.write(f"\r{self._label} {done:,}{unit}\x1b[K")
+            sys.stderr.write(f"\r{self.label} {done:,}{unit}\x1b[K")
             sys.stderr.flush()
             return
         part = min(done / total, 1.0)
@@ -57,7 +57,7 @@ class Progress:
         left = (now - self._begun) / part * (1 - part) if part > 0.01 else float("nan")
         eta = f"  {left:.0f} s left" if left >= 1 else ""
         bar = "#" * filled + "-" * (_WIDTH - filled)
-        sys.stderr.write(f"\r{self._label} [{bar}] {part:4.0%}  {done:,}{unit}{eta}\x1b[K")
+        sys.stderr.write(f"\r{self.label} [{bar}] {part:4.0%}  {done:,}{unit}{eta}\x1b[K")
         sys.stderr.flush()
 
     def close(self) -> None:

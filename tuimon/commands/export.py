@@ -7,7 +7,6 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from importlib.util import find_spec
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -72,106 +71,62 @@ _EXAMPLES = """\
 
 @interruptible("interrupted before the export was complete")
 def _run(options: argparse.Namespace) -> int:
-    from tuimon.exports.files import all_exports
-
     exports = _formats(options)
-    for export in exports:
-        if options.steps and not export.in_steps:
-            names = ", ".join(name for name, other in all_exports().items() if other.in_steps)
-            raise UsageError(f"--steps does not apply to {export.name}", f"It selects points of {names}.")
-    if options.smooth and not any(export.smooths for export in exports):
-        pictures = ", ".join(name for name, other in all_exports().items() if other.smooths)
-        raise UsageError(
-            f"--smooth applies to pictures only, not to {', '.join(export.name for export in exports)}",
-            f"Leave it out for the logged values, or write a picture ({pictures}).",
-        )
-    files = _single(exports, options.output)
-    if options.seeds and (files is None or exports[0].one_file is None):
-        raise UsageError("--seeds needs a picture of several runs", "Name one: -o NAME.png, NAME.svg or NAME.pdf.")
+    _check_options(options, exports)
     reading = _Reading(options, exports)
-    with _Writing() as writing:
-        job = reading.job(writing)
-        if files:
-            with _naming_plugin(exports[0]):
-                for _, write in files(job):
-                    with open_output(options.output, options.force) as stream:
+    written = 0
+    try:
+        for export in exports:
+            is_one, files = _files(export, options.output, len(exports))
+            try:
+                for name, write in files(reading.job()):
+                    path = options.output if is_one else os.path.join(options.output, name)
+                    if not is_one:
+                        directory(os.path.dirname(path))
+                    with open_output(path, options.force) as stream:
                         write(stream)
-        else:
-            written = _write_folder(exports, job, options)
-    if files:
-        if options.output != "-" and not exports[0].is_renewed:
-            print_status(f"wrote {clean(options.output)}")
-    else:
+                    written += 1
+            except (TuimonError, OSError, MemoryError):
+                raise
+            except Exception as error:  # of a format of an installed package
+                raise TuimonError(note_failure(EXPORTS, export, error)) from error
+    finally:
+        reading.progress.close()
+    if not written and (options.steps or options.metric):
+        what = "in these steps" if options.steps else f"matches {clean(', '.join(options.metric))}"
+        raise UsageError(f"nothing to write {what}", "`tuimon summary` shows steps and metrics of a run.")
+    if not is_one:
         print_status(f"wrote {count_of(written, 'file')} to {clean(options.output)}")
+    elif options.output != "-" and not exports[0].is_renewed:
+        print_status(f"wrote {clean(options.output)}")
     if reading.partly_read:
         print_status("some records could not be read; run `tuimon doctor` for details")
     return ExitCode.PARTLY_READ if reading.partly_read and options.strict else reading.code
 
 
-def _single(exports: list[Export], output: str) -> Callable[[Job], Iterator[File]] | None:
-    """Return the function that yields the only file of the output; None if the output is a directory."""
-    if len(exports) > 1 or _is_folder(output):
-        return None
-    if exports[0].suffix:
-        return exports[0].files
-    return exports[0].one_file if _suffix(output) == f".{exports[0].name}" else None
-
-
-def _write_folder(exports: list[Export], job: Job, options: argparse.Namespace) -> int:
-    """Write the files of all formats to the directory. Return their number."""
-    if options.output == "-":
+def _check_options(options: argparse.Namespace, exports: list[Export]) -> None:
+    """Raise UsageError for options that apply to none of the formats, and for several files on standard output."""
+    for export in exports:
+        if options.steps and not export.in_steps:
+            raise UsageError(f"--steps does not apply to {export.name}", "It selects points.")
+    if options.smooth and not any(export.smooths for export in exports):
+        names = ", ".join(export.name for export in exports)
+        raise UsageError(f"--smooth applies to pictures only, not to {names}", "Leave it out for the logged values.")
+    is_one, files = _files(exports[0], options.output, len(exports))
+    if options.seeds and (not is_one or files is not exports[0].one_file):
+        raise UsageError("--seeds needs a picture of several runs", "Name one: -o NAME.png, NAME.svg or NAME.pdf.")
+    if options.output == "-" and not is_one:
         names = " and ".join(export.name for export in exports)
         raise UsageError(f"cannot write {names} to standard output: several files", "Name a directory: -o DIR.")
-    written = 0
-    for export in exports:
-        with _naming_plugin(export):
-            for name, write in export.files(job):
-                path = os.path.join(options.output, name)
-                directory(os.path.dirname(path))
-                with open_output(path, options.force) as stream:
-                    write(stream)
-                written += 1
-    if options.steps and not written:
-        raise UsageError("nothing to write in these steps", "`tuimon summary` shows the steps of a run.")
-    if options.metric and not written:
-        raise UsageError(f"nothing to write matches {clean(', '.join(options.metric))}", "Choose another --metric.")
-    return written
 
 
-class _Writing:
-    """The progress bar of what formats do besides reading points."""
-
-    def __init__(self) -> None:
-        self._progress, self._label = Progress(""), ""
-
-    def show(self, label: str, done: int, total: int, unit: str) -> None:
-        """Show the progress; see `Job.on_progress`. A new label has a new bar."""
-        if label != self._label:
-            self._progress.close()
-            self._progress, self._label = Progress(label, at_once=True), label
-        self._progress.update(done, total, unit)
-
-    def print_status(self, message: str) -> None:
-        """Print a message in place of the bar."""
-        self._progress.close()
-        print_status(message)
-
-    def __enter__(self) -> _Writing:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._progress.close()
-
-
-@contextmanager
-def _naming_plugin(export: Export) -> Iterator[None]:
-    """End the command with a sentence if a format of an installed package raises."""
-    try:
-        yield
-    except (TuimonError, OSError, MemoryError):
-        raise
-    except Exception as error:
-        raise TuimonError(note_failure(EXPORTS, export, error)) from error
+def _files(export: Export, output: str, formats: int) -> tuple[bool, Callable[[Job], Iterator[File]]]:
+    """Return whether the output is a single file, and the function that yields the files. formats: their number."""
+    if formats > 1 or _is_folder(output):
+        return False, export.files
+    if not export.suffix and export.one_file is not None and _suffix(output) == f".{export.name}":
+        return True, export.one_file
+    return bool(export.suffix), export.files
 
 
 def _formats(options: argparse.Namespace) -> list[Export]:
@@ -184,24 +139,23 @@ def _formats(options: argparse.Namespace) -> list[Export]:
         return [exports["csv"]]
     suffix = _suffix(options.output)
     if suffix and not _is_folder(options.output):
-        whole = [export for export in exports.values() if export.suffix == suffix]
-        charts = [export for export in exports.values() if export.one_file and suffix == f".{export.name}"]
-        if whole or charts:
-            return (charts or whole)[:1]
+        of_suffix = {f".{export.name}": export for export in exports.values() if export.one_file}
+        for export in exports.values():
+            of_suffix.setdefault(export.suffix or suffix + "?", export)
+        if suffix in of_suffix:
+            return [of_suffix[suffix]]
         if FILE_SUFFIX.fullmatch(suffix):
-            known = dict.fromkeys(e.suffix or f".{e.name}" for e in exports.values() if e.suffix or e.one_file)
             raise UsageError(
                 f"cannot write {clean(options.output)}: no format has the suffix {clean(suffix)}",
-                f"Suffixes: {', '.join(known)}. A name that ends with / is a directory. HTML: `tuimon report`.",
+                f"Suffixes: {', '.join(name for name in of_suffix if '?' not in name)}. A name that ends with / is a"
+                " directory. HTML: `tuimon report`.",
             )
-    names = ["history", "csv"]
-    if find_spec("matplotlib"):
-        names.append("png")
-    else:
+    has_pictures = find_spec("matplotlib") is not None
+    if not has_pictures:
         print_status(
             "matplotlib is not installed, so no PNG is written: pip install 'tuimon[plots]'; `tuimon report` has charts"
         )
-    return [exports[name] for name in names]
+    return [exports[name] for name in ("history", "csv", *(("png",) if has_pictures else ()))]
 
 
 def _suffix(output: str) -> str:
@@ -220,7 +174,7 @@ class _Reading:
         self._has_own_names = any(export.has_own_names for export in exports)
         self._paths = checked_paths(options.paths, options=options)
         self._monitor: LocalMonitor | None = None
-        self._progress = Progress("reading")
+        self.progress = Progress("reading")
         self.partly_read = False
         self.code = ExitCode.OK
         """Exit code of the choice of metrics."""
@@ -238,7 +192,8 @@ class _Reading:
             self._selected, self.code = chosen_metrics(patterns, runs, self._options.by_source)
         return self._selected is None or name in self._selected
 
-    def job(self, writing: _Writing) -> Job:
+    def job(self) -> Job:
+        """Return what formats may ask for."""
         from tuimon.exports.files import Job
 
         options = self._options
@@ -253,19 +208,31 @@ class _Reading:
             smooth=options.smooth,
             now=time.time(),
             on_terminal=options.output == "-" and sys.stdout.isatty(),
-            print_status=writing.print_status,
+            print_status=self._print_status,
             steps=options.steps,
             seeds=options.seeds,
-            on_progress=writing.show,
+            on_progress=self._show,
         )
+
+    def _show(self, label: str, done: int, total: int, unit: str) -> None:
+        """Show the progress of a format; a new label has a new bar."""
+        if label != self.progress.label:
+            self.progress.close()
+            self.progress = Progress(label, at_once=True)
+        self.progress.update(done, total, unit)
+
+    def _print_status(self, message: str) -> None:
+        """Print a message in place of the bar."""
+        self.progress.close()
+        print_status(message)
 
     def _read(self) -> LocalMonitor:
         if self._monitor is None:
             from tuimon.monitor.local import LocalMonitor
 
             self._monitor = monitor = LocalMonitor(self._paths)
-            with self._progress:
-                monitor.read(lambda done, total: self._progress.update(done, total, " bytes"))
+            with self.progress:
+                monitor.read(lambda done, total: self.progress.update(done, total, " bytes"))
             monitor.collector.require_something()
             self.partly_read |= monitor.collector.partly_unreadable
         return self._monitor
@@ -317,23 +284,19 @@ class _Reading:
     def _sources(self, collector: Collector, wanted: set[tuple[str, str]] | None) -> Iterator[Batch]:
         from tuimon.exports.points import source_batches
 
-        progress = Progress("writing")
         for batch in source_batches(collector.in_file_order(), wanted):
             yield batch
-            progress.update(*collector.progress(), " bytes")
+            self._show("writing", *collector.progress(), " bytes")
         self.partly_read |= collector.partly_unreadable
-        progress.close()
 
     def _curves(self, snapshot: Snapshot, wanted: Callable[[str], bool] | None) -> Iterator[Batch]:
         from tuimon.exports.points import curve_batches
 
-        progress, done = Progress("writing"), 0
-        total = sum(run.point_count for run in snapshot.runs)
+        done, total = 0, sum(run.point_count for run in snapshot.runs)
         for batch in curve_batches(snapshot, wanted):
             yield batch
             done += len(batch)
-            progress.update(done, total, " points")
-        progress.close()
+            self._show("writing", done, total, " points")
 
 
 COMMAND = Command(

@@ -65,9 +65,7 @@ def _run(options: argparse.Namespace) -> int:
         samples=tuple(checked_paths(options.samples)) if options.samples else None,
     )
     if options.json:
-        from tuimon.commands._watch_json import print_changes
-
-        print_changes(_paths(options, True), settings.interval, settings.poll, not options.new)
+        _print_changes(_paths(options, True), settings.interval, settings.poll, not options.new)
     if "-" in options.paths and not options.once:
         return _watch_standard_input(options, settings)
     from tuimon.tui.terminal import capabilities as terminal
@@ -150,8 +148,9 @@ def _watch(paths: list[str], settings: config.Settings, wait: bool, fresh: bool)
         attach(monitor)
     monitor.start(detect=False)
     ignored = LATE_REPLY if background is not None and background.late else 0.0
+    typed = background.typed if background is not None else ""
     try:
-        code = run(monitor, settings, wait, fresh, ignore_input_for=ignored)
+        code = run(monitor, settings, wait, fresh, ignore_input_for=ignored, typed=typed)
     finally:
         gc.enable()
         monitor.close()
@@ -240,6 +239,30 @@ def _once(paths: list[str], options: argparse.Namespace, settings: config.Settin
     for text in dashboard(snapshot, max(1, width), max(1, height), time.time(), symbols, own):
         print(ascii_text(text) if symbols == "ascii" else text)
     return ExitCode.OK
+
+
+def _print_changes(paths: list[str], interval: float, poll: bool, history: bool) -> None:
+    """Print what is there, unless `history` is false, and then each change, until interrupted.
+
+    While a slow consumer blocks the output, nothing is read, so the memory does not grow; afterwards the changes since
+    are printed at once. No point is left out, but a state that has passed meanwhile is.
+    """
+    from tuimon.exports.changes import ChangeLog
+    from tuimon.monitor.local import LocalMonitor
+    from tuimon.sources.watch import Watcher
+
+    changes = ChangeLog(history)
+    monitor, watcher = LocalMonitor(paths), Watcher(poll=poll, interval=interval)
+    try:
+        while True:
+            monitor.update()
+            for line in changes.lines(monitor.snapshot(), time.time()):
+                sys.stdout.write(line)
+            sys.stdout.flush()
+            watcher.set_directories(monitor.collector.directories)
+            monitor.collector.hint(watcher.wait(interval).closed)
+    finally:
+        watcher.close()
 
 
 COMMAND = Command("watch", "open the live dashboard (same as `tuimon PATH`)", _arguments, _run)

@@ -145,6 +145,8 @@ class _Kept:
         """(row after the last one that was read, result) by (quantity, first row)."""
 
 
+_AT_ONCE = 1 << 15
+"""Points that are examined together: windows of 144 values of a million points at once would take 1.1 GB."""
 _kept: WeakKeyDictionary[object, _Kept] = WeakKeyDictionary()
 
 
@@ -162,7 +164,9 @@ def incidents(curve: Curve, score: Score) -> tuple[Incident, ...]:
     known = kept.incidents.get(score)
     if known is None or known.length > len(values):
         known = Incidents()
-    extended = known.extended(values, score)
+    extended = known
+    for end in (*range(known.length + _AT_ONCE, len(values), _AT_ONCE), len(values)):
+        extended = extended.extended(values[:end], score)
     if extended.length >= kept.incidents.get(score, known).length:
         kept.incidents[score] = extended
     return tuple(incident.shifted(skipped) for incident in extended.incidents)
@@ -243,7 +247,7 @@ def alert_of(run: Run, curve: Curve, incident: Incident, rule: Rule, check: Chec
     """Return the alert of an incident.
 
     - Of a limit, `value` is the farthest value; else the newest one beyond the limit, or the farthest if it is over.
-    - It begins at the first value beyond the limit of the nine of the median that raised it.
+    - It begins in the middle of the nine points whose median was the first beyond the limit.
     """
     score = check.score
     kept, key = _kept_of(curve), ("at", score, incident.first)
@@ -286,9 +290,9 @@ def alert_of(run: Run, curve: Curve, incident: Incident, rule: Rule, check: Chec
 
 
 def _beginning(curve: Curve, row: int, score: Score) -> int:
-    """Return the row at which the values left the usual level, at most `row`: medians follow some rows later.
+    """Return the row at which the values left the usual level, at most `row`: medians follow half of nine rows later.
 
-    It is the first value past _LEFT of the way to the limit, of the nine of the first median that stays past it.
+    It is that row before the first median that stays past _LEFT of the way to the limit.
     """
     values, skipped = filled(curve)
     end, sign = row - skipped + 1, -1.0 if score.falls else 1.0
@@ -302,9 +306,7 @@ def _beginning(curve: Curve, row: int, score: Score) -> int:
         return row
     inside = np.flatnonzero(~(sign * median_of_nine(values[:end], begin) >= sign * left))
     first = begin + (int(inside[-1]) + 1 if len(inside) else 0)
-    nine = values[max(0, first - NINE + 1) : first + 1]
-    past = np.flatnonzero(sign * nine >= sign * left[min(first, end - 1) - begin])
-    return min(row, skipped + first - len(nine) + 1 + int(past[0]) if len(past) else row)
+    return min(row, skipped + max(0, first - NINE // 2))
 
 
 def level_of(curve: Curve, end: int) -> float:

@@ -181,7 +181,7 @@ class Half(Change, frozen=True):
 
 
 class Best(Change, frozen=True):
-    """Limit: below the best level so far by `part` of the gain since the start and suddenly, or by most of it.
+    """Limit: below the best level so far by `part` of the gain since the start, suddenly or if the gain is clear.
 
     Suddenly: over 8, 16, 32 or 64 points the level falls by more than `deviations` times what is usual over as many.
     carried: (first level, best level).
@@ -189,10 +189,8 @@ class Best(Change, frozen=True):
 
     part: float = 0.5
     deviations: float = 3.5
-    kept: float = 0.25
-    """Part of a clear gain from which on it counts as lost, however slowly."""
-    clear: float = 20.0
-    """A gain is clear from this many times the roughness of the level on."""
+    clear: float = 30.0
+    """A gain is clear, so that it may be lost slowly, from this many times the roughness of the level on."""
 
     def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
         now = median_of_nine(values, begin)
@@ -222,9 +220,8 @@ class Best(Change, frozen=True):
         gain = best - start
         # It may begin at its best: then a part of that counts instead of the gain.
         lost = self.part * np.maximum(gain, _LEAST_GAIN * np.abs(best))
-        bound = np.minimum(best - lost, sudden)
         is_clear = gain > self.clear * roughness(values, begin)
-        return np.fmax(bound, np.where(is_clear, start + self.kept * gain, np.nan))
+        return np.where(is_clear, best - lost, np.minimum(best - lost, sudden))
 
 
 class Spike(Struct, frozen=True):

@@ -348,14 +348,13 @@ DETECTORS = (
     Rule(
         "reward_drop",
         "Reward drop or collapse",
-        "For 16 points the level of the reward is below its best by `part` of the gain since the start, of which a"
-        " quarter of the best is the least, after a sudden fall (3.5 times what is usual within 8 to 64 points), or by"
-        " three quarters of a gain that is clear (20 times the roughness of the level). Critical if 90 % of the gain is"
-        " lost.",
+        "For 12 points the level of the reward is below its best by `part` of the gain since the start, of which a"
+        " quarter of the best is the least, after a sudden fall (3.5 times what is usual within 8 to 64 points) or if"
+        " the gain is clear (30 times the roughness of the level). Critical if 90 % of the gain is lost.",
         "go back to an earlier checkpoint; look at KL, entropy, length and the weight sync at that step",
         (Setting("part", 0.5, "Part of the gain since the start that is lost."),),
         lambda s: (
-            Check(("reward.train", "success.train"), Best(16, 10, falls=True, part=s.part), critical=0.9 / s.part),
+            Check(("reward.train", "success.train"), Best(12, 10, falls=True, part=s.part), critical=0.9 / s.part),
         ),
     ),
     Rule(

@@ -54,8 +54,13 @@ def fit_row(row: Iterable[Span], width: int) -> Row:
         kept.append((text, role))
         left -= taken
     if left:
-        kept.append((" " * left, kept[-1][1] if kept and kept[-1][1] not in _FILLED else Role.MUTED))
+        kept.append((" " * left, blank_role(kept[-1][1]) if kept else Role.MUTED))
     return join(kept)
+
+
+def blank_role(role: Role) -> Role:
+    """Return the role of blanks beside a text: its own, so that both are one span, unless it may have a background."""
+    return Role.MUTED if role in _FILLED else role
 
 
 def wrap_row(row: Iterable[Span], width: int, most: int) -> list[Row]:

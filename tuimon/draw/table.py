@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from tuimon.draw.rows import fit_row, row_width
+from tuimon.draw.rows import blank_role, fit_row, join, row_width
 from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.text import cell_width, fit
 
@@ -138,9 +138,11 @@ def table_row(fitted: Fitted[Item], item: Item, lead: Row = (), gap: int = GAP, 
         blank = " " * max(cells - row_width(shown), 0)
         if selected and not column.right:
             shown = tuple((text, Role.ACCENT if role is Role.TEXT else role) for text, role in shown)
-        spans += [(" " * gap, Role.MUTED)] if place else []
-        spans += fit_row(((blank, Role.MUTED), *shown) if column.right else (*shown, (blank, Role.MUTED)), cells)
-    return tuple(spans)
+        first, last = (shown[0][1], shown[-1][1]) if shown else (Role.MUTED,) * 2
+        spans.append((" " * (gap if place else 0), blank_role(first)))
+        fitted_cell = ((blank, blank_role(first)), *shown) if column.right else (*shown, (blank, blank_role(last)))
+        spans += fit_row(fitted_cell, cells)
+    return join(spans)
 
 
 def aligned(

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
-import orjson
 from msgspec import Struct, field
 
 from tuimon.analysis.progress_inputs import progress_of
@@ -24,16 +23,13 @@ from tuimon.exports.documents import (
     alert_entry,
     dumps,
     filled,
-    plain,
 )
 from tuimon.model.alerts import Alert, AlertKey
 from tuimon.model.events import Notice
-from tuimon.model.points import Floats
 from tuimon.store import Curve, Run, Snapshot
 
 POINTS = 1000
 """Maximum number of points in a line."""
-_NO_POINTS = '"steps":[],"values":[],"wall_times":[]}\n'
 
 
 class RunLine(Struct, frozen=True, kw_only=True):
@@ -170,20 +166,16 @@ def _line(change: Struct) -> str:
 
 def _points_line(run: Run, metric: str, start: int, curve: Curve | None) -> str:
     """Return the line of the points from `start` on, of none without a curve."""
-    line = _line(PointsLine(run=run.id, metric=metric, start=start))
     if curve is None:
-        return line
+        return _line(PointsLine(run=run.id, metric=metric, start=start))
     rows = slice(start, start + POINTS)
-    times = _json(np.where(np.isfinite(curve.wall_times[rows]), curve.wall_times[rows], np.nan))
-    values = curve.values[rows]
-    written = _json(values) if np.isfinite(values).all() else orjson.dumps(plain(values.tolist())).decode()
-    head = line.removesuffix(_NO_POINTS)
-    return f'{head}"steps":{_json(curve.steps[rows])},"values":{written},"wall_times":{times}}}\n'
-
-
-def _json(numbers: Floats | np.ndarray[Any, np.dtype[np.int64]]) -> str:
-    """Return an array as JSON; NaN becomes null."""
-    return orjson.dumps(np.ascontiguousarray(numbers), option=orjson.OPT_SERIALIZE_NUMPY).decode()
+    values, times = curve.values[rows], curve.wall_times[rows]
+    arrays: dict[str, Any] = {
+        "steps": curve.steps[rows],
+        "values": values if np.isfinite(values).all() else values.tolist(),
+        "wall_times": np.where(np.isfinite(times), times, np.nan),  # NaN becomes null
+    }
+    return _line(PointsLine(run=run.id, metric=metric, start=start, **arrays))
 
 
 def _common(before: Curve, curve: Curve) -> int:

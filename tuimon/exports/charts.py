@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
@@ -33,6 +34,8 @@ MOST_LINES = 3 * len(SERIES_ROLES)
 """Maximum number of lines in a chart of several runs: each colour in three styles."""
 _ROWS = 16
 """Height in rows that chart panels are asked for: enough for all curves that a panel can draw."""
+_SMOOTHED_FROM = 20
+"""Minimum number of points of the longest curve of a chart that is smoothed."""
 _SPLIT = re.compile(r"^(?:train|eval|val|valid|validation|test)[_/]")
 
 
@@ -59,7 +62,7 @@ def charts_of(run: Run, wanted: Callable[[str], bool], options: ChartOptions, co
         title = base if len(names) > 1 else section_of(names[0])[1]
         names = sorted(names, key=lambda name: classify(name).split == "val")
         series = [Series(((run, reading_of(run, (name,))),)) for name in names]
-        view = chart_of(run, title, series, chart_size(columns), Symbols.BRAILLE, options, scale=_scale(names))
+        view = _chart(run, title, series, options, columns, names)
         if is_drawn(view):
             notes = [Mark(step, "note", text) for _, step, text in note_of(run.path).signed_steps]
             yield replace(view, marks=(*view.marks, *(own for own in notes if view.x.low <= own.x <= view.x.high)))
@@ -121,8 +124,7 @@ def chart_across(
         Series(tuple((run, reading_of(run, (names[run.id],))) for run in line.runs), line=line)
         for line in lines[:MOST_LINES]
     ]
-    size, scale = chart_size(columns), _scale(names.values())
-    view = chart_of(runs[0], title, series, size, Symbols.BRAILLE, options, scale=scale)
+    view = _chart(runs[0], title, series, options, columns, names.values())
     left = len(lines) - len(series)
     # The headline would describe only the first run.
     return replace(view, headline=(), notes=(*view.notes, f"+{plural(left, 'line')}") if left else view.notes)
@@ -138,6 +140,13 @@ def base_name(name: str) -> str:
     return _SPLIT.sub("", section_of(name)[1])
 
 
-def _scale(names: Iterable[str]) -> str:
-    """Return the scale of the y axis: a loss that spans decades has a logarithmic one."""
-    return "auto" if all(classify(name).panel == "loss" for name in names) else "linear"
+def _chart(
+    run: Run, title: str, series: Sequence[Series], options: ChartOptions, columns: int, names: Iterable[str]
+) -> ChartView:
+    """Return a chart. A loss that spans decades has a logarithmic axis; an average of few points would only lag."""
+    longest = max((len(reading.curve) for own in series for _, reading in own.readings if reading), default=0)
+    if longest < _SMOOTHED_FROM:
+        options = dataclasses.replace(options, smoothing=0.0)
+    scale = "auto" if all(classify(name).panel == "loss" for name in names) else "linear"
+    view = chart_of(run, title, series, chart_size(columns), Symbols.BRAILLE, options, scale=scale)
+    return replace(view, notes=(f"smoothed {options.weight:g}", *view.notes)) if options.weight else view

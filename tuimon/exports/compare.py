@@ -5,9 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import math
-import re
 from collections.abc import Iterator
 
+from tuimon import lazy_re as re
 from tuimon.analysis.aligned_steps import common_step_name
 from tuimon.analysis.comparison_rows import MetricRows
 from tuimon.draw.numbers import format_exact

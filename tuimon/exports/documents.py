@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
+import numpy as np
 import orjson
 from msgspec import UNSET, Meta, Struct
 from msgspec.structs import asdict
@@ -126,7 +127,8 @@ def dumps(document: Struct | Mapping[str, Any], compact: bool = False) -> str:
 
     Control, bidirectional and invisible characters are escaped, as the text may be printed on a terminal.
     """
-    text = orjson.dumps(plain(document), option=None if compact else orjson.OPT_INDENT_2).decode()
+    option = orjson.OPT_SERIALIZE_NUMPY | (0 if compact else orjson.OPT_INDENT_2)
+    text = orjson.dumps(plain(document), option=option).decode()
     return text if text.isascii() and "\x7f" not in text else UNSAFE.sub(_json_escape, text)
 
 
@@ -145,6 +147,8 @@ def plain(value: Any) -> Any:
         return [plain(item) for item in value]
     if isinstance(value, bool) or value is None:
         return value
+    if isinstance(value, np.ndarray):  # of numbers, of which none has a name
+        return np.ascontiguousarray(value)
     if isinstance(value, int):
         return value if -(1 << 63) <= value < 1 << 64 else float(value)
     if isinstance(value, float):

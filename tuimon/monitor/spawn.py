@@ -84,6 +84,7 @@ def _be_reader(arguments: Sequence[str]) -> NoReturn:
         for number in signal.valid_signals():
             if callable(signal.getsignal(number)):
                 signal.signal(number, signal.SIG_DFL)
+        gc.freeze()  # what the parent has made is not looked at again
         gc.enable()
         from tuimon.reader.process import main
 

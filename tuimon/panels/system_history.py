@@ -19,7 +19,8 @@ from tuimon.analysis.aligned_steps import step_name, training_steps_at
 from tuimon.analysis.system_metrics import system_metrics
 from tuimon.analysis.words import day, time_of_day
 from tuimon.draw.numbers import format_bytes, format_duration, format_fraction
-from tuimon.draw.rows import wrap_row
+from tuimon.draw.rows import row_width, wrap_row
+from tuimon.draw.table import aligned
 from tuimon.model.points import Floats
 from tuimon.model.views import Role, Row, Size, Span, Symbols, TextView
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
@@ -140,19 +141,18 @@ class SystemHistory(Struct, frozen=True):
         cells = [_cells(line, ascii_only) for line in shown]
         more = f"+{len(lines) - len(shown)} more" if len(shown) < len(lines) else ""
         label = max(min(max(cell_width(line.name) for line in shown), 14), len(more))
-        widths = _fitting([[cell_width(text) for text, _ in row] for row in cells], size.width - label - 1)
-        strip = size.width - label - 1 - sum(width + 1 for width in widths if width)
+        most = size.width - label - 2 - max(_NARROWEST, size.width * 2 // 5)  # the strips get the rest
+        beside = aligned(cells, most, left=(), gap=1)
+        strip = size.width - label - 2 - row_width(beside[0])
         columns = max(min(strip, max(map(len, times))), 1)
         axis = _axis(begin, end, columns) if strip >= 20 else ""
         rows: list[Row] = []
         if axis and not more and len(shown) < room:
             rows.append(((" " * (label + 1) + axis, Role.MUTED),))
-        for line, row in zip(shown, cells, strict=True):
-            spans: list[Span] = [(fit(line.name, label) + " ", Role.MUTED)]
-            spans.extend(_strip(line, begin, end, columns, ascii_only))
-            for (text, role), width in zip(row, widths, strict=True):
-                spans.extend([(" " + text.rjust(width), role)] if width else [])
-            rows.append(tuple(spans))
+        for line, row in zip(shown, beside, strict=True):
+            name = fit(line.name, label) + " "
+            strip_row = _strip(line, begin, end, columns, ascii_only)
+            rows.append(((name, Role.MUTED), *strip_row, (" ", Role.MUTED), *row))
         headline = _headline(lines)
         if more and len(rows) < room:
             rows.append(((f"{more:<{label}} {axis}".rstrip(), Role.MUTED),))
@@ -287,17 +287,6 @@ def _cells(line: _Line, ascii_only: bool) -> list[Span]:
         role = Role.CRITICAL if kind == "temp" and value >= HOT else Role.TEXT
         cells.append((text(value, ascii_only) if np.isfinite(value) else "", role))
     return cells
-
-
-def _fitting(cells: list[list[int]], width: int) -> list[int]:
-    """Return the width of each column, 0 for those that leave too little room for the strip."""
-    widths = [max(column) for column in zip(*cells, strict=True)]
-    used = 0
-    for number, wide in enumerate(widths):
-        if used + wide + 1 > width - max(_NARROWEST, width * 2 // 5):
-            return [*widths[:number], *[0] * (len(widths) - number)]
-        used += wide + 1 if wide else 0
-    return widths
 
 
 def _axis(begin: float, end: float, columns: int) -> str:

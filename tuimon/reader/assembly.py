@@ -6,10 +6,7 @@ them, so a log is read again from its beginning if it is in another run than bef
 Some files have no metrics and are in the directory of no run that has. They are not runs of their own (a screen full
 of empty runs would be useless) unless there are no metrics at all. They are kept as UnassignedFile:
 
-- A console text above several runs is shown with the run that was written last, and continues with the next run when
-  that begins. So each run has the text that was written while it was the newest. Several texts are shown with none.
-- Console text below a run is shown with that run.
-- Console text that is neither above nor below a run is read without being reported.
+- Console text that is above several runs, or neither above nor below one, is read without being reported.
 - If such text contains a point, it and the other texts with points in its directory are runs, from their beginnings.
 - A config, and a log that cannot be read, waits for metrics to appear in its directory.
 """
@@ -27,8 +24,8 @@ from tuimon.model.events import Event, RunFound, StreamFound, StreamReplaced, St
 from tuimon.model.log_names import log_name
 from tuimon.ranks.evidence import FileAttempt
 from tuimon.reader.discovery import Discovery
-from tuimon.reader.file_attempts import file_attempts
 from tuimon.reader.follow import Followed
+from tuimon.reader.log_chains import training_key
 from tuimon.reader.naming import SwanLabNames
 from tuimon.reader.recognition import as_grouped
 from tuimon.reader.trainings import Trainings
@@ -99,7 +96,7 @@ class RunAssembly:
 
     def unreported(self) -> Iterator[Followed]:
         """Text that is read only to see whether it contains points."""
-        return (file.followed for file in self.unassigned.values() if file.followed and file.host is None)
+        return (file.followed for file in self.unassigned.values() if file.followed)
 
     def add(self, new_logs: Iterable[tuple[FoundFile, Format]]) -> Iterator[Event]:
         """Follow new logs. Yields RunFound before the streams of the run, which are in the order of their names."""
@@ -156,7 +153,7 @@ class RunAssembly:
                     yield from self._follow(group, member, *waiting[member.path])
                 yield from self._order_files(group)
         for item in self.unassigned.values():
-            yield from self._place(item)
+            self._leave_out(item)
 
     def _grouped_file(self, path: str, log_format: Format) -> GroupedFile:
         file = as_grouped(path, log_format, self._recognition.metric_names.get(path, frozenset()))
@@ -192,7 +189,7 @@ class RunAssembly:
         """Return the attempts of the training by path, of a run whose attempts have files of their own; else {}."""
         path = next((path for path, id in self.runs.items() if id == run), "")
         group = self._group_at.get(path)
-        return file_attempts(group.members, self._by_path) if group is not None else {}
+        return _file_attempts(group.members, self._by_path) if group is not None else {}
 
     def rules(self) -> dict[str, str]:
         """Return why each log is in its run, by path, in the words of docs/targets.md."""
@@ -227,8 +224,6 @@ class RunAssembly:
         item = self.unassigned.pop(member.path, None)
         if item is not None:
             self._recognition.forgive(member.path)
-            if item.followed is not None and item.followed.found.stream >= 0:
-                yield from _retire(item.followed, f"in its own run {clean(group.name)} now")
         followed = self._new_followed(member, self.runs[group.path], file, log_format)
         yield from self._announce(followed)
         if (older := self._supersession.follow(followed)) is not None:
@@ -277,52 +272,14 @@ class RunAssembly:
         if followed.format.unsupported and (status := followed.changed_status()):
             yield status
 
-    def _place(self, item: UnassignedFile) -> Iterator[Event]:
-        """Show text with the newest run below it; without such a run, read it unreported."""
-        path = item.member.path
+    def _leave_out(self, item: UnassignedFile) -> None:
+        """Note why a file is in no run; read it without reporting it if it is text, which may have points."""
         if not item.is_text:
-            reason = item.format.advice or CONFIG_WITHOUT_RUN
-            self._recognition.leave_out(path, reason)
-            return
-        host = self._host(item)
-        if host is None and (item.followed is None or item.host is not None):
-            if item.followed is not None:
-                yield from _retire(item.followed, "one of several texts above several runs")
-                item.host = None
-            self._recognition.leave_out(path, TEXT_WITHOUT_RUN)
-            item.followed = self._by_path[path] = self._new_followed(item.member, -1, item.file, item.format)
-        elif host is not None and host != item.host:
-            self._recognition.forgive(path)
-            if item.followed is None or item.host is None:
-                item.followed = self._new_followed(item.member, host, item.file, item.format)
-            else:
-                item.followed.retired = True
-                item.followed = item.followed.moved(len(self.streams), host)
-            item.host = host
-            yield from self._announce(item.followed)
-
-    def _host(self, item: UnassignedFile) -> int | None:
-        """Id of the run with which text is shown: the one below that was written last, or the nearest one above.
-
-        None for several texts above several runs, as nothing says which is of which."""
-        inside = f"{item.group.path.rstrip('/')}/"
-        runs = {self.runs[path] for path in self._with_metrics if path.startswith(inside)}
-        texts = [other for other in self.unassigned.values() if other.group.path == item.group.path and other.is_text]
-        if len(runs) > 1 and len(texts) > 1:
-            return None
-        shown = {id(other.followed) for other in texts}
-        times = [
-            (max(f.since.modified, f.modified), f.found.run)
-            for f in self.streams
-            if f.found.run in runs and id(f) not in shown
-        ]
-        if times:
-            return max(times)[1]
-        above = item.group.path
-        while above != (above := os.path.dirname(above)):
-            if above in self._with_metrics:
-                return self.runs[above]
-        return None
+            self._recognition.leave_out(item.member.path, item.format.advice or CONFIG_WITHOUT_RUN)
+        elif item.followed is None:
+            self._recognition.leave_out(item.member.path, TEXT_WITHOUT_RUN)
+            item.followed = self._new_followed(item.member, -1, item.file, item.format)
+            self._by_path[item.member.path] = item.followed
 
 
 def _retire(followed: Followed, message: str) -> Iterator[Event]:
@@ -331,3 +288,26 @@ def _retire(followed: Followed, message: str) -> Iterator[Event]:
     followed.retired = True
     yield StreamReplaced(stream)
     yield StreamStatus(stream, "superseded", message, size, size, followed.modified, 0)
+
+
+def _file_attempts(members: Sequence[Member], logs: Mapping[str, Followed]) -> dict[str, FileAttempt]:
+    """Return the attempts of the training by path; {} if there is only one. logs: the followed logs by path.
+
+    A file without points, such as slurm-1001.err, is of the attempt that its name says."""
+    if not any(member.attempt for member in members):
+        return {}
+    attempts: dict[str, FileAttempt] = {}
+    by_name: dict[str, FileAttempt] = {}
+    for member in members:
+        log = logs.get(member.path)
+        if log is not None and member.joined:
+            first, last = log.encoder.first_steps, log.encoder.last_step
+            stride = first[1] - first[0] if len(first) > 1 else 1
+            resumed = log.encoder.resumed_from
+            resumed = resumed if resumed is not None and first and resumed <= first[0] else None
+            attempt = FileAttempt(member.attempt, first[0] if first else None, stride, last, resumed)
+            attempts[member.path] = by_name[training_key(member.path)] = attempt
+    for member in members if attempts else ():
+        if (key := training_key(member.path)) in by_name:
+            attempts.setdefault(member.path, by_name[key])
+    return attempts

@@ -26,6 +26,11 @@ _STEP = 64
 """Bytes of a beginning that are decompressed at a time, as a wrong checksum discards the output of a call."""
 
 
+class ExpansionLimit(FormatError):
+    """The data is larger than any log of that compressed size: MAX_RATIO times, and more than _FREE. What it gave so
+    far is right."""
+
+
 class GzipStream:
     """Decompresses a gzip file that is read in pieces. It may have several members; padding after them is ignored."""
 
@@ -64,7 +69,8 @@ class GzipStream:
             self._offset += before - len(data)
             self._taken += len(piece)
             if self._taken > max(_FREE, MAX_RATIO * self._given):
-                raise FormatError(f"compressed more than {MAX_RATIO} times, as no log is; unpack it to read all of it")
+                reason = f"compressed more than {MAX_RATIO} times: unpack it to read more than {self._taken >> 20} MiB"
+                raise ExpansionLimit(reason)
             if self._held is None:
                 yield from filter(None, (piece,))
                 continue

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import math
+import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,9 +28,9 @@ from tuimon.reader.item_sources import (
     UnsupportedSource,
 )
 from tuimon.reader.naming import SwanLabNames, metric_name
-from tuimon.reader.nearby_facts import nearby_facts
 from tuimon.reader.rank_paths import has_rank_lines
 from tuimon.registry import FORMATS, note_failure
+from tuimon.sources.files import first_bytes
 from tuimon.sources.filesystem import is_mirrored
 from tuimon.sources.scan import FoundFile
 from tuimon.sources.writers import CLOSED, OPEN, Writer, writers
@@ -49,6 +50,8 @@ a copy that is renewed every few minutes."""
 _SILENT_FOR = 86400.0
 """Time (s) without a change after which a record without its end is damage if the writer is unknown: W&B before 0.31
 writes 32 KiB at once, for which a slow run may take hours."""
+_NEARBY = 16 << 10
+"""Bytes that are read of a file in the directory above."""
 _UNREAD_PART = 0.5
 """Part of the first lines of metrics from which on numbers that are not read are part of the status."""
 
@@ -137,14 +140,6 @@ class Followed:
         if math.isfinite(check.modified) or self.remote:
             return check.writer.state == OPEN
         return writers([self.file]).get(self.file, Writer()).state == OPEN
-
-    def moved(self, stream: int, run: int) -> Followed:
-        """Continue the file as another stream of another run, from the current read position."""
-        other = copy.copy(self)
-        other.found = replace(self.found, stream=stream, run=run, order=stream)
-        other.encoder = EventEncoder(stream, self.format.shown_names(self.found.path))
-        other.retired, other._reported = False, None
-        return other
 
     @property
     def damage(self) -> list[Damage]:
@@ -304,7 +299,7 @@ class Followed:
             elif self._name is not None and isinstance(item, Fact) and "" in item.value:
                 yield replace(item, value={self._names[0]: item.value[""]})
             elif isinstance(item, Fact) and item.topic == Topic.WRITER:
-                yield replace(item, value={**nearby_facts(self.file, self.format), **item.value})
+                yield replace(item, value={**_nearby_facts(self.file, self.format), **item.value})
             elif self._name is not None and isinstance(item, Points) and self._is_unnamed(item):
                 yield replace(item, names=self._names)
             else:
@@ -375,3 +370,20 @@ class Followed:
             return None
         self._reported = status
         return status
+
+
+def _nearby_facts(path: str, log_format: Format) -> Mapping[str, Any]:
+    """Return the facts of Format.path_facts and Format.facts_above for the file at `path`."""
+    facts = dict(log_format.path_facts(path)) if log_format.path_facts is not None else {}
+    if log_format.facts_above is not None:
+        directory, name = os.path.split(path)
+        facts |= log_format.facts_above(_beginning(os.path.join(os.path.dirname(directory), name)))
+    return facts
+
+
+def _beginning(path: str) -> bytes:
+    """Return the first bytes of a file; b"" if it cannot be read."""
+    try:
+        return first_bytes(path, _NEARBY)
+    except OSError:
+        return b""

@@ -10,6 +10,7 @@ UnsupportedSource  a log of a format that is recognised but not read
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import cast
@@ -18,12 +19,11 @@ from tuimon.errors import FormatError, Unfinished
 from tuimon.formats import DocumentDecoder, Format, RestartableDecoder, StreamDecoder
 from tuimon.model.log_names import log_name
 from tuimon.model.points import Damage, Item, Lines, Points, Replaced, SegmentStart
-from tuimon.reader.compression import GzipStream, decompressed
+from tuimon.reader.compression import ExpansionLimit, GzipStream, decompressed, decompressed_head
 from tuimon.reader.database import Database
 from tuimon.reader.encoding import UTF8Stream, utf8
-from tuimon.reader.rotation import was_rotated
 from tuimon.sources.document import DocumentFile
-from tuimon.sources.files import FileStatus
+from tuimon.sources.files import FileStatus, first_bytes
 from tuimon.sources.filesystem import is_mirrored
 from tuimon.sources.mirror_notes import note_of
 from tuimon.sources.scan import FoundFile
@@ -41,6 +41,8 @@ _PAGE = 4096
 
 _HEAD, _LAST_LINES = 4096, 1 << 18
 """Bytes of the beginning and of the end of a text that are read again for their lines."""
+_LEAST_HEAD = 16
+"""Bytes. Fewer equal ones at the beginning of two files say nothing."""
 _LONGEST_LINE = 1 << 20
 """Bytes of a line that is waited for."""
 
@@ -188,7 +190,7 @@ class StreamSource(TailSource):
                 self._text = UTF8Stream()
             if self._lines is not None:
                 yield from self._lines.cut(chunk.data, max(self._tail.size - self._tail.offset, 0), chunk.restarted)
-            if chunk.restarted and not self._keeps_lost and was_rotated(path, head):
+            if chunk.restarted and not self._keeps_lost and _was_rotated(path, head):
                 self._decoder = self._new_decoder()
                 yield Replaced()  # the points will be those of the older file
             elif chunk.restarted and isinstance(self._decoder, RestartableDecoder):
@@ -324,6 +326,10 @@ class CompressedSource(TailSource):
             try:
                 for text in self._stream.feed(data):
                     yield from self._decoder.feed(self._text.feed(text))
+            except ExpansionLimit as error:
+                self._end, self._problem = self._tail.offset, error.message
+                yield Damage(begin, max(self._tail.size - begin, 0), error.message)
+                return
             except FormatError as error:  # what was read of this member may be wrong
                 self._end, self._problem = self._stream.member, error.message
                 self._tail.rewind()
@@ -450,3 +456,28 @@ class UnsupportedSource(ItemSource):
         status.state, status.message = state, reason
         status.size, status.modified = file.size, file.modified
         super().__init__(status)
+
+
+def _was_rotated(path: str, head: bytes) -> bool:
+    """Return whether another file of the same rotated log (train.log.1, train.log.2.gz) begins with `head`, the first
+    bytes that the file at `path` had before it began anew."""
+    if len(head) < _LEAST_HEAD:
+        return False
+    directory = os.path.dirname(path)
+    live = log_name(path).live
+    try:
+        names = os.listdir(directory)
+    except OSError:
+        return False
+    others = [os.path.join(directory, name) for name in names if name != os.path.basename(path)]
+    return any(log_name(other).live == live and _begins_with(other, head) for other in others)
+
+
+def _begins_with(path: str, head: bytes) -> bool:
+    try:
+        data = first_bytes(path, _HEAD)
+    except OSError:
+        return False
+    if log_name(path).compressed:
+        data = decompressed_head(data, len(head))
+    return data.startswith(head)

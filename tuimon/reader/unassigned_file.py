@@ -19,8 +19,6 @@ class UnassignedFile(Struct):
     file: FoundFile
     format: Format
     followed: Followed | None = None
-    host: int | None = None
-    """Id of the run that the text is shown with."""
 
     @property
     def is_text(self) -> bool:

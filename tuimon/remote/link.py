@@ -15,6 +15,7 @@ from tuimon.remote.expiry import expire
 from tuimon.remote.host import MAX_BYTES, Ended, TooLarge
 from tuimon.remote.mirror import Mirror
 from tuimon.remote.places import base_name
+from tuimon.remote.posix import PATIENCE
 from tuimon.remote.sync import Connect, Sync
 from tuimon.remote.targets import Target
 from tuimon.remote.texts import NEWEST, WantedTexts
@@ -108,10 +109,14 @@ class Keeper:
         if (connection := self._connection) is not None:
             connection.wake()
 
-    def wait_for_answer(self) -> None:
-        """Wait until the host answers, or the attempt to connect has ended."""
+    def wait_for_answer(self, on_late: Callable[[], None] = lambda: None) -> None:
+        """Wait until the host answers, or the attempt to connect has ended. on_late: called once after PATIENCE."""
+        late = time.monotonic() + PATIENCE
         while self.link.state == "connecting" and self._thread.is_alive():
             self._settled.wait(_POLL)
+            if time.monotonic() > late:
+                late = float("inf")
+                on_late()
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the link is up for the first time, or has failed; return whether it is so."""

@@ -19,7 +19,6 @@ import errno
 import fcntl
 import math
 import os
-import re
 import shutil
 import time
 import zlib
@@ -28,6 +27,7 @@ from typing import Any
 
 import msgspec
 
+from tuimon import lazy_re as re
 from tuimon.errors import TuimonError
 from tuimon.platform_support import mirror_directory
 from tuimon.remote.places import Place, place_of

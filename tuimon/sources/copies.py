@@ -1,19 +1,16 @@
 """Recognise files that were written at once, by a copy, a download or a checkout: their times are not those of a run.
 
 An appended log grows for as long as its run takes, so that its last change comes long after its birth; that of a copy
-does not. A rewritten document is as young as its last version, so only what is around it counts: a copy creates the
-directory just before, and a checkout writes all files of a work tree within seconds.
+does not. A rewritten document is as young as its last version, so only its directory counts: a copy creates it just
+before.
 """
 
 import os
 import struct
 import sys
-from functools import lru_cache
 
 _AT_ONCE = 2.0  # s between birth and last change of an appended file within which it was written at once
-_CHECKOUT = 5.0  # s within which a checkout has written the files of a work tree
-_LEAST_NEIGHBOURS = 2
-_TREE_DEPTH = 12  # number of directories above a file in which .git is looked for
+_COPY = 5.0  # s within which a copy creates a directory and a document in it
 _AT_FDCWD, _STATX_BTIME = -100, 0x800
 _STATX_SIZE, _BTIME_OFFSET = 256, 80  # struct statx of statx(2)
 
@@ -29,12 +26,11 @@ def is_copy(path: str, appended: bool, in_checkpoint: bool = False) -> bool:
                 return True
             directory = os.path.dirname(os.path.abspath(path))
             begin = birth_time(directory, os.stat(directory))
-            if begin is not None and abs(birth - begin) < _CHECKOUT:
+            if begin is not None and abs(birth - begin) < _COPY:
                 return True
     except OSError:
         return False
-    tree = _work_tree(os.path.dirname(os.path.abspath(path)))
-    return tree is not None and _written_at_once(tree, status.st_mtime)
+    return False
 
 
 def birth_time(path: str, status: os.stat_result) -> float | None:
@@ -56,27 +52,3 @@ def birth_time(path: str, status: os.stat_result) -> float | None:
         return None
     seconds, nanoseconds = struct.unpack_from("=qI", buffer, _BTIME_OFFSET)
     return float(seconds + nanoseconds * 1e-9)
-
-
-@lru_cache(maxsize=1024)
-def _work_tree(directory: str) -> str | None:
-    """Return the git work tree that a directory is in, or None."""
-    for _ in range(_TREE_DEPTH):
-        if os.path.exists(os.path.join(directory, ".git")):
-            return directory
-        parent = os.path.dirname(directory)
-        if parent == directory:
-            return None
-        directory = parent
-    return None
-
-
-def _written_at_once(tree: str, modified: float) -> bool:
-    """Return whether most files at the top of a work tree changed at the same time as a log in it."""
-    try:
-        with os.scandir(tree) as entries:
-            times = [entry.stat().st_mtime for entry in entries if entry.is_file()]
-    except OSError:
-        return False
-    near = sum(abs(time - modified) < _CHECKOUT for time in times)
-    return near > _LEAST_NEIGHBOURS and 2 * near > len(times)

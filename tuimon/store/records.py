@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from time import time
-
 import numpy as np
 from msgspec import Struct, field
 
@@ -18,8 +16,6 @@ class RunRecord(Struct, eq=False):
     """Current state of a run."""
 
     info: RunFound
-    since: float = field(default_factory=time)
-    """When the run was found (s since the epoch)."""
     version: int = 0
     structure: int = 0
     """Incremented when a series appears or disappears, that is when more may differ than the lengths of series."""

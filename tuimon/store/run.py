@@ -54,8 +54,6 @@ class Run(RunFacts):
         """Path of its files on this machine."""
         self.version = record.version
         """Differs from the previous snapshot's only if the run has changed."""
-        self.watched_since = record.since
-        """When the run was found (s since the epoch); growth since then was observed."""
         self.checkpoints = record.checkpoints
         """Steps of the checkpoints on disk, ascending."""
         self.ranks = record.ranks

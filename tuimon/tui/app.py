@@ -129,6 +129,8 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.state = saved_view.restored(fresh, monitor.paths, views) if views else fresh
         self.forget_sent: Callable[[], object] = lambda: None
         """Called when the terminal no longer shows what it was sent."""
+        self.typed = ""
+        """Keys, as the terminal sends them, that were typed before the screen existed."""
         self.ignore_input_until = 0.0
         """Time (time.monotonic()) until which keys are discarded: a late reply of the terminal can look like typing."""
         self.snapshot: Snapshot = monitor.snapshot()
@@ -178,6 +180,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.set_timer(GC_FREEZE_DELAY, freeze_gc)
         opening.use_dashboard(self)
         self._redraw_loop.draw_first_page()
+        textual_patches.type_keys(self, self.typed)
         self.run_worker(self._redraw_loop.run())
 
     def _resume(self, _: object) -> None:

@@ -21,21 +21,28 @@ SWITCH = 0.001
 
 
 def run(
-    monitor: ReaderProcess, settings: Settings, wait: bool, fresh: bool = False, ignore_input_for: float = 0.0
+    monitor: ReaderProcess,
+    settings: Settings,
+    wait: bool,
+    fresh: bool = False,
+    ignore_input_for: float = 0.0,
+    typed: str = "",
 ) -> int:
     """Run the dashboard until the user leaves it; return the exit code. fresh: ignore the saved view.
 
     ignore_input_for: discard keys for this many seconds (a late reply of the terminal can look like typing).
+    typed: keys that were read before the dashboard could.
     """
     capabilities.unset_exported_size()
     if settings.themes:
         themes.define(settings.themes, str(config_path()))
     app = TuimonApp(monitor, settings, wait, None if fresh else saved_view.directory(), list_runs=True)
+    app.typed = typed
     app.ignore_input_until = time.monotonic() + ignore_input_for
     notifier = Notifier(channels_of(settings.notify, app.write), monitor.post_notice)
     monitor.listen_to_alerts(notifier.update)
     app.forget_sent = changed_cells.install()
-    textual_patches.survive_hangup()
+    textual_patches.survive_hangup(app)
     sys.setswitchinterval(SWITCH)
     app.exit_signals.terminal = sys.__stderr__.fileno() if sys.__stderr__ is not None else None  # Textual writes there
     loop = asyncio.new_event_loop()  # not asyncio.run(), which waits for what threads are working at

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Any, cast
 
@@ -38,6 +39,11 @@ class Palette(CommandPalette):
     def dismiss(self, result: Any = None) -> AwaitComplete:
         """Close the palette once: a second Enter would close the screen below it."""
         return super().dismiss(result) if self.is_active else AwaitComplete()
+
+    def _action_command_list(self, action: str) -> None:
+        """Move in the list of commands, unless it has not been laid out since it changed."""
+        with suppress(LookupError):
+            super()._action_command_list(action)
 
     @work(exclusive=True, group=CommandPalette._GATHER_COMMANDS_GROUP)
     async def _gather_commands(self, search_value: str) -> None:

@@ -54,8 +54,6 @@ class RedrawLoop:
         self._start = ExitStack()
         """Contexts that last until the first curves are on the screen."""
         self._drawn = self._started = self._complete = False
-        self._classified: tuple[int, int] | None = None
-        """Id and structure of the run whose metrics were classified last."""
 
     def announce(self, loop: asyncio.AbstractEventLoop) -> None:
         """Report that the monitor has something new. Called by the receiver thread."""
@@ -69,12 +67,12 @@ class RedrawLoop:
     def draw_first_page(self) -> None:
         """Draw the first page at once if the reader was faster than the imports, so that no waiting screen appears
         before it and nothing is laid out twice."""
-        run = self._next_run()
+        snapshot = self._monitor.snapshot()
+        run = self._next_run(snapshot)
         if run is not None and run.point_count:
             self._start.enter_context(self._monitor.pause_writes())
             warm_up(run)
-            self._classified = run.id, run.structure
-            self._draw_new()
+            self._draw_new(snapshot)
             self._view.board.draw_at_once()
 
     async def run(self) -> None:
@@ -87,28 +85,28 @@ class RedrawLoop:
             await self._backpressure.drained()
             self._due.clear()
             if not self._view.state.paused:
-                await self._classify_metrics()
-                self._draw_new()
+                self._draw_new(await self._prepared())
 
-    async def _classify_metrics(self) -> None:
-        """Classify new metrics in a thread: hundreds of them take a while."""
-        run = self._next_run()
-        if run is not None and (run.id, run.structure) != self._classified:
+    async def _prepared(self) -> Snapshot:
+        """Return the newest snapshot once a thread has arranged the curves of its run: those of many attempts, sources
+        or metrics take seconds, in which keys are answered."""
+        snapshot = self._monitor.snapshot()
+        run = self._next_run(snapshot)
+        if run is not None and snapshot is not self._view.snapshot:
             if not self._started:
                 self._start.enter_context(self._monitor.pause_writes())
             await asyncio.to_thread(warm_up, run)
-            self._classified = run.id, run.structure
+        return snapshot
 
     def _delay(self) -> float:
         """Seconds until the next frame; 0 once everything has been read if the screen still shows a part of it."""
         return self._limiter.delay() if self._complete or not self._monitor.caught_up else 0.0
 
-    def _next_run(self) -> Run | None:
-        snapshot, id = self._monitor.snapshot(), self._view.state.run
+    def _next_run(self, snapshot: Snapshot) -> Run | None:
+        id = self._view.state.run
         return snapshot.newest_run if id is None else run_with_id(snapshot, id)
 
-    def _draw_new(self) -> None:
-        snapshot = self._monitor.snapshot()
+    def _draw_new(self, snapshot: Snapshot) -> None:
         if snapshot is not self._view.snapshot or not self._drawn:
             self._view.snapshot, self._drawn = snapshot, True
             self._limiter.begin()

@@ -148,6 +148,10 @@ LIGHT = ("light", "contrast-light", "ansi-light")
 """Themes for a light background."""
 
 
+_CURVE_OF = dict(zip(DIM_ROLES, SERIES_ROLES, strict=True))
+"""Role of raw values → role of their curve."""
+
+
 def _dim(curve: str, theme: str) -> str:
     """Return the style of the raw values behind a curve of this style: its colour mixed with the background until the
     contrast is 2, or 3 in themes of high contrast; the attribute "dim" for colours of the terminal."""
@@ -171,10 +175,6 @@ def _luminance(color: ColorTriplet) -> float:
     return sum(part * weight for part, weight in zip(linear, (0.2126, 0.7152, 0.0722), strict=True))
 
 
-for _theme, _styles in _STYLES.items():
-    _styles |= {dim: _dim(_styles[curve], _theme) for dim, curve in zip(DIM_ROLES, SERIES_ROLES, strict=True)}
-
-
 def names() -> tuple[str, ...]:
     """Return the names of the themes, including those of the user."""
     return tuple(_STYLES)
@@ -190,7 +190,6 @@ def define(themes: Mapping[str, Mapping[str, str]], where: str) -> None:
         if base not in _STYLES:
             raise UsageError(f"{where}: themes.{name}: unknown base {base!r}", f"The themes are: {', '.join(_STYLES)}.")
         styles = dict(_STYLES[base])
-        dims = {dim: curve for dim, curve in zip(DIM_ROLES, SERIES_ROLES, strict=True) if curve in given}
         for role, text in given.items():
             if role == "base":
                 continue
@@ -204,6 +203,7 @@ def define(themes: Mapping[str, Mapping[str, str]], where: str) -> None:
                 raise UsageError(
                     f"{where}: themes.{name}: unknown role {role!r}", f"The roles are: {', '.join(Role)}."
                 ) from error
+        dims = {dim: curve for dim, curve in _CURVE_OF.items() if curve in given or dim not in styles}
         styles |= {dim: _dim(styles[curve], base) for dim, curve in dims.items() if dim not in given}
         _STYLES[name] = styles
     style.cache_clear()
@@ -214,7 +214,8 @@ def define(themes: Mapping[str, Mapping[str, str]], where: str) -> None:
 def style(theme: str, role: Role) -> Style:
     """Return the style of a role; never None, since Textual fails on a segment without a style under NO_COLOR. The
     theme may be one that the user has removed from the settings."""
-    return Style.parse(_STYLES.get(theme, _STYLES["dark"])[role])
+    styles = _STYLES.get(theme, _STYLES["dark"])
+    return Style.parse(styles[role] if role in styles else _dim(styles[_CURVE_OF[role]], theme))
 
 
 @cache

@@ -16,6 +16,7 @@ from random import Random
 from support.strangers import console, files
 from support.strangers.cases import Case, Point, truth_of
 from support.strangers.trainings import training
+from tuimon.analysis.printed_units import meaning_of
 from tuimon.exports.metrics import metric_summaries
 from tuimon.monitor.local import LocalMonitor
 from tuimon.store import Run
@@ -186,8 +187,8 @@ def _summary_faults(case: Case, run: Run) -> Iterator[Fault]:
         if repr(summary.last) != repr(expected[-1][1]) and finite and repr(summary.last) != repr(finite[-1][0]):
             yield Fault("wrong last", f"{name!r}: {summary.last} instead of {expected[-1][1]}")
         if finite and summary.best:
-            extremes = {"up": max, "down": min}.get(summary.meaning.direction)
-            if extremes and summary.best[1] != extremes(value for value, _ in finite):
+            extremes = {"up": max, "down": min}.get(meaning_of(run, name).direction)
+            if extremes and summary.best.value != extremes(value for value, _ in finite):
                 yield Fault("wrong best", f"{name!r}: {summary.best}")
         unit = case.units.get(name)
         if unit and summary.unit != unit:

@@ -18,7 +18,7 @@ from tuimon.formats.console._patterns import Pattern
 from tuimon.formats.console.families._line import plain
 from tuimon.formats.console.shapes.cutting import cut
 from tuimon.formats.console.shapes.labels import FRACTION, label_before, step_rank
-from tuimon.formats.console.shapes.roles import message_of
+from tuimon.formats.console.shapes.numbers import message_of
 
 _EXAMINED = 2000
 """Number of lines that are counted."""

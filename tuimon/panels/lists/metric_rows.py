@@ -111,7 +111,7 @@ def metric_columns(
         column("last", lambda m: m.last * m.factor, lambda m, width: m.number(m.last, width), 12, 96),
         column("recent", lambda m: m.change, _recent, 11, 8, right=False),
         column("min", lambda m: m.least, lambda m, width: m.number(m.least, 0), 10, 7, down=False),
-        column("max", lambda m: m.most, lambda m, width: m.number(m.most, 0), 10, 7),
+        column("max", lambda m: m.most, lambda m, width: m.number(m.most, 0), 10, 8),
         column("curve", lambda m: len(m.curve), _curve, 12, 9, most=120, fills=True, right=False),
         column("points", lambda m: len(m.curve), lambda m, width: ((thousands(len(m.curve)), Role.MUTED),), 8, 4),
         column("source", _provenance, _source, 16, 5, right=False, down=False),

@@ -26,6 +26,7 @@ _COLOUR = re.compile(rb"\x1b\]11;rgba?:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0
 _KNOWN = ("xterm", "screen", "tmux", "rxvt", "konsole", "gnome", "putty", "alacritty", "foot", "kitty", "wezterm")
 """Beginnings of TERM of terminals that parse the query; an older one could print it."""
 _END = re.compile(rb"\x1b\[\?[0-9;]*c")
+_REPLY = re.compile(rb"\x1b\]11;[^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[\?[0-9;]*c")
 
 
 def theme_of(reply: bytes) -> str | None:
@@ -46,6 +47,8 @@ class Background:
         self._before: list[Any] | None = None
         self._asked_at = 0.0
         self._reply = b""
+        self.typed = ""
+        """Keys that were read with the reply; "" if it is late, when its rest could look like keys."""
         self.late = False
         """Whether the end of the reply has not been seen, so that it may still come and look like keys."""
 
@@ -76,7 +79,13 @@ class Background:
             if not data:
                 break
             self._reply += data
+        self.typed = "" if self.late else typed_in(self._reply)
         return theme_of(self._reply)
+
+
+def typed_in(reply: bytes) -> str:
+    """Return the keys that were typed before or within a reply: "r" of "r\\x1b]11;rgb:0/0/0\\x07\\x1b[?62c"."""
+    return _REPLY.sub(b"", reply).decode(errors="ignore")
 
 
 def worth_asking(environment: Mapping[str, str] = os.environ) -> bool:

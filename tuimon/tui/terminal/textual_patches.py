@@ -18,11 +18,15 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+from textual._xterm_parser import XTermParser
 from textual.app import App
+from textual.message_pump import MessagePump
 from textual.screen import Screen
 
 from tuimon.tui.terminal.capabilities import SUPPORTED_TEXTUAL, textual_version
 
+_MOST_PENDING, _WAIT = 200, 0.02
+"""Events that may wait to be handled before keys are read, and time (s) from one look at their number to the next."""
 _PAUSE = 0.5
 """Time (s) from one look at a terminal that is gone to the next."""
 
@@ -74,6 +78,14 @@ def ask_position(app: App[Any]) -> None:
     write(app, "\x1b[6n")
 
 
+def type_keys(app: App[Any], text: str) -> None:
+    """Let the application act on keys that were read before its driver did."""
+    driver, parser = app._driver, XTermParser()
+    if driver is not None and text:
+        for event in (*parser.feed(text), *parser.tick()):
+            driver.process_message(event)
+
+
 def write(app: App[Any], text: str) -> None:
     """Write to the terminal, in order with the output of Textual; without a terminal, do nothing.
 
@@ -101,14 +113,21 @@ def send_now(screen: Screen[Any], layout: bool = False) -> None:
 
 
 class _HangupSelector(selectors.SelectSelector):
-    """Ends the program on a hang-up.
+    """Waits with reading keys while _MOST_PENDING of them are not handled yet, and ends the program on a hang-up.
+
+    Ten thousand bursts of keys without a pause would fill 400 MB, and delay a signal until all of them are handled.
 
     A terminal that is gone is readable for ever and returns no bytes, on which the input thread would spend a whole
     core. Its SIGHUP may be missed: by a program that it reached while it was inherited as ignored, before the handler
     was installed, or whose session has another terminal.
     """
 
+    pending: Callable[[], int] = staticmethod(lambda: 0)
+
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        if self.pending() > _MOST_PENDING:
+            time.sleep(_WAIT)
+            return []
         events = super().select(timeout)
         if events and any(_hung_up(key.fd) for key, _ in events):
             if callable(signal.getsignal(signal.SIGHUP)):
@@ -124,8 +143,15 @@ def _hung_up(descriptor: int) -> bool:
     return any(state & select.POLLHUP for _, state in poll.poll(0))
 
 
-def survive_hangup() -> None:
-    """End the program once the terminal is gone.
+def pending_events(app: App[Any]) -> int:
+    """Return the number of events that the app, its screen and the focused widget have not handled yet."""
+    pumps: list[MessagePump] = [app, *app._screen_stack[-1:]]
+    pumps += [pump.focused for pump in pumps[1:] if isinstance(pump, Screen) and pump.focused is not None]
+    return sum(pump.message_queue_size for pump in pumps)
+
+
+def survive_hangup(app: App[Any] | None = None) -> None:
+    """End the program once the terminal is gone, and read no more keys than `app` can handle.
 
     By itself the writer thread ends, its queue fills up, and the program waits for room in it forever; and the input
     thread reads nothing as fast as it can. These patches are applied to every version that has such threads.
@@ -135,6 +161,8 @@ def survive_hangup() -> None:
         from textual.drivers._writer_thread import WriterThread
     except ImportError:
         return
+    if app is not None:
+        _HangupSelector.pending = staticmethod(lambda: pending_events(app))
     linux_driver.selectors = SimpleNamespace(  # type: ignore[attr-defined, assignment]
         SelectSelector=_HangupSelector, EVENT_READ=selectors.EVENT_READ
     )

@@ -1,7 +1,7 @@
 """Families of console lines: one module for each kind of metric lines that needs code.
 
-Lines of names and numbers in any layout are read by `shaped`, and those with a beginning of their own by a row of the
-table in `trainers`; a module is for what neither can express, such as blocks and bars.
+Lines of names and numbers in any layout are read by `shaped`, and those of trainers, also blocks of lines, by a row of
+trainers.toml; a module is for what neither can express, such as progress bars.
 
 To add a family, add a module to this package that defines FAMILY; the registry finds it.
 

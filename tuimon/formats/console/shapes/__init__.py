@@ -2,7 +2,8 @@
 
 cutting   a line cut at its numbers; the texts between them are its shape
 labels    what the texts beside a number say: its name, unit and stage; the words for steps in many languages
-roles     a shape examined once: which number is the step, the epoch, a time, a metric, and the metrics' names
+numbers   the numbers of a line, each with its name and its unit
+roles     a shape examined once: which number is the step, the epoch, a metric
 
 `families/shaped.py` reads lines with it.
 """

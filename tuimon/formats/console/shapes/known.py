@@ -11,7 +11,8 @@ from __future__ import annotations
 from functools import cache
 
 from tuimon.formats.console.shapes.cutting import cut
-from tuimon.formats.console.shapes.roles import Column, Layout
+from tuimon.formats.console.shapes.numbers import Column
+from tuimon.formats.console.shapes.roles import Layout
 
 EXAMPLES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (  # Darknet

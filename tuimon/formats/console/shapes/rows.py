@@ -8,7 +8,8 @@ from typing import TypeAlias
 from tuimon import lazy_re as re
 from tuimon.formats.console.shapes.cutting import MISSING, cut, number
 from tuimon.formats.console.shapes.labels import unit_after
-from tuimon.formats.console.shapes.roles import WORD, Column, Layout, examine, exponent_of, is_power
+from tuimon.formats.console.shapes.numbers import WORD, Column
+from tuimon.formats.console.shapes.roles import Layout, examine, exponent_of, is_power
 from tuimon.formats.console.shapes.values import Pair, Quantity
 
 Cells: TypeAlias = list[str]
