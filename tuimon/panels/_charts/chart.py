@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace as with_options
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tuimon.analysis.aligned_steps import counts_alike
 from tuimon.analysis.comparing import distinct_names
@@ -87,38 +89,17 @@ def chart_of(
     if not strokes:
         note = f"no point has a value on axis {axis}" if without else "no points yet"
         return ChartView(title, (), Axis(0.0, 1.0, kind=kind), Axis(0.0, 1.0), (), notes=(note,))
-    overlaid = strokes[0].line is not None
-    lead = strokes[0].traces[0]
-    x = cursor_x(run, scale_of(run, axis) or lead.scale, lead.curve, options)
-    lines_left, strokes = max(len(strokes) - MAX_OVERLAY, 0), strokes[:MAX_OVERLAY]
-    if x is not None and options.cursor is not None:
-        strokes = [stroke.read_at(x if overlaid else None, options.cursor) for stroke in strokes]
-        lead = strokes[0].traces[0]
-    traces = [trace for stroke in strokes for trace in stroke.traces]
-    first, last = min(trace.limits[0] for trace in traces), max(trace.limits[1] for trace in traces)
-    if options.window is None:
-        low, high = x_limits(first, last, kind)
-    else:
-        last = max(last, end_of_data(run, lead.scale, lead.metric, last))
-        low, high = options.window.limits(last, kind)
-    columns = plot_columns(max(size.width, 1), symbols)
-    counts = [trace.curve.count_within(low, high, trace.scale) for trace in traces]
+    lines_left = max(len(strokes) - MAX_OVERLAY, 0)
+    plot = _plot_of(run, strokes[:MAX_OVERLAY], size, symbols, options, axis)
+    overlaid, lead, traces = plot.overlaid, plot.lead, plot.traces
+    low, high, columns = plot.low, plot.high, plot.columns
     raw = {id(t): scaled(t.curve.envelope(low, high, columns, t.scale), t.factor) for t in traces}
     noisy = overlaid and options.smoothing is None and 2 * sum(map(is_noisy, raw.values())) > len(raw)
     if noisy:
         options = with_options(options, smoothing=NOISY_WEIGHT)
-    averages = {id(trace): _average(trace, raw[id(trace)], low, high, columns, options) for trace in traces}
-    background: list[Line] = []
-    fronts: list[Envelope] = []
-    for index, stroke in enumerate(strokes):
-        behind, front = _layers(stroke, index, raw, averages, options, len(strokes) > 1)
-        background += behind
-        fronts.append(front)
-        hidden = None if overlaid else stroke.traces[0].curve.superseded_curve
-        if hidden is not None:
-            trace = stroke.traces[0]
-            envelope = scaled(hidden.envelope(low, high, columns, trace.scale), trace.factor)
-            background.append(Line("", Role.FAINT, envelope, behind=True, arrows=False, metric=trace.metric))
+        plot = replace(plot, options=options)
+    averages = {id(trace): _average(plot, trace, raw[id(trace)]) for trace in traces}
+    background, fronts = _layers(plot, raw, averages)
     # A smoothed curve has its raw values in the background; a band as well would hide them.
     band = None
     if with_band and not options.weight and not overlaid:
@@ -136,125 +117,190 @@ def chart_of(
         shown,
         [*beside, *threshold_limits(levels, columns)],
         options,
-        lead.metric if len(strokes) == 1 and not overlaid and lead.metric != title else "",
+        lead.metric if len(plot.strokes) == 1 and not overlaid and lead.metric != title else "",
         "time" if all(trace.meaning.unit == DATE for trace in traces) else "number",
     )
     if band is not None and not _covers(band, y):
         background.insert(0, _band_line(band, options.fullscreen, symbols))
     background += threshold_lines([level for level in levels if y.low <= level <= y.high], columns)
-    place: Row = ()
-    if overlaid:
-        words = cursor_place(run, axis, options.cursor, x)
-        headline: Row = ((words, Role.ACCENT),) if words else ()
-    elif options.cursor is not None:
-        headline = cursor_headline(lead, options, averages[id(lead)].at_cursor)
-        place = ((f"@ {options.cursor}", Role.ACCENT),)
-    else:
-        headline = headline_of(lead.curve, lead.meaning, lead.factor, symbols, options.fullscreen)
     pin = pin_of(panel, options, symbols)
-    labels = _labels(strokes)
-    at_base = None
-    if base is not None and options.base is not None and (of_base := trace_of(options.base, base, axis)) is not None:
-        at_base = of_base.read_at(x, options.cursor) if x is not None and options.cursor is not None else of_base
-    values = [
-        legend_values(s, index, [averages[id(t)].at_cursor for t in s.traces], options, at_base)
-        for index, s in enumerate(strokes)
-    ]
-    names_below: Rows = ()
-    room = size.width - cell_width(pin + clean(title)) - row_width(headline)
-    if overlaid and sum(cell_width(clean(label)) + LEGEND_GAP for label in labels) > room:
-        signs = [(stroke.glyph, stroke.role) for stroke in strokes]
-        in_title, labels, names_below = wrapped_legend(labels, signs, room - 2, size.width, size.height)
-        labels, values = [*labels[:in_title], *[""] * (len(labels) - in_title)], [()] * len(labels)
-    drawn = [
-        Line(
-            label,
-            stroke.role,
-            front,
-            not overlaid and not options.weight and _is_sparse(count, counts, columns, options),
-            metric=stroke.traces[0].metric,
-            glyph=stroke.glyph,
-            values=forms,
-        )
-        for stroke, label, front, count, forms in zip(strokes, labels, fronts, counts, values, strict=False)
-    ]
+    headline, place = _headline(plot, averages)
+    drawn, names_below = _lines(plot, fronts, averages, base, cell_width(pin + clean(title)) + row_width(headline))
     own = [trace for trace in traces if trace.run.id == run.id]
     unseen = () if overlaid else undrawn
-    marks = chart_marks(run, own, traces, options, low, high, columns, concepts, unseen)
-    block = max(average.block for average in averages.values())
-    notes = undrawn_alerts(run, unseen, options.alerts, symbols)
-    notes += outside_notes(levels, y.low, y.high, symbols)
-    notes += [
-        f"smoothed by {options.weight:g}" if noisy else "",
-        scale_note(options, y),
-        smoothing_note(options, block),
-    ]
-    drawn_points = sum(t.curve.count_drawn(low, high, columns, t.scale) for t in traces) if options.fullscreen else None
-    if options.window is not None and not overlaid and not sum(counts):
+    notes = undrawn_alerts(run, unseen, options.alerts, symbols) + outside_notes(levels, y.low, y.high, symbols)
+    notes.append(f"smoothed by {options.weight:g}" if noisy else "")
+    notes += [scale_note(options, y), smoothing_note(options, max(average.block for average in averages.values()))]
+    if options.window is not None and not overlaid and not sum(plot.counts):
         notes.append("no point in this window; 0 shows all")
     else:
-        more = left + len(undrawn) + without if not overlaid else 0
-        notes += chart_notes(run, strokes, options, drawn_points, sum(counts), more)
+        count = sum(t.curve.count_drawn(low, high, columns, t.scale) for t in traces) if options.fullscreen else None
+        more = 0 if overlaid else left + len(undrawn) + without
+        notes += chart_notes(run, plot.strokes, options, count, sum(plot.counts), more)
     if overlaid:
-        notes += [f"not in {plural(without, 'run')}"] * bool(without) + [f"+{plural(lines_left, 'line')}"] * bool(
-            lines_left
-        )
-    units = {unit_text(trace.meaning.unit) for trace in traces}
-    window = None if options.window is None else (low, high)
+        notes.append(f"not in {plural(without, 'run')}" if without else "")
+        notes.append(f"+{plural(lines_left, 'line')}" if lines_left else "")
     table: Rows = ()
     if options.fullscreen:
-        words = cursor_place(run, axis, options.cursor, x) if overlaid else ""
-        table = _table(run, strokes, undrawn, averages, options, size, symbols, window, words)
-        table = (*table, *(note_rows(own[0], options.note, low, high) if own else ()))
+        table = *_table(plot, undrawn, averages), *note_rows(own, options.note, low, high)
+    units = {unit_text(trace.meaning.unit) for trace in traces}
     return ChartView(
         title,
         headline,
         Axis(low, high, kind=kind, label=_own_count(run, lead) or x_label(axis, low, high, options.axis_named)),
         y,
         (*background, *drawn),
-        marks,
+        chart_marks(run, own, traces, options, low, high, columns, concepts, unseen),
         tuple(filter(None, notes)),
         columns,
-        cursor=x,
-        extent=(first, last),
+        cursor=plot.x,
+        extent=plot.extent,
         legend=names_below,
         table=table,
         unit=units.pop() if len(units) == 1 else "",
         sign=pin,
-        place=place if len(strokes) > 1 else headline if overlaid else (),
+        place=place,
     )
 
 
-def _average(trace: Trace, raw: Envelope, low: float, high: float, columns: int, options: ChartOptions) -> Smoothed:
-    """Return the curve of a trace as it is drawn: the average, or else the values themselves."""
-    if not options.weight:
-        return Smoothed(raw, 1, None)
-    return smoothed(trace.curve, options.weight, low, high, columns, trace.scale, trace.factor, trace.step)
+class _Plot(Struct, frozen=True, eq=False):
+    """What the parts of a chart depend on."""
+
+    run: Run
+    strokes: Sequence[Stroke]
+    size: Size
+    symbols: Symbols
+    options: ChartOptions
+    axis: str
+    x: float | None
+    """Place of the cursor on the axis."""
+    extent: tuple[float, float]
+    """x of the first and the last point."""
+    low: float
+    high: float
+    columns: int
+    counts: Sequence[int]
+    """Points of each trace between `low` and `high`."""
+
+    @property
+    def overlaid(self) -> bool:
+        """Whether the lines are those of an overlay of runs."""
+        return self.strokes[0].line is not None
+
+    @property
+    def lead(self) -> Trace:
+        """The first trace of the first line."""
+        return self.strokes[0].traces[0]
+
+    @property
+    def traces(self) -> list[Trace]:
+        """The traces of all lines."""
+        return [trace for stroke in self.strokes for trace in stroke.traces]
+
+    @property
+    def place(self) -> str:
+        """Where the cursor is on the axis of an overlay: "step 150"; else ""."""
+        return cursor_place(self.run, self.axis, self.options.cursor, self.x) if self.overlaid else ""
 
 
-def _layers(
-    stroke: Stroke,
-    index: int,
-    raw: dict[int, Envelope],
-    averages: dict[int, Smoothed],
-    options: ChartOptions,
-    several: bool,
-) -> tuple[list[Line], Envelope]:
-    """Return (lines in the background, envelope in the foreground) of a stroke.
+def _plot_of(
+    run: Run, strokes: Sequence[Stroke], size: Size, symbols: Symbols, options: ChartOptions, axis: str
+) -> _Plot:
+    """Return the limits of x, and the lines read at the cursor."""
+    lead = strokes[0].traces[0]
+    x = cursor_x(run, scale_of(run, axis) or lead.scale, lead.curve, options)
+    if x is not None and options.cursor is not None:
+        place = None if strokes[0].line is None else x
+        strokes = [stroke.read_at(place, options.cursor) for stroke in strokes]
+    traces = [trace for stroke in strokes for trace in stroke.traces]
+    first, last = min(trace.limits[0] for trace in traces), max(trace.limits[1] for trace in traces)
+    kind = X_KINDS.get(axis, "number")
+    if options.window is None:
+        low, high = x_limits(first, last, kind)
+    else:
+        last = max(last, end_of_data(run, lead.scale, lead.metric, last))
+        low, high = options.window.limits(last, kind)
+    counts = [trace.curve.count_within(low, high, trace.scale) for trace in traces]
+    columns = plot_columns(max(size.width, 1), symbols)
+    return _Plot(run, strokes, size, symbols, options, axis, x, (first, last), low, high, columns, counts)
 
-    Several traces are their mean in an area from the lowest to the highest; one that is smoothed has its raw values in
-    the background.
+
+def _headline(plot: _Plot, averages: dict[int, Smoothed]) -> tuple[Row, Row]:
+    """Return (headline, what is in its place beside a legend that has the values)."""
+    options, lead = plot.options, plot.lead
+    if plot.overlaid:
+        return ((plot.place, Role.ACCENT),) if plot.place else (), ()
+    if options.cursor is None:
+        return headline_of(lead.curve, lead.meaning, lead.factor, plot.symbols, options.fullscreen), ()
+    headline = cursor_headline(lead, options, averages[id(lead)].at_cursor)
+    return headline, ((f"@ {options.cursor}", Role.ACCENT),) if len(plot.strokes) > 1 else ()
+
+
+def _lines(
+    plot: _Plot, fronts: Sequence[Envelope], averages: dict[int, Smoothed], base: MetricReading | None, taken: int
+) -> tuple[list[Line], Rows]:
+    """Return (lines in the foreground with their entries of the legend, rows of names that do not fit into the title).
+
+    base: the metric of the base run. taken: cells of the title row without the legend.
     """
-    trace = stroke.traces[0]
-    if len(stroke.traces) > 1:
-        mean, band = mean_and_band([averages[id(own)].envelope for own in stroke.traces])
-        return [Line("", stroke.area, band, filled=True, behind=True)], mean
-    front = averages[id(trace)].envelope
-    if not options.weight:
-        return [], front
-    role = stroke.area if several else Role.FAINT
-    glyph = "" if stroke.line is not None else stroke.glyph
-    return [Line("", role, raw[id(trace)], behind=True, metric=trace.metric, glyph=glyph)], front
+    options, strokes = plot.options, plot.strokes
+    at_base = None if base is None or options.base is None else trace_of(options.base, base, plot.axis)
+    if at_base is not None and plot.x is not None and options.cursor is not None:
+        at_base = at_base.read_at(plot.x, options.cursor)
+    labels = _labels(strokes)
+    values = [
+        legend_values(stroke, index, [averages[id(own)].at_cursor for own in stroke.traces], options, at_base)
+        for index, stroke in enumerate(strokes)
+    ]
+    names_below: Rows = ()
+    room = plot.size.width - taken
+    if plot.overlaid and sum(cell_width(clean(label)) + LEGEND_GAP for label in labels) > room:
+        signs = [(stroke.glyph, stroke.role) for stroke in strokes]
+        in_title, labels, names_below = wrapped_legend(labels, signs, room - 2, plot.size.width, plot.size.height)
+        labels, values = [*labels[:in_title], *[""] * (len(labels) - in_title)], [()] * len(labels)
+    lines = []
+    for index, stroke in enumerate(strokes):
+        dotted = not plot.overlaid and not options.weight and _is_sparse(plot.counts[index], plot)
+        metric, front = stroke.traces[0].metric, fronts[index]
+        lines.append(
+            Line(labels[index], stroke.role, front, dotted, metric=metric, glyph=stroke.glyph, values=values[index])
+        )
+    return lines, names_below
+
+
+def _average(plot: _Plot, trace: Trace, raw: Envelope) -> Smoothed:
+    """Return the curve of a trace as it is drawn: the average, or else the values themselves."""
+    weight = plot.options.weight
+    if not weight:
+        return Smoothed(raw, 1, None)
+    return smoothed(trace.curve, weight, plot.low, plot.high, plot.columns, trace.scale, trace.factor, trace.step)
+
+
+def _layers(plot: _Plot, raw: dict[int, Envelope], averages: dict[int, Smoothed]) -> tuple[list[Line], list[Envelope]]:
+    """Return (lines in the background, envelope of each line in the foreground).
+
+    - Several traces are their mean in an area from the lowest to the highest.
+    - A line that is smoothed has its raw values in the background.
+    - Of one run there are the points that a later attempt superseded.
+    """
+    background: list[Line] = []
+    fronts: list[Envelope] = []
+    for stroke in plot.strokes:
+        trace = stroke.traces[0]
+        front = averages[id(trace)].envelope
+        if len(stroke.traces) > 1:
+            front, band = mean_and_band([averages[id(own)].envelope for own in stroke.traces])
+            background.append(Line("", stroke.area, band, filled=True, behind=True))
+        elif plot.options.weight:
+            role = stroke.area if len(plot.strokes) > 1 else Role.FAINT
+            glyph = "" if plot.overlaid else stroke.glyph
+            background.append(Line("", role, raw[id(trace)], behind=True, metric=trace.metric, glyph=glyph))
+        fronts.append(front)
+        hidden = None if plot.overlaid else trace.curve.superseded_curve
+        if hidden is not None:
+            envelope = scaled(hidden.envelope(plot.low, plot.high, plot.columns, trace.scale), trace.factor)
+            background.append(Line("", Role.FAINT, envelope, behind=True, arrows=False, metric=trace.metric))
+    return background, fronts
 
 
 def _covers(band: Envelope, y: Axis) -> bool:
@@ -299,48 +345,37 @@ def smoothing_note(options: ChartOptions, block: int) -> str:
     return f"smooth {options.weight:g} over means of {block} points" if options.weight and block > 1 else ""
 
 
-def _is_sparse(count: int, counts: Sequence[int], columns: int, options: ChartOptions) -> bool:
+def _is_sparse(count: int, plot: _Plot) -> bool:
     """Whether to draw points as dots: there are few, or far fewer than in the longest line or the whole window."""
-    spaced = count * _COLUMNS_PER_DOT <= columns
-    return count <= FEW_POINTS or (spaced and (count * 2 <= max(counts) or options.window is not None))
+    spaced = count * _COLUMNS_PER_DOT <= plot.columns
+    return count <= FEW_POINTS or (spaced and (count * 2 <= max(plot.counts) or plot.options.window is not None))
 
 
-def _table(
-    run: Run,
-    strokes: Sequence[Stroke],
-    undrawn: Sequence[str],
-    averages: dict[int, Smoothed],
-    options: ChartOptions,
-    size: Size,
-    symbols: Symbols,
-    window: tuple[float, float] | None,
-    place: str,
-) -> Rows:
+def _table(plot: _Plot, undrawn: Sequence[str], averages: dict[int, Smoothed]) -> Rows:
     """Return the statistics of each trace, of the points in the window if there is one, then of metrics without a line.
 
-    Of one run the rows are named by their metrics, of several runs by the runs. place: where the cursor is.
+    Of one run the rows are named by their metrics, of several runs by the runs.
     """
-    overlaid = strokes[0].line is not None
-    runs = distinct_names([trace.run.name for stroke in strokes for trace in stroke.traces])
+    run, strokes, options, overlaid = plot.run, plot.strokes, plot.options, plot.overlaid
+    window = None if options.window is None else (plot.low, plot.high)
+    runs = distinct_names([trace.run.name for trace in plot.traces])
     lines: list[TableLine] = []
     for stroke in strokes:
         for trace in stroke.traces:
             name = runs[len(lines)] if overlaid else trace.metric
             if stroke.line is not None and trace.run.id in stroke.line.failed:
-                name = f"{name} {failure_sign(symbols)}"
+                name = f"{name} {failure_sign(plot.symbols)}"
             lines.append(TableLine(trace, name, stroke.role, stroke.glyph, window, averages[id(trace)].at_cursor))
-    scale = strokes[0].traces[0].scale
     others = [reading for name in undrawn if (reading := reading_drawn(run, name)) is not None]
     for reading in others[:_MOST_UNDRAWN]:
-        trace = Trace(run, reading, scale, (0.0, 0.0), options.cursor)
+        trace = Trace(run, reading, plot.lead.scale, (0.0, 0.0), options.cursor)
         lines.append(TableLine(trace, reading.metric, Role.MUTED, " ", window))
-    name_width = 0 if overlaid else size.width // 2
-    rows = line_table(lines, symbols, options.cursor, size.width, window is not None, place, name_width)
+    name_width = 0 if overlaid else plot.size.width // 2
+    rows = line_table(lines, plot.symbols, options.cursor, plot.size.width, window is not None, plot.place, name_width)
     if len(others) > _MOST_UNDRAWN:
         rows = *rows, ((f"  {plural(len(others) - _MOST_UNDRAWN, 'more metric')}: M", Role.MUTED),)
-    for stroke in strokes if overlaid else strokes[:1]:
-        if any(trace.run.id == run.id for trace in stroke.traces) and (
-            legend := milestone_legend(run, options.cursor, symbols)
-        ):
-            return (*rows, ((f"{stroke.glyph} ", stroke.role), *legend) if overlaid else legend)
-    return rows
+    own = next((stroke for stroke in strokes if any(trace.run.id == run.id for trace in stroke.traces)), None)
+    legend = milestone_legend(run, options.cursor, plot.symbols)
+    if own is None or not legend:
+        return rows
+    return (*rows, ((f"{own.glyph} ", own.role), *legend) if overlaid else legend)

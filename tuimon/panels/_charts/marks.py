@@ -110,9 +110,12 @@ def undrawn_alerts(run: Run, undrawn: Sequence[str], alerts: Sequence[Alert], sy
     return [f"{glyph_of('alert', symbols)} {clean(name)}" for name in names]
 
 
-def note_rows(own: Trace, note: RunNote, low: float, high: float) -> list[Row]:
+def note_rows(own: Sequence[Trace], note: RunNote, low: float, high: float) -> list[Row]:
     """Return the texts of the first notes at steps between two x values, for the table of a full-screen chart."""
-    placed = [(own.curve.x_of_step(step, own.scale), sign, step, text) for sign, step, text in note.signed_steps]
+    if not own:
+        return []
+    curve, scale = own[0].curve, own[0].scale
+    placed = [(curve.x_of_step(step, scale), sign, step, text) for sign, step, text in note.signed_steps]
     shown = [(sign, step, text) for x, sign, step, text in placed if low <= x <= high]
     rows: list[Row] = [
         ((f"note {sign}: step {step}: {text}", Role.ACCENT),) for sign, step, text in shown[:_MOST_NOTES]
