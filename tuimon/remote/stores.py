@@ -1,8 +1,8 @@
-"""An object store that is asked through fsspec: s3://, gs://, hdfs://, sftp:// and all others that it knows.
+"""An object store that is asked through fsspec; s3:// is tested, others that fsspec knows may work.
 
 One list of all keys (one request for 1,000 keys with S3) answers every question for names and changes of a round; a
 round follows every 2 s after a change, and up to 10 s after the last one without. Bytes are ranges of objects. fsspec
-is an extra; each store needs a package of its own (s3fs for s3://, gcsfs for gs://), which reads the credentials.
+is an extra; each store needs a package of its own (s3fs for s3://), which reads the credentials.
 """
 
 from __future__ import annotations
