@@ -140,6 +140,7 @@ class Log:
             return b"\0\0" + self.row() + b"\0"
         if kind == 2 and self.rows:
             first = json.dumps(next(iter(self.rows[-1])), ensure_ascii=False).encode()
+            self.rows.append(json.loads(b"{" + first + b': 7, "late": 0.5}'))
             self.lost += 1
             return b"{" + first + b': 6, "lo' + b"{" + first + b': 7, "late": 0.5}'  # killed, and begun again
         if kind == 3:

@@ -21,6 +21,9 @@ from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.text import decoded
 
+MAX_SALVAGE = 16
+"""Objects searched for in a broken line: keeps the time linear for hostile input."""
+
 NOT_JSON = "not JSON"
 UTF16 = "UTF-16, not UTF-8"
 BOM = b"\xef\xbb\xbf"
@@ -109,19 +112,30 @@ def is_utf16(data: bytes) -> bool:
     return data.startswith((b"\xff\xfe", b"\xfe\xff")) or b'{\x00"' in data[:64]
 
 
-def whole_objects(data: bytes) -> tuple[list[dict[str, Any]], bool]:
-    """Return (objects at the beginning of a line that is not one JSON text, whether nothing else is in it)."""
+def parse_broken(data: bytes, first_key: str | None) -> tuple[list[dict[str, Any]], bool]:
+    """Return (complete objects in a line that is not one JSON text, whether anything was lost). Objects may be
+    concatenated, or follow the torn end of a record whose writer was killed. After damage only objects that begin with
+    `first_key` are accepted, as a torn record may contain complete objects that are not records."""
     text = decoded_text(data)
+    begin = re.compile(r"\{\s*" + re.escape(json.dumps(first_key, ensure_ascii=False)) + r"\s*:") if first_key else None
     objects: list[dict[str, Any]] = []
-    position = 0
-    while text.startswith("{", position):
-        try:
-            value, position = decode_value(text, position)
-        except ValueError:
+    position, lost = 0, False
+    for _ in range(MAX_SALVAGE):
+        while text.startswith("{", position):
+            try:
+                value, position = _TOLERANT.raw_decode(text, position)
+            except (ValueError, RecursionError):
+                break
+            objects.append(value)
+            position = _WHITESPACE.match(text, position).end()  # type: ignore[union-attr]  # matches the empty string
+        if position >= len(text):
             break
-        objects.append(value)
-        position = _WHITESPACE.match(text, position).end()  # type: ignore[union-attr]  # matches the empty string
-    return objects, position >= len(text)
+        lost = True
+        following = begin.search(text, position + 1) if begin else None
+        if following is None:
+            break
+        position = following.start()
+    return objects, lost
 
 
 def decoded_text(data: bytes) -> str:

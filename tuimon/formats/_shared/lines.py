@@ -4,13 +4,14 @@ A line ends with LF, CR LF or CR. Blank lines are skipped. A line longer than MA
 skipped and reported as one Damage.
 
 NUL bytes are a hole that a crash or a truncation has left: the bytes in front of it and after it are the remains of two
-lines, which must not be joined. So a line that contains one is reported as Damage. Of JSON lines that are damaged the
-whole objects at their beginning are read.
+lines, which must not be joined. So a line that contains one is reported as Damage, and of it only complete JSON objects
+are read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import orjson
@@ -18,7 +19,7 @@ import orjson
 from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats import StreamDecoder
-from tuimon.formats._shared.json import UTF16, parse, parse_refused, whole_objects
+from tuimon.formats._shared.json import UTF16, is_utf16, parse, parse_broken, parse_refused
 from tuimon.model.points import Damage, Item, PointsBuilder
 
 MAX_LINE = 16 << 20
@@ -30,6 +31,7 @@ ROWS_COMPARED = 16
 _TORN = (b".", b"e", b"E", b"+", b"-", b"=", b":", b",", b"(", b"[", b"{")
 """Ends of lines within a number, or before one."""
 _LONE_RETURN = re.compile(rb"\r(?![\r\n])")
+_HOLES = re.compile(rb"\0+")
 HOLE = "NUL bytes within a line"
 """Reason of the Damage for a line with a hole."""
 
@@ -220,6 +222,7 @@ class JSONLines(StreamDecoder):
         self._read = read
         self._remark = remark
         self._lines = LineSplitter(keep_holes=True)
+        self._first_key: str | None = None
 
     def feed(self, data: bytes) -> list[Item]:
         items: list[Item] = []
@@ -239,16 +242,20 @@ class JSONLines(StreamDecoder):
         line = self._lines.pending().strip(_BLANK)
         if not line.endswith((b"}", b"]")):
             return damage
-        values, reason = self._salvage(line, line)
-        if not values or (reason and b"\0" not in line):
+        if b"\0" in line:
+            self._lines.take()
+            return self._values(self._around_holes(line)) + damage
+        try:
+            value = parse(line)
+        except FormatError:
             return damage
         self._lines.take()
-        return self._values(values) + damage
+        return self._values([value]) + damage
 
     def _parse(self, offset: int, lines: list[bytes]) -> list[Item]:
         values: list[Any] = []
         damage: list[Item] = []
-        index = 0
+        noted = index = 0
         remaining = iter(lines)
         while True:
             before = len(values)
@@ -261,6 +268,8 @@ class JSONLines(StreamDecoder):
                 index += len(parsed) + 1
                 line = lines[index - 1]
                 if stripped := line.strip(_BLANK):
+                    self._note_first_key(values[noted:])
+                    noted = len(values)
                     salvaged, reason = self._salvage(stripped, line)
                     values += salvaged
                     if reason and not (reason == HOLE and self._lines.is_reported(offset)):
@@ -269,18 +278,38 @@ class JSONLines(StreamDecoder):
         return self._values(values) + damage
 
     def _values(self, values: list[Any]) -> list[Item]:
+        self._note_first_key(values)
         return self._read(values) if values else []
+
+    def _note_first_key(self, values: list[Any]) -> None:
+        """Remember the first key of the latest record."""
+        row = next((value for value in reversed(values) if value and isinstance(value, dict)), None)
+        if row is not None:
+            self._first_key = next(iter(row))
 
     def _salvage(self, stripped: bytes, line: bytes) -> tuple[list[Any], str]:
         """Return (values that can be read of a line that is not plain JSON, reason if something is lost, else "").
         `stripped`: the line without the blanks around it."""
-        holed = b"\0" in line
+        if b"\0" in line:
+            return self._around_holes(stripped), UTF16 if is_utf16(line) else HOLE
         try:
-            return ([parse(stripped)], HOLE) if holed else ([parse_refused(stripped)], "")
+            return [parse_refused(line) if len(stripped) == len(line) else parse(stripped)], ""
         except FormatError as error:
             reason = error.message
         try:
-            objects, whole = whole_objects(stripped.partition(b"\0")[0])
+            objects, lost = parse_broken(stripped, self._first_key)
         except FormatError:
-            return [], UTF16
-        return list(objects), HOLE if holed else "" if whole else reason
+            return [], reason
+        return list(objects), reason if lost else ""
+
+    def _around_holes(self, line: bytes) -> list[Any]:
+        """Return the complete values in a line with NUL bytes."""
+        values: list[Any] = []
+        for index, piece in enumerate(_HOLES.split(line)):
+            try:
+                values.append(parse(piece.strip(_BLANK)))
+            except FormatError:
+                with suppress(FormatError):  # UTF-16
+                    torn = b"?" if index else b""  # the beginning of a record may be missing
+                    values += parse_broken(torn + piece.strip(_BLANK), self._first_key)[0]
+        return [value for value in values if type(value) in (dict, list)]
