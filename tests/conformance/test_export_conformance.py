@@ -28,7 +28,7 @@ def made_below(directory: Path) -> list[Path]:
 
 def words(export: Export, run: Path, where: Path) -> list[str]:
     # Tensors are not matched by the names of scalars, and a pattern without a match is an error.
-    pattern = "*weight*" if export.not_metrics else "*loss*"
+    pattern = "*weight*" if export.has_own_names else "*loss*"
     return ["export", str(run), "--format", export.name, "--metric", pattern, "-o", f"{where}/"]
 
 
