@@ -301,10 +301,8 @@ def test_the_best_round_of_lightgbm_is_named_and_not_read_again(tmp_path: Path) 
     (tmp_path / "train.log").write_text(lines + best)
     (run,) = tuimon.read(tmp_path)
     assert run["valid_1's auc"].steps.tolist() == [10, 20, 30]
-    assert (run.state, run.progress.evidence) == (
-        "finished",
-        "Early stopping, best iteration 13: valid_1's auc 0.13, valid_1's l2 13.50",
-    )
+    assert run.state == "finished"
+    assert run.progress.evidence.startswith("Early stopping, best iteration 13: valid_1's auc 0.13, valid_1's l2 13.50")
 
 
 BORDER = "+-------+------------+---------+\n"
