@@ -219,7 +219,7 @@ TWO = [0.5, 0.25]
 @pytest.mark.parametrize(
     ("document", "unit"),
     [
-        ({"loss": TWO, "val_loss": TWO}, "step"),
+        ({"loss": TWO, "val_loss": TWO}, "epoch"),
         ({"train_loss": TWO, "val_loss": TWO, "iters": [10, 20]}, "step"),
         ({"loss": TWO, "epoch": [1, 2]}, "epoch"),
         ({"loss": TWO, "epoch": [1, 2], "round": [0.5, 0.5]}, "step"),

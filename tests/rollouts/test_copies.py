@@ -97,7 +97,7 @@ def test_a_board_that_grows_may_stop_being_a_copy(tmp_path: Path) -> None:
 def test_samples_names_sources_and_the_mean_of_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     dump(tmp_path)
     assert main(["samples", str(tmp_path), "--best", "1"]) == 0
-    assert capsys.readouterr().out.splitlines()[0] == "step 1, train: 1 of 4 texts, mean reward of all 0.5"
+    assert capsys.readouterr().out.splitlines()[0] == "step 1, train: 1 of 4 texts"
     board(tmp_path, [("7", 0.0)])
     assert main(["samples", str(tmp_path)]) == 0
     head = capsys.readouterr().out.splitlines()[0]

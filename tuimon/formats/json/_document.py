@@ -62,6 +62,8 @@ class RowsDocument:
                     raise
         elif is_utf16(data):
             raise FormatError(UTF16)
+        elif not _begins_json(data):
+            raise FormatError(NOT_JSON)
         values = WholeValues(data, large=len(data) > MAX_WHOLE)
         if values.damaged_at is None:
             return self._whole(values.document)
@@ -128,12 +130,11 @@ class RowsDocument:
 
 def parse_document(data: bytes) -> Any:
     """Parse JSON. Raises Unfinished if the document may still become complete, FormatError if it cannot."""
-    start = data[:64].removeprefix(BOM).lstrip(b" \t\r\n")[:1]
     if is_utf16(data):
         raise FormatError(UTF16)
-    if start in b"\0":
+    if _first(data) in b"\0":
         raise Unfinished("empty document")
-    if start not in b"{[":
+    if not _begins_json(data):
         raise FormatError(NOT_JSON)
     if data[-1:] not in b"}]" or b"\0" in data:
         raise Unfinished("half-written document")
@@ -143,6 +144,15 @@ def parse_document(data: bytes) -> Any:
         if error.message == NOT_JSON:
             raise Unfinished("half-written document") from error
         raise
+
+
+def _begins_json(data: bytes) -> bool:
+    """Return whether the first value is an object or an array, or the document begins with zeros or nothing."""
+    return _first(data) in b"{[\0"
+
+
+def _first(data: bytes) -> bytes:
+    return data[:64].removeprefix(BOM).lstrip(b" \t\r\n")[:1]
 
 
 def _digest(parts: Iterable[Points], count: int | None = None) -> bytes:

@@ -10,7 +10,8 @@
     series of one mapping    {"loss": {"steps": […], "values": […], "timestamps": […]}} (Sacred)
     values named by "meta"   {"meta": {…}, "iterations": [{"iteration": 0, "learn": […], "test": […]}]} (CatBoost)
 
-A metric below a key is named <key>/<metric>. Columns without a list of steps are counted from 0. A list of steps
+A metric below a key is named <key>/<metric>. Columns without a list of steps are counted from 0; they are those of
+epochs if a metric has as many values as its "val_" twin (Keras' History.history). A list of steps
 belongs to the columns of its length; of several, the one whose name shares a prefix with the column, then the first of
 AXES.
 Source: files that the named programs wrote, and logs of public repositories.
@@ -264,7 +265,7 @@ def _column_rows(mapping: Mapping[str, Any]) -> list[Row]:
         chosen[name] = _axis_of(name, columns, {axis: axes[axis] for axis in used})
     if not chosen:
         return []
-    names = {axes[axis]["axis"].lower() for axis in used}
+    names = {axes[axis]["axis"].lower() for axis in used} if used else {"epoch"} & {_counted_in(columns)}
     unit = "epoch" if names == {"epoch"} and not has_step(dict.fromkeys(columns.keys() - used, 0)) else "step"
     rows: dict[int, Row] = {}
     for name in columns:
@@ -275,6 +276,12 @@ def _column_rows(mapping: Mapping[str, Any]) -> list[Row]:
         for step, value in zip(steps, columns[name], strict=True):
             rows.setdefault(step, {unit: step})[name] = value
     return [rows[step] for step in sorted(rows)]
+
+
+def _counted_in(columns: Mapping[str, Sequence[Any]]) -> str:
+    """Return "epoch" for columns of one length that have "loss" and "val_loss"; otherwise "step"."""
+    have_twins = any(f"val_{name}" in columns for name in columns)
+    return "epoch" if have_twins and len(set(map(len, columns.values()))) == 1 else "step"
 
 
 def _frame(mapping: Mapping[str, Any]) -> dict[str, list[Any]]:

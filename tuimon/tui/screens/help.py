@@ -22,8 +22,8 @@ _IN_PLACE_OF = {"next_run": "smoother"}
 _MARKS = (
     "Marks on a chart: ✗ NaN or infinity   ★ best checkpoint   ◇ checkpoint   △ evaluation",
     "⚑ alert   ╎1 note at a step   ┊ restart   │ cursor   ↑↓ beyond the limits   ◆ pinned",
-    "↑ ↓ 0.1 after a value: recent change, the median of the last tenth of the points against the tenth before;",
-    "→ within three standard errors of it. The trend in summaries is that of the whole curve, or its turn",
+    "↑ ↓ 0.1 after a value: change of the level, the mean of the last tenth of the points against the tenth before;",
+    "→ +0.1: noise may explain it. The trend in summaries is the change from the first tenth to the last one",
     "Faint: raw values behind an average, points replaced by a restart, min to max of a mean",
 )
 _MARKS_OF = {

@@ -72,6 +72,8 @@ class LinesScreen(TableScreen[Entry[Target]], Generic[Target]):
 
     def draw_entries(self, entries: Sequence[Entry[Target]], title: str, theme: str) -> None:
         """Display the lines below a title."""
+        if not self.table.size:  # before the first layout
+            return
         self.table.show(entries, theme)
         head: list[tuple[str, Role]] = [(f" {title}", Role.TITLE)]
         if self.query_text:
