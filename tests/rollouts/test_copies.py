@@ -94,13 +94,11 @@ def test_a_board_that_grows_may_stop_being_a_copy(tmp_path: Path) -> None:
     assert library.sources(library.entries(1)) == ["board", "rollout_dump"]
 
 
-def test_samples_names_sources_and_the_mean_of_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_counts_the_texts_of_the_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     dump(tmp_path)
     assert main(["samples", str(tmp_path), "--best", "1"]) == 0
     assert capsys.readouterr().out.splitlines()[0] == "step 1, train: 1 of 4 texts"
     board(tmp_path, [("7", 0.0)])
     assert main(["samples", str(tmp_path)]) == 0
     head = capsys.readouterr().out.splitlines()[0]
-    assert (
-        head == "step 1, train: 5 texts, mean reward 0.4, 2 of 4 identical in group 2, 2 sources: board, rollout_dump"
-    )
+    assert head == "step 1, train: 5 texts, mean reward 0.4, 2 of 4 identical in group 2"
