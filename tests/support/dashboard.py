@@ -31,14 +31,14 @@ class PatientPilot(Pilot[None]):
     async def _wait_for_screen(self, timeout: float = 60.0) -> bool:
         waited = await super()._wait_for_screen(timeout)
         app = cast("TuimonApp", self.app)
-        while app.board.drawing or not _laid_out(app):
+        while not app._closing and (app.board.drawing or not _laid_out(app)):
             await asyncio.sleep(0.005)
         return waited
 
 
 def _laid_out(app: TuimonApp) -> bool:
     """Return whether the screen has the size of the terminal; it is laid out some messages after a change of size."""
-    return app._exit or not app.screen_stack or app.screen._compositor.size == app.size
+    return not app.screen_stack or app.screen._compositor.size == app.size
 
 
 @asynccontextmanager

@@ -80,7 +80,7 @@ def line_table(
             title, *values = _cells(line, curve, f"{line.glyph or _DOT[symbols]} {name}", sign, digits, averaged)
             spans.append([(title, line.role), *((value, Role.TEXT) for value in values)])
         rows = [_stripped(row) for row in aligned(spans, width, left=range(len(heads)))]
-        if heads[-1] in rows[0][-1][0]:
+        if rows[0] and heads[-1] in rows[0][-1][0]:
             break
     return tuple(rows)
 
