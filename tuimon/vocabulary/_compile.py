@@ -14,14 +14,13 @@ from __future__ import annotations
 
 import json
 import os
+import re  # the build of the wheel runs this file without the rest of tuimon
 import tomllib
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
-
-from tuimon import lazy_re as re
 
 SOURCE = Path(__file__).parent / "vocabulary.toml"
 COMPILED = SOURCE.with_suffix(".json")
