@@ -147,6 +147,14 @@ def test_row_without_a_step_has_the_step_of_the_row_before() -> None:
     assert rows(feed(jsonl.decoder(), data, range(len(data)))) == rows(feed(jsonl.decoder(), data))
 
 
+@pytest.mark.parametrize("epoch", [3, "3", "3/10"])
+def test_epoch_in_a_log_that_counts_steps_is_a_metric_of_the_row_before(epoch: int | str) -> None:
+    given = lines({"step": 76, "loss": 1}, {"step": 77, "loss": 1}, {"epoch": epoch, "acc": 2})
+    items = feed(jsonl.decoder(), given)
+    assert {name: series(items)[name] for name in ("epoch", "acc")} == {"epoch": [(77, "3.0")], "acc": [(77, "2.0")]}
+    assert not facts(items, "progress")
+
+
 @pytest.mark.parametrize(
     "row",
     [

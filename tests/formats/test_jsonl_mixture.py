@@ -81,12 +81,12 @@ def one_by_one(given_rows: list[dict[str, Any]]) -> list[Point]:
         for key in names:
             step = step_of(row.get(key))
             if step is not None and not (key == "epoch" and type(row[key]) is float):
-                epoch = np.array([number(row.get("epoch"), "epoch")], np.float64)
+                epoch = np.array([step[0] if key == "epoch" else number(row.get("epoch"), "epoch")], np.float64)
                 counted = np.array([key in COUNTERS])
                 is_same = key == "epoch" and bool(overall.same_epoch(epoch, counted)[0])
                 if key == "epoch" and len(named) > 1 and not is_same:
-                    if key in points:
-                        points[key] = points.pop(key)
+                    points.pop(key, None)
+                    points[key] = float(step[0])
                     break
                 named |= {step[0]} if key != "epoch" else set()
                 if not is_same:

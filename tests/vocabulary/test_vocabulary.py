@@ -25,7 +25,7 @@ from tuimon.vocabulary import (
     pair_key,
     phase_of,
     repeats_along_other_axis,
-    told,
+    understood_metrics,
     without_reducer,
 )
 from tuimon.vocabulary._compile import SOURCE, compile_document, expressions, parse
@@ -640,4 +640,4 @@ def test_of_very_many_names_the_shortest_are_looked_up(monkeypatch: pytest.Monke
     found = meanings(names)
     assert tuple(found) == names
     assert [found[name].concept for name in names] == ["other", "loss.total", "reward.train", "other"]
-    assert told(names) == {"loss", "reward"}
+    assert understood_metrics(names) == {"loss", "reward"}

@@ -32,7 +32,7 @@ from tuimon.model.points import Fact, Steps, Topic
 from tuimon.model.severity import severity
 from tuimon.store import Curve, Run, Snapshot, StreamView
 from tuimon.store.arrays import distinct, usual_stride
-from tuimon.vocabulary import classify, told
+from tuimon.vocabulary import classify, understood_metrics
 
 _FEWEST = 4
 """Points from which a metric has a usual stride."""
@@ -184,8 +184,8 @@ def _position(run: Run, busiest: Sequence[str], total_source: str) -> _Position:
 def _longest_stride(run: Run, busiest: Sequence[str]) -> int:
     """Return the largest usual stride of the training metrics: a trainer that counts single environment steps may end
     most of an update before its total."""
-    named = told(run.metrics)
-    training = (name for name in busiest if name in named and classify(name).split == "train")
+    understood = understood_metrics(run.metrics)
+    training = (name for name in busiest if name in understood and classify(name).split == "train")
     losses = (name for name in training if classify(name).concept.startswith("loss"))
     chosen = dict.fromkeys((*busiest[:_MAX_METRICS], *islice(losses, _MAX_METRICS)))
     curves = [run.curve(name) for name in chosen if classify(name).split == "train"]
@@ -332,17 +332,17 @@ def _watched_pace(run: Run, updates: int) -> Cadence | None:
 
 def _evaluated(run: Run) -> Steps:
     """Return the steps of evaluations, from the busiest validation metric."""
-    named = told(run.metrics)
-    metric = next((name for name in _main(run) if name in named and classify(name).split == "val"), None)
+    understood = understood_metrics(run.metrics)
+    metric = next((name for name in _main(run) if name in understood and classify(name).split == "val"), None)
     return distinct(run.curve(metric).steps[-_MAX_EVALUATIONS:]) if metric else np.empty(0, np.int64)
 
 
 def _epoch(run: Run, fact_step: int | None, epoch: float) -> float:
     """Return the epoch of the latest step: that of a metric, or `epoch` from a fact (a trainer's saved state)."""
     latest = fact_step if fact_step is not None else -1
-    named = told(run.metrics)
+    understood = understood_metrics(run.metrics)
     for metric in run.metrics:
-        if metric in named and classify(metric).concept == "progress.epoch":
+        if metric in understood and classify(metric).concept == "progress.epoch":
             last = run.curve(metric).last
             if last is not None and last.step > latest:
                 latest, epoch = last.step, last.value

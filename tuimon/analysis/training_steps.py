@@ -21,7 +21,7 @@ from tuimon.analysis.concepts import metrics_of
 from tuimon.model.points import Floats, Steps
 from tuimon.store import Curve, Run
 from tuimon.store.arrays import distinct
-from tuimon.vocabulary import classify, told
+from tuimon.vocabulary import classify, understood_metrics
 
 _STEP = "progress.step"
 _MAX_EXACT = 2.0**53
@@ -106,8 +106,8 @@ def updates_per_step(run: Run, busiest: Sequence[str]) -> Updates:
     """
     if not busiest:
         return Updates()
-    known = told(run.metrics)
-    named = [name for name in busiest if name in known]
+    understood = understood_metrics(run.metrics)
+    named = [name for name in busiest if name in understood]
     timers = [name for name in named if classify(name).concept in _TIMERS][:_MAX_METRICS]
     rewards = [name for name in named if _is_reward(name)][:_MAX_METRICS]
     dense = run.curve(busiest[0]).steps[-_NEWEST_OF_METRICS:]

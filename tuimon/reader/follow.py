@@ -257,9 +257,10 @@ class Followed:
             yield from self._prepared(self._source.read_new(BLOCK, False))
         yield from self._prepared(self._source.flush())
 
-    def lines_read(self) -> Iterator[Lines]:
-        """Yield the first and the last lines again that have been read of a text."""
-        return self._source.lines_read()
+    def end_lines(self, unread: bool = False) -> Iterator[Lines]:
+        """Yield the first and the last lines again that have been read of a text. unread: those of the file, also if
+        they have not been read; the last ones have no numbers then."""
+        return self._source.end_lines(unread)
 
     @property
     def _is_named(self) -> bool:

@@ -2,8 +2,12 @@
 
 Each log yields its lines as it is read for its metrics (Lines). They are looked at once the names or the texts of the
 logs of a run name two ranks: of each log its first 4 KiB and its end, and then all that is added. Nothing is read for
-ranks alone, except the ends of logs that had been read before, when a run turns out to be a job of several ranks or
-when the names of its logs mean other ranks, as with the fourth of task-0.log, task-1.log, …
+ranks alone, except
+
+- the ends of all logs, for a first report without the numbers of lines, if they are large;
+- the ends of logs that had been read before, when a run turns out to be a job of several ranks, when all logs of the
+  first report have been read, or when the names of the logs mean other ranks, as with the fourth of task-0.log,
+  task-1.log, …
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ from tuimon.ranks.hardware import read_gpus
 from tuimon.ranks.lines import MARKS, failure_of
 from tuimon.ranks.report import report_of
 from tuimon.ranks.verdict import judge
-from tuimon.reader.follow import Followed
+from tuimon.reader.follow import LARGE, Followed
 from tuimon.reader.rank_paths import HEAD, log_file, named_ranks, node_of, ranks_in_path, repeated, task_numbers
 from tuimon.sources.job_hosts import host_named, host_of, job_root, unreachable_hosts
 from tuimon.text import clean
@@ -67,6 +71,12 @@ class RankJobs:
                     job.set_logs(*self._logs_of_runs()[log.found.run])
                 job.take(log, item)
 
+    def first_report(self, run: int) -> Iterator[RanksSeen]:
+        """Yield a report about the ends of the logs of a run, once, if they are large and there is none."""
+        job = self._jobs.get(run)
+        if job is not None and (report := job.first_report(self._attempts_of(run), self.clock())) is not None:
+            yield RanksSeen(run, report)
+
     def events(self, at_once: bool = False) -> Iterator[RanksSeen]:
         """Yield the reports that have changed. at_once: do not wait until it is time for the next ones."""
         now = time.monotonic()
@@ -102,6 +112,10 @@ class _Job:
 
     def __init__(self) -> None:
         self.is_job = False
+        self._looks_ahead = False
+        """Whether the logs are large, and their ends have not been looked at before all of them are read."""
+        self._is_ahead = False
+        """Whether the ends of the logs have been looked at before all of them were read."""
         self._directory = ""
         self._evidence = Evidence()
         self._logs: Mapping[str, Followed] = {}
@@ -122,6 +136,7 @@ class _Job:
         before, self._logs = self._logs, logs
         if before.keys() == logs.keys():
             return
+        self._looks_ahead = sum(log.since.size for log in logs.values()) > LARGE
         self._directory = job_root(next(iter(logs))) or (path if os.path.isdir(path) else os.path.dirname(path))
         numbers, same = task_numbers(self._directory, list(logs)), repeated(list(logs))
         mean_others = any(
@@ -144,13 +159,27 @@ class _Job:
         if is_launcher or len(self._named) > 1:
             self._begin()
 
+    def first_report(self, attempts: Mapping[str, FileAttempt], now: float) -> JobRanks | None:
+        """Return a report about the ends of the logs, once, if they are large and there is none."""
+        if not self.is_job or not self._looks_ahead or self._report is not None:
+            return None
+        self._looks_ahead = False
+        self._begin(ahead=True)
+        return self._changed_report(attempts, now)
+
     def changed_report(self, attempts: Mapping[str, FileAttempt], now: float) -> JobRanks | None:
         """Return the report if it has changed; None as long as a log has not been read to its end."""
         if not self.is_job or any(log.behind for log in self._logs.values()):
             return None
+        if self._is_ahead:
+            self._begin()
+        return self._changed_report(attempts, now)
+
+    def _changed_report(self, attempts: Mapping[str, FileAttempt], now: float) -> JobRanks | None:
         attempts = {self._relative(path): attempt for path, attempt in attempts.items()}
         unreachable = unreachable_hosts(self._directory) if any(map(job_root, self._logs)) else {}
-        quiet_for = now - max((log.modified for log in self._logs.values() if not log.format.of_machine), default=now)
+        of_processes = [log for log in self._logs.values() if not log.format.of_machine]
+        quiet_for = now - max(map(_modified, of_processes), default=now)
         is_silent = quiet_for >= HANGS_AFTER
         facts = attempts, unreachable, is_silent
         if not self._changed and facts == (self._attempts, self._evidence.unreachable, self._judged_as_silent):
@@ -181,11 +210,11 @@ class _Job:
         skipped = sum(reading.skipped for reading in self._readings.values())
         return report_of(evidence, judge(evidence), self._directory, skipped)
 
-    def _begin(self) -> None:
-        """Look at the beginning and the end of what has been read of each log."""
-        self.is_job, self._evidence, self._readings = True, Evidence(), {}
+    def _begin(self, ahead: bool = False) -> None:
+        """Look at the beginning and the end of what has been read of each log. ahead: of each file."""
+        self.is_job, self._is_ahead, self._evidence, self._readings = True, ahead, Evidence(), {}
         for log in self._logs.values():
-            for lines in log.lines_read():
+            for lines in log.end_lines(unread=ahead):
                 self._look_at(log, lines)
 
     def _look_at(self, log: Followed, lines: Lines) -> None:
@@ -221,7 +250,7 @@ class _Job:
 
     def _new_reading(self, log: Followed, head: bytes) -> _Reading:
         path, relative = log.path, self._relative(log.path)
-        file = log_file(path, relative, self._numbers.get(path), log.modified, path in self._repeated, head)
+        file = log_file(path, relative, self._numbers.get(path), _modified(log), path in self._repeated, head)
         name = os.path.basename(path)
         node = node_of(name) or host_of(path) or name.split(".")[0]
         return _Reading(FileReading(self._evidence, file), node)
@@ -240,6 +269,11 @@ class _Job:
         line = clean(str(text).split("\n", 1)[0])[:400]
         if (kind := failure_of(line)) is not None:
             self._evidence.failures.append(Failure(kind, line, Place(path, 1), stamp, stamp is not None))
+
+
+def _modified(log: Followed) -> float:
+    """Return the time of the last change of a log, that when it was found if it has not been read."""
+    return log.modified if log.modified == log.modified else log.since.modified
 
 
 def _feed_lines(reading: FileReading, block: bytes, offset: int, number: int) -> None:

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from tuimon import lazy_re as re
 from tuimon.model.points import Floats, Indices, Steps
-from tuimon.vocabulary import classify, told
+from tuimon.vocabulary import classify, understood_metrics
 
 METRIC_AXIS = "metric:"
 """Beginning of the name of an axis that is a metric of the run: "metric:env_steps"."""
@@ -105,9 +105,9 @@ def counter_scale(name: str, metrics: Iterable[tuple[Steps, Floats]]) -> Scale |
 def counter_candidates(metrics: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     """Return (axis, metric) for metrics whose names denote a counter of the training, preferred names first."""
     axes = {concept: axis for axis, concept in COUNTERS.items()}
-    candidates, named = [], told(metrics)
+    candidates, understood = [], understood_metrics(metrics)
     for place, name in enumerate(metrics):
-        if name in named:
+        if name in understood:
             meaning = classify(name)
             if meaning.concept in axes and meaning.split == "train":
                 candidates.append((False, meaning.preference, place, axes[meaning.concept], name))

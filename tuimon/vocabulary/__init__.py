@@ -11,7 +11,7 @@
 All functions are pure and cached. The vocabulary is read from vocabulary.json at the first call, not on import.
 """
 
-from tuimon.vocabulary.context import meaning_in, meanings, repeats_along_other_axis, told
+from tuimon.vocabulary.context import meaning_in, meanings, repeats_along_other_axis, understood_metrics
 from tuimon.vocabulary.meaning import Concept, Meaning, classify, concepts
 from tuimon.vocabulary.memory import MemoryTag, memory_of
 from tuimon.vocabulary.names import merge_key, without_reducer
@@ -39,7 +39,7 @@ __all__ = [
     "pair_key",
     "phase_of",
     "repeats_along_other_axis",
-    "told",
+    "understood_metrics",
     "unit_text",
     "without_reducer",
 ]

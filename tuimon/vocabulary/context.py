@@ -83,7 +83,7 @@ def _meanings(metrics: tuple[str, ...]) -> Mapping[str, Meaning]:
     return MappingProxyType(known)
 
 
-def told(metrics: tuple[str, ...]) -> frozenset[str]:
+def understood_metrics(metrics: tuple[str, ...]) -> frozenset[str]:
     """Return the metrics whose names say what they are, as in meanings()."""
     return frozenset(name for name, meaning in meanings(metrics).items() if meaning is not OTHER)
 

@@ -274,7 +274,7 @@ class RowReader:
 
     def _points(self, batch: _Batch) -> list[Item]:
         rows = self._steps.over_epochs(batch)
-        rows = rows[~np.isnan(batch.epochs[rows])]
+        batch.totals[rows] = np.nan
         if len(rows):
             epoch = self._names.id(f"{self._prefix}epoch")
             batch.parts.append((rows, np.full(len(rows), epoch, np.int64), batch.epochs[rows]))

@@ -44,8 +44,10 @@ class StepBatch:
         """Rows whose step is the epoch."""
 
     def set(self, rows: npt.NDArray[np.intp], name: str) -> None:
-        """Note that the step of these rows is in a column with this name."""
+        """Note that the steps of these rows are of a column with this name."""
         self.has_step[rows] = True
+        if name == "epoch":  # "5/10" is a step and no number
+            self.epochs[rows] = self.steps[rows]
         self.counted[rows] = name.lower() in COUNTERS
         self.by_epoch[rows] = name.lower() in EPOCHS
 
