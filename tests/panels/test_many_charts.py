@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import math
 import time
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.made_run import feed, run_of, store_of, text
+from support.tables import table_rows
 
 from tuimon.analysis.metric_filter import chosen, matching, no_match
 from tuimon.draw.layout import PanelRequest, grid_shape, neighbour, pages
+from tuimon.draw.table import Order, fit_columns, sort_items
 from tuimon.model.views import Symbols
 from tuimon.panels import arrange, why_no_match
-from tuimon.panels.lists.metric_rows import (
-    metric_head,
-    metric_layout,
-    metric_names,
-    metric_row,
-    metric_sorts,
-    sort_metrics,
-)
+from tuimon.panels.lists.metric_rows import metric_columns
 from tuimon.store import Run
 from tuimon.store.block_sums import BlockSums
 from tuimon.text import cell_width
@@ -176,76 +172,70 @@ RUN = run_of(
 )
 
 
-def test_a_row_has_last_lowest_highest_trend_and_source() -> None:
-    widths = metric_layout(120)
-    row = text(metric_row(RUN, "reward", widths, True, Symbols.BRAILLE, 120))
-    assert row.split()[:6] == ["▸", "reward", "1.500", "→", "+0.4000", "0.5000"]
-    assert row.split()[-1] == "run"
-    assert row.split()[-2] == "20"
-    assert (
-        text(metric_row(run_of({"kl": ([1, 2], [2.0, 1.0])}), "kl", widths, False, Symbols.ASCII, 120)).count("nats")
-        == 1
-    )
-    assert "NaN" in text(metric_row(RUN, "broken", widths, False, Symbols.BRAILLE, 120))
-    assert "never" in text(metric_row(RUN, "never", widths, False, Symbols.BRAILLE, 120))
-    assert all(ord(c) < 128 for c in text(metric_row(RUN, "loss", widths, True, Symbols.ASCII, 120)))
+NAMES_OF_RUN = ("reward", "loss", "broken", "never")
 
 
-def test_long_names_replace_the_columns_points_and_source() -> None:
-    few, many = dict(metric_layout(120, 33)), dict(metric_layout(120, 20))
-    assert {column.id for column in many} - {column.id for column in few} == {"points"}
-    [name] = [cells for column, cells in few.items() if column.id == "metric"]
-    assert name >= 33
-    assert len(metric_layout(200, 33)) == len(metric_sorts()) - 1
+def cells(run: Run, name: str, **of: Any) -> dict[str, str]:
+    """The cells of a metric by column, 20 wide."""
+    return {column.id: text(column.show(name, 20)).strip() for column in metric_columns(run, Symbols.BRAILLE, **of)}
+
+
+def test_a_row_has_last_lowest_highest_change_and_source() -> None:
+    row = cells(RUN, "reward")
+    assert (row["metric"], row["last"], row["min"], row["max"]) == ("reward", "1.500", "0.5000", "1.500")
+    assert (row["points"], row["source"]) == ("20", "run")
+    assert row["recent"].split()[-1] == "+0.4000"
+    assert cells(RUN, "broken")["last"] == "NaN"
+    assert cells(RUN, "never") | {"min": "", "max": ""} == cells(RUN, "never"), "no finite value"
+    units = cells(run_of({"kl": ([1, 2], [2.0, 1.0])}), "kl")
+    assert [units[id].count("nats") for id in ("last", "min", "max")] == [1, 0, 0]
+
+
+def test_the_number_of_points_goes_before_a_long_name_is_cut() -> None:
+    run = run_of({name: ([1, 2], [2.0, 1.0]) for name in ("x" * 33, "short")})
+    of = {len(name): dict(fit_columns(metric_columns(run, Symbols.BRAILLE), [name], 120)) for name in run.metrics}
+    ids = {length: [column.id for column in fitted] for length, fitted in of.items()}
+    assert {*ids[5]} - {*ids[33]} <= {"points", "source"}
+    assert next(width for column, width in of[33].items() if column.id == "metric") >= 33
 
 
 @pytest.mark.parametrize("width", [1, 20, 40, 60, 80, 100, 120, 200])
 def test_rows_fill_any_width(width: int) -> None:
-    widths = metric_layout(width)
-    for name in RUN.metrics:
-        for symbols in Symbols:
-            assert cell_width(text(metric_row(RUN, name, widths, False, symbols, width))) == width
-    assert cell_width(text(metric_head(widths, "last", False, Symbols.BRAILLE, width))) == width
+    for symbols in Symbols:
+        rows = table_rows(metric_columns(RUN, symbols), NAMES_OF_RUN, width)
+        assert [cell_width(text(row)) for row in rows] == [width] * 5
+
+
+def test_a_row_in_ascii_has_only_ascii() -> None:
+    for row in table_rows(metric_columns(RUN, Symbols.ASCII), NAMES_OF_RUN, 120):
+        assert text(row).isascii()
 
 
 def test_the_value_at_the_cursor_has_the_step_of_its_point() -> None:
-    for width in (40, 120):
-        widths = metric_layout(width, cursor=10)
-        assert "at 10" in text(metric_head(widths, "relevance", False, Symbols.BRAILLE, width, 10))
-        shown = {
-            name: text(metric_row(RUN, name, widths, False, Symbols.BRAILLE, width, cursor=10)) for name in RUN.metrics
-        }
-        assert shown["reward"].split()[:2] == ["reward", "0.5000"]
-        assert shown["broken"].split()[:4] == ["broken", "NaN", "@", "2"]
-    assert (
-        text(metric_row(RUN, "loss", metric_layout(120, cursor=-1), False, Symbols.BRAILLE, 120, cursor=-1)).split()[1]
-        == "-"
-    )
-    assert "at" not in dict.fromkeys(column.id for column, _ in metric_layout(120))
-    assert metric_sorts(10) == ("relevance", "metric", "at", *metric_sorts()[2:])
-    assert sort_metrics(RUN, ("loss", "reward"), "at", False, 10) == ("reward", "loss")
-    widths = metric_layout(80, cursor=10, with_before=True)
-    assert "at 10        before" in text(metric_head(widths, "relevance", False, Symbols.BRAILLE, 80, 10))
-    row = text(metric_row(RUN, "reward", widths, False, Symbols.BRAILLE, 80, cursor=10, usual=0.25))
-    assert row.split()[:4] == ["reward", "0.5000", "0.2500", "1.500"]
-    assert sort_metrics(RUN, ("a", "loss", "reward"), "before", True, 10, {"loss": 2.0, "reward": 1.0})[0] == "reward"
+    heads = {column.id: column.head for column in metric_columns(RUN, Symbols.BRAILLE, 10)}
+    assert heads["at"] == "at 10"
+    assert "at" not in {column.id for column in metric_columns(RUN, Symbols.BRAILLE)}
+    assert [cells(RUN, name, cursor=10)["at"] for name in ("reward", "broken")] == ["0.5000", "NaN @ 2"]
+    assert cells(RUN, "loss", cursor=-1)["at"] == "-"
+    row = cells(RUN, "reward", cursor=10, usual={"reward": 0.25})
+    assert (row["at"], row["before"], row["last"]) == ("0.5000", "0.2500", "1.500")
 
 
-def test_names_of_visible_metrics_stay_distinct() -> None:
-    names = [f"{split}/completions/mean_terminated_length" for split in ("train", "eval")]
-    short = metric_names(names, metric_layout(80))
-    assert [name[:4] for name in short] == ["trai", "eval"]
-
-
-def test_metrics_are_sorted_by_any_column_and_the_unknown_come_last() -> None:
-    names = ("never", "loss", "reward", "broken")
-    assert sort_metrics(RUN, names, "relevance", False) == names
-    assert sort_metrics(RUN, names, "metric", False) == ("broken", "loss", "never", "reward")
-    assert sort_metrics(RUN, names, "max", False) == ("broken", "reward", "loss", "never")
-    assert sort_metrics(RUN, names, "max", True) == ("loss", "reward", "broken", "never")
-    assert sort_metrics(RUN, names, "points", False)[:2] == ("loss", "reward")
-    for sort in metric_sorts():
-        assert sorted(sort_metrics(RUN, names, sort, False)) == sorted(names)
+@pytest.mark.parametrize(
+    ("by", "reverse", "names"),
+    [
+        ("", False, ["never", "loss", "reward", "broken"]),
+        ("metric", False, ["broken", "loss", "never", "reward"]),
+        ("max", False, ["broken", "reward", "loss", "never"]),
+        ("max", True, ["loss", "reward", "broken", "never"]),
+        ("points", False, ["loss", "reward", "broken", "never"]),
+        ("at", False, ["reward", "loss", "never", "broken"]),
+        ("before", True, ["reward", "loss", "never", "broken"]),
+    ],
+)
+def test_metrics_are_sorted_by_any_column_and_the_unknown_come_last(by: str, reverse: bool, names: list[str]) -> None:
+    columns = metric_columns(RUN, Symbols.BRAILLE, 10, {"loss": 2.0, "reward": 1.0})
+    assert sort_items(["never", "loss", "reward", "broken"], columns, Order(by, reverse)) == names
 
 
 # ---------------------------------------------------------------- block means

@@ -38,7 +38,7 @@ def change_span(change: float, is_noise: bool, direction: str, symbols: Symbols)
     """
     up, down, level = "^v=" if symbols is Symbols.ASCII else "↑↓→"
     if is_noise:
-        return f"{level} {'+' * (change > 0)}{format_value(change)}", Role.MUTED
+        return f"{level} {'+' * (change >= 0)}{format_value(change)}", Role.MUTED
     rising = change > 0
     role = Role.MUTED
     if direction in ("up", "down"):

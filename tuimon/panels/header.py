@@ -84,11 +84,11 @@ class Header(Struct, frozen=True):
             return TextView("", (_fill([named, *parts, *facts], size.width),))
         named = ((fit(name, min(cell_width(name), max(room, size.width // 5, 1)), keep="end"), Role.TITLE),)
         left = room - row_width(named) - 2
-        if evidence and _LEAST_EVIDENCE <= left < row_width(evidence):
-            evidence = ((fit(evidence[0][0], left), Role.MUTED),)
-        first = _fill([named, *parts, evidence], size.width)
-        if evidence and evidence[0] in first:
+        if row_width(evidence) > left >= _LEAST_EVIDENCE:
+            evidence = ((fit(evidence[0][0], left), Role.MUTED),)  # the age, at its end, is a fact of the second row
+        elif row_width(evidence) <= left:
             facts = [fact for fact in facts if fact != _last_point(report)]
+        first = _fill([named, *parts, evidence], size.width)
         return TextView("", (first, _fill(_with_values(run, facts, options, size.width), size.width)))
 
 
