@@ -27,8 +27,8 @@ def made_below(directory: Path) -> list[Path]:
 
 
 def words(export: Export, run: Path, where: Path) -> list[str]:
-    # Tensors are not matched by the names of scalars, and a pattern without a match is an error.
-    pattern = "*weight*" if export.has_own_names else "*loss*"
+    # A pattern without a match is an error; the histograms have other names than the scalars.
+    pattern = "*weight*" if export.name == "tensors" else "*loss*"
     return ["export", str(run), "--format", export.name, "--metric", pattern, "-o", f"{where}/"]
 
 

@@ -91,19 +91,17 @@ def test_the_export_writes_every_point() -> None:
     assert isinstance(export, Export)
     snapshot = open_run(RUN)
     job = Job(
-        lambda: snapshot,
-        lambda: snapshot.runs,
-        lambda: snapshot,
-        lambda: curve_batches(snapshot),
-        "run",
-        lambda name: True,
-        True,
-        0.0,
-        Size(80, 20),
-        Symbols.ASCII,
-        time.time(),
-        False,
-        print,
+        snapshot=lambda: snapshot,
+        runs=lambda: snapshot.runs,
+        checked=lambda: snapshot,
+        batches=lambda: curve_batches(snapshot),
+        owner="run",
+        wanted=lambda name: True,
+        patterns=(),
+        smooth=0.0,
+        now=time.time(),
+        on_terminal=False,
+        print_status=print,
     )
     [(name, write)] = export.files(job)
     stream = io.BytesIO()

@@ -93,6 +93,20 @@ async def test_the_palette_finds_by_label_key_and_description(run: Path) -> None
             await until(app, pilot, lambda s: len(app.screen_stack) == 1)
 
 
+async def test_the_palette_shows_brackets_as_they_are(run: Path) -> None:
+    rows = ({"step": step, "reward": step, "wired[bold]/share": step} for step in range(50))
+    (run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    async with opened(run) as (app, pilot):
+        await until(app, pilot, lambda s: "reward" in s)
+        for typed, expected in (("wired", "show wired[bold]/share"), ("interval", "[notify]")):
+            await pilot.press("ctrl+p")
+            await pilot.pause()
+            await pilot.press(*typed)
+            await until(app, pilot, lambda s, expected=expected: expected in s)
+            await pilot.press("escape")
+            await until(app, pilot, lambda s: len(app.screen_stack) == 1)
+
+
 QUERIES = {
     "report": "copy report command",
     "started": "config",

@@ -103,8 +103,7 @@ class Run(Mapping[str, Metric]):
 
     @property
     def state(self) -> str:
-        """running | stalled | finished | crashed | stopped | ended | waiting | not understood | deleted | quiet |
-        unknown."""
+        """running | quiet | finished | crashed | ended | unknown, see docs/faq.md."""
         return self.progress.state
 
     @cached_property

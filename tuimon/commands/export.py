@@ -73,7 +73,7 @@ _EXAMPLES = """\
 def _run(options: argparse.Namespace) -> int:
     exports = _formats(options)
     _check_options(options, exports)
-    reading = _Reading(options, exports)
+    reading = _Reading(options)
     written = 0
     try:
         for export in exports:
@@ -169,9 +169,8 @@ def _is_folder(name: str) -> bool:
 class _Reading:
     """Reads the logs when the formats ask for them, and in the way they need."""
 
-    def __init__(self, options: argparse.Namespace, exports: list[Export]) -> None:
+    def __init__(self, options: argparse.Namespace) -> None:
         self._options = options
-        self._has_own_names = any(export.has_own_names for export in exports)
         self._paths = checked_paths(options.paths, options=options)
         self._monitor: LocalMonitor | None = None
         self.progress = Progress("reading")
@@ -181,12 +180,8 @@ class _Reading:
         self._selected: set[str] | None = None
 
     def _wanted(self, name: str) -> bool:
-        """Return whether a metric, or what else has this name, is to be exported. Raise UsageError if none is."""
+        """Return whether a metric is to be exported. Raise UsageError if none is."""
         patterns = self._options.metric
-        if self._has_own_names:
-            from tuimon.analysis.metric_filter import chosen
-
-            return not patterns or bool(chosen([name], patterns, titles=False)[0])
         if patterns and self._selected is None:
             runs = self._read().snapshot().runs
             self._selected, self.code = chosen_metrics(patterns, runs, self._options.by_source)
@@ -204,7 +199,7 @@ class _Reading:
             batches=self._batches,
             owner="source" if options.by_source else "run",
             wanted=self._wanted,
-            every=not options.metric,
+            patterns=tuple(options.metric),
             smooth=options.smooth,
             now=time.time(),
             on_terminal=options.output == "-" and sys.stdout.isatty(),

@@ -185,10 +185,9 @@ def _print_media(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(plain(media_document(path, found)), allow_nan=False))  # ASCII: names are those of others
     elif not found.tags:
-        raise NothingFound(
-            f"No value that is not a scalar in {count_of(found.files, 'log file')} at or below {clean(path)}.",
-            "TensorBoard event files, .wandb and .swanlab files are searched.",
-        )
+        searched = count_of(found.files, "file")
+        print_status(f"no media at or below {clean(path)}: {searched} of TensorBoard, W&B and SwanLab searched")
+        return ExitCode.NOTHING_FOUND
     else:
         sys.stdout.writelines(as_text(found, "utf" not in (sys.stdout.encoding or "").lower()))
     return ExitCode.OK

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from typing import Any, cast
@@ -10,7 +10,9 @@ from typing import Any, cast
 from textual import work
 from textual.await_complete import AwaitComplete
 from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
 from textual.css.query import NoMatches
+from textual.markup import escape
 
 from tuimon.panels import Panel, all_panels, arrange, header_panel, why_empty
 from tuimon.text import clean
@@ -64,20 +66,20 @@ class ActionProvider(Provider):
     async def discover(self) -> Hits:
         """Yield the actions of the footer first, then the others in the order of the help."""
         for action, title in sorted(self._actions(), key=lambda pair: pair[0].footer or 99):
-            yield DiscoveryHit(title, partial(action.do, self._dashboard), help=action.help)
+            yield DiscoveryHit(title, partial(action.do, self._dashboard), help=escape(action.help))
 
     async def search(self, query: str) -> Hits:
         """Yield what has the words of the query, or else actions whose label has its letters in order."""
         matcher, hits = self.matcher(query), []
         for action, title in self._actions():
             if score := action.relevance(query):
-                hits.append(Hit(score, matcher.highlight(title), partial(action.do, self._dashboard), help=action.help))
+                hits.append(_hit(score, matcher.highlight(title), partial(action.do, self._dashboard), action.help))
         hits += (*self._charts(query), *self._lacking(query))
         if not hits and len(query.strip()) >= _SHORTEST:
             for action, title in self._actions():
                 if score := matcher.match(action.label):
                     do = partial(action.do, self._dashboard)
-                    hits.append(Hit(score, matcher.highlight(title), do, help=action.help))
+                    hits.append(_hit(score, matcher.highlight(title), do, action.help))
         for hit in (*hits, *self._elsewhere(query)):
             yield hit
 
@@ -87,7 +89,7 @@ class ActionProvider(Provider):
             if self._where not in action.where and (score := action.relevance(query)):
                 screen = _SCREENS.get(action.where[0], action.where[0])
                 do = partial(open_screen_of, self._dashboard, self._where, action)
-                yield Hit(score * _ELSEWHERE, f"{screen}: {_title(action)}", do, help=action.help)
+                yield _hit(score * _ELSEWHERE, Content(f"{screen}: {_title(action)}"), do, action.help)
 
     def _charts(self, query: str) -> list[Hit]:
         """Return the panels and metrics of the run that have the words of the query."""
@@ -109,7 +111,7 @@ class ActionProvider(Provider):
                 do = partial(self._dashboard.show_metrics, (name,), name)
                 charts.append((score, clean(name), label or "A metric of the run", do))
         charts.sort(key=lambda item: -item[0])
-        return [Hit(score, f"show {title}", do, help=text) for score, title, text, do in charts[:_MOST_CHARTS]]
+        return [_hit(score, Content(f"show {title}"), do, text) for score, title, text, do in charts[:_MOST_CHARTS]]
 
     def _lacking(self, query: str) -> Iterator[Hit]:
         """Yield the panels that have the words of the query and that the run has no data for, with the reason."""
@@ -122,7 +124,7 @@ class ActionProvider(Provider):
             if panel.id not in shown and (score := relevance(query, names)):
                 reason = why_empty(panel.id, panel.title, run)
                 do = partial(self._dashboard.say, reason)
-                yield Hit(score * _LACKING, f"no {panel.title} in this run", do, help=reason)
+                yield _hit(score * _LACKING, Content(f"no {panel.title} in this run"), do, reason)
 
     def _actions(self) -> Iterator[tuple[Action, str]]:
         """Yield the actions of the screen with their titles."""
@@ -167,6 +169,11 @@ def open_screen_of(app: Dashboard, where: str, action: Action) -> None:
         app.perform(action)
     else:
         opener.do(app)
+
+
+def _hit(score: float, title: Content, do: Callable[[], object], text: str) -> Hit:
+    """Return a hit whose text is shown as it is: "[notify]" in it is no style."""
+    return Hit(score, title, do, help=escape(text))
 
 
 def _title(action: Action) -> str:

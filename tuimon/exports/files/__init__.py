@@ -34,8 +34,8 @@ class Job(Struct, frozen=True):
     """Name of the first column, which says what a batch belongs to: "run" or "source"."""
     wanted: Callable[[str], bool]
     """Return True if the metric with this name is to be exported."""
-    every: bool
-    """True if the user has not chosen metrics."""
+    patterns: tuple[str, ...]
+    """The patterns of --metric that `wanted` stands for; () for all metrics."""
     smooth: float
     """Smoothing weight of pictures, in [0, 1); 0 means no smoothing."""
     now: float
@@ -72,8 +72,6 @@ class Export(Struct, frozen=True):
     """Yield the files. Each is written before the next is requested."""
     one_file: Callable[[Job], Iterator[File]] | None = None
     """Yield a single file for an output whose suffix is the name of the format; None if the format has none."""
-    has_own_names: bool = False
-    """True if it asks `Job.wanted` for names that are not those of metrics."""
     curves_only: bool = False
     """True if all values come from `Job.curve`."""
     points_only: bool = False

@@ -32,7 +32,7 @@ def _files(job: Job, form: str) -> Iterator[File]:
         folder = f"{folders.name(run.name)}/" if len(runs) > 1 else ""
         names, options = SafeNames(), options_of(job.smooth, job.steps, run.last_step or 0)
         charts = list(charts_of(run, job.wanted, options, COLUMNS))
-        if job.every and len(charts) > MAX_PICTURES:
+        if not job.patterns and len(charts) > MAX_PICTURES:
             some = f"writing {MAX_PICTURES} of {len(charts)} pictures"
             job.print_status(f"{some}; choose with --metric, all with --metric '*'")
             charts = charts[:MAX_PICTURES]

@@ -7,7 +7,7 @@ and a tensor "value" instead of the last two. tbparse reads an event file as a w
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
 from tuimon.exports.files import Export, File, Job
@@ -36,7 +36,7 @@ def _files(job: Job) -> Iterator[File]:
     for kind, fields in _FIELDS.items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of pandas, about how tbparse uses it
-            selected = [(source, _select(getattr(reader, kind), job.wanted)) for source, reader in readers]
+            selected = [(source, _select(getattr(reader, kind), job.patterns)) for source, reader in readers]
         tables = [(source, table) for source, table in selected if len(table)]
         if tables:
 
@@ -47,8 +47,14 @@ def _files(job: Job) -> Iterator[File]:
             yield f"{kind}.jsonl", write
 
 
-def _select(table: Any, wanted: Callable[[str], bool]) -> Any:
-    return table[[wanted(tag) for tag in table.tag]] if len(table) else table
+def _select(table: Any, patterns: Sequence[str]) -> Any:
+    """Return the rows whose tag matches a pattern; all without patterns."""
+    from tuimon.analysis.metric_filter import chosen
+
+    if not patterns or not len(table):
+        return table
+    names, _ = chosen(table.tag, patterns, titles=False)
+    return table[table.tag.isin(names)]
 
 
 def _lines(source: str, table: Any, fields: tuple[str, ...]) -> Iterator[bytes]:
@@ -66,6 +72,4 @@ def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else value
 
 
-EXPORT = Export(
-    "tensors", "histograms, texts and tensors of event files (needs tbparse)", "", _files, has_own_names=True
-)
+EXPORT = Export("tensors", "histograms, texts and tensors of event files (needs tbparse)", "", _files)
