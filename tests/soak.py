@@ -8,7 +8,7 @@ After each session: its memory stays as it is once logs stop growing, it has end
 as before, and no process of it is left. At the end: every point that was written is shown or counted as superseded, and
 `doctor` says nothing twice about a file. The same seed gives the same actions; what they meet depends on the load.
 
---bursts: send so many bursts of keys without a pause, and check only that the program goes on (tests of A3).
+--bursts: send so many bursts of keys without a pause, and check only that the program goes on.
 """
 
 from __future__ import annotations

@@ -31,12 +31,12 @@ The file is `$XDG_CONFIG_HOME/tuimon/config.toml`, or the one named by TUIMON_CO
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from tuimon import lazy_re as re
 from tuimon.errors import UsageError
 
 THEMES = ("auto", "dark", "light", "contrast", "contrast-light", "ansi", "ansi-dark", "ansi-light")

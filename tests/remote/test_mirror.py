@@ -164,9 +164,9 @@ def test_one_program_fills_a_mirror(tmp_path: Path) -> None:
     assert first.lock()
     assert first.lock()
     assert not second.lock()
-    first.stored.state = "live"
+    first.stored.heard = 1.7e9
     first.save()
-    assert second.reload().state == "live"
+    assert second.reload().heard == 1.7e9
     first.close()
     assert second.lock()
     second.close()

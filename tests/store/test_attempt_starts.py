@@ -124,6 +124,7 @@ def test_a_row_begins_with_its_first_metric() -> None:
         (range(20, 101, 20), [0, *range(120, 201, 20)], list(range(20, 201, 20)), 1),  # a validation at step 0
         (range(20, 101, 20), [0], list(range(20, 101, 20)), 1),  # the next one is still to come
         (range(20, 101, 20), range(80, 201, 20), list(range(20, 201, 20)), 2),  # the checkpoint was older
+        (range(20, 81, 20), range(100, 201, 20), list(range(20, 201, 20)), 0),  # rotated before a validation
         ([1, 2, 3, 4], [3, 4, 5], [1, 2, 3, 4, 5], 2),  # epochs
     ],
 )

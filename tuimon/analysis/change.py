@@ -15,11 +15,9 @@ import math
 import numpy as np
 from msgspec import Struct
 
-from tuimon.analysis.level import chance_of, mean_error, points_of_level
+from tuimon.analysis.level import chance_of, level_error, points_of_level
 from tuimon.model.points import Floats
 
-_LATE = 2 / 3
-_PARABOLA = 2
 _FEWEST = 6
 """Number of finite points from which a change is known."""
 _FEWEST_FLAT = 20
@@ -97,10 +95,9 @@ def change(values: Floats, whole: bool = False) -> Change | None:
     scale = float(np.abs(known).max()) or 1.0  # so that no square overflows
     known = known / scale
     count = points_of_level(len(known))
-    late = max(round(_LATE * len(known)), count)
-    error, freedom = mean_error(known[-late:], count, _PARABOLA)
+    error, freedom = level_error(known, count)
     if whole:
-        first, freedom_first = mean_error(known[:late][::-1], count, _PARABOLA)
+        first, freedom_first = level_error(known[::-1], count)
         errors, freedom = math.hypot(error, first), min(freedom, freedom_first)
         before = float(known[:count].mean())
     else:

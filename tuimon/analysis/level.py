@@ -92,8 +92,7 @@ def level(values: Floats) -> Level:
     window, scale = _last_part(values)
     if not len(window):
         return Level(level_value(values), math.nan, 0)
-    late = values[-max(round(_LATE * len(values)), points_of_level(len(values))) :]
-    error, _ = mean_error(late[np.isfinite(late)], len(window), _PARABOLA)
+    error, _ = level_error(values, len(window))
     return Level(float(window.mean()) * scale, error, len(window))
 
 
@@ -103,6 +102,12 @@ def level_value(values: Floats) -> float:
     if not len(window):
         return float(values[-1]) if len(values) else math.nan
     return float(window.mean()) * scale
+
+
+def level_error(values: Floats, count: int) -> tuple[float, int]:
+    """Return the standard error of the mean of the last `count` values, and its degrees of freedom; NaN if unknown."""
+    late = _late(values)
+    return mean_error(late[np.isfinite(late)], count, _PARABOLA)
 
 
 def points_of_level(count: int) -> int:
@@ -133,7 +138,7 @@ def difference(x: Floats, values: Floats, other_x: Floats, others: Floats) -> Di
     apart = values[finite] / scale - others[finite] / scale
     apart[np.abs(apart) < _ROUNDING] = 0.0
     count = points_of_level(len(apart))
-    late = apart[-max(round(_LATE * len(apart)), count) :]
+    late = _late(apart)
     if not len(late):
         return UNKNOWN
     found = [mean_error(late, count, degree) for degree in _TRENDS]
@@ -210,6 +215,11 @@ def difference_of_groups(first: Floats, second: Floats) -> Difference:
     squares = sum(float(((own - own.mean()) ** 2).sum()) for own in (first, second))
     error = math.sqrt(squares / freedom * (1 / len(first) + 1 / len(second)))
     return Difference(value, error * scale, freedom)
+
+
+def _late(values: Floats) -> Floats:
+    """Return the last two thirds of the values, and at least those of the level."""
+    return values[-max(round(_LATE * len(values)), points_of_level(len(values))) :]
 
 
 def _last_part(values: Floats) -> tuple[Floats, float]:

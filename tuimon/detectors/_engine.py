@@ -21,7 +21,7 @@ from tuimon.analysis.concepts import metrics_of
 from tuimon.analysis.incidents import Incident, Incidents
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.windows import NINE, median_of_nine
-from tuimon.detectors._scores import Change, Limit, Score, Spike
+from tuimon.detectors._scores import Change, Creep, Limit, Score, Spike
 from tuimon.errors import UsageError
 from tuimon.model.alerts import Alert
 from tuimon.model.points import Floats
@@ -307,6 +307,15 @@ def _beginning(curve: Curve, row: int, score: Score) -> int:
     inside = np.flatnonzero(~(sign * median_of_nine(values[:end], begin) >= sign * left))
     first = begin + (int(inside[-1]) + 1 if len(inside) else 0)
     return min(row, skipped + max(0, first - NINE // 2))
+
+
+def growth_begun(curve: Curve, incident: Incident, score: Creep) -> int:
+    """Return the row at which the line begins that raised an incident; it is searched once."""
+    kept, key = _kept_of(curve), ("growth", score, incident.raised)
+    if key not in kept.folds:
+        values, skipped = filled(curve)
+        kept.folds[key] = skipped + score.begun(values, incident.raised - skipped), None
+    return kept.folds[key][0]
 
 
 def level_of(curve: Curve, end: int) -> float:

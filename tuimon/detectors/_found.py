@@ -18,7 +18,7 @@ from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress_inputs import failed_rank, progress_inputs, progress_of, steps_left
 from tuimon.analysis.run_states import ACTIVE
 from tuimon.analysis.windows import wandering
-from tuimon.detectors._engine import Rule, filled, incidents, level_of
+from tuimon.detectors._engine import Rule, filled, growth_begun, incidents, level_of
 from tuimon.detectors._scores import Creep, Limit
 from tuimon.model.alerts import Alert, Change
 from tuimon.ranks.advice import of_scheduler, of_used_memory
@@ -225,11 +225,11 @@ def memory_creep(run: Run, rule: Rule, s: Any) -> Iterator[Alert]:
 def _growth(run: Run, rule: Rule, curve: Curve, score: Creep, own: Incident, size: float | None = None) -> Alert:
     """Return the alert of memory that grows, from the beginning of its line on. size: that of the device if known."""
     values, skipped = filled(curve)
-    first, row = score.begun(values, own.raised - skipped), own.last - skipped
-    before, now = float(values[first]), float(values[row])
+    first = growth_begun(curve, own, score)
+    before, now = float(values[first - skipped]), float(values[own.last - skipped])
     device = device_memory(run, curve.metric)
     size = size or (100.0 if _PERCENT.fullmatch(curve.metric) else device.size if device is not None else None)
-    rate = (now - before) / max(int(curve.steps[own.last] - curve.steps[first + skipped]), 1)
+    rate = (now - before) / max(int(curve.steps[own.last] - curve.steps[first]), 1)
     soon = round((size - now) / rate) if size and own.cleared is None and rate > 0 and size > now else None
     left = steps_left(run)
     if soon is not None and left is not None and soon > left:
@@ -237,10 +237,10 @@ def _growth(run: Run, rule: Rule, curve: Curve, score: Creep, own: Incident, siz
     percent = "% of the device" if _PERCENT.fullmatch(curve.metric) else ""
     return Alert(
         rule.id,
-        "info" if before > 0 and _lengthened(run, curve, first + skipped, own.last) >= now / before else "warning",
+        "info" if before > 0 and _lengthened(run, curve, first, own.last) >= now / before else "warning",
         run.id,
         curve.metric,
-        int(curve.steps[first + skipped]),
+        int(curve.steps[first]),
         hint=rule.hint,
         until=int(curve.steps[own.last]) if own.cleared is not None else None,
         what="grows",

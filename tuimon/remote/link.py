@@ -251,7 +251,7 @@ class Keeper:
     def _save(self) -> None:
         self._saved_at = time.time()
         stored = self.mirror.stored
-        stored.target, stored.state, stored.detail = self.target.shown, self.link.state, self.link.detail
+        stored.target = self.target.shown
         stored.heard = self.link.heard if self.link.heard == self.link.heard else 0.0
         self.mirror.save()
 

@@ -65,13 +65,8 @@ class Stored(msgspec.Struct):
     """Target.shown."""
     heard: float = 0.0
     """Time (s since the epoch) at which the host was last heard; 0.0: never."""
-    host: str = ""
-    """Name that the host gives itself."""
     complete: bool = False
     """Whether everything has been received at least once."""
-    state: str = ""
-    """State of the link, for a second program that only reads."""
-    detail: str = ""
     memory: dict[str, Any] = {}
     """State of the mirror that is needed at the next start."""
 

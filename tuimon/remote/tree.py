@@ -76,7 +76,6 @@ class _Folder(Struct, eq=False):
     names: set[str] = field(default_factory=set)
     """Of what is in it; those of directories end with a slash."""
     is_rough: bool = False
-    is_listed: bool = False
 
 
 class Tree:
@@ -126,7 +125,6 @@ class Tree:
                 folder = todo.pop(path)
                 folder.is_rough = self.is_fresh(folder.entry)
                 if path in lists:
-                    folder.is_listed = True
                     level.update(self._take(path, folder, lists[path], later))
                 elif folder.entry.identity:
                     self._received.problem = f"cannot be listed: {path}"

@@ -108,17 +108,17 @@ class Writers:
             folders = sorted({posixpath.dirname(path) or "." for path in some})
             asked = [*some, *folders]
             names = " ".join(map(quoted, asked))
-            facts = births_in(await self._host.ask(f"stat -Lc '%u|%z|%w|%y|%n' {names}"), asked)
+            facts = births_in(await self._host.ask(f"stat -Lc '%u|%w|%n' {names}"), asked)
             for path in some:
                 if path in facts:
-                    file, (owner, _, born, _) = files[path], facts[path]
+                    file, (owner, born) = files[path], facts[path]
                     self._unheld[path] = file.now
                     state = CLOSED if certain and user in (0, owner) else UNKNOWN
                     at = file.now.modified
                     at_once = abs(at - born) < _AT_ONCE  # False for an unknown birth
                     if at_once and file.mode != "grow":  # a document is as young as its last version
                         folder = facts.get(posixpath.dirname(path) or ".")
-                        at_once = folder is not None and abs(born - folder[2]) < 2.5 * _AT_ONCE
+                        at_once = folder is not None and abs(born - folder[1]) < 2.5 * _AT_ONCE
                     known: dict[str, Any] = {"modified": at + self._host.skew}
                     self._mirror.note(file.local, writer=state, process="", copied=at_once, again=False, **known)
 
@@ -155,13 +155,13 @@ def holders_in(answer: bytes) -> Holders | None:
     return Holders(found, int(lines[0][:9]), inspected != "0" and hidden == "0")
 
 
-def births_in(answer: bytes, paths: Sequence[str]) -> dict[str, tuple[int, str, float, str]]:
-    """Return (owner, time of the last change of the inode, time of birth or NaN, time stamp) of files."""
+def births_in(answer: bytes, paths: Sequence[str]) -> dict[str, tuple[int, float]]:
+    """Return (owner, time of birth or NaN) of files."""
     found = {}
     for line in os.fsdecode(answer).split("\n"):
-        owner, changed, born, modified, name = [*line.split("|", 4), "", "", "", ""][:5]
+        owner, born, name = [*line.split("|", 2), "", ""][:3]
         if owner.isdigit():
-            found[name] = int(owner[:12]), changed, _seconds(born), modified
+            found[name] = int(owner[:12]), _seconds(born)
     return by_path(found, paths)
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -20,7 +21,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from tuimon import lazy_re as re
 from tuimon.errors import UsageError
 from tuimon.sources.files import first_bytes
 

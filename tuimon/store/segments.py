@@ -316,7 +316,9 @@ def _without_early(segments: Sequence[Indices], begins: Sequence[int | None], st
     """Return the segments without the points that a resumed job logged before its training began, as a validation at
     step 0. begins: first step of the training of each segment, where it is known.
 
-    A metric that counts something else, such as epochs, has no step near that of the training."""
+    A step that no earlier segment has reached is kept: a log may be rotated before a validation. A metric that counts
+    something else, such as epochs, has no step near that of the training.
+    """
     kept: list[Indices] = []
     highest, stride = None, 1
     for rows, begin in zip(segments, begins, strict=True):
@@ -324,7 +326,7 @@ def _without_early(segments: Sequence[Indices], begins: Sequence[int | None], st
             last = int(steps[rows[-1]])
             reached = last if highest is None else max(last, highest)
             if begin is not None and highest is not None and reached + stride >= begin:
-                rows = rows[np.searchsorted(steps[rows], begin, "left") :]
+                rows = rows[np.searchsorted(steps[rows], min(begin, highest + 1), "left") :]
             highest, stride = reached, max(stride, stride_of(steps[rows]))
         kept.append(rows)
     return kept
