@@ -93,7 +93,7 @@ def test_filter_and_sort_by_any_metric() -> None:
     assert list_runs(RUNS, listing, wanted, METRIC) == (TRAINER, KERAS)
     assert list_runs(RUNS, listing, None, METRIC)[:3] == (TRAINER, KERAS, TORCH)
     assert list_runs(RUNS, listing, None, METRIC, reverse=True)[:3] == (TORCH, KERAS, TRAINER)
-    assert FilterFields(TORCH, listing).metric("best(reward)") == 0.9
+    assert FilterFields(TORCH, listing, {}).metric("best(reward)") == 0.9
     assert column_of(run_columns(listing), METRIC).head == "val_loss"
 
 

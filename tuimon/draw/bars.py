@@ -109,8 +109,9 @@ def _table(view: BarView, width: int, height: int, symbols: Symbols) -> list[Row
     placed = any(bar.edges for bar in view.bars)
     table = aligned(cells[:height], width, _SHORTEST_NAME)
     if placed:  # the last column makes room for the waterfall
-        brief = aligned(cells[:height], width - 2 * _WATERFALL_FROM - 2, _SHORTEST_NAME)
-        table = brief if len(brief[0]) >= len(table[0]) - 2 else table
+        last = max(map(len, cells)) - 1
+        brief = aligned([row[:last] for row in cells[:height]], width, _SHORTEST_NAME)
+        table = brief if width - max(map(row_width, brief)) - 2 >= 2 * _WATERFALL_FROM else table
     return _with_waterfall(table, view, rows, total, width, symbols, with_head)
 
 

@@ -101,7 +101,8 @@ def fit_columns(
             left = max(left - needed, 0)
     grown = sorted((c for c in known if c.id in given), key=lambda column: (column.fills, -column.keep))
     for column in grown:
-        more = min(content[column.id] - given[column.id], left)
+        more = content[column.id] - given[column.id]
+        more = min(more, 0 if column.full and more > left else left)  # a longer head is shown as a whole
         if more > 0:
             given[column.id] += more
             left -= more

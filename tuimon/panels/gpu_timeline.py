@@ -142,10 +142,6 @@ def capacity(run: Run) -> float:
     return size if np.isfinite(size) and size > 0 else 0.0
 
 
-def _known(value: float) -> float | None:
-    return value if np.isfinite(value) else None
-
-
 def _sentence(timelines: Sequence[PhaseTimeline], device: float) -> Row:
     """Return the largest amount freed by offloading, and the largest reserved but unused. device: GiB; 0 unknown."""
     spans: list[Span] = []

@@ -70,7 +70,6 @@ class Header(Struct, frozen=True):
             words, _, detail = run.ranks.restart.partition(": ")
             verdicts.append(((clean(words), Role.WARNING),))
             said.insert(0, detail)
-        evidence: Row = ((clean("; ".join(said)), Role.MUTED),) if said else ()
         facts = [*([link_row(run.link, now)] if run.link else []), *_facts(run, report, now)]
         parts = [state, *verdicts]
         while len(parts) > 1 and _LEAST_NAME + sum(row_width(part) + 2 for part in parts) > size.width:
@@ -83,10 +82,9 @@ class Header(Struct, frozen=True):
             facts = _with_values(run, facts, options, left)
             return TextView("", (_fill([named, *parts, *facts], size.width),))
         named = ((fit(name, min(cell_width(name), max(room, size.width // 5, 1)), keep="end"), Role.TITLE),)
-        left = room - row_width(named) - 2
-        if row_width(evidence) > left >= _LEAST_EVIDENCE:
-            evidence = ((fit(evidence[0][0], left), Role.MUTED),)  # the age, at its end, is a fact of the second row
-        elif row_width(evidence) <= left:
+        evidence = _whole_clauses(clean("; ".join(said)), room - row_width(named) - 2)
+        first = _fill([named, *parts, ((evidence, Role.MUTED),) if evidence else ()], size.width)
+        if report.claim.aged in evidence:
             facts = [fact for fact in facts if fact != _last_point(report)]
         first = _fill([named, *parts, evidence], size.width)
         return TextView("", (first, _fill(_with_values(run, facts, options, size.width), size.width)))
@@ -97,6 +95,14 @@ def _state(report: ProgressReport, symbols: Symbols, alarms: int) -> Span:
     sign = state_sign(report.state, symbols is Symbols.ASCII, alarms)
     role = Role.CRITICAL if alarms else _ROLES.get(report.state, Role.MUTED)
     return f"{sign} {state_words(report.state, alarms)}", role
+
+
+def _whole_clauses(text: str, room: int) -> str:
+    """Return as many clauses of a text ("a; b") as fit, or the first one cut; "" if there is no room for it."""
+    clauses = text.split("; ")
+    whole = ("; ".join(clauses[:count]) for count in range(len(clauses), 0, -1))
+    fitting = next((part for part in whole if cell_width(part) <= room), "")
+    return fitting or (fit(clauses[0], room) if room >= _LEAST_EVIDENCE else "")
 
 
 def _last_point(report: ProgressReport) -> Row:

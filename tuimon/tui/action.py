@@ -20,21 +20,19 @@ from tuimon.tui.board import Board
 from tuimon.tui.state import ViewState
 
 SECTIONS = (
-    *(
-        "General",
-        "Panels",
-        "Charts",
-        "Runs",
-        "Settings",
-        "Lists and texts",
-        "Run list",
-        "Metric list",
-        "Log",
-        "Texts",
-        "Media",
-        "Scatter",
-        "Ranks",
-    ),
+    "General",
+    "Panels",
+    "Charts",
+    "Runs",
+    "Settings",
+    "Lists and texts",
+    "Run list",
+    "Metric list",
+    "Log",
+    "Texts",
+    "Media",
+    "Scatter",
+    "Ranks",
 )
 """Sections of the help screen, in order."""
 
@@ -171,7 +169,7 @@ class Action(Struct, frozen=True):
     section: str = "General"
     where: tuple[str, ...] = ("dashboard",)
     """Screens on which the keys work: dashboard, runs, multiples, metrics, log, texts, media, scatter, config, ranks,
-    help, alerts."""
+    help, alerts, comparison."""
     opens: str = ""
     """Screen that it opens, as in `where`; on that screen it goes back. Other screens that do not use the key, either,
     are replaced by it."""

@@ -76,19 +76,17 @@ class AlertBar(Line):
         self.display = False
         self._message = ""
         self._message_at = 0.0
-        self._message_version = -1
-        """Version of the snapshot that the message was first displayed with; -1: not displayed yet."""
         self._notice: Notice | None = None
         """Newest notice of a problem."""
         self._notice_at = 0.0
 
     def say(self, message: str) -> None:
-        """Display a message for MESSAGE_TIME, and after that until the store changes."""
-        self._message, self._message_at, self._message_version = message, time.monotonic(), -1
+        """Display a message for MESSAGE_TIME, and after that until the screen is drawn again."""
+        self._message, self._message_at = message, time.monotonic()
 
     def update(self, snapshot: Snapshot, run: Run | None, theme: str, width: int = 80) -> None:
         """width: columns of the screen, to which the text of an alert is cut."""
-        row, *below = self._message_rows(snapshot, width) or [self._content(snapshot, run, width)]
+        row, *below = self._message_rows(width) or [self._content(snapshot, run, width)]
         rows = ascii_rows(tuple(below)) if ascii_only() else tuple(below)
         self.display = bool(row)
         if rows != self._below:
@@ -111,11 +109,9 @@ class AlertBar(Line):
         """Whether the notice that is displayed has been there long enough."""
         return self.display and 0.0 < self._notice_at < time.monotonic() - NOTICE_TIME
 
-    def _message_rows(self, snapshot: Snapshot, width: int) -> list[Row]:
+    def _message_rows(self, width: int) -> list[Row]:
         """Return the rows of the message; [] if there is none, or if it has been displayed long enough."""
-        if self._message and self._message_version == -1:
-            self._message_version = snapshot.version
-        if self._message_version != snapshot.version and time.monotonic() >= self._message_at + MESSAGE_TIME:
+        if time.monotonic() >= self._message_at + MESSAGE_TIME:
             self._message = ""
         if not self._message:
             return []

@@ -37,6 +37,8 @@ class Settings(Struct, frozen=True, eq=False):
     """Run id -> value of each of them, None where a run does not have it."""
     equal: int = 0
     """Number of settings that are equal in all runs."""
+    widths: tuple[int, ...] = ()
+    """Cells that the column of each of them needs."""
 
 
 def different_settings(runs: Sequence[Run]) -> Settings:
@@ -55,7 +57,9 @@ def different_settings(runs: Sequence[Run]) -> Settings:
     listed = [entry for entry in different if not entry[0].startswith("_")][:_MOST_SETTINGS]
     columns = [[None if value is MISSING else value for value in values] for _, values in listed]
     rows = zip(*columns, strict=True) if columns else ((),) * len(runs)
-    found = Settings(tuple(name for name, _ in listed), dict(zip(ids, map(tuple, rows), strict=True)), len(equal))
+    names = tuple(name for name, _ in listed)
+    widths = tuple(_width(name, values) for name, values in zip(names, columns, strict=True))
+    found = Settings(names, dict(zip(ids, map(tuple, rows), strict=True)), len(equal), widths)
     _LAST[:] = [(settings, found)]
     return found
 
@@ -100,11 +104,18 @@ def _setting_column(settings: Settings, place: int) -> Column[Run]:
     def setting(run: Run) -> Any:
         return settings.values.get(run.id, _UNKNOWN)[place]
 
-    sample = list(settings.values.values())[:_SAMPLE]
-    least = max(_NARROWEST, min(_WIDEST, max((cell_width(cell_text(values[place])) for values in sample), default=0)))
-    name = settings.names[place]
-    head = clean(name.rpartition(".")[2])
-    return Column(SETTING + name, head, value, show, least, _KEEP - place, most=max(least, cell_width(head) + 2))
+    name, least = settings.names[place], settings.widths[place]
+    return Column(SETTING + name, _head(name), value, show, least, _KEEP - place)
+
+
+def _width(name: str, values: Sequence[Any]) -> int:
+    """Return the cells of the head, with room for an arrow, or of the widest value."""
+    texts = max((cell_width(cell_text(value)) for value in values[:_SAMPLE]), default=0)
+    return max(_NARROWEST, min(_WIDEST, max(cell_width(_head(name)) + 1, texts)))
+
+
+def _head(name: str) -> str:
+    return clean(name.rpartition(".")[2])
 
 
 _UNKNOWN = (None,) * _MOST_SETTINGS

@@ -16,7 +16,7 @@ from tuimon.analysis.progress_inputs import state_at
 from tuimon.analysis.run_filter import SYNONYMS, RunFilter, unknown
 from tuimon.analysis.run_states import SIGNS
 from tuimon.draw.numbers import thousands
-from tuimon.draw.table import Order, sort_items
+from tuimon.draw.table import Column, Order, sort_items
 from tuimon.model.alerts import SEVERITIES, Alert
 from tuimon.panels._run_facts import settings_of
 from tuimon.panels.lists.run_metrics import metric_names
@@ -107,6 +107,8 @@ class FilterFields(Struct, frozen=True):
 
     run: Run
     listing: Listing
+    columns: Mapping[str, Column[Run]]
+    """Columns of the list by their ids, from which fields such as "reward" are read."""
 
     def field(self, name: str) -> object:
         """Return the value of one of run_filter.FIELDS, or a tuple of several."""
@@ -123,7 +125,7 @@ class FilterFields(Struct, frozen=True):
             return state, *SYNONYMS.get(state, ()), *alerts, *critical
         if name == "alerts":
             return self.listing.alerts.get(self.run.id, 0)
-        return next(column.value(self.run) for column in run_columns(self.listing) if column.id == name)
+        return self.columns[name].value(self.run)
 
     def metric(self, name: str) -> float | None:
         """Return the level of a metric, or its last or best value, see RunLevels.value."""
@@ -138,7 +140,12 @@ def filter_problem(runs: Sequence[Run], listing: Listing, wanted: RunFilter, lis
     """Return which word of a filter is unknown, see run_filter.unknown. listed: number of runs that match."""
     if not wanted.alternatives or not runs:
         return ""
-    return unknown(wanted, [FilterFields(run, listing) for run in runs], metric_names(runs), listed)
+    return unknown(wanted, _fields(runs, listing), metric_names(runs), listed)
+
+
+def _fields(runs: Sequence[Run], listing: Listing) -> list[FilterFields]:
+    columns = {column.id: column for column in run_columns(listing)}
+    return [FilterFields(run, listing, columns) for run in runs]
 
 
 def list_runs(
@@ -156,7 +163,7 @@ def list_runs(
     if not show_hidden and listing.hidden:
         runs = [run for run in runs if run.path not in listing.hidden]
     if wanted is not None and wanted.alternatives:
-        runs = [run for run in runs if wanted.matches(FilterFields(run, listing))]
+        runs = [fields.run for fields in _fields(runs, listing) if wanted.matches(fields)]
     if sort == "urgent":
         runs = sorted(runs, key=lambda run: urgency(run, listing), reverse=reverse)
     else:

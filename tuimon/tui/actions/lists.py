@@ -35,7 +35,13 @@ def _copy(app: Dashboard) -> None:
 
 ACTIONS = (
     _action(
-        "list_open", "enter", "open", "Open what is selected: its charts, its log, its texts", _on(WorkScreen.open), 3
+        "list_open",
+        "enter",
+        "open",
+        "Open what is selected: its charts, its log, its texts",
+        _on(WorkScreen.open),
+        3,
+        where=tuple(screen for screen in (*_TABLES, *_TEXTS) if screen not in ("media", "comparison")),
     ),
     _action("list_find", "slash", "find", "Find what you type, or list only that", _on(WorkScreen.begin_filter), 4),
     _action(

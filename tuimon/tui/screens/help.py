@@ -20,16 +20,17 @@ _EVERYWHERE = "General"
 _IN_PLACE_OF = {"next_run": "smoother"}
 """Action of the footer -> action without a place there that is more important."""
 _MARKS = (
-    "Marks on a chart: ✗ NaN or infinity   ★ best checkpoint   ◇ checkpoint   △ evaluation",
-    "⚑ alert   ╎1 note at a step   ┊ restart   │ cursor   ↑↓ beyond the limits   ◆ pinned",
+    "Marks on a chart: ✗ NaN or infinity   ★ best checkpoint   ◇ checkpoint",
+    "△ evaluation   ⚑ alert   ╎1 note at a step   ┊ restart   │ cursor",
+    "↑↓ beyond the limits   ◆ pinned",
     "↑ ↓ 0.1 after a value: change of the level, the mean of the last tenth of the points against the tenth before;",
     "→ +0.1: noise may explain it. The trend in summaries is the change from the first tenth to the last one",
     "Faint: raw values behind an average, points replaced by a restart, min to max of a mean",
 )
 _MARKS_OF = {
     "texts": (
-        "Marks in the list: T truncated   E error   L loop: one piece again and again   G garbled bytes",
-        "S mixed scripts (Latin and another one)   ∅ empty",
+        "Marks in the list: T truncated   E error   L loop: one piece again and again",
+        "G garbled bytes   S mixed scripts (Latin and another one)   ∅ empty",
     )
 }
 """Explanations of other screens than the dashboard."""

@@ -7,6 +7,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from tuimon.draw.numbers import thousands
 from tuimon.draw.rows import row_width, wrap_row
+from tuimon.draw.table import cursor_sign
 from tuimon.model.views import Role, Row
 from tuimon.text import clean
 from tuimon.tui.action import Action
@@ -47,7 +48,7 @@ class LinesTable(Table[Entry[Target]], Generic[Target]):
         return id(item)
 
     def heading(self, item: Entry[Target], selected: bool) -> Row:
-        return ("▌" if selected else " ", Role.ACCENT), *item.row
+        return cursor_sign(selected, self.symbols), *item.row
 
     def show(self, entries: Sequence[Entry[Target]], theme: str) -> None:
         """Display these lines. The same object as before is not wrapped again."""

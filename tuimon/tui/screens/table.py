@@ -146,7 +146,7 @@ class Table(Wheel, CellGrid, Generic[Item]):
         if width < 2 or height < 1 or not self._is_shown:
             return
         above = self.above()
-        self.heads = len(above) + any(column.head for column in self.columns)
+        self.heads = len(above) + (bool(self.items) and any(column.head for column in self.columns))
         shown = self.scroll_to_cursor()
         visible = self.items[shown.start : shown.stop]
         with_cells = [item for item in visible if self.heading(item, False) is None]

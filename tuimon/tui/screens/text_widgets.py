@@ -24,6 +24,7 @@ class SampleTable(Table[Any]):
         super().__init__()
         self._chosen = chosen
         self.choice = Choice()
+        self._shape = "", -1
         self._made_for: tuple[object, ...] = ()
 
     def move(self, rows: int) -> None:
@@ -36,9 +37,10 @@ class SampleTable(Table[Any]):
     def show(self, state: ViewState) -> None:
         """Display the current choice; the same row stays selected, whatever is in it."""
         choice = self.choice
-        made_for = choice.items, choice.mode, choice.change, choice.first_change, choice.entries, len(choice.items)
-        if len(made_for) != len(self._made_for) or any(map(operator.is_not, made_for, self._made_for)):
-            self._made_for = made_for
+        shape = choice.mode, len(choice.items)  # the list of steps grows while they are read
+        made_for = choice.items, choice.change, choice.first_change, choice.entries
+        if shape != self._shape or any(map(operator.is_not, made_for, self._made_for)):
+            self._shape, self._made_for = shape, made_for
             self.forget_widths()
             self.columns = list_columns(choice, state.symbols)
         columns = () if choice.mode == SCATTER else self.columns

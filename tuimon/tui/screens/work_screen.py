@@ -59,7 +59,7 @@ class WorkScreen(ModalScreen[None]):
         self.filter_bar = FilterBar(self.PROMPT, self.PLACEHOLDER, self.filter_edited, self.filter_submitted)
 
     def _in_footer(self, action: Action) -> Action:
-        if action.opens == self.WHERE and action.footer:
+        if action.opens == self.WHERE:
             return replace(action, footer=_BACK, label="back")
         return replace(action, label=self.OPENS) if action.id == "list_open" else action
 
