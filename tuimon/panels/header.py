@@ -86,7 +86,6 @@ class Header(Struct, frozen=True):
         first = _fill([named, *parts, ((evidence, Role.MUTED),) if evidence else ()], size.width)
         if report.claim.aged in evidence:
             facts = [fact for fact in facts if fact != _last_point(report)]
-        first = _fill([named, *parts, evidence], size.width)
         return TextView("", (first, _fill(_with_values(run, facts, options, size.width), size.width)))
 
 
