@@ -61,7 +61,7 @@ FRACTION = re.compile(r"\d\.\d|\d[eE]-\d|\b(?:nan|inf)\b", re.IGNORECASE)
 """Occurs in lines of metrics, but hardly in those that count something."""
 _IGNORED = re.compile(
     r"(?:.*[\W_])?(?:eta|remaining|left|pid|port|seed|rank|version|lineno|line|process|worker|device|cuda|"
-    r"gpu id|node|job|id)",
+    r"gpu id|node|job|id|copypaste)",
     re.IGNORECASE,
 )
 """Names of numbers that are no metrics."""
