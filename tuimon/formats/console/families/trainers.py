@@ -58,7 +58,7 @@ class Trainer(Struct, frozen=True, forbid_unknown_fields=True):
     columns: tuple[str, ...] = ()
     """Names of the numbers behind the head, which have none; "" for a number that is none."""
     header: str = ""
-    """Regular expression of a line that names the numbers of the next ones: groups names, between commas, and section."""
+    """Regular expression of a line that names the numbers of later ones: groups names, between commas, and section."""
     waits: bool = False
     """Whether its rows have the step of the next line that names one."""
     dictionary: bool = False
@@ -151,8 +151,8 @@ class TrainerReader(LineReader):
         self._alone = False
         if self._open and self._held and self._open.close and re.match(self._open.close, text):
             return self._end_block(self._open, line)
-        numbers = {number for mark, found in _numbers_by_mark() if mark in text for number in found}
-        for trainer, head, cell in [_expressions()[number] for number in sorted(numbers)]:
+        places = {place for mark, found in _numbers_by_mark() if mark in text for place in found}
+        for trainer, head, cell in [_expressions()[place] for place in sorted(places)]:
             if match := _beginning(trainer, head, line):
                 return self._begin(trainer, match, cell, line)
             if trainer.header and (match := re.match(trainer.header, text)):
