@@ -1,7 +1,6 @@
 """JSON logs: files of one JSON value per line, and documents that are rewritten whole.
 
-lines, marked_lines, clearml,
-beast_logger                      formats of one value per line
+lines, marked_lines, clearml      formats of one value per line
 trainer_state, roll_worker_state,
 training_log, rows                formats of documents; `rows` is any other document with a list of rows
 _document                         RowsDocument, the decoder of all documents
