@@ -18,7 +18,6 @@ from tuimon import lazy_re as re
 from tuimon.formats.console.families import Family, Line, LineReader, Pair, Sink
 from tuimon.formats.console.families._steps import EpochSteps
 from tuimon.formats.console.shapes.cutting import cut
-from tuimon.formats.console.shapes.known import known_layouts
 from tuimon.formats.console.shapes.labels import BATCH, EPOCH, MARKS, METRIC, stage_of
 from tuimon.formats.console.shapes.roles import Layout, examine
 from tuimon.formats.console.shapes.rows import Cells, integer, pairs_of, row_of
@@ -119,7 +118,7 @@ class ShapedReader(LineReader):
         if shape is None:
             if len(self._shapes) >= _MAX_SHAPES:
                 return False
-            shape = self._shapes[key] = _Shape(known_layouts().get(key) or examine(text))
+            shape = self._shapes[key] = _Shape(examine(text))
         elif shape.layout and shape.layout.varies:
             shape.layout = examine(text)
         layout = shape.layout
