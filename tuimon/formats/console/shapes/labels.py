@@ -54,7 +54,19 @@ _PARTS = """
     损失 准确 精度 召回 正解率 損失 손실 정확도 erlust enauigkeit perte rdida perda отер очност
     eval Eval EVAL alid ALID test Test TEST train Train 验证 测试
 """
-_SHORT = ("it ", "it:", "it=", "it/", "ep ", "Ep ", "ep:", "ep=", "Ep:", "Ep=", "epoch_",)
+_SHORT = (
+    "it ",
+    "it:",
+    "it=",
+    "it/",
+    "ep ",
+    "Ep ",
+    "ep:",
+    "ep=",
+    "Ep:",
+    "Ep=",
+    "epoch_",
+)
 MARKS = (*_PARTS.split(), *_SHORT, *(f"E{digit}" for digit in range(10)))
 """Each line of metrics and each heading of an epoch or a stage has at least one of these strings."""
 FRACTION = re.compile(r"\d\.\d|\d[eE]-\d|\b(?:nan|inf)\b", re.IGNORECASE)
