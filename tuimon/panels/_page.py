@@ -19,6 +19,14 @@ if TYPE_CHECKING:
 
 
 def page_rows(
+    run: Run, panels: Sequence[Panel], size: Size, now: float, symbols: Symbols, options: ChartOptions
+) -> Rows:
+    """Return the rows of the first page of panels, exactly `size`."""
+    boxes = page_boxes(run, panels, size, now, symbols, options)
+    return tuple(_row(y, boxes, size.width) for y in range(size.height))
+
+
+def page_boxes(
     run: Run,
     panels: Sequence[Panel],
     size: Size,
@@ -28,8 +36,8 @@ def page_rows(
     larger: int = 0,
     frames: bool = False,
     selects: bool = False,
-) -> Rows:
-    """Return the rows of the first page of panels, exactly `size`.
+) -> list[tuple[Box, Rows]]:
+    """Return the places of the panels of the first page, and the rows of each.
 
     - larger: chart size, see draw.layout.pages.
     - frames: whether panels have borders on a wide screen.
@@ -55,7 +63,7 @@ def page_rows(
         rows = render(views[n], sizes[n], symbols, cache)
         rows = with_border(rows) if framed[n] else rows
         drawn.append((place, (highlighted(rows[0]), *rows[1:]) if place.index == selected else rows))
-    return tuple(_row(y, drawn, size.width) for y in range(size.height))
+    return drawn
 
 
 def page_places(panels: Sequence[Panel], room: Size, larger: int, bordered: bool) -> tuple[Page, ...]:

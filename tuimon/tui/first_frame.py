@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
@@ -17,17 +18,20 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from tuimon.config import Settings
+from tuimon.draw.layout import Box
 from tuimon.model.views import Rows, Size
 from tuimon.monitor.process import ReaderProcess
 from tuimon.tui import saved_view, themes
 from tuimon.tui.dashboard_file import load_dashboard
-from tuimon.tui.page import dashboard_rows, default_state
+from tuimon.tui.page import dashboard_boxes, default_state
 from tuimon.tui.run_choice import has_several_runs
 from tuimon.tui.startup import preload
 from tuimon.tui.state import ViewState
 from tuimon.tui.terminal import capabilities
 from tuimon.tui.terminal.background import Background
 
+Cells = tuple[int, int, int]
+"""Row of the screen, first cell, cell after the last."""
 OPEN = "\x1b[?1049h"
 """Opens the alternate screen. A second one would clear it."""
 _HIDE_CURSOR, _CLOSE = "\x1b[?25l", "\x1b[?1049l\x1b[?25h"
@@ -64,6 +68,10 @@ class FirstFrame:
         """Number of the last signal that asked the program to end; 0 if none did."""
         self.is_open = False
         """Whether the alternate screen is open, and Textual has not taken it over yet."""
+        self.sent: dict[Cells, str] = {}
+        """What the screen shows."""
+        self.size = 0, 0
+        """Columns and rows of the terminal when it was drawn."""
         self._is_drawn = False
 
     def __enter__(self) -> FirstFrame:
@@ -114,8 +122,12 @@ class FirstFrame:
             return
         self._is_drawn = True
         with suppress(Exception), self._monitor.pause_writes():  # Textual draws it, and tells what is wrong
-            rows = dashboard_rows(snapshot, run, self._state(), size, time.time())
-            _send(OPEN + _HIDE_CURSOR + _text_of(rows, self._state().theme))
+            state = self._state()
+            self.sent = _sent_cells(dashboard_boxes(snapshot, run, state, size, time.time()), state.theme)
+            self.size = size.width, size.height
+            _send(
+                OPEN + _HIDE_CURSOR + "".join(f"\x1b[{y + 1};{x + 1}H{cells}" for (y, x, _), cells in self.sent.items())
+            )
             self.is_open = True
 
     def _state(self) -> ViewState:
@@ -126,16 +138,18 @@ class FirstFrame:
         return replace(state, own=load_dashboard(self._settings, self._monitor.paths)[0])
 
 
-def _text_of(rows: Rows, theme: str) -> str:
-    """Return the control sequences and the text of rows in a theme."""
+def _sent_cells(boxes: Sequence[tuple[Box, Rows]], theme: str) -> dict[Cells, str]:
+    """Return what the terminal is sent for each row of each box."""
     from rich.console import COLOR_SYSTEMS, Console
 
     system = COLOR_SYSTEMS[Console(file=sys.__stderr__, force_terminal=True).color_system or "truecolor"]
-    lines = []
-    for y, row in enumerate(rows):
-        spans = (themes.style(theme, role).render(text, color_system=system) for text, role in themes.parts(row, theme))
-        lines.append(f"\x1b[{y + 1};1H{''.join(spans)}")
-    return "".join(lines)
+    return {
+        (box.y + y, box.x, box.x + box.width): "".join(
+            themes.style(theme, role).render(text, color_system=system) for text, role in themes.parts(row, theme)
+        )
+        for box, rows in boxes
+        for y, row in enumerate(rows)
+    }
 
 
 def _output() -> int:

@@ -46,7 +46,7 @@ def run(
     textual_patches.keep_screen(app, first)
     notifier = Notifier(channels_of(settings.notify, app.write), monitor.post_notice)
     monitor.listen_to_alerts(notifier.update)
-    app.forget_sent = changed_cells.install()
+    app.forget_sent = changed_cells.install(first.size, first.sent)
     textual_patches.survive_hangup(app)
     sys.setswitchinterval(SWITCH)
     app.exit_signals.terminal = sys.__stderr__.fileno() if sys.__stderr__ is not None else None  # Textual writes there

@@ -1,15 +1,18 @@
-"""The dashboard as rows, without widgets: what the screen shows before Textual is imported."""
+"""The dashboard without widgets: what the screen shows before Textual is imported."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from msgspec.structs import replace as replace_fields
+
 from tuimon.analysis.run_states import critical_count
 from tuimon.config import Settings
 from tuimon.draw import FrameCache, render
 from tuimon.draw.ascii import ascii_rows
-from tuimon.model.views import Role, Rows, Size, Symbols
-from tuimon.panels import ChartOptions, header_panel, page_rows
+from tuimon.draw.layout import Box
+from tuimon.model.views import Rows, Size, Symbols
+from tuimon.panels import ChartOptions, header_panel, page_boxes
 from tuimon.run_notes import note_of
 from tuimon.store import Run, Snapshot
 from tuimon.tui.arrangement import panels_of
@@ -39,21 +42,14 @@ def header_options(snapshot: Snapshot, state: ViewState, run: Run | None) -> Cha
     return ChartOptions(alarms=critical_count(snapshot.alerts, run.id) if run else 0, values=state.own.values)
 
 
-def dashboard_rows(snapshot: Snapshot, run: Run, state: ViewState, size: Size, now: float) -> Rows:
-    """Return the header and the panels of a run; the last row, which has the keys later, is blank."""
+def dashboard_boxes(snapshot: Snapshot, run: Run, state: ViewState, size: Size, now: float) -> list[tuple[Box, Rows]]:
+    """Return the places of the header and the panels of a run, and the rows of each; the last row is for the keys."""
     head = Size(size.width, HEADER_ROWS)
     header = header_panel().view(run, head, now, state.symbols, header_options(snapshot, state, run))
     options = replace(chart_options(snapshot, state, run), alerts=snapshot.alerts, note=note_of(run.path))
-    page = page_rows(
-        run,
-        panels_of(run, state),
-        Size(size.width, size.height - HEADER_ROWS - 1),
-        now,
-        state.symbols,
-        options,
-        state.chart_size,
-        state.frames,
-        selects=True,
-    )
-    rows = (*render(header, head, state.symbols, FrameCache()), *page, ((" " * size.width, Role.TEXT),))
-    return ascii_rows(rows) if state.symbols is Symbols.ASCII else rows
+    room = Size(size.width, size.height - HEADER_ROWS - 1)
+    frames, panels = state.frames, panels_of(run, state)
+    page = page_boxes(run, panels, room, now, state.symbols, options, state.chart_size, frames, selects=True)
+    boxes = [(Box(-1, 0, 0, size.width, HEADER_ROWS), render(header, head, state.symbols, FrameCache()))]
+    boxes += [(replace_fields(box, y=box.y + HEADER_ROWS), rows) for box, rows in page]
+    return [(box, ascii_rows(rows)) for box, rows in boxes] if state.symbols is Symbols.ASCII else boxes
