@@ -29,6 +29,7 @@ from tuimon.tui.startup import preload
 from tuimon.tui.state import ViewState
 from tuimon.tui.terminal import capabilities
 from tuimon.tui.terminal.background import Background
+from tuimon.tui.terminal.signals import SIGNALS
 
 Cells = tuple[int, int, int]
 """Row of the screen, first cell, cell after the last."""
@@ -54,7 +55,6 @@ _PIECES = (
 )
 """Modules that are imported one after the other; each takes at most 30 ms."""
 _LEAST = Size(20, 8)
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class FirstFrame:
@@ -75,7 +75,7 @@ class FirstFrame:
         self._is_drawn = False
 
     def __enter__(self) -> FirstFrame:
-        for number in _SIGNALS:
+        for number in SIGNALS:
             if callable(signal.getsignal(number)) or signal.getsignal(number) is signal.SIG_DFL:
                 self._handlers[number] = signal.signal(number, self._note)
         return self
