@@ -7,6 +7,7 @@
 The step of a row is, in this order:
 
 - the step that is in the row
+- the steps done by the bar on the line before it, in a log without carriage returns, which draws no bar again
 - the steps done by the next progress bar of the training, which is drawn again after each row; of several rows before
   one bar each has the step in the ratio of the epochs
 - in a log without bars, the one that the epoch gives at the steps per epoch that the trainer has printed (_epoch_steps)
@@ -54,6 +55,8 @@ class HFRowReader(LineReader):
         """Steps done by the last bar; negative before the first one."""
         self._total = 0
         """Total of the bars of the training."""
+        self._bar_end = -1
+        """Offset behind the last bar, and the rows that follow it directly."""
         self._open_bar: int | None = None
         """Steps done by a bar whose line has not ended."""
         self._step = 0
@@ -105,7 +108,11 @@ class HFRowReader(LineReader):
         training = "train_runtime" not in row and not all(_EVALUATION.match(key) or key == "epoch" for key in row)
         self.sink.held_count += 1
         self._held.append(_Held(values, line, training, epoch if isinstance(epoch, float) else None))
-        if self._bar_step < 0:
+        if line.offset == self._bar_end < self.sink.redrawn_from:
+            self._bar_end = _end_of(line)
+            self._release(self._bar_step)
+            self.sink.report_progress(self._bar_step, self._total)
+        elif self._bar_step < 0:
             self._release_without_bar()
         elif len(self._held) >= _MAX_HELD:
             self._release(self._bar_step)
@@ -124,7 +131,7 @@ class HFRowReader(LineReader):
         if done < self._bar_step:  # another training, or the same one resumed, writes into the same log
             self._release(self._bar_step)
             self._step, self._interval, self._epoch = 0, 1, 0.0
-        self._bar_step, self._total = done, total
+        self._bar_step, self._total, self._bar_end = done, total, _end_of(line)
         if self._held:
             self._release(done)
             self.sink.report_progress(done, total)
@@ -188,6 +195,10 @@ class HFRowReader(LineReader):
         if self._held and by_epoch and interval:
             self.sink.report_progress(self._step, self._epoch_steps.total)
         self._held = []
+
+
+def _end_of(line: Line) -> int:
+    return line.offset + len(line.raw) + 1
 
 
 FAMILY = Family("hf-rows", ("{'", '{"', "': ", "it/s", "s/it", *MARKS), HFRowReader, order=24, self_closing=True)
