@@ -118,9 +118,9 @@ def test_training_killed_and_restarted_in_the_same_log(rng: random.Random) -> No
 def test_row_of_a_log_without_redrawn_bars_belongs_to_the_bar_before_it(rng: random.Random) -> None:
     """Each state of the bar is a line of its own, as in U6, and one or two rows follow some of them."""
     first, every, total = rng.choice([0, 51]), rng.choice([1, 5, 7]), 60
-    text, truth = "", list[Point]()
+    text, truth, begin = "", list[Point](), rng.choice(["", "\r"])
     for step in range(first + 1, total + 1):
-        text += f"{step / total:4.0%}|{'#' * (step // 6):10}| {step}/{total} [00:10<01:30, 10.00it/s]\n"
+        text += f"{begin}{step / total:4.0%}|{'#' * (step // 6):10}| {step}/{total} [00:10<01:30, 10.00it/s]\n"
         named = ["loss"] * (step % every == 0) + ["eval_loss"] * (rng.random() < 0.1)
         for name in named:
             text += f"{ {name: step / 8, 'epoch': step / 20} }\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import deque
 from collections.abc import Iterable, Sequence
 from math import isnan
@@ -105,9 +104,6 @@ class ConsoleDecoder(StreamDecoder):
         self._labels.begin(data)
         self._dates.examine(data)
         self._redrawn = b"\r" in data
-        if self._redrawn and self._sink.redrawn_from == sys.maxsize:
-            for task in self._tasks.values():
-                task.sink.redrawn_from = self._labels.end - len(data) + data.index(b"\r")
         for part in self._lines.feed(data.replace(b"\r", b"\n")):
             if isinstance(part, Damage):
                 self._damage.append(part)

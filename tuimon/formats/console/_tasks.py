@@ -222,7 +222,7 @@ class TaskSink(Sink):
     def __init__(self, log: Sink, label: str, owners: dict[str, str]) -> None:
         """owners: metric -> label of its task; shared by all tasks of a log."""
         super().__init__()
-        self.line_steps, self.redrawn_from = log.line_steps, log.redrawn_from
+        self.line_steps = log.line_steps
         self.points = log.points
         self._step_unit = log._step_unit
         self._log = log

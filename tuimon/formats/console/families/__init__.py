@@ -18,7 +18,6 @@ Regular expressions must match or fail in linear time on any line: repetitions a
 
 from __future__ import annotations
 
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -122,8 +121,6 @@ class Sink:
         """(epoch, step) of the last progress bar that is named after its epoch."""
         self.bar_names: frozenset[str] = frozenset()
         """Names of the metrics of that bar."""
-        self.redrawn_from = sys.maxsize
-        """Offset of the first carriage return, after which lines are drawn again; more than any if there is none."""
         self.line_steps: list[tuple[int, int]] | None = None
         """(offset of the line, step) of each row whose step was logged; None if they are not recorded."""
         self.points = PointsBuilder()
