@@ -38,21 +38,24 @@ def first_paragraph(plugin: object) -> str:
 FORMATS_PAGE = """\
 # Log formats
 
-tuimon reads every file below the given path whose content fits one of these formats. `tuimon doctor PATH` says how each file is read, and
-why one is not. If two logs have the same metric, exact values come first, then the format that is listed first.
+tuimon reads every file below the given path whose content fits one of these formats. `tuimon doctor PATH` says how
+each file is read, and why one is not. If two logs have the same metric, exact values come first, then the format
+that is listed first.
 
 {readable}
 ## Console text
 
-A line of any program is cut at its numbers, and the texts between them say what each number is. The step is the number named like one
-(`step`, `iter`, `Época`, `第3轮`), a number at the beginning of the message, or `[3/10]`; batches of an epoch are counted over all epochs. A
-line that names no step belongs to the row or the heading above it. If no line names a step, rows are counted, and `tuimon doctor` says so.
-Dates, times, levels and `file.py:12` before the message are skipped. Sentences, best values so far and settings give no metrics.
+A line of any program is cut at its numbers, and the texts between them say what each number is. The step is the
+number named like one (`step`, `iter`, `Época`, `第3轮`), a number at the beginning of the message, or `[3/10]`;
+batches of an epoch are counted over all epochs. A line that names no step belongs to the row or the heading above
+it. If no line names a step, rows are counted, and `tuimon doctor` says so. Dates, times, levels and `file.py:12`
+before the message are skipped. Sentences, best values so far and settings give no metrics.
 
-Lines that are not understood are listed by `tuimon doctor`, each with the line for [`console_patterns`](settings.md#teach-a-log) that reads it.
+Lines that are not understood are listed by `tuimon doctor`, each with the line for
+[`console_patterns`](settings.md#teach-a-log) that reads it.
 
-A unit that is printed after a number (`160ms`, `2.40 GB`, `1,060 img/s`, `81.2%`) is shown with the metric, whose values stay as printed. If it
-changes within a log, later numbers are converted to the first one.
+A unit that is printed after a number (`160ms`, `2.40 GB`, `1,060 img/s`, `81.2%`) is shown with the metric, whose
+values stay as printed. If it changes within a log, later numbers are converted to the first one.
 
 ## Recognised, but not readable
 
@@ -107,8 +110,9 @@ key itself, for the run that is selected there.
 VOCABULARY_PAGE = """\
 # Names of metrics
 
-What a metric means decides its panel, its unit and its detectors. tuimon knows the names of many frameworks; any other metric is drawn in
-a chart of its own. `$XDG_CONFIG_HOME/tuimon/vocabulary.toml` adds meanings; only `names` is needed, and the first entry that matches wins:
+What a metric means decides its panel, its unit and its detectors. tuimon knows the names of many frameworks; any
+other metric is drawn in a chart of its own. `$XDG_CONFIG_HOME/tuimon/vocabulary.toml` adds meanings; only `names`
+is needed, and the first entry that matches wins:
 
 ```toml
 [[metric]]
@@ -121,8 +125,9 @@ scale = 0.01                                   # factor from a logged value to t
 split = "val"                                  # train | val
 ```
 
-The unit of a metric is the one that the log prints after the number, else that of this file, else the one in the name (`gpu_mem_mb`,
-`time/rollout_ms`, `max_active(GiB)`), else that of the concept. Values are shown as they were logged, never converted.
+The unit of a metric is the one that the log prints after the number, else that of this file, else the one in the
+name (`gpu_mem_mb`, `time/rollout_ms`, `max_active(GiB)`), else that of the concept. Values are shown as they were
+logged, never converted.
 
 {units}
 
