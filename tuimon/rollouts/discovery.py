@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -13,8 +13,9 @@ from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.registry import discover
 from tuimon.rollouts import Sample, Shape
-from tuimon.rollouts.copies import Copies, Source, form_of, may_repeat, source_of
+from tuimon.rollouts.copies import Repeats, source_of
 from tuimon.rollouts.fields import sample_of
+from tuimon.rollouts.named_in_path import step_of_path
 from tuimon.sources.files import open_regular
 
 _EXCLUDED = re.compile(
@@ -73,29 +74,6 @@ class Location(NamedTuple):
     number: int
 
 
-class Repeats:
-    """Finds rows that several tables of W&B repeat: each table may contain all rows of the table before."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[object, ...], int] = {}
-        self._counts: dict[tuple[object, ...], int] = {}
-
-    def begin_file(self) -> None:
-        """Begin with another table."""
-        for key, count in self._counts.items():
-            self._known[key] = max(count, self._known.get(key, 0))
-        self._counts = {}
-
-    def repeated(self, sample: Sample, below: str) -> bool:
-        """Return whether an earlier table has the sample."""
-        if not below.endswith(".table.json"):
-            return False
-        folder = re.sub(r"_\d+_[0-9a-f]+\.table\.json$", "", below)
-        key = folder, sample.step, hash(sample.prompt), hash(sample.response)
-        self._counts[key] = self._counts.get(key, 0) + 1
-        return self._counts[key] <= self._known.get(key, 0)
-
-
 def samples_in(file: str, shape: Shape, below: str, start: int = 0) -> Iterator[tuple[Location, Sample]]:
     """Yield the samples of a file from a position on. below: path of the file relative to the searched directory.
     Raises OSError and FormatError."""
@@ -119,40 +97,18 @@ def samples_in(file: str, shape: Shape, below: str, start: int = 0) -> Iterator[
 def read_samples(path: str, problems: list[str]) -> Iterator[Sample]:
     """Yield the samples at or below `path`; append a sentence to `problems` for each file that cannot be read.
 
-    Of a text that two kinds of sources have, one is yielded (see copies.py); for that such files are read twice.
+    A text that several kinds of files have is yielded once, see copies.py.
     """
     files = [(file, shape, path_below(file, path)) for file, shape in sample_files(path)]
-    left_out = _copies_in(files)
-    repeats = Repeats()
-    for file, shape, below in files:
+    repeats = Repeats(source_of(shape.id, below) for _, shape, below in files)
+    for file, shape, below in sorted(files, key=lambda found: step_of_path(found[2]) is None):
         source = source_of(shape.id, below)
-        repeats.begin_file()
         try:
             for _, sample in samples_in(file, shape, below):
-                if not repeats.repeated(sample, below) and (source, sample.step) not in left_out:
+                if not repeats.repeated(sample, source, below):
                     yield sample
         except (OSError, FormatError) as error:
             problems.append(f"{below}: {error}")
-
-
-def _copies_in(files: Sequence[tuple[str, Shape, str]]) -> frozenset[tuple[Source, int | None]]:
-    """Return the sources, and the steps for which they are copies. files: path, shape, path below the directory."""
-    sources = [source_of(shape.id, below) for _, shape, below in files]
-    if len({(source.shape, source.folder) for source in sources}) < 2:
-        return frozenset()
-    forms: dict[Source, tuple[object, ...]] = {}
-    for source, (file, shape, below) in zip(sources, files, strict=True):
-        if source not in forms:
-            with suppress(OSError, FormatError):
-                if (first := next(samples_in(file, shape, below), None)) is not None:
-                    forms[source] = form_of(first[1])
-    copies = Copies()
-    if may_repeat(forms.items()):
-        for source, (file, shape, below) in zip(sources, files, strict=True):
-            with suppress(OSError, FormatError):
-                for _, sample in samples_in(file, shape, below):
-                    copies.add(source, sample, below)
-    return copies.found()
 
 
 def has_samples(paths: Iterable[str]) -> bool:
