@@ -17,10 +17,11 @@ from tuimon.rollouts.options import advice, trainer_of
 from tuimon.rollouts.overview import (
     earlier_numbers,
     first_numbers,
+    has_match,
+    has_prompt,
     histogram,
     in_bin,
-    matches_by_step,
-    prompt_by_step,
+    numbers_by_step,
 )
 from tuimon.rollouts.prompt_changes import prompt_changes
 from tuimon.rollouts.searching import Search
@@ -153,9 +154,9 @@ def test_histogram_counts_every_finite_reward_once(library: Library) -> None:
 
 def test_numbers_of_a_prompt_and_of_a_search_by_step(library: Library) -> None:
     prompt = library.entries(1)[ATTEMPTS].prompt
-    numbers = list(prompt_by_step(library, prompt))
+    numbers = list(numbers_by_step(library, "train", has_prompt(prompt)))
     assert [(part.step, part.count, part.passed) for part in numbers] == [(3, 4, 3), (2, 4, 2), (1, 4, 1)]
-    matches = list(matches_by_step(library, Search("step 2:")))
+    matches = list(numbers_by_step(library, "train", has_match(Search("step 2:"))))
     assert [(part.step, part.count, part.total) for part in matches] == [(3, 0, 16), (2, 15, 16), (1, 0, 16)]
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -111,22 +111,12 @@ def read_samples(path: str, problems: list[str]) -> Iterator[Sample]:
             problems.append(f"{below}: {error}")
 
 
-def has_samples(paths: Iterable[str]) -> bool:
-    """Return whether any file at or below the paths has a sample that can be read."""
-    for path in paths:
-        for file, shape in sample_files(path):
-            with suppress(OSError, FormatError):
-                if next(samples_in(file, shape, path_below(file, path)), None) is not None:
-                    return True
-    return False
+def has_samples(paths: Iterable[str], seconds: float = math.inf) -> bool:
+    """Return whether there are files with samples at or below the paths, or some that cannot be read and may have them.
 
-
-def may_have_texts(paths: Iterable[str], seconds: float = 5.0) -> bool:
-    """Return whether there are files with samples below the paths, or files that cannot be read and may have some.
-
-    Of console logs the first and the last MiB are read. Other files above that size count as having samples: reading
-    300 MB of event files would compete with the drawing for the GIL (a timer of 10 ms was late by 0.45 s). True if the
-    time does not suffice.
+    seconds: time after which the answer is True. If it is limited, Parquet and files above 1 MiB count as having
+    samples: reading 300 MB of event files would compete with the drawing for the GIL (a timer of 10 ms was late by
+    0.45 s). Of console logs the first and the last MiB are read.
     """
     end = time.monotonic() + seconds
     for path in paths:
@@ -134,25 +124,23 @@ def may_have_texts(paths: Iterable[str], seconds: float = 5.0) -> bool:
             if time.monotonic() > end:
                 return True
             try:
-                large = shape.id != "console" and Path(file).stat().st_size > _PROBED
-                if (
-                    large
-                    or shape.id == "parquet"
-                    or (
-                        _has_console_sample(file)
-                        if shape.id == "console"
-                        else next(samples_in(file, shape, path_below(file, path)), None) is not None
-                    )
-                ):
+                is_large = shape.id == "parquet" or (shape.id != "console" and Path(file).stat().st_size > _PROBED)
+                if (is_large and seconds < math.inf) or _has_sample(file, shape, path_below(file, path)):
                     return True
             except FormatError as error:
                 if str(error) == _NO_TEXT or "pyarrow" in str(error):
-                    return True  # the view says what it needs
+                    return True  # whoever reads it says what it needs
             except OSError:
                 continue
         if unreadable_files(path):
             return True
     return False
+
+
+def _has_sample(file: str, shape: Shape, below: str) -> bool:
+    if shape.id == "console":
+        return _has_console_sample(file)
+    return next(samples_in(file, shape, below), None) is not None
 
 
 def _has_console_sample(file: str) -> bool:

@@ -78,16 +78,22 @@ def histogram(entries: Sequence[Entry], bins: int = _FEW) -> list[Bin]:
     ]
 
 
-def prompt_by_step(library: Library, prompt: str, split: str = "train") -> Iterator[StepNumbers]:
-    """Yield the numbers of the samples of a split with a prompt (its digest) for each step that has it, the newest step
-    first."""
-    return (numbers for numbers in _by_step(library, split, has_prompt(prompt)) if numbers.count)
-
-
-def matches_by_step(library: Library, search: Search, split: str = "train") -> Iterator[StepNumbers]:
-    """Yield the numbers of the samples of a split whose response contains a search for each step that has the split,
-    the newest step first. Raises TooSlow."""
-    return _by_step(library, split, has_match(search))
+def numbers_by_step(library: Library, split: str, is_counted: Callable[[Sample], bool]) -> Iterator[StepNumbers]:
+    """Yield the numbers of the samples of a split that pass a test for each step that has the split, the newest step
+    first. Raises what the test raises."""
+    for step in reversed(library.steps):
+        entries: list[Entry] = []
+        numbers: list[Numbers] = []
+        for location, sample in library.samples(step):
+            if sample.split == split:
+                numbers.append(sample.components | {"reward": sample.reward})
+                if is_counted(sample):
+                    entries.append(entry_of(sample, location))
+        if numbers:
+            field = pass_field(numbers)
+            mean, std = mean_and_std(rewards_of(entries))
+            passed, judged = passed_of(numbers_of(entries), field)
+            yield StepNumbers(step, len(entries), len(numbers), mean, std, passed, judged, field)
 
 
 def has_prompt(prompt: str) -> Callable[[Sample], bool]:
@@ -165,22 +171,6 @@ def first_numbers(
             wanted -= known
             found.append(numbers)
     return found
-
-
-def _by_step(library: Library, split: str, is_counted: Callable[[Sample], bool]) -> Iterator[StepNumbers]:
-    for step in reversed(library.steps):
-        entries: list[Entry] = []
-        numbers: list[Numbers] = []
-        for location, sample in library.samples(step):
-            if sample.split == split:
-                numbers.append(sample.components | {"reward": sample.reward})
-                if is_counted(sample):
-                    entries.append(entry_of(sample, location))
-        if numbers:
-            field = pass_field(numbers)
-            mean, std = mean_and_std(rewards_of(entries))
-            passed, judged = passed_of(numbers_of(entries), field)
-            yield StepNumbers(step, len(entries), len(numbers), mean, std, passed, judged, field)
 
 
 def in_bin(entry: Entry, chosen: Bin) -> bool:

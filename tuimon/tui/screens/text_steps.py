@@ -125,10 +125,10 @@ class TextSteps(TextReader):
             self.change(lambda choice: choice.toggle(STEPS) if choice.mode == STEPS else None)
             return
 
-        from tuimon.rollouts.overview import has_prompt, prompt_by_step
+        from tuimon.rollouts.overview import has_prompt, numbers_by_step
 
         test = has_prompt(entry.prompt)
-        self._by_step("reward", test, lambda library: prompt_by_step(library, entry.prompt, entry.split))
+        self._by_step("reward", test, lambda library: filter(_is_there, numbers_by_step(library, entry.split, test)))
 
     def count_matches(self) -> None:
         """List the steps with the number of responses that contain the search; again: the samples."""
@@ -140,9 +140,10 @@ class TextSteps(TextReader):
             self.say("Nothing to count: press / first")
             return
 
-        from tuimon.rollouts.overview import has_match, matches_by_step
+        from tuimon.rollouts.overview import has_match, numbers_by_step
 
-        self._by_step("share", has_match(search), lambda library: matches_by_step(library, search, split))
+        test = has_match(search)
+        self._by_step("share", test, lambda library: numbers_by_step(library, split, test))
 
     def _by_step(
         self, bars: str, is_counted: Callable[[Sample], bool], read: Callable[[Library], Iterator[StepNumbers]]
@@ -177,3 +178,8 @@ class TextSteps(TextReader):
                     self.say(str(slow))
 
         self.run_worker(work())
+
+
+def _is_there(numbers: StepNumbers) -> bool:
+    """Return whether a step has the prompt."""
+    return numbers.count > 0
