@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from tuimon import lazy_re as re
 from tuimon.errors import FormatError
+from tuimon.media.files import files_below
 from tuimon.registry import discover
 from tuimon.rollouts import Sample, Shape
 from tuimon.rollouts.copies import Repeats, source_of
@@ -23,8 +24,6 @@ _EXCLUDED = re.compile(
     r"|truth|expected|tokenizer.*|vocab|.*\.index"
 )
 _CLOSED = re.compile(r"\..*|checkpoints?|checkpoint-\d+|node_modules|__pycache__|site-packages")
-_MAX_DEPTH = 8
-_MAX_FILES = 100_000
 _MAX_OTHERS = 64
 """A file is left after this many rows if none of them is a sample."""
 _TOKENS = ("prompt_tokens", "response_tokens", "prompt_ids", "response_ids", "output_ids")
@@ -45,7 +44,7 @@ def sample_files(path: str) -> Iterator[tuple[str, Shape]]:
     """Yield the files at or below `path` that may contain samples, in the order of their names, numbers by value."""
     shapes: tuple[Shape, ...] = discover("tuimon.rollouts.shapes", "SHAPE")
     media: set[str] = set()
-    for file in _files(path):
+    for file in files_below(path, _is_closed):
         folder, _, name = file.rpartition("/")
         if folder.rpartition("/")[0].endswith("/media"):  # SwanLab may store a table in two folders of `media`
             copy = f"{folder.rpartition('/')[0]}/{name}"
@@ -62,9 +61,8 @@ def sample_files(path: str) -> Iterator[tuple[str, Shape]]:
 def unreadable_files(path: str) -> list[str]:
     """Return the pickles at or below `path` whose directory says that they contain samples."""
     folders = ("rollout_data", "dumped_data", "debug_rollout")
-    return [
-        file for file in _files(path) if file.endswith(_UNREADABLE) and any(f"/{folder}" in file for folder in folders)
-    ]
+    pickles = (file for file in files_below(path, _is_closed) if file.endswith(_UNREADABLE))
+    return [file for file in pickles if any(f"/{folder}" in file for folder in folders)]
 
 
 class Location(NamedTuple):
@@ -158,28 +156,7 @@ def path_below(file: str, path: str) -> str:
     return os.path.relpath(file, path) if file != path else os.path.basename(file)
 
 
-def _files(path: str) -> Iterator[str]:
-    if not os.path.isdir(path):  # noqa: PTH112
-        yield path
-        return
-    count = 0
-    for folder, folders, names in os.walk(path):
-        depth = folder[len(path) :].count("/")
-        is_repeated = "all" in folders and "effective" in folders
-        folders[:] = sorted(
-            (
-                name
-                for name in folders
-                if depth < _MAX_DEPTH and not _CLOSED.fullmatch(name) and not (is_repeated and name == "effective")
-            ),
-            key=_by_number,
-        )
-        for name in sorted(names, key=_by_number):
-            count += 1
-            if count > _MAX_FILES:
-                return
-            yield f"{folder.rstrip('/')}/{name}"
-
-
-def _by_number(name: str) -> list[tuple[int, str]]:
-    return [(int(part) if part.isdigit() else -1, part) for part in re.split(r"(\d{1,18})", name) if part]
+def _is_closed(folder: str) -> bool:
+    above, _, name = folder.rpartition("/")
+    is_repeated = name == "effective" and Path(above, "all").is_dir()
+    return is_repeated or _CLOSED.fullmatch(name) is not None

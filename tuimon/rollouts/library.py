@@ -226,6 +226,10 @@ class Library:
     def _find_positions(self, file: _File) -> set[int | None]:
         """Read the rows of a file from `last` on and return their steps."""
         found = file.forget_waiting() if file.shape.late_steps else set()
+        return found | {sample.step for _, sample in self._indexed(file)}
+
+    def _indexed(self, file: _File) -> Iterator[tuple[Location, Sample]]:
+        """Yield the samples of a file from `last` on, and note the positions of their rows."""
         waiting: deque[int] = deque(maxlen=_MAX_WAITING)  # positions of the last rows whose step may still be written
         for location, sample in self._samples(file, file.last):
             positions = file.positions.setdefault(sample.step, array("q"))
@@ -236,9 +240,8 @@ class Library:
             elif file.shape.late_steps:
                 waiting.append(location.position)
             file.last = waiting[0] if waiting else location.position
-            found.add(sample.step)
+            yield location, sample
         file.read = True
-        return found
 
     def _samples(self, file: _File, start: int) -> Iterator[tuple[Location, Sample]]:
         try:
@@ -319,15 +322,8 @@ class Library:
 
     def _of_step(self, file: _File, step: int | None) -> Iterator[tuple[Location, Sample]]:
         if not file.read:
-            positions: dict[int | None, array[int]] = {}
-            for location, sample in self._samples(file, 0):
-                at = positions.setdefault(sample.step, array("q"))
-                if not at or at[-1] < location.position:
-                    at.append(location.position)
-                file.last = location.position
-                if sample.step == step:
-                    yield location, sample
-            file.positions, file.read = positions, True
+            file.forget()  # it may have been read in part
+            yield from (found for found in self._indexed(file) if found[1].step == step)
             return
         wanted = file.positions.get(step)
         if not wanted:
