@@ -14,9 +14,8 @@ from tuimon.errors import FormatError
 from tuimon.media.files import files_below
 from tuimon.registry import discover
 from tuimon.rollouts import Sample, Shape
-from tuimon.rollouts.copies import Repeats, source_of
+from tuimon.rollouts.copies import Repeats, reading_order, source_of
 from tuimon.rollouts.fields import sample_of
-from tuimon.rollouts.named_in_path import step_of_path
 from tuimon.sources.files import open_regular
 
 _EXCLUDED = re.compile(
@@ -99,7 +98,7 @@ def read_samples(path: str, problems: list[str]) -> Iterator[Sample]:
     """
     files = [(file, shape, path_below(file, path)) for file, shape in sample_files(path)]
     repeats = Repeats(source_of(shape.id, below) for _, shape, below in files)
-    for file, shape, below in sorted(files, key=lambda found: step_of_path(found[2]) is None):
+    for file, shape, below in sorted(files, key=lambda found: reading_order(found[1].id, found[2])):
         source = source_of(shape.id, below)
         try:
             for _, sample in samples_in(file, shape, below):

@@ -19,7 +19,7 @@ from msgspec import Struct
 from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.rollouts import Sample, Shape
-from tuimon.rollouts.copies import Repeats, source_of
+from tuimon.rollouts.copies import Repeats, reading_order, source_of
 from tuimon.rollouts.discovery import Location, path_below, sample_files, samples_in
 from tuimon.rollouts.flags import NAMES, flags_of
 from tuimon.rollouts.named_in_path import step_of_path
@@ -312,8 +312,7 @@ class Library:
         (self._with_kinds.add if repeats.has_kinds else self._with_kinds.discard)(step)
 
     def _in_order(self) -> list[_File]:
-        """Return the files, those whose path names their step first."""
-        return sorted(self._files.values(), key=lambda file: file.named_step is None)
+        return sorted(self._files.values(), key=lambda file: reading_order(file.shape.id, file.below))
 
     def sources(self, entries: Sequence[Entry]) -> list[str]:
         """Return the directories that entries are from, with # for each number."""
