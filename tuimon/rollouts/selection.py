@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from tuimon import lazy_re as re
 from tuimon.rollouts import flags
@@ -15,7 +14,7 @@ from tuimon.rollouts.library import Entry
 
 SINCE_FIRST = "since first"
 """Order by the change since the first step that has the prompt, the greatest loss first."""
-SORTS = ("worst", "best", "longest", "shortest", "|advantage|", "|change|", SINCE_FIRST, "as written")
+SORTS = ("worst", "best", "longest", "shortest", "|advantage|", SINCE_FIRST, "as written")
 _CORRECTNESS = ("acc", "accuracy", "correct", "is_correct", "exact_match", "correct_answer", "passed", "success")
 _BINARY = (-1.0, 0.0, 1.0)
 """Values of a number that says which samples passed; 1 has passed."""
@@ -132,27 +131,21 @@ def prompt_numbers(step: int | None, samples: Iterable[tuple[str, Numbers]]) -> 
     return PromptNumbers(step, field, passed, rewards)
 
 
-def changes(earlier: PromptNumbers, later: PromptNumbers) -> tuple[bool, dict[str, float]]:
-    """Return (whether the share that passed is compared, else the mean reward; change of each prompt of both steps)."""
-    is_share = bool(later.pass_field) and earlier.pass_field == later.pass_field
-    before, after = (numbers.passed if is_share else numbers.rewards for numbers in (earlier, later))
-    return is_share, {prompt: value - before[prompt] for prompt, value in after.items() if prompt in before}
-
-
 def changes_since(firsts: Sequence[PromptNumbers], later: PromptNumbers) -> tuple[bool, dict[str, float]]:
-    """Return what `changes` returns for prompts of several earlier steps; of a prompt, the first of these counts."""
-    field = later.pass_field if all(first.pass_field == later.pass_field for first in firsts) else ""
-    after = replace(later, pass_field=field)
-    found: dict[str, float] = {}
-    for first in reversed(firsts):
-        found |= changes(first, after)[1]
-    return bool(field), found
+    """Return (whether the share that passed is compared, else the mean reward; change of each prompt).
+
+    firsts: numbers of earlier steps, ascending; of a prompt the first one that has it counts.
+    """
+    is_share = bool(later.pass_field) and all(first.pass_field == later.pass_field for first in firsts)
+    *before, after = (numbers.passed if is_share else numbers.rewards for numbers in (*firsts, later))
+    first = {prompt: value for values in reversed(before) for prompt, value in values.items()}
+    return is_share, {prompt: value - first[prompt] for prompt, value in after.items() if prompt in first}
 
 
 def sorted_by(entries: Sequence[Entry], sort: str, change: Mapping[str, float] | None = None) -> list[Entry]:
     """Return the entries in an order of SORTS. Samples without the value are the last; equal ones stay as written.
 
-    change: result of `changes`, by prompt.
+    change: result of `changes_since`, by prompt.
     """
 
     def advantage(one: Sequence[Entry]) -> float:
@@ -165,7 +158,7 @@ def sorted_by(entries: Sequence[Entry], sort: str, change: Mapping[str, float] |
 def sorted_groups(groups: Sequence[Group], sort: str, change: Mapping[str, float] | None = None) -> list[Group]:
     """Return the groups in an order of SORTS: by their mean reward, deviation, longest text or change.
 
-    change: result of `changes`, by prompt."""
+    change: result of `changes_since`, by prompt."""
     value = _orders(lambda entries: mean_and_std(rewards_of(entries))[1], change or {}).get(sort)
     return sorted(groups, key=lambda group: _nan_last(value(group.entries))) if value else list(groups)
 
@@ -180,7 +173,6 @@ def _orders(
         "longest": lambda entries: -max(entry.length for entry in entries),
         "shortest": lambda entries: max(entry.length for entry in entries),
         "|advantage|": lambda entries: -spread(entries),
-        "|change|": lambda entries: -abs(change.get(entries[0].prompt, math.nan)),
         SINCE_FIRST: lambda entries: change.get(entries[0].prompt, math.nan),
     }
 

@@ -176,7 +176,7 @@ class TextReader(WorkScreen):
         by_prompt = self.choice.mode in (GROUPS, STEPS) and not self._followed
         if self.entry is not None and (self.touched or by_prompt):
             self._followed = self.entry.prompt
-        self.choice.earlier = self.choice.firsts = None
+        self.choice.firsts = None
         self.step, self.touched = step, False
         self.choice.set_matches(None)
         self._load()
