@@ -93,24 +93,6 @@ def test_passed_is_defined_by_an_accuracy_or_a_binary_reward() -> None:
     assert pass_field([]) == pass_field([{"reward": math.nan}]) == ""
 
 
-def test_shares_of_flags_are_compared_with_the_first_step_that_was_read(library: Library) -> None:
-    from msgspec.structs import replace
-
-    from tuimon.analysis.text_check import changes_sentence
-    from tuimon.rollouts.flags import LOOP
-
-    library.entries(3)
-    assert library.earlier_shares(3, "train") is None
-    library.entries(2)
-    library.entries(1)
-    step, shares = library.earlier_shares(3, "train") or (0, {})
-    assert (step, shares["loop"]) == (1, 1 / 16)
-    assert library.earlier_shares(3, "validation") is None
-    assert changes_sentence(library.entries(3), (step, shares)) == ""
-    looping = [replace(entry, flags=LOOP) for entry in library.entries(3)]
-    assert changes_sentence(looping, (1, {**shares, "garbled": 0.0})) == "loop 6 % → 100 % since step 1"
-
-
 def test_identical_responses_of_a_group_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from tuimon.analysis.text_check import shares_sentence
     from tuimon.commands import main

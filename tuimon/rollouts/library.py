@@ -149,8 +149,6 @@ class Library:
         self._kept: OrderedDict[int | None, list[Entry]] = OrderedDict()
         self._grown: dict[int | None, set[str]] = {}
         """Paths of the files that have grown since the entries of a kept step were read."""
-        self._shares: dict[tuple[int | None, str], dict[str, float]] = {}
-        """Shares of flags by step and split, of the steps whose entries have been read."""
         self._with_kinds: set[int | None] = set()
         """Steps with several kinds of files, of which one may repeat another."""
 
@@ -191,8 +189,6 @@ class Library:
             replaced |= self._files.pop(name).steps
         for step in replaced:
             self._kept.pop(step, None)
-            for split in ("train", "validation"):
-                self._shares.pop((step, split), None)
         return changed | replaced
 
     def _has_samples(self, file: _File) -> bool:
@@ -271,20 +267,9 @@ class Library:
             if len(entries) % _REPORT_EVERY == 0:
                 progress(entries[:])
         self._kept[step] = entries
-        for split in ("train", "validation"):
-            self._shares[step, split] = flag_shares([entry for entry in entries if entry.split == split])
         while len(self._kept) > _STEPS_KEPT:
             self._kept.popitem(last=False)
         return entries
-
-    def earlier_shares(self, step: int | None, split: str) -> tuple[int, dict[str, float]] | None:
-        """Return the first step before `step` whose entries have been read, and its shares of flags; None without."""
-        known = [
-            other
-            for (other, part), shares in self._shares.items()
-            if part == split and shares and other is not None and step is not None and other < step
-        ]
-        return (min(known), self._shares[min(known), split]) if known else None
 
     def _with_new_rows(self, entries: list[Entry], path: str, step: int | None) -> list[Entry]:
         """Return the entries of a step with those of the rows that were added to a file, which are read."""
