@@ -62,6 +62,8 @@ class HFRowReader(LineReader):
         """Whether the last row is directly below a bar."""
         self._bars_follow = False
         """Whether the log draws its bars after the rows."""
+        self._bars_lead = False
+        """Whether a higher bar below a row has shown that it does not."""
         self._open_bar: int | None = None
         """Steps done by a bar whose line has not ended."""
         self._step = 0
@@ -115,10 +117,11 @@ class HFRowReader(LineReader):
         self._held.append(_Held(values, line, training, epoch if isinstance(epoch, float) else None))
         self._is_below = line.offset == self._bar_end
         self._bars_follow |= self._is_below and self._bar_step == 0
-        if self._is_below and not self._bars_follow:
+        if self._belongs_above:
             self._bar_end = _end_of(line)
-            self._release(self._bar_step)
-            self.sink.report_progress(self._bar_step, self._total)
+            if self._bars_lead:
+                self._release(self._bar_step)
+                self.sink.report_progress(self._bar_step, self._total)
         elif self._bar_step < 0:
             self._release_without_bar()
         elif len(self._held) >= _MAX_HELD:
@@ -136,15 +139,24 @@ class HFRowReader(LineReader):
                 self.sink.note_bar(done, total)
             return
         self._bars_follow |= self._is_below and done == self._bar_step
+        if self._held and self._belongs_above:
+            self._bars_lead = True
+            self._release(self._bar_step)
+            self.sink.report_progress(self._bar_step, self._total)
         if done < self._bar_step:  # another training, or the same one resumed, writes into the same log
             self._release(self._bar_step)
-            self._step, self._interval, self._epoch, self._bars_follow = 0, 1, 0.0, False
+            self._step, self._interval, self._epoch, self._bars_follow, self._bars_lead = 0, 1, 0.0, False, False
         self._bar_step, self._total, self._bar_end, self._is_below = done, total, _end_of(line), False
         if self._held:
             self._release(done)
             self.sink.report_progress(done, total)
         self.sink.note_bar(done, total)
         self.sink.note_rate(total, bar["inside"])
+
+    @property
+    def _belongs_above(self) -> bool:
+        """Whether the last row has the step of the bar above it."""
+        return self._is_below and not self._bars_follow
 
     def flush(self) -> None:
         if self._open_bar is not None:
@@ -158,6 +170,8 @@ class HFRowReader(LineReader):
     def end(self) -> None:
         if self._bar_step < 0:
             self._release_without_bar(at_end=True)
+        elif self._held and self._belongs_above:
+            self._release(self._bar_step)
         elif self._held:
             following = self._step + self._interval * sum(row.training for row in self._held)
             self._release(max(self._bar_step, min(following, self._total)) if self._step else self._bar_step)
