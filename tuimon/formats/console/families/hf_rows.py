@@ -160,7 +160,7 @@ class HFRowReader(LineReader):
 
     def flush(self) -> None:
         if self._open_bar is not None:
-            self._release(self._open_bar)
+            self._release(self._bar_step if self._belongs_above else self._open_bar)
         self._open_bar = None
 
     @property
