@@ -139,7 +139,7 @@ class HFRowReader(LineReader):
                 self.sink.note_bar(done, total)
             return
         self._bars_follow |= self._is_below and done == self._bar_step
-        if self._held and self._belongs_above:
+        if self._leads(done):
             self._bars_lead = True
             self._release(self._bar_step)
             self.sink.report_progress(self._bar_step, self._total)
@@ -158,9 +158,16 @@ class HFRowReader(LineReader):
         """Whether the last row has the step of the bar above it."""
         return self._is_below and not self._bars_follow
 
+    def _leads(self, done: int) -> bool:
+        """Whether a bar with these steps shows that the held rows belong to the bar above: of several training rows, a
+        pipe has held them back."""
+        lone = sum(row.training for row in self._held) < 2
+        return bool(self._held) and lone and self._belongs_above and done > self._bar_step
+
     def flush(self) -> None:
         if self._open_bar is not None:
-            self._release(self._bar_step if self._belongs_above else self._open_bar)
+            self._bars_lead |= self._leads(self._open_bar)
+            self._release(self._bar_step if self._bars_lead else self._open_bar)
         self._open_bar = None
 
     @property
