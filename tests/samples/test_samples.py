@@ -181,6 +181,15 @@ def test_the_worst_are_those_of_training_unless_another_split_is_named(
     assert [sample["reward"] for sample in _samples(path / "validation", capsys, "--best", "1")] == [0.1]
 
 
+def test_doctor_does_not_skip_texts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _write(tmp_path / "out" / "7.jsonl", *(_verl_row(score=n / 10) for n in range(9)))
+    _write(tmp_path / "out" / "data.jsonl", *({"other": "row"} for _ in range(9)))
+    assert main(["doctor", str(tmp_path)]) == 3
+    lines = capsys.readouterr().out.splitlines()
+    kinds = {Path(line.split(": ")[1]).name: line.split(": ")[0] for line in lines if ".jsonl: " in line}
+    assert kinds == {"7.jsonl": "generated texts", "data.jsonl": "skipped"}
+
+
 @pytest.mark.parametrize("command", [["summary"], ["watch", "--once"], ["check"]])
 def test_a_directory_with_texts_only_says_which_command_prints_them(
     tmp_path: Path, command: list[str], capsys: pytest.CaptureFixture[str]
