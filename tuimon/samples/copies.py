@@ -15,11 +15,9 @@ from typing import NamedTuple
 from tuimon import lazy_re as re
 from tuimon.samples import Sample
 from tuimon.samples.named_in_path import split_of_path, step_of_path
-from tuimon.samples.parts import parts_of
+from tuimon.samples.parts import SPECIAL, parts_of
 
 _DIGITS = re.compile(r"\d+")
-_SPECIAL = re.compile(r"<\|[^<>|]{1,40}\|>|</?s>|<(?:pad|bos|eos|unk|start_of_turn|end_of_turn)>")
-"""Special tokens, which some writers remove and others keep."""
 _TABLE = re.compile(r"_\d+_[0-9a-f]+\.table\.json$")
 _SHAPES = ("json_lines", "parquet", "beast_logger", "json_documents", "inspect_logs", "databases", "tensorboard_text")
 """Shapes in the order in which they are read; consoles, which print some texts of a step, are the last."""
@@ -100,4 +98,4 @@ def reading_order(shape: str, below: str) -> tuple[int, bool]:
 
 
 def _plain(text: str) -> str:
-    return "".join(_SPECIAL.sub("", text).split())
+    return "".join(SPECIAL.sub("", text).split())

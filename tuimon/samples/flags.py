@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from tuimon import lazy_re as re
+from tuimon.samples.parts import SPECIAL
 
 LOOP, GARBLED, SCRIPTS, EMPTY = 1, 2, 4, 8
 NAMES = {LOOP: "loop", GARBLED: "garbled", SCRIPTS: "scripts", EMPTY: "empty"}
@@ -21,8 +22,6 @@ _REPEATS, _LEAST = 4, 60
 change, and this many characters."""
 _TRIES = 8
 """Maximum number of lengths of the phrase that are tried."""
-_SPECIAL = re.compile(r"<\|[^<>|]{1,40}\|>|</?s>|<(?:pad|bos|eos|unk|end_of_turn)>")
-"""Special tokens, which may follow the text up to its padded length."""
 _MANY_GARBLED = 0.002
 """Share of replacement characters above which a text is garbled; one is enough in a short text."""
 _LATIN = re.compile(r"[A-Za-z]")
@@ -80,9 +79,9 @@ def _is_one_phrase(text: str) -> bool:
 
 
 def _without_end_tokens(text: str) -> str:
-    """Return the text without special tokens at its end."""
+    """Return the text without special tokens at its end, which may fill it up to its padded length."""
     end = len(text)
-    while text.endswith(">", 0, end) and _SPECIAL.fullmatch(text, max(text.rfind("<", 0, end), 0), end):
+    while text.endswith(">", 0, end) and SPECIAL.fullmatch(text, max(text.rfind("<", 0, end), 0), end):
         end = text.rfind("<", 0, end)
         while end and text[end - 1].isspace():
             end -= 1

@@ -8,6 +8,8 @@ from __future__ import annotations
 from tuimon import lazy_re as re
 from tuimon.samples import Sample
 
+SPECIAL = re.compile(r"<\|[^<>|]{1,40}\|>|</?s>|<(?:pad|bos|eos|unk|start_of_turn|end_of_turn)>")
+"""Special tokens, which some writers remove and others keep."""
 _BEGIN = re.compile(
     r"\s*(?:<\|(?:im_start|begin_of_text|start_header_id|user|system|User)\|?>|<\uff5cbegin\u2581of\u2581sentence\uff5c>|<bos>|<s>"
     r"|<start_of_turn>|\[INST\])"

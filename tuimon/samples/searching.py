@@ -45,9 +45,7 @@ class Search:
 
     def is_in(self, text: str) -> bool:
         """Return whether a text contains the search. Raises TooSlow."""
-        if not self._is_expression:
-            return self._pattern.search(text) is not None
-        return bool(self._ask([text], 1)[0])
+        return bool(self.spans([text], 1)[0])
 
     def spans(self, texts: Sequence[str], most: int = 1000) -> list[Spans]:
         """Return the places (start, end) of the first `most` matches in each text. Raises TooSlow."""

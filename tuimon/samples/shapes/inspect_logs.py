@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from typing import Any
+from typing import Any, BinaryIO
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from tuimon import lazy_re as re
@@ -20,7 +20,7 @@ from tuimon.sources.files import open_regular
 _MEMBER = re.compile(r"samples/[^/]+_epoch_\d+\.json")
 _MAX_UNPACKED = 64 << 20
 """Size (bytes) of an unpacked member above which it is skipped: a limit for decompression bombs."""
-_DEFLATE, _STORED, _ZSTANDARD = 8, 0, 93
+_ZSTANDARD = 93
 _LOCAL_HEADER = 30
 _KEPT = ("id", "epoch", "input", "target", "messages", "scores", "error", "output")
 
@@ -36,33 +36,30 @@ def _rows(path: str, start: int) -> Rows:
         for number, member in enumerate(members):
             if number < start or member.file_size > _MAX_UNPACKED:
                 continue
-            document = parse(_unpacked(file, member))
+            document = parse(_unpacked(archive, file, member))
             if isinstance(document, dict):
                 yield number, sample_row(document)
 
 
-def _unpacked(file: Any, member: ZipInfo) -> bytes:
+def _unpacked(archive: ZipFile, file: BinaryIO, member: ZipInfo) -> bytes:
+    if member.compress_type != _ZSTANDARD:
+        try:
+            with archive.open(member) as unpacked:
+                return unpacked.read(_MAX_UNPACKED)
+        except (BadZipFile, NotImplementedError, EOFError, RuntimeError, zlib.error) as error:
+            raise FormatError(f"a zip member that cannot be read: {error}") from None
     file.seek(member.header_offset)
     header = file.read(_LOCAL_HEADER)
     if len(header) < _LOCAL_HEADER or not header.startswith(b"PK\x03\x04"):
         raise FormatError("a damaged zip member")
     name, extra = struct.unpack("<HH", header[26:30])
     file.seek(name + extra, 1)
-    packed = file.read(member.compress_size)
-    if member.compress_type == _STORED:
-        return bytes(packed)
-    if member.compress_type == _DEFLATE:
-        try:
-            return zlib.decompressobj(-15).decompress(packed, _MAX_UNPACKED)
-        except zlib.error:
-            raise FormatError("a damaged zip member") from None
-    if member.compress_type != _ZSTANDARD:
-        raise FormatError(f"packed with the zip method {member.compress_type}")
     try:
         import pyarrow
     except ImportError:
         raise FormatError("packed with Zstandard, which needs pyarrow: pip install 'tuimon[parquet]'") from None
     try:
+        packed = file.read(member.compress_size)
         return bytes(pyarrow.decompress(packed, decompressed_size=member.file_size, codec="zstd", asbytes=True))
     except (pyarrow.ArrowException, OSError, ValueError):
         raise FormatError("a damaged zip member") from None
