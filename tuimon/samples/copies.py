@@ -24,32 +24,31 @@ _SHAPES = ("json_lines", "parquet", "beast_logger", "json_documents", "inspect_l
 
 
 class Source(NamedTuple):
-    """Files of one shape in one directory, or in directories whose names differ in numbers only."""
+    """Files of one shape, directory and name, or whose directories and names differ in numbers only."""
 
     shape: str
     """Id of the shape."""
     folder: str
-    """Directory relative to the searched one, with # for each number; the name of the file if it is in that itself."""
+    """Directory relative to the searched one, with # for each number."""
+    name: str
+    """Name of the file, with # for each number."""
     split: str
 
 
-class _Kind(NamedTuple):
-    """What distinguishes files that may repeat each other."""
+class _File(NamedTuple):
+    """A file that may repeat another."""
 
-    shape: str
-    folder: str
-    name: str
-    """Name of the file, with # for each number."""
+    source: Source
     table: str
     """Path of a table of W&B without its number; "" for other files."""
-    file: str
+    path: str
     """Path of a table."""
 
-    def repeats(self, other: _Kind) -> bool:
+    def repeats(self, other: _File) -> bool:
         """Return whether an equal text is the same one."""
         if self.table and self.table == other.table:
-            return self.file != other.file
-        return self.shape != other.shape or (self.folder != other.folder and self.name != other.name)
+            return self.path != other.path
+        return are_kinds((self.source, other.source))
 
 
 class Repeats:
@@ -57,38 +56,37 @@ class Repeats:
 
     def __init__(self, sources: Iterable[Source]) -> None:
         """sources: those of all files that are going to be read."""
-        self._is_needed = len({source[:2] for source in sources}) > 1
-        self._kinds: set[_Kind] = set()
-        self._known: dict[tuple[object, ...], set[_Kind]] = {}
-        """Kinds of the files with a text, and with a text of a reward."""
-
-    @property
-    def has_kinds(self) -> bool:
-        """Whether files of several kinds were read."""
-        return any(kind.repeats(other) for kind in self._kinds for other in self._kinds)
+        self._has_kinds = are_kinds(sources)
+        self._known: dict[tuple[object, ...], set[_File]] = {}
+        """Files with a text, and with a text of a reward."""
 
     def repeated(self, sample: Sample, source: Source, below: str) -> bool:
         """Return whether a text was read before. below: path of its file relative to the searched directory."""
         table = _TABLE.search(below)
-        if not self._is_needed and table is None:
+        if not self._has_kinds and table is None:
             return False
-        folder, _, name = _DIGITS.sub("#", below).rpartition("/")
-        kind = _Kind(source.shape, folder, name, below[: table.start()] if table else "", below if table else "")
-        self._kinds.add(kind._replace(file=""))
+        file = _File(source, below[: table.start()] if table else "", below if table else "")
         text = sample.step, sample.split, hash(tuple(map(_plain, parts_of(sample))))
         reward = sample.reward
         key = (*text, float(f"{reward:.6g}")) if reward is not None and not math.isnan(reward) else text
-        if any(kind.repeats(other) for other in self._known.get(key, ())):
+        if any(file.repeats(other) for other in self._known.get(key, ())):
             return True
         for part in (text, key):
-            self._known.setdefault(part, set()).add(kind)
+            self._known.setdefault(part, set()).add(file)
         return False
+
+
+def are_kinds(sources: Iterable[Source]) -> bool:
+    """Return whether sources are of several kinds: shapes, or both directories and names."""
+    known = set(sources)
+    shapes, folders, names = ({source[place] for source in known} for place in range(3))
+    return len(shapes) > 1 or (len(folders) > 1 and len(names) > 1)
 
 
 def source_of(shape: str, below: str) -> Source:
     """Return the source of a file. below: its path relative to the searched directory."""
-    folder, _, name = below.rpartition("/")
-    return Source(shape, _DIGITS.sub("#", folder or name), split_of_path(below))
+    folder, _, name = _DIGITS.sub("#", below).rpartition("/")
+    return Source(shape, folder, name, split_of_path(below))
 
 
 def reading_order(shape: str, below: str) -> tuple[int, bool]:

@@ -19,7 +19,7 @@ from msgspec import Struct
 from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.samples import Sample, Shape
-from tuimon.samples.copies import Repeats, reading_order, source_of
+from tuimon.samples.copies import Repeats, are_kinds, reading_order, source_of
 from tuimon.samples.discovery import Location, path_below, sample_files, samples_in
 from tuimon.samples.flags import NAMES, flags_of
 from tuimon.samples.named_in_path import step_of_path
@@ -149,8 +149,6 @@ class Library:
         self._kept: OrderedDict[int | None, list[Entry]] = OrderedDict()
         self._grown: dict[int | None, set[str]] = {}
         """Paths of the files that have grown since the entries of a kept step were read."""
-        self._with_kinds: set[int | None] = set()
-        """Steps with several kinds of files, of which one may repeat another."""
 
     # ------------------------------------------------------------------ steps
 
@@ -253,7 +251,7 @@ class Library:
         self, step: int | None, progress: Callable[[list[Entry]], object] = lambda entries: None
     ) -> list[Entry]:
         """Return the entries of a step, in the order of the files. progress: called with the entries so far."""
-        if step in self._grown and step in self._with_kinds:
+        if step in self._grown and are_kinds(file.source for file in self._of(step)):
             self._kept.pop(step, None)  # new rows may repeat others
         if step in self._kept:
             self._kept.move_to_end(step)
@@ -288,21 +286,24 @@ class Library:
 
     def samples(self, step: int | None) -> Iterator[tuple[Location, Sample]]:
         """Yield the samples of a step with their texts, each text that several kinds of files have once."""
-        files = [file for file in self._in_order() if step in file.steps]
+        files = self._of(step)
         repeats = Repeats(file.source for file in files)
         for file in files:
             for location, sample in self._of_step(file, step):
                 if not repeats.repeated(sample, file.source, file.below):
                     yield location, sample
-        (self._with_kinds.add if repeats.has_kinds else self._with_kinds.discard)(step)
+
+    def _of(self, step: int | None) -> list[_File]:
+        return [file for file in self._in_order() if step in file.steps]
 
     def _in_order(self) -> list[_File]:
         return sorted(self._files.values(), key=lambda file: reading_order(file.shape.id, file.below))
 
     def sources(self, entries: Sequence[Entry]) -> list[str]:
-        """Return the directories that entries are from, with # for each number."""
+        """Return the directories that entries are from, with # for each number; the names of files in the root."""
         paths = dict.fromkeys(entry.file for entry in entries)
-        return list(dict.fromkeys(file.source.folder for path in paths if (file := self._files.get(path)) is not None))
+        sources = [file.source for path in paths if (file := self._files.get(path)) is not None]
+        return list(dict.fromkeys(source.folder or source.name for source in sources))
 
     def _of_step(self, file: _File, step: int | None) -> Iterator[tuple[Location, Sample]]:
         if not file.read:
