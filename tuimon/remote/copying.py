@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator
 
 from tuimon.remote.host import MAX_DOCUMENT, MAX_PIECE, Entry, Host, Received, TooLarge
 from tuimon.remote.mirror import SAMPLE, Draft, Mirror, MirrorError
-from tuimon.remote.texts import TextFiles, is_text
+from tuimon.remote.texts import is_text
 from tuimon.remote.texts import mode_of as mode_of_text
 from tuimon.remote.tree import HEAD, File, Tree, mode_of
 from tuimon.text import clean
@@ -33,9 +33,9 @@ _SALTS = slice(16, 24)
 class Copier:
     """Copies files of one host."""
 
-    def __init__(self, host: Host, mirror: Mirror, tree: Tree, texts: TextFiles, received: Received, most: int) -> None:
+    def __init__(self, host: Host, mirror: Mirror, tree: Tree, received: Received, most: int) -> None:
         """most: bytes that may be copied."""
-        self._host, self._mirror, self._tree, self._texts = host, mirror, tree, texts
+        self._host, self._mirror, self._tree = host, mirror, tree
         self._received, self._most = received, most
         self._memory = dict(mirror.stored.files)
         self._reads = asyncio.Semaphore(_IN_FLIGHT)
@@ -80,19 +80,17 @@ class Copier:
 
     async def _recognise(self, file: File, now: Entry) -> None:
         """Decide by the first bytes of a file how to follow it, and go on with the copy that is here if that fits."""
-        is_text_file = file.path in self._texts.asked
         size = self._mirror.size(file.local)
         version, mode = self._memory.pop(_key(file.path), ("", ""))
         is_here = size == now.size if mode in ("grow", "whole") else mode in _UNREAD
-        if version == _version(now) and is_here and not (is_text_file and mode in _UNREAD):
+        if version == _version(now) and is_here and not (file.is_text and mode in _UNREAD):
             self._resume(file, now, mode)
             return
         head = await self._host.read(file.path, 0, min(now.size, self._host.first))
-        file.mode = mode_of_text(file.path) if is_text_file and head else mode_of(file.path, head[:HEAD]) or "none"
+        file.mode = mode_of_text(file.path) if file.is_text and head else mode_of(file.path, head[:HEAD]) or "none"
         if file.mode == "none":
             if is_text(file.path, head[:HEAD]):
-                file.mode = "text"
-                self._texts.add(file.path, file.local)
+                self._tree.note_text(file)
             file.seen = now
             if size is not None:
                 self._mirror.remove(file.local)
@@ -116,7 +114,7 @@ class Copier:
         if mode == "grow":
             self._go_on(file, now.size, now.size)
         elif mode == "text":
-            self._texts.add(file.path, file.local)
+            self._tree.note_text(file)
         elif mode == "whole":
             self._count(file, now.size, now.size)
 
