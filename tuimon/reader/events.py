@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from tuimon.model.equal import is_predictable
 from tuimon.model.events import (
     AttemptStarted,
     Columns,
@@ -18,7 +19,6 @@ from tuimon.model.events import (
 )
 from tuimon.model.points import Fact, Ids, Item, Points, Replaced, SegmentStart, Steps, Topic
 from tuimon.reader.attempts import AttemptFinder
-from tuimon.reader.log_beginning import is_predictable
 
 MAX_POINTS = 1 << 18
 """Maximum number of points in one event, unless a single batch has more."""

@@ -14,10 +14,10 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
+from tuimon.model.equal import Compared
 from tuimon.model.points import Indices, Steps
 from tuimon.store.arrays import count_below, usual_stride
 from tuimon.store.columns import PointColumns, SharedColumns
-from tuimon.store.compare import Comparison
 from tuimon.store.curve_index import CurveIndex
 from tuimon.store.join import Joined
 
@@ -79,10 +79,10 @@ class Filled(Struct, frozen=True, eq=False):
     index: CurveIndex
 
 
-def plan_fill(best: Joined, others: Sequence[tuple[Joined, Comparison]]) -> FillPlan | None:
+def plan_fill(best: Joined, others: Sequence[tuple[Joined, Compared]]) -> FillPlan | None:
     """Return what other sources add to the best one, or None if they add nothing.
 
-    others: the other sources with points, better ones first, and their up-to-date comparisons with the best one.
+    others: the other sources with points, better ones first, and how they compare with the best one.
     """
     steps = best.columns.steps[: best.length]
     if _has_one_step(steps):
@@ -90,9 +90,9 @@ def plan_fill(best: Joined, others: Sequence[tuple[Joined, Comparison]]) -> Fill
     stride = max(usual_stride(steps), 1)
     last = int(steps[-1])
     ahead: list[Piece] = []
-    for other, comparison in others:
+    for other, compared in others:
         theirs = other.columns.steps[: other.length]
-        if _has_one_step(theirs) or not _is_trusted(best, other, comparison):
+        if _has_one_step(theirs) or not _is_trusted(best, other, compared):
             continue
         start = _skip_superseded(best, other, count_below(theirs, last + stride))
         if start < other.length:
@@ -139,15 +139,15 @@ def _has_one_step(steps: Steps) -> bool:
     return len(steps) > 1 and bool(steps[0] == steps[-1])
 
 
-def _is_trusted(best: Joined, other: Joined, comparison: Comparison) -> bool:
+def _is_trusted(best: Joined, other: Joined, compared: Compared) -> bool:
     """Return whether the other's points after the last step of the best source are of the same curve."""
     ours, theirs = best.columns, other.columns
     if theirs.wall_times[other.length - 1] < ours.wall_times[0]:  # False if either is unknown
         return False  # an earlier attempt
-    if comparison.common:
-        return (comparison.common - comparison.differing) * 2 >= comparison.common
+    if compared.common:
+        return (compared.common - compared.differing) * 2 >= compared.common
     a, b = usual_stride(ours.steps[: best.length]), usual_stride(theirs.steps[: other.length])
-    return not comparison.between and 0 < max(a, b) <= _ALIKE * min(a, b)
+    return not compared.inside and 0 < max(a, b) <= _ALIKE * min(a, b)
 
 
 def _skip_superseded(best: Joined, other: Joined, start: int) -> int:
