@@ -54,8 +54,6 @@ class Compared(Struct, frozen=True, eq=False):
     """Values of the first series there."""
     differing: int
     """Number of common steps with different values."""
-    inside: int
-    """Number of points of the second series between the first and the last step of the first one."""
     first: First | None = None
 
     @property
@@ -76,7 +74,7 @@ def compare(
     steps, values = _ascending(steps, values)
     other_steps, other_values = _ascending(other_steps, other_values)
     if not len(steps) or not len(other_steps):
-        return Compared(steps[:0], values[:0], 0, 0)
+        return Compared(steps[:0], values[:0], 0)
     within = slice(*np.searchsorted(other_steps, (steps[0], steps[-1] + 1)).tolist())
     theirs, other_values = other_steps[within], other_values[within]
     rows = np.searchsorted(steps, theirs, "right") - 1
@@ -89,7 +87,7 @@ def compare(
     first = None
     if len(wrong):
         first = First(int(theirs_common[wrong[0]]), float(here[wrong[0]]), float(there[wrong[0]]))
-    return Compared(theirs_common, here, len(wrong), len(theirs), first)
+    return Compared(theirs_common, here, len(wrong), first)
 
 
 def agree(here: Floats, there: Floats, is_text: bool = False) -> npt.NDArray[np.bool_]:

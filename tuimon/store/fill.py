@@ -3,8 +3,8 @@
 An event file is flushed every two minutes, so a console can be ahead of it. Points of other sources before the last
 step of the best one are not drawn, so that values of different precision are never mixed within a curve.
 
-A source is trusted if it agrees about most of the common steps. Without common steps its stride must be about that of
-the best source, and its points must not belong to an attempt that the best source saw end.
+A source is trusted if it agrees about most of the common steps, of which there must be one, and if its points do not
+belong to an attempt that the best source saw end.
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ from tuimon.store.columns import PointColumns, SharedColumns
 from tuimon.store.curve_index import CurveIndex
 from tuimon.store.join import Joined
 
-_ALIKE = 4
-"""Sources without a common step are taken to share an axis if their usual strides differ at most by this factor."""
 _CLOCKS = 1.0
 """Seconds by which the wall times of two sources may differ; text often has whole seconds."""
 _LONG = 1 << 16
@@ -144,10 +142,7 @@ def _is_trusted(best: Joined, other: Joined, compared: Compared) -> bool:
     ours, theirs = best.columns, other.columns
     if theirs.wall_times[other.length - 1] < ours.wall_times[0]:  # False if either is unknown
         return False  # an earlier attempt
-    if compared.common:
-        return (compared.common - compared.differing) * 2 >= compared.common
-    a, b = usual_stride(ours.steps[: best.length]), usual_stride(theirs.steps[: other.length])
-    return not compared.inside and 0 < max(a, b) <= _ALIKE * min(a, b)
+    return 0 < compared.common >= 2 * compared.differing
 
 
 def _skip_superseded(best: Joined, other: Joined, start: int) -> int:
