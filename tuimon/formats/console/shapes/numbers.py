@@ -60,7 +60,7 @@ _IN_NAME = re.compile(r"\s[A-Za-z_][\w./@ -]{0,40}\s?[=:]\s?")
 _CHINESE = re.compile(r" ?(轮|步|回合|次迭代|个?epoch)")
 _REST_OF_BRACKET = re.compile(r" [\w ./-]{1,80}(?=\])")
 _BETWEEN = re.compile(r"\s?(?:is |[:=,]\s?|\s)")
-_SLASH = re.compile(r"\s{0,8}(?:/|of|／)\s{0,8}")
+_SLASH = re.compile(r"\s{0,8}(?:/|of|von|из|sur|de|／)\s{0,8}")
 _BYTES = re.compile(r"[kMGT]i?B")
 FACTORS = {"k": 3, "K": 3, "M": 6, "B": 9}
 _UNCERTAIN = re.compile(r"(?:loss|acc\w{0,8})\W{1,4}$", re.IGNORECASE)
