@@ -17,7 +17,7 @@ from tuimon.analysis.incidents import Incident, Incidents
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress_inputs import failed_rank, progress_inputs, progress_of, steps_left
 from tuimon.analysis.run_states import ACTIVE
-from tuimon.analysis.windows import wandering
+from tuimon.analysis.windows import usual
 from tuimon.detectors._engine import Rule, filled, growth_begun, incidents, level_of
 from tuimon.detectors._scores import Creep, Limit
 from tuimon.model.alerts import Alert, Change
@@ -416,13 +416,13 @@ def is_of_episodes(run: Run, curve: Curve, own: Incident) -> bool:
 
 
 def reward_has_risen(run: Run, curve: Curve, own: Incident) -> bool:
-    """Return whether the reward is above its start by twice its wandering: models learn to reason this way."""
+    """Return whether the reward is above its start by twice its noise: models learn to reason this way."""
     for reward in curves(run, "reward.train"):
         end = int(reward.steps.searchsorted(curve.steps[own.raised], "right"))
         values, skipped = filled(reward)
         if end - skipped <= 2 * _START:
             return False
-        noise = float(wandering(values[: end - skipped], end - skipped - 1)[0])
+        noise = float(usual(values[: end - skipped], end - skipped - 1).noise[0])
         return level_of(reward, end) - float(np.median(values[:_START])) > 2 * noise
     return False
 

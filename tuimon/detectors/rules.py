@@ -24,7 +24,7 @@ def _points(count: int) -> Setting:
 
 
 def _divergence(s: Any) -> tuple[Check, ...]:
-    sudden = Usual(ratio=s.loss_ratio, deviations=8.0, of_start=s.least)
+    sudden = Usual(ratio=s.loss_ratio, of_start=s.least)
     gradient = Usual(ratio=s.ratio)
     return (
         Check(_SUPERVISED, sudden, critical=4.0, unless=("reward.train",)),
@@ -163,7 +163,7 @@ DETECTORS = (
         "divergence",
         "Divergence",
         "The level of a loss of supervised training is `loss_ratio` times the usual one, that of a gradient norm or of"
-        " a value loss `ratio` times, and far above its wandering. Or that of a gradient norm is `growth` times a"
+        " a value loss `ratio` times, and six times its noise above it. Or that of a gradient norm is `growth` times a"
         " steady usual one at half of the points so far.",
         "go back to an earlier checkpoint; lower the learning rate, clip gradients, or skip the data of those steps",
         (
@@ -217,9 +217,9 @@ DETECTORS = (
     Rule(
         "kl_runaway",
         "KL runaway",
-        "The level of the KL to the reference is above `floor` and, beyond its wandering, `ratio` times the usual one"
-        " and `sudden` times that of the last 16 to 31 points, or `growth` times a steady usual one at half of the"
-        " points so far. Or the KL is above `limit` for 5 points.",
+        "The level of the KL to the reference is above `floor` and, by more than six times its noise, `ratio` times the"
+        " usual one and `sudden` times that of the last 16 to 31 points, or `growth` times a steady usual one at half"
+        " of the points so far. Or the KL is above `limit` for 5 points.",
         "raise the KL coefficient or lower the learning rate; read some responses",
         (
             Setting("ratio", 4.0, "Level of the KL, relative to the usual one, after 64 points."),
@@ -349,8 +349,8 @@ DETECTORS = (
         "reward_drop",
         "Reward drop or collapse",
         "For 12 points the level of the reward is below its best by `part` of the gain since the start, of which a"
-        " quarter of the best is the least, after a sudden fall (3.5 times what is usual within 8 to 64 points) or if"
-        " the gain is clear (30 times the roughness of the level). Critical if 90 % of the gain is lost.",
+        " quarter of the best is the least, and by 1.5 times the largest fall within 24 points so far, more in a short"
+        " run. Critical if 90 % of the gain is lost.",
         "go back to an earlier checkpoint; look at KL, entropy, length and the weight sync at that step",
         (Setting("part", 0.5, "Part of the gain since the start that is lost."),),
         lambda s: (
