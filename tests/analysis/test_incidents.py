@@ -24,7 +24,6 @@ SCORES: tuple[Rule, ...] = (
     Half(ratio=1.2, steady=4.0),
     Best(3, falls=True, falls_by=0.3, early=1.0),
     Creep(0.02),
-    Creep(0.02, full=9.0),
 )
 
 

@@ -276,12 +276,10 @@ class Creep(Struct, frozen=True):
     """Score: growth along a line in a window, relative to `part` of the level at its beginning.
 
     It is 0 unless the means of the sixteenths of the window deviate from a rising line by at most a twenty-fifth of the
-    growth. The windows have 32, 48, 64, 96 … points, without the first 16. With `full`, the growth is relative to
-    `part` of the room that is left.
+    growth. The windows have 32, 48, 64, 96 … points, without the first 16.
     """
 
     part: float
-    full: float = 0.0
     raise_after: int = 8
     clear_after: int = BLOCK
     falls: bool = False
@@ -311,10 +309,9 @@ class Creep(Struct, frozen=True):
         slope, deviation = _line(blocks)
         grown = _BLOCKS * slope
         quarters = [blocks[:, part].mean(axis=1) for part in (slice(4), slice(6, 10), slice(12, None))]
-        steady = (grown >= _STRAIGHT * deviation) & (blocks[:, 0] > 0) & (grown >= 0.01 * self.full)
+        steady = (grown >= _STRAIGHT * deviation) & (blocks[:, 0] > 0)
         steady &= quarters[2] - quarters[1] >= _LATE * (quarters[2] - quarters[0])
-        room = self.full - blocks[:, -1] if self.full else blocks[:, 0]
-        return np.where(steady, grown / np.maximum(self.part * room, _TINY), 0.0)
+        return np.where(steady, grown / np.maximum(self.part * blocks[:, 0], _TINY), 0.0)
 
     def begun(self, values: Floats, row: int) -> int:
         """Return the row at which the line begins that raised an incident in `row`: at most a twenty-fifth off."""
@@ -332,8 +329,8 @@ class Creep(Struct, frozen=True):
         return int(off[-1]) + 1 if len(off) else 0
 
     def at(self, values: Floats, row: int) -> tuple[float | None, float]:
-        """Return (level at the start of the growth, limit); the engine replaces the first."""
-        return None, self.full
+        """Return (usual level, limit): there is neither."""
+        return None, math.inf
 
 
 def _line(blocks: Floats) -> Pair:

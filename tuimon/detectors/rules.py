@@ -274,15 +274,6 @@ DETECTORS = (
         is_of_learning=False,
     ),
     Rule(
-        "memory_full",
-        "GPU memory fills up",
-        "The used share of a GPU grows in the last 32, 48, 64 … points, along a line, by `part` of what is left.",
-        "look for longer responses or a leak; use smaller micro-batches, or restart from a checkpoint if it leaks",
-        (Setting("part", 1.0, "Growth in a window of points, relative to the memory that is left."),),
-        find=_found.memory_full,
-        is_of_learning=False,
-    ),
-    Rule(
         "nonfinite",
         "NaN or Inf",
         "A reward, loss, KL, policy or length metric is NaN or infinite; over after `clear_after` finite values."
