@@ -6,7 +6,6 @@ at the limit. An incident begins above 1 and ends below one half; meanwhile both
 Limit    the limit is a number
 Start    a multiple of the level at the start
 Usual    a multiple of the level of the last 144 points
-Half     a multiple of the level at half of the points so far
 Best     the part of the gain since the start that is lost
 Spike    a single value far from the nine before it
 Creep    growth all along a window
@@ -133,10 +132,8 @@ class Start(Change, frozen=True):
 class Usual(Change, frozen=True):
     """Limit: `ratio` times the usual level (see analysis/windows.py), and `deviations` times its noise away.
 
-    - floor: a limit above the usual level is at least this, and at least `of_start` of the first level.
+    - floor: the limit is at least this, and at least `of_start` of the first level.
     - sudden: the limit is at least this times the level of the last 16 to 31 points before.
-    - steady: highest median of a block, relative to the lowest, if the level has to be steady.
-    - lag: points before the row that are left out, besides those of its block.
     """
 
     ratio: float = 2.0
@@ -145,40 +142,13 @@ class Usual(Change, frozen=True):
     of_start: float = 0.0
     skip: int = 2 * BLOCK
     sudden: float = 0.0
-    steady: float = math.inf
-    lag: int = 0
 
     def baseline(self, values: Floats, begin: int) -> Pair:
-        known = values[: max(0, len(values) - self.lag)]
-        first = max(0, begin - self.lag)
-        found = usual(known, first)
-        missing = np.full(len(values) - begin - len(found.level), np.nan)
-        level, spread, latest, noise = (np.concatenate((missing, own)) for own in found)
-        level = np.where(spread <= self.steady, level, np.nan)
+        level, latest, noise = usual(values, begin)
         level[: max(0, self.skip - begin)] = np.nan
-        if self.falls:
-            return level, np.minimum(self.ratio * level, level - self.deviations * noise)
         floor = max(self.floor, self.of_start * float(values[:NINE].max(initial=0.0)))
         bound = level + np.maximum((self.ratio - 1) * np.abs(level), self.deviations * noise)
         return level, np.maximum(np.maximum(bound, floor), self.sudden * latest)
-
-
-class Half(Change, frozen=True):
-    """Limit: `ratio` times the usual level at half of the points so far, and at least `floor`.
-
-    The level has to be steady there, as in `Usual`: growth from 0 with the number of points is none.
-    """
-
-    ratio: float = 10.0
-    floor: float = -math.inf
-    steady: float = 2.0
-
-    def baseline(self, values: Floats, begin: int) -> Pair:
-        halves = np.arange(begin, len(values)) // 2
-        first, last = int(halves[0]), int(halves[-1])
-        own = usual(values[: last + 1], first)
-        level = np.where((own.level > 0) & (own.spread <= self.steady), own.level, np.nan)[halves - first]
-        return level, np.maximum(self.ratio * level, self.floor)
 
 
 class Best(Change, frozen=True):
