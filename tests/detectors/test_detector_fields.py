@@ -391,18 +391,12 @@ def test_memory_that_reaches_its_level_is_no_leak() -> None:
                 assert alerts == (), f"{kind} {seed}: {alerts}"
 
 
-def test_device_that_grows_by_less_than_is_left() -> None:
+def test_share_of_a_device_that_grows() -> None:
     name = "memory/train/end/onload/max_allocated_frac/0"
-    growing = 0.4 + 0.0004 * np.arange(600)  # by at most 0.18 in a window of 512 points, of the 0.36 that are left
-    assert check(store_of({name: growing.tolist()}).snapshot().runs[0]) == ()
-
-
-def test_device_that_is_not_full_before_the_end_is_information() -> None:
-    name = "memory/train/end/onload/max_allocated_frac/0"
-    store = store_of({name: (0.4 + 0.0015 * np.arange(300)).tolist()})
-    store.apply(FactFound(0, Fact("progress", {"total": 3100})))
-    (alert,) = check(store.snapshot().runs[0])
-    assert (alert.rule, alert.severity) == ("memory_full", "info")
+    alert = only(store_of({name: (0.4 + 0.0015 * np.arange(300)).tolist()}).snapshot().runs[0], "memory_creep")
+    assert (alert.unit, alert.limit) == ("% of the device", 100.0)
+    assert (alert.value, alert.usual) == pytest.approx((84.85, 40.0))
+    assert alert.reached_in == pytest.approx(1010, abs=15)
 
 
 def preferences(points: int, collapse: int, slow: float = 0.0) -> dict[str, np.ndarray]:

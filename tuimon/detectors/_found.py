@@ -17,7 +17,7 @@ from tuimon.analysis.incidents import Incident, Incidents
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress_inputs import failed_rank, progress_inputs, progress_of, steps_left
 from tuimon.analysis.run_states import ACTIVE
-from tuimon.analysis.windows import wandering
+from tuimon.analysis.windows import usual
 from tuimon.detectors._engine import Rule, filled, growth_begun, incidents, level_of
 from tuimon.detectors._scores import Creep, Limit
 from tuimon.model.alerts import Alert, Change
@@ -196,6 +196,8 @@ def _training_loss(run: Run, validation: str) -> str | None:
 
 
 _GPU = ("gpu.allocated", "gpu.reserved", "gpu.peak", "gpu.used")
+_SHARE = "gpu.frac"
+"""Share of the device in use; it is checked if no amount is logged."""
 _PERCENT = re.compile(r"system[/.]gpu\.\d+\.memoryAllocated")
 """Memory in use in percent of the device, as W&B measures it."""
 _NAMED_GPU = re.compile(
@@ -222,19 +224,20 @@ def memory_creep(run: Run, rule: Rule, s: Any) -> Iterator[Alert]:
             yield _worst(growing)
 
 
-def _growth(run: Run, rule: Rule, curve: Curve, score: Creep, own: Incident, size: float | None = None) -> Alert:
-    """Return the alert of memory that grows, from the beginning of its line on. size: that of the device if known."""
+def _growth(run: Run, rule: Rule, curve: Curve, score: Creep, own: Incident) -> Alert:
+    """Return the alert of memory that grows, from the beginning of its line on."""
     values, skipped = filled(curve)
     first = growth_begun(curve, own, score)
-    before, now = float(values[first - skipped]), float(values[own.last - skipped])
-    device = device_memory(run, curve.metric)
-    size = size or (100.0 if _PERCENT.fullmatch(curve.metric) else device.size if device is not None else None)
+    tag, device = memory_of(curve.metric), device_memory(run, curve.metric)
+    scale = 100 * tag.scale if tag is not None and tag.fraction else 1.0
+    is_percent = scale != 1 or _PERCENT.fullmatch(curve.metric) is not None
+    before, now = (scale * float(values[row - skipped]) for row in (first, own.last))
+    size = 100.0 if is_percent else device.size if device is not None else None
     rate = (now - before) / max(int(curve.steps[own.last] - curve.steps[first]), 1)
     soon = round((size - now) / rate) if size and own.cleared is None and rate > 0 and size > now else None
     left = steps_left(run)
     if soon is not None and left is not None and soon > left:
         soon = None
-    percent = "% of the device" if _PERCENT.fullmatch(curve.metric) else ""
     return Alert(
         rule.id,
         "info" if before > 0 and _lengthened(run, curve, first, own.last) >= now / before else "warning",
@@ -246,7 +249,7 @@ def _growth(run: Run, rule: Rule, curve: Curve, score: Creep, own: Incident, siz
         what="grows",
         value=now,
         usual=before,
-        unit=percent or unit_text(meaning_of(run, curve.metric).logged_unit),
+        unit="% of the device" if is_percent else unit_text(meaning_of(run, curve.metric).logged_unit),
         limit=size if soon is not None else None,
         reached_in=soon,
     )
@@ -256,26 +259,6 @@ def _worst(growing: Sequence[Alert]) -> Alert:
     """Return the alert that grows most, an active one first, which names the others."""
     own = max(growing, key=lambda alert: (alert.active, (alert.value or 0.0) / max(alert.usual or 0.0, 1e-300)))
     return replace(own, related=tuple(Change(other.metric) for other in growing if other is not own))
-
-
-def memory_full(run: Run, rule: Rule, s: Any) -> Iterator[Alert]:
-    """Yield an alert for the device with the least memory left, of those that fill up."""
-    names = metrics_of(run, "gpu.frac", all_names=True)
-    tags = [(name, tag) for name in names if (tag := memory_of(name)) and tag.fraction]
-    allocated = [own for own in tags if "allocated" in own[1].kind]
-    filling = []
-    for name, tag in (allocated or tags)[:_NEWEST]:
-        curve = run.curve(name)
-        score = Creep(s.part, full=1 / tag.scale)
-        for own in incidents(curve, score)[-1:]:
-            found = _growth(run, rule, curve, score, own, 1 / tag.scale)
-            percent = [100 * tag.scale * value for value in (found.value or 0.0, found.usual or 0.0)]
-            filling.append(replace(found, value=percent[0], usual=percent[1], limit=100.0, unit="%"))
-    if filling:
-        worst = max(filling, key=lambda alert: (alert.active, alert.value or 0.0))
-        ends_before = worst.active and worst.reached_in is None
-        others = tuple(Change(other.metric) for other in filling if other is not worst)
-        yield replace(worst, severity="info" if ends_before else worst.severity, related=others)
 
 
 def _gpu_memory(run: Run) -> list[str]:
@@ -289,7 +272,8 @@ def _gpu_memory(run: Run) -> list[str]:
     kinds = {name: tag.kind for name in names if (tag := memory_of(name)) and not tag.snapshot}
     used = [name for name, kind in kinds.items() if "reserved" not in kind]
     used += [name for name in metrics_of(run, "machine", all_names=True) if _PERCENT.fullmatch(name)]
-    return (used + _unclassified(run, _NAMED_GPU) or list(kinds))[:_NEWEST]
+    used += _unclassified(run, _NAMED_GPU)
+    return (used or list(kinds) or metrics_of(run, _SHARE, all_names=True))[:_NEWEST]
 
 
 def _process_memory(run: Run) -> list[str]:
@@ -416,13 +400,13 @@ def is_of_episodes(run: Run, curve: Curve, own: Incident) -> bool:
 
 
 def reward_has_risen(run: Run, curve: Curve, own: Incident) -> bool:
-    """Return whether the reward is above its start by twice its wandering: models learn to reason this way."""
+    """Return whether the reward is above its start by twice its noise: models learn to reason this way."""
     for reward in curves(run, "reward.train"):
         end = int(reward.steps.searchsorted(curve.steps[own.raised], "right"))
         values, skipped = filled(reward)
         if end - skipped <= 2 * _START:
             return False
-        noise = float(wandering(values[: end - skipped], end - skipped - 1)[0])
+        noise = float(usual(values[: end - skipped], end - skipped - 1).noise[0])
         return level_of(reward, end) - float(np.median(values[:_START])) > 2 * noise
     return False
 
