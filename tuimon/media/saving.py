@@ -43,10 +43,10 @@ def save(item: Item, name_file: Callable[[str], Path]) -> list[Path]:
     paths = []
     for number, part in enumerate(item.parts, 1):
         which = f"-{number}" if len(item.parts) > 1 else ""
-        pieces = _pieces(part)
-        first = next(pieces, b"")
-        end = _extension(first, part.file if part.size < 0 else "")
-        paths.append(_write(name_file(f"{name}{which}{end}"), chain((first,), pieces)))
+        own = pieces(part)
+        first = next(own, b"")
+        end = extension(first, part.file if part.size < 0 else "")
+        paths.append(_write(name_file(f"{name}{which}{end}"), chain((first,), own)))
     return paths
 
 
@@ -61,7 +61,7 @@ def _lines(content: Distribution | PrecisionRecall) -> Iterator[str]:
     yield from (f"{edges[i]!r},{edges[i + 1]!r},{count!r}\n" for i, count in enumerate(content.counts))
 
 
-def _pieces(part: Part) -> Iterator[bytes]:
+def pieces(part: Part) -> Iterator[bytes]:
     """Yield the bytes of a part. Raises OSError if the file is shorter now."""
     descriptor, _ = open_regular(part.file)
     with os.fdopen(descriptor, "rb") as file:
@@ -89,7 +89,7 @@ def _write(path: Path, pieces: Iterable[bytes]) -> Path:
     return path
 
 
-def _extension(first: bytes, source: str) -> str:
+def extension(first: bytes, source: str) -> str:
     """Return the file name extension by the first bytes, or else that of the file `source` if it is a plain word."""
     for signature, extension in _SIGNATURES:
         if signature.match(first):
