@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def _files(job: Job) -> Iterator[File]:
     from tuimon.analysis.metric_filter import chosen
     from tuimon.exports._shared import SafeNames
-    from tuimon.media.saving import extension, pieces
+    from tuimon.media.saving import suffix_of
 
     tags = list(dict.fromkeys(item.tag for _, item in _items(job)))
     wanted = chosen(tags, job.patterns, titles=False)[0] if job.patterns else set(tags)
@@ -32,8 +32,7 @@ def _files(job: Job) -> Iterator[File]:
     for _, item in _items(job):
         saved.append(())
         for part in item.parts if item.tag in wanted else ():
-            suffix = extension(next(pieces(part), b""), part.file if part.size < 0 else "")
-            name = f"{item.kind}/{names.name(f'{item.tag}-step-{item.step}')}{suffix}"
+            name = f"{item.kind}/{names.name(f'{item.tag}-step-{item.step}')}{suffix_of(item, part)}"
             saved[-1] += (name,)
             yield name, partial(_copy, part)
     yield "media.jsonl", partial(_write, job, wanted, saved)
@@ -69,6 +68,4 @@ def _write(job: Job, wanted: set[str], saved: list[tuple[str, ...]], stream: Bin
             job.on_progress("writing", number + 1, 0, " values")
 
 
-EXPORT = Export(
-    "media", "histograms, texts (16 KiB each) and hyperparameters as JSON lines; images, audio, video", "", _files
-)
+EXPORT = Export("media", "histograms, texts and hyperparameters as JSON lines; images, audio, video", "", _files)
