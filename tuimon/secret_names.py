@@ -14,6 +14,7 @@ from tuimon import lazy_re as re
 STEMS = (
     *(b"secret", b"pwd", b"token", b"key", b"auth", b"cred", b"cookie", b"webhook"),
     *(b"signature", b"sig=", b"pass", b"_pw", b"pat=", b"pat:", b'pat"', b"jwt", b"kennwort", b"geheim", b"senha"),
+    *(b"clave", b"wachtwoord", b"parola", b"heslo", b"salasana", b"adgangskode"),
 )
 """Literals, in lower case, one of which is in every secret name that is assigned a value in text."""
 
@@ -38,7 +39,7 @@ def words_of(text: str) -> frozenset[str]:
 _ALWAYS = words_of(
     "secret secrets password passwords passwd passphrase passcode pwd credential credentials creds cred auth oauth "
     "authorization authentication cookie cookies apikey apikeys accesskey bearer jwt htpasswd sshpass "
-    "passwort kennwort geheimnis contrasena senha"
+    "passwort kennwort geheimnis contrasena senha clave passe wachtwoord parola heslo salasana adgangskode"
 )
 FOREIGN = ("密码", "密钥", "口令", "秘钥", "パスワード", "비밀번호", "пароль", "contraseña", "hasło", "şifre")
 """Words for a password or a secret key in other scripts, each of which makes a name secret."""

@@ -167,12 +167,11 @@ def test_every_source_of_a_chosen_metric_is_written(tmp_path: Path, pattern: str
 
 
 def test_histograms_are_chosen_by_their_own_names(tmp_path: Path) -> None:
-    pytest.importorskip("tbparse")
     source = str(DATA / "tensorboard" / "torch")
-    options = ("export", source, "--format", "tensors", "--metric")
+    options = ("export", source, "--format", "media", "--metric")
     run(*options, "*weight*", "-o", f"{tmp_path}/some/")
-    lines = (tmp_path / "some" / "histograms.jsonl").read_text().splitlines()
-    assert {"weight" in json.loads(line)["metric"] for line in lines} == {True}
+    lines = (tmp_path / "some" / "media.jsonl").read_text().splitlines()
+    assert {"weight" in json.loads(line)["tag"] for line in lines} == {True}
     done = run(*options, "wieght", "-o", f"{tmp_path}/none/", expect=2)
     assert "nothing to write matches wieght" in done.stderr
 

@@ -18,7 +18,7 @@ from tuimon.exports.documents import (
     AlertEntry,
     Count,
     NoticeEntry,
-    State,
+    RunState,
     Version,
     alert_entry,
     filled,
@@ -115,25 +115,11 @@ class RanksEntry(Struct, frozen=True, kw_only=True):
     """Hosts of the job that cannot be reached now; nothing new is known of their ranks."""
 
 
-class RunEntry(Struct, frozen=True, kw_only=True):
+class RunEntry(RunState, frozen=True, kw_only=True):
     """A run."""
 
-    id: int
-    name: str
-    path: str
-    """Absolute."""
     note: RunNote | None
     """The user's note about the run; null: none."""
-    state: State
-    evidence: str
-    """The state's reason in words."""
-    reason: str
-    """Which condition of the state holds, such as total, open, closed, silent."""
-    age: float | None
-    """Seconds since the last point, or since the log changed last where points have no times."""
-    gap: float | None
-    """Usual seconds between two points."""
-    step: int | None
     total_steps: int | None
     epoch: float | None
     seconds_per_step: float | None
