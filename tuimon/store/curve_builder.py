@@ -24,7 +24,7 @@ from tuimon.store.fill import fill, plan_fill
 from tuimon.store.index import MetricEntry, MetricSource, SourceOrder, order_sources
 from tuimon.store.join import Joined, join, restarts_as_logged, superseded_points
 from tuimon.store.preview import append_preview
-from tuimon.store.segments import SeriesSlice, arrange, slice_series, training_begin
+from tuimon.store.segments import SeriesSlice, arrange, has_valid, slice_series, training_begin
 from tuimon.store.streams import SeriesLengths, StreamView
 
 _COMPLETE = 0.9
@@ -102,7 +102,7 @@ class CurveBuilder:
 
     def has_curve(self, entry: MetricEntry) -> bool:
         """Return whether the metric has a point that is not void."""
-        return any(self._joined(source).length for source in self.ranked(entry))
+        return any(source.previews or any(map(has_valid, self._slices(source))) for source in self.ranked(entry))
 
     def best(self, ranked: Sequence[MetricSource]) -> Curve | None:
         """Return the curve of the best source that has points, filled with points of the others; None if none has."""

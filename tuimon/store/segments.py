@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from itertools import groupby, pairwise
 
 import numpy as np
+import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -189,11 +190,7 @@ def _borders(part: SeriesSlice) -> list[int]:
 
 def _pieces(part: SeriesSlice, borders: Sequence[int]) -> list[Indices]:
     """Return the segments between the borders of one stream without void points, each sorted by step."""
-    steps = part.steps
-    valid = np.ones(part.length, np.bool_)
-    for position, step in part.purges:
-        before = slice(None) if position < 0 else slice(0, position)
-        valid[before] &= steps[before] < step
+    steps, valid = part.steps, _valid(part)
     pieces: list[Indices] = []
     for low, high in pairwise(borders):
         rows = np.flatnonzero(valid[low:high]) + low
@@ -202,6 +199,21 @@ def _pieces(part: SeriesSlice, borders: Sequence[int]) -> list[Indices]:
             rows = rows[np.argsort(row_steps, kind="stable")]
         pieces.append(rows)
     return pieces
+
+
+def has_valid(part: SeriesSlice) -> bool:
+    """Return whether any point of a slice is not void."""
+    return part.length > 0 and (not part.purges or bool(_valid(part).any()))
+
+
+def _valid(part: SeriesSlice) -> npt.NDArray[np.bool_]:
+    """Return which points are not void."""
+    steps = part.steps
+    valid = np.ones(part.length, np.bool_)
+    for position, step in part.purges:
+        before = slice(None) if position < 0 else slice(0, position)
+        valid[before] &= steps[before] < step
+    return valid
 
 
 def _without_early(segments: Sequence[Indices], begins: Sequence[int | None], steps: Steps) -> list[Indices]:
