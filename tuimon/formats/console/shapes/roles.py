@@ -138,6 +138,8 @@ def examine(text: str, is_part: bool = False) -> Layout | None:
     if 0 <= opening < layout.step_end and text[begin:opening].strip()[-1:] not in _BEFORE_DICT:
         return None
     _choose_metrics(layout, message, text, skeleton, begin, is_part)
+    if layout.rank == GLOBAL and not layout.columns:
+        layout.is_heading = all(number.rank or number.role == "total" for number in message)
     return layout if layout.columns or layout.step else None
 
 
@@ -213,6 +215,8 @@ def _choose_metrics(layout: Layout, numbers: list[Number], text: str, skeleton: 
     """Set the columns of a layout, none for lines of prose."""
     named = [number for number in numbers if not number.role and is_name(number.label)]
     named = [number for number in named if not number.factor or is_power(number.label, number.text, number.factor)]
+    positions = {id(number) for number, total in pairwise(numbers) if total.role == "total" and number.rank}
+    named = [number for number in named if id(number) not in positions]
     named = [number for number in named if not number.rank or number.has_fraction or _JOINED.search(number.before)]
     named = [number for number in named if not _is_doubtful(number, text)]
     step = next((number for number in numbers if layout.step and number.first == layout.step.first), None)
