@@ -115,6 +115,16 @@ def base_of(snapshot: Snapshot, choice: RunChoice) -> Run | None:
     return next((run for run in snapshot.runs if run.path == choice.base), None) if choice.base else None
 
 
+def has_several_runs(snapshot: Snapshot) -> bool:
+    """Return whether there are several runs with points, or with logs that have not been read yet."""
+    unread = not snapshot.progress.caught_up
+    return sum(run.point_count > 0 or (unread and _is_unread(run)) for run in snapshot.runs) > 1
+
+
+def _is_unread(run: Run) -> bool:
+    return any(stream.status is None or stream.status.state == "reading" for stream in run.streams)
+
+
 def runs_of(snapshot: Snapshot, choice: RunChoice, now: float, symbols: Symbols) -> tuple[Run, ...]:
     """Return the runs in the order of the run list, without the runs that it leaves out."""
     if choice == _PLAIN:
