@@ -129,7 +129,7 @@ def _validation(run: Run, rule: Rule, s: Any, train: Curve, validation: Curve, r
     """Yield the alerts of a validation that is worse than its best while the training is better than it was then.
 
     Worse by `part` of its gain (a loss: of its lowest value) and by three typical differences of its neighbours, and
-    of a few more. It begins at the best one; of several incidents after one best value only the last counts.
+    of a few more. Of several incidents after one best value only the last counts.
     """
     offset = max(0, len(validation) - _NEWEST_VALIDATIONS)
     values, sign = validation.values[offset:], 1.0 if rises else -1.0
@@ -153,19 +153,20 @@ def _validation(run: Run, rule: Rule, s: Any, train: Curve, validation: Curve, r
     alerts: dict[int, Alert] = {}
     score = Limit(s.part, 0.5 * s.part, s.points, s.points)
     for own in Incidents().extended(scores, score).incidents:
-        first, is_over = int(best[own.raised]), own.cleared is not None
-        before, now = (abs(float(learned[row])) for row in (first, own.last))
-        alerts[first] = Alert(
+        top, is_over = int(best[own.raised]), own.cleared is not None
+        before, now = (abs(float(learned[row])) for row in (top, own.last))
+        best_step = f"{progress_inputs(run).step_name} {int(validation.steps[offset + top])}"
+        alerts[top] = Alert(
             rule.id,
             "warning",
             run.id,
             validation.metric,
-            int(validation.steps[offset + first]),
-            hint=rule.hint,
+            int(validation.steps[offset + own.first]),
+            hint=f"the best validation was at {best_step}; {rule.hint}",
             until=int(validation.steps[offset + own.last]) if is_over else None,
             what="fallen" if rises else "risen",
             value=float(values[own.last]),
-            usual=float(values[first]),
+            usual=float(values[top]),
             related=(Change(train.metric, "risen" if rises else "fallen", now, before),),
         )
     yield from alerts.values()
