@@ -153,8 +153,8 @@ def _validation(run: Run, rule: Rule, s: Any, train: Curve, validation: Curve, r
     alerts: dict[int, Alert] = {}
     score = Limit(s.part, 0.5 * s.part, s.points, s.points)
     for own in Incidents().extended(scores, score).incidents:
-        top, is_over = int(best[own.raised]), own.cleared is not None
-        before, now = (abs(float(learned[row])) for row in (top, own.last))
+        top, last, is_over = int(best[own.raised]), own.first - 1, own.cleared is not None
+        before, now = (abs(float(learned[row])) for row in (last, own.last))
         best_step = f"{progress_inputs(run).step_name} {int(validation.steps[offset + top])}"
         alerts[top] = Alert(
             rule.id,
@@ -166,7 +166,7 @@ def _validation(run: Run, rule: Rule, s: Any, train: Curve, validation: Curve, r
             until=int(validation.steps[offset + own.last]) if is_over else None,
             what="fallen" if rises else "risen",
             value=float(values[own.last]),
-            usual=float(values[top]),
+            usual=float(values[last]),
             related=(Change(train.metric, "risen" if rises else "fallen", now, before),),
         )
     yield from alerts.values()
