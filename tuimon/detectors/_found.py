@@ -31,8 +31,6 @@ _CRITICAL = frozenset({"loss.total", "loss.value", "grad_norm"})
 """Concepts in which NaN or Inf means that the weights are damaged."""
 _FOLLOWING = 10
 """Number of values after an incident of which one must not be 0 if the weights are intact."""
-_KNOWN_FINITE = 100
-"""Finite first values of a metric without a known meaning, in which NaN then does not just mean "no value"."""
 _NEWEST = 64
 """Maximum number of incidents of a curve, as for other rules, and of series of memory."""
 _NEWEST_VALIDATIONS = 1024
@@ -42,31 +40,20 @@ _START = 20
 """Points whose median is the start of a reward or length."""
 
 
-def nonfinite(run: Run, rule: Rule, s: Any) -> list[Alert]:
-    """Return the alerts of metrics that are not finite; of unknown ones only the first, if no known one is."""
-    alerts: list[Alert] = []
-    unknown: list[tuple[int, Curve]] = []
+def nonfinite(run: Run, rule: Rule, s: Any) -> Iterator[Alert]:
+    """Yield the alerts of metrics that are not finite, also in a log that is not drawn."""
     for metric in run.metrics:
         meaning = classify(metric)
-        if meaning.panel in CHECKED_PANELS:
-            curve = run.curve(metric)
-            found = _nonfinite_incidents(curve, meaning, s.clear_after)
-            alerts += [_nonfinite_alert(run, rule, meaning, curve, own) for own in found]
-            for hidden in hidden_values(run, metric) if len(curve.sources) > 1 else ():
-                for own in _nonfinite_incidents(hidden.curve, meaning, s.clear_after):
-                    if ((hidden.rows >= own.first) & (hidden.rows <= own.last)).any():
-                        alert = _nonfinite_alert(run, rule, meaning, hidden.curve, own)
-                        alerts.append(replace(alert, source=hidden.source))
-        elif meaning.concept == "other" and run.sources_with_nonfinite(metric):
-            curve = run.curve(metric)
-            if curve.finite_count < len(curve) and (row := int(curve.tally.bad_starts[0])) >= _KNOWN_FINITE:
-                unknown.append((int(curve.steps[row]), curve))
-    if unknown and not alerts:
-        curve = min(unknown, key=lambda own: own[0])[1]
-        meaning = classify(curve.metric)
-        found = _nonfinite_incidents(curve, meaning, s.clear_after)
-        alerts += [replace(_nonfinite_alert(run, rule, meaning, curve, own), severity="info") for own in found]
-    return alerts
+        if meaning.panel not in CHECKED_PANELS:
+            continue
+        curve = run.curve(metric)
+        for own in _nonfinite_incidents(curve, meaning, s.clear_after):
+            yield _nonfinite_alert(run, rule, meaning, curve, own)
+        for hidden in hidden_values(run, metric) if len(curve.sources) > 1 else ():
+            for own in _nonfinite_incidents(hidden.curve, meaning, s.clear_after):
+                if ((hidden.rows >= own.first) & (hidden.rows <= own.last)).any():
+                    alert = _nonfinite_alert(run, rule, meaning, hidden.curve, own)
+                    yield replace(alert, source=hidden.source)
 
 
 def _nonfinite_incidents(curve: Curve, meaning: Meaning, clear_after: int) -> Iterator[Incident]:
@@ -142,7 +129,7 @@ def _validation(run: Run, rule: Rule, s: Any, train: Curve, validation: Curve, r
     """Yield the alerts of a validation that is worse than its best while the training is better than it was then.
 
     Worse by `part` of its gain (a loss: of its lowest value) and by three typical differences of its neighbours, and
-    of a few more. It begins at the best one; of several incidents after one best value only the last counts.
+    of a few more. Of several incidents after one best value only the last counts.
     """
     offset = max(0, len(validation) - _NEWEST_VALIDATIONS)
     values, sign = validation.values[offset:], 1.0 if rises else -1.0
@@ -166,19 +153,20 @@ def _validation(run: Run, rule: Rule, s: Any, train: Curve, validation: Curve, r
     alerts: dict[int, Alert] = {}
     score = Limit(s.part, 0.5 * s.part, s.points, s.points)
     for own in Incidents().extended(scores, score).incidents:
-        first, is_over = int(best[own.raised]), own.cleared is not None
-        before, now = (abs(float(learned[row])) for row in (first, own.last))
-        alerts[first] = Alert(
+        top, last, is_over = int(best[own.raised]), own.first - 1, own.cleared is not None
+        before, now = (abs(float(learned[row])) for row in (last, own.last))
+        best_step = f"{progress_inputs(run).step_name} {int(validation.steps[offset + top])}"
+        alerts[top] = Alert(
             rule.id,
             "warning",
             run.id,
             validation.metric,
-            int(validation.steps[offset + first]),
-            hint=rule.hint,
+            int(validation.steps[offset + own.first]),
+            hint=f"the best validation was at {best_step}; {rule.hint}",
             until=int(validation.steps[offset + own.last]) if is_over else None,
             what="fallen" if rises else "risen",
             value=float(values[own.last]),
-            usual=float(values[first]),
+            usual=float(values[last]),
             related=(Change(train.metric, "risen" if rises else "fallen", now, before),),
         )
     yield from alerts.values()

@@ -269,7 +269,7 @@ DETECTORS = (
         "Overfitting",
         "At `points` validations in a row the validation loss is above its lowest value by `part` of it and beyond its"
         " usual steps. Meanwhile the training loss is lower than it was then.",
-        "the checkpoint at the lowest validation loss is better; use more data, fewer epochs or more regularisation",
+        "its checkpoint is the better model; use more data, fewer epochs or more regularisation",
         (
             Setting("part", 0.1, "Rise of the validation loss, relative to its lowest value."),
             Setting("points", 3, "Validations in a row."),
@@ -335,7 +335,7 @@ DETECTORS = (
         "Reward up, validation down",
         "At `points` validations in a row the validation is below its best by `part` of its gain and beyond its usual"
         " steps. Meanwhile the training reward is higher than it was then.",
-        "compare the responses of now and of the best validation; the checkpoint near the latter is the better model",
+        "compare the responses of now and of then; its checkpoint is the better model",
         (
             Setting("part", 0.25, "Part of its gain that the validation has lost."),
             Setting("points", 3, "Validations in a row."),
