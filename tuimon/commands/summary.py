@@ -27,7 +27,7 @@ from tuimon.commands._shared import (
     step_range,
     terminal_width,
 )
-from tuimon.commands._stderr import Progress, count_of, interruptible, print_status
+from tuimon.commands._stderr import ProgressBar, count_of, interruptible, print_status
 from tuimon.errors import ExitCode, NothingFound, UsageError
 from tuimon.text import clean
 
@@ -172,7 +172,7 @@ def _print_media(options: argparse.Namespace) -> int:
     path, *others = checked_paths(options.paths, options=options)
     if others:
         raise UsageError("--media lists one path at a time")
-    with Progress("reading") as progress:
+    with ProgressBar("reading") as progress:
 
         def show(found: Found) -> None:
             progress.update(found.read, found.size, f" bytes, {count_of(len(found.tags), 'tag')}")
