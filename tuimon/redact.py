@@ -22,7 +22,7 @@ from itertools import accumulate, compress
 from typing import Any
 
 from tuimon import lazy_re as re
-from tuimon.secret_names import FOREIGN, STEMS, Name, classify, is_open_name, is_secret_name, words_of
+from tuimon.secret_names import FOREIGN, STEMS, Name, is_open_name, is_secret_name, name_kind, word_set
 
 __all__ = ["HIDDEN", "is_secret_name", "redacted", "redacted_text"]
 
@@ -111,7 +111,7 @@ _PLAIN_VALUE = re.compile(
     r"(?i)true|false|none|null|nan|yes|no|\[hidden\]?|\*+|\$\{[\w.:,/-]*\}?|\$[A-Z_]{3,}|os\.environ.*|os\.getenv.*|\[?\]?|\.+"
 )
 _NUMBER = re.compile(r"[-+]?[\d.,]+(?:e[-+]?\d+)?[kKMGTB%]?")
-_PROSE = words_of(
+_PROSE = word_set(
     "a an and are cannot could default denied did does down empty error expired failed for found from given in "
     "incorrect invalid is loaded may missing must no not of on or provided read required set the to unauthorized "
     "unknown unset using was with wrong"
@@ -167,7 +167,7 @@ def _value(name: str, value: Any) -> Any:
         return list(_items(name, value))
     if not isinstance(value, str) or not value or value == HIDDEN:
         return value
-    kind = classify(name)
+    kind = name_kind(name)
     if kind is Name.SECRET or (kind is Name.WEAK and _CREDENTIAL.fullmatch(value)):
         return value if _PLAIN_VALUE.fullmatch(value) else HIDDEN
     if is_open_name(name):
@@ -306,7 +306,7 @@ def _secret_names(names: bytes) -> dict[bytes, Name]:
     found: set[bytes] = set()
     for stem in _WORD_STEMS:
         found.update(distinct[start:end] for start, end in _words_with(low, stem))
-    kinds = {word: classify(word.decode("ascii")) for word in found}
+    kinds = {word: name_kind(word.decode("ascii")) for word in found}
     return {word: kind for word, kind in kinds.items() if kind is not Name.OPEN or word.lower() in _IN_QUERIES}
 
 

@@ -65,7 +65,7 @@ class ComparedRun(Struct, frozen=True, kw_only=True):
     final_metrics: Mapping[str, Any]
 
 
-class Difference(Struct, frozen=True):
+class DifferingValue(Struct, frozen=True):
     """A setting, or what the logs say about a run, that differs."""
 
     name: str
@@ -74,10 +74,10 @@ class Difference(Struct, frozen=True):
     """Of each run; null if it has none."""
 
 
-class Settings(Struct, frozen=True, kw_only=True):
+class ComparedSettings(Struct, frozen=True, kw_only=True):
     """The settings of the runs."""
 
-    differences: tuple[Difference, ...]
+    differences: tuple[DifferingValue, ...]
     same: Mapping[str, Any]
     """Settings that are equal in all runs, by dotted name."""
 
@@ -135,12 +135,12 @@ class RowEntry(Struct, frozen=True, kw_only=True):
     tied: bool
     """Whether noise may explain the difference to the first row."""
     behind: float | None
-    """Difference to the first row."""
+    """DifferingValue to the first row."""
     behind_se: float | None
     """Standard error of this difference; null if it is unknown."""
 
 
-class MetricEntry(Struct, frozen=True, kw_only=True):
+class ComparedMetric(Struct, frozen=True, kw_only=True):
     """A metric in all runs."""
 
     name: str
@@ -185,10 +185,10 @@ class CompareDocument(Struct, frozen=True, kw_only=True):
     effects: tuple[EffectEntry, ...]
     """Settings that differ, except seeds, in runs of which pairs are otherwise equal, the largest difference first."""
     runs: tuple[ComparedRun, ...]
-    config: Settings
-    about: tuple[Difference, ...]
+    config: ComparedSettings
+    about: tuple[DifferingValue, ...]
     """Host, program, arguments, commit and versions that differ."""
-    metrics: tuple[MetricEntry, ...]
+    metrics: tuple[ComparedMetric, ...]
 
 
 def comparison_document(comparison: Comparison, now: float) -> CompareDocument:
@@ -219,11 +219,11 @@ def comparison_document(comparison: Comparison, now: float) -> CompareDocument:
         by_name=comparison.is_by_name,
         effects=tuple(_effects(comparison, main)) if main is not None else (),
         runs=tuple(runs),
-        config=Settings(
-            differences=tuple(Difference(name, _values(values)) for name, values in comparison.differences),
+        config=ComparedSettings(
+            differences=tuple(DifferingValue(name, _values(values)) for name, values in comparison.differences),
             same=dict(comparison.same),
         ),
-        about=tuple(Difference(name, _values(values)) for name, values in comparison.about),
+        about=tuple(DifferingValue(name, _values(values)) for name, values in comparison.about),
         metrics=tuple(_metric(comparison, metric) for metric in comparison.metrics),
     )
 
@@ -254,8 +254,8 @@ def _effects(comparison: Comparison, main: MetricRows) -> Iterator[EffectEntry]:
         )
 
 
-def _metric(comparison: Comparison, metric: MetricRows) -> MetricEntry:
-    return MetricEntry(
+def _metric(comparison: Comparison, metric: MetricRows) -> ComparedMetric:
+    return ComparedMetric(
         name=metric.name,
         concept=metric.meaning.concept,
         split=metric.meaning.split,
