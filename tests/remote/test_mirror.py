@@ -187,11 +187,11 @@ def test_disk_full_stops_the_mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_damaged_memory_is_forgotten(tmp_path: Path) -> None:
     mirror = _mirror(tmp_path)
-    mirror.stored.memory = {"etag": "1"}
+    mirror.stored.files = {"a": ("1", "grow")}
     mirror.save()
-    assert _mirror(tmp_path).stored.memory == {"etag": "1"}
+    assert _mirror(tmp_path).stored.files == {"a": ("1", "grow")}
     Path(mirror.base, "link.json").write_bytes(b'{"heard": "\xff"')
-    assert _mirror(tmp_path).stored.memory == {}
+    assert _mirror(tmp_path).stored.files == {}
 
 
 def test_old_mirrors_expire(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from textual.screen import Screen
 from tuimon.analysis.level import level
 from tuimon.model.views import ChartView, Symbols
 from tuimon.panels import ChartOptions
-from tuimon.rollouts.selection import SINCE_FIRST, SORTS
+from tuimon.samples.selection import SINCE_FIRST, SORTS
 from tuimon.tui import explore
 from tuimon.tui.actions import all_actions
 from tuimon.tui.app import TuimonApp

@@ -87,7 +87,7 @@ def print_summary(
     snapshot, now = monitor.snapshot(), time.time()
     unread = not_understood(snapshot, now)
     if unread and len(unread) == len(snapshot.runs):
-        from tuimon.rollouts.discovery import has_samples
+        from tuimon.samples.discovery import has_samples
 
         if has_samples(paths[:1]):
             raise NothingFound("no metric in the logs")  # the caller names the command that prints the texts

@@ -12,7 +12,6 @@ import contextlib
 import time
 from collections import deque
 from collections.abc import AsyncIterator
-from typing import Any
 
 from tuimon.remote.host import MAX_DOCUMENT, MAX_PIECE, Entry, Host, Received, TooLarge
 from tuimon.remote.mirror import SAMPLE, Draft, Mirror, MirrorError
@@ -21,8 +20,6 @@ from tuimon.remote.texts import mode_of as mode_of_text
 from tuimon.remote.tree import HEAD, File, Tree, mode_of
 from tuimon.text import clean
 
-MEMORY = "files"
-"""Key of what is known of each file in what the mirror remembers."""
 SEAM = 512
 """Bytes before the new ones of a log that show that it is still the same log."""
 _IN_FLIGHT = 6
@@ -40,7 +37,7 @@ class Copier:
         """most: bytes that may be copied."""
         self._host, self._mirror, self._tree, self._texts = host, mirror, tree, texts
         self._received, self._most = received, most
-        self._memory: dict[str, Any] = mirror.stored.memory.get(MEMORY, {})
+        self._memory = dict(mirror.stored.files)
         self._reads = asyncio.Semaphore(_IN_FLIGHT)
 
     async def look(self, file: File, parts: tuple[Entry | None, ...]) -> None:
@@ -70,8 +67,8 @@ class Copier:
         for file in self._tree.files.values():
             seen = file.seen[0] if isinstance(file.seen, tuple) else file.seen
             if seen is not None and file.mode not in ("", "unit") and not file.is_rough:
-                known[_key(file.path)] = [_version(seen), file.mode]
-        self._mirror.stored.memory = {MEMORY: known}
+                known[_key(file.path)] = _version(seen), file.mode
+        self._mirror.stored.files = known
 
     def _may_be_log(self, file: File, now: Entry) -> bool:
         """Return whether a file that was no log may be one now."""
@@ -85,10 +82,10 @@ class Copier:
         """Decide by the first bytes of a file how to follow it, and go on with the copy that is here if that fits."""
         is_text_file = file.path in self._texts.asked
         size = self._mirror.size(file.local)
-        version, mode = self._memory.pop(_key(file.path), None) or ("", "")
+        version, mode = self._memory.pop(_key(file.path), ("", ""))
         is_here = size == now.size if mode in ("grow", "whole") else mode in _UNREAD
         if version == _version(now) and is_here and not (is_text_file and mode in _UNREAD):
-            self._resume(file, now, str(mode))
+            self._resume(file, now, mode)
             return
         head = await self._host.read(file.path, 0, min(now.size, self._host.first))
         file.mode = mode_of_text(file.path) if is_text_file and head else mode_of(file.path, head[:HEAD]) or "none"

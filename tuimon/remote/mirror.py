@@ -67,8 +67,8 @@ class Stored(msgspec.Struct):
     """Time (s since the epoch) at which the host was last heard; 0.0: never."""
     complete: bool = False
     """Whether everything has been received at least once."""
-    memory: dict[str, Any] = {}
-    """State of the mirror that is needed at the next start."""
+    files: dict[str, tuple[str, str]] = {}
+    """(version, how it is followed) of each file, by the key of its path: what is known at the next start."""
 
 
 class Mirror:

@@ -94,7 +94,7 @@ class TextFiles:
         if not wanted.version or not self._waiting or self._version == wanted.version:
             return
         self._version = wanted.version
-        from tuimon.rollouts.named_in_path import step_of_path
+        from tuimon.samples.named_in_path import step_of_path
 
         for key, path in self._waiting.items():
             if key not in self._steps:
