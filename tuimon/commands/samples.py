@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tuimon.commands import Command
 from tuimon.commands._remote import copy_texts, hide_mirrors
 from tuimon.commands._shared import add_offline, add_schema, checked_paths, step_range
-from tuimon.commands._stderr import Progress, interruptible, print_status
+from tuimon.commands._stderr import ProgressBar, interruptible, print_status
 from tuimon.errors import ExitCode, NothingFound, TuimonError, UsageError
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.prompts and options.markdown:
         raise UsageError("--markdown does not apply to --prompts", "Use --json, or neither.")
     problems: list[str] = []
-    progress = Progress("reading")
+    progress = ProgressBar("reading")
     choice = _Choice(options)
     samples = choice.chosen(progress.counted(read_samples(path, problems), " texts"))
     is_extreme = options.worst is not None or options.best is not None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
 from pathlib import Path
 
 from tuimon import lazy_re as re
@@ -43,10 +42,7 @@ def save(item: Item, name_file: Callable[[str], Path]) -> list[Path]:
     paths = []
     for number, part in enumerate(item.parts, 1):
         which = f"-{number}" if len(item.parts) > 1 else ""
-        pieces = _pieces(part)
-        first = next(pieces, b"")
-        end = _extension(first, part.file if part.size < 0 else ".txt" if item.kind is Kind.TEXT else "")
-        paths.append(_write(name_file(f"{name}{which}{end}"), chain((first,), pieces)))
+        paths.append(_write(name_file(f"{name}{which}{suffix_of(item, part)}"), pieces(part)))
     return paths
 
 
@@ -61,7 +57,7 @@ def _lines(content: Distribution | PrecisionRecall) -> Iterator[str]:
     yield from (f"{edges[i]!r},{edges[i + 1]!r},{count!r}\n" for i, count in enumerate(content.counts))
 
 
-def _pieces(part: Part) -> Iterator[bytes]:
+def pieces(part: Part) -> Iterator[bytes]:
     """Yield the bytes of a part. Raises OSError if the file is shorter now."""
     descriptor, _ = open_regular(part.file)
     with os.fdopen(descriptor, "rb") as file:
@@ -89,12 +85,15 @@ def _write(path: Path, pieces: Iterable[bytes]) -> Path:
     return path
 
 
-def _extension(first: bytes, source: str) -> str:
-    """Return the file name extension by the first bytes, or else that of the file `source` if it is a plain word."""
-    for signature, extension in _SIGNATURES:
+def suffix_of(item: Item, part: Part) -> str:
+    """Return the suffix of the file name of a part by its first bytes, else by its file or the kind of its item."""
+    first = next(pieces(part), b"")
+    for signature, suffix in _SIGNATURES:
         if signature.match(first):
-            return extension
-    own = Path(f"x{source}").suffix.lower()
+            return suffix
+    if part.size >= 0:
+        return ".txt" if item.kind is Kind.TEXT else ".bin"
+    own = Path(part.file).suffix.lower()
     return own if re.fullmatch(r"\.[a-z0-9]{1,8}", own) else ".bin"
 
 
