@@ -77,11 +77,9 @@ def test_pauses_are_separated_and_added_to_the_expected_time():
     assert result.mean_seconds == pytest.approx(2.0 + 60.0 / 20)
 
 
-def test_single_pause_recurs_only_if_an_evaluation_was_logged():
-    steps, wall_times = paced(2.0, count=151, pause=60.0, pause_every=100)
-    assert cadence(steps, wall_times).pause_seconds == 0
-    assert cadence(steps, wall_times, evaluated=np.array([100])).pause_seconds == pytest.approx(60.0 / 150)
-    assert cadence(steps, wall_times, evaluated=np.array([40])).pause_seconds == 0
+@pytest.mark.parametrize(("count", "seconds"), [(251, 0.0), (351, 180.0 / 350)])
+def test_pauses_recur_from_the_third_on(count: int, seconds: float) -> None:
+    assert cadence(*paced(2.0, count=count, pause=60.0, pause_every=100)).pause_seconds == pytest.approx(seconds)
 
 
 def test_time_of_an_evaluation_logged_at_its_own_step():
@@ -93,10 +91,10 @@ def test_time_of_an_evaluation_logged_at_its_own_step():
     assert cadence(steps[rows], times).pause_seconds == pytest.approx(60.0 * 4 / 100)
 
 
-def test_outlier_among_evaluation_pauses_is_ignored():
+def test_longest_pause_counts_like_the_others():
     steps, wall_times = paced(2.0, count=201, pause=60.0, pause_every=20)
     wall_times[130:] += 8 * 3600
-    assert cadence(steps, wall_times).pause_seconds == pytest.approx(60.0 / 20)
+    assert cadence(steps, wall_times).pause_seconds == pytest.approx(60.0 * 11 / 200)
 
 
 def test_pauses_after_every_other_point():

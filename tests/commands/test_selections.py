@@ -144,12 +144,6 @@ def test_of_several_patterns_what_one_matches_is_written(log: str) -> None:
     assert "no metric matches rewrd" in run("doctor", log, "--metric", "rewrd", expect=2).stderr
 
 
-def test_words_of_different_metrics_are_an_error_that_names_the_pattern_for_either(log: str) -> None:
-    done = run("export", log, "--metric", "reward loss", expect=2)
-    assert "no metric matches all words of reward loss; reward|loss matches those with either" in done.stderr
-    assert "either" not in run("export", log, "--metric", "reward looss", expect=2).stderr
-
-
 @pytest.mark.parametrize("pattern", ["kl", "train/kl", "k?"])
 def test_every_source_of_a_chosen_metric_is_written(tmp_path: Path, pattern: str) -> None:
     """The sources have different names for one metric."""

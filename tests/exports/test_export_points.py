@@ -23,7 +23,7 @@ from support.made_run import feed, store_of
 from tuimon.commands import main
 from tuimon.exports.points import Batch, LineForm, LineWriter, csv_cell, curve_batches
 from tuimon.formats.wandb.run_file import SYSTEM, WandbDecoder
-from tuimon.model.events import SegmentStarted
+from tuimon.model.events import AttemptStarted
 from tuimon.model.points import Fact, Points
 from tuimon.monitor.local import open_run
 
@@ -180,11 +180,9 @@ def test_points_in_pieces_equal_those_of_the_curves(name: str) -> None:
 def test_a_resumed_run_is_exported_one_curve_at_a_time() -> None:
     """Joining attempts takes 24 bytes per point, for one metric at a time."""
     metrics, count = 40, 20_000
-    values = np.arange(count // 2) * 0.5
-    store = store_of({f"metric {i}": (range(count // 2), values + i) for i in range(metrics)})
-    store.apply(SegmentStarted(0, None, False))
-    again = range(count // 4, count // 4 + count // 2)
-    feed(store, {f"metric {i}": (again, values - i) for i in range(metrics)})
+    steps = [*range(count // 2), *range(count // 4, count // 4 + count // 2)]
+    store = store_of({f"metric {i}": (steps, np.arange(count) * 0.5 + i) for i in range(metrics)})
+    store.apply(AttemptStarted(0, count // 4, count // 2 - 1, 1, (count // 2,) * metrics))
     snapshot = store.snapshot()
     tracemalloc.start()
     try:

@@ -22,7 +22,7 @@ from tuimon.media.limits import MAX_BUCKETS, distribution, merged
 from tuimon.media.readers.tensorboard import tensor as read_tensor
 from tuimon.media.rows import HEAT, detail_rows
 from tuimon.media.saving import can_save, save
-from tuimon.media.shape import area_under, is_exact, limited, mean, quantile, rebucket, total
+from tuimon.media.shape import area_under, is_exact, limited, mean, rebucket, total
 from tuimon.media.texts import content_of
 
 DATA = Path(__file__).parent.parent / "data"
@@ -370,8 +370,6 @@ def test_a_long_history_is_thinned_evenly_and_keeps_the_newest() -> None:
 
 def test_numbers_about_distributions() -> None:
     shown = Distribution((0.0, 1.0, 3.0), (10.0, 30.0))
-    assert quantile(shown, 0.25) == 1.0
-    assert quantile(shown, 0.625) == 2.0
     assert mean(shown) == pytest.approx(1.625)
     exact = shown._replace(moments=Moments(0.5, 2.5, 80.0, 40.0))
     assert (mean(exact), is_exact(exact), is_exact(shown)) == (2.0, True, False)

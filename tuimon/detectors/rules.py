@@ -11,7 +11,7 @@ from typing import Any
 
 from tuimon.detectors import _found
 from tuimon.detectors._engine import Check, Rule, Setting
-from tuimon.detectors._scores import Best, Half, Limit, Spike, Start, Usual, limit
+from tuimon.detectors._scores import Best, Limit, Spike, Start, Usual, limit
 from tuimon.model.machine import LEAST_GIB, LEAST_PART
 
 _SUPERVISED = ("loss.total", "loss.sft")
@@ -24,13 +24,11 @@ def _points(count: int) -> Setting:
 
 
 def _divergence(s: Any) -> tuple[Check, ...]:
-    sudden = Usual(ratio=s.loss_ratio, deviations=8.0, of_start=s.least)
-    gradient = Usual(ratio=s.ratio)
+    sudden = Usual(ratio=s.loss_ratio, of_start=s.least)
     return (
         Check(_SUPERVISED, sudden, critical=4.0, unless=("reward.train",)),
-        Check(("loss.value",), gradient),
-        Check(("grad_norm",), gradient, all_names=True),
-        Check(("grad_norm",), Half(raise_after=16, ratio=s.growth), all_names=True),
+        Check(("loss.value",), Usual(ratio=s.ratio)),
+        Check(("grad_norm",), Usual(ratio=s.ratio), all_names=True),
     )
 
 
@@ -39,19 +37,13 @@ def _kl(s: Any) -> tuple[Check, ...]:
     return (
         Check(("kl.ref",), limit(s.limit, 5)),
         Check(("kl.ref",), Usual(ratio=s.ratio, floor=s.floor, sudden=s.sudden, skip=64), critical=critical),
-        Check(("kl.ref",), Half(raise_after=5, ratio=s.growth, floor=s.floor), critical=critical),
     )
 
 
 def _entropy(s: Any) -> tuple[Check, ...]:
-    steady = Usual(s.points, falls=True, ratio=s.settled_part, deviations=0.0, steady=1.5, lag=2 * s.points)
     zero = Limit(1e-9, 1e-8, s.zero_points, falls=True)
     start = Start(s.points, falls=True, ratio=s.part, first=10)
-    return (
-        Check(("entropy",), zero, harmless=_found.is_no_collapse),
-        Check(("entropy",), start, harmless=_found.is_no_collapse),
-        Check(("entropy",), steady, harmless=_found.is_no_collapse),
-    )
+    return tuple(Check(("entropy",), score, harmless=_found.is_no_collapse) for score in (zero, start))
 
 
 def _length(s: Any) -> tuple[Check, ...]:
@@ -116,11 +108,7 @@ def _spikes(s: Any) -> tuple[Check, ...]:
 
 def _step_time(s: Any) -> tuple[Check, ...]:
     slower = Start(s.points, s.points, ratio=s.ratio, first=50, skip=10)
-    fewer = Start(s.points, s.points, falls=True, ratio=1 / s.ratio, first=50, skip=10)
-    return (
-        Check(("time.step",), slower, mild=_found.responses_explain),
-        Check(("throughput", "throughput.tokens"), fewer, unless=("time.step", "length.response")),
-    )
+    return (Check(("time.step",), slower, mild=_found.responses_explain),)
 
 
 DETECTORS = (
@@ -163,12 +151,10 @@ DETECTORS = (
         "divergence",
         "Divergence",
         "The level of a loss of supervised training is `loss_ratio` times the usual one, that of a gradient norm or of"
-        " a value loss `ratio` times, and far above its wandering. Or that of a gradient norm is `growth` times a"
-        " steady usual one at half of the points so far.",
+        " a value loss `ratio` times. It is six times its noise above the usual one.",
         "go back to an earlier checkpoint; lower the learning rate, clip gradients, or skip the data of those steps",
         (
             Setting("ratio", 5.0, "Level of a gradient norm or value loss, relative to the usual one."),
-            Setting("growth", 8.0, "Level of a gradient norm, relative to the usual one at half of the points."),
             Setting("loss_ratio", 2.0, "Level of a loss, relative to the usual one, in supervised training."),
             Setting("least", 0.01, "Level, relative to the start of a loss, below which no rise counts."),
         ),
@@ -189,15 +175,13 @@ DETECTORS = (
     Rule(
         "entropy_collapse",
         "Entropy collapse",
-        "The level of the entropy is at most `part` of that of the first 10 points, or at most `settled_part` of a"
-        " level that was steady, for `points` points, or it is 0 for `zero_points`. Not if the reward is near its"
-        " maximum.",
+        "The level of the entropy is at most `part` of that of the first 10 points for `points` points, or it is 0 for"
+        " `zero_points`. Not if the reward is near its maximum.",
         "raise the entropy bonus or the upper clip range, or lower the learning rate",
         (
             Setting("part", 0.1, "Level of the entropy, relative to its start."),
             _points(10),
             Setting("zero_points", 5, "Points in a row at which the entropy is 0."),
-            Setting("settled_part", 0.3, "Level of the entropy, relative to a level that was steady."),
         ),
         _entropy,
     ),
@@ -217,16 +201,14 @@ DETECTORS = (
     Rule(
         "kl_runaway",
         "KL runaway",
-        "The level of the KL to the reference is above `floor` and, beyond its wandering, `ratio` times the usual one"
-        " and `sudden` times that of the last 16 to 31 points, or `growth` times a steady usual one at half of the"
-        " points so far. Or the KL is above `limit` for 5 points.",
+        "The level of the KL to the reference is above `floor` and, by more than six times its noise, `ratio` times the"
+        " usual one and `sudden` times that of the last 16 to 31 points. Or the KL is above `limit` for 5 points.",
         "raise the KL coefficient or lower the learning rate; read some responses",
         (
             Setting("ratio", 4.0, "Level of the KL, relative to the usual one, after 64 points."),
             Setting("sudden", 2.2, "Level of the KL, relative to that of the last 16 to 31 points."),
             Setting("floor", 0.1, "Level of the KL (nats) below which no rise counts."),
             Setting("limit", 10.0, "KL (nats) that is always an alert."),
-            Setting("growth", 10.0, "Level of the KL, relative to that at half of the points so far."),
             Setting("critical", 100.0, "Level of the KL, relative to the usual one, that is critical."),
         ),
         _kl,
@@ -274,15 +256,6 @@ DETECTORS = (
         is_of_learning=False,
     ),
     Rule(
-        "memory_full",
-        "GPU memory fills up",
-        "The used share of a GPU grows in the last 32, 48, 64 … points, along a line, by `part` of what is left.",
-        "look for longer responses or a leak; use smaller micro-batches, or restart from a checkpoint if it leaks",
-        (Setting("part", 1.0, "Growth in a window of points, relative to the memory that is left."),),
-        find=_found.memory_full,
-        is_of_learning=False,
-    ),
-    Rule(
         "nonfinite",
         "NaN or Inf",
         "A reward, loss, KL, policy or length metric is NaN or infinite; over after `clear_after` finite values."
@@ -296,7 +269,7 @@ DETECTORS = (
         "Overfitting",
         "At `points` validations in a row the validation loss is above its lowest value by `part` of it and beyond its"
         " usual steps. Meanwhile the training loss is lower than it was then.",
-        "the checkpoint at the lowest validation loss is better; use more data, fewer epochs or more regularisation",
+        "its checkpoint is the better model; use more data, fewer epochs or more regularisation",
         (
             Setting("part", 0.1, "Rise of the validation loss, relative to its lowest value."),
             Setting("points", 3, "Validations in a row."),
@@ -349,8 +322,8 @@ DETECTORS = (
         "reward_drop",
         "Reward drop or collapse",
         "For 12 points the level of the reward is below its best by `part` of the gain since the start, of which a"
-        " quarter of the best is the least, after a sudden fall (3.5 times what is usual within 8 to 64 points) or if"
-        " the gain is clear (30 times the roughness of the level). Critical if 90 % of the gain is lost.",
+        " quarter of the best is the least, and by 1.5 times the largest fall within 24 points so far, more in a short"
+        " run. Critical if 90 % of the gain is lost.",
         "go back to an earlier checkpoint; look at KL, entropy, length and the weight sync at that step",
         (Setting("part", 0.5, "Part of the gain since the start that is lost."),),
         lambda s: (
@@ -362,7 +335,7 @@ DETECTORS = (
         "Reward up, validation down",
         "At `points` validations in a row the validation is below its best by `part` of its gain and beyond its usual"
         " steps. Meanwhile the training reward is higher than it was then.",
-        "compare the responses of now and of the best validation; the checkpoint near the latter is the better model",
+        "compare the responses of now and of then; its checkpoint is the better model",
         (
             Setting("part", 0.25, "Part of its gain that the validation has lost."),
             Setting("points", 3, "Validations in a row."),

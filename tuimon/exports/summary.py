@@ -84,10 +84,6 @@ class CauseEntry(Struct, frozen=True, kw_only=True):
     """The job went on after it."""
     step: int | None
     """Last step before it."""
-    resumed_step: int | None
-    """First step of the attempt that continued the job in a log of its own."""
-    steps_lost: int | None
-    """Steps that were repeated after a restart; null if the job was not restarted."""
 
 
 class UnreachableHost(Struct, frozen=True, kw_only=True):
@@ -251,7 +247,6 @@ def _cause(cause: RootCause) -> CauseEntry:
         file=clean(cause.place.path) if cause.place else None,
         line=(cause.place.line or None) if cause.place else None,
         rule=cause.rule or None,
-        steps_lost=cause.steps_lost if cause.resolved else None,
     )
 
 

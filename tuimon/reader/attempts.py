@@ -190,7 +190,8 @@ class AttemptFinder:
             previous, begin = known.union(ids[begin:own].tolist()), own
             again = previous, frozenset(ids[begin : _row_end(steps, row)].tolist())
         else:  # another metric of the same attempt may have gone back before
-            begin = self._first_fall(steps, int(rows[place - 1]) + 1 if place else 0, row + 1) or begin
+            fallen = self._first_fall(steps, int(rows[place - 1]) + 1 if place else 0, row + 1)
+            begin = begin if fallen is None else fallen
         before = counts + np.bincount(ids[:begin], minlength=len(counts))
         if not place and self._fallen is not None:
             before = self._fallen

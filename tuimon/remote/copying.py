@@ -8,6 +8,7 @@ is stored with the mirror, so that the next start asks for names only.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections import deque
 from collections.abc import AsyncIterator
@@ -202,25 +203,19 @@ class Copier:
     async def _replace(self, file: File, now: Entry) -> None:
         """Read a document, and put it in the place of the one here if it did not change meanwhile."""
         self._count(file, file.here, now.size)
-        draft = self._mirror.draft(file.local)
-        try:
+        with self._mirror.draft(file.local) as draft:
             await self._fill(draft, file.path, now.size)
             after = (await self._host.stat([file.path])).get(file.path)
             file.tries += 1
             if after != now or draft.size != now.size:
-                draft.discard()
                 return
-        except BaseException:
-            draft.discard()
-            raise
-        file.seen, file.tries, file.is_rough = now, 0, self._tree.is_fresh(now)
-        self._count(file, now.size, now.size)
-        if draft.read() == self._mirror.read(file.local, now.size + 1):
-            draft.discard()
-            self._mirror.set_modified(file.local, self._time(now))
-        else:
-            draft.commit(self._time(now))
-            self._note(file)
+            file.seen, file.tries, file.is_rough = now, 0, self._tree.is_fresh(now)
+            self._count(file, now.size, now.size)
+            if draft.read() == self._mirror.read(file.local, now.size + 1):
+                self._mirror.set_modified(file.local, self._time(now))
+            else:
+                draft.commit(self._time(now))
+                self._note(file)
 
     async def _fill(self, draft: Draft, path: str, size: int) -> None:
         if size > MAX_DOCUMENT:
@@ -243,15 +238,14 @@ class Copier:
         if wal and seen[1] and file.at and wal.identity == seen[1].identity and await self._append_commits(file, wal):
             file.seen, file.is_rough, file.tries = parts, is_rough, 0
             return
-        names = [part for part, entry in zip(_PARTS, parts, strict=True) if entry and entry.size]
-        drafts = {part: self._mirror.draft(file.local + part) for part in names}
-        try:
+        present = {part: entry for part, entry in zip(_PARTS, parts, strict=True) if entry and entry.size}
+        with contextlib.ExitStack() as stack:
+            drafts = {part: stack.enter_context(self._mirror.draft(file.local + part)) for part in present}
             before = await self._header(file, wal)
-            for part, entry in zip(_PARTS, parts, strict=True):
-                if part in drafts and entry:  # which may have grown since
-                    await self._fill(drafts[part], file.path + part, entry.size + MAX_PIECE)
-                    if drafts[part].size == entry.size + MAX_PIECE:
-                        raise _Changed
+            for part, entry in present.items():  # which may have grown since
+                await self._fill(drafts[part], file.path + part, entry.size + MAX_PIECE)
+                if drafts[part].size == entry.size + MAX_PIECE:
+                    return
             after = await self._header(file, wal)
             is_same = before[_SALTS] == after[_SALTS]
             if is_same and "-wal" not in drafts:
@@ -259,24 +253,15 @@ class Copier:
                 again = await self._host.stat(paths)
                 is_same = tuple(again.get(path) for path in paths) == parts
             if not is_same or "" not in drafts or ("-wal" in drafts and len(before) < _WAL_HEADER):
-                raise _Changed
+                return
             if "-wal" in drafts:
                 drafts["-wal"].truncate(_last_commit(drafts["-wal"].read(), before))
-        except _Changed:
-            for draft in drafts.values():
-                draft.discard()
-            return
-        except BaseException:
-            for draft in drafts.values():
-                draft.discard()
-            raise
-        self._mirror.empty(file.local)  # nobody reads the parts of two versions as one: an empty database is not read
-        for part in _PARTS[1:]:
-            self._mirror.remove(file.local + part)
-        file.at = drafts["-wal"].size if "-wal" in drafts else 0
-        size = sum(draft.size for draft in drafts.values())
-        for part, entry in reversed(list(zip(_PARTS, parts, strict=True))):
-            if part in drafts and entry:
+            self._mirror.empty(file.local)  # nobody reads the parts of two versions: an empty database is not read
+            for part in _PARTS[1:]:
+                self._mirror.remove(file.local + part)
+            file.at = drafts["-wal"].size if "-wal" in drafts else 0
+            size = sum(draft.size for draft in drafts.values())
+            for part, entry in reversed(present.items()):
                 drafts[part].commit(self._time(entry))
                 self._note(file, part)
         file.seen, file.is_rough, file.tries = parts, is_rough, 0
@@ -330,10 +315,6 @@ class Copier:
     def _note(self, file: File, part: str = "") -> None:
         self._received.changed.add(file.local + part)
         self._received.names_changed = True
-
-
-class _Changed(Exception):
-    """A database changed while it was read."""
 
 
 def _last_commit(data: bytes, header: bytes, start: int = _WAL_HEADER) -> int:

@@ -15,6 +15,7 @@ from tuimon.formats._shared.protobuf import Message
 from tuimon.formats.tensorboard._records import HEADER
 from tuimon.media.readers._records import event_records
 from tuimon.rollouts import Rows, Shape
+from tuimon.sources.files import open_regular
 
 _TAG = re.compile(r"generat|sample|completion|rollout|prompt|response", re.IGNORECASE)
 _SAMPLE = re.compile(r"(?:^|\n)(?:---\n+)?### Sample \d+\n")
@@ -27,10 +28,13 @@ _VALUE_TAG, _VALUE_TENSOR, _STRINGS = 1, 8, 8
 
 
 def _rows(path: str, start: int) -> Rows:
-    for offset, record in event_records(path, begin=start):
-        if b"text" in record:
-            for row in _rows_of_event(record):
-                yield offset - HEADER, row
+    descriptor, _ = open_regular(path)
+    with open(descriptor, "rb") as file:
+        file.seek(start)
+        for offset, record in event_records(file):
+            if b"text" in record:
+                for row in _rows_of_event(record):
+                    yield offset - HEADER, row
 
 
 def _rows_of_event(record: bytes) -> Iterator[dict[str, Any]]:
