@@ -18,7 +18,7 @@ from conftest import DATA
 from hypothesis import given
 from hypothesis import strategies as st
 from support.log_writer import number
-from support.made_run import feed, store_of
+from support.made_run import store_of
 
 from tuimon.commands import main
 from tuimon.exports.points import Batch, LineForm, LineWriter, csv_cell, curve_batches
