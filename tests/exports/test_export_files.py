@@ -20,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.image import imread
 from msgspec.structs import replace
+from support.event_points import event, file_of, image, scalar, text
 from support.made_run import runs_of
 
 from tuimon.commands import main
@@ -289,6 +290,22 @@ def test_histograms_and_texts_equal_those_of_tbparse(tmp_path: Path) -> None:
                 assert own["text"] == row["value"]
             else:  # without the empty buckets at the ends
                 assert own["counts"] == np.trim_zeros(np.asarray(row["counts"])).tolist()
+
+
+def test_media_of_hostile_logs_stay_below_the_directory_and_lose_their_secrets(tmp_path: Path) -> None:
+    secret = "hf_abcdEFGHijklMNOPqrstUVWXyzABCDEFGH"
+    values = [
+        text("../../up", f"a text with {secret} " + "and more " * 4000),
+        image("/etc/../x\n", 9),
+        scalar("loss", 1.0),
+    ]
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "events.out.tfevents.1.host.1.0").write_bytes(file_of(event(1, *values), event(2, *values)))
+    export(tmp_path / "run", tmp_path / "out", "--format", "media")
+    written = [path for path in tmp_path.rglob("*") if path.is_file() and path.parent.name != "run"]
+    assert len(written) >= 3
+    assert all(path.is_relative_to(tmp_path / "out") for path in written)
+    assert not [path for path in written if secret.encode() in path.read_bytes()]
 
 
 def test_images_are_written_as_they_were_logged(tmp_path: Path) -> None:

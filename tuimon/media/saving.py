@@ -9,7 +9,9 @@ from pathlib import Path
 from tuimon import lazy_re as re
 from tuimon.media import Distribution, Item, Kind, Part, PrecisionRecall
 from tuimon.media.limits import CHUNK
+from tuimon.redact import redacted_text
 from tuimon.sources.files import open_regular
+from tuimon.text import decoded
 
 _LONGEST_NAME = 60
 _SIGNATURES = (
@@ -42,7 +44,7 @@ def save(item: Item, name_file: Callable[[str], Path]) -> list[Path]:
     paths = []
     for number, part in enumerate(item.parts, 1):
         which = f"-{number}" if len(item.parts) > 1 else ""
-        paths.append(_write(name_file(f"{name}{which}{suffix_of(item, part)}"), pieces(part)))
+        paths.append(_write(name_file(f"{name}{which}{suffix_of(item, part)}"), content_of_part(item, part)))
     return paths
 
 
@@ -57,7 +59,7 @@ def _lines(content: Distribution | PrecisionRecall) -> Iterator[str]:
     yield from (f"{edges[i]!r},{edges[i + 1]!r},{count!r}\n" for i, count in enumerate(content.counts))
 
 
-def pieces(part: Part) -> Iterator[bytes]:
+def _pieces(part: Part) -> Iterator[bytes]:
     """Yield the bytes of a part. Raises OSError if the file is shorter now."""
     descriptor, _ = open_regular(part.file)
     with os.fdopen(descriptor, "rb") as file:
@@ -85,9 +87,17 @@ def _write(path: Path, pieces: Iterable[bytes]) -> Path:
     return path
 
 
+def content_of_part(item: Item, part: Part) -> Iterator[bytes]:
+    """Yield the bytes of a part as they were logged, those of a text without its secrets."""
+    if item.kind is Kind.TEXT:
+        yield redacted_text(decoded(b"".join(_pieces(part)))).encode("utf-8", "replace")
+    else:
+        yield from _pieces(part)
+
+
 def suffix_of(item: Item, part: Part) -> str:
     """Return the suffix of the file name of a part by its first bytes, else by its file or the kind of its item."""
-    first = next(pieces(part), b"")
+    first = next(_pieces(part), b"")
     for signature, suffix in _SIGNATURES:
         if signature.match(first):
             return suffix

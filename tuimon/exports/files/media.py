@@ -28,13 +28,12 @@ def _files(job: Job) -> Iterator[File]:
             job.print_status("the logs hold no media; TensorBoard, W&B and SwanLab write some")
         return
     names = SafeNames()
-    saved: list[tuple[str, ...]] = []
-    for _, item in _items(job):
-        saved.append(())
+    saved: dict[int, tuple[str, ...]] = {}
+    for number, (_, item) in enumerate(_items(job)):
         for part in item.parts if item.tag in wanted else ():
             name = f"{item.kind}/{names.name(f'{item.tag}-step-{item.step}')}{suffix_of(item, part)}"
-            saved[-1] += (name,)
-            yield name, partial(_copy, part)
+            saved[number] = (*saved.get(number, ()), name)
+            yield name, partial(_copy, item, part)
     yield "media.jsonl", partial(_write, job, wanted, saved)
 
 
@@ -49,13 +48,13 @@ def _items(job: Job) -> Iterator[tuple[str, Item]]:
                 yield source, item
 
 
-def _copy(part: Part, stream: BinaryIO) -> None:
-    from tuimon.media.saving import pieces
+def _copy(item: Item, part: Part, stream: BinaryIO) -> None:
+    from tuimon.media.saving import content_of_part
 
-    stream.writelines(pieces(part))
+    stream.writelines(content_of_part(item, part))
 
 
-def _write(job: Job, wanted: set[str], saved: list[tuple[str, ...]], stream: BinaryIO) -> None:
+def _write(job: Job, wanted: set[str], saved: dict[int, tuple[str, ...]], stream: BinaryIO) -> None:
     from tuimon.exports.documents import dumps
     from tuimon.exports.media import content_fields
     from tuimon.media.texts import content_of
@@ -63,7 +62,7 @@ def _write(job: Job, wanted: set[str], saved: list[tuple[str, ...]], stream: Bin
     for number, (source, item) in enumerate(_items(job)):
         if item.tag in wanted:
             head = {"source": source, "kind": item.kind, "tag": item.tag, "step": item.step}
-            files = {"files": saved[number]} if number < len(saved) and saved[number] else {}
+            files = {"files": saved[number]} if number in saved else {}
             stream.write(dumps(head | content_fields(content_of(item)) | files, compact=True).encode() + b"\n")
             job.on_progress("writing", number + 1, 0, " values")
 
