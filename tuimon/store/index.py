@@ -17,6 +17,8 @@ from tuimon.store.streams import StreamView
 from tuimon.vocabulary import repeats_along_other_axis
 
 MergeKey: TypeAlias = Callable[[str], str]
+TEXT = 10
+"""Highest rank of sources that are text for people, whose values are rounded."""
 
 
 class MetricSource(Struct, eq=False):
