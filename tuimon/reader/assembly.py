@@ -17,9 +17,10 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from tuimon.formats import Format
+from tuimon.formats import Format, kind
 from tuimon.model.events import Event, RunFound, StreamFound, StreamReplaced, StreamStatus
 from tuimon.model.log_names import log_name
 from tuimon.reader.discovery import Discovery
@@ -28,7 +29,6 @@ from tuimon.reader.log_chains import training_key
 from tuimon.reader.naming import SwanLabNames
 from tuimon.reader.recognition import as_grouped
 from tuimon.reader.trainings import Trainings
-from tuimon.reader.unassigned_file import UnassignedFile
 from tuimon.sources import filesystem
 from tuimon.sources.grouped_files import GroupedFile, Member, RunGroup, natural_order
 from tuimon.sources.overrides import load_overrides
@@ -38,6 +38,21 @@ from tuimon.text import clean
 
 TEXT_WITHOUT_RUN = "text without metrics that is of no run, or of which one is unknown: --join says it"
 CONFIG_WITHOUT_RUN = "no metrics beside it"
+
+
+class UnassignedFile(Struct):
+    """A file without metrics that is not part of a run."""
+
+    group: RunGroup
+    """The run that the file would be part of."""
+    member: Member
+    file: FoundFile
+    format: Format
+    followed: Followed | None = None
+
+    @property
+    def is_text(self) -> bool:
+        return kind(self.format.id) == "stream"
 
 
 class RunAssembly:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,6 @@ from tuimon.store import envelope
 from tuimon.store.aggregates import MeanVariance, Tally
 from tuimon.store.axes import Scale, standard_scale
 from tuimon.store.block_sums import BlockMeans
-from tuimon.store.compare import Disagreement, Superseded, SupersededPoints
 from tuimon.store.curve_index import CurveIndex
 
 Number = TypeVar("Number", bound=np.generic)
@@ -31,6 +30,37 @@ MOST_WITHIN = 1 << 17
 def same_time(time: float, other: float) -> bool:
     """Return whether two times are equal, or both unknown (NaN)."""
     return time == other or (time != time and other != other)
+
+
+class SupersededPoints(NamedTuple):
+    """Points that are not drawn, in logged order."""
+
+    steps: Steps
+    values: Floats
+    wall_times: Floats
+    segments: Indices
+    """Number of the segment of each point."""
+    hiding_steps: Steps
+    """Step at which the segment that hides each point takes over."""
+
+
+Superseded: TypeAlias = Callable[[], SupersededPoints]
+"""Returns superseded points."""
+
+
+class Disagreement(NamedTuple):
+    """A metric has different values in two sources."""
+
+    step: int
+    """First step at which they differ."""
+    here: float
+    """Value as drawn."""
+    there: float
+    """Value in the other source."""
+    source: str
+    """Name of the other source."""
+    steps: int
+    """Number of steps at which they differ."""
 
 
 class Sample(NamedTuple):

@@ -18,10 +18,9 @@ from tuimon.model.points import Floats, Indices, Steps
 from tuimon.store.arrays import distinct
 from tuimon.store.cache import CachedCurve, CachedFill, CachedSlices, KnownComparison, ViewCache
 from tuimon.store.columns import PointColumns
-from tuimon.store.compare import TEXT, Disagreement
-from tuimon.store.curve import Curve, same_time
+from tuimon.store.curve import Curve, Disagreement, same_time
 from tuimon.store.fill import fill, plan_fill
-from tuimon.store.index import MetricEntry, MetricSource, SourceOrder, order_sources
+from tuimon.store.index import TEXT, MetricEntry, MetricSource, SourceOrder, order_sources
 from tuimon.store.join import Joined, join, restarts_as_logged, superseded_points
 from tuimon.store.preview import append_preview
 from tuimon.store.segments import SeriesSlice, arrange, has_valid, slice_series, training_begin

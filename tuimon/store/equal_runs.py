@@ -26,7 +26,7 @@ from tuimon import lazy_re as re
 from tuimon.model.equal import compare, is_predictable
 from tuimon.model.points import Floats, Steps
 from tuimon.store.columns import PointColumns
-from tuimon.store.compare import TEXT
+from tuimon.store.index import TEXT
 from tuimon.store.records import RunRecord
 
 _SAMPLED_SERIES, _SAMPLED_POINTS = 8, 64

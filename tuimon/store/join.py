@@ -10,8 +10,7 @@ from msgspec.structs import replace
 
 from tuimon.model.points import Floats, Indices, Steps
 from tuimon.store.columns import PointColumns, SharedColumns
-from tuimon.store.compare import SupersededPoints
-from tuimon.store.curve import Curve
+from tuimon.store.curve import Curve, SupersededPoints
 from tuimon.store.curve_index import CurveIndex
 from tuimon.store.segments import SeriesSlice, arrange
 

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from tuimon.model.log_names import log_name
 from tuimon.model.points import Indices, Steps
 from tuimon.store.arrays import median
-from tuimon.store.series import SegmentLayout, Series
+from tuimon.store.series import NO_PURGE, SegmentLayout, Series
 from tuimon.store.streams import StreamView
 
 _ANY_LENGTH = 1 << 62
@@ -77,7 +77,7 @@ def _segment_layout(series: Series, length: int, stream: StreamView, purge_after
     position, min_length, is_open = 0, 0, False
     for number, step in enumerate(stream.cuts):
         position = series.position(number, length)
-        if position and step is not None:
+        if position and step not in (None, NO_PURGE):
             purges[position] = min(step, purges.get(position, step))
         step_at = series.columns.step_at
         if step is not None or (0 < position < length and step_at(position) <= step_at(position - 1)):
