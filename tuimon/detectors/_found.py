@@ -129,7 +129,7 @@ def _validation(run: Run, rule: Rule, s: Any, train: Curve, validation: Curve, r
     """Yield the alerts of a validation that is worse than its best while the training is better than it was then.
 
     Worse by `part` of its gain (a loss: of its lowest value) and by three typical differences of its neighbours, and
-    of a few more. Of several incidents after one best value only the last counts.
+    of a few more. It begins at the best one; of several incidents after one best value only the last counts.
     """
     offset = max(0, len(validation) - _NEWEST_VALIDATIONS)
     values, sign = validation.values[offset:], 1.0 if rises else -1.0
@@ -153,20 +153,19 @@ def _validation(run: Run, rule: Rule, s: Any, train: Curve, validation: Curve, r
     alerts: dict[int, Alert] = {}
     score = Limit(s.part, 0.5 * s.part, s.points, s.points)
     for own in Incidents().extended(scores, score).incidents:
-        top, last, is_over = int(best[own.raised]), own.first - 1, own.cleared is not None
-        before, now = (abs(float(learned[row])) for row in (last, own.last))
-        best_step = f"{progress_inputs(run).step_name} {int(validation.steps[offset + top])}"
-        alerts[top] = Alert(
+        first, is_over = int(best[own.raised]), own.cleared is not None
+        before, now = (abs(float(learned[row])) for row in (first, own.last))
+        alerts[first] = Alert(
             rule.id,
             "warning",
             run.id,
             validation.metric,
-            int(validation.steps[offset + own.first]),
-            hint=f"the best validation was at {best_step}; {rule.hint}",
+            int(validation.steps[offset + first]),
+            hint=rule.hint,
             until=int(validation.steps[offset + own.last]) if is_over else None,
             what="fallen" if rises else "risen",
             value=float(values[own.last]),
-            usual=float(values[last]),
+            usual=float(values[first]),
             related=(Change(train.metric, "risen" if rises else "fallen", now, before),),
         )
     yield from alerts.values()
@@ -220,6 +219,8 @@ def _growth(run: Run, rule: Rule, curve: Curve, score: Creep, own: Incident) -> 
     scale = 100 * tag.scale if tag is not None and tag.fraction else 1.0
     is_percent = scale != 1 or _PERCENT.fullmatch(curve.metric) is not None
     before, now = (scale * float(values[row - skipped]) for row in (first, own.last))
+    if own.cleared is not None:
+        now = scale * float(values[first - skipped : own.last - skipped + 1].max())
     size = 100.0 if is_percent else device.size if device is not None else None
     rate = (now - before) / max(int(curve.steps[own.last] - curve.steps[first]), 1)
     soon = round((size - now) / rate) if size and own.cleared is None and rate > 0 and size > now else None
@@ -332,26 +333,18 @@ _NEAR = 0.9
 
 
 def is_solved(run: Run, curve: Curve, own: Incident) -> bool:
-    """Return whether the reward was near its maximum when an incident was raised: little was left to explore."""
-    return _near_maximum(run, int(curve.steps[own.raised]))
+    """Return whether the level of the reward was at least 90 % of the maximum when an incident was raised.
 
-
-def is_solved_now(run: Run, curve: Curve, own: Incident) -> bool:
-    """Return whether the reward is near its maximum now."""
-    return _near_maximum(run, int(curve.steps[-1]))
-
-
-def _near_maximum(run: Run, step: int) -> bool:
-    """Return whether the level of the reward at a step is at least 90 % of the maximum.
-
-    The maximum is 1 for success rates, and for rewards that all lie between 0 and 1; otherwise it is unknown.
+    Little is left to explore then. The maximum is 1 for success rates, and for rewards that all lie between 0 and 1;
+    otherwise it is unknown.
     """
+    step = int(curve.steps[own.raised])
     for concept in ("success.train", "reward.train"):
-        for curve in curves(run, concept):
-            lowest, highest = curve.min, curve.max
+        for reward in curves(run, concept):
+            lowest, highest = reward.min, reward.max
             within = lowest is not None and highest is not None and lowest.value >= 0 and highest.value <= 1
             if concept == "success.train" or within:
-                return level_of(curve, int(curve.steps.searchsorted(step, "right"))) >= _NEAR
+                return level_of(reward, int(reward.steps.searchsorted(step, "right"))) >= _NEAR
     return False
 
 
@@ -375,11 +368,6 @@ def may_be_rounded(run: Run, curve: Curve, own: Incident) -> bool:
     if not curve.sources or curve.sources[0] not in consoles or curve.values[own.last] != 0:
         return False
     return own.first == 0 or curve.max is None or curve.values[own.first - 1] < curve.max.value / 2
-
-
-def trains_no_policy(run: Run, curve: Curve, own: Incident) -> bool:
-    """Return whether a run logs no entropy, KL or policy loss."""
-    return not any(metrics_of(run, concept) for concept in ("entropy", "kl.ref", "kl.old", "loss.policy"))
 
 
 def is_of_episodes(run: Run, curve: Curve, own: Incident) -> bool:

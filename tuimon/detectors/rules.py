@@ -73,10 +73,9 @@ def _mismatch(s: Any) -> tuple[Check, ...]:
 
 def _rate(s: Any) -> tuple[Check, ...]:
     zero = Limit(1e-15, 1e-15, s.points, falls=True)
-    absurd, absurd_of_policy = (Limit(math.nextafter(own, 0.0), own, 3, 3) for own in (s.limit, s.policy_limit))
+    absurd = Limit(math.nextafter(s.limit, 0.0), s.limit, 3, 3)
     return (
         Check(("lr",), absurd, all_names=True),
-        Check(("lr",), absurd_of_policy, all_names=True, harmless=_found.trains_no_policy),
         Check(("lr",), zero, all_names=True, harmless=_found.may_be_rounded),
     )
 
@@ -93,8 +92,8 @@ def _groups(s: Any) -> tuple[Check, ...]:
     dead = "reward.zero_std_frac"
     none = Limit(1e-6, 1e-6, s.points, s.points, falls=True)
     return (
-        Check((dead,), limit(s.limit, s.points), without="count|rollout/dynamic_filter/", mild=_found.is_solved_now),
-        Check(("reward.std",), none, names="reward_std$", unless=(dead,), mild=_found.is_solved_now),
+        Check((dead,), limit(s.limit, s.points), without="count|rollout/dynamic_filter/", mild=_found.is_solved),
+        Check(("reward.std",), none, names="reward_std$", unless=(dead,), mild=_found.is_solved),
     )
 
 
@@ -216,12 +215,11 @@ DETECTORS = (
     Rule(
         "learning_rate",
         "Learning rate",
-        "The learning rate is 0 for `points` points. Or it is at least `limit` (of a policy: `policy_limit`) for 3.",
+        "The learning rate is 0 for `points` points. Or it is at least `limit` for 3.",
         "check the scheduler: its total and warm-up steps, and whether it is stepped once per update",
         (
             _points(20),
             Setting("limit", 10.0, "Learning rate that is absurdly high."),
-            Setting("policy_limit", 1.0, "Learning rate that is absurdly high in a run that trains a policy."),
         ),
         _rate,
     ),
@@ -269,7 +267,7 @@ DETECTORS = (
         "Overfitting",
         "At `points` validations in a row the validation loss is above its lowest value by `part` of it and beyond its"
         " usual steps. Meanwhile the training loss is lower than it was then.",
-        "its checkpoint is the better model; use more data, fewer epochs or more regularisation",
+        "the checkpoint at the lowest validation loss is better; use more data, fewer epochs or more regularisation",
         (
             Setting("part", 0.1, "Rise of the validation loss, relative to its lowest value."),
             Setting("points", 3, "Validations in a row."),
@@ -335,7 +333,7 @@ DETECTORS = (
         "Reward up, validation down",
         "At `points` validations in a row the validation is below its best by `part` of its gain and beyond its usual"
         " steps. Meanwhile the training reward is higher than it was then.",
-        "compare the responses of now and of then; its checkpoint is the better model",
+        "compare the responses of now and of the best validation; the checkpoint near the latter is the better model",
         (
             Setting("part", 0.25, "Part of its gain that the validation has lost."),
             Setting("points", 3, "Validations in a row."),
