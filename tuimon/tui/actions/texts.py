@@ -37,7 +37,7 @@ def _charts(app: Dashboard) -> None:
 
 
 def _copy_markdown(app: Dashboard) -> None:
-    from tuimon.rollouts.export import as_markdown
+    from tuimon.samples.export import as_markdown
 
     sample = topmost(app, screens.TextsScreen).sample
     if sample is None:

@@ -218,7 +218,7 @@ ACTIONS = (
         partial(_strange, backwards=True),
     ),
     Action("scatter_swap", "X", "swap", "Exchange x and y", _swap, 4, section="Scatter", where=("scatter",)),
-    _on_media("media_view", "v", "view", "Histograms as heat map, bands, or two steps", _media_view, 5),
+    _on_media("media_view", "v", "view", "Histograms as heat map or two steps", _media_view, 5),
     _on_media("media_mark", "m", "mark", "Compare with this step; again: with the first", _media_mark, 7),
     _on_media(
         "media_save",
