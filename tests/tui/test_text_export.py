@@ -12,7 +12,7 @@ from tuimon.rollouts import Sample
 from tuimon.rollouts.library import Library
 from tuimon.rollouts.overview import has_match, samples_of_all_steps
 from tuimon.rollouts.searching import Search
-from tuimon.tui.actions.copying import write_new
+from tuimon.tui.copying import write_new
 from tuimon.tui.screens.text_export import TextExport
 
 

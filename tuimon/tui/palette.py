@@ -32,7 +32,7 @@ _LACKING = 0.9
 """Factor of the relevance of a panel that the run has no data for, which comes after the charts of the run."""
 _ELSEWHERE = 0.001
 """Factor of the relevance of actions of other screens, which come last."""
-_SCREENS = {"runs": "run list", "metrics": "metric list", "multiples": "grid of runs"}
+_SCREENS = {"runs": "run list", "metrics": "metric list"}
 """Names of screens that differ from those in `Action.where`."""
 
 

@@ -115,6 +115,17 @@ def base_of(snapshot: Snapshot, choice: RunChoice) -> Run | None:
     return next((run for run in snapshot.runs if run.path == choice.base), None) if choice.base else None
 
 
+def runs_to_compare(snapshot: Snapshot, choice: RunChoice, selected: Run | None) -> list[Run]:
+    """Return the base and the marked runs, in this order; the selected run, too, if only one is marked.
+
+    Without marks and without a base all runs are. Fewer than two runs if there is nothing to compare.
+    """
+    marked = [run for run in snapshot.runs if run.path in choice.marked]
+    more = [selected] if len(marked) < 2 else []
+    runs = list(dict.fromkeys(run for run in (base_of(snapshot, choice), *more, *marked) if run is not None))
+    return list(snapshot.runs) if len(runs) < 2 else runs
+
+
 def runs_of(snapshot: Snapshot, choice: RunChoice, now: float, symbols: Symbols) -> tuple[Run, ...]:
     """Return the runs in the order of the run list, without the runs that it leaves out."""
     if choice == _PLAIN:
