@@ -38,29 +38,26 @@ def first_paragraph(plugin: object) -> str:
 FORMATS_PAGE = """\
 # Log formats
 
-tuimon reads every file below the given path whose content fits one of these formats. When several files of a run
-contain the same metric, the file with the highest rank is drawn, and the others fill the gaps.
+tuimon reads every file below the given path whose content fits one of these formats. `tuimon doctor PATH` says how
+each file is read, and why one is not. If two logs have the same metric, exact values come first, then the format
+that is listed first.
 
 {readable}
-Console text of any program is read by its shape: a line is cut at its numbers, and the texts between them say
-what each number is. The step is the number named like one (`step`, `iter`, `Época`, `第3轮`, `global_step`), a
-number at the beginning of the message, or `[3/10]`; batches of an epoch are counted over all epochs. A line
-that names no step belongs to the row or the heading above it, and is read once a second line has other numbers.
-Dates, times, levels and `file.py:12` before the message are recognised by their kind. Sentences, best values so
-far and settings give no metrics. If no line names a step, rows are counted, and `tuimon doctor` says so; for
-lines that are not understood it shows the pattern for `config.toml`.
+## Console text
 
-The lines of known trainers are rows of a table (`tuimon/formats/console/families/trainers.toml`), each with an example
-and the points that it gives. A row of Hugging Face's Trainer has the step that it names, or that of the next progress
-bar, or that of its epoch; otherwise rows are counted. It is shown when its step is known, or its log has ended.
+A line of any program is cut at its numbers, and the texts between them say what each number is. The step is the
+number named like one (`step`, `iter`, `Época`, `第3轮`), a number at the beginning of the message, or `[3/10]`;
+batches of an epoch are counted over all epochs. A line that names no step belongs to the row or the heading above
+it. If no line names a step, rows are counted, and `tuimon doctor` says so. Dates, times, levels and `file.py:12`
+before the message are skipped. Sentences, best values so far and settings give no metrics.
 
-Units in console text: a unit that is printed after a number (`step_time: 160ms`, `gpu_mem: 2.40 GB`,
-`throughput: 1,060 img/s`, `acc=81.2%`) is shown with the values of its metric, which stay as printed. If the unit
-changes within a log, later numbers are converted to the first unit: between us, ms, s, min and h, and between kB, MB,
-GB, TB (powers of 1000) and KiB, MiB, GiB, TiB (powers of 1024). A number in a unit without an exact factor to the first
-is a metric of its own, `rate (tok/s)`. For units in names see [vocabulary.md](vocabulary.md).
+Lines that are not understood are listed by `tuimon doctor`, each with the line for
+[`console_patterns`](settings.md#teach-a-log) that reads it.
 
-Recognised, but not readable:
+A unit that is printed after a number (`160ms`, `2.40 GB`, `1,060 img/s`, `81.2%`) is shown with the metric, whose
+values stay as printed. If it changes within a log, later numbers are converted to the first one.
+
+## Recognised, but not readable
 
 {unreadable}"""
 PANELS_PAGE = """\
@@ -111,43 +108,38 @@ key itself, for the run that is selected there.
 
 
 VOCABULARY_PAGE = """\
-# Vocabulary
+# Names of metrics
 
-tuimon knows what the metrics of many frameworks mean: by that they find their panel, get a unit, and are judged by
-detectors. A name that it does not know is drawn like any other metric, in a chart of its own.
-`$XDG_CONFIG_HOME/tuimon/vocabulary.toml` adds meanings:
+What a metric means decides its panel, its unit and its detectors. tuimon knows the names of many frameworks; any
+other metric is drawn in a chart of its own. `$XDG_CONFIG_HOME/tuimon/vocabulary.toml` adds meanings; only `names`
+is needed, and the first entry that matches wins:
 
 ```toml
 [[metric]]
-names = ["team/{ds}_goodness", "goodness_*"]  # whole names; * text without a slash, ** any text, # digits
+names = ["team/{{ds}}_goodness", "goodness_*"]  # whole names; * text without a slash, ** any text, # digits
 concept = "reward.val"                        # one of those below; without it: a chart of its own
-label = "goodness {ds}"                        # may contain the named parts of the template
+label = "goodness {{ds}}"                        # may contain the named parts of the template
 unit = "frac"                                  # one of the units below, or kB, MB, GB, TB, KiB, MiB, TiB
 direction = "up"                               # up | down | neutral | band: better in the middle
 scale = 0.01                                   # factor from a logged value to the unit
 split = "val"                                  # train | val
 ```
 
-Only `names` is needed. The first entry that matches wins, before what tuimon knows itself.
+The unit of a metric is the one that the log prints after the number, else that of this file, else the one in the
+name (`gpu_mem_mb`, `time/rollout_ms`, `max_active(GiB)`), else that of the concept. Values are shown as they were
+logged, never converted.
 
-A metric has the same unit in charts, tables, alerts, exports and JSON. It is the one that the log prints after the
-number, else the one that the user's file gives, else the one in the name, else that of the concept.
-`max_memory_allocated_gb` is shown in GB, `gpu_mem_mb` in MB and `memory/max_active(GiB)` in GiB, with the logged
-number. Many frameworks divide the bytes of PyTorch by 1024**3 and write "gb"; tuimon repeats what they write. Amounts
-whose units differ are therefore neither converted nor subtracted, and are not drawn on one axis. A unit of time
-(`time/rollout_ms`, `timing_ms/gen`, `rollout_time (ms)`; us, ms, s, sec, seconds, minutes, hours) is one of the values,
-but no part of the phase: `time/rollout_ms` is the phase `rollout`, and `time/step_ms` the timer of the step. The GiB of
-the table below is the unit of memory whose name contains no unit, such as ROLL's, whose source divides by 1024**3.
+{units}
 
 """
 
 
 def formats_page() -> str:
     formats = sorted(all_formats(), key=lambda entry: (-entry.rank, entry.title))
-    readable = [(entry.title, entry.writers, f"`{entry.id}`", entry.rank) for entry in formats if not entry.unsupported]
+    readable = [(entry.title, entry.writers) for entry in formats if not entry.unsupported]
     unreadable = [(entry.title, entry.unsupported) for entry in formats if entry.unsupported]
     return FORMATS_PAGE.format(
-        readable=table(("log", "written by", "id", "rank"), readable),
+        readable=table(("log", "written by"), readable),
         unreadable=table(("log", "what to do instead"), unreadable),
     )
 
@@ -195,8 +187,12 @@ def keys_page() -> str:
 
 
 def vocabulary_page() -> str:
-    rows = [(f"`{c.id}`", c.label, c.panel, c.unit, c.direction) for c in concepts() if c.panel != "hidden"]
-    return VOCABULARY_PAGE + table(("concept", "label", "panel", "unit", "better"), rows)
+    """Return the page, with the concepts of each panel in a row."""
+    known = [concept for concept in concepts() if concept.panel != "hidden"]
+    units = ", ".join(f"`{unit}`" for unit in sorted({concept.unit for concept in known}))
+    panels = dict.fromkeys(concept.panel for concept in known)
+    rows = [(panel, ", ".join(f"`{own.id}`" for own in known if own.panel == panel)) for panel in panels]
+    return VOCABULARY_PAGE.format(units=f"Units: {units}.") + table(("panel", "concepts"), rows)
 
 
 PAGES = {

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.bench.secrets import score
+from tests.support.secret_examples import score
 from tuimon.redact import HIDDEN, is_secret_name, redacted, redacted_text
 
 SECRET_NAMES = """

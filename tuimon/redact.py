@@ -7,7 +7,7 @@ a URL, the path of a chat service's hook, `curl -u user:password`). Values with 
 shown in a setting that is named like a commit or a hash.
 
 Names are in tuimon/secret_names.py. Forms are the prefixes that the issuers publish; the rules of detect-secrets and
-gitleaks were the reference. tests/bench/secrets.py measures recall, precision and speed on a labelled corpus.
+gitleaks were the reference. tests/test_redact.py measures recall and precision on a labelled corpus.
 
 Text is searched for short literals with `bytes.find` and for long runs of letters and digits; regular expressions are
 matched only there. This takes 35 ms for 1 MB of a trainer's log, 90 ms for prose about secrets, and 150 ms if

@@ -37,7 +37,7 @@ _KINDS: dict[str, type[Struct]] = {
     "columns": events.Columns,
     "preview": events.Preview,
     "segment": events.SegmentStarted,
-    "fall": events.StepsFell,
+    "attempt": events.AttemptStarted,
     "replaced": events.StreamReplaced,
     "fact": events.FactFound,
     "status": events.StreamStatus,

@@ -18,7 +18,7 @@ from tuimon.analysis.words import percentage
 from tuimon.exports.documents import plain
 from tuimon.exports.summary import summary_of
 from tuimon.exports.summary_text import as_text
-from tuimon.model.events import Columns, FactFound, MetricsFound, RunFound, StepsFell, StreamFound, StreamStatus
+from tuimon.model.events import AttemptStarted, Columns, FactFound, MetricsFound, RunFound, StreamFound, StreamStatus
 from tuimon.model.points import Fact
 from tuimon.model.views import Size, Symbols, TextView
 from tuimon.monitor.local import open_run
@@ -264,7 +264,7 @@ def test_pace_without_wall_times_is_that_at_which_points_arrive():
     assert report(known, LAST).eta_seconds == pytest.approx((600 - 90) * 0.5)
     assert ", at the pace watched" in header(LAST)
     assert "unknown" not in header(LAST)
-    store.apply(StepsFell(0))
+    store.apply(AttemptStarted(0, 10, 90, 10, (9,)))
     assert progress_inputs(store.snapshot().runs[0]).cadence is None, "resumed"
 
 

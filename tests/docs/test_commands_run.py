@@ -23,8 +23,8 @@ ROOT = Path(__file__).parent.parent.parent
 PAGES = ("README.md", "docs/commands.md", "docs/charts.md", "docs/settings.md", "docs/detectors.md")
 TEXT = "\n".join((ROOT / page).read_text("utf-8") for page in PAGES)
 COMMANDS = (ROOT / "docs" / "commands.md").read_text("utf-8")
-_DESCRIPTION_AT = 35
-LINES = [line[4:_DESCRIPTION_AT].strip() for line in re.findall(r"^    tuimon .*", COMMANDS, re.MULTILINE)]
+LINES = re.findall(r"^    (tuimon .*?)(?:  .*)?$", COMMANDS, re.MULTILINE)
+"""Commands, without the description after two blanks."""
 IN_TEXT = [
     words
     for words in re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", TEXT, flags=re.DOTALL))
@@ -51,8 +51,22 @@ def words_of(line: str, tmp_path: Path) -> list[str]:
     return [next(paths) if word == "PATH" else values.get(word, word) for word in shlex.split(line)]
 
 
+@pytest.fixture
+def two_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The directory `runs`, with the runs a and b, in the current directory."""
+    for name in ("a", "b"):
+        rows = [{"step": step, "loss": 2 / step, "eval_loss": 3 / step, "reward": step / 9} for step in range(1, 40)]
+        (tmp_path / "runs" / name).mkdir(parents=True)
+        lines = (json.dumps({**row, "num_tokens": 512 * row["step"]}) + "\n" for row in rows)
+        (tmp_path / "runs" / name / "metrics.jsonl").write_text("".join(lines))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "runs"
+
+
 @pytest.mark.parametrize("line", LINES)
-def test_command_of_the_pages_runs(line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_of_the_pages_runs(
+    line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], two_runs: Path
+) -> None:
     words = words_of(line, tmp_path)
     if words[0] in ("serve", "watch"):  # run until a signal; tests/web and tests/commands start them
         assert parser_of(commands()[words[0]]).parse_args(words[1:]).paths
@@ -96,12 +110,7 @@ def test_command_in_a_sentence_runs_in_a_shell(words: str, tmp_path: Path) -> No
     assert done.stdout
 
 
-def test_commands_for_a_figure_run_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("a", "b"):
-        rows = [{"step": step, "loss": 2 / step, "eval_loss": 3 / step, "reward": step / 9} for step in range(1, 40)]
-        (tmp_path / "runs" / name).mkdir(parents=True)
-        (tmp_path / "runs" / name / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    monkeypatch.chdir(tmp_path)
+def test_commands_for_a_figure_run_in_order(tmp_path: Path, two_runs: Path) -> None:
     section = (ROOT / "docs" / "tour.md").read_text("utf-8").partition("\n## ")[2]
     lines = re.findall(r"^    tuimon (.+?)(?:   .*)?$", section, re.MULTILINE)
     assert [main(shlex.split(line)) for line in lines] == [0] * 4

@@ -104,3 +104,12 @@ def test_the_two_commands_are_one_line_each() -> None:
     for block in blocks:
         assert block.count("\n") == 1
         assert shlex.split(block)[0] == "python3"
+
+
+def test_the_quick_selection_has_tests_of_every_package() -> None:
+    paths = (ROOT / "tests" / "quick.txt").read_text("utf-8").splitlines()
+    assert paths == sorted(set(paths))
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+    packages = {path.name for path in (ROOT / "tuimon").iterdir() if path.is_dir() and not path.name.startswith("__")}
+    tested = {path.split("/")[1] for path in paths}
+    assert packages & {path.name for path in (ROOT / "tests").iterdir()} <= tested | {"demo"}

@@ -15,7 +15,7 @@ from rich.text import Text
 from support.json_points import feed, series
 
 from tuimon.formats.console.text import ConsoleDecoder
-from tuimon.formats.json.beast_logger import BeastDecoder
+from tuimon.formats.json.marked_lines import RecordedText
 
 HEAD = "2026-01-29 12:01:00.123 | INFO     | ajet.backbone.trainer_verl:eval_dataset:1051 - "
 WORDS = [
@@ -48,7 +48,7 @@ def test_rows_have_the_names_and_values_that_were_logged(row: dict[str, float | 
     record = json.dumps({"header": "appworld", "color": "#4422cc", "content": text, "attach": None}, ensure_ascii=False)
     wanted = {f"appworld/{name}": [(0, repr(float(v)))] for name, v in row.items() if isinstance(v, float | int)}
     for result in (
-        series(feed(BeastDecoder(), f"{HEAD}\n{record}\n".encode())),
+        series(feed(RecordedText("content"), f"{HEAD}\n{record}\n".encode())),
         series(feed(ConsoleDecoder(), f"{HEAD}{text}\n".encode())),
     ):
         assert result.items() <= wanted.items()

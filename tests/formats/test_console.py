@@ -339,7 +339,8 @@ def test_hugging_face_without_a_bar_counts_rows() -> None:
 def test_last_row_of_a_hugging_face_burst_has_the_step_of_the_next_bar() -> None:
     bar = "\r 10%|#   | {}/100 [00:10<01:30, 10.00it/s]"
     burst = "".join(f"{{'loss': {step}.0, 'epoch': {step / 100}}}\n" for step in (10, 20, 30))
-    assert read(bar.format(5) + "\n" + burst + bar.format(30))["loss"] == points((10, 10), (20, 20), (30, 30))
+    cleared = f"\r{40 * ' '}\r"  # as tqdm.write does before a row
+    assert read(bar.format(5) + cleared + burst + bar.format(30))["loss"] == points((10, 10), (20, 20), (30, 30))
     killed = (
         bar.format(10) + "\n" + "".join(f"{{'loss': {s}.0}}\n{bar.format(s)}\n" for s in (10, 20)) + "{'loss': 30.0}\n"
     )

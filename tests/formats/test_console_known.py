@@ -6,23 +6,8 @@ import pytest
 from support.json_points import feed, series
 
 from tuimon.formats.console.families.trainers import Trainer, trainers
-from tuimon.formats.console.shapes.cutting import cut
-from tuimon.formats.console.shapes.known import EXAMPLES
 from tuimon.formats.console.shapes.roles import examine
 from tuimon.formats.console.text import ConsoleDecoder
-
-
-@pytest.mark.parametrize(("line", "roles"), EXAMPLES)
-def test_an_example_gives_the_names_of_its_row(line: str, roles: tuple[str, ...]) -> None:
-    place = roles.index("step")
-    texts, numbers = cut(line)[::2], cut(line)[1::2]
-    lines = []
-    for step in (1, 2, 3):
-        numbers[place] = f"{step}"
-        lines.append("".join(text + number for text, number in zip(texts, [*numbers, "\n"], strict=True)))
-    read = series(feed(ConsoleDecoder(), "".join(lines).encode()))
-    assert set(read) == {role for role in roles if role not in ("", "step", "epoch", "total")}
-    assert {step for points in read.values() for step, _ in points} == {1, 2, 3}
 
 
 @pytest.mark.parametrize(

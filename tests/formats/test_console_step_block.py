@@ -37,7 +37,7 @@ def test_lines_below_a_step_belong_to_it(head: str, joint: str) -> None:
         "Step 1/9\nRUN pip install: 3.5\n",  # docker build
         "Step 3:\nx = 0.5\ny = 1.5\n",  # a solution of a language model
         "Step 3\nepochs: 5\n\nloss is fine\n",
-        "Step 3:\nlr: 0.5\nsaved model.pt\nstep_loss: 0.5\n",  # no longer the block
+        "Step 3:\nlr: 0.5\nsaved model.pt\nx: 0.5\n",  # no longer the block
     ],
 )
 def test_a_block_without_a_result_of_training_gives_no_point(text: str) -> None:

@@ -113,6 +113,24 @@ def test_training_killed_and_restarted_in_the_same_log(rng: random.Random) -> No
     assert sorted(point[:3] for point in actual) == sorted(wanted + again.truth)
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.randoms(use_true_random=True))
+def test_row_of_a_log_without_redrawn_bars_belongs_to_the_bar_before_it(rng: random.Random) -> None:
+    """Each state of the bar is a line of its own, as in U6, and one or two rows follow some of them."""
+    first, every, total = rng.choice([0, 51]), rng.choice([1, 5, 7]), 60
+    text, truth, begin = "", list[Point](), rng.choice(["", "\r"])
+    for step in range(first + 1, total + 1):
+        text += f"{begin}{step / total:4.0%}|{'#' * (step // 6):10}| {step}/{total} [00:10<01:30, 10.00it/s]\n"
+        named = ["loss"] * (step % every == 0) + ["eval_loss"] * (rng.random() < 0.1)
+        for name in named:
+            text += f"{ {name: step / 8, 'epoch': step / 20} }\n"
+            truth += [(name, step, repr(step / 8)), ("epoch", step, repr(step / 20))]
+        text += "saving\n" * (rng.random() < 0.1)
+    cuts = [rng.randrange(len(text)) for _ in range(rng.choice([0, 5, 100]))]
+    actual = rows(items_read_at_cuts(text.encode(), cuts))
+    assert sorted((name, step, value) for name, step, value, _ in actual) == sorted(truth)
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(0, 200), max_size=30))
 def test_bracket_does_not_always_end_a_line(cuts: list[int]) -> None:

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from support.json_points import rows
 
 from tuimon.errors import FormatError, Unfinished
+from tuimon.formats.json import log_history
 from tuimon.formats.json import rows as json_rows
-from tuimon.formats.json import trainer_state, training_log
 from tuimon.model.points import Item, Replaced
 
-FORMATS = {"log_history": trainer_state.FORMAT, "train_history": training_log.FORMAT, "": json_rows.FORMAT}
+FORMATS = {"log_history": log_history.FORMAT, "train_history": json_rows.TRAINING_LOG, "": json_rows.FORMAT}
 ODD = [
     math.nan,
     -math.inf,

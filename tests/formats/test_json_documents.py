@@ -17,11 +17,11 @@ from support.json_points import training_history as log
 from tuimon.errors import FormatError, Unfinished
 from tuimon.formats import DocumentDecoder, Format, recognise
 from tuimon.formats.json import lines as jsonl
-from tuimon.formats.json import roll_worker_state, trainer_state, training_log
+from tuimon.formats.json import log_history
 from tuimon.formats.json import rows as json_rows
 from tuimon.model.points import Fact, Item, Points, Replaced
 
-FORMATS = (training_log.FORMAT, trainer_state.FORMAT, roll_worker_state.FORMAT, json_rows.FORMAT, jsonl.FORMAT)
+FORMATS = (json_rows.TRAINING_LOG, log_history.FORMAT, log_history.ROLL, json_rows.FORMAT, jsonl.FORMAT)
 DOCUMENTS = sorted(path for path in truth() if path.endswith(("training_log.json", "trainer_state.json")))
 
 
@@ -46,7 +46,7 @@ def test_every_logged_point_is_read(path: str) -> None:
 
 
 def test_nan_tokens_are_points() -> None:
-    items = trainer_state.FORMAT.decoder().load((DATA / "hf_trainer_nan" / "trainer_state.json").read_bytes())
+    items = log_history.FORMAT.decoder().load((DATA / "hf_trainer_nan" / "trainer_state.json").read_bytes())
     assert series(items)["loss"][2] == (3, "nan")
 
 
@@ -54,13 +54,13 @@ def test_training_log_facts() -> None:
     lora = (DATA / "training_log_json" / "qwen3vl_lora" / "training_log.json").read_bytes()
     grpo = (DATA / "training_log_json" / "qwen3vl_grpo" / "training_log.json").read_bytes()
     for data, topic in ((lora, "final_metrics"), (grpo, "best_checkpoint")):
-        items = training_log.FORMAT.decoder().load(data)
+        items = json_rows.TRAINING_LOG.decoder().load(data)
         assert facts(items, "config") == [json.loads(data)["config"]]
         assert facts(items, topic) == [json.loads(data)[topic]]
 
 
 def test_trainer_state_facts() -> None:
-    items = trainer_state.FORMAT.decoder().load((DATA / "hf_resume" / "output" / "trainer_state.json").read_bytes())
+    items = log_history.FORMAT.decoder().load((DATA / "hf_resume" / "output" / "trainer_state.json").read_bytes())
     assert facts(items, "progress") == [{"step": 120, "total": 120, "epoch": 1.6, "total_epochs": 2}]
     assert facts(items, "best_checkpoint") == []
     best = {
@@ -69,7 +69,7 @@ def test_trainer_state_facts() -> None:
         "best_model_checkpoint": "out/checkpoint-4",
         "best_global_step": None,
     }
-    assert facts(trainer_state.FORMAT.decoder().load(dump(best)), "best_checkpoint") == [
+    assert facts(log_history.FORMAT.decoder().load(dump(best)), "best_checkpoint") == [
         {"best_metric": 0.5, "best_model_checkpoint": "out/checkpoint-4"}
     ]
 
@@ -77,7 +77,7 @@ def test_trainer_state_facts() -> None:
 def test_progress_is_that_of_the_trainer_state_not_of_its_first_row() -> None:
     """Rows may contain the total too; the first row that does is at another step."""
     history = [{"loss": 0.5, "step": step, "total_steps": 120} for step in (5, 40)]
-    items = trainer_state.FORMAT.decoder().load(dump({"global_step": 40, "max_steps": 120, "log_history": history}))
+    items = log_history.FORMAT.decoder().load(dump({"global_step": 40, "max_steps": 120, "log_history": history}))
     assert facts(items, "progress")[-1] == {"step": 40, "total": 120}
 
 
@@ -86,23 +86,23 @@ def test_progress_is_that_of_the_trainer_state_not_of_its_first_row() -> None:
     ["out/trainer_state.json", "out/checkpoint-40/trainer_state.json", "out/tmp-checkpoint-120/trainer_state.json"],
 )
 def test_checkpoints_of_an_output_directory_supersede_each_other(path: str) -> None:
-    assert trainer_state.supersedes(f"/runs/{path}") == "/runs/out"
+    assert log_history.supersedes(f"/runs/{path}") == "/runs/out"
 
 
 def test_roll_worker_state() -> None:
     path = DATA / "roll" / "worker_state_pipeline.json"
-    assert format_of(path) is roll_worker_state.FORMAT
-    metrics = series(roll_worker_state.FORMAT.decoder().load(path.read_bytes()))
+    assert format_of(path) is log_history.ROLL
+    metrics = series(log_history.ROLL.decoder().load(path.read_bytes()))
     assert metrics["actor/pg_loss@sum"] == [(0, "1.0"), (1, "0.5"), (2, "0.25")]
     assert metrics["system/step"] == [(0, "0.0"), (1, "1.0"), (2, "2.0")]
     row, other = (f"/o/pipeline/checkpoint-{n}/pipeline/worker_state_pipeline.json" for n in (1, 20))
-    assert roll_worker_state.FORMAT.supersedes is not None
-    assert roll_worker_state.FORMAT.supersedes(row) == roll_worker_state.FORMAT.supersedes(other)
+    assert log_history.ROLL.supersedes is not None
+    assert log_history.ROLL.supersedes(row) == log_history.ROLL.supersedes(other)
 
 
 def test_any_list_of_objects_with_a_step_is_a_section() -> None:
     document = log(1, usability_history=[{"step": 5, "avg_iou": 0.5}], names=[{"name": "a"}], numbers=[1, 2])
-    metrics = series(training_log.FORMAT.decoder().load(dump(document)))
+    metrics = series(json_rows.TRAINING_LOG.decoder().load(dump(document)))
     assert set(metrics) == {"train_history/epoch", "train_history/loss", "usability_history/avg_iou"}
 
 
@@ -140,7 +140,7 @@ def test_documents_that_are_not_recognised(document: Any) -> None:
 
 
 def test_only_new_points_are_emitted() -> None:
-    decoder = training_log.FORMAT.decoder()
+    decoder = json_rows.TRAINING_LOG.decoder()
     assert len(rows(decoder.load(dump(log(3))))) == 6
     assert decoder.load(dump(log(3))) == []
     best = {"step": 40, "path": "best"}
@@ -165,22 +165,22 @@ def test_only_new_points_are_emitted() -> None:
     ids=["shorter", "fewer validations", "none left", "other values"],
 )
 def test_document_with_other_content_replaces_all_points(second: dict[str, Any]) -> None:
-    decoder = training_log.FORMAT.decoder()
+    decoder = json_rows.TRAINING_LOG.decoder()
     decoder.load(dump(log(3, 2)))
     items = decoder.load(dump(second))
     assert items[0] == Replaced()
-    assert series(items) == series(training_log.FORMAT.decoder().load(dump(second)))
+    assert series(items) == series(json_rows.TRAINING_LOG.decoder().load(dump(second)))
     assert decoder.load(dump(second)) == []
 
 
 def test_document_that_loses_its_histories_is_emptied() -> None:
-    decoder = training_log.FORMAT.decoder()
+    decoder = json_rows.TRAINING_LOG.decoder()
     decoder.load(dump(log(3, 2)))
     assert decoder.load(dump({"config": {}})) == [Replaced()]
 
 
 def test_changed_old_value_is_noticed() -> None:
-    decoder = training_log.FORMAT.decoder()
+    decoder = json_rows.TRAINING_LOG.decoder()
     document = log(50)
     decoder.load(dump(document))
     document["train_history"][7]["loss"] += 1e-12
@@ -190,13 +190,13 @@ def test_changed_old_value_is_noticed() -> None:
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3)), min_size=1, max_size=6))
 @settings(max_examples=100)
 def test_points_are_those_of_the_last_document(saves: list[tuple[int, int]]) -> None:
-    decoder = training_log.FORMAT.decoder()
+    decoder = json_rows.TRAINING_LOG.decoder()
     held: list[Any] = []
     for train, val in saves:
         items = decoder.load(dump(log(train, val)))
         held = [] if Replaced() in items else held
         held += rows(items)
-    assert sorted(held) == sorted(rows(training_log.FORMAT.decoder().load(dump(log(*saves[-1])))))
+    assert sorted(held) == sorted(rows(json_rows.TRAINING_LOG.decoder().load(dump(log(*saves[-1])))))
 
 
 # Half-written
@@ -227,7 +227,7 @@ def test_prefixes_of_a_document_are_unfinished_and_give_their_whole_rows(documen
 @pytest.mark.parametrize("data", [b"", b"\n", b"\0" * 4096, b"\xef\xbb\xbf", b'{"a": 1}}', b'{"a" 1}', b"[}"])
 def test_incomplete_documents_are_unfinished(data: bytes) -> None:
     with pytest.raises(Unfinished):
-        training_log.FORMAT.decoder().load(data)
+        json_rows.TRAINING_LOG.decoder().load(data)
 
 
 @pytest.mark.parametrize(
@@ -243,13 +243,15 @@ def test_incomplete_documents_are_unfinished(data: bytes) -> None:
 )
 def test_invalid_documents_are_format_errors(data: bytes, reason: str) -> None:
     with pytest.raises(FormatError, match=reason) as raised:
-        training_log.FORMAT.decoder().load(data)
+        json_rows.TRAINING_LOG.decoder().load(data)
     assert not isinstance(raised.value, Unfinished)
 
 
 def test_byte_order_mark_and_surrounding_blanks_are_ignored() -> None:
     data = b"\xef\xbb\xbf\n " + dump(log(2)) + b"\r\n\0\0"
-    assert rows(training_log.FORMAT.decoder().load(data)) == rows(training_log.FORMAT.decoder().load(dump(log(2))))
+    assert rows(json_rows.TRAINING_LOG.decoder().load(data)) == rows(
+        json_rows.TRAINING_LOG.decoder().load(dump(log(2)))
+    )
 
 
 @given(st.binary(max_size=200) | st.text(alphabet='[]{}":,1e-aN \\u', max_size=60).map(str.encode))
@@ -282,7 +284,7 @@ def test_points_never_vanish_while_a_writer_truncates_and_rewrites(tmp_path: Pat
         done.set()
 
     writer = threading.Thread(target=write)
-    decoder = training_log.FORMAT.decoder()
+    decoder = json_rows.TRAINING_LOG.decoder()
     held: list[Any] = []
     writer.start()
     try:
@@ -298,7 +300,7 @@ def test_points_never_vanish_while_a_writer_truncates_and_rewrites(tmp_path: Pat
                 break
     finally:
         writer.join()
-    assert sorted(held) == sorted(rows(training_log.FORMAT.decoder().load(dump(log(149, 2)))))
+    assert sorted(held) == sorted(rows(json_rows.TRAINING_LOG.decoder().load(dump(log(149, 2)))))
 
 
 @pytest.mark.parametrize(("indent", "between"), [(2, "\n"), (None, ""), (4, ""), (None, " ")])

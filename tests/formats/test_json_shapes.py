@@ -14,7 +14,7 @@ from support.json_points import dump, facts, feed, series
 
 from tuimon.errors import FormatError, Unfinished
 from tuimon.formats import recognise
-from tuimon.formats.json import lines, trainer_state, training_log
+from tuimon.formats.json import lines, log_history
 from tuimon.formats.json import rows as json_rows
 from tuimon.formats.json._document import RowsDocument
 from tuimon.formats.json._shapes import sections_of, step_unit
@@ -73,7 +73,7 @@ def points(values: list[float], steps: list[int] | None = None) -> list[tuple[in
 )
 def test_document_is_read_under_any_name(name: str, document: Any, expected: Any) -> None:
     data = dump(document)
-    assert (training_log if name == "training_log.json" else json_rows).matches(name, data[:4096])
+    assert (json_rows.TRAINING_LOG if name == "training_log.json" else json_rows.FORMAT).matches(name, data[:4096])
     assert read(document) == expected
 
 
@@ -128,16 +128,16 @@ def test_document_without_metrics_is_not_claimed(document: Any) -> None:
 
 def test_diary_named_as_a_log_is_not_claimed() -> None:
     diary = [{"date": "2024-11-18", "exercise": "squat", "weight": "2.5", "repetitions": "8"}]
-    assert not training_log.matches("training_log.json", dump(diary))
-    assert training_log.matches("training_log.json", b"")
+    assert not json_rows.TRAINING_LOG.matches("training_log.json", dump(diary))
+    assert json_rows.TRAINING_LOG.matches("training_log.json", b"")
 
 
 def test_trainer_state_under_another_name_keeps_its_totals() -> None:
     state = {"best_metric": None, "epoch": 0.5, "global_step": 20, "is_local_process_zero": True,
              "log_history": [{"step": 10, "loss": 0.5}, {"step": 20, "loss": 0.25}], "max_steps": 40}  # fmt: skip
-    assert trainer_state.matches("state_copy.json", dump(state))
-    assert not trainer_state.matches("state_copy.json", dump({"epoch": 1, "loss": [1, 2]}))
-    items = trainer_state.FORMAT.decoder().load(dump(state))
+    assert log_history.matches("state_copy.json", dump(state))
+    assert not log_history.matches("state_copy.json", dump({"epoch": 1, "loss": [1, 2]}))
+    items = log_history.FORMAT.decoder().load(dump(state))
     assert next(item.value for item in items if isinstance(item, Fact))["total"] == 40
 
 

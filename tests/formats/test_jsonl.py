@@ -15,7 +15,7 @@ from support.json_points import DATA, damage, facts, feed, rows, series, truth
 
 from tuimon.formats import recognise
 from tuimon.formats._shared.rows import number, seconds, step_of
-from tuimon.formats.json import beast_logger, clearml, marked_lines
+from tuimon.formats.json import clearml, marked_lines
 from tuimon.formats.json import lines as jsonl
 from tuimon.formats.json import rows as json_rows
 from tuimon.model.points import Points
@@ -506,8 +506,8 @@ def test_clearml_events() -> None:
 
 def test_beast_logger_evaluations_are_points() -> None:
     data = (DATA / "beast" / "evaluation.json.log").read_bytes()
-    assert beast_logger.matches("evaluation.json.log", data[:4096])
-    items = feed(beast_logger.BeastDecoder(), data)
+    assert getattr(recognise("evaluation.json.log", data[:4096]), "id", "") == "beast_logger"
+    items = feed(marked_lines.RecordedText("content"), data)
     metrics = series(items)
     assert metrics["appworld/mean_reward"] == [(0, "0.0"), (1, "0.5")]
     assert metrics["appworld/TGC@4"] == [(0, "0.1"), (1, "0.6")]
@@ -515,18 +515,13 @@ def test_beast_logger_evaluations_are_points() -> None:
     assert damage(items) == []
     first, second = (float(row[3]) for row in rows(items) if row[0] == "appworld/pass_n")
     assert second - first == pytest.approx(60.0)
-    assert rows(feed(beast_logger.BeastDecoder(), data, range(len(data)))) == rows(items)
+    assert rows(feed(marked_lines.RecordedText("content"), data, range(len(data)))) == rows(items)
 
 
-def test_beast_logger_rollouts_are_texts() -> None:
-    items = feed(beast_logger.BeastDecoder(), (DATA / "beast" / "rollout.json.log").read_bytes())
-    assert facts(items, "text") == [{"tag": "rollout", "text": "[3] Task abc (Reward 0.500)"}]
-    assert rows(items) == damage(items) == []
-
-
-def test_damaged_rollout_is_reported() -> None:
-    items = feed(beast_logger.BeastDecoder(), b"base64:AAAA\nbase64:!\n{bad}\n")
-    assert [reason for _, _, reason in damage(items)] == ["unreadable rollout record"] * 2 + ["not JSON"]
+def test_beast_logger_rollouts_are_no_metrics() -> None:
+    items = feed(marked_lines.RecordedText("content"), (DATA / "beast" / "rollout.json.log").read_bytes() + b"{bad}\n")
+    assert rows(items) == []
+    assert [reason for _, _, reason in damage(items)] == ["not JSON"]
 
 
 FRAGMENTS = (
@@ -547,7 +542,7 @@ FRAGMENTS = (
 @settings(max_examples=100)
 def test_garbage_never_raises(parts: list[bytes]) -> None:
     data = b"".join(parts)
-    for decoder in (beast_logger.BeastDecoder(), clearml.decoder(), jsonl.decoder()):
+    for decoder in (marked_lines.RecordedText("content"), clearml.decoder(), jsonl.decoder()):
         feed(decoder, data, [len(data) // 2])
 
 

@@ -19,10 +19,11 @@ from tuimon.exports.schemas import schema_text
 from tuimon.media import Distribution, Item, Kind, Moments, Part, PrecisionRecall
 from tuimon.media.library import MAX_KEPT, Tag, read_media
 from tuimon.media.limits import MAX_BUCKETS, distribution
-from tuimon.media.readers._numbers import tensor as read_tensor
+from tuimon.media.readers.tensorboard import tensor as read_tensor
 from tuimon.media.rows import HEAT, detail_rows
 from tuimon.media.saving import can_save, save
 from tuimon.media.shape import area_under, is_exact, limited, mean, quantile, rebucket, total
+from tuimon.media.texts import content_of
 
 DATA = Path(__file__).parent.parent / "data"
 
@@ -51,7 +52,7 @@ def test_every_kind_of_an_event_file(tmp_path: Path) -> None:
     means = [mean(item.content) for item in tags["weights"].items if isinstance(item.content, Distribution)]
     assert means == pytest.approx(range(5), abs=0.3)
     assert tags["pr"].items[0].content == PrecisionRecall((0.75, 1.0), (1.0, 0.5))
-    assert [item.content for item in tags["note"].items] == [f"it is step {step}" for step in range(5)]
+    assert [content_of(item) for item in tags["note"].items] == [f"it is step {step}" for step in range(5)]
     assert [(item.size, item.detail) for item in tags["img"].items] == [(100 + step, "1×1") for step in range(5)]
     assert [(item.size, item.detail) for item in tags["clip"].items] == [(6, "1×1")] * 5
     assert tags["sound"].items[0].detail == "2.5 s"
@@ -133,7 +134,8 @@ def test_content_is_saved_as_it_was_logged_and_never_over_a_file(tmp_path: Path)
     ]
     assert save(tags["pr"].items[0], name_file)[0].read_text() == "precision,recall\n0.75,1.0\n1.0,0.5\n"
     assert can_save(tags["sound"].items[0])
-    assert not can_save(tags["note"].items[0])
+    (text,) = save(tags["note"].items[2], name_file)
+    assert (text.name, text.read_text()) == ("saved-note-step-2.txt", "it is step 2")
     (tmp_path / "a").write_bytes(b"\x89PNG\r\n")
     (tmp_path / "b.wav").write_bytes(b"not known")
     both = Item(Kind.IMAGE, "../x y/\x1b", 7, 4, parts=tuple(Part(str(tmp_path / name)) for name in ("a", "b.wav")))
@@ -404,6 +406,6 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 def test_a_signalling_nan_of_a_damaged_writer_prints_nothing() -> None:
     data = field(1, 1) + field(4, b"\x01\x00\xa0\x7f")
-    values = read_tensor(data, 0, len(data))
+    values = read_tensor(data)
     assert values is not None
     assert np.isnan(values).all()

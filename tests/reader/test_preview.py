@@ -20,6 +20,7 @@ from tuimon.formats import Format, StreamDecoder, all_formats
 from tuimon.model.events import Columns, Preview
 from tuimon.model.points import Points
 from tuimon.reader import Collector, follow
+from tuimon.reader.events import preview
 from tuimon.store import Run, Store
 from tuimon.store.preview import MAX_HISTORY, append_preview, preview_series
 from tuimon.testing.given import Given, given
@@ -197,10 +198,11 @@ def test_the_copied_part_of_the_history_is_bounded() -> None:
 
 
 def test_a_preview_with_decreasing_steps_shows_the_last_attempt() -> None:
-    (series,) = preview_series(preview_of([70, 80, 90, 60, 70]), "sub/")
-    alone = append_preview(None, series, None).joined
+    steps = np.array([70, 80, 90, 60, 70])
+    event = preview(0, [Points(["loss"], np.zeros(5, np.uint32), steps, np.zeros(5), np.zeros(5))])
+    assert event.columns.steps.tolist() == [60, 70]
+    (series,) = preview_series(event, "sub/")
     assert series.name == "sub/loss"
-    assert alone.columns.steps[: alone.length].tolist() == [60, 70]
 
 
 def test_a_preview_may_have_only_nan() -> None:

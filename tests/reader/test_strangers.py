@@ -16,4 +16,4 @@ CLEAN = [name for name in WRITERS if name != "json"]
 def test_every_number_is_read(tmp_path: Path, writer: str) -> None:
     for seed in range(FIRST_SEED, FIRST_SEED + 3):
         case = make(seed, writer)
-        assert not faults(case, tmp_path / str(seed)), f"tests.bench.strangers --show --seed {seed} --writer {writer!r}"
+        assert not faults(case, tmp_path / str(seed)), f"{writer} with seed {seed}"

@@ -104,18 +104,6 @@ def test_run_is_shown_live_and_through_a_lost_link(server: Sshd, log: Path, tmp_
     assert str(tmp_path / "mirror").encode() not in bytes(screen.terminal.output)
 
 
-def test_mirror_is_shown_offline(server: Sshd, log: Path, tmp_path: Path) -> None:
-    target = f"gpu01:{log.parent.parent}"
-    with Screen(server, tmp_path, target) as screen:
-        screen.until("gpu01 live", "step 99")
-        screen.leave()
-    server.stop()
-    log.unlink()
-    with Screen(server, tmp_path, "--offline", target) as screen:
-        screen.until("gpu01 offline, shown as of", "step 99")
-        screen.leave()
-
-
 def test_run_list_names_the_state_of_the_link(server: Sshd, log: Path, tmp_path: Path) -> None:
     other = log.parent.parent / "sft" / "log.jsonl"
     other.parent.mkdir()
@@ -161,6 +149,7 @@ def test_unreachable_host_without_a_mirror_is_an_error(server: Sshd, log: Path, 
     [
         (Link("gpu01:a", "gpu01", "live", delay=0.0841), "gpu01 live 84 ms"),
         (Link("gpu01:a", "gpu01", "connecting"), "gpu01 connecting"),
+        (Link("gpu01:a", "gpu01", "offline"), "gpu01 offline"),
         (Link("gpu01:a", "gpu01", "copying", here=34 << 20, total=94 << 20), "gpu01 copying 34.0 MiB of 94.0 MiB"),
         (Link("gpu01:a", "gpu01", "login"), "gpu01 login needed: press L"),
         (Link("gpu01:a", "gpu01", "missing"), "gpu01 no such path"),

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -95,20 +93,6 @@ def test_growth_and_gaps(tmp_path: Path) -> None:
     assert Path(path).read_bytes() == b"abcdef"
 
 
-def test_truncation_keeps_the_inode_and_replacement_does_not(tmp_path: Path) -> None:
-    mirror = _mirror(tmp_path)
-    path = mirror.path(["train.log"])
-    mirror.append(path, 0, b"abcdef", 1.0)
-    before = os.open(path, os.O_RDONLY)
-    mirror.append(path, 0, b"xy", 2.0, truncate=True)
-    assert os.fstat(before).st_ino == os.stat(path).st_ino
-    mirror.append(path, 0, b"new", 3.0, truncate=True, new=True)
-    assert os.fstat(before).st_ino != os.stat(path).st_ino
-    assert os.pread(before, 9, 0) == b"xy"
-    os.close(before)
-    assert Path(path).read_bytes() == b"new"
-
-
 def test_documents_are_swapped_whole_or_not(tmp_path: Path) -> None:
     mirror = _mirror(tmp_path)
     path = mirror.path(["log.json"])
@@ -170,23 +154,6 @@ def test_one_program_fills_a_mirror(tmp_path: Path) -> None:
     first.close()
     assert second.lock()
     second.close()
-
-
-def test_lock_ends_with_its_process(tmp_path: Path) -> None:
-    code = (
-        "import sys; from tuimon.remote.mirror import Mirror; from tuimon.remote.targets import parse\n"
-        "m = Mirror(parse('gpu01:logs/grpo', lambda p: False)[0], sys.argv[1]); print(m.lock(), flush=True)\n"
-        "sys.stdin.read()"
-    )
-    command = [sys.executable, "-c", code, str(tmp_path)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "True\n"
-        mirror = _mirror(tmp_path)
-        assert not mirror.lock()
-        process.kill()
-    assert mirror.lock()
-    mirror.close()
 
 
 def test_targets_have_mirrors_of_their_own(tmp_path: Path) -> None:

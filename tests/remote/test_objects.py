@@ -13,7 +13,6 @@ import pytest
 from support.mirrored import until
 from support.s3_server import S3Server
 from support.samples import samples
-from support.written_texts import write_run
 
 from tuimon.remote.link import Keeper
 from tuimon.remote.mirror import SAMPLE
@@ -89,43 +88,6 @@ def test_objects_that_are_replaced_cut_and_deleted(server: S3Server, prefix: str
     until(lambda: (here / "cut.jsonl").read_bytes() == rows(0, 10))
     until(lambda: (here / "other.jsonl").read_bytes() == other)
     assert (here / "kept.jsonl").read_bytes() == rows(0, 1000)
-    keeper.close()
-
-
-def test_texts_of_the_wanted_steps_are_read(server: S3Server, prefix: str, tmp_path: Path) -> None:
-    run = write_run(tmp_path / "run", range(1, 31))
-    (run / "val_samples_3.jsonl").write_bytes((run / "rollouts" / "3.jsonl").read_bytes())
-    for path in run.rglob("*.jsonl"):
-        server.put(f"{prefix}/{path.relative_to(run)}", path.read_bytes())
-    server.put(f"{prefix}/media/images/1.png", b"PNG")
-    server.gets()
-    keeper = keeper_of(f"s3://runs/{prefix}", tmp_path)
-
-    def copied() -> set[str]:
-        here = Path(keeper.path)
-        return {str(path.relative_to(here)) for path in here.rglob("*") if path.is_file() and path.stat().st_size}
-
-    keeper.start()
-    until(lambda: keeper.link.complete, str(keeper.link))
-    assert copied() == {"metrics.jsonl"}
-    assert len(list(Path(keeper.path).rglob("*.jsonl"))) == 31, "the names of the steps are here"
-    assert {key for key, _ in server.gets()} == {f"{prefix}/metrics.jsonl", f"{prefix}/val_samples_3.jsonl"}
-    keeper.want_texts(newest=2)
-    until(lambda: copied() == {"metrics.jsonl", "rollouts/29.jsonl", "rollouts/30.jsonl"}, str(keeper.link))
-    assert {key for key, _ in server.gets()} == {f"{prefix}/rollouts/{step}.jsonl" for step in (29, 30)}
-    keeper.want_texts(3)
-    until(lambda: {"rollouts/3.jsonl", "val_samples_3.jsonl"} <= copied(), str(keeper.link))
-    server.put(f"{prefix}/rollouts/30.jsonl", b'{"input": "other", "output": "text", "step": 30}\n')
-    until(lambda: b"other" in (Path(keeper.path) / "rollouts/30.jsonl").read_bytes())
-    keeper.close()
-    keeper = keeper_of(f"s3://runs/{prefix}", tmp_path)
-    server.gets()
-    keeper.start()
-    until(lambda: keeper.link.complete, str(keeper.link))
-    assert {"rollouts/3.jsonl", "rollouts/30.jsonl", "val_samples_3.jsonl"} <= copied(), "what was read stays"
-    assert server.gets() == []
-    keeper.want_texts(4)
-    until(lambda: "rollouts/4.jsonl" in copied(), str(keeper.link))
     keeper.close()
 
 

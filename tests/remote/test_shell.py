@@ -12,13 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.mirrored import Mirrored, until
-from support.sshd import Sshd, descendants, kill
+from support.mirrored import Mirrored
+from support.sshd import Sshd
 
-from tuimon.remote.link import Keeper
 from tuimon.remote.ssh import Transport
-from tuimon.remote.sync import connector
-from tuimon.remote.targets import parse
 
 _APPLETS = (
     *("sh", "find", "stat", "readlink", "dd", "gzip", "grep", "id", "date", "wc", "cat"),
@@ -85,49 +82,13 @@ def host(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]
         yield server
 
 
-def _environment(host: Sshd) -> dict[str, str]:
-    """Return the variables by which the host is reached."""
-    return dict(host.environment)
-
-
 def test_commands_take_a_host_with_busybox_only(host: Sshd, logs: Path, tmp_path: Path) -> None:
-    environment = {**os.environ, **_environment(host), "TUIMON_MIRROR": str(tmp_path / "mirror")}
+    environment = {**os.environ, **host.environment, "TUIMON_MIRROR": str(tmp_path / "mirror")}
     command = [sys.executable, "-m", "tuimon", "export"]
     here = subprocess.run([*command, str(logs)], capture_output=True, text=True, check=True)
     there = subprocess.run([*command, "gpu01:/logs"], env=environment, capture_output=True, text=True, check=True)
     assert there.stdout == here.stdout
     assert len(there.stdout.splitlines()) == 301
-
-
-def test_killed_shell_comes_back(host: Sshd, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in _environment(host).items():
-        monkeypatch.setenv(name, value)
-    (target,) = parse("gpu01:/logs")
-    keeper = Keeper(target, connector(target), where=str(tmp_path / "mirror"))
-    states: list[str] = []
-    keeper.on_change = lambda: states.append(keeper.link.state)
-    keeper.start()
-    try:
-        until(lambda: keeper.link.complete, f"{keeper.link}")
-        shells = [pid for pid in descendants(host.server) if _command_line(pid) == b"/bin/sh\0"]
-        assert shells
-        kill(shells[-1])
-        with (logs / "grpo" / "log.jsonl").open("ab") as file:
-            file.write(_log(50, 300))
-        here = Path(keeper.path) / "grpo" / "log.jsonl"
-        until(lambda: here.read_bytes() == _log(350), f"{keeper.link}")
-        until(lambda: keeper.link.state == "live", f"{keeper.link}")
-        assert "lost" in states
-    finally:
-        keeper.close()
-    until(lambda: not [pid for pid in descendants(host.server) if _command_line(pid) == b"/bin/sh\0"])
-
-
-def _command_line(pid: int) -> bytes:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return b""
 
 
 @pytest.mark.parametrize("missing", [("gzip",), ("wc",), ("grep", "readlink", "id", "renice", "cat")])

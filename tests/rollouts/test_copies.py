@@ -61,10 +61,10 @@ def test_a_table_of_all_texts_adds_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("other", [("7", 0.0), ("5", 0.5)])
-def test_a_source_with_another_text_or_reward_is_no_copy(tmp_path: Path, other: tuple[str, float]) -> None:
+def test_another_text_or_reward_of_a_board_is_added(tmp_path: Path, other: tuple[str, float]) -> None:
     dump(tmp_path)
     board(tmp_path, [("4", 1.0), other])
-    assert counts(tmp_path) == (6, 6)
+    assert counts(tmp_path) == (5, 5)
 
 
 def test_equal_texts_of_two_ranks_are_all_kept(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_training_and_validation_are_no_copies(tmp_path: Path) -> None:
     assert counts(tmp_path) == (5, 5)
 
 
-def test_a_board_that_grows_may_stop_being_a_copy(tmp_path: Path) -> None:
+def test_a_text_that_a_board_gets_later_is_added(tmp_path: Path) -> None:
     dump(tmp_path)
     path = board(tmp_path, [("4", 1.0)])
     library = Library([str(tmp_path)])
@@ -90,8 +90,8 @@ def test_a_board_that_grows_may_stop_being_a_copy(tmp_path: Path) -> None:
     with path.open("a") as file:
         file.write(json.dumps({"prompt": TEMPLATE, "response": "8", "reward": 0.0, "step": 1}) + "\n")
     library.refresh()
-    assert len(library.entries(1)) == 6
-    assert library.sources(library.entries(1)) == ["board", "rollout_dump"]
+    assert len(library.entries(1)) == 5
+    assert library.sources(library.entries(1)) == ["rollout_dump", "board"]
 
 
 def test_the_list_counts_the_texts_of_the_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -101,4 +101,4 @@ def test_the_list_counts_the_texts_of_the_step(tmp_path: Path, capsys: pytest.Ca
     board(tmp_path, [("7", 0.0)])
     assert main(["samples", str(tmp_path)]) == 0
     head = capsys.readouterr().out.splitlines()[0]
-    assert head == "step 1, train: 5 texts, mean reward 0.4, 2 of 4 identical in group 2"
+    assert head == "step 1, train: 5 texts, mean reward 0.4, 2 of 4 identical in group 1"

@@ -128,7 +128,7 @@ def test_a_place_outside_of_the_run_is_read_like_the_run(tmp_path: Path) -> None
 def test_only_new_rows_of_a_growing_file_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a file that is named by its step, in one of many steps, and in two files of one step."""
     draw = random.Random(3)
-    files = [tmp_path / name for name in ("7.jsonl", "step_7/a.jsonl", "step_7/b.jsonl", "all.jsonl")]
+    files = [tmp_path / name for name in ("7.jsonl", "a_step7.jsonl", "b_step7.jsonl", "all.jsonl")]
     starts: list[tuple[str, int]] = []
 
     def recorded(path: str, shape: Shape, below: str, start: int = 0) -> Iterator[tuple[Location, Sample]]:
@@ -139,14 +139,13 @@ def test_only_new_rows_of_a_growing_file_are_read(tmp_path: Path, monkeypatch: p
     for count in range(12):
         size = {path: path.stat().st_size if path.exists() else 0 for path in files}
         for path in draw.sample(files, 2) if count else files:
-            path.parent.mkdir(exist_ok=True)
             with path.open("a") as stream:
                 for number in range(draw.randrange(1, 4)):
                     step = 6 + number if path.name == "all.jsonl" else 7
                     row = {"input": "q", "output": f"{path.name} {count}", "score": 0.5, "step": step}
                     stream.write(json.dumps(row))
                     stream.write("\n")
-                if path.name == "b.jsonl":
+                if path.name == "b_step7.jsonl":
                     stream.write("\n")
         starts.clear()
         monkeypatch.setattr("tuimon.rollouts.library.samples_in", recorded)

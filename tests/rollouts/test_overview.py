@@ -15,19 +15,18 @@ from tuimon.rollouts.discovery import read_samples
 from tuimon.rollouts.library import Entry, Library
 from tuimon.rollouts.options import advice, trainer_of
 from tuimon.rollouts.overview import (
-    earlier_numbers,
     first_numbers,
+    has_match,
+    has_prompt,
     histogram,
     in_bin,
-    matches_by_step,
-    prompt_by_step,
+    numbers_by_step,
 )
 from tuimon.rollouts.prompt_changes import prompt_changes
 from tuimon.rollouts.searching import Search
 from tuimon.rollouts.selection import (
     SINCE_FIRST,
     SORTS,
-    changes,
     changes_since,
     comparison,
     counts,
@@ -94,24 +93,6 @@ def test_passed_is_defined_by_an_accuracy_or_a_binary_reward() -> None:
     assert pass_field([]) == pass_field([{"reward": math.nan}]) == ""
 
 
-def test_shares_of_flags_are_compared_with_the_first_step_that_was_read(library: Library) -> None:
-    from msgspec.structs import replace
-
-    from tuimon.analysis.text_check import changes_sentence
-    from tuimon.rollouts.flags import LOOP
-
-    library.entries(3)
-    assert library.earlier_shares(3, "train") is None
-    library.entries(2)
-    library.entries(1)
-    step, shares = library.earlier_shares(3, "train") or (0, {})
-    assert (step, shares["loop"]) == (1, 1 / 16)
-    assert library.earlier_shares(3, "validation") is None
-    assert changes_sentence(library.entries(3), (step, shares)) == ""
-    looping = [replace(entry, flags=LOOP) for entry in library.entries(3)]
-    assert changes_sentence(looping, (1, {**shares, "garbled": 0.0})) == "loop 6 % → 100 % since step 1"
-
-
 def test_identical_responses_of_a_group_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from tuimon.analysis.text_check import shares_sentence
     from tuimon.commands import main
@@ -153,9 +134,9 @@ def test_histogram_counts_every_finite_reward_once(library: Library) -> None:
 
 def test_numbers_of_a_prompt_and_of_a_search_by_step(library: Library) -> None:
     prompt = library.entries(1)[ATTEMPTS].prompt
-    numbers = list(prompt_by_step(library, prompt))
+    numbers = list(numbers_by_step(library, "train", has_prompt(prompt)))
     assert [(part.step, part.count, part.passed) for part in numbers] == [(3, 4, 3), (2, 4, 2), (1, 4, 1)]
-    matches = list(matches_by_step(library, Search("step 2:")))
+    matches = list(numbers_by_step(library, "train", has_match(Search("step 2:"))))
     assert [(part.step, part.count, part.total) for part in matches] == [(3, 0, 16), (2, 15, 16), (1, 0, 16)]
 
 
@@ -190,24 +171,6 @@ def test_advice_names_the_option_of_the_trainer() -> None:
     assert any("--samples /data/texts" in line for line in lines)
 
 
-def test_change_of_prompts_since_an_earlier_step(library: Library) -> None:
-    entries = library.entries(3)
-    now = prompt_numbers(3, zip((entry.prompt for entry in entries), numbers_of(entries), strict=True))
-    names = {entry.prompt: entry.prompt_head.split()[2] for entry in entries}
-    earlier = earlier_numbers(library, 3, "train", {*names}, lambda: True)
-    assert earlier is not None
-    assert (earlier.step, earlier.pass_field) == (2, "reward")
-    is_share, change = changes(earlier, now)
-    assert is_share
-    assert {names[prompt]: value for prompt, value in change.items()} == {"0": 0, "1": 0.25, "2": 0.25, "3": 0}
-    ordered = [names[entry.prompt] for entry in sorted_by(entries, "|change|", change)]
-    assert ordered == ["1"] * ATTEMPTS + ["2"] * ATTEMPTS + ["0"] * ATTEMPTS + ["3"] * ATTEMPTS
-    assert earlier_numbers(library, 3, "validation", {*names}, lambda: True) is None
-    assert earlier_numbers(library, 3, "train", {"other"}, lambda: True) is None
-    assert earlier_numbers(library, 3, "train", {*names}, lambda: False) is None
-    assert earlier_numbers(library, 1, "train", {*names}, lambda: True) is None
-
-
 def test_change_of_prompts_since_the_first_step_with_them(tmp_path: Path) -> None:
     for step, rewards in {
         1: {"a": 1.0},
@@ -225,6 +188,9 @@ def test_change_of_prompts_since_the_first_step_with_them(tmp_path: Path) -> Non
     assert firsts is not None
     assert [numbers.step for numbers in firsts] == [1, 2]  # step 3 has no further prompt
     assert first_numbers(library, 4, "train", {*names}, lambda: False) is None
+    assert [n.step for n in first_numbers(library, 4, "train", {*names}, lambda: True, 2) or ()] == [2]
+    for step, split, prompts in ((4, "validation", {*names}), (4, "train", {"other"}), (1, "train", {*names})):
+        assert first_numbers(library, step, split, prompts, lambda: True) == []
     now = prompt_numbers(4, zip((entry.prompt for entry in entries), numbers_of(entries), strict=True))
     is_share, change = changes_since(firsts, now)
     assert not is_share  # 0.5 in step 2 says that a reward of 1 is not a pass
@@ -247,6 +213,6 @@ def test_mean_rewards_are_compared_where_none_says_which_samples_passed() -> Non
     before = prompt_numbers(1, [("a", {"reward": 0.5}), ("a", {"reward": 0.7}), ("b", {"reward": None})])
     after = prompt_numbers(2, [("a", {"reward": 1.0}), ("b", {"reward": 1.0})])
     assert (before.pass_field, after.pass_field) == ("", "reward")
-    is_share, change = changes(before, after)
+    is_share, change = changes_since([before], after)
     assert not is_share
     assert change == {"a": pytest.approx(0.4)}

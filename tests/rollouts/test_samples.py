@@ -23,92 +23,96 @@ def _samples(path: Path, capsys: pytest.CaptureFixture[str], *options: str) -> l
 
 def _write(path: Path, *rows: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    lines = (row if isinstance(row, str) else json.dumps(row, ensure_ascii=False) for row in rows)
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
-def test_verl_rows_are_grouped_by_uid_and_a_torn_line_is_ignored(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    rows = [
-        {"input": "q", "output": TEXT, "gts": "4", "score": score, "step": 7, "uid": f"p{prompt}_{session}_0"}
-        for prompt in (0, 1)
-        for session, score in enumerate((1.0, 0.0))
-    ]
-    _write(tmp_path / "rollouts" / "7.jsonl", *rows)
-    with (tmp_path / "rollouts" / "7.jsonl").open("a") as file:
-        file.write('{"input": "q", "outp')
-    samples = _samples(tmp_path, capsys)
-    assert [sample["reward"] for sample in samples] == [1.0, 0.0, 1.0, 0.0]
-    assert {sample["group"] for sample in samples} == {"p0", "p1"}
-    assert {(sample["source"], sample["step"], sample["response"]) for sample in samples} == {
-        ("rollouts/7.jsonl", 7, TEXT)
-    }
-    assert [sample["reward"] for sample in _samples(tmp_path, capsys, "--worst", "1")] == [0.0]
+def _verl_row(text: str = TEXT, score: float = 0.0, **more: Any) -> dict[str, Any]:
+    return {"input": "q", "output": text, "gts": "4", "score": score, "step": 7} | more
 
 
-def test_verl_names_the_prompt_by_its_uid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    names = ("task-0", "task-0", "gsm8k_test_4", "", "")
-    rows = [{"input": "q", "output": TEXT, "gts": "4", "score": 0.0, "step": 7, "uid": name} for name in names]
-    _write(tmp_path / "rollouts" / "7.jsonl", *rows)
-    assert len(_samples(tmp_path, capsys, "--group", "task-0")) == 2
-    assert len({sample["group"] for sample in _samples(tmp_path, capsys)}) == 3
-
-
-def test_empty_responses_are_samples(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Without them the mean reward of the texts is not that of the step."""
-    rows = [{"input": "q", "output": text, "score": score, "step": 7} for text, score in (("a", 1.0), ("", 0.0))]
-    _write(tmp_path / "rollouts" / "7.jsonl", *rows)
-    _write(
-        tmp_path / "completions.jsonl", {"step": [3, 3], "prompt": ["a", "b"], "completion": ["", "y"], "Acc": [0, 1]}
-    )
-    found = [(sample["step"], sample["response"], sample["reward"]) for sample in _samples(tmp_path, capsys)]
-    assert sorted(found) == [(3, "", 0.0), (3, "y", 1.0), (7, "", 0.0), (7, "a", 1.0)]
-
-
-def test_columns_of_a_step_are_samples_and_the_reward_is_their_sum(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    line = {"step": ["3", "3"], "prompt": ["a", "b"], "completion": ["x", "y"], "Acc": [1.0, 0.0], "Format": [0.5, 0.5]}
-    _write(tmp_path / "completions.jsonl", line | {"advantages": [0.7, -0.7], "entropy": [0.1, 0.2]})
-    samples = _samples(tmp_path, capsys)
-    assert [(sample["step"], sample["reward"]) for sample in samples] == [(3, 1.5), (3, 0.5)]
-    assert samples[0]["components"] == {"Acc": 1.0, "Format": 0.5}
-
-
-def test_batches_of_a_single_element_take_the_step_of_the_file_name(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    row = {"content": [["question", "reply"]], "rewards": [1.0], "token_ids": [[1, 2]], "advantages": [[0.5, 0.5]]}
-    _write(tmp_path / "train_data_step12.jsonl", row)
-    (sample,) = _samples(tmp_path, capsys)
-    assert (sample["step"], sample["prompt"], sample["response"]) == (12, "question", "reply")
-
-
-def test_rewards_of_a_trace_are_weighted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    nodes = [{"message": {"role": role, "content": role}} for role in ("user", "assistant")]
-    rewards = {"correct": {"score": 1.0, "weight": 1.0}, "format": {"score": 0.5, "weight": 0.1}}
-    row = {"group": {"id": "g"}, "run": {"work": {"step": 2}}, "traces": [{"nodes": nodes, "rewards": rewards}]}
-    for folder in ("all", "effective"):
-        _write(tmp_path / "rollouts" / "step_2" / "train" / folder / "traces.jsonl", row)
-    (sample,) = _samples(tmp_path, capsys)
-    assert (sample["step"], sample["group"], sample["response"]) == (2, "g", "assistant")
-    assert sample["reward"] == pytest.approx(1.05)
-
-
-def test_rows_that_a_wandb_table_repeats_count_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def _table(count: int) -> dict[str, Any]:
+    """Return a table of W&B, which has all rows of the one before."""
     rows = [[step, "q", f"text {step}", 1.0] for step in (10, 20)]
-    for index in (0, 1):
-        table = {"columns": ["step", "input_1", "output_1", "score_1"], "data": rows[: index + 1]}
-        _write(tmp_path / "files/media/table/val" / f"generations_{index}_{'a' * 20}.table.json", table)
-    assert [sample["step"] for sample in _samples(tmp_path, capsys)] == [10, 20]
+    return {"columns": ["step", "input_1", "output_1", "score_1"], "data": rows[:count]}
 
 
-def test_slime_samples_get_the_step_of_the_following_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "train.log").write_text(
-        "[x] r.py:1 - First rollout sample: ['q\\nreply'], label: 4, reward: 1.0\n[x] r.py:2 - rollout 3: {'a': 1}\n"
-    )
-    (sample,) = _samples(tmp_path, capsys)
-    assert (sample["step"], sample["reward"], sample["response"]) == (3, 1.0, "q\nreply")
+_COLUMNS = {"step": ["3", "3"], "prompt": ["a", "b"], "completion": ["x", "y"], "Acc": [1.0, 0.0], "Format": [0.5, 0.5]}
+_BATCH = {"content": [["question", "reply"]], "rewards": [1.0], "token_ids": [[1, 2]], "advantages": [[0.5, 0.5]]}
+_NODES = [{"message": {"role": role, "content": role}} for role in ("user", "assistant")]
+_REWARDS = {"correct": {"score": 1.0, "weight": 1.0}, "format": {"score": 0.5, "weight": 0.1}}
+_TRACE = {"group": {"id": "g"}, "run": {"work": {"step": 2}}, "traces": [{"nodes": _NODES, "rewards": _REWARDS}]}
+_SWANLAB = {"colDefs": [{"field": "input"}], "rowData": [{"input": "q", "output": "a", "score": 1.0}]}
+_UIDS = ("task-0", "task-0", "gsm8k_test_4", "", "")
+CASES: dict[str, tuple[dict[str, list[Any]], str, list[tuple[Any, ...]]]] = {
+    "rows of verl by uid, and a torn one": (
+        {
+            "rollouts/7.jsonl": [
+                *(_verl_row(score=s, uid=f"p{p}_{s:g}_0") for p in (0, 1) for s in (1.0, 0.0)),
+                '{"input": "q',
+            ]
+        },
+        "source step response group reward",
+        [("rollouts/7.jsonl", 7, TEXT, group, reward) for group in ("p0", "p1") for reward in (1.0, 0.0)],
+    ),
+    "uid that names the prompt": (
+        {"rollouts/7.jsonl": [_verl_row(uid=name) for name in _UIDS]},
+        "group",
+        [("task-0",), ("task-0",), ("gsm8k_test_4",), (digest("q"),), (digest("q"),)],
+    ),
+    "empty responses, without which the mean reward would be another": (
+        {
+            "rollouts/7.jsonl": [_verl_row("a", 1.0), _verl_row("")],
+            "completions.jsonl": [{"step": [3, 3], "prompt": ["a", "b"], "completion": ["", "y"], "Acc": [0, 1]}],
+        },
+        "step response reward",
+        [(3, "", 0.0), (3, "y", 1.0), (7, "a", 1.0), (7, "", 0.0)],
+    ),
+    "columns of a step, whose sum is the reward": (
+        {"completions.jsonl": [_COLUMNS | {"advantages": [0.7, -0.7], "entropy": [0.1, 0.2]}]},
+        "step reward components",
+        [(3, 1.5, {"Acc": 1.0, "Format": 0.5}), (3, 0.5, {"Acc": 0.0, "Format": 0.5})],
+    ),
+    "batch of one, with the step of the file name": (
+        {"train_data_step12.jsonl": [_BATCH]},
+        "step prompt response",
+        [(12, "question", "reply")],
+    ),
+    "weighted rewards of a trace, in two directories": (
+        {f"rollouts/step_2/train/{folder}/traces.jsonl": [_TRACE] for folder in ("all", "effective")},
+        "step group response reward",
+        [(2, "g", "assistant", pytest.approx(1.05))],
+    ),
+    "rows that a table of W&B repeats": (
+        {f"files/media/table/val/generations_{n}_{'a' * 20}.table.json": [_table(n + 1)] for n in (0, 1)},
+        "step",
+        [(10,), (20,)],
+    ),
+    "a sample of slime, with the step of the following line": (
+        {
+            "train.log": [
+                "[x] r.py:1 - First rollout sample: ['q\\nreply'], label: 4, reward: 1.0",
+                "[x] r.py:2 - rollout 3: {'a': 1}",
+            ]
+        },
+        "step reward response",
+        [(3, 1.0, "q\nreply")],
+    ),
+    "a table that SwanLab stores twice": (
+        {f"run-1/media/{folder}/004-0123abcd.json": [_SWANLAB] for folder in ("2", "echarts")},
+        "step",
+        [(4,)],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_fields_of_samples(case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files, keys, expected = CASES[case]
+    for name, rows in files.items():
+        _write(tmp_path / name, *rows)
+    found = [tuple(sample[key] for key in keys.split()) for sample in _samples(tmp_path, capsys)]
+    assert sorted(found, key=repr) == sorted(expected, key=repr)
 
 
 def test_metrics_and_data_sets_are_not_samples(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -116,14 +120,6 @@ def test_metrics_and_data_sets_are_not_samples(tmp_path: Path, capsys: pytest.Ca
     _write(tmp_path / "data.jsonl", {"instruction": "q", "output": "a"})
     assert main(["samples", str(tmp_path)]) == 3
     assert "rollout_data_dir" in capsys.readouterr().err
-
-
-def test_a_table_that_swanlab_stores_twice_counts_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    table = {"colDefs": [{"field": "input"}], "rowData": [{"input": "q", "output": "a", "score": 1.0}]}
-    for folder in ("2", "echarts"):
-        _write(tmp_path / "run-1" / "media" / folder / "004-0123abcd.json", table)
-    (sample,) = _samples(tmp_path, capsys)
-    assert sample["step"] == 4
 
 
 def test_tables_in_a_trackio_database(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from tuimon.model.events import Columns, MetricsFound, RunFound, SegmentStarted, StreamFound, StreamReplaced
 from tuimon.store import Store
-from tuimon.store.segments import restarts_within
 
 
 class Log:
@@ -60,80 +59,6 @@ class Log:
 
 def points(curve):
     return list(zip(curve.steps.tolist(), curve.values.tolist(), strict=True))
-
-
-@pytest.mark.parametrize(
-    ("steps", "expected"),
-    [
-        ([0, 5, 2, 6], []),
-        ([0, 10, 20, 30, 15, 40], []),
-        ([0, 5, 2, 3, 6], []),
-        ([0, 1, 3, 2, 4, 5, 8, 6, 7, 9], []),
-        ([0, 1, 2, 5, 3, 4, 6], []),
-        ([0, 1, 2, 5, 2, 3, 6], [4]),
-        ([0, 10, 20, 30, 40, 14, 19, 24, 29, 34], [5]),
-        ([0, 10, 20, 30, 40, 14, 19, 24], []),
-        ([0, 15, 16, 17, 10, 11, 12, 13, 14, 18], []),
-        ([0, 5, 2, 2, 6], []),
-        ([0, 5, 2, 2, 3], []),
-        ([0, 5, 2], []),
-        ([0, 5, 2, 5], []),
-        ([5, 4, 3, 2, 1], []),
-        ([0, 1, 2, 3, 0, 1, 2, 3, 0, 1], [4, 8]),
-        ([0, 1, 2, 3, 2, 4], []),
-        ([0, 1, 2, 3, 3, 4], []),
-        ([100, 80, 70, 90], []),
-        ([0, 9, 1, 2, 5, 3, 4], []),
-        ([*range(0, 90, 10), 70, 80, 90], [9]),
-        ([*range(8), 6, 7], [8]),
-        ([*range(8), 6], []),
-        ([*range(8), 6, 6, 7], []),
-        ([*range(8), 6, 8], []),
-        ([*range(5), *range(4, 8), 6, 7, 8], []),
-        ([0, 0, 1, 1, 2, 1, 2, 3, 2, 3, 4, 3, 4], []),
-        ([*range(9), 7, 8, 9, 8, 9, 10], [9]),
-        ([], []),
-        ([7], []),
-        ([7, 7, 7], []),
-    ],
-)
-def test_restarts_inside_a_stream(steps, expected):
-    assert restarts_within(np.array(steps, np.int64)) == expected
-
-
-@settings(max_examples=150, deadline=None)
-@given(st.integers(0, 10), st.lists(st.integers(0, 12), max_size=25))
-def test_restarts_inside_a_stream_equal_the_definition(rising, others):
-    steps = [*range(rising), *others]
-    expected, highest, begin = [], None, 0
-    for row, step in enumerate(steps):
-        if row and step < steps[row - 1]:
-            climb = [step]
-            for following in steps[row + 1 :]:
-                if following < climb[-1]:
-                    break
-                climb.append(following)
-            below = {later for later in climb if later < highest}
-            between = {before for before in steps[begin:row] if min(below) < before < max(below)}
-            again = not below.isdisjoint(steps[:row])
-            before = steps[max(begin, row - 8) : row]
-            ordered = len(before) == 8 and before == sorted(set(before))
-            repeats_two = ordered and climb[:2] == steps[row : row + 2] == before[-2:]
-            if repeats_two or (len(below) >= 2 and (again or (len(below) >= 4 and len(between) >= 2))):
-                expected.append(row)
-                highest, begin = step, row
-        highest = step if highest is None else max(highest, step)
-    assert restarts_within(np.array(steps, np.int64)) == expected
-
-
-def test_two_steps_logged_again_are_superseded_while_they_are_logged():
-    log = Log()
-    for row, step in enumerate([*range(10), 8, 9, 10]):
-        log.add(0, [step], [float(row)])
-        curve = log.curve()
-    expected = [*((step, float(step)) for step in range(8)), (8, 10.0), (9, 11.0), (10, 12.0)]
-    assert points(curve) == expected
-    assert curve.superseded == 2
 
 
 def test_the_points_of_an_ordinary_log_are_not_copied():
@@ -190,14 +115,6 @@ def test_rows_somewhat_out_of_order_hide_no_point(width, rng):
     curve = Log().add(0, steps).curve()
     assert curve.steps.tolist() == sorted(steps)
     assert (curve.superseded, len(curve.restarts)) == (0, 0)
-
-
-def test_a_restart_inside_a_stream_takes_over():
-    curve = Log().add(0, [0, 10, 20, 30, 40, 20, 30], [0, 1, 2, 3, 4, 92, 93]).curve()
-    assert points(curve) == [(0, 0), (10, 1), (20, 92), (30, 93)]
-    assert curve.restarts.tolist() == [2]
-    assert curve.superseded == 3
-    assert [part.tolist() for part in curve.superseded_points()[:2]] == [[20, 30, 40], [2, 3, 4]]
 
 
 def test_a_later_file_takes_over_metric_by_metric():

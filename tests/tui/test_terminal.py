@@ -25,14 +25,15 @@ SHOW_CURSOR = b"\x1b[?25h"
 def log(tmp_path: Path) -> Path:
     path = tmp_path / "run_a" / "metrics.jsonl"
     path.parent.mkdir()
-    now = time.time()
-    rows = ({"step": s, "timestamp": now - 2000 + s * 10, "reward": 0.1 * s, "loss": 1 / (s + 1)} for s in range(200))
+    began = time.time() - 86400  # its age is in hours, so that the screen does not change by itself
+    rows = ({"step": s, "timestamp": began + s * 10, "reward": 0.1 * s, "loss": 1 / (s + 1)} for s in range(200))
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
 
 
 def shown(output: bytes) -> bool:
-    return b"reward" in output and b"19.9" in output
+    """Return whether the page is there, and with its keys Textual."""
+    return b"reward" in output and b"19.9" in output and b" quit" in output
 
 
 def restored(terminal: Terminal) -> None:

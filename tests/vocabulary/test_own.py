@@ -84,10 +84,10 @@ def test_without_a_file_names_mean_what_they_meant(vocabulary: Path) -> None:
         ('[[metric]]\nnames = ["a"]\ndirection = "sideways"', "not a direction: 'sideways'", ""),
         ('[[metric]]\nnames = ["a{b"]', "unbalanced braces", ""),
         ('[[metric]]\nnames = ["a"]\nlabel = "{ds}"', "no name has the part 'ds'", ""),
-        ('[[metric]]\nlabel = "a"', "names must be a list", ""),
+        ('[[metric]]\nlabel = "a"', "missing required field `names`", ""),
         ('[[metric]]\nnames = ["a"]\nscale = 0', "scale must be a number", ""),
-        ('[[metric]]\nnames = ["a"]\ncolour = "red"', "unknown key 'colour'", "names, concept"),
-        ('[other]\nnames = ["a"]', "unknown key 'other'", "[[metric]]"),
+        ('[[metric]]\nnames = ["a"]\ncolour = "red"', "unknown field `colour`", "names, concept"),
+        ('[other]\nnames = ["a"]', "unknown field `other`", "[[metric]]"),
         ("not toml", "cannot read", ""),
     ],
 )

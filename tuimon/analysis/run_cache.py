@@ -32,18 +32,24 @@ def cached_until_doubled(
     function: Callable[Concatenate[Run, Arguments], Result],
 ) -> Callable[Concatenate[Run, Arguments], Result]:
     """Cache the results of a function of a run, also for later snapshots of it, until metrics appear or the number of
-    points doubles. Further arguments must follow from the run. A result must not reference its run."""
-    results: WeakKeyDictionary[object, tuple[tuple[object, ...], Result]] = WeakKeyDictionary()
-    """Data of a run's first stream -> (metrics and magnitude of the number of points, result)."""
+    points doubles. Further arguments must follow from the run. A result must not reference its run.
+
+    The last two versions are kept: the snapshot that is shown, and the one that a thread prepares to be shown next.
+    """
+    results: WeakKeyDictionary[object, dict[tuple[object, ...], Result]] = WeakKeyDictionary()
+    """Data of a run's first stream -> results by metrics and magnitude of the number of points."""
 
     @wraps(function)
     def cached(run: Run, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         if not run.streams:
             return function(run, *args, **kwargs)
         owner, version = run.streams[0].data, (run.metrics, run.point_count.bit_length())
-        known = results.get(owner)
-        if known is None or known[0] != version:
-            known = results[owner] = version, function(run, *args, **kwargs)
-        return known[1]
+        known = results.setdefault(owner, {})
+        if version not in known:
+            result = function(run, *args, **kwargs)
+            for old in list(known)[:-1]:
+                known.pop(old, None)
+            known[version] = result
+        return known[version]
 
     return cached

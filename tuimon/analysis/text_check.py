@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from tuimon.draw.numbers import format_fraction, format_value
 from tuimon.rollouts.library import Entry, flag_shares
@@ -14,8 +14,6 @@ from tuimon.vocabulary import meanings
 
 _EQUAL = 1e-3
 """Relative difference (absolute below 1) up to which two means are equal."""
-_CHANGED = 0.05
-"""Difference between two shares from which it is a notable change."""
 
 
 def check_sentence(run: Run, entries: Sequence[Entry], step: int | None) -> str:
@@ -52,22 +50,6 @@ def _readings(run: Run, concept: str, step: int) -> list[tuple[str, float]]:
         if row < len(curve) and int(curve.steps[row]) == step and math.isfinite(value := float(curve.values[row])):
             readings.append((name, value))
     return readings
-
-
-def changes_sentence(entries: Sequence[Entry], earlier: tuple[int, Mapping[str, float]] | None) -> str:
-    """Return how the shares of flags have changed since an earlier step; "" without a notable change.
-
-    earlier: that step and its shares of flags, or None.
-    """
-    if earlier is None:
-        return ""
-    step, before = earlier
-    changes = [
-        f"{name} {format_fraction(before[name])} → {format_fraction(share)} since step {step}"
-        for name, share in flag_shares(entries).items()
-        if abs(share - before[name]) >= _CHANGED
-    ]
-    return ", ".join(changes)
 
 
 def shares_sentence(entries: Sequence[Entry]) -> str:

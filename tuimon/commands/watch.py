@@ -11,7 +11,6 @@ import os
 import re
 import sys
 import time
-from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from tuimon import config
@@ -23,10 +22,9 @@ from tuimon.errors import ExitCode, NothingFound
 from tuimon.platform_support import hidden_modules
 
 if TYPE_CHECKING:
+    from tuimon.monitor.spawn import Spawned
     from tuimon.tui.terminal.background import Background
 
-LATE_REPLY = 2.0
-"""Seconds during which key events are ignored if the reply of the terminal about its background is still to come."""
 MAX_CELLS = 1000
 """Maximum width and height of --once, which bounds the memory it takes."""
 
@@ -111,6 +109,7 @@ def _watch_standard_input(options: argparse.Namespace, settings: config.Settings
 def _watch(paths: list[str], settings: config.Settings, wait: bool, fresh: bool) -> int:
     from tuimon.monitor.spawn import spawn
     from tuimon.tui.terminal import capabilities as terminal
+    from tuimon.tui.terminal.background import Background, worth_asking
 
     terminal.draw_on_stdout()
     patterns = settings.console_patterns
@@ -119,46 +118,61 @@ def _watch(paths: list[str], settings: config.Settings, wait: bool, fresh: bool)
 
         with_patterns(patterns)  # report an invalid pattern here rather than in the reader process
     reader = spawn([os.path.abspath(path) for path in paths], settings.poll, settings.interval, patterns)
-    background = _query_background(settings)
     gc.disable()  # objects made at start-up live on; collecting them would delay the first frame by 50 ms. The
-    with background or nullcontext():  # dashboard enables the GC after it (tui/startup.py).
-        with hidden_modules("ssl"):  # asyncio imports it, the dashboard does not need it
-            import asyncio  # noqa: F401
-        from tuimon.detectors import Checker  # the reader process works while this is imported
-        from tuimon.monitor.process import ReaderProcess
-        from tuimon.tui.launch import run
+    try:  # dashboard enables the GC after it (tui/startup.py).
+        with Background(settings.theme == "auto" and worth_asking()) as background:
+            code = _show(paths, settings, wait, fresh, reader, background)
+    finally:
+        gc.enable()
+    if code == ExitCode.NOTHING_FOUND:
+        from tuimon.monitor.local import open_run
 
-        if background is not None:
-            settings = settings.with_changes(theme=terminal.theme_on(background.theme()))
+        open_run(*paths)  # raises NothingFound with the reason
+    return code
+
+
+def _show(
+    paths: list[str], settings: config.Settings, wait: bool, fresh: bool, reader: Spawned, background: Background
+) -> int:
+    """Draw the first page, import Textual, and run the dashboard; return its exit code."""
+    from tuimon.tui.terminal import capabilities as terminal
+
+    with hidden_modules("ssl"):  # asyncio imports it, the dashboard does not need it
+        import asyncio  # noqa: F401
+    from tuimon.detectors import Checker  # the reader process works while this is imported
+    from tuimon.monitor.process import ReaderProcess
+    from tuimon.tui.first_frame import FirstFrame
+
     configured = settings.detectors or settings.rules  # report invalid ones before the dashboard opens
     checker = Checker(settings.detectors, settings.rules, str(config.config_path())) if configured else None
     if settings.dashboard:
         from tuimon.panels import parse_dashboard
 
         parse_dashboard(settings.dashboard, str(config.config_path()))
+    if settings.themes:
+        from tuimon.tui.themes import define
+
+        define(settings.themes, str(config.config_path()))
     monitor = ReaderProcess(
         paths,
         poll=settings.poll,
         interval=settings.interval,
-        console_patterns=patterns,
+        console_patterns=settings.console_patterns,
         spawned=reader,
         checker=checker,
     )
     if any(map(is_mirror, paths)):
         attach(monitor)
     monitor.start(detect=False)
-    ignored = LATE_REPLY if background is not None and background.late else 0.0
-    typed = background.typed if background is not None else ""
     try:
-        code = run(monitor, settings, wait, fresh, ignore_input_for=ignored, typed=typed)
-    finally:
-        gc.enable()
-        monitor.close()
-    if code == ExitCode.NOTHING_FOUND:
-        from tuimon.monitor.local import open_run
+        with FirstFrame(monitor, settings, fresh, background) as first:
+            first.import_textual()
+            from tuimon.tui.launch import run
 
-        open_run(*paths)  # raises NothingFound with the reason
-    return code
+            settings = settings.with_changes(theme=terminal.theme_on(background.theme()))
+            return run(monitor, settings, wait, fresh, first, background)
+    finally:
+        monitor.close()
 
 
 class _Themes(tuple[str, ...]):
@@ -168,13 +182,6 @@ class _Themes(tuple[str, ...]):
 
     def __contains__(self, name: object) -> bool:
         return True
-
-
-def _query_background(settings: config.Settings) -> Background | None:
-    """Ask the terminal for its background colour, unless the theme is set or the terminal cannot reply."""
-    from tuimon.tui.terminal import background
-
-    return background.Background() if settings.theme == "auto" and background.worth_asking() else None
 
 
 def _wait_for_logs(paths: list[str], interval: float) -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from tuimon.draw import FrameCache, render
-from tuimon.draw.chart import has_note_row, with_note_row
-from tuimon.draw.layout import Box, PanelRequest, pages, side_by_side
-from tuimon.model.views import Role, Row, Rows, Size, Symbols
-from tuimon.panels import ChartOptions, OwnDashboard, Panel, arrange, header_panel
-from tuimon.run_notes import RunNote, note_of
-from tuimon.store import Run, Snapshot
+from tuimon.model.views import Role, Row, Size, Symbols
+from tuimon.panels import ChartOptions, OwnDashboard, arrange, header_panel, page_rows
+from tuimon.run_notes import note_of
+from tuimon.store import Snapshot
 from tuimon.text import clean, fit
 
 _HEADER = 2
@@ -48,42 +46,7 @@ def _rows(
         for text in note.lines:
             yield ((fit(text, width).rstrip(), Role.MUTED),)
         panels = own.arranged(arrange(run), run)
-        yield from _page(run, note, panels, Size(width, max(1, height - _HEADER)), now, symbols, frames, options)
-
-
-def _page(
-    run: Run,
-    note: RunNote,
-    panels: Sequence[Panel],
-    size: Size,
-    now: float,
-    symbols: Symbols,
-    frames: FrameCache,
-    options: ChartOptions,
-) -> Iterator[Row]:
-    page = pages(size.width, size.height, [PanelRequest(panel.kind, panel.rows) for panel in panels])[0]
-    sizes = [Size(box.width, box.height) for box in page]
-    options = replace(options, note=note)
-    views = [panels[box.index].view(run, size, now, symbols, options) for box, size in zip(page, sizes, strict=True)]
-    for row in side_by_side(page):
-        if any(has_note_row(views[n], sizes[n]) for n in row):
-            for n in row:
-                views[n] = with_note_row(views[n], sizes[n])
-    drawn = [(box, render(view, size, symbols, frames)) for box, view, size in zip(page, views, sizes, strict=True)]
-    rows = [_row(y, drawn) for y in range(size.height)]
-    while rows and not any(text.strip() for text, _ in rows[-1]):
-        rows.pop()
-    yield from rows
-
-
-def _row(y: int, drawn: Sequence[tuple[Box, Rows]]) -> Row:
-    """Return row `y` of the page. Each row of a box is exactly as wide as the box."""
-    row: list[tuple[str, Role]] = []
-    end = 0
-    for box, rows in sorted(drawn, key=lambda pair: pair[0].x):
-        if box.y <= y < box.y + box.height:
-            if box.x > end:
-                row.append((" " * (box.x - end), Role.TEXT))
-            row.extend(rows[y - box.y])
-            end = box.x + box.width
-    return tuple(row)
+        size = Size(width, max(1, height - _HEADER))
+        page = page_rows(run, panels, size, now, symbols, replace(options, note=note))
+        filled = [y for y, row in enumerate(page) if any(text.strip() for text, _ in row)]
+        yield from page[: max(filled, default=-1) + 1]

@@ -22,55 +22,42 @@ import numpy.typing as npt
 
 from tuimon.errors import FormatError, Unfinished
 from tuimon.formats import Format
-from tuimon.model.points import Item, Points, Replaced
+from tuimon.formats.json._document import Content, RowsDocument
+from tuimon.model.points import Item
 
 _LARGEST = 64 << 20
 _METRICS = {"results": "eval/mean_reward", "ep_lengths": "eval/mean_ep_length", "successes": "eval/success_rate"}
+_DAMAGED = (zlib.error, ValueError, KeyError, EOFError, OSError, NotImplementedError, RuntimeError, SyntaxError)
 
 
-class EvaluationsDocument:
-    """A DocumentDecoder."""
+class EvaluationsDocument(RowsDocument):
+    """A DocumentDecoder of rows of evaluations, which are arrays of an archive instead of JSON."""
 
     def __init__(self) -> None:
-        self._names = list(_METRICS.values())
-        self._emitted: npt.NDArray[np.float64] | None = None
-        """Points emitted so far as rows of (metric, step, value)."""
+        super().__init__(lambda rows: Content({"": rows}))
 
     def load(self, data: bytes) -> list[Item]:
-        rows = _rows(data)
-        known = self._emitted
-        new, items = rows, list[Item]()
-        if known is not None and len(known) <= len(rows) and np.array_equal(known, rows[: len(known)], equal_nan=True):
-            new = rows[len(known) :]
-        elif known is not None:
-            items.append(Replaced())
-        self._emitted = rows
-        if not len(new):
-            return items
-        metric, steps, values = new.T
-        times = np.full(len(new), np.nan)
-        points = Points(self._names, metric.astype(np.uint32), steps.astype(np.int64), values.copy(), times)
-        return [*items, points]
+        return self._whole(_rows(data))
 
 
-def _rows(data: bytes) -> npt.NDArray[np.float64]:
-    """Return rows of (metric, step, value), evaluation by evaluation."""
+def _rows(data: bytes) -> list[dict[str, Any]]:
+    """Return the rows of an archive: [{"step": 1000, "eval/mean_reward": 20.5}, …]."""
     arrays = _arrays(data)
-    steps = arrays.get("timesteps")
+    steps = arrays.pop("timesteps", None)
     if steps is None or steps.ndim != 1:
         raise FormatError("no timesteps in this archive")
-    columns = []
-    for metric, key in enumerate(_METRICS):
-        values = arrays.get(key)
-        if values is not None and values.ndim == 2 and len(values) == len(steps) and values.shape[1]:
-            means = values.astype(np.float64).mean(axis=1)
-            columns.append(np.column_stack([np.full(len(steps), float(metric)), steps.astype(np.float64), means]))
-    if not columns:
+    columns = {"step": steps.astype(np.int64).tolist()} | {
+        _METRICS[key]: values.astype(np.float64).mean(axis=1).tolist()
+        for key, values in arrays.items()
+        if values.ndim == 2 and len(values) == len(steps) and values.shape[1]
+    }
+    if len(columns) < 2:
         raise FormatError("no results in this archive")
-    return np.stack(columns, axis=1).reshape(-1, 3)
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _arrays(data: bytes) -> dict[str, npt.NDArray[Any]]:
+    """Return the arrays of numbers in an archive."""
     if not data:
         raise Unfinished("empty document")
     arrays: dict[str, npt.NDArray[Any]] = {}
@@ -78,36 +65,19 @@ def _arrays(data: bytes) -> dict[str, npt.NDArray[Any]]:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             for key in ("timesteps", *_METRICS):
                 name = f"{key}.npy"
-                if name in archive.namelist():
-                    with archive.open(name) as member:
-                        content = member.read(_LARGEST + 1)
-                    if len(content) > _LARGEST:
-                        raise FormatError(f"an array of more than {_LARGEST >> 20} MiB")
-                    array = _array(content)
-                    if array is not None:
-                        arrays[key] = array
+                if name not in archive.namelist():
+                    continue
+                if archive.getinfo(name).file_size > _LARGEST:
+                    raise FormatError(f"an array of more than {_LARGEST >> 20} MiB")
+                with archive.open(name) as member:
+                    array = np.lib.format.read_array(member, allow_pickle=False)
+                if array.dtype.kind in "iufb":
+                    arrays[key] = array
     except zipfile.BadZipFile:
         raise Unfinished("half-written document") from None
-    except (zlib.error, ValueError, KeyError, EOFError, OSError, NotImplementedError, RuntimeError, SyntaxError):
+    except (*_DAMAGED, MemoryError):
         raise FormatError("not a readable archive of arrays") from None
     return arrays
-
-
-def _array(content: bytes) -> npt.NDArray[Any] | None:
-    """Read the .npy format; return None for an array of objects, which is a pickle."""
-    file = io.BytesIO(content)
-    version = np.lib.format.read_magic(file)
-    header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, fortran, dtype = header(file)
-    if dtype.kind not in "iufb":
-        return None
-    count = 1
-    for size in shape:
-        count *= size
-    if count * dtype.itemsize > len(content):
-        raise ValueError("array cut short")
-    array = np.frombuffer(content, dtype, count, file.tell())
-    return array.reshape(shape, order="F" if fortran else "C")
 
 
 FORMAT = Format(

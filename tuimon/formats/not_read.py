@@ -1,11 +1,12 @@
 """Logs that are recognised and not read, because only their own library can read them.
 
+    .aim/run_metadata.sqlite                           Aim: the values are in RocksDB, in Aim's own encoding
     .neptune/{async,offline,sync}/<run>/data-<n>.log   Neptune: operations that wait to be sent to its server
     *.neptune                                          Neptune: an exported container
     .cometml-runs/*.zip, offline Comet experiments     Comet: messages that wait to be uploaded
     metrics.pt, history.pth, losses.pt                 PyTorch: a pickle, which could run any program
 
-Source: neptune/internal/operation_processors, comet_ml/offline.py, torch.save.
+Source: aim/sdk/repo.py, neptune/internal/operation_processors, comet_ml/offline.py, torch.save.
 """
 
 from __future__ import annotations
@@ -34,6 +35,14 @@ def _named(id: str, title: str, pattern: str, advice: str, fits: Callable[[bytes
 
 
 FORMATS = (
+    _named(
+        "aim",
+        "Aim repository",
+        r".*/\.aim/run_metadata\.sqlite",
+        "Aim's values need Aim itself: convert them with its Python API (Run.metrics() to JSON lines), "
+        "or let the trainer log to TensorBoard as well",
+        lambda head: True,
+    ),
     _named(
         "neptune",
         "Neptune run",

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import replace
 
 from tuimon.errors import FormatError
 from tuimon.media import Item, Kind, Reader
+from tuimon.media.files import files_below
 from tuimon.registry import discover
 
 MAX_KEPT = 256
 """Items whose content is kept for a tag. If there are more, every second one is dropped; the newest is always kept."""
 _MAX_TAGS = 5000
-_MAX_FILES = 20_000
-_MAX_DEPTH = 10
 _CLOSED = frozenset({"node_modules", "__pycache__", "site-packages", "media", "artifacts"})
 
 
@@ -139,22 +138,12 @@ def signature(path: str) -> frozenset[tuple[str, int, int]]:
 def media_files(path: str) -> Iterator[tuple[str, Reader]]:
     """Yield the log files at or below a path that may contain such values, in the order of their names."""
     readers: tuple[Reader, ...] = discover("tuimon.media.readers", "READER")
-    for file in _files(path):
+    for file in files_below(path, _is_closed):
         reader = next((reader for reader in readers if reader.matches(os.path.basename(file))), None)
         if reader is not None:
             yield file, reader
 
 
-def _files(path: str) -> Iterable[str]:
-    if not os.path.isdir(path):  # noqa: PTH112
-        yield path
-        return
-    count = 0
-    for folder, folders, names in os.walk(path):
-        deep = folder[len(path) :].count(os.sep) >= _MAX_DEPTH
-        folders[:] = [] if deep else sorted(n for n in folders if n not in _CLOSED and not n.startswith("."))
-        for name in sorted(names):
-            count += 1
-            if count > _MAX_FILES:
-                return
-            yield os.path.join(folder, name)
+def _is_closed(folder: str) -> bool:
+    name = os.path.basename(folder)
+    return name in _CLOSED or name.startswith(".")

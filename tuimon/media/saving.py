@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 from tuimon import lazy_re as re
-from tuimon.media import Distribution, Item, Part, PrecisionRecall
+from tuimon.media import Distribution, Item, Kind, Part, PrecisionRecall
 from tuimon.media.limits import CHUNK
 from tuimon.sources.files import open_regular
 
@@ -45,7 +45,7 @@ def save(item: Item, name_file: Callable[[str], Path]) -> list[Path]:
         which = f"-{number}" if len(item.parts) > 1 else ""
         pieces = _pieces(part)
         first = next(pieces, b"")
-        end = _extension(first, part.file if part.size < 0 else "")
+        end = _extension(first, part.file if part.size < 0 else ".txt" if item.kind is Kind.TEXT else "")
         paths.append(_write(name_file(f"{name}{which}{end}"), chain((first,), pieces)))
     return paths
 
@@ -94,7 +94,7 @@ def _extension(first: bytes, source: str) -> str:
     for signature, extension in _SIGNATURES:
         if signature.match(first):
             return extension
-    own = Path(source).suffix.lower()
+    own = Path(f"x{source}").suffix.lower()
     return own if re.fullmatch(r"\.[a-z0-9]{1,8}", own) else ".bin"
 
 

@@ -13,7 +13,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
 
 from tuimon.draw import render
 from tuimon.draw.numbers import format_exact
@@ -38,13 +37,6 @@ _MOST_BARS = 40
 _BINS = 20
 LEAST = Size(30, 6)
 """Minimum size of a chart."""
-
-
-class _Points(Struct):
-    """Points of a line, in the order of the rows."""
-
-    x: list[float]
-    y: list[float]
 
 
 def chart_rows(table: Table, size: Size, symbols: Symbols) -> list[Row]:
@@ -88,18 +80,16 @@ def _number(value: Any) -> float:
 def _lines(table: Table, preset: tuple[str, str, str], size: Size, symbols: Symbols) -> list[Row]:
     """Draw y against x, a line for each value of the column that separates them."""
     key, x, y = (table.columns.index(name) if name else -1 for name in preset)
-    lines: dict[str, _Points] = {}
+    lines: dict[str, list[tuple[float, float]]] = {}
     for row in table.rows:
         if len(row) == len(table.columns):
-            line = lines.setdefault(clean(str(row[key]), 40) if key >= 0 else "", _Points([], []))
-            line.x.append(_number(row[x]))
-            line.y.append(_number(row[y]))
-    xs = np.array([value for line in lines.values() for value in line.x])
-    ys = np.array([value for line in lines.values() for value in line.y])
-    finite = np.isfinite(xs) & np.isfinite(ys)
-    if not finite.any():
+            point = _number(row[x]), _number(row[y])
+            line = lines.setdefault(clean(str(row[key]), 40) if key >= 0 else "", [])
+            line += [point] if all(map(math.isfinite, point)) else []
+    points = np.array([point for line in lines.values() for point in line])
+    if not len(points):
         return []
-    across, up = _axis(xs[finite], clean(preset[1], 40)), _axis(ys[finite], "")
+    across, up = _axis(points[:, 0], clean(preset[1], 40)), _axis(points[:, 1], "")
     columns = size.width * 2
     drawn = tuple(
         _line(name, role, line, across, columns)
@@ -120,21 +110,17 @@ def _axis(values: Floats, label: str) -> Axis:
     return Axis(low, high, label=label)
 
 
-def _line(name: str, role: Role, points: _Points, axis: Axis, columns: int) -> Line:
+def _line(name: str, role: Role, points: list[tuple[float, float]], axis: Axis, columns: int) -> Line:
     """Reduce the points of a line to the columns of the chart. Points that are neither in ascending order nor, as the
     recall of rising thresholds, in descending order are only marked: they are a scatter plot."""
-    x, y = np.array(points.x), np.array(points.y)
-    known = np.isfinite(x) & np.isfinite(y)
-    x, y = x[known], y[known]
+    x, y = np.array(points).reshape(-1, 2).T
     if (np.diff(x) <= 0).all():
         x, y = x[::-1], y[::-1]
     bins = np.minimum(((x - axis.low) / (axis.high - axis.low) * columns).astype(np.int64), columns - 1)
     low, high, first, last = (np.full(columns, np.nan) for _ in range(4))
-    for place, value in zip(bins.tolist(), y.tolist(), strict=True):
-        low[place] = value if math.isnan(low[place]) else min(low[place], value)
-        high[place] = value if math.isnan(high[place]) else max(high[place], value)
-        first[place] = value if math.isnan(first[place]) else first[place]
-        last[place] = value
+    np.fmin.at(low, bins, y)
+    np.fmax.at(high, bins, y)
+    first[bins[::-1]], last[bins] = y[::-1], y
     ascending = bool((np.diff(x) >= 0).all())
     gaps = np.zeros(columns) if ascending else np.ones(columns)
     envelope = Envelope(low, high, first, last, gaps)

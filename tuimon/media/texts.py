@@ -1,4 +1,4 @@
-"""Logged texts that are files of their own, which are read when they are shown."""
+"""Logged texts, which are read when they are shown, from the event file or from files of their own."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from tuimon.text import decoded
 
 
 def content_of(item: Item) -> Content:
-    """Return the content of an item, which is read from its files if it is a text that the log only names."""
+    """Return the content of an item, which is read if it is a text with places in files."""
     return _read(item.parts) if item.kind is Kind.TEXT and item.parts else item.content
 
 
 def _read(parts: tuple[Part, ...]) -> str:
-    """Return the texts of files, separated by blank lines, together at most MAX_TEXT bytes; instead of a text that
-    cannot be read, the reason."""
+    """Return the texts at places in files, separated by blank lines, together at most MAX_TEXT bytes.
+
+    Instead of a text that cannot be read, the reason.
+    """
     texts: list[str] = []
     left = MAX_TEXT
     for part in parts:
@@ -25,8 +27,8 @@ def _read(parts: tuple[Part, ...]) -> str:
             break
         try:
             descriptor, _ = open_regular(part.file)
-            with os.fdopen(descriptor, "rb") as file:
-                data = file.read(left)
+            data = os.pread(descriptor, left if part.size < 0 else min(left, part.size), part.start)
+            os.close(descriptor)
         except OSError as error:
             texts.append(f"{error.strerror}: {os.path.basename(part.file)}")
             continue

@@ -106,17 +106,18 @@ class SegmentStarted(Struct, frozen=True):
     purge: bool
 
 
-MOST_FALLS = 64
-"""Maximum number of places at which steps go back in a stream of attempts. A stream with more of them has rows out of
-order or several writers."""
-
-
-class StepsFell(Struct, frozen=True):
-    """The next points of the stream begin with a step below the last one of the same metric.
-
-    At most MOST_FALLS + 1 of them are sent of a stream."""
+class AttemptStarted(Struct, frozen=True):
+    """A later attempt of the training was found in the points of a stream: its steps went back."""
 
     stream: int
+    step: int
+    """First step of the attempt."""
+    highest: int
+    """Highest step before."""
+    stride: int
+    """Usual distance of steps before."""
+    counts: tuple[int, ...]
+    """Number of points before the attempt by metric id."""
 
 
 class StreamReplaced(Struct, frozen=True):
@@ -222,7 +223,7 @@ Event: TypeAlias = (
     | Columns
     | Preview
     | SegmentStarted
-    | StepsFell
+    | AttemptStarted
     | StreamReplaced
     | FactFound
     | StreamStatus

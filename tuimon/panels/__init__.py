@@ -44,6 +44,7 @@ from tuimon.panels._metrics import (
 )
 from tuimon.panels._missing import why_empty, why_no_match
 from tuimon.panels._own_dashboard import OwnDashboard, parse_dashboard
+from tuimon.panels._page import highlighted, page_boxes, page_places, page_rows
 from tuimon.panels._run_facts import (
     comparable_facts,
     facts_about,
@@ -91,6 +92,7 @@ __all__ = [
     "header_panel",
     "heading_of",
     "headlines_first",
+    "highlighted",
     "label_of",
     "link_row",
     "loss_of",
@@ -100,6 +102,9 @@ __all__ = [
     "name_of",
     "objective_of",
     "overlay_lines",
+    "page_boxes",
+    "page_places",
+    "page_rows",
     "parse_dashboard",
     "plural",
     "preload",

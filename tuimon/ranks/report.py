@@ -234,12 +234,12 @@ def _row(evidence: Evidence, verdict: Verdict, key: Key) -> RankRow:
         state = "timeout" if failure.kind == lines.TIMEOUT else "ended"
         place = failure.place
         said.append(f"{lines.CAUSES[failure.kind]}: {failure.text}")
+    elif key in verdict.lost:
+        state, place = "lost", (cause.place if cause is not None and cause.rank == key[1] else None) or place
+        said.append("it reported no step since the failure after which the others went on")
     elif cause is not None and cause.resolved and cause.rank == key[1]:
         state, place = "recovered", cause.place or place
         said.append(f"{restart_sentence(cause)}: {cause.text}")
-    elif key in verdict.lost:
-        state = "lost"
-        said.append("it reported no step since the failure after which the others went on")
     elif cause is not None and active and not verdict.silent:
         state = "ended"
     elif key in evidence.lost:

@@ -7,17 +7,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from tuimon.model.events import (
-    MOST_FALLS,
+    AttemptStarted,
     Columns,
     Event,
     FactFound,
     MetricsFound,
     Preview,
     SegmentStarted,
-    StepsFell,
     StreamReplaced,
 )
 from tuimon.model.points import Fact, Ids, Item, Points, Replaced, SegmentStart, Steps, Topic
+from tuimon.reader.attempts import AttemptFinder
+from tuimon.reader.log_beginning import is_predictable
 
 MAX_POINTS = 1 << 18
 """Maximum number of points in one event, unless a single batch has more."""
@@ -51,7 +52,7 @@ class EventEncoder:
         """Highest step, or None without points."""
         self.resumed_from: int | None = None
         """Step of the checkpoint that the log names first as the one from which training goes on, or None."""
-        self._falls = StepFalls()
+        self._attempts = AttemptFinder()
 
     def events(self, items: Iterable[Item]) -> Iterator[Event]:
         """Yield the events of the items. Damage has none: it is counted in the status of the stream."""
@@ -65,18 +66,16 @@ class EventEncoder:
                     self._note_steps(item.steps)
                     self.point_count += len(item)
                     ids = item.metric if self._id_array is None else self._id_array[item.metric]
-                    begin = 0
-                    for row in self._falls.rows(ids, item.steps):
-                        if row > begin:
-                            yield group_by_metric(self.stream, item.select(slice(begin, row)), ids[begin:row])
-                        yield StepsFell(self.stream)
-                        begin = row
-                    yield group_by_metric(self.stream, item.select(slice(begin, None)) if begin else item, ids[begin:])
+                    yield group_by_metric(self.stream, item, ids)
+                    for own in self._attempts.add(ids, item.steps):
+                        counts = tuple(own.counts.tolist())
+                        yield AttemptStarted(self.stream, own.step, own.highest, own.stride, counts)
                 case SegmentStart():
                     yield SegmentStarted(self.stream, item.step, item.purge)
                 case Replaced():
                     self.point_count, self.first_steps, self.last_step, self.resumed_from = 0, [], None, None
-                    self._falls = StepFalls()
+                    self._attempts = AttemptFinder()
+                    self._attempts.note_names([is_predictable(name) for name in self._id_of])
                     yield StreamReplaced(self.stream)
                 case Fact():
                     if item.topic == Topic.RESUMED and self.resumed_from is None:
@@ -106,44 +105,8 @@ class EventEncoder:
         if self._id_array is not None or ids != list(range(index, index + len(ids))):
             self._id_array = np.array(self._ids, np.uint32)
         if new:
+            self._attempts.note_names([is_predictable(name) for name in new])
             yield MetricsFound(self.stream, first, new)
-
-
-class StepFalls:
-    """Finds the rows of a log at which the steps of a metric go back, up to a maximum number."""
-
-    def __init__(self) -> None:
-        self._last = np.empty(0, np.int64)
-        """Last step of each metric, by id."""
-        self._newest = np.iinfo(np.int64).min
-        """Step of the last point of all."""
-        self._left = MOST_FALLS + 1
-
-    def rows(self, ids: Ids, steps: Steps) -> list[int]:
-        """Return the first points of these rows among the next points, ascending. A row is of neighbours of one step.
-
-        ids: uint32 (n,), metric of each point."""
-        if not self._left:
-            return []
-        lowest = np.iinfo(np.int64).min
-        highest_id = int(ids.max())
-        if highest_id >= len(self._last):
-            more = np.full(highest_id + 1 - len(self._last), lowest)
-            self._last = np.concatenate((self._last, more))
-        rows: list[int] = []
-        if steps[0] < self._newest or (steps[1:] < steps[:-1]).any():
-            order = np.argsort(ids, kind="stable")
-            of_metric, metric_steps = ids[order], steps[order]
-            before = np.concatenate(([lowest], metric_steps[:-1]))
-            first = np.concatenate(([True], of_metric[1:] != of_metric[:-1]))
-            before[first] = self._last[of_metric[first]]
-            falls = order[metric_steps < before]
-            begins = np.concatenate(([0], np.where(steps[1:] != steps[:-1], np.arange(1, len(steps)), 0)))
-            rows = np.unique(np.maximum.accumulate(begins)[falls])[: self._left].tolist()
-            self._left -= len(rows)
-        self._last[ids] = steps
-        self._newest = int(steps[-1])
-        return rows
 
 
 def join_batches(items: Iterable[Item]) -> Iterator[Item]:
@@ -194,10 +157,12 @@ def group_by_metric(stream: int, points: Points, ids: Ids) -> Columns:
 
 
 def preview(stream: int, items: Iterable[Item]) -> Preview:
-    """A preview with the points among the items, which share one table of names; possibly empty."""
+    """A preview with the points of the last attempt among the items, which share one table of names; may be empty."""
     batches = [item for item in items if isinstance(item, Points)]
     if not batches:
         empty = np.empty(0, np.uint32)
         return Preview(Columns(stream, empty, empty, np.empty(0, np.int64), np.empty(0), np.empty(0)), ())
     points = _joined(batches)
+    if starts := list(AttemptFinder().add(points.metric, points.steps)):
+        points = points.select(slice(int(starts[-1].counts.sum()), None))
     return Preview(group_by_metric(stream, points, points.metric), tuple(points.names))

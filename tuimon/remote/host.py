@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import stat
 from collections.abc import Sequence
 from typing import Protocol
@@ -47,6 +48,10 @@ class Entry(Struct, frozen=True):
     """Device and inode, "64769:1312"; "" if there is nothing like that."""
     stamp: str
     """What changes with the content: the time as the host writes it, or an ETag."""
+    owner: int = -1
+    """User id; -1 if unknown."""
+    born: float = math.nan
+    """Time (s since the epoch) at which it was created; NaN if unknown."""
     leads_to: str = ""
     """Real path of what a symbolic link leads to; "" for all else."""
 

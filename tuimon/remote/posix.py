@@ -24,9 +24,9 @@ import subprocess
 import time
 import zlib
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -52,8 +52,8 @@ _TOGETHER = 250
 """Files in one question."""
 _GROUPS = 1024
 """Groups of files that the shell remembers the last answer of."""
-_FORMAT = "%f %d:%i %s %Y %y|%n"
-_LINE = re.compile(r"([0-9a-f]{1,8}) (\d+:\d+) (\d{1,18}) (-?\d{1,11}) ([^|]*)\|(.*)")
+_FORMAT = "%f %d:%i %s %u %W %Y %y|%n"
+_LINE = re.compile(r"([0-9a-f]{1,8}) (\d+:\d+) (\d{1,18}) (\d{1,10}) (\S{1,11}) (-?\d{1,11}) ([^|]*)\|(.*)")
 _START = """[ -e /dev/null ] && exec 2>/dev/null
 LC_ALL=C; export LC_ALL; renice -n 10 -p $$ >&2
 m={mark}; e() {{ printf '\\n%s%s\\n' "$m" $1; }}; e
@@ -63,7 +63,6 @@ w=none; if stat -Lc %s / >&2 && find / -prune >&2 && printf x | dd bs=1 count=1 
 echo "$w $(date +%s) $z"; e
 """
 _MAGIC = re.compile(r"(\*+|\?|\[[\w!^-]+\])")
-_T = TypeVar("_T")
 _TILDE = re.compile(r"~[\w.-]*(?=/|$)")
 
 
@@ -210,8 +209,8 @@ class Shell:
         groups = [tuple(paths[start : start + _TOGETHER]) for start in range(0, len(paths), _TOGETHER)]
         found: dict[str, Entry] = {}
         for group, answer in zip(groups, await asyncio.gather(*map(self._stat_group, groups)), strict=True):
-            lines = map(_entry, _text(answer).split("\n"))
-            found |= by_path(dict(line for line in lines if line is not None), group)
+            facts = dict(filter(None, map(_entry, _text(answer).split("\n"))))
+            found |= {path: facts[_spelled(path)] for path in group if _spelled(path) in facts}
         return found
 
     async def _stat_group(self, group: tuple[str, ...]) -> bytes:
@@ -359,11 +358,6 @@ class _Group(msgspec.Struct):
     answer: bytes = b""
 
 
-def by_path(facts: Mapping[str, _T], paths: Sequence[str]) -> dict[str, _T]:
-    """Return what a host says of paths by the paths as they were asked; nothing of any other path."""
-    return {path: facts[_spelled(path)] for path in paths if _spelled(path) in facts}
-
-
 def quoted(path: str) -> str:
     """Return a path as one word of a command: 'it'"'"'s here', ./-n."""
     return shlex.quote(_spelled(path))
@@ -391,10 +385,11 @@ def _entry(line: str) -> tuple[str, Entry] | None:
     match = _LINE.fullmatch(line)
     if match is None:
         return None
-    mode, identity, size, seconds, stamp, path = match.groups()
+    mode, identity, size, owner, birth, seconds, stamp, path = match.groups()
+    born = int(birth) if birth.isdigit() and birth.isascii() and birth != "0" else math.nan  # "W" of BusyBox
     fraction = stamp.partition(".")[2][:9].split(" ")[0]
     part = int(fraction) / 10 ** len(fraction) if fraction.isdigit() else 0.0
-    return path, Entry(int(mode, 16), int(size), int(seconds) + part, identity, stamp)
+    return path, Entry(int(mode, 16), int(size), int(seconds) + part, identity, stamp, int(owner), born)
 
 
 def _text(data: bytes) -> str:

@@ -129,7 +129,7 @@ class Sync:
         texts = TextFiles(self._mirror)
         tree = Tree(host, self._mirror, texts, self.received)
         copier = self._copier = Copier(host, self._mirror, tree, texts, self.received, self._max_bytes)
-        writers = Writers(host, self._mirror)
+        writers = Writers(host, self._mirror, tree)
         self.answered = True
         walk: asyncio.Task[None] | None = None
         search: asyncio.Task[None] | None = None

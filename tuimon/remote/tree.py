@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import posixpath
 import shutil
 import time
 from collections.abc import Iterable, Iterator
@@ -101,6 +102,11 @@ class Tree:
     def is_fresh(self, entry: Entry) -> bool:
         """Return whether something may change without a new time of change."""
         return bool(entry.identity) and entry.modified + self._host.skew > time.time() - FRESH
+
+    def folder_of(self, path: str) -> Entry | None:
+        """Return what is known of the directory of a file; None if the file is the root."""
+        folder = self._folders.get(posixpath.dirname(path))
+        return folder.entry if folder else None
 
     async def walk(self) -> None:
         """List the directories that have changed, and note what is new in them."""

@@ -9,19 +9,15 @@ from __future__ import annotations
 import asyncio
 import math
 import os
-import posixpath
 import re
 import time
 from collections.abc import Sequence
-from datetime import datetime
-from typing import Any
 
 from msgspec import Struct
 
-from tuimon.remote.host import Entry, Host
+from tuimon.remote.host import Host
 from tuimon.remote.mirror import Mirror
-from tuimon.remote.posix import by_path, quoted
-from tuimon.remote.tree import File
+from tuimon.remote.tree import File, Tree
 from tuimon.sources.mounts import is_remote
 from tuimon.sources.writers import CLOSED, OPEN, UNKNOWN
 from tuimon.text import clean
@@ -33,7 +29,6 @@ _AT_ONCE = 2.0
 """Seconds between birth and last change of an appended file within which it was written at once."""
 _NOTEBOOKS = ("ipykernel", "jupyter", "colab")
 """Of command lines of kernels, which hold files open after a training."""
-_TOGETHER = 250
 _HOLDERS = (
     "id -u; n=0 h=0; for p in /proc/[0-9]*; do "
     'if [ -r "$p/fd" ]; then [ "$p" = /proc/$$ ] || n=$((n+1)); else c=; read -r c < "$p/comm"; '
@@ -45,17 +40,15 @@ _HOLDERS = (
 class Writers:
     """Notes who writes the logs of one host."""
 
-    def __init__(self, host: Host, mirror: Mirror) -> None:
-        self._host, self._mirror = host, mirror
+    def __init__(self, host: Host, mirror: Mirror, tree: Tree) -> None:
+        self._host, self._mirror, self._tree = host, mirror, tree
         self._next = 0.0
         self._first: asyncio.Future[tuple[bytes, bytes]] | None = None
         self._networks: frozenset[int] = frozenset()
         self._processes: dict[str, tuple[str, bool]] = {}
         """(name, whether it is a notebook) by process id."""
-        self._held: dict[str, tuple[str, float]] = {}
-        """(descriptor, monotonic time at which it was seen first) by path on the host."""
-        self._unheld: dict[str, Entry] = {}
-        """What a file was when it was noted not to be held open, by path on the host."""
+        self._held: dict[str, str] = {}
+        """Descriptor by path on the host."""
 
     def begin(self) -> None:
         """Ask for what the first `update` needs, without waiting for it."""
@@ -77,50 +70,32 @@ class Writers:
         if found is None:
             return
         is_new = False
-        unheld: dict[str, File] = {}
         for file in files:
             process, descriptor = found.by_identity.get(file.now.identity, ("", ""))
-            device = file.now.identity.partition(":")[0]
-            if int(device or 0) in self._networks:
+            before = self._held.pop(file.path, "")
+            name, is_notebook = await self._process(process) if process else ("", False)
+            if is_notebook or int(file.now.identity.partition(":")[0] or 0) in self._networks:
                 self._mirror.note(file.local, writer=UNKNOWN, process="", modified=0.0)
-            elif process and not (await self._process(process))[1]:
-                before, since = self._held.get(file.path, ("", began))
+            elif process:
+                self._held[file.path] = descriptor
                 is_new = is_new or before != descriptor
-                self._held[file.path] = descriptor, since if before == descriptor else began
-                self._unheld.pop(file.path, None)
-                name = f"{(await self._process(process))[0] or 'a process'} (pid {process})"
-                self._mirror.note(file.local, writer=OPEN, process=name, modified=0.0, again=before == descriptor)
+                holder = f"{name or 'a process'} (pid {process})"
+                self._mirror.note(file.local, writer=OPEN, process=holder, modified=0.0, again=before == descriptor)
             else:
-                self._held.pop(file.path, None)
-                if process:
-                    self._mirror.note(file.local, writer=UNKNOWN, process="", modified=0.0)
-                elif self._unheld.get(file.path) != file.now:
-                    unheld[file.path] = file
-        await self._note_unheld(unheld, found.user, found.certain)
+                self._note_unheld(file, found)
         self._mirror.save_notes()
         spent = time.monotonic() - began
         self._next = began + (1.0 if is_new else max(SEARCH_EVERY, spent / SHARE))
 
-    async def _note_unheld(self, files: dict[str, File], user: int, certain: bool) -> None:
-        paths = list(files)
-        for start in range(0, len(paths), _TOGETHER):
-            some = paths[start : start + _TOGETHER]
-            folders = sorted({posixpath.dirname(path) or "." for path in some})
-            asked = [*some, *folders]
-            names = " ".join(map(quoted, asked))
-            facts = births_in(await self._host.ask(f"stat -Lc '%u|%w|%n' {names}"), asked)
-            for path in some:
-                if path in facts:
-                    file, (owner, born) = files[path], facts[path]
-                    self._unheld[path] = file.now
-                    state = CLOSED if certain and user in (0, owner) else UNKNOWN
-                    at = file.now.modified
-                    at_once = abs(at - born) < _AT_ONCE  # False for an unknown birth
-                    if at_once and file.mode != "grow":  # a document is as young as its last version
-                        folder = facts.get(posixpath.dirname(path) or ".")
-                        at_once = folder is not None and abs(born - folder[1]) < 2.5 * _AT_ONCE
-                    known: dict[str, Any] = {"modified": at + self._host.skew}
-                    self._mirror.note(file.local, writer=state, process="", copied=at_once, again=False, **known)
+    def _note_unheld(self, file: File, found: Holders) -> None:
+        now = file.now
+        state = CLOSED if found.certain and found.user in (0, now.owner) else UNKNOWN
+        at_once = abs(now.modified - now.born) < _AT_ONCE  # False for an unknown birth
+        if at_once and file.mode != "grow":  # a document is as young as its last version
+            folder = self._tree.folder_of(file.path)
+            at_once = folder is not None and abs(now.born - folder.born) < 2.5 * _AT_ONCE
+        modified = now.modified + self._host.skew
+        self._mirror.note(file.local, writer=state, process="", modified=modified, copied=at_once, again=False)
 
     async def _process(self, process: str) -> tuple[str, bool]:
         """Return (name, whether it is a notebook's kernel)."""
@@ -155,16 +130,6 @@ def holders_in(answer: bytes) -> Holders | None:
     return Holders(found, int(lines[0][:9]), inspected != "0" and hidden == "0")
 
 
-def births_in(answer: bytes, paths: Sequence[str]) -> dict[str, tuple[int, float]]:
-    """Return (owner, time of birth or NaN) of files."""
-    found = {}
-    for line in os.fsdecode(answer).split("\n"):
-        owner, born, name = [*line.split("|", 2), "", ""][:3]
-        if owner.isdigit():
-            found[name] = int(owner[:12]), _seconds(born)
-    return by_path(found, paths)
-
-
 def networks_in(answer: bytes) -> frozenset[int]:
     """Return the devices that other machines can write to, too, by /proc/self/mountinfo."""
     devices = set()
@@ -174,12 +139,3 @@ def networks_in(answer: bytes) -> frozenset[int]:
         if device and is_remote(rest.split(" ")[0]) and re.fullmatch(r"\d{1,9}:\d{1,9}", device[0]):
             devices.add(os.makedev(*map(int, device[0].split(":"))))
     return frozenset(devices)
-
-
-def _seconds(stamp: str) -> float:
-    """Return the time (s since the epoch) that `stat` writes as 2026-01-31 12:00:00.123456789 +0100; NaN if none."""
-    try:
-        date, clock, zone = stamp.split(" ")
-        return datetime.fromisoformat(f"{date}T{clock[:15]}{zone}").timestamp()
-    except ValueError:
-        return math.nan

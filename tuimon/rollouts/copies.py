@@ -1,16 +1,16 @@
-"""Find sources that repeat the texts of another source, such as a logged table beside the files that the trainer wrote.
+"""Find texts that were read before: a table that a board keeps beside the files that the trainer wrote repeats them.
 
-A source is a copy for a step if another source of a different kind has all its texts, with the same prompts and
-rewards. Files of one kind are never copies: the ranks of a job may generate the same text.
+A text of a step is repeated if a file of another kind has the same prompt, response and reward, or an earlier table of
+W&B of the same name, as each table may contain all rows of the table before. Files of one shape in one directory, or
+with one name, repeat nothing: several ranks or runs may generate the same text. Files that usually have all texts are
+read before those that have some.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple, TypeAlias
-
-from msgspec import Struct
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from tuimon import lazy_re as re
 from tuimon.rollouts import Sample
@@ -20,7 +20,9 @@ from tuimon.rollouts.parts import parts_of
 _DIGITS = re.compile(r"\d+")
 _SPECIAL = re.compile(r"<\|[^<>|]{1,40}\|>|</?s>|<(?:pad|bos|eos|unk|start_of_turn|end_of_turn)>")
 """Special tokens, which some writers remove and others keep."""
-_Form: TypeAlias = tuple[object, ...]
+_TABLE = re.compile(r"_\d+_[0-9a-f]+\.table\.json$")
+_SHAPES = ("json_lines", "parquet", "beast_logger", "json_documents", "inspect_logs", "databases", "tensorboard_text")
+"""Shapes in the order in which they are read; consoles, which print some texts of a step, are the last."""
 
 
 class Source(NamedTuple):
@@ -33,74 +35,68 @@ class Source(NamedTuple):
     split: str
 
 
+class _Kind(NamedTuple):
+    """What distinguishes files that may repeat each other."""
+
+    shape: str
+    folder: str
+    name: str
+    """Name of the file, with # for each number."""
+    table: str
+    """Path of a table of W&B without its number; "" for other files."""
+    file: str
+    """Path of a table."""
+
+    def repeats(self, other: _Kind) -> bool:
+        """Return whether an equal text is the same one."""
+        if self.table and self.table == other.table:
+            return self.file != other.file
+        return self.shape != other.shape or (self.folder != other.folder and self.name != other.name)
+
+
+class Repeats:
+    """The texts that were read so far."""
+
+    def __init__(self, sources: Iterable[Source]) -> None:
+        """sources: those of all files that are going to be read."""
+        self._is_needed = len({source[:2] for source in sources}) > 1
+        self._kinds: set[_Kind] = set()
+        self._known: dict[tuple[object, ...], set[_Kind]] = {}
+        """Kinds of the files with a text, and with a text of a reward."""
+
+    @property
+    def has_kinds(self) -> bool:
+        """Whether files of several kinds were read."""
+        return any(kind.repeats(other) for kind in self._kinds for other in self._kinds)
+
+    def repeated(self, sample: Sample, source: Source, below: str) -> bool:
+        """Return whether a text was read before. below: path of its file relative to the searched directory."""
+        table = _TABLE.search(below)
+        if not self._is_needed and table is None:
+            return False
+        folder, _, name = _DIGITS.sub("#", below).rpartition("/")
+        kind = _Kind(source.shape, folder, name, below[: table.start()] if table else "", below if table else "")
+        self._kinds.add(kind._replace(file=""))
+        text = sample.step, sample.split, hash(tuple(map(_plain, parts_of(sample))))
+        reward = sample.reward
+        key = (*text, float(f"{reward:.6g}")) if reward is not None and not math.isnan(reward) else text
+        if any(kind.repeats(other) for other in self._known.get(key, ())):
+            return True
+        for part in (text, key):
+            self._known.setdefault(part, set()).add(kind)
+        return False
+
+
 def source_of(shape: str, below: str) -> Source:
     """Return the source of a file. below: its path relative to the searched directory."""
     folder, _, name = below.rpartition("/")
     return Source(shape, _DIGITS.sub("#", folder or name), split_of_path(below))
 
 
-def form_of(sample: Sample) -> _Form:
-    """Return which numbers a sample has: the rows of one kind of file have the same."""
-    unknown = (sample.reference is None, sample.advantage is None, sample.truncated is None)
-    return tuple(sample.components), sample.length_unit, unknown
-
-
-def may_repeat(forms: Iterable[tuple[Source, _Form]]) -> bool:
-    """Return whether any two sources of one split are of different kinds. forms: the form of a sample of each."""
-    kinds: dict[str, set[tuple[str, _Form]]] = {}
-    for source, form in forms:
-        kinds.setdefault(source.split, set()).add((source.shape, form))
-    return any(len(found) > 1 for found in kinds.values())
-
-
-class _Texts(Struct):
-    """Texts of a source at a step."""
-
-    form: _Form
-    names_step: bool
-    """Whether a path names the step, as those of the trainer's own files do."""
-    texts: set[int]
-    """Hashes of prompt and response."""
-    rewarded: set[tuple[int, float | None]]
-    """The same with the reward; None: unknown."""
-
-    def includes(self, other: _Texts) -> bool:
-        """Return whether these are all texts of `other`."""
-        return all(pair in self.rewarded if pair[1] is not None else pair[0] in self.texts for pair in other.rewarded)
-
-
-class Copies:
-    """Collects samples and finds the sources that are copies."""
-
-    def __init__(self) -> None:
-        self._steps: dict[tuple[int | None, str], dict[Source, _Texts]] = {}
-
-    def add(self, source: Source, sample: Sample, below: str) -> None:
-        """Add a sample of a source. below: path of its file relative to the searched directory."""
-        sources = self._steps.setdefault((sample.step, source.split), {})
-        texts = sources.get(source)
-        if texts is None:
-            texts = sources[source] = _Texts(form_of(sample), step_of_path(below) is not None, set(), set())
-        text = hash(tuple(map(_plain, parts_of(sample))))
-        reward = sample.reward
-        known = reward is not None and not math.isnan(reward)
-        texts.texts.add(text)
-        texts.rewarded.add((text, float(f"{reward:.6g}") if known else None))
-
-    def found(self) -> frozenset[tuple[Source, int | None]]:
-        """Return (source, step) of each copy. Of equal sources the files whose paths name the step are not copies."""
-        return frozenset((source, step) for (step, _), sources in self._steps.items() for source in _copies(sources))
-
-
-def _copies(sources: dict[Source, _Texts]) -> Iterator[Source]:
-    kept: list[Source] = []
-    for source in sorted(sources, key=lambda source: (-len(sources[source].texts), not sources[source].names_step)):
-        texts = sources[source]
-        others = (sources[other] for other in kept if other.shape != source.shape or sources[other].form != texts.form)
-        if any(other.includes(texts) for other in others):
-            yield source
-        else:
-            kept.append(source)
+def reading_order(shape: str, below: str) -> tuple[int, bool]:
+    """Return what sorts files: of equal texts the first one is kept."""
+    place = _SHAPES.index(shape) if shape in _SHAPES else len(_SHAPES)
+    return place, step_of_path(below) is None
 
 
 def _plain(text: str) -> str:

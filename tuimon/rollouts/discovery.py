@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from tuimon import lazy_re as re
 from tuimon.errors import FormatError
+from tuimon.media.files import files_below
 from tuimon.registry import discover
 from tuimon.rollouts import Sample, Shape
-from tuimon.rollouts.copies import Copies, Source, form_of, may_repeat, source_of
+from tuimon.rollouts.copies import Repeats, reading_order, source_of
 from tuimon.rollouts.fields import sample_of
 from tuimon.sources.files import open_regular
 
@@ -22,8 +23,6 @@ _EXCLUDED = re.compile(
     r"|truth|expected|tokenizer.*|vocab|.*\.index"
 )
 _CLOSED = re.compile(r"\..*|checkpoints?|checkpoint-\d+|node_modules|__pycache__|site-packages")
-_MAX_DEPTH = 8
-_MAX_FILES = 100_000
 _MAX_OTHERS = 64
 """A file is left after this many rows if none of them is a sample."""
 _TOKENS = ("prompt_tokens", "response_tokens", "prompt_ids", "response_ids", "output_ids")
@@ -44,7 +43,7 @@ def sample_files(path: str) -> Iterator[tuple[str, Shape]]:
     """Yield the files at or below `path` that may contain samples, in the order of their names, numbers by value."""
     shapes: tuple[Shape, ...] = discover("tuimon.rollouts.shapes", "SHAPE")
     media: set[str] = set()
-    for file in _files(path):
+    for file in files_below(path, _is_closed):
         folder, _, name = file.rpartition("/")
         if folder.rpartition("/")[0].endswith("/media"):  # SwanLab may store a table in two folders of `media`
             copy = f"{folder.rpartition('/')[0]}/{name}"
@@ -61,9 +60,8 @@ def sample_files(path: str) -> Iterator[tuple[str, Shape]]:
 def unreadable_files(path: str) -> list[str]:
     """Return the pickles at or below `path` whose directory says that they contain samples."""
     folders = ("rollout_data", "dumped_data", "debug_rollout")
-    return [
-        file for file in _files(path) if file.endswith(_UNREADABLE) and any(f"/{folder}" in file for folder in folders)
-    ]
+    pickles = (file for file in files_below(path, _is_closed) if file.endswith(_UNREADABLE))
+    return [file for file in pickles if any(f"/{folder}" in file for folder in folders)]
 
 
 class Location(NamedTuple):
@@ -71,29 +69,6 @@ class Location(NamedTuple):
 
     position: int
     number: int
-
-
-class Repeats:
-    """Finds rows that several tables of W&B repeat: each table may contain all rows of the table before."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[object, ...], int] = {}
-        self._counts: dict[tuple[object, ...], int] = {}
-
-    def begin_file(self) -> None:
-        """Begin with another table."""
-        for key, count in self._counts.items():
-            self._known[key] = max(count, self._known.get(key, 0))
-        self._counts = {}
-
-    def repeated(self, sample: Sample, below: str) -> bool:
-        """Return whether an earlier table has the sample."""
-        if not below.endswith(".table.json"):
-            return False
-        folder = re.sub(r"_\d+_[0-9a-f]+\.table\.json$", "", below)
-        key = folder, sample.step, hash(sample.prompt), hash(sample.response)
-        self._counts[key] = self._counts.get(key, 0) + 1
-        return self._counts[key] <= self._known.get(key, 0)
 
 
 def samples_in(file: str, shape: Shape, below: str, start: int = 0) -> Iterator[tuple[Location, Sample]]:
@@ -119,58 +94,26 @@ def samples_in(file: str, shape: Shape, below: str, start: int = 0) -> Iterator[
 def read_samples(path: str, problems: list[str]) -> Iterator[Sample]:
     """Yield the samples at or below `path`; append a sentence to `problems` for each file that cannot be read.
 
-    Of a text that two kinds of sources have, one is yielded (see copies.py); for that such files are read twice.
+    A text that several kinds of files have is yielded once, see copies.py.
     """
     files = [(file, shape, path_below(file, path)) for file, shape in sample_files(path)]
-    left_out = _copies_in(files)
-    repeats = Repeats()
-    for file, shape, below in files:
+    repeats = Repeats(source_of(shape.id, below) for _, shape, below in files)
+    for file, shape, below in sorted(files, key=lambda found: reading_order(found[1].id, found[2])):
         source = source_of(shape.id, below)
-        repeats.begin_file()
         try:
             for _, sample in samples_in(file, shape, below):
-                if not repeats.repeated(sample, below) and (source, sample.step) not in left_out:
+                if not repeats.repeated(sample, source, below):
                     yield sample
         except (OSError, FormatError) as error:
             problems.append(f"{below}: {error}")
 
 
-def _copies_in(files: Sequence[tuple[str, Shape, str]]) -> frozenset[tuple[Source, int | None]]:
-    """Return the sources, and the steps for which they are copies. files: path, shape, path below the directory."""
-    sources = [source_of(shape.id, below) for _, shape, below in files]
-    if len({(source.shape, source.folder) for source in sources}) < 2:
-        return frozenset()
-    forms: dict[Source, tuple[object, ...]] = {}
-    for source, (file, shape, below) in zip(sources, files, strict=True):
-        if source not in forms:
-            with suppress(OSError, FormatError):
-                if (first := next(samples_in(file, shape, below), None)) is not None:
-                    forms[source] = form_of(first[1])
-    copies = Copies()
-    if may_repeat(forms.items()):
-        for source, (file, shape, below) in zip(sources, files, strict=True):
-            with suppress(OSError, FormatError):
-                for _, sample in samples_in(file, shape, below):
-                    copies.add(source, sample, below)
-    return copies.found()
+def has_samples(paths: Iterable[str], seconds: float = math.inf) -> bool:
+    """Return whether there are files with samples at or below the paths, or some that cannot be read and may have them.
 
-
-def has_samples(paths: Iterable[str]) -> bool:
-    """Return whether any file at or below the paths has a sample that can be read."""
-    for path in paths:
-        for file, shape in sample_files(path):
-            with suppress(OSError, FormatError):
-                if next(samples_in(file, shape, path_below(file, path)), None) is not None:
-                    return True
-    return False
-
-
-def may_have_texts(paths: Iterable[str], seconds: float = 5.0) -> bool:
-    """Return whether there are files with samples below the paths, or files that cannot be read and may have some.
-
-    Of console logs the first and the last MiB are read. Other files above that size count as having samples: reading
-    300 MB of event files would compete with the drawing for the GIL (a timer of 10 ms was late by 0.45 s). True if the
-    time does not suffice.
+    seconds: time after which the answer is True. If it is limited, Parquet and files above 1 MiB count as having
+    samples: reading 300 MB of event files would compete with the drawing for the GIL (a timer of 10 ms was late by
+    0.45 s). Of console logs the first and the last MiB are read.
     """
     end = time.monotonic() + seconds
     for path in paths:
@@ -178,25 +121,23 @@ def may_have_texts(paths: Iterable[str], seconds: float = 5.0) -> bool:
             if time.monotonic() > end:
                 return True
             try:
-                large = shape.id != "console" and Path(file).stat().st_size > _PROBED
-                if (
-                    large
-                    or shape.id == "parquet"
-                    or (
-                        _has_console_sample(file)
-                        if shape.id == "console"
-                        else next(samples_in(file, shape, path_below(file, path)), None) is not None
-                    )
-                ):
+                is_large = shape.id == "parquet" or (shape.id != "console" and Path(file).stat().st_size > _PROBED)
+                if (is_large and seconds < math.inf) or _has_sample(file, shape, path_below(file, path)):
                     return True
             except FormatError as error:
                 if str(error) == _NO_TEXT or "pyarrow" in str(error):
-                    return True  # the view says what it needs
+                    return True  # whoever reads it says what it needs
             except OSError:
                 continue
         if unreadable_files(path):
             return True
     return False
+
+
+def _has_sample(file: str, shape: Shape, below: str) -> bool:
+    if shape.id == "console":
+        return _has_console_sample(file)
+    return next(samples_in(file, shape, below), None) is not None
 
 
 def _has_console_sample(file: str) -> bool:
@@ -214,28 +155,7 @@ def path_below(file: str, path: str) -> str:
     return os.path.relpath(file, path) if file != path else os.path.basename(file)
 
 
-def _files(path: str) -> Iterator[str]:
-    if not os.path.isdir(path):  # noqa: PTH112
-        yield path
-        return
-    count = 0
-    for folder, folders, names in os.walk(path):
-        depth = folder[len(path) :].count("/")
-        is_repeated = "all" in folders and "effective" in folders
-        folders[:] = sorted(
-            (
-                name
-                for name in folders
-                if depth < _MAX_DEPTH and not _CLOSED.fullmatch(name) and not (is_repeated and name == "effective")
-            ),
-            key=_by_number,
-        )
-        for name in sorted(names, key=_by_number):
-            count += 1
-            if count > _MAX_FILES:
-                return
-            yield f"{folder.rstrip('/')}/{name}"
-
-
-def _by_number(name: str) -> list[tuple[int, str]]:
-    return [(int(part) if part.isdigit() else -1, part) for part in re.split(r"(\d{1,18})", name) if part]
+def _is_closed(folder: str) -> bool:
+    above, _, name = folder.rpartition("/")
+    is_repeated = name == "effective" and Path(above, "all").is_dir()
+    return is_repeated or _CLOSED.fullmatch(name) is not None

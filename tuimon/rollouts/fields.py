@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import math
+import tomllib
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from tuimon import lazy_re as re
@@ -10,106 +14,39 @@ from tuimon.rollouts import Sample
 from tuimon.rollouts.messages import conversation, is_turn, prompt_of_turns, prompt_text, response_text
 from tuimon.rollouts.named_in_path import split_of_path, step_of_path
 
-_RESPONSE = [
-    "output",
-    "response",
-    "responses",
-    "completion",
-    "completions",
-    "output_response",
-    "generated",
-    "generation",
-    "generated_text",
-    "predict",
-    "prediction",
-    "model_response",
-    "model_output",
-    "response_text",
-    "filtered_resps",
-    "resps",
-    "final_answer_text",
-    "chat_completions",
-    "traj",
-    "nodes",
-    "messages",
-    "trajectory",
-    "content",
-]
-_PROMPT = [
-    "input",
-    "prompt",
-    "prompts",
-    "input_prompt",
-    "prompt_text",
-    "question",
-    "query",
-    "problem",
-    "instruction",
-    "origin_question",
-    "arg_0",
-]
-_REFERENCE = [
-    "gts",
-    "ground_truth",
-    "ground_truths",
-    "answer",
-    "label",
-    "labels",
-    "target",
-    "solution",
-    "reference",
-    "reference_answer",
-    "expected",
-    "gold",
-]
-_TOTAL = [
-    "reward",
-    "total_reward",
-    "score",
-    "raw_reward",
-    "episode_reward",
-    "episode_score",
-    "final_reward",
-    "llm_reward",
-]
-_TOTAL += ["rewards", "scores"]
-_CORRECTNESS = ["acc", "accuracy", "correct", "is_correct", "exact_match"]
-_STEP = ["step", "global_step", "training_step", "iteration", "gen_step", "rollout_id", "model_version", "tail_version"]
-_GROUP = ["group_index", "group_idx", "prompt_idx", "example_id", "doc_id", "task_hash", "task_id", "_ng_task_index"]
-_LENGTH = ["response_length", "num_output_tokens", "output_tokens", "completion_tokens", "ac_len"]
-_STOPPED = ["status", "stop_reason", "finish_reason", "stop_condition", "termination_reason"]
-_ADVANTAGE = ["advantage", "advantages", "step_advantage"]
-_KNOWN = {
-    *_TOTAL,
-    *_STEP,
-    *_GROUP,
-    *_LENGTH,
-    *_ADVANTAGE,
-    "is_truncated",
-    "truncated",
-    "ok",
-    "is_completed",
-    "timestamp",
-}
 _UID = re.compile(r"(.+)_\d+_\d+", re.DOTALL)
 """Group, session and index, as in verl's agent loop."""
 _DEPTH = 4
 _LETTERS = {"C": 1.0, "I": 0.0}
 
 
+@cache
+def known(field: str) -> Sequence[str]:
+    """Return the names of a field: known("reference") -> ["gts", "ground_truth", …]."""
+    names: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("fields.toml").read_text("utf-8"))
+    return names[field]
+
+
+@cache
+def _no_parts() -> frozenset[str]:
+    """Return the names of numbers that are no parts of the reward."""
+    fields = ("total", "step", "group", "length", "advantage", "other")
+    return frozenset(name for field in fields for name in known(field))
+
+
 def sample_of(row: dict[str, Any], path: str, below: str) -> Sample | None:
     """Return the sample in a row of the file at `path`, `below` relative to the given directory, or None."""
     flat = _flat(row)
-    response_key = next((key for key in _RESPONSE if response_text(flat.get(key))), None)
+    response_key = next((key for key in known("response") if response_text(flat.get(key))), None)
     if response_key is None:  # a policy may emit its end token at once
-        response_key = next((key for key in _RESPONSE if flat.get(key) == ""), None)
+        response_key = next((key for key in known("response") if flat.get(key) == ""), None)
     if response_key is None:
         return None
     response = response_text(flat[response_key])
-    prompt = next((text for key in _PROMPT if (text := prompt_text(flat.get(key)))), None)
+    prompt = next((text for key in known("prompt") if (text := prompt_text(flat.get(key)))), None)
     if prompt is None:
-        prompt = next((text for key in _RESPONSE if (text := prompt_of_turns(flat.get(key)))), None)
-    reference = next((flat[key] for key in _REFERENCE if flat.get(key) is not None), None)
+        prompt = next((text for key in known("response") if (text := prompt_of_turns(flat.get(key)))), None)
+    reference = next((flat[key] for key in known("reference") if flat.get(key) is not None), None)
     columns = _column_parts(row, response_key)
     has_reward, reward = _reward(row, flat, columns)
     if reference is None and not has_reward and not _has_number(flat):
@@ -118,8 +55,8 @@ def sample_of(row: dict[str, Any], path: str, below: str) -> Sample | None:
         return None
     if not response and (prompt is None or not has_reward):
         return None
-    step = next((step for key in _STEP if (step := _whole(flat.get(key))) is not None), None)
-    length = next((count for key in _LENGTH if (count := _whole(flat.get(key))) is not None), None)
+    step = next((step for key in known("step") if (step := _whole(flat.get(key))) is not None), None)
+    length = next((count for key in known("length") if (count := _whole(flat.get(key))) is not None), None)
     if length is None and (total := _whole(flat.get("seqlen"))) is not None:
         length = total - (_whole(flat.get("prompt_len")) or 0)
     return Sample(
@@ -135,7 +72,7 @@ def sample_of(row: dict[str, Any], path: str, below: str) -> Sample | None:
         length=len(response) if length is None else length,
         length_unit="chars" if length is None else "tokens",
         truncated=_truncated(flat),
-        advantage=next((number for key in _ADVANTAGE if (number := _first_number(flat.get(key))) is not None), None),
+        advantage=_advantage(flat),
         error=_error(row, flat),
         turns=conversation(flat),
     )
@@ -158,6 +95,11 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
     return flat
 
 
+def _advantage(flat: dict[str, Any]) -> float | None:
+    values = (_first_number(flat.get(key)) for key in known("advantage"))
+    return next((value for value in values if value is not None), None)
+
+
 def _error(row: dict[str, Any], flat: dict[str, Any]) -> str:
     for key in ("error", "errors"):
         value = flat.get(key)
@@ -178,18 +120,18 @@ def _other_numbers(row: dict[str, Any]) -> dict[str, float]:
     return {
         key: float(value)
         for key, value in row.items()
-        if isinstance(value, (bool, float)) and key.lower() not in _KNOWN and not key.startswith("_")
+        if isinstance(value, (bool, float)) and key.lower() not in _no_parts() and not key.startswith("_")
     }
 
 
 def _column_parts(row: dict[str, Any], response_key: str) -> dict[str, float]:
     """Return the columns of reward functions: those between the response and the advantage (TRL, ms-swift)."""
     keys = [key.lower() for key in row]
-    end = next((keys.index(key) for key in _ADVANTAGE if key in keys), 0)
+    end = next((keys.index(key) for key in known("advantage") if key in keys), 0)
     if response_key not in keys:
         return {}
     columns = list(row.items())[keys.index(response_key) + 1 : end]
-    return {key: value for key, value in columns if isinstance(value, float) and key.lower() not in _TOTAL}
+    return {key: value for key, value in columns if isinstance(value, float) and key.lower() not in known("total")}
 
 
 def _named_parts(row: dict[str, Any]) -> dict[str, float]:
@@ -206,13 +148,13 @@ def _reward(row: dict[str, Any], flat: dict[str, Any], columns: dict[str, float]
     traces = row.get("traces")
     if isinstance(traces, list) and traces and isinstance(traces[0], dict) and "rewards" in traces[0]:
         return True, _total(traces[0]["rewards"])
-    for key in _TOTAL:
+    for key in known("total"):
         if key in flat:
             return True, _total(flat[key])
     if columns:
         finite = [value for value in columns.values() if math.isfinite(value)]
         return True, sum(finite) if finite else None
-    for key in _CORRECTNESS:
+    for key in known("correctness"):
         if key in flat:
             return True, _total(flat[key])
     names = row.get("metrics")
@@ -271,7 +213,7 @@ def _has_number(flat: dict[str, Any]) -> bool:
 def _group(row: dict[str, Any], flat: dict[str, Any], prompt: str | None) -> str:
     if isinstance(group := row.get("group"), dict) and "id" in group:
         return str(group["id"])
-    for key in _GROUP:
+    for key in known("group"):
         if isinstance(flat.get(key), (str, int)):
             return str(flat[key])
     if isinstance(uid := flat.get("uid"), str):
@@ -286,7 +228,7 @@ def _truncated(flat: dict[str, Any]) -> bool | None:
     for key in ("is_truncated", "truncated"):
         if isinstance(flat.get(key), bool):
             return bool(flat[key])
-    for key in _STOPPED:
+    for key in known("stopped"):
         if isinstance(reason := flat.get(key), str):
             return reason.lower() in ("length", "truncated") or reason.lower().startswith("max_")
     return None

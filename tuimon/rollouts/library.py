@@ -19,8 +19,8 @@ from msgspec import Struct
 from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.rollouts import Sample, Shape
-from tuimon.rollouts.copies import Copies, Source, form_of, may_repeat, source_of
-from tuimon.rollouts.discovery import Location, Repeats, path_below, sample_files, samples_in
+from tuimon.rollouts.copies import Repeats, reading_order, source_of
+from tuimon.rollouts.discovery import Location, path_below, sample_files, samples_in
 from tuimon.rollouts.flags import NAMES, flags_of
 from tuimon.rollouts.named_in_path import step_of_path
 from tuimon.rollouts.parts import parts_of, question_of
@@ -149,12 +149,8 @@ class Library:
         self._kept: OrderedDict[int | None, list[Entry]] = OrderedDict()
         self._grown: dict[int | None, set[str]] = {}
         """Paths of the files that have grown since the entries of a kept step were read."""
-        self._shares: dict[tuple[int | None, str], dict[str, float]] = {}
-        """Shares of flags by step and split, of the steps whose entries have been read."""
         self._with_kinds: set[int | None] = set()
-        """Steps with several kinds of sources, of which one may be a copy of another."""
-        self._copies_of: tuple[object, frozenset[Source]] = None, frozenset()
-        """Step and files for which copies were searched last, and the sources that are copies."""
+        """Steps with several kinds of files, of which one may repeat another."""
 
     # ------------------------------------------------------------------ steps
 
@@ -193,8 +189,6 @@ class Library:
             replaced |= self._files.pop(name).steps
         for step in replaced:
             self._kept.pop(step, None)
-            for split in ("train", "validation"):
-                self._shares.pop((step, split), None)
         return changed | replaced
 
     def _has_samples(self, file: _File) -> bool:
@@ -228,6 +222,10 @@ class Library:
     def _find_positions(self, file: _File) -> set[int | None]:
         """Read the rows of a file from `last` on and return their steps."""
         found = file.forget_waiting() if file.shape.late_steps else set()
+        return found | {sample.step for _, sample in self._indexed(file)}
+
+    def _indexed(self, file: _File) -> Iterator[tuple[Location, Sample]]:
+        """Yield the samples of a file from `last` on, and note the positions of their rows."""
         waiting: deque[int] = deque(maxlen=_MAX_WAITING)  # positions of the last rows whose step may still be written
         for location, sample in self._samples(file, file.last):
             positions = file.positions.setdefault(sample.step, array("q"))
@@ -238,9 +236,8 @@ class Library:
             elif file.shape.late_steps:
                 waiting.append(location.position)
             file.last = waiting[0] if waiting else location.position
-            found.add(sample.step)
+            yield location, sample
         file.read = True
-        return found
 
     def _samples(self, file: _File, start: int) -> Iterator[tuple[Location, Sample]]:
         try:
@@ -257,7 +254,7 @@ class Library:
     ) -> list[Entry]:
         """Return the entries of a step, in the order of the files. progress: called with the entries so far."""
         if step in self._grown and step in self._with_kinds:
-            self._kept.pop(step, None)  # a source may have become a copy, or may no longer be one
+            self._kept.pop(step, None)  # new rows may repeat others
         if step in self._kept:
             self._kept.move_to_end(step)
             for path in sorted(self._grown.pop(step, ())):
@@ -270,27 +267,16 @@ class Library:
             if len(entries) % _REPORT_EVERY == 0:
                 progress(entries[:])
         self._kept[step] = entries
-        for split in ("train", "validation"):
-            self._shares[step, split] = flag_shares([entry for entry in entries if entry.split == split])
         while len(self._kept) > _STEPS_KEPT:
             self._kept.popitem(last=False)
         return entries
-
-    def earlier_shares(self, step: int | None, split: str) -> tuple[int, dict[str, float]] | None:
-        """Return the first step before `step` whose entries have been read, and its shares of flags; None without."""
-        known = [
-            other
-            for (other, part), shares in self._shares.items()
-            if part == split and shares and other is not None and step is not None and other < step
-        ]
-        return (min(known), self._shares[min(known), split]) if known else None
 
     def _with_new_rows(self, entries: list[Entry], path: str, step: int | None) -> list[Entry]:
         """Return the entries of a step with those of the rows that were added to a file, which are read."""
         file = self._files.get(path)
         if file is None:
             return entries
-        order = {name: index for index, name in enumerate(self._files)}
+        order = {file.path: index for index, file in enumerate(self._in_order())}
         end = bisect.bisect_right(entries, order[path], key=lambda entry: order.get(entry.file, 0))
         known = entries[end - 1].location if end and entries[end - 1].file == path else Location(-1, 0)
         added = [
@@ -301,37 +287,17 @@ class Library:
         return [*entries[:end], *added, *entries[end:]]
 
     def samples(self, step: int | None) -> Iterator[tuple[Location, Sample]]:
-        """Yield the samples of a step with their texts, without copies in other kinds of files."""
-        files = [file for file in self._files.values() if step in file.steps]
-        left_out = self._copies(step, files)
-        repeats = Repeats()
+        """Yield the samples of a step with their texts, each text that several kinds of files have once."""
+        files = [file for file in self._in_order() if step in file.steps]
+        repeats = Repeats(file.source for file in files)
         for file in files:
-            if file.source in left_out:
-                continue
-            repeats.begin_file()
             for location, sample in self._of_step(file, step):
-                if not repeats.repeated(sample, file.below):
+                if not repeats.repeated(sample, file.source, file.below):
                     yield location, sample
+        (self._with_kinds.add if repeats.has_kinds else self._with_kinds.discard)(step)
 
-    def _copies(self, step: int | None, files: Sequence[_File]) -> frozenset[Source]:
-        """Return the sources that have only texts of a step that another kind of source has, too."""
-        if len({file.source for file in files}) < 2:
-            return frozenset()
-        inputs = step, tuple((file.path, file.seen) for file in files)
-        if inputs != self._copies_of[0]:
-            forms: dict[Source, tuple[object, ...]] = {}
-            for file in files:
-                if file.source not in forms and (first := next(self._of_step(file, step), None)) is not None:
-                    forms[file.source] = form_of(first[1])
-            copies = Copies()
-            self._with_kinds.discard(step)
-            if may_repeat(forms.items()):
-                self._with_kinds.add(step)
-                for file in files:
-                    for _, sample in self._of_step(file, step):
-                        copies.add(file.source, sample, file.below)
-            self._copies_of = inputs, frozenset(source for source, _ in copies.found())
-        return self._copies_of[1]
+    def _in_order(self) -> list[_File]:
+        return sorted(self._files.values(), key=lambda file: reading_order(file.shape.id, file.below))
 
     def sources(self, entries: Sequence[Entry]) -> list[str]:
         """Return the directories that entries are from, with # for each number."""
@@ -340,15 +306,8 @@ class Library:
 
     def _of_step(self, file: _File, step: int | None) -> Iterator[tuple[Location, Sample]]:
         if not file.read:
-            positions: dict[int | None, array[int]] = {}
-            for location, sample in self._samples(file, 0):
-                at = positions.setdefault(sample.step, array("q"))
-                if not at or at[-1] < location.position:
-                    at.append(location.position)
-                file.last = location.position
-                if sample.step == step:
-                    yield location, sample
-            file.positions, file.read = positions, True
+            file.forget()  # it may have been read in part
+            yield from (found for found in self._indexed(file) if found[1].step == step)
             return
         wanted = file.positions.get(step)
         if not wanted:

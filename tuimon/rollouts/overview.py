@@ -24,8 +24,6 @@ from tuimon.rollouts.selection import (
     rewards_of,
 )
 
-_STEPS_SEARCHED = 16
-"""Steps that are searched for the prompts of a later one."""
 _FEW = 12
 """Up to this many different rewards have a bin each."""
 
@@ -78,16 +76,22 @@ def histogram(entries: Sequence[Entry], bins: int = _FEW) -> list[Bin]:
     ]
 
 
-def prompt_by_step(library: Library, prompt: str, split: str = "train") -> Iterator[StepNumbers]:
-    """Yield the numbers of the samples of a split with a prompt (its digest) for each step that has it, the newest step
-    first."""
-    return (numbers for numbers in _by_step(library, split, has_prompt(prompt)) if numbers.count)
-
-
-def matches_by_step(library: Library, search: Search, split: str = "train") -> Iterator[StepNumbers]:
-    """Yield the numbers of the samples of a split whose response contains a search for each step that has the split,
-    the newest step first. Raises TooSlow."""
-    return _by_step(library, split, has_match(search))
+def numbers_by_step(library: Library, split: str, is_counted: Callable[[Sample], bool]) -> Iterator[StepNumbers]:
+    """Yield the numbers of the samples of a split that pass a test for each step that has the split, the newest step
+    first. Raises what the test raises."""
+    for step in reversed(library.steps):
+        entries: list[Entry] = []
+        numbers: list[Numbers] = []
+        for location, sample in library.samples(step):
+            if sample.split == split:
+                numbers.append(sample.components | {"reward": sample.reward})
+                if is_counted(sample):
+                    entries.append(entry_of(sample, location))
+        if numbers:
+            field = pass_field(numbers)
+            mean, std = mean_and_std(rewards_of(entries))
+            passed, judged = passed_of(numbers_of(entries), field)
+            yield StepNumbers(step, len(entries), len(numbers), mean, std, passed, judged, field)
 
 
 def has_prompt(prompt: str) -> Callable[[Sample], bool]:
@@ -131,32 +135,18 @@ def _numbers_of(library: Library, step: int, split: str, is_wanted: Callable[[],
     return prompt_numbers(step, samples)
 
 
-def earlier_numbers(
-    library: Library, step: int | None, split: str, prompts: Set[str], is_wanted: Callable[[], bool]
-) -> PromptNumbers | None:
-    """Return the numbers of the last step before `step` that has any of the prompts in a split.
-
-    Returns None if none of the last 16 steps has, or once `is_wanted` returns False.
-    """
-    earlier = [other for other in library.steps if other is not None and step is not None and other < step]
-    for other in earlier[: -_STEPS_SEARCHED - 1 : -1]:
-        numbers = _numbers_of(library, other, split, is_wanted)
-        if numbers is None:
-            return None
-        if not prompts.isdisjoint(numbers.rewards) or not prompts.isdisjoint(numbers.passed):
-            return numbers
-    return None
-
-
 def first_numbers(
-    library: Library, step: int | None, split: str, prompts: Set[str], is_wanted: Callable[[], bool]
+    library: Library, step: int | None, split: str, prompts: Set[str], is_wanted: Callable[[], bool], steps: int = 0
 ) -> list[PromptNumbers] | None:
     """Return the numbers of the first steps before `step` that have some of the prompts in a split, until each prompt
-    was found; steps without a further one are left out. Return None once `is_wanted` returns False."""
+    was found; steps without a further one are left out. Return None once `is_wanted` returns False.
+
+    steps: only so many steps before; 0: all.
+    """
     wanted, found = set(prompts), list[PromptNumbers]()
-    for other in library.steps:
-        if other is None or step is None or other >= step or not wanted:
-            continue
+    for other in [other for other in library.steps if other is not None and step is not None and other < step][-steps:]:
+        if not wanted:
+            break
         numbers = _numbers_of(library, other, split, is_wanted)
         if numbers is None:
             return None
@@ -165,22 +155,6 @@ def first_numbers(
             wanted -= known
             found.append(numbers)
     return found
-
-
-def _by_step(library: Library, split: str, is_counted: Callable[[Sample], bool]) -> Iterator[StepNumbers]:
-    for step in reversed(library.steps):
-        entries: list[Entry] = []
-        numbers: list[Numbers] = []
-        for location, sample in library.samples(step):
-            if sample.split == split:
-                numbers.append(sample.components | {"reward": sample.reward})
-                if is_counted(sample):
-                    entries.append(entry_of(sample, location))
-        if numbers:
-            field = pass_field(numbers)
-            mean, std = mean_and_std(rewards_of(entries))
-            passed, judged = passed_of(numbers_of(entries), field)
-            yield StepNumbers(step, len(entries), len(numbers), mean, std, passed, judged, field)
 
 
 def in_bin(entry: Entry, chosen: Bin) -> bool:

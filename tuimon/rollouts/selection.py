@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from tuimon import lazy_re as re
 from tuimon.rollouts import flags
@@ -15,7 +14,7 @@ from tuimon.rollouts.library import Entry
 
 SINCE_FIRST = "since first"
 """Order by the change since the first step that has the prompt, the greatest loss first."""
-SORTS = ("worst", "best", "longest", "shortest", "|advantage|", "|change|", SINCE_FIRST, "as written")
+SORTS = ("worst", "best", "longest", "shortest", "|advantage|", SINCE_FIRST, "as written")
 _CORRECTNESS = ("acc", "accuracy", "correct", "is_correct", "exact_match", "correct_answer", "passed", "success")
 _BINARY = (-1.0, 0.0, 1.0)
 """Values of a number that says which samples passed; 1 has passed."""
@@ -132,68 +131,54 @@ def prompt_numbers(step: int | None, samples: Iterable[tuple[str, Numbers]]) -> 
     return PromptNumbers(step, field, passed, rewards)
 
 
-def changes(earlier: PromptNumbers, later: PromptNumbers) -> tuple[bool, dict[str, float]]:
-    """Return (whether the share that passed is compared, else the mean reward; change of each prompt of both steps)."""
-    is_share = bool(later.pass_field) and earlier.pass_field == later.pass_field
-    before, after = (numbers.passed if is_share else numbers.rewards for numbers in (earlier, later))
-    return is_share, {prompt: value - before[prompt] for prompt, value in after.items() if prompt in before}
-
-
 def changes_since(firsts: Sequence[PromptNumbers], later: PromptNumbers) -> tuple[bool, dict[str, float]]:
-    """Return what `changes` returns for prompts of several earlier steps; of a prompt, the first of these counts."""
-    field = later.pass_field if all(first.pass_field == later.pass_field for first in firsts) else ""
-    after = replace(later, pass_field=field)
-    found: dict[str, float] = {}
-    for first in reversed(firsts):
-        found |= changes(first, after)[1]
-    return bool(field), found
+    """Return (whether the share that passed is compared, else the mean reward; change of each prompt).
+
+    firsts: numbers of earlier steps, ascending; of a prompt the first one that has it counts.
+    """
+    is_share = bool(later.pass_field) and all(first.pass_field == later.pass_field for first in firsts)
+    *before, after = (numbers.passed if is_share else numbers.rewards for numbers in (*firsts, later))
+    first = {prompt: value for values in reversed(before) for prompt, value in values.items()}
+    return is_share, {prompt: value - first[prompt] for prompt, value in after.items() if prompt in first}
 
 
 def sorted_by(entries: Sequence[Entry], sort: str, change: Mapping[str, float] | None = None) -> list[Entry]:
     """Return the entries in an order of SORTS. Samples without the value are the last; equal ones stay as written.
 
-    change: result of `changes`, by prompt.
+    change: result of `changes_since`, by prompt.
     """
-    change = change or {}
 
-    def reward(sign: int) -> Callable[[Entry], tuple[bool, float]]:
-        return lambda entry: (finite(entry) is None, sign * (finite(entry) or 0.0))
+    def advantage(one: Sequence[Entry]) -> float:
+        return math.nan if one[0].advantage is None else abs(one[0].advantage)
 
-    def advantage(entry: Entry) -> tuple[bool, float]:
-        known = entry.advantage is not None and math.isfinite(entry.advantage)
-        return not known, -abs(entry.advantage or 0.0) if known else 0.0
-
-    keys: dict[str, Callable[[Entry], tuple[bool, float]]] = {
-        "worst": reward(1),
-        "best": reward(-1),
-        "longest": lambda entry: (False, -entry.length),
-        "shortest": lambda entry: (False, entry.length),
-        "|advantage|": advantage,
-        "|change|": lambda entry: (entry.prompt not in change, -abs(change.get(entry.prompt, 0.0))),
-        SINCE_FIRST: lambda entry: (entry.prompt not in change, change.get(entry.prompt, 0.0)),
-    }
-    return sorted(entries, key=keys[sort]) if sort in keys else list(entries)
+    value = _orders(advantage, change or {}).get(sort)
+    return sorted(entries, key=lambda entry: _nan_last(value((entry,)))) if value else list(entries)
 
 
 def sorted_groups(groups: Sequence[Group], sort: str, change: Mapping[str, float] | None = None) -> list[Group]:
     """Return the groups in an order of SORTS: by their mean reward, deviation, longest text or change.
 
-    change: result of `changes`, by prompt."""
-    if sort in ("worst", "best"):
-        sign = 1 if sort == "worst" else -1
-        return sorted(
-            groups, key=lambda group: (math.isnan(group.mean), sign * group.mean if group.mean == group.mean else 0)
-        )
-    if sort == "|advantage|":
-        return sorted(groups, key=lambda group: (math.isnan(group.std), -group.std if group.std == group.std else 0))
-    if sort in ("longest", "shortest"):
-        sign = -1 if sort == "longest" else 1
-        return sorted(groups, key=lambda group: sign * max(entry.length for entry in group.entries))
-    if sort == "|change|" and change:
-        return sorted(groups, key=lambda group: -abs(change.get(group.entries[0].prompt, 0.0)))
-    if sort == SINCE_FIRST and change:
-        return sorted(groups, key=lambda group: change.get(group.entries[0].prompt, math.inf))
-    return list(groups)
+    change: result of `changes_since`, by prompt."""
+    value = _orders(lambda entries: mean_and_std(rewards_of(entries))[1], change or {}).get(sort)
+    return sorted(groups, key=lambda group: _nan_last(value(group.entries))) if value else list(groups)
+
+
+def _orders(
+    spread: Callable[[Sequence[Entry]], float], change: Mapping[str, float]
+) -> dict[str, Callable[[Sequence[Entry]], float]]:
+    """Return, for each of SORTS, the value by which a sample or a group is sorted, ascending; NaN: it has none."""
+    return {
+        "worst": lambda entries: mean_and_std(rewards_of(entries))[0],
+        "best": lambda entries: -mean_and_std(rewards_of(entries))[0],
+        "longest": lambda entries: -max(entry.length for entry in entries),
+        "shortest": lambda entries: max(entry.length for entry in entries),
+        "|advantage|": lambda entries: -spread(entries),
+        SINCE_FIRST: lambda entries: change.get(entries[0].prompt, math.nan),
+    }
+
+
+def _nan_last(value: float) -> tuple[bool, float]:
+    return math.isnan(value), 0.0 if math.isnan(value) else value
 
 
 _TESTS: dict[str, Callable[[Entry], bool]] = {

@@ -164,13 +164,18 @@ def _join_resumed(located: Sequence[Located]) -> None:
         if parts and (id := layout.unit_id(parts[-1])):
             sessions[(base, parts[:-1]), id][parts[-1]].append(item)
     for ((base, above), _), directories in sessions.items():
-        first, *later = sorted(directories)  # they begin with the time of the start
-        for number, directory in enumerate(later, 1):
-            for item in directories[directory]:
-                joined = item.joined or item.source
-                item.home = base, (*above, first)
-                item.joined, item.attempt = joined.replace(directory, first), number
-                item.rule = f"the id of the tracker's run {first}"
+        names = sorted(directories)  # they begin with the time of the start
+        _set_sessions(names, [directories[name] for name in names])
+        for item in (item for name in names[1:] for item in directories[name]):
+            item.home = base, (*above, names[0])
+            item.rule = f"the id of the tracker's run {names[0]}"
+
+
+def _set_sessions(names: Sequence[str], sessions: Sequence[Sequence[Located]]) -> None:
+    """Draw the logs of directories, each of which an attempt of one training wrote, as those of the first one."""
+    for number, (name, items) in enumerate(zip(names, sessions, strict=True)):
+        for item in items if number else ():
+            item.joined, item.attempt = (item.joined or item.source).replace(name, names[0]), number
 
 
 def _order_parts(located: Iterable[Located], trainings: Trainings) -> None:
@@ -287,7 +292,10 @@ def _fold_sessions(groups: Groups) -> None:
         single = [homes[0] for homes in trackers.values() if len(homes) == 1]
         folded = single if own or len(single) > 1 else []
         if any(posixpath.basename(item.file.path) == "trainer_state.json" for item in own):
-            folded += [home for tracker, homes in trackers.items() if tracker[-1] == "runs" for home in homes]
+            attempts = [home for tracker, homes in trackers.items() if tracker[-1] == "runs" for home in homes]
+            attempts.sort(key=lambda home: min(posixpath.basename(item.file.path) for item in groups[home]))
+            _set_sessions([parts[-1] for _, parts in attempts], [groups[home] for home in attempts])
+            folded += attempts
         for home in dict.fromkeys(folded):
             _move(groups, home, holder, groups[home], "a session of the directory's tracker")
 

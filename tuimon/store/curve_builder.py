@@ -15,7 +15,6 @@ from msgspec import Struct
 from tuimon import lazy_re as re
 from tuimon.model.points import Floats, Indices, Steps
 from tuimon.store.arrays import distinct
-from tuimon.store.attempt_starts import attempt_starts, training_begin
 from tuimon.store.cache import CachedCurve, CachedFill, CachedSlices, ViewCache
 from tuimon.store.columns import PointColumns
 from tuimon.store.compare import TEXT, Comparison, Disagreement
@@ -24,7 +23,7 @@ from tuimon.store.fill import fill, plan_fill
 from tuimon.store.index import MetricEntry, MetricSource, SourceOrder, order_sources
 from tuimon.store.join import Joined, join, restarts_as_logged, superseded_points
 from tuimon.store.preview import append_preview
-from tuimon.store.segments import SeriesSlice, arrange, slice_series
+from tuimon.store.segments import SeriesSlice, arrange, slice_series, training_begin
 from tuimon.store.streams import SeriesLengths, StreamView
 
 _COMPLETE = 0.9
@@ -183,9 +182,8 @@ class CurveBuilder:
         order = self.sources[source.source]
         place = order.place[position]
         length, stream = self._table.length(series.id), self._streams[position]
-        starts = attempt_starts(stream, self._table.length) if stream.fall_count else ()
         begin = training_begin(stream, self._table.length) if place and stream.point_count > length else None
-        return slice_series(series, length, stream, order.writers[place], order.purge_after[place], starts, begin)
+        return slice_series(series, length, stream, order.writers[place], order.purge_after[place], begin)
 
     def _lengths(self, rows: Indices) -> Indices:
         lengths = self._table.lengths

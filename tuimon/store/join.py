@@ -129,9 +129,7 @@ def _append(previous: Joined, slices: tuple[SeriesSlice, ...]) -> bool:
     steps = np.concatenate(pieces)
     lowest, last = int(steps.min()), int(columns.steps[length - 1])
     parallel = any(part.writer == slices[-1].writer for part in slices[:-1])
-    # Equal steps of parallel writers are in the writers' order; a series that reaches the last step again may restart.
-    reaches_again = any(n and part.series.columns.step_at(n - 1) < last for part, n in grown)
-    if lowest < last or (lowest == last and (parallel or reaches_again)):
+    if lowest < last or (lowest == last and parallel):  # equal steps of parallel writers are in the writers' order
         return False
     order = np.argsort(steps, kind="stable") if len(pieces) > 1 else slice(None)
     values = np.concatenate([source.values[inside] for source, inside in rows])

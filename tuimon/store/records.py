@@ -64,7 +64,7 @@ class StreamRecord(Struct, eq=False):
                 self.status,
                 data,
                 len(data.cuts),
-                len(data.falls),
+                len(data.starts),
                 data.point_count,
                 data.first_wall_time,
                 float(np.fmax.reduce([data.last_wall_time, *preview_ends])),

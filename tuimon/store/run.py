@@ -225,7 +225,7 @@ class Run(RunFacts):
         index = self._index
         if index.metrics is None:
             index.metrics = tuple(dict.fromkeys(compress(index.names, (self._lengths > 0).tolist())))
-        if not any(view.fall_count or any(step is not None for step in view.cuts) for view in self.streams):
+        if not any(view.start_count or any(step is not None for step in view.cuts) for view in self.streams):
             return index.metrics
         return tuple(name for name in index.metrics if self._builder.has_curve(self._entry(name)))
 

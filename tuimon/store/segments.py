@@ -10,7 +10,7 @@ and the points left out of it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby, pairwise
 
 import numpy as np
@@ -20,15 +20,9 @@ from msgspec.structs import replace
 from tuimon.model.log_names import log_name
 from tuimon.model.points import Floats, Indices, Steps
 from tuimon.store.arrays import median
-from tuimon.store.series import AttemptStart, SegmentLayout, Series
+from tuimon.store.series import SegmentLayout, Series
 from tuimon.store.streams import StreamView
 
-_FEW = 4
-"""Fewer steps than this, none of which was logged before, may be out of order."""
-_ORDERED = 8
-"""Rising steps before two repeated ones from which on these are a restart. 5,789 series of samples had no others."""
-_MANY = 4096
-"""Points before a place where the steps go back that are compared with those after it."""
 _RECENT = 64
 """Points before a place where a log may start again that show the usual distances of steps and times."""
 _PAUSE, _SHORT_PAUSE = 3.0, 10.0
@@ -64,26 +58,23 @@ def slice_series(
     stream: StreamView,
     writer: int,
     purge_after: int | None,
-    starts: tuple[AttemptStart, ...] = (),
     begin: int | None = None,
 ) -> SeriesSlice:
     """Return the first `length` points of a series with the segments that the log announces.
 
-    purge_after: lowest step that the start of a later stream voids, or None. starts: of attempts in the stream. begin:
-    as in SeriesSlice.
+    purge_after: lowest step that the start of a later stream voids, or None. begin: as in SeriesSlice.
     """
     log = log_name(stream.info.path).live
-    if not stream.cut_count and purge_after is None and not starts:
+    if not stream.cut_count and purge_after is None and not stream.start_count:
         return SeriesSlice(series, length, (), (), writer, log, begin)
     layout = series.layout
-    if layout is None or layout[:3] != (stream.cut_count, purge_after, starts) or length < layout.min_length:
-        layout = series.layout = _segment_layout(series, length, stream, purge_after, starts)
+    known = stream.cut_count, purge_after, stream.start_count
+    if layout is None or layout[:3] != known or length < layout.min_length:
+        layout = series.layout = _segment_layout(series, length, stream, purge_after)
     return SeriesSlice(series, length, layout.borders, layout.purges, writer, log, begin)
 
 
-def _segment_layout(
-    series: Series, length: int, stream: StreamView, purge_after: int | None, starts: tuple[AttemptStart, ...]
-) -> SegmentLayout:
+def _segment_layout(series: Series, length: int, stream: StreamView, purge_after: int | None) -> SegmentLayout:
     borders: set[int] = set()
     purges: dict[int, int] = {} if purge_after is None else {-1: purge_after}
     position, min_length, is_open = 0, 0, False
@@ -95,17 +86,21 @@ def _segment_layout(
             borders.add(position)
         min_length = max(min_length, position + 1)
         is_open = position >= length
-    for start in starts:
+    for start in stream.starts:
         position = start.positions.get(series.id, 0)
-        is_open |= position >= length
         min_length = max(min_length, position + 1)
-        if 0 < position <= length and _counts_alike(series.columns.steps[:length], position, start):
-            purges[position] = min(start.step, purges.get(position, start.step))
-            borders.add(position)
+        if 0 < position <= length:
+            before, after = series.columns.steps[:position], series.columns.steps[position : min(length, position + 1)]
+            highest = int(before.max())
+            if fits := highest <= start.highest + start.stride:
+                purges[position] = min(start.step, purges.get(position, start.step))
+            counts_otherwise = highest < start.step and all(before[0] < after)  # such as epochs
+            if counts_otherwise or (fits and all(after >= start.step - start.stride)):
+                borders.add(position)
     # The position of a start without a later point changes once there is one: then the layout holds for no length.
     min_length = _ANY_LENGTH if is_open else min_length
     inside = tuple(sorted(position for position in borders if 0 < position < length))
-    return SegmentLayout(stream.cut_count, purge_after, starts, min_length, inside, tuple(purges.items()))
+    return SegmentLayout(stream.cut_count, purge_after, stream.start_count, min_length, inside, tuple(purges.items()))
 
 
 def _continues(steps: Steps, wall_times: Floats, row: int) -> bool:
@@ -135,12 +130,6 @@ def _was_truncated(series: Series, length: int, position: int) -> bool:
     return is_timed and _continues(series.columns.steps[:length], wall_times, position)
 
 
-def _counts_alike(steps: Steps, position: int, start: AttemptStart) -> bool:
-    """Return whether the steps around the start of an attempt fit those of the series that shows it."""
-    after = steps[position : position + 1]
-    return int(steps[:position].max()) <= start.highest + start.stride and all(after >= start.step - start.stride)
-
-
 class Arrangement(Struct, frozen=True, eq=False):
     """A curve as row numbers of its slices, which are numbered one after the other."""
 
@@ -167,60 +156,6 @@ class Arrangement(Struct, frozen=True, eq=False):
         taker = np.searchsorted(taking, self.segments, "right")[pieces]
         taker_steps = steps[takers[np.minimum(taker, len(takers) - 1)]]
         return pieces, np.where(taker < len(takers), taker_steps, steps[self.hidden])
-
-
-def restarts_within(steps: Steps) -> list[int]:
-    """Return the positions at which the steps of one stream start again.
-
-    Steps that go back and then climb through at least two values below the highest step before are a restart if one of
-    these was logged before: 0 1 2 3 1 2. If none was, rows are merely out of order, which hides no point: 0 5 2 6 and
-    0 5 2 3 6. But _FEW values that lie between steps logged before are a restart that logs other steps:
-    0 10 20 30 40 14 19 24 29 34. So are the last two steps, logged again after _ORDERED steps that only rose.
-    """
-    back = np.flatnonzero(steps[1:] < steps[:-1]) + 1
-    if len(back) == 0:
-        return []
-    # Between two places where the steps go back they never fall. Such a stretch has its lowest step at its start, its
-    # highest at its end, and its second lowest where the steps first rise.
-    rises = np.append(np.flatnonzero(steps[1:] > steps[:-1]) + 1, len(steps))
-    ends = np.append(back[1:], len(steps))
-    rise = rises[np.searchsorted(rises, back, "right")]
-    climbs = rise < ends
-    second = steps[np.where(climbs, rise, 0)]
-    _, first, number = np.unique(steps, return_index=True, return_inverse=True)
-    first_logged = first[number]
-    restarts: list[int] = []
-    highest, begin = int(steps[back[0] - 1]), 0
-    for position, end, climbing, value, last in zip(
-        back.tolist(), ends.tolist(), climbs.tolist(), second.tolist(), steps[ends - 1].tolist(), strict=True
-    ):
-        if climbing and value == highest and _repeats_two(steps[begin : position + 2]):
-            restarts.append(position)
-            highest, begin = last, position
-            continue
-        if climbing and value < highest:
-            below = slice(position, position + int(np.searchsorted(steps[position:end], highest)))
-            again = bool((first_logged[below] < position).any())
-            if again or _lies_between(steps[below], steps[max(begin, position - _MANY) : position]):
-                restarts.append(position)
-                highest, begin = last, position
-                continue
-        highest = max(highest, last)
-    return restarts
-
-
-def _repeats_two(steps: Steps) -> bool:
-    """Return whether the last two steps are those before them, and the steps before rose only: processes that log to
-    one file in turns repeat steps everywhere."""
-    before = steps[-2 - _ORDERED : -2]
-    rising = len(before) == _ORDERED and bool((before[1:] > before[:-1]).all())
-    return rising and bool((steps[-2:] == before[-2:]).all())
-
-
-def _lies_between(new: Steps, before: Steps) -> bool:
-    """Return whether ascending steps, none of which was logged before, are many and lie between steps before them."""
-    distinct = 1 + int(np.count_nonzero(new[1:] > new[:-1]))
-    return distinct >= _FEW and len(set(before[(before > new[0]) & (before < new[-1])].tolist())) > 1
 
 
 def arrange(slices: Sequence[SeriesSlice]) -> Arrangement:
@@ -288,11 +223,7 @@ def _without_rotations(arrangement: Arrangement, slices: Sequence[SeriesSlice], 
 
 def _borders(part: SeriesSlice) -> list[int]:
     """Return the positions at which the segments of one stream begin, and its length."""
-    steps, borders = part.steps, [0]
-    for start, end in pairwise((0, *part.borders, part.length)):
-        borders += (start + position for position in restarts_within(steps[start:end]))
-        borders.append(end)
-    return borders
+    return [0, *part.borders, part.length]
 
 
 def _pieces(part: SeriesSlice, borders: Sequence[int]) -> list[Indices]:
@@ -330,6 +261,19 @@ def _without_early(segments: Sequence[Indices], begins: Sequence[int | None], st
             highest, stride = reached, max(stride, stride_of(steps[rows]))
         kept.append(rows)
     return kept
+
+
+def training_begin(stream: StreamView, length_of: Callable[[int], int]) -> int | None:
+    """Return the first step of the metric with most points in a stream, which is one of the training; None without
+    points. It is determined again once the stream has twice as many points."""
+    data = stream.data
+    if data.leader is None or stream.point_count >= 2 * data.leader_points:
+        most = max(list(data.series.values()), key=lambda series: length_of(series.id), default=None)
+        data.leader, data.leader_points = most, stream.point_count
+    if data.leader is None or not (length := length_of(data.leader.id)):
+        return None
+    columns = data.leader.columns
+    return int(columns.steps[0] if columns.ordered >= length else columns.steps[:length].min())
 
 
 def stride_of(steps: Steps) -> int:

@@ -38,7 +38,7 @@ class SegmentLayout(NamedTuple):
 
     cut_count: int
     purge_after: int | None
-    starts: tuple[AttemptStart, ...]
+    start_count: int
     min_length: int
     """The layout holds while the series has at least this many points."""
     borders: tuple[int, ...]
@@ -107,12 +107,9 @@ class StreamData(Struct, eq=False, weakref=True):
     shared: SharedColumns = field(default_factory=SharedColumns)
     cuts: list[int | None] = field(default_factory=list)
     """For each segment start the step from which on earlier points are void, or None if none are."""
-    falls: list[dict[int, int]] = field(default_factory=list)
-    """For each place at which the steps of a metric go back the number of points before it by id of the series."""
-    starts: object = None
-    """Attempts found last, by any reader (attempt_starts.KnownStarts)."""
+    starts: list[AttemptStart] = field(default_factory=list)
     leader: Series | None = None
-    """Series with most points when there were `leader_points` points (attempt_starts.training_begin)."""
+    """Series with most points when there were `leader_points` points (segments.training_begin)."""
     leader_points: int = 0
     facts: dict[str, list[tuple[int, Fact]]] = field(default_factory=dict)
     """(sequence number over the whole store, fact) by topic."""

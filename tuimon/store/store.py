@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from tuimon.errors import WireError
 from tuimon.model.alerts import Alert
 from tuimon.model.events import (
+    AttemptStarted,
     CheckpointsFound,
     Columns,
     Event,
@@ -23,7 +24,6 @@ from tuimon.model.events import (
     RanksSeen,
     RunFound,
     SegmentStarted,
-    StepsFell,
     StreamFound,
     StreamReplaced,
     StreamStatus,
@@ -39,7 +39,7 @@ from tuimon.store.names import display_names, given_name
 from tuimon.store.preview import preview_series
 from tuimon.store.records import RunRecord, StreamRecord
 from tuimon.store.run import Run
-from tuimon.store.series import Series, StreamData, without_replaced
+from tuimon.store.series import AttemptStart, Series, StreamData, without_replaced
 from tuimon.store.snapshot import Snapshot
 from tuimon.store.streams import Present, SeriesLengths
 
@@ -145,12 +145,14 @@ class Store:
                     stream.data.arrivals = ()
                     stream.data.cuts.append(event.step if event.purge else None)
                     self._touch(stream)
-            case StepsFell():
+            case AttemptStarted():
                 stream = self._stream(event.stream)
-                lengths = {series.id: series.columns.length for series in stream.data.series.values()}
+                counts = enumerate(event.counts)
+                series = stream.data.series
+                positions = {series[metric].id: count for metric, count in counts if count and metric in series}
                 with self._lock:
                     stream.data.arrivals = ()
-                    stream.data.falls.append(lengths)
+                    stream.data.starts.append(AttemptStart(event.step, event.highest, event.stride, positions))
                     self._touch(stream)
             case StreamReplaced():
                 self._replace(self._stream(event.stream))

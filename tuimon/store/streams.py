@@ -11,7 +11,7 @@ from tuimon.model.events import StreamFound, StreamStatus
 from tuimon.model.links import Link, RemotePath
 from tuimon.model.machine import Machine
 from tuimon.model.points import Indices
-from tuimon.store.series import Series, StreamData
+from tuimon.store.series import AttemptStart, Series, StreamData
 
 
 class StreamView(Struct, frozen=True, eq=False):
@@ -23,8 +23,8 @@ class StreamView(Struct, frozen=True, eq=False):
     data: StreamData
     cut_count: int
     """Number of segment starts."""
-    fall_count: int
-    """Number of places at which the steps of a metric go back."""
+    start_count: int
+    """Number of attempts that began after others."""
     point_count: int
     """Points as logged, including superseded ones."""
     first_wall_time: float
@@ -40,6 +40,11 @@ class StreamView(Struct, frozen=True, eq=False):
     def cuts(self) -> list[int | None]:
         """For each segment start the step from which on earlier points are void, or None if none are."""
         return self.data.cuts[: self.cut_count]
+
+    @property
+    def starts(self) -> list[AttemptStart]:
+        """The attempts that began after others."""
+        return self.data.starts[: self.start_count]
 
 
 class SeriesLengths(Struct, frozen=True, eq=False):

@@ -1,5 +1,6 @@
 """The dashboard. Only this package imports Textual and rich, and only when a dashboard is opened.
 
+first_frame.py  the first page, drawn while Textual is imported; page.py has it without widgets
 app.py          the application; launch.py runs it
 board.py        panels on pages; box.py is the widget of one panel, arrangement.py chooses the panels
 redraw_loop.py  when to draw, within the limits of frame_limiter.py

@@ -36,13 +36,13 @@ from tuimon.tui.bars import AlertBar, FilterBar, KeyBar
 from tuimon.tui.board import Board
 from tuimon.tui.box import PanelBox
 from tuimon.tui.frame_limiter import FrameLimiter
+from tuimon.tui.page import HEADER_ROWS, chart_options, default_state, header_options
 from tuimon.tui.palette import ActionProvider, Palette
 from tuimon.tui.redraw_loop import RedrawLoop
-from tuimon.tui.run_choice import RunChoice, base_of, lines_of, run_with_id, runs_of
+from tuimon.tui.run_choice import RunChoice, run_with_id, runs_of
 from tuimon.tui.screens.work_screen import WorkScreen
 from tuimon.tui.startup import GC_FREEZE_DELAY, freeze_gc, preload
-from tuimon.tui.state import ViewState
-from tuimon.tui.terminal import capabilities, textual_patches
+from tuimon.tui.terminal import textual_patches
 from tuimon.tui.terminal.backpressure import OutputBackpressure
 from tuimon.tui.terminal.signals import ExitSignals
 from tuimon.tui.text_watch import TextWatch
@@ -50,7 +50,6 @@ from tuimon.tui.waiting import Waiting
 
 NOTHING_FOUND = 3
 """Exit code if there is no log and none is waited for."""
-_HEADER_ROWS = 2
 TICK = 1.0
 """Interval (s) at which the header is refreshed: the state of a run can change although nothing was written."""
 
@@ -119,9 +118,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.settings = settings
         self._wait = wait
         self._views = views
-        symbols, theme = capabilities.symbols(settings.symbols), capabilities.theme(settings.theme)
-        choice = RunChoice(sort="urgent" if list_runs else "found")
-        self._default = ViewState(symbols, theme, runs=choice, frames=settings.frames)
+        self._default = default_state(settings, list_runs)
         self.list_runs = list_runs
         """Whether the run list is still to be opened."""
         self.begun_at = time.monotonic()
@@ -129,8 +126,8 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.state = saved_view.restored(fresh, monitor.paths, views) if views else fresh
         self.forget_sent: Callable[[], object] = lambda: None
         """Called when the terminal no longer shows what it was sent."""
-        self.typed = ""
-        """Keys, as the terminal sends them, that were typed before the screen existed."""
+        self.started: Callable[[], object] = lambda: None
+        """Called once the screen is there and signals are handled."""
         self.ignore_input_until = 0.0
         """Time (time.monotonic()) until which keys are discarded: a late reply of the terminal can look like typing."""
         self.snapshot: Snapshot = monitor.snapshot()
@@ -142,7 +139,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         )
         self._redraw_loop = RedrawLoop(self, monitor, self._limiter, self._backpressure)
         self.header = PanelBox(clock=True)
-        self.header.styles.height = _HEADER_ROWS
+        self.header.styles.height = HEADER_ROWS
         self.board = Board(self._limiter, self._backpressure, monitor.pause_writes)
         self.board.larger = self.state.chart_size
         self.waiting = Waiting(monitor.paths, monitor.links)
@@ -180,7 +177,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.set_timer(GC_FREEZE_DELAY, freeze_gc)
         opening.use_dashboard(self)
         self._redraw_loop.draw_first_page()
-        textual_patches.type_keys(self, self.typed)
+        self.started()
         self.run_worker(self._redraw_loop.run())
 
     def _resume(self, _: object) -> None:
@@ -217,7 +214,7 @@ class TuimonApp(App[None], inherit_bindings=False):
     def _board_size(self) -> Size:
         """Size that the lines above and below leave to the board."""
         lines = 1 + self.alert_bar.rows + self.filter_bar.display + self.question_bar.display
-        return Size(self.size.width, max(1, self.size.height - _HEADER_ROWS - lines))
+        return Size(self.size.width, max(1, self.size.height - HEADER_ROWS - lines))
 
     def draw(self, header: bool = True) -> None:
         """Draw everything that is visible from `snapshot`. header: whether to draw the header, too."""
@@ -255,9 +252,8 @@ class TuimonApp(App[None], inherit_bindings=False):
 
     def _draw_header(self, run: Run | None, now: float) -> None:
         self.header_at = time.monotonic()
-        self.header.room = Size(self.size.width, _HEADER_ROWS)
-        alarms = opening.critical_alerts(self.snapshot, run)
-        options = ChartOptions(alarms=alarms, values=self.state.own.values)
+        self.header.room = Size(self.size.width, HEADER_ROWS)
+        options = header_options(self.snapshot, self.state, run)
         self.header.update(run, now, self.state.symbols, self.state.theme, False, options)
 
     def _run_number(self, run: Run | None) -> str:
@@ -273,10 +269,7 @@ class TuimonApp(App[None], inherit_bindings=False):
 
     @property
     def options(self) -> ChartOptions:
-        state, zoomed, limits = self.state, self.board.zoomed, self.state.own.thresholds
-        overlay = lines_of(self.snapshot, state.runs, self.run_shown, state.symbols)
-        options = replace(state.options, axis_named=True, fullscreen=zoomed, thresholds=limits)
-        return replace(options, overlay=overlay, base=base_of(self.snapshot, state.runs))
+        return chart_options(self.snapshot, self.state, self.run_shown, self.board.zoomed)
 
     @property
     def run_shown(self) -> Run | None:

@@ -16,10 +16,10 @@ from textual.layout import ArrangeResult, Layout, WidgetPlacement
 from textual.widget import Widget
 
 from tuimon.draw.border import BORDERS_FROM, has_border, inside
-from tuimon.draw.layout import Box, Page, PanelRequest, grid_shape, neighbour, pages, side_by_side
+from tuimon.draw.layout import Box, Page, grid_shape, neighbour, side_by_side
 from tuimon.model.alerts import Alert
 from tuimon.model.views import Size, Symbols
-from tuimon.panels import DEFAULTS, ChartOptions, Panel
+from tuimon.panels import DEFAULTS, ChartOptions, Panel, page_places
 from tuimon.run_notes import NO_NOTE, RunNote
 from tuimon.store import Run
 from tuimon.tui.box import PanelBox
@@ -167,9 +167,7 @@ class Board(Container):
             self.place_boxes()
 
     def _pages(self) -> tuple[Page, ...]:
-        border = int(self._has_borders)
-        wishes = [PanelRequest(panel.kind, panel.rows and panel.rows + border) for panel in self.panels]
-        return pages(self.room.width, self.room.height, wishes, self.larger)
+        return page_places(self.panels, self.room, self.larger, self._has_borders)
 
     def resize(self, larger: int) -> bool:
         """Change the chart size. Return False if charts cannot become larger or smaller."""

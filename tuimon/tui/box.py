@@ -13,18 +13,18 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tuimon import lazy_re as re
 from tuimon.draw import FrameCache, render
 from tuimon.draw.ascii import ascii_rows
 from tuimon.draw.border import inside, with_border
 from tuimon.draw.chart import has_note_row, with_note_row
 from tuimon.draw.diff import changed_spans
 from tuimon.model.alerts import Alert
-from tuimon.model.views import Role, Row, Rows, Size, Span, Symbols, View
+from tuimon.model.views import Role, Row, Rows, Size, Symbols, View
 from tuimon.panels import (
     DEFAULTS,
     ChartOptions,
     Panel,
+    highlighted,
     with_run_name,
 )
 from tuimon.run_notes import NO_NOTE, RunNote
@@ -32,8 +32,6 @@ from tuimon.store import Run
 from tuimon.tui import themes
 from tuimon.tui.ascii_mode import ascii_only
 
-_NAME = re.compile(r"(?<!\S)\S*[^\W_ovx](?:.*[\w…]\S*)?")
-"""From the first word with a letter or digit to the last; o, v and x are also marks in ASCII."""
 _CLOCK = 3.0
 """Interval (s) at which a panel that displays times is computed again although nothing changed."""
 
@@ -45,22 +43,7 @@ def strip(row: Row, theme: str) -> Strip:
 
 def segments(row: Row, theme: str) -> list[Segment]:
     """Convert a row to segments of rich."""
-    if marked := themes.terminal_colours(theme):
-        row = tuple(part for span in row for part in (_plain_name(*span) if span[1] in marked else (span,)))
-    return [Segment(text, themes.style(theme, _role(text, role))) for text, role in row]
-
-
-def _plain_name(text: str, role: Role) -> Row:
-    """Return a span with its name, if it has one, in the foreground colour: "● reward", "███ rollout ███"."""
-    if (match := _NAME.search(text)) is None:
-        return ((text, role),)
-    start, end = match.span()
-    return tuple(part for part in ((text[:start], role), (text[start:end], Role.TEXT), (text[end:], role)) if part[0])
-
-
-def _role(text: str, role: Role) -> Role:
-    """Return the role that a text is drawn in: the place of a cursor that is elsewhere is not reversed."""
-    return Role.TEXT if role is Role.ACCENT and text.isspace() else role
+    return [Segment(text, themes.style(theme, role)) for text, role in themes.parts(row, theme)]
 
 
 class CellGrid(Widget):
@@ -238,7 +221,7 @@ class PanelBox(CellGrid):
         if all(new is old for new, old in zip(shown, self._shown, strict=False)) and self._rows:
             return
         self._shown = shown
-        rows = (_highlighted(self._drawn[0]), *self._drawn[1:]) if selected and self._drawn else self._drawn
+        rows = (highlighted(self._drawn[0]), *self._drawn[1:]) if selected and self._drawn else self._drawn
         self.paint(rows, theme)
 
     def on_click(self, event: Click) -> None:
@@ -263,12 +246,3 @@ class PanelBox(CellGrid):
 
     def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
         self.post_message(self.Wheeled(event.x, up=False, sideways=event.shift or event.ctrl))
-
-
-def _highlighted(row: Row) -> Row:
-    """Return the title row of the selected panel; the blanks after the title are not part of it."""
-    spans: list[Span] = []
-    for text, role in row:
-        title = text.rstrip() if role is Role.TITLE else ""
-        spans += [(title, Role.SELECTED), (text[len(title) :], role)] if title else [(text, role)]
-    return tuple(spans)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.color import ColorSystem
@@ -18,8 +18,12 @@ from tuimon.tui.box import CellGrid
 from tuimon.tui.terminal.textual_patches import is_supported
 
 
-def install() -> Callable[[], object]:
+def install(
+    size: tuple[int, int] = (0, 0), shown: Mapping[tuple[int, int, int], str] | None = None
+) -> Callable[[], object]:
     """Install the patch. Return a function to be called when the terminal no longer shows what it was sent.
+
+    shown: (row, first cell, cell after the last) -> what a terminal of this size was sent for them already.
 
     Textual renders every line of every widget that touches a change, also of widgets behind others, sends it from the
     left edge of the widget on, and sends a page twice that is painted twice. For a redraw of nine charts the patch
@@ -29,6 +33,9 @@ def install() -> Callable[[], object]:
     if not is_supported():
         return lambda: None
     sent, original = SentCells(), Compositor.render_update
+    sent.fit(size)
+    for place, cells in (shown or {}).items():
+        sent.keep(*place, cells)
 
     def render_update(
         compositor: Compositor, full: bool = False, screen_stack: Any = None, simplify: bool = False
@@ -86,7 +93,8 @@ def changed_cells(compositor: Any, sent: SentCells) -> Any:
     """
     dirty = list(compositor._dirty_regions)
     compositor._dirty_regions.clear()
-    sent.fit(compositor.size)
+    if compositor.size:  # else the screen is not laid out yet
+        sent.fit(compositor.size)
     return _CellsUpdate(list(_pieces(compositor, dirty)), sent) if dirty else None
 
 

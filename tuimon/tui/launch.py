@@ -7,15 +7,21 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 
-from tuimon.config import Settings, config_path
+from tuimon.config import Settings
 from tuimon.monitor.process import ReaderProcess
 from tuimon.notify import Notifier, channels_of
 from tuimon.text import clean, shown_path
-from tuimon.tui import changed_cells, saved_view, themes
+from tuimon.tui import changed_cells, saved_view
 from tuimon.tui.app import TuimonApp
+from tuimon.tui.first_frame import FirstFrame
 from tuimon.tui.terminal import capabilities, textual_patches
+from tuimon.tui.terminal.background import Background
 
+LATE_REPLY = 2.0
+"""Seconds during which key events are ignored if the reply of the terminal about its background is still to come: its
+rest can look like typing."""
 SWITCH = 0.001
 """Thread switch interval (s, default 0.005): how long the receiver thread may keep the GIL while a key waits for it."""
 
@@ -24,24 +30,23 @@ def run(
     monitor: ReaderProcess,
     settings: Settings,
     wait: bool,
-    fresh: bool = False,
-    ignore_input_for: float = 0.0,
-    typed: str = "",
+    fresh: bool,
+    first: FirstFrame,
+    background: Background,
 ) -> int:
-    """Run the dashboard until the user leaves it; return the exit code. fresh: ignore the saved view.
+    """Run the dashboard until the user leaves it; return the exit code.
 
-    ignore_input_for: discard keys for this many seconds (a late reply of the terminal can look like typing).
-    typed: keys that were read before the dashboard could.
+    - fresh: ignore the saved view.
+    - first: may have opened the screen already.
+    - background: may have read keys, and knows the settings of the terminal to restore.
     """
     capabilities.unset_exported_size()
-    if settings.themes:
-        themes.define(settings.themes, str(config_path()))
     app = TuimonApp(monitor, settings, wait, None if fresh else saved_view.directory(), list_runs=True)
-    app.typed = typed
-    app.ignore_input_until = time.monotonic() + ignore_input_for
+    app.started = partial(_take_over, app, first, background)
+    textual_patches.keep_screen(app, first)
     notifier = Notifier(channels_of(settings.notify, app.write), monitor.post_notice)
     monitor.listen_to_alerts(notifier.update)
-    app.forget_sent = changed_cells.install()
+    app.forget_sent = changed_cells.install(first.size, first.sent)
     textual_patches.survive_hangup(app)
     sys.setswitchinterval(SWITCH)
     app.exit_signals.terminal = sys.__stderr__.fileno() if sys.__stderr__ is not None else None  # Textual writes there
@@ -55,6 +60,16 @@ def run(
         _report_unsent(notifier.close())
         _save_view(app, monitor)
     return app.return_code or 0
+
+
+def _take_over(app: TuimonApp, first: FirstFrame, background: Background) -> None:
+    """Let the dashboard act on what the terminal and the user sent before it was there."""
+    textual_patches.restore_settings(app, background.before)
+    if background.late:
+        app.ignore_input_until = time.monotonic() + LATE_REPLY
+    if first.signal:
+        app.leave(128 + first.signal)
+    textual_patches.type_keys(app, background.typed)
 
 
 def _report_unsent(unsent: Mapping[str, Sequence[str]]) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from tuimon.analysis.progress_inputs import not_understood
-from tuimon.analysis.run_states import critical_count
 from tuimon.config import Settings
 from tuimon.model.alerts import Alert
 from tuimon.model.events import Notice
@@ -17,6 +16,7 @@ from tuimon.store import Run, Snapshot
 from tuimon.tui import explore, screens
 from tuimon.tui.action import Action, Dashboard, key_names
 from tuimon.tui.dashboard_file import load_dashboard
+from tuimon.tui.run_choice import has_several_runs
 from tuimon.tui.screens.run_list import RunListScreen
 from tuimon.tui.screens.work_screen import WorkScreen
 from tuimon.tui.settings_check import warnings_of
@@ -36,7 +36,7 @@ class ListingDashboard(Dashboard, Protocol):
 
 def is_list_expected(app: ListingDashboard) -> bool:
     """Return whether the run list is about to open, so that the dashboard would only flash."""
-    return app.list_runs and _has_several_runs(app.snapshot)
+    return app.list_runs and has_several_runs(app.snapshot)
 
 
 def open_run_list(app: ListingDashboard) -> None:
@@ -44,22 +44,12 @@ def open_run_list(app: ListingDashboard) -> None:
     not after a key, or once the search has been completed with a single run."""
     if not app.list_runs or isinstance(app.screen, WorkScreen):
         return
-    if _has_several_runs(app.snapshot):
+    if has_several_runs(app.snapshot):
         app.list_runs = False
         app.push_screen(RunListScreen(app.actions))  # the bar stays on the first row while runs arrive
     elif app.snapshot.progress.caught_up:
         patience = LINK_EXPECTED_FOR if app.links else 0.0
         app.list_runs = time.monotonic() < app.begun_at + patience
-
-
-def _has_several_runs(snapshot: Snapshot) -> bool:
-    """Return whether there are several runs with points, or with logs that have not been read yet."""
-    unread = not snapshot.progress.caught_up
-    return sum(run.point_count > 0 or (unread and _is_unread(run)) for run in snapshot.runs) > 1
-
-
-def _is_unread(run: Run) -> bool:
-    return any(stream.status is None or stream.status.state == "reading" for stream in run.streams)
 
 
 def expects_metrics(snapshot: Snapshot, now: float) -> bool:
@@ -135,8 +125,3 @@ def perform(app: Dashboard, action: Action) -> None:
     else:
         name = key_names(action.keys) if action.keys else action.label
         app.say(f"{name} works on another screen: {', '.join(action.where)}")
-
-
-def critical_alerts(snapshot: Snapshot, run: Run | None) -> int:
-    """Return the number of active critical alerts of a run."""
-    return 0 if run is None else critical_count(snapshot.alerts, run.id)

@@ -13,6 +13,7 @@ from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits
 from textual.content import Content
 from textual.css.query import NoMatches
 from textual.markup import escape
+from textual.message import Message
 
 from tuimon.panels import Panel, all_panels, arrange, header_panel, why_empty
 from tuimon.text import clean
@@ -37,11 +38,21 @@ _SCREENS = {"runs": "run list", "metrics": "metric list"}
 
 
 class Palette(CommandPalette):
-    """The command palette. Keys of a burst that arrive while it closes do nothing."""
+    """The command palette. Keys of a burst, messages and timers that come while it closes do nothing."""
 
     def dismiss(self, result: Any = None) -> AwaitComplete:
         """Close the palette once: a second Enter would close the screen below it."""
         return super().dismiss(result) if self.is_active else AwaitComplete()
+
+    async def _dispatch_message(self, message: Message) -> None:
+        """Handle a message, unless the parts of the palette that it is about are removed."""
+        with suppress(NoMatches):
+            await super()._dispatch_message(message)
+
+    async def _watch__show_busy(self) -> None:
+        """Show that a search goes on, unless the palette was closed."""
+        with suppress(NoMatches):
+            await super()._watch__show_busy()
 
     def _action_command_list(self, action: str) -> None:
         """Move in the list of commands, unless it was closed, or not laid out since it changed."""

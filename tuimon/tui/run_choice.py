@@ -126,6 +126,16 @@ def runs_to_compare(snapshot: Snapshot, choice: RunChoice, selected: Run | None)
     return list(snapshot.runs) if len(runs) < 2 else runs
 
 
+def has_several_runs(snapshot: Snapshot) -> bool:
+    """Return whether there are several runs with points, or with logs that have not been read yet."""
+    unread = not snapshot.progress.caught_up
+    return sum(run.point_count > 0 or (unread and _is_unread(run)) for run in snapshot.runs) > 1
+
+
+def _is_unread(run: Run) -> bool:
+    return any(stream.status is None or stream.status.state == "reading" for stream in run.streams)
+
+
 def runs_of(snapshot: Snapshot, choice: RunChoice, now: float, symbols: Symbols) -> tuple[Run, ...]:
     """Return the runs in the order of the run list, without the runs that it leaves out."""
     if choice == _PLAIN:

@@ -15,6 +15,8 @@ _FIRST = 2.0
 """Seconds from the drawing of a run to the search of its files: reading comes first."""
 _AGAIN = 60.0
 """Seconds after which a run that lacks one of the kinds is searched again."""
+_LONGEST = 5.0
+"""Seconds after which a search ends, as if it had found texts."""
 _ACTIONS = frozenset({"texts", "log"})
 """Ids of the actions that show these kinds of text."""
 
@@ -56,8 +58,8 @@ class TextWatch:
 
 def _kinds_in(paths: tuple[str, ...]) -> frozenset[str]:
     """Return the actions for which there are texts. paths: directory of the run, and others with generated texts."""
-    from tuimon.rollouts.discovery import may_have_texts
+    from tuimon.rollouts.discovery import has_samples
     from tuimon.tui.screens.log_page import text_files
 
-    kinds = {"texts": may_have_texts(paths), "log": bool(text_files(paths[0], ()))}
+    kinds = {"texts": has_samples(paths, _LONGEST), "log": bool(text_files(paths[0], ()))}
     return frozenset(kind for kind, is_there in kinds.items() if is_there)

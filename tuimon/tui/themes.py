@@ -23,8 +23,12 @@ from rich.errors import StyleSyntaxError
 from rich.style import Style
 from rich.terminal_theme import SVG_EXPORT_THEME
 
+from tuimon import lazy_re as re
 from tuimon.errors import UsageError
-from tuimon.model.views import DIM_ROLES, SERIES_ROLES, Role
+from tuimon.model.views import DIM_ROLES, SERIES_ROLES, Role, Row
+
+_NAME = re.compile(r"(?<!\S)\S*[^\W_ovx](?:.*[\w…]\S*)?")
+"""From the first word with a letter or digit to the last; o, v and x are also marks in ASCII."""
 
 _STYLES: dict[str, dict[Role, str]] = {
     "dark": {
@@ -224,6 +228,25 @@ def terminal_colours(theme: str) -> frozenset[Role]:
     of_terminal = (ColorType.DEFAULT, ColorType.STANDARD)
     colours = {role: style(theme, role).color for role in SERIES_ROLES}
     return frozenset(role for role, color in colours.items() if color is None or color.type in of_terminal)
+
+
+def parts(row: Row, theme: str) -> Row:
+    """Return a row as a theme draws it.
+
+    - Names are in the plain foreground after a coloured mark where the theme has the 16 colours of the terminal.
+    - The place of a cursor that is elsewhere is not reversed.
+    """
+    if marked := terminal_colours(theme):
+        row = tuple(part for span in row for part in (_plain_name(*span) if span[1] in marked else (span,)))
+    return tuple((text, Role.TEXT if role is Role.ACCENT and text.isspace() else role) for text, role in row)
+
+
+def _plain_name(text: str, role: Role) -> Row:
+    """Return a span with its name, if it has one, in the foreground colour: "● reward", "███ rollout ███"."""
+    if (match := _NAME.search(text)) is None:
+        return ((text, role),)
+    start, end = match.span()
+    return tuple(part for part in ((text[:start], role), (text[start:end], Role.TEXT), (text[end:], role)) if part[0])
 
 
 def on_paper(svg: str, theme: str) -> str:

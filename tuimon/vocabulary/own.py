@@ -20,7 +20,9 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+from msgspec import Meta, Struct, ValidationError, convert
 
 from tuimon.config import vocabulary_path
 from tuimon.errors import UsageError
@@ -28,12 +30,26 @@ from tuimon.vocabulary.units import BYTES, SECONDS
 
 DIRECTIONS = ("up", "down", "neutral", "band")
 SPLITS = ("train", "val")
-_TEXTS = ("concept", "label", "unit", "direction", "split")
-_KEYS = ("names", *_TEXTS, "scale")
+
+
+class _Metric(Struct, forbid_unknown_fields=True):
+    """A table of the file."""
+
+    names: Annotated[list[Annotated[str, Meta(min_length=1)]], Meta(min_length=1)]
+    concept: str = ""
+    label: str = ""
+    unit: str = ""
+    direction: str = ""
+    split: str = ""
+    scale: float = 1.0
+
+
+class _File(Struct, forbid_unknown_fields=True):
+    metric: list[_Metric] = []
 
 
 class Entry(NamedTuple):
-    """An entry of the file. "" and None: as the concept has it."""
+    """An entry of the file. "" and 1.0: as the concept has it."""
 
     expressions: tuple[re.Pattern[str], ...]
     parts: frozenset[str]
@@ -60,51 +76,41 @@ def load(path: Path, known: Mapping[str, Any], units: frozenset[str]) -> tuple[E
     import tomllib  # not imported if there is no file
 
     try:
-        document = tomllib.loads(text)
+        metrics = convert(tomllib.loads(text), _File).metric
+    except ValidationError as error:
+        keys = f"The file has tables [[metric]] with the keys {', '.join(_Metric.__struct_fields__)}."
+        raise UsageError(f"{path}: {error}", keys) from error
     except ValueError as error:
         raise UsageError(f"cannot read {path}: {error}") from error
-    metrics = document.pop("metric", [])
-    if document or not isinstance(metrics, list):
-        raise UsageError(f"{path}: unknown key {next(iter(document), 'metric')!r}", "The file has tables [[metric]].")
     return tuple(
-        _entry(table, f"{path}: [[metric]] number {number}", known, units) for number, table in enumerate(metrics, 1)
+        _entry(metric, f"{path}: [[metric]] number {number}", known, units) for number, metric in enumerate(metrics, 1)
     )
 
 
-def _entry(table: Any, where: str, known: Mapping[str, Any], units: frozenset[str]) -> Entry:
+def _entry(metric: _Metric, where: str, known: Mapping[str, Any], units: frozenset[str]) -> Entry:
     from tuimon.vocabulary._compile import expressions
 
-    if not isinstance(table, dict):
-        raise UsageError(f"{where} is not a table")
-    for key in table:
-        if key not in _KEYS:
-            raise UsageError(f"{where}: unknown key {key!r}", f"The keys are: {', '.join(_KEYS)}.")
-    names, scale = table.get("names"), table.get("scale", 1.0)
-    if not isinstance(names, list) or not names or not all(isinstance(name, str) and name for name in names):
-        raise UsageError(f"{where}: names must be a list of names or templates")
-    if not isinstance(scale, int | float) or isinstance(scale, bool) or scale == 0:
-        raise UsageError(f"{where}: scale must be a number other than 0")
-    texts = {key: table.get(key, "") for key in _TEXTS}
     for key, allowed in (("concept", known), ("direction", DIRECTIONS), ("split", SPLITS), ("unit", units)):
-        value = texts[key]
-        if value and (not isinstance(value, str) or value not in allowed):
+        value = getattr(metric, key)
+        if value and value not in allowed:
             from difflib import get_close_matches
 
-            near = get_close_matches(str(value), list(allowed), 1)
+            near = get_close_matches(value, list(allowed), 1)
             meant = f"Did you mean {near[0]!r}?" if near else f"It can be: {', '.join(sorted(allowed)[:30])}."
             raise UsageError(f"{where}: not a {key}: {value!r}", meant)
-    if not all(isinstance(value, str) for value in texts.values()):
-        raise UsageError(f"{where}: label must be a string")
+    if not metric.scale:
+        raise UsageError(f"{where}: scale must be a number other than 0")
     try:
-        compiled = tuple(re.compile(expression) for expression, _ in expressions({"names": names}))
+        compiled = tuple(re.compile(expression) for expression, _ in expressions({"names": metric.names}))
         parts = frozenset(part for expression in compiled for part in expression.groupindex)
-        texts["label"].format(**dict.fromkeys(parts, ""))
+        metric.label.format(**dict.fromkeys(parts, ""))
     except (ValueError, re.error) as error:
         raise UsageError(f"{where}: {error}") from None
     except (KeyError, IndexError) as error:
         raise UsageError(f"{where}: label: no name has the part {error}") from None
-    concept, label, unit, direction, split = texts.values()
-    return Entry(compiled, parts, concept, label, unit, direction, split, float(scale))
+    return Entry(
+        compiled, parts, metric.concept, metric.label, metric.unit, metric.direction, metric.split, metric.scale
+    )
 
 
 @cache

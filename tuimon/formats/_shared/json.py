@@ -22,13 +22,12 @@ from tuimon.errors import FormatError
 from tuimon.text import decoded
 
 MAX_SALVAGE = 16
-"""Objects searched for in a broken line: keeps the time linear for hostile input."""
+"""Parts of a broken line that are read."""
 
 NOT_JSON = "not JSON"
 UTF16 = "UTF-16, not UTF-8"
 BOM = b"\xef\xbb\xbf"
 
-_WHITESPACE = re.compile(r"\s*")
 _EXACT_DIGITS = 19
 """Positive integers of up to this many digits fit 64 bits; larger ones become floats, as with orjson. Longer numbers
 are not parsed as integers, which bounds the time."""
@@ -112,30 +111,26 @@ def is_utf16(data: bytes) -> bool:
     return data.startswith((b"\xff\xfe", b"\xfe\xff")) or b'{\x00"' in data[:64]
 
 
-def parse_broken(data: bytes, first_key: str | None) -> tuple[list[dict[str, Any]], bool]:
-    """Return (complete objects in a line that is not one JSON text, whether anything was lost). Objects may be
-    concatenated, or follow the torn end of a record whose writer was killed. After damage only objects that begin with
-    `first_key` are accepted, as a torn record may contain complete objects that are not records."""
-    text = decoded_text(data)
-    begin = re.compile(r"\{\s*" + re.escape(json.dumps(first_key, ensure_ascii=False)) + r"\s*:") if first_key else None
-    objects: list[dict[str, Any]] = []
-    position, lost = 0, False
-    for _ in range(MAX_SALVAGE):
-        while text.startswith("{", position):
-            try:
-                value, position = _TOLERANT.raw_decode(text, position)
-            except (ValueError, RecursionError):
-                break
-            objects.append(value)
-            position = _WHITESPACE.match(text, position).end()  # type: ignore[union-attr]  # matches the empty string
-        if position >= len(text):
-            break
-        lost = True
-        following = begin.search(text, position + 1) if begin else None
-        if following is None:
-            break
-        position = following.start()
-    return objects, lost
+def whole_values(line: bytes, first_key: str | None) -> tuple[list[Any], bool]:
+    """Return (objects and lists that are whole in a line that is not one JSON text, whether anything is lost).
+
+    {"step": 1} {"step": 2}          two writers, or no newline between them: both, and nothing is lost
+    {"step": 1, "lo{"step": 2}       a writer that was killed: what begins with the `first_key` of other rows
+    \\0\\0\\0{"step": 2}               the hole that a crash has left: what is beside it
+    """
+    ends = rb"\0++|(?<=\})\s*+(?=\{)"
+    if first_key is not None:
+        ends += rb"|(?<!^)(?=\{\s{0,9}%b\s{0,9}:)" % re.escape(json.dumps(first_key, ensure_ascii=False).encode())
+    values: list[Any] = []
+    lost = False
+    for part in re.split(ends, line, maxsplit=MAX_SALVAGE):
+        try:
+            value = parse(part) if part.strip() else None
+        except FormatError:
+            lost = True
+        else:
+            values += [value] if isinstance(value, dict | list) else []
+    return values, lost
 
 
 def decoded_text(data: bytes) -> str:

@@ -11,7 +11,6 @@ are read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from typing import Any
 
 import orjson
@@ -19,7 +18,7 @@ import orjson
 from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats import StreamDecoder
-from tuimon.formats._shared.json import UTF16, is_utf16, parse, parse_broken, parse_refused
+from tuimon.formats._shared.json import UTF16, is_utf16, parse, parse_refused, whole_values
 from tuimon.model.points import Damage, Item, PointsBuilder
 
 MAX_LINE = 16 << 20
@@ -31,7 +30,6 @@ ROWS_COMPARED = 16
 _TORN = (b".", b"e", b"E", b"+", b"-", b"=", b":", b",", b"(", b"[", b"{")
 """Ends of lines within a number, or before one."""
 _LONE_RETURN = re.compile(rb"\r(?![\r\n])")
-_HOLES = re.compile(rb"\0+")
 HOLE = "NUL bytes within a line"
 """Reason of the Damage for a line with a hole."""
 
@@ -242,15 +240,12 @@ class JSONLines(StreamDecoder):
         line = self._lines.pending().strip(_BLANK)
         if not line.endswith((b"}", b"]")):
             return damage
-        if b"\0" in line:
-            self._lines.take()
-            return self._values(self._around_holes(line)) + damage
         try:
-            value = parse(line)
+            values = whole_values(line, self._first_key)[0] if b"\0" in line else [parse(line)]
         except FormatError:
             return damage
         self._lines.take()
-        return self._values([value]) + damage
+        return self._values(values) + damage
 
     def _parse(self, offset: int, lines: list[bytes]) -> list[Item]:
         values: list[Any] = []
@@ -290,26 +285,11 @@ class JSONLines(StreamDecoder):
     def _salvage(self, stripped: bytes, line: bytes) -> tuple[list[Any], str]:
         """Return (values that can be read of a line that is not plain JSON, reason if something is lost, else "").
         `stripped`: the line without the blanks around it."""
-        if b"\0" in line:
-            return self._around_holes(stripped), UTF16 if is_utf16(line) else HOLE
-        try:
-            return [parse_refused(line) if len(stripped) == len(line) else parse(stripped)], ""
-        except FormatError as error:
-            reason = error.message
-        try:
-            objects, lost = parse_broken(stripped, self._first_key)
-        except FormatError:
-            return [], reason
-        return list(objects), reason if lost else ""
-
-    def _around_holes(self, line: bytes) -> list[Any]:
-        """Return the complete values in a line with NUL bytes."""
-        values: list[Any] = []
-        for index, piece in enumerate(_HOLES.split(line)):
+        reason = UTF16 if is_utf16(line) else HOLE
+        if b"\0" not in line:
             try:
-                values.append(parse(piece.strip(_BLANK)))
-            except FormatError:
-                with suppress(FormatError):  # UTF-16
-                    torn = b"?" if index else b""  # the beginning of a record may be missing
-                    values += parse_broken(torn + piece.strip(_BLANK), self._first_key)[0]
-        return [value for value in values if type(value) in (dict, list)]
+                return [parse_refused(line) if len(stripped) == len(line) else parse(stripped)], ""
+            except FormatError as error:
+                reason = error.message
+        values, lost = whole_values(stripped, self._first_key)
+        return values, reason if lost or b"\0" in line else ""

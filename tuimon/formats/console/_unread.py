@@ -1,7 +1,7 @@
 """Numbers in lines of metrics that gave no point, for `tuimon doctor` and remarks about a log.
 
-The first lines that gave a row are searched for names with numbers, and for numbers with units, of which the row has no
-value. Counters, durations and dates are left out.
+The first lines that gave a row are cut at their numbers; named is a number that has a name or a unit beside it and
+whose value is not in the row. Steps, durations, dates and names of numbers that are no metrics are left out.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ from math import isnan
 
 from tuimon import lazy_re as re
 from tuimon.formats.console.families import Line, Sink
+from tuimon.formats.console.shapes.cutting import number, places
+from tuimon.formats.console.shapes.labels import is_name, label_before, step_rank, unit_after
+from tuimon.formats.console.shapes.numbers import joined_numbers
 
 _EXAMINED = 64
 """Number of lines that are examined in each log."""
@@ -20,36 +23,8 @@ _LEAST = 3
 _MAX_NAMED = 8
 """Number of names that are reported; further ones are counted."""
 _MAX_LENGTH = 2000
-_FIRST = (
-    r"((?:[+-]?(?:\d{1,20}(?:,\d{3}){0,6}(?:\.\d{1,20})?|\.\d{1,20})(?:e[+-]?\d{1,3})?)|[+-]?(?:nan|inf)(?![a-z]))"
-    r"([kKMGTB](?![A-Za-z]))?"
-)
-_RATE = r"[A-Za-z]{1,12}(?:/[A-Za-z]{1,12}){1,2}"
-_UNIT = r"(?:%|[kMGT]i?B|TFLOPS|[muµμ]?s|min|h|W)"
-_UNIT_END = r"(?![\w:])(?!/(?!\s?\d))"
-_LETTERS = "\u00c0-\u024f\u0370-\u058f\u3040-\u9fff\uac00-\ud7af"
-"""Letters of names that are not ASCII."""
-_NAMED = re.compile(
-    rf"(?<![\w./@%:=+{_LETTERS}-])([|‖]{{0,2}}[A-Za-z_{_LETTERS}][\w./@{_LETTERS}-]{{0,40}}(?:\(%\))?[|‖]{{0,2}})\s{{0,2}}(?:[=:]\s{{0,8}}|\s{{1,8}})"
-    rf"{_FIRST}(?:\s?(?:{_UNIT}|{_RATE}(?!\s{{1,8}}[+-]?\d)){_UNIT_END})?"
-    r"(?:\s?/\s?\d{1,12}(?:\.\d{1,9})?\s?(?:[kMGT](?:i?B)?)?)?(?![\w:/-]|[.,]\d)",
-    re.ASCII | re.IGNORECASE,
-)
-"""A name with its number, perhaps of a whole: "mem 61.3/80 GB"."""
-_MEASURED = re.compile(
-    rf"(?<![\w.,+/-])(?<!\d:)(?<!/\s){_FIRST}\s?({_UNIT}|{_RATE})(?=[\s|,;)\]}}]|$)",
-    re.ASCII | re.IGNORECASE,
-)
-"""A number with its unit."""
-_COUNTER = re.compile(
-    r"(?!.*per[_-])(?:.*[_-])?(?:steps?|iter(?:ation)?s?|epochs?|updates?|episodes?|batch(?:es)?|rounds?|generations?|timesteps?|frames?|"
-    r"it|ep|total|remaining|elapsed|of|in|at|over|took|for|to|after|from|and|on|with|by|is|was|eta|rank|gpu|pid|seed|"
-    r"line|info|warning|debug)",
-    re.IGNORECASE,
-)
-_WORD_BEFORE = re.compile(r"of|in|at|over|took|for|to|after|from|and|on|with|by|is|was", re.IGNORECASE)
-"""Words before a number that are no name of it: "at 12 tok/s"."""
-_EXPONENTS = {"": 0, "k": 3, "m": 6, "g": 9, "b": 9, "t": 12}
+_WHOLE = re.compile(r"\s?/\s?[\d.]{1,18}")
+_EXPONENTS = {"": 0, "k": 3, "K": 3, "M": 6, "G": 9, "B": 9, "T": 12}
 
 
 class UnreadParts:
@@ -72,8 +47,8 @@ class UnreadParts:
         has_nan = any(map(isnan, known))
         names = {name for name, _ in sink.last_row}
         parts = dict[str, str]()
-        for part, name, digits, factor in _printed(line.message[:_MAX_LENGTH]):
-            value = _value(digits, factor)
+        for part, name, printed, factor in _printed(line.message[:_MAX_LENGTH]):
+            value = number(f"{printed}e{_EXPONENTS[factor]}" if factor else printed)
             if value in known or (has_nan and isnan(value)) or (factor and name in names):
                 continue
             parts.setdefault(name, part)
@@ -99,23 +74,25 @@ class UnreadParts:
 
 
 def _printed(text: str) -> Iterator[tuple[str, str, str, str]]:
-    """Yield (part of the text, name or unit, digits, factor) of the numbers that are not only counters."""
-    measured = list(_MEASURED.finditer(text))
-    units = {match.start(3): match.end(1) for match in measured}
-    ends, after_word = set[int](), set[int]()
-    for match in _NAMED.finditer(text):
-        if units.get(match.start(1)) not in (None, *ends):  # "4.3 it/s 512 MB", but not "loss 0.5 it/s 3"
+    """Yield (part of the text, name or unit, digits, factor) of the numbers with a name or a unit beside them."""
+    end = 0
+    for found in joined_numbers(text, places(text))[0]:
+        before, after, end = text[end : found.start], text[found.end : found.end + 40], found.end
+        label = label_before(before)[1]
+        if found.role or step_rank(label) or before.strip() == "/":
             continue
-        is_word = _WORD_BEFORE.fullmatch(match[1]) is not None
-        (after_word if is_word else ends).add(match.end(2))
-        if not _COUNTER.fullmatch(match[1]) or (match[0].endswith(("%", "B")) and not is_word):
-            yield match[0].strip(), match[1], match[2], match[3] or ""
-    for match in measured:
-        repeats = match.end(1) in after_word or text[: match.start()].rstrip().endswith("(")  # "Time: 0.3s (0.2s)"
-        if match.end(1) not in ends and ("/" in match[3] or not repeats):
-            yield match[0].strip(), match[3], match[1], match[2] or ""
-
-
-def _value(digits: str, factor: str) -> float:
-    exponent = f"e{_EXPONENTS[factor.lower()]}" if factor and "e" not in digits.lower() else ""
-    return float(digits.replace(",", "") + exponent)
+        factor, unit, length = unit_after(after)
+        if "/" in unit and is_name(label) and after[length : length + 2].strip().isdigit():
+            unit, length = "", len(factor)  # "gnorm=0.8 tokens/s 18.6k"
+        if not factor and after[:1] in _EXPONENTS and not after[1:2].isalnum():
+            factor, length = after[:1], 1
+        end = found.end + length
+        if after[:1] == ":" or before.endswith("("):
+            continue
+        whole = _WHOLE.match(text, end)
+        part = text[found.start : whole.end() if whole else end]
+        printed = text[found.start : found.end].replace(",", found.joint)
+        if label and is_name(label):
+            yield before[before.rfind(label) :] + part, label, printed, factor
+        elif unit and ("/" in unit or not label):
+            yield part, unit, printed, factor

@@ -24,6 +24,7 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 from tuimon import lazy_re as re
+from tuimon.formats._shared.long_form import MLFLOW
 from tuimon.formats._shared.rows import flatten, has_step, looks_like_metrics, step_of
 from tuimon.formats.json._whole_values import LISTS, LargeList
 
@@ -131,7 +132,7 @@ def _rows_of_list(values: Sequence[Any], strict: bool) -> Sequence[Any]:
 def _rows_of_objects(values: Sequence[Any]) -> Sequence[Any]:
     """Return a list of objects itself, not a copy, unless its steps or names have to be converted."""
     if values and {"key", "value", "step"} <= values[0].keys():
-        return _mapped(_long_row, values)
+        return _mapped(MLFLOW.row, values)
     return _with_whole_epochs(_with_plain_step(values))
 
 
@@ -181,10 +182,6 @@ def _with_whole_epochs(rows: Sequence[Any]) -> Sequence[Any]:
         if has_step({key: value for key, value in row.items() if key != "epoch"}):
             return rows
     return _mapped(lambda row: {**row, "epoch": int(row["epoch"])}, rows)
-
-
-def _long_row(row: Row) -> Row:
-    return {"step": row.get("step"), "timestamp": row.get("timestamp"), str(row.get("key")): row.get("value")}
 
 
 def _keyed_rows(mapping: Mapping[str, Any]) -> list[Row]:

@@ -10,43 +10,31 @@ Source: clearml 2.1 (backend_interface/metrics, offline mode) and a session that
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tuimon.errors import FormatError
 from tuimon.formats import Format
 from tuimon.formats._shared.json import parse
 from tuimon.formats._shared.lines import JSONLines
-from tuimon.formats._shared.rows import number, seconds, step_of
-from tuimon.model.points import Item, PointsBuilder
+from tuimon.formats._shared.long_form import CLEARML
+from tuimon.model.points import Item
 
 _SCALAR = "training_stats_scalar"
 
 
 def reader() -> Callable[[list[Any]], list[Item]]:
     """Return a function that converts parsed lines of one log into items."""
-    points = PointsBuilder()
-
-    def read(lines: list[Any]) -> list[Item]:
-        for line in lines:
-            for event in line if type(line) is list else [line]:
-                if type(event) is dict and event.get("type") == _SCALAR:
-                    _add(points, event)
-        return points.take()
-
-    return read
+    return CLEARML.reader(_scalars)
 
 
 def decoder() -> JSONLines:
     return JSONLines(reader())
 
 
-def _add(points: PointsBuilder, event: dict[str, Any]) -> None:
-    step = step_of(event.get("iter"))
-    value = number(event.get("value"), "")
-    if step is not None and value is not None:
-        name = "/".join(str(event[key]) for key in ("metric", "variant") if event.get(key))
-        points.add(name, step[0], value, seconds(event.get("timestamp")) or float("nan"))
+def _scalars(line: Any) -> Iterator[Any]:
+    events = line if type(line) is list else [line]
+    return (event for event in events if type(event) is dict and event.get("type") == _SCALAR)
 
 
 def matches(name: str, head: bytes) -> bool:

@@ -3,18 +3,21 @@
     DLLogger (NVIDIA)  nvlog.json    DLLL {"timestamp": "1700000001", "step": [1, 20, 100], "data": {"loss": 3.0}, …}
     MLPerf             result_0.txt  :::MLLOG {"time_ms": …, "key": "train_loss", "value": 3.0, "metadata": {"step": 1}}
     loguru             any name      {"text": "… | INFO | … - step 1 loss 3.0", "record": {…}}, by serialize=True
+    Beast-Logger       *.json.log    {"header": "appworld", "content": "…│ │ TGC@1 │ 0.5 │ │…", …} below a loguru line
 
 - A step of DLLogger is [epoch, iteration, iterations of an epoch], or a beginning of it: [epoch] is the end of an
   epoch, [] that of the training, whose numbers are the final metrics.
 - A step of MLPerf is the first of STEPS in its metadata. A number without any is a setting, such as the batch size.
 - Before a record stands what srun prints, "0: ". Lines without a record are skipped.
-- The text of loguru is read as console text.
-Sources: dllogger 1.0 (JSONStreamBackend), mlperf_logging 4.1, loguru 0.7 and logs that were published with them.
+- The texts of loguru and of Beast-Logger are read as console text. Rollouts of Beast-Logger ("base64:") are no metrics.
+
+Sources: dllogger 1.0 (JSONStreamBackend), mlperf_logging 4.1, loguru 0.7, beast_logger 0.1.4 (register.py) and logs of
+them that were published.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tuimon import lazy_re as re
@@ -31,6 +34,8 @@ from tuimon.model.points import Damage, Fact, Item, Topic
 STEPS = ("samples_count", "step_num", "step", "iteration", "epoch_num", "epoch_count")
 """Keys of the step in the metadata of MLPerf."""
 _MARK = re.compile(rb"(?:^|[ \t])(DLLL|:::MLLOG) (?=\{)")
+_BEAST = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} \| [A-Z]+ *\| ")
+_PACKED = b"base64:"
 _LOGURU = re.compile(rb'\{"text": ?"(?:[^"\\]|\\.){0,2000}", ?"record": ?\{')
 
 
@@ -104,31 +109,43 @@ class MarkedLines(LineDecoder):
         return self._settings
 
 
-class LoguruLines(LineDecoder):
-    """A StreamDecoder of the text of loguru's records."""
+class RecordedText(LineDecoder):
+    """A StreamDecoder of the console text in records. Lines that are no records are text themselves."""
 
-    def __init__(self) -> None:
+    def __init__(self, key: str) -> None:
+        """key: of the text in a record."""
         super().__init__()
         text = console.FORMAT.decoder()
         assert isinstance(text, StreamDecoder)
+        self._key = key
         self._text = text
-        self._found: list[Item] = []
+        self._found: list[bytes] = []
+        """Lines of text that have not been read yet."""
 
     def flush(self) -> list[Item]:
-        return [*super().flush(), *self._text.flush()]
+        items, pending = super().flush(), self._lines.pending()
+        if not items and pending.startswith(b"{") and pending.rstrip().endswith(b"}") and not self._read(pending):
+            self._lines.take()
+        return [*items, *self._read_text(), *self._text.flush()]
 
     def _items(self, parts: Iterator[tuple[int, list[bytes]] | Damage]) -> list[Item]:
         damage = super()._items(parts)
+        return [*self._read_text(), *damage]
+
+    def _read_text(self) -> Sequence[Item]:
         found, self._found = self._found, []
-        return [*found, *damage]
+        return self._text.feed(b"\n".join([*found, b""])) if found else ()
 
     def _read(self, line: bytes) -> str:
-        try:
-            record = parse(line) if line.strip() else None
-        except FormatError as error:
-            return error.message
-        if isinstance(record, dict) and isinstance(record.get("text"), str):
-            self._found += self._text.feed(record["text"].encode())
+        if line.startswith(b"{"):
+            try:
+                record = parse(line)
+            except FormatError as error:
+                return error.message
+            text = record.get(self._key) if isinstance(record, dict) else None
+            line = text.strip("\n").encode("utf-8", "replace") if isinstance(text, str) else b""
+        if line and not line.startswith(_PACKED):
+            self._found.append(line)
         return ""
 
 
@@ -166,7 +183,16 @@ FORMATS = (
         writers="loguru 0.7 with serialize=True",
         rank=31,
         matches=lambda name, head: _LOGURU.match(head) is not None,
-        decoder=LoguruLines,
+        decoder=lambda: RecordedText("text"),
         wants_name=_wants_name,
+    ),
+    Format(
+        id="beast_logger",
+        title="Beast-Logger records",
+        writers="beast_logger 0.1.4",
+        rank=30,
+        matches=lambda name, head: _BEAST.match(head) is not None,
+        decoder=lambda: RecordedText("content"),
+        wants_name=lambda name: name.endswith(".json.log"),
     ),
 )

@@ -8,6 +8,10 @@
     }
     {
 
+training_log.json of the Qwen3-VL fine-tuning scripts is truncated and rewritten at each validation, so it may be read
+while it is empty or half written: {"config": {…}, "train_history": [{"step": 10, "loss": 0.5, …}, …],
+"val_history": […], "best_checkpoint": {…}, "final_metrics": {…}}.
+
 A file is recognised by its content: the beginning must hold rows with a step, or columns of numbers of which one is
 named like a metric. Settings are the objects under the keys of SETTINGS.
 """
@@ -17,6 +21,8 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Mapping
 from typing import Any, NamedTuple
+
+from msgspec.structs import replace
 
 from tuimon import lazy_re as re
 from tuimon.errors import FormatError
@@ -138,3 +144,13 @@ FORMAT = Format(
     wants_name=lambda name: name.endswith(".json"),
     metric_name=metric_name,
 )
+TRAINING_LOG = replace(
+    FORMAT,
+    id="training_log",
+    title="training_log.json",
+    writers="the Qwen3-VL scripts: LoRA, GRPO, DPO",
+    rank=30,
+    matches=lambda name, head: not head.strip() or matches(name, head),  # an empty file is waited for
+    wants_name=lambda name: name == "training_log.json",
+)
+FORMATS = (TRAINING_LOG,)

@@ -26,26 +26,21 @@ name "", which the reader replaces. Source: mlflow/store/tracking/file_store.py,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import groupby
-
-import numpy as np
+from math import nan
 
 from tuimon import lazy_re as re
 from tuimon.errors import FormatError, Unfinished
 from tuimon.formats import Format
-from tuimon.formats._shared.cells import read_cells
 from tuimon.formats._shared.lines import LineDecoder
 from tuimon.formats._shared.rows import seconds
 from tuimon.formats._shared.settings import FactsDocument
-from tuimon.model.points import Damage, Fact, Item, Points
+from tuimon.model.points import Fact
 
 _LINE = re.compile(rb"\d{1,16} [-+]?(?:\d|\.\d|nan|inf)\S*(?: -?\d+(?: \S+){0,2})?\r?\n?", re.IGNORECASE)
 EARLIEST = 1e9
 """Seconds; before it no time is known. log_metric(run, key, value, step) of the client gives the step as time."""
-_NAMES = ("",)
-_FIELDS = 3
+_NOT_POINT = "not a metric's line"
 
 _ENTRY = re.compile(r"^(\w+):[ \t]*('(?:[^'\n]|'')*'|[^\n]*?)[ \t\r]*$", re.MULTILINE)
 _STATES = {"1": "running", "3": "finished", "4": "crashed", "5": "crashed"}
@@ -64,47 +59,18 @@ _WRITER = {"run_id": "run_id", "run_uuid": "run_id", "run_name": "run_name", "us
 class MetricDecoder(LineDecoder):
     """Decoder of the points of one metric. The last number of a line without a newline may be incomplete."""
 
-    def _items(self, parts: Iterator[tuple[int, list[bytes]] | Damage]) -> list[Item]:
-        items: list[Item] = []
-        for part in parts:
-            items += [part] if isinstance(part, Damage) else _read(*part)
-        return items
-
-
-def _read(offset: int, lines: Sequence[bytes]) -> list[Item]:
-    items: list[Item] = []
-    for fields, group in groupby(lines, key=lambda line: min(_FIELDS, len(line.split()))):
-        rows = list(group)
-        if fields >= 2:
-            items += _points(rows, fields, offset)
-        else:
-            start = offset
-            for row in rows:
-                if row.strip():
-                    items.append(Damage(start, len(row) + 1, "not a metric's line"))
-                start += len(row) + 1
-        offset += sum(map(len, rows)) + len(rows)
-    return items
-
-
-def _points(rows: Sequence[bytes], fields: int, offset: int) -> list[Item]:
-    """Return the points of lines that have `fields` fields, and Damage for lines that do not hold numbers."""
-    cut = [b" ".join(row.split(None, _FIELDS)[:fields]) for row in rows]
-    values, present = read_cells(cut, b" ", fields)
-    milliseconds, logged = values[:, 0], values[:, 1]
-    steps = values[:, 2] if fields == _FIELDS else np.zeros(len(rows))
-    good = present.all(axis=1) & (np.abs(steps) < 2.0**53) & (steps == np.floor(steps))
-    items: list[Item] = []
-    if good.any():
-        times = milliseconds[good] / 1e3
-        times[times < EARLIEST] = np.nan
-        ids = np.zeros(len(times), np.uint32)
-        items.append(Points(_NAMES, ids, steps[good].astype(np.int64), logged[good], times))
-    starts = offset + np.cumsum([0, *(len(row) + 1 for row in rows)])
-    items += [
-        Damage(int(starts[row]), len(rows[row]) + 1, "not a metric's line") for row in np.flatnonzero(~good).tolist()
-    ]
-    return items
+    def _read(self, line: bytes) -> str:
+        fields = line.split(None, 3)
+        if not fields:
+            return ""
+        try:
+            time, value, step = int(fields[0]) / 1e3, float(fields[1]), int((*fields, b"0")[2])
+        except (ValueError, IndexError, OverflowError):
+            return _NOT_POINT
+        if b"_" in line or not -(2**63) <= step < 2**63:
+            return _NOT_POINT
+        self._points.add("", step, value, time if time >= EARLIEST else nan)
+        return ""
 
 
 def _content(topic: str) -> FactsDocument:

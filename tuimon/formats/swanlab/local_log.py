@@ -14,20 +14,14 @@ Source: swanboard and swanlab of these versions, and files written by them.
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
 from tuimon import lazy_re as re
 from tuimon.formats import Format
 from tuimon.formats._shared.lines import JSONLines
-from tuimon.formats.swanlab._values import number, seconds, step
-from tuimon.model.points import Item, Points
+from tuimon.formats._shared.long_form import SWANLAB
 
 _NAME = re.compile(r"\d+\.log")
 _FIRST = re.compile(rb'\s*\{"index": ?"?-?\d+"?, ?"data": ?')
 _PATH = re.compile(r"(?P<source>.*/logs)/[^/]+/\d+\.log", re.DOTALL)
-_NAMES = ("",)
 
 
 def _wants(name: str) -> bool:
@@ -41,21 +35,6 @@ def _matches(name: str, head: bytes) -> bool:
     return b'"create_time"' in line or not newline  # the line of a long text may continue after `head`
 
 
-def _read(values: list[Any]) -> list[Item]:
-    """Convert lines, and skip those without a number (media)."""
-    rows: list[tuple[int, float, float]] = []
-    for value in values:
-        if isinstance(value, dict):
-            at_step, logged = step(value.get("index")), number(value.get("data"))
-            if at_step is not None and logged is not None:
-                rows.append((at_step, logged, seconds(value.get("create_time"))))
-    if not rows:
-        return []
-    steps, logged_values, times = zip(*rows, strict=True)
-    columns = np.array(steps, np.int64), np.array(logged_values, np.float64), np.array(times, np.float64)
-    return [Points(_NAMES, np.zeros(len(steps), np.uint32), *columns)]
-
-
 def _source(path: str) -> str:
     match = _PATH.fullmatch(path)
     return match["source"] if match else path
@@ -67,7 +46,7 @@ FORMAT = Format(
     writers="SwanLab 0.4 to 0.10, local mode",
     rank=45,
     matches=_matches,
-    decoder=lambda: JSONLines(_read),
+    decoder=lambda: JSONLines(SWANLAB.reader()),
     wants_name=_wants,
     source_path=_source,
     name_in_database=True,

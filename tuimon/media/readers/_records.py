@@ -8,6 +8,7 @@ from tuimon.formats._shared.log_blocks import LogBlocks
 from tuimon.formats.tensorboard._records import FOOTER, HEADER, find_header, is_intact, record_length
 from tuimon.media.limits import CHUNK
 from tuimon.model.points import Damage
+from tuimon.sources.files import open_regular
 
 _MAX_RECORD = 32 << 20
 """Bytes; longer records of an event file are skipped."""
@@ -15,12 +16,16 @@ _CHECKED = 1 << 20
 """The checksum of longer records is not verified: they are images, of which only sizes are shown."""
 
 
-def event_records(path: str, advance: Callable[[int], None]) -> Iterator[tuple[int, bytes]]:
+def event_records(
+    path: str, advance: Callable[[int], None] = lambda count: None, begin: int = 0
+) -> Iterator[tuple[int, bytes]]:
     """Yield (offset in the file, data) of the intact records of an event file. Damaged ones, and the incomplete one at
-    the end, are skipped. advance: see `Reader.items`."""
-    with open(path, "rb") as file:
-        buffer, start, base = b"", 0, 0  # base: offset of the buffer in the file
-        reported = 0
+    the end, are skipped. advance: see `Reader.items`. begin: offset of the first record."""
+    descriptor, _ = open_regular(path)
+    with open(descriptor, "rb") as file:
+        file.seek(begin)
+        buffer, start, base = b"", 0, begin  # base: offset of the buffer in the file
+        reported = begin
         while True:
             while len(buffer) - start >= HEADER:
                 length = record_length(buffer[start : start + HEADER])

@@ -105,7 +105,8 @@ def _setting_column(settings: Settings, place: int) -> Column[Run]:
         return settings.values.get(run.id, _UNKNOWN)[place]
 
     name, least = settings.names[place], settings.widths[place]
-    return Column(SETTING + name, _head(name), value, show, least, _KEEP - place)
+    head = _head(name)
+    return Column(SETTING + name, head, value, show, least, _KEEP - place, most=max(least, cell_width(head) + 2))
 
 
 def _width(name: str, values: Sequence[Any]) -> int:

@@ -1,7 +1,7 @@
 """A long line of columns (`{"prompt": ["…", …], "completion": ["…", …], …}`) whose cells are read one row at a time.
 
 ms-swift and ROLL write a step as one line, of up to hundreds of megabytes; a parsed line takes several times its size.
-The line is searched once, in blocks, for the commas and brackets outside of strings; the offsets of the cells are kept.
+The line is searched once, in blocks, for strings, lists of numbers, brackets and commas; offsets of cells are kept.
 """
 
 from __future__ import annotations
@@ -28,13 +28,11 @@ _MAX_SHARED = 1 << 20
 """Maximum size (bytes) of a value that is not a list and belongs to all rows; a larger one is left out."""
 _MAX_KEY = 4096
 _KEY = re.compile(rb'[ \t\r]*("(?:[^"\\]|\\.)*+")[ \t\r]*:[ \t\r]*', re.DOTALL)
-_QUOTE, _BACKSLASH, _OBJECT = b'"\\{'
+_COMMA = ord(",")
 _TABLES = {"data", "rowData", "samples"}
 """Lists that contain rows."""
-_DEPTH = np.zeros(256, np.int8)
-_DEPTH[list(b"[{")], _DEPTH[list(b"]}")] = 1, -1
-_IS_TOKEN = _DEPTH != 0
-_IS_TOKEN[list(b'",')] = True
+_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|\[[^\[\]{}"]*+\]|[\[\]{},"]', re.DOTALL)
+"""A string, a list of numbers, a bracket, a comma, or the beginning of a string whose end is not in the block."""
 
 
 class Column(NamedTuple):
@@ -90,36 +88,47 @@ def large_line(path: str, start: int, file: Signature) -> LargeLine:
     """Search the line at offset `start` of a file. file: identifies the contents. Raises OSError."""
     descriptor, _ = open_regular(path)
     try:
-        return _Search(descriptor, start).run()
+        end = _line_end(descriptor, start)
+        search = _Search(descriptor)
+        columns = search.columns(start, end)
+        return LargeLine(end, columns, search.shared)
     finally:
         os.close(descriptor)
+
+
+def _line_end(descriptor: int, offset: int) -> int:
+    while block := os.pread(descriptor, _BLOCK, offset):
+        newline = block.find(b"\n")
+        if newline >= 0:
+            return offset + newline + 1
+        offset += len(block)
+    return offset
 
 
 class _Search:
     """The search of a line, with its state between two blocks."""
 
-    def __init__(self, descriptor: int, start: int) -> None:
-        self._descriptor, self._start = descriptor, start
+    def __init__(self, descriptor: int) -> None:
+        self.shared: dict[str, Any] = {}
+        self._descriptor = descriptor
         self._depth = 0
-        self._in_string = False
-        self._escaped = False
-        """Whether the next block begins with a character that is escaped."""
         self._member = -1
         """Offset of the key of the current member of the object; -1 before the object."""
-        self._inner: list[npt.NDArray[np.int64]] = []
+        self._inner: list[int] = []
         """Offsets of the brackets of the current member, if it has any, and of its commas."""
         self._columns: list[Column] = []
-        self._shared: dict[str, Any] = {}
 
-    def run(self) -> LargeLine:
-        offset, valid, complete = self._start, True, False
-        while not complete and (block := os.pread(self._descriptor, _BLOCK, offset)):
-            text, newline, _ = block.partition(b"\n")
-            complete = bool(newline)
-            valid = valid and self._search(text, offset)
-            offset += len(text) + len(newline)
-        columns = self._equal_columns() if valid and self._depth == 0 and not self._in_string else ()
-        return LargeLine(offset, columns, self._shared)
+    def columns(self, start: int, end: int) -> tuple[Column, ...]:
+        """Return the columns of the line from `start` to `end`; () if it is something else, or incomplete."""
+        block = b""
+        while start < end:
+            at = start + len(block)
+            block += os.pread(self._descriptor, min(max(_BLOCK, len(block)), end - at), at)
+            used = self._read(block, start) if start + len(block) > at else -1
+            if used < 0:
+                return ()
+            block, start = block[used:], start + used
+        return self._equal_columns() if self._depth == 0 else ()
 
     def _equal_columns(self) -> tuple[Column, ...]:
         names = {column.name for column in self._columns}
@@ -132,58 +141,35 @@ class _Search:
                 self._share(column.name, int(column.separators[0]), int(column.separators[-1]) + 1)
         return equal if any(column.cell(self._descriptor, 0).lstrip()[:1] == b'"' for column in equal) else ()
 
-    def _search(self, block: bytes, offset: int) -> bool:
-        """Search a block; return whether the line may be an object so far."""
-        codes = np.frombuffer(block, np.uint8)
-        places = np.flatnonzero(_IS_TOKEN[codes])
-        tokens = codes[places]
-        is_quote = tokens == _QUOTE
-        if b"\\" in block or self._escaped:
-            is_quote &= ~np.isin(places, self._escaped_places(codes), assume_unique=True)
-        in_string = (np.cumsum(is_quote) + self._in_string) % 2 == 1
-        if len(in_string):
-            self._in_string = bool(in_string[-1])
-        outside = ~in_string & (tokens != _QUOTE)
-        places, tokens = places[outside] + offset, tokens[outside]
-        steps = _DEPTH[tokens]
-        depths = np.cumsum(steps, dtype=np.int64) + self._depth
-        if len(depths):
-            self._depth = int(depths[-1])
-        levels = np.where(steps < 0, depths + 1, depths)  # depth inside the bracket that a token opens, closes or is in
-        chosen = levels <= 2
-        return self._read_members(places[chosen], tokens[chosen], levels[chosen])
-
-    def _escaped_places(self, codes: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
-        """Return the offsets of the characters that follow an odd number of backslashes."""
-        slashes = np.flatnonzero(codes == _BACKSLASH)
-        if self._escaped:  # the first character is escaped, whatever it is
-            slashes = slashes[slashes > 0]
-        begins = np.flatnonzero(np.diff(slashes, prepend=-2) != 1)
-        lengths = np.diff(begins, append=len(slashes))
-        places: npt.NDArray[np.int64] = (slashes[begins] + lengths)[lengths % 2 == 1]
-        if self._escaped:
-            places = np.concatenate(([0], places))
-        self._escaped = bool(len(places)) and int(places[-1]) == len(codes)
-        return places
-
-    def _read_members(
-        self, places: npt.NDArray[np.int64], tokens: npt.NDArray[np.uint8], levels: npt.NDArray[np.int64]
-    ) -> bool:
-        """Read the members of the object that end in a block; return False if the line is not an object."""
-        begin = 0
-        for index in np.flatnonzero(levels <= 1).tolist():
-            self._inner.append(places[begin:index])
-            begin, place = index + 1, int(places[index])
-            if tokens[index] in b"{[":
-                if tokens[index] != _OBJECT or self._member >= 0:
-                    return False
-            elif self._member < 0 or not self._read_member(place):
-                return False
-            self._member, self._inner = place + 1, []
-        self._inner.append(places[begin:])
-        if sum(map(len, self._inner)) > _MAX_CELLS:
-            self._inner = [np.concatenate(self._inner)[: _MAX_CELLS + 1]]
-        return True
+    def _read(self, block: bytes, offset: int) -> int:
+        """Read the tokens of a block, and return how many bytes they take; -1 if the line is no object."""
+        for match in _TOKEN.finditer(block):
+            token, place, is_whole = match[0][:1], offset + match.start(), len(match[0]) > 1
+            if token == b'"':
+                if not is_whole:
+                    return match.start()
+            elif is_whole and self._depth == 1:
+                commas = np.flatnonzero(np.frombuffer(match[0], np.uint8) == _COMMA) + place
+                self._inner = [place, *commas[:_MAX_CELLS].tolist(), place + len(match[0]) - 1]
+            elif token in b"[{" and not is_whole:
+                if self._depth == 0:
+                    if token == b"[" or self._member >= 0:
+                        return -1
+                    self._member = place + 1
+                elif self._depth == 1:
+                    self._inner = [place]
+                self._depth += 1
+            elif self._depth == 0:
+                return -1
+            elif not is_whole:
+                if self._depth == 2 and len(self._inner) <= _MAX_CELLS:
+                    self._inner.append(place)
+                elif self._depth == 1:
+                    if not self._read_member(place):
+                        return -1
+                    self._member, self._inner = place + 1, []
+                self._depth -= token != b","
+        return len(block)
 
     def _read_member(self, end: int) -> bool:
         """Read the member that ends at an offset; return whether it has a key."""
@@ -192,7 +178,7 @@ class _Search:
         if key is None:
             return not head.strip()  # of an empty object
         name = str(parse(key[1]))
-        separators = np.concatenate(self._inner)
+        separators = np.array(self._inner, np.int64)
         if head[key.end() : key.end() + 1] != b"[":
             self._share(name, self._member + key.end(), end)
         elif len(separators) <= _MAX_CELLS and name not in SKIPPED:
@@ -202,4 +188,4 @@ class _Search:
     def _share(self, name: str, start: int, end: int) -> None:
         if end - start <= _MAX_SHARED:
             with suppress(FormatError):
-                self._shared[name] = parse(os.pread(self._descriptor, end - start, start))
+                self.shared[name] = parse(os.pread(self._descriptor, end - start, start))

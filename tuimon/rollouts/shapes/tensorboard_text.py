@@ -12,9 +12,9 @@ from typing import Any
 from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats._shared.protobuf import Message
-from tuimon.formats.tensorboard._records import FOOTER, HEADER, record_length
+from tuimon.formats.tensorboard._records import HEADER
+from tuimon.media.readers._records import event_records
 from tuimon.rollouts import Rows, Shape
-from tuimon.sources.files import open_regular
 
 _TAG = re.compile(r"generat|sample|completion|rollout|prompt|response", re.IGNORECASE)
 _SAMPLE = re.compile(r"(?:^|\n)(?:---\n+)?### Sample \d+\n")
@@ -27,21 +27,10 @@ _VALUE_TAG, _VALUE_TENSOR, _STRINGS = 1, 8, 8
 
 
 def _rows(path: str, start: int) -> Rows:
-    descriptor, _ = open_regular(path)
-    with open(descriptor, "rb") as file:
-        file.seek(start)
-        offset = start
-        while len(header := file.read(HEADER)) == HEADER:
-            length = record_length(header)
-            if length < 0:
-                return  # damaged, which the reader of metrics reports
-            record = file.read(length + FOOTER)
-            if len(record) < length + FOOTER:
-                return
-            here, offset = offset, offset + HEADER + length + FOOTER
-            if b"text" in record:
-                for row in _rows_of_event(record[:length]):
-                    yield here, row
+    for offset, record in event_records(path, begin=start):
+        if b"text" in record:
+            for row in _rows_of_event(record):
+                yield offset - HEADER, row
 
 
 def _rows_of_event(record: bytes) -> Iterator[dict[str, Any]]:

@@ -221,7 +221,9 @@ class MediaScreen(TableScreen["Tag"]):
             return
         item = nearest(tag.items, self._item_step(tag))
         if not can_save(item):
-            self.say(f"Nothing to save of {item.kind}: only histograms, PR curves, images, audio, video and tables")
+            self.say(
+                f"Nothing to save of {item.kind}: only histograms, PR curves, texts, images, audio, video and tables"
+            )
             return
 
         runs = self.dashboard.snapshot.runs

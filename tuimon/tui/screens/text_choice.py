@@ -15,7 +15,6 @@ from tuimon.rollouts.selection import (
     SORTS,
     Group,
     PromptNumbers,
-    changes,
     changes_since,
     comparison,
     counts,
@@ -64,16 +63,11 @@ class Choice:
         self.bin: Bin | None = None
         """Range of the rewards that are listed."""
         self.search: Search | None = None
-        self.earlier: PromptNumbers | None = None
-        """Numbers of an earlier step that has prompts of this one."""
-        self.change: dict[str, float] = {}
-        """Change since that step of the share of the samples that passed, or of the mean reward, by prompt."""
-        self.change_is_share = False
         self.firsts: list[PromptNumbers] | None = None
         """Numbers of the first steps that have prompts of this one; None: not read."""
-        self.first_change: dict[str, float] = {}
-        """Change since the first step that has the prompt, by prompt."""
-        self.first_is_share = False
+        self.change: dict[str, float] = {}
+        """Change since then of the share of the samples that passed, or of the mean reward, by prompt."""
+        self.change_is_share = False
         self._test: Callable[[Entry], bool] | None = None
         self._matches: frozenset[tuple[str, object]] | None = None
 
@@ -86,7 +80,6 @@ class Choice:
     def _take_split(self) -> None:
         self.entries = [entry for entry in self.every if entry.split == self.split] or self.every
         self._pass_field = None
-        self.set_earlier(self.earlier)
         self.set_firsts(self.firsts)
 
     def _numbers(self) -> PromptNumbers:
@@ -95,20 +88,14 @@ class Choice:
 
     def set_firsts(self, firsts: list[PromptNumbers] | None) -> None:
         """Compare the prompts with the numbers of the first steps that have them, or with none (None)."""
-        self.firsts, self.first_change = firsts, {}
+        self.firsts, self.change = firsts, {}
         if firsts:
-            self.first_is_share, self.first_change = changes_since(firsts, self._numbers())
-
-    def set_earlier(self, earlier: PromptNumbers | None) -> None:
-        """Compare the prompts with the numbers of an earlier step, or with none (None)."""
-        self.earlier, self.change = earlier, {}
-        if earlier is not None:
-            self.change_is_share, self.change = changes(earlier, self._numbers())
+            self.change_is_share, self.change = changes_since(firsts, self._numbers())
 
     @property
     def shows_change(self) -> bool:
         """Whether the change of prompts since an earlier step is listed, or orders the list."""
-        return self.mode == GROUPS or self.sort == "|change|"
+        return self.mode == GROUPS or self.sort == SINCE_FIRST
 
     @property
     def pass_field(self) -> str:
@@ -138,16 +125,12 @@ class Choice:
             listed = [entry for entry in listed if (entry.file, entry.location) in self._matches]
         if self.bin is not None:
             listed = [entry for entry in listed if in_bin(entry, self.bin)]
-        self.listed = sorted_by(listed, self.sort, self._sorting_change)
+        self.listed = sorted_by(listed, self.sort, self.change)
         self.groups = self._groups(listed) if self.mode == GROUPS else []
         self.bins = histogram(listed)[::-1] if self.mode == HISTOGRAM else []
 
     def _groups(self, entries: list[Entry]) -> list[Group]:
-        return sorted_groups(groups_of(entries, self.pass_field), self.sort, self._sorting_change)
-
-    @property
-    def _sorting_change(self) -> dict[str, float]:
-        return self.first_change if self.sort == SINCE_FIRST else self.change
+        return sorted_groups(groups_of(entries, self.pass_field), self.sort, self.change)
 
     @property
     def items(self) -> Sequence[Any]:
@@ -234,7 +217,7 @@ class Choice:
     def next_split(self) -> None:
         """List the entries of the other split."""
         self.split = "validation" if self.split_listed == "train" else "train"
-        self.only, self.bin, self.earlier, self.firsts = "", None, None, None
+        self.only, self.bin, self.firsts = "", None, None
         self._take_split()
 
     def open_group(self, key: str) -> None:

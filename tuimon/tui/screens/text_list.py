@@ -18,7 +18,7 @@ from tuimon.rollouts.flags import NAMES
 from tuimon.rollouts.group_labels import GroupLabels
 from tuimon.rollouts.library import Entry
 from tuimon.rollouts.overview import Bin, StepNumbers
-from tuimon.rollouts.selection import SINCE_FIRST, Group, finite, rewards_of
+from tuimon.rollouts.selection import Group, finite, rewards_of
 from tuimon.text import clean
 from tuimon.tui.screens.text_choice import GROUPS, HISTOGRAM, STEPS, Choice
 
@@ -116,8 +116,8 @@ def _group_columns(choice: Choice, symbols: Symbols) -> tuple[Column[Group], ...
     def identical(group: Group) -> tuple[str, Role] | None:
         return (f"{group.identical} of {len(group.entries)}", Role.WARNING) if group.identical else None
 
-    def change(known: dict[str, float], is_share: bool) -> Callable[[Group], tuple[str, Role] | None]:
-        return lambda group: _change(known.get(group.entries[0].prompt), is_share)
+    def change(group: Group) -> tuple[str, Role] | None:
+        return _change(choice.change.get(group.entries[0].prompt), choice.change_is_share)
 
     several = 1 < len(labels) < len(choice.entries)
     passed = _column("passed", "passed", lambda g: (_passed(g.passed, g.judged), Role.TEXT), 8, 30)
@@ -126,8 +126,7 @@ def _group_columns(choice: Choice, symbols: Symbols) -> tuple[Column[Group], ...
         _column("std", "± std", number(lambda group: group.std), 8, 26),
         *((passed,) if choice.pass_field else ()),
         _column("identical", "identical", identical, 9, 27),
-        _column("change", "change", change(choice.change, choice.change_is_share), 7, 29),
-        _column("first", SINCE_FIRST, change(choice.first_change, choice.first_is_share), 11, 28),
+        _column("change", "change", change, 7, 29),
         _column("rewards", "rewards", bars, 4, most=_MOST_BARS, right=False),
         _column("group", "group", lambda g: labels.label(g.key) if several else None, 5, 25, most=labels.width),
         _words_column("prompt", lambda group: clean(redacted_text(group.entries[0].prompt_head))),

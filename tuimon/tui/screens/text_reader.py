@@ -176,7 +176,7 @@ class TextReader(WorkScreen):
         by_prompt = self.choice.mode in (GROUPS, STEPS) and not self._followed
         if self.entry is not None and (self.touched or by_prompt):
             self._followed = self.entry.prompt
-        self.choice.earlier = self.choice.firsts = None
+        self.choice.firsts = None
         self.step, self.touched = step, False
         self.choice.set_matches(None)
         self._load()
@@ -316,7 +316,6 @@ class TextReader(WorkScreen):
         inputs = (run, entries, self.step, *map(intern, problems))
         if len(self._check) != len(inputs) or any(a is not b for a, b in zip(self._check, inputs, strict=True)):
             from tuimon.analysis.text_check import (
-                changes_sentence,
                 check_sentence,
                 shares_sentence,
                 truncation_sentence,
@@ -328,10 +327,8 @@ class TextReader(WorkScreen):
             library = self.library
             sources = library.sources(entries) if library is not None else []
             several = f"{len(sources)} sources: {', '.join(sources[:_SOURCES])}" if len(sources) > 1 else ""
-            earlier = library.earlier_shares(self.step, self.choice.split_listed) if library is not None else None
-            changes = changes_sentence(entries, earlier)
             check = check_sentence(run, entries, self.step) if run is not None else "no metrics were found"
-            parts = problem, more, several, changes, shares_sentence(entries), check, truncation_sentence(entries)
+            parts = problem, more, several, shares_sentence(entries), check, truncation_sentence(entries)
             self._note = "; ".join(filter(None, parts))
         return self._note
 

@@ -18,13 +18,15 @@ if TYPE_CHECKING:
     from tuimon.rollouts.selection import PromptNumbers
 
 
+_STEPS_BEFORE = 16
+"""Steps before that are read for the change of groups."""
+
+
 class TextSteps(TextReader):
     """The texts view as far as it compares steps."""
 
-    _compared: tuple[int | None, str] = None, ""
-    """Step and split whose prompts were compared last with an earlier step."""
-    _compared_first: tuple[object, ...] = ()
-    """Step, split and prompts that were compared last with the first steps that have the prompts."""
+    _compared: tuple[object, ...] = ()
+    """Step, split, prompts and number of steps before that were compared last."""
     comparing = ""
     """What is being read for a comparison."""
 
@@ -43,78 +45,50 @@ class TextSteps(TextReader):
             self.place()
         self.chosen()
         self.compare_steps()
-        self.compare_with_first()
         self.dashboard.redraw()
 
     def compare_again(self) -> None:
         """Compare the prompts of the step with earlier steps, as its entries have changed."""
-        self._compared = None, ""
         if self.choice.firsts is None:
-            self._compared_first = ()
+            self._compared = ()
         self.compare_steps()
-        self.compare_with_first()
 
-    def compare_with_first(self) -> None:
-        """Read the numbers of each prompt in the first step that has it, if the order needs them."""
+    def compare_steps(self) -> None:
+        """Read the numbers of each prompt in the first step that has it, if the change since then is listed.
+
+        Groups are compared with some steps before; the order by the change is worth reading all of them.
+        """
         library, step, choice = self.library, self.step, self.choice
-        if library is None or step is None or self.busy or choice.sort != SINCE_FIRST:
+        if library is None or step is None or self.busy or not choice.shows_change:
             return
         split, prompts = choice.split_listed, frozenset(entry.prompt for entry in choice.entries)
-        compared = step, split, prompts
-        if compared == self._compared_first:
+        steps = 0 if choice.sort == SINCE_FIRST else _STEPS_BEFORE
+        compared = step, split, prompts, steps
+        if compared == self._compared:
             return
-        self._compared_first = compared
+        self._compared = compared
 
         def is_wanted() -> bool:
-            return compared == self._compared_first and choice.sort == SINCE_FIRST and self.is_attached
+            return compared == self._compared and choice.shows_change and self.is_attached
 
         def read() -> list[PromptNumbers] | None:
             from tuimon.rollouts.overview import first_numbers
 
-            return first_numbers(library, step, split, prompts, is_wanted)
+            return first_numbers(library, step, split, prompts, is_wanted, steps)
 
         async def work() -> None:
             self.comparing = "reading earlier steps"
             async with self.reading:
                 firsts = await asyncio.to_thread(read)
             self.comparing = ""
-            if compared != self._compared_first:
+            if compared != self._compared:
                 return
             if firsts is None or step != self.step:
-                self._compared_first = ()
+                self._compared = ()
             elif firsts:
                 self.change(lambda choice: choice.set_firsts(firsts))
-            else:
+            elif choice.sort == SINCE_FIRST:
                 self.say("No change is known: no step before has these prompts")
-
-        self.run_worker(work())
-
-    def compare_steps(self) -> None:
-        """Read how often each prompt passed in an earlier step, if the change since then is listed."""
-        library, step, choice = self.library, self.step, self.choice
-        compared = step, choice.split_listed
-        if library is None or step is None or self.busy or not choice.shows_change or compared == self._compared:
-            return
-        self._compared = compared
-        prompts = {entry.prompt for entry in choice.entries}
-
-        def is_wanted() -> bool:
-            return compared == self._compared and step == self.step and self.is_attached
-
-        def read() -> PromptNumbers | None:
-            from tuimon.rollouts.overview import earlier_numbers
-
-            return earlier_numbers(library, step, compared[1], prompts, is_wanted)
-
-        async def work() -> None:
-            async with self.reading:
-                earlier = await asyncio.to_thread(read)
-            if not is_wanted():
-                return
-            if earlier is not None:
-                self.change(lambda choice: choice.set_earlier(earlier))
-            elif choice.sort == "|change|":
-                self.say("No change is known: the steps before do not have these prompts")
 
         self.run_worker(work())
 
@@ -125,10 +99,10 @@ class TextSteps(TextReader):
             self.change(lambda choice: choice.toggle(STEPS) if choice.mode == STEPS else None)
             return
 
-        from tuimon.rollouts.overview import has_prompt, prompt_by_step
+        from tuimon.rollouts.overview import has_prompt, numbers_by_step
 
         test = has_prompt(entry.prompt)
-        self._by_step("reward", test, lambda library: prompt_by_step(library, entry.prompt, entry.split))
+        self._by_step("reward", test, lambda library: filter(_is_there, numbers_by_step(library, entry.split, test)))
 
     def count_matches(self) -> None:
         """List the steps with the number of responses that contain the search; again: the samples."""
@@ -140,9 +114,10 @@ class TextSteps(TextReader):
             self.say("Nothing to count: press / first")
             return
 
-        from tuimon.rollouts.overview import has_match, matches_by_step
+        from tuimon.rollouts.overview import has_match, numbers_by_step
 
-        self._by_step("share", has_match(search), lambda library: matches_by_step(library, search, split))
+        test = has_match(search)
+        self._by_step("share", test, lambda library: numbers_by_step(library, split, test))
 
     def _by_step(
         self, bars: str, is_counted: Callable[[Sample], bool], read: Callable[[Library], Iterator[StepNumbers]]
@@ -177,3 +152,8 @@ class TextSteps(TextReader):
                     self.say(str(slow))
 
         self.run_worker(work())
+
+
+def _is_there(numbers: StepNumbers) -> bool:
+    """Return whether a step has the prompt."""
+    return numbers.count > 0

@@ -38,7 +38,7 @@ class SampleTable(Table[Any]):
         """Display the current choice; the same row stays selected, whatever is in it."""
         choice = self.choice
         shape = choice.mode, len(choice.items)  # the list of steps grows while they are read
-        made_for = choice.items, choice.change, choice.first_change, choice.entries
+        made_for = choice.items, choice.change, choice.entries
         if shape != self._shape or any(map(operator.is_not, made_for, self._made_for)):
             self._shape, self._made_for = shape, made_for
             self.forget_widths()

@@ -322,8 +322,8 @@ class TextsScreen(TextSteps):
         field = steps[0].pass_field if steps else choice.pass_field if choice.mode == GROUPS else ""
         if field:
             spans.append((f"  passed: {clean(field, 40)} 1", Role.MUTED))
-        if choice.shows_change and choice.change and choice.earlier is not None:
-            spans.append((f"  change since step {choice.earlier.step}", Role.MUTED))
+        if choice.shows_change and choice.change and choice.firsts:
+            spans.append((f"  change since step {choice.firsts[0].step}", Role.MUTED))
         spans.append((f"  {choice.sort}", Role.MUTED))
         if choice.filter != "all":
             spans.append((f"  {choice.filter}", Role.ACCENT))

@@ -14,6 +14,7 @@ import sys
 import termios
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
@@ -39,12 +40,18 @@ def theme_of(reply: bytes) -> str | None:
 
 
 class Background:
-    """Context that writes the query and turns off echo and line buffering, so that the reply can be read. Call `theme`
-    at its end."""
+    """Context in which the terminal neither echoes nor suspends, and that may have asked it for its background colour.
 
-    def __init__(self) -> None:
+    - Keys that are typed meanwhile stay in the terminal, or are in `typed`.
+    - ctrl+c still interrupts.
+    """
+
+    def __init__(self, asks: bool) -> None:
+        """asks: whether to write the query. Without it the theme is unknown at once."""
         self._input = sys.__stdin__.fileno() if sys.__stdin__ else -1
-        self._before: list[Any] | None = None
+        self._asks = asks
+        self.before: list[Any] | None = None
+        """Settings of the terminal before."""
         self._asked_at = 0.0
         self._reply = b""
         self.typed = ""
@@ -54,23 +61,32 @@ class Background:
 
     def __enter__(self) -> Background:
         assert sys.__stderr__ is not None, "only for a terminal"
-        self._before = termios.tcgetattr(self._input)
+        self.before = termios.tcgetattr(self._input)
         quiet = termios.tcgetattr(self._input)
         quiet[3] &= ~(termios.ECHO | termios.ICANON)
+        quiet[6][termios.VSUSP] = quiet[6][termios.VQUIT] = b"\0"  # they stay keys
         termios.tcsetattr(self._input, termios.TCSANOW, quiet)
-        os.write(sys.__stderr__.fileno(), _QUERY)  # Textual draws on stderr
+        if self._asks:
+            os.write(sys.__stderr__.fileno(), _QUERY)  # Textual draws on stderr
         self._asked_at = time.monotonic()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if self._before is not None:
-            termios.tcsetattr(self._input, termios.TCSANOW, self._before)
+        if self.before is not None:
+            with suppress(termios.error):  # the terminal is gone
+                termios.tcsetattr(self._input, termios.TCSANOW, self.before)
+
+    def has_replied(self) -> bool:
+        """Return whether `theme` need not wait."""
+        if self._asks and not _END.search(self._reply) and select.select([self._input], [], [], 0)[0]:
+            self._reply += os.read(self._input, 1024)
+        return not self._asks or bool(_END.search(self._reply))
 
     def theme(self) -> str | None:
-        """Return "dark" or "light", or None if the terminal does not reply in time."""
-        while not _END.search(self._reply):
+        """Return "dark" or "light", or None if the terminal was not asked or does not reply in time."""
+        while self._asks and not _END.search(self._reply):
             left = self._asked_at + PATIENCE - time.monotonic()
             if not select.select([self._input], [], [], max(left, 0.0))[0]:
                 self.late = True

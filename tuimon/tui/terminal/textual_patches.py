@@ -16,7 +16,7 @@ import termios
 import time
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Protocol
 
 from textual._xterm_parser import XTermParser
 from textual.app import App
@@ -27,8 +27,15 @@ from tuimon.tui.terminal.capabilities import SUPPORTED_TEXTUAL, textual_version
 
 _MOST_PENDING, _WAIT = 200, 0.02
 """Events that may wait to be handled before keys are read, and time (s) from one look at their number to the next."""
+_OPEN = "\x1b[?1049h"
 _PAUSE = 0.5
 """Time (s) from one look at a terminal that is gone to the next."""
+
+
+class Opened(Protocol):
+    """What has opened the alternate screen, and closes it unless it is taken over."""
+
+    is_open: bool
 
 
 def is_supported() -> bool:
@@ -84,6 +91,27 @@ def type_keys(app: App[Any], text: str) -> None:
     if driver is not None and text:
         for event in (*parser.feed(text), *parser.tick()):
             driver.process_message(event)
+
+
+def restore_settings(app: App[Any], settings: list[Any] | None) -> None:
+    """Let the terminal have these settings again at the end, instead of those that the driver found."""
+    if getattr(app._driver, "attrs_before", None) is not None and settings is not None:
+        app._driver.attrs_before = settings  # type: ignore[union-attr]
+
+
+def keep_screen(app: App[Any], first: Opened) -> None:
+    """Let the driver use the alternate screen that is open already: opening it again would clear it."""
+    if first.is_open:
+        kind: Any = app.driver_class
+
+        class Driver(kind):  # type: ignore[misc]
+            def write(self, data: str) -> None:
+                if data == _OPEN and first.is_open:
+                    first.is_open = False
+                else:
+                    super().write(data)
+
+        app.driver_class = Driver
 
 
 def write(app: App[Any], text: str) -> None:

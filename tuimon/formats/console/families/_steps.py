@@ -4,9 +4,6 @@ from __future__ import annotations
 
 _MAX_EPOCHS = 100_000
 
-COUNTED = "step|iter(?:ation)?|update|episode|round|generation"
-"""Regular expression of what the steps of a training are called, besides epochs."""
-
 
 class EpochSteps:
     """Counts steps over all epochs. The size of an epoch is the last step that was logged in it."""

@@ -7,6 +7,8 @@
 The step of a row is, in this order:
 
 - the step that is in the row
+- the steps done by the bar on the line before it, unless the log draws its bars after the rows: that is known from a
+  row below the bar 0/100, and from equal bars above and below a row (tqdm.write clears the bar above)
 - the steps done by the next progress bar of the training, which is drawn again after each row; of several rows before
   one bar each has the step in the ratio of the epochs
 - in a log without bars, the one that the epoch gives at the steps per epoch that the trainer has printed (_epoch_steps)
@@ -54,6 +56,12 @@ class HFRowReader(LineReader):
         """Steps done by the last bar; negative before the first one."""
         self._total = 0
         """Total of the bars of the training."""
+        self._bar_end = -1
+        """Offset behind the last bar, and behind the rows directly below it."""
+        self._is_below = False
+        """Whether the last row is directly below a bar."""
+        self._bars_follow = False
+        """Whether the log draws its bars after the rows."""
         self._open_bar: int | None = None
         """Steps done by a bar whose line has not ended."""
         self._step = 0
@@ -105,7 +113,13 @@ class HFRowReader(LineReader):
         training = "train_runtime" not in row and not all(_EVALUATION.match(key) or key == "epoch" for key in row)
         self.sink.held_count += 1
         self._held.append(_Held(values, line, training, epoch if isinstance(epoch, float) else None))
-        if self._bar_step < 0:
+        self._is_below = line.offset == self._bar_end
+        self._bars_follow |= self._is_below and self._bar_step == 0
+        if self._is_below and not self._bars_follow:
+            self._bar_end = _end_of(line)
+            self._release(self._bar_step)
+            self.sink.report_progress(self._bar_step, self._total)
+        elif self._bar_step < 0:
             self._release_without_bar()
         elif len(self._held) >= _MAX_HELD:
             self._release(self._bar_step)
@@ -121,10 +135,11 @@ class HFRowReader(LineReader):
             if done > self._bar_step:
                 self.sink.note_bar(done, total)
             return
+        self._bars_follow |= self._is_below and done == self._bar_step
         if done < self._bar_step:  # another training, or the same one resumed, writes into the same log
             self._release(self._bar_step)
-            self._step, self._interval, self._epoch = 0, 1, 0.0
-        self._bar_step, self._total = done, total
+            self._step, self._interval, self._epoch, self._bars_follow = 0, 1, 0.0, False
+        self._bar_step, self._total, self._bar_end, self._is_below = done, total, _end_of(line), False
         if self._held:
             self._release(done)
             self.sink.report_progress(done, total)
@@ -188,6 +203,10 @@ class HFRowReader(LineReader):
         if self._held and by_epoch and interval:
             self.sink.report_progress(self._step, self._epoch_steps.total)
         self._held = []
+
+
+def _end_of(line: Line) -> int:
+    return line.offset + len(line.raw) + 1
 
 
 FAMILY = Family("hf-rows", ("{'", '{"', "': ", "it/s", "s/it", *MARKS), HFRowReader, order=24, self_closing=True)

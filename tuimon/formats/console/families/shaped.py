@@ -18,10 +18,9 @@ from tuimon import lazy_re as re
 from tuimon.formats.console.families import Family, Line, LineReader, Pair, Sink
 from tuimon.formats.console.families._steps import EpochSteps
 from tuimon.formats.console.shapes.cutting import cut
-from tuimon.formats.console.shapes.known import known_layouts
-from tuimon.formats.console.shapes.labels import BATCH, EPOCH, MARKS, stage_of
+from tuimon.formats.console.shapes.labels import BATCH, EPOCH, MARKS, METRIC, stage_of
 from tuimon.formats.console.shapes.roles import Layout, examine
-from tuimon.formats.console.shapes.rows import Cells, integer, row_of
+from tuimon.formats.console.shapes.rows import Cells, integer, pairs_of, row_of
 
 _ISO = re.compile(r"(?<=\d\d-\d\d)T(?=\d\d:\d\d:)", re.ASCII)
 _BAR = re.compile(r"[=.>]{2}\]")
@@ -39,6 +38,9 @@ _MAX_ALIKE = 8
 _ROWS_OF_UNKNOWN = 4
 """Rows that show whether a number whose name is unknown counts steps."""
 _MAX_HEADING = 80
+_BELOW = 2
+"""Lines below a heading, or below another line of its block, that belong to the block whatever they contain."""
+_NAMED = re.compile(r"(?:[-*•] )?[A-Za-z][\w./@ ()-]{0,60}?\s?[:=]\s?(?=[\d.+-]|nan|inf)[^:=]{1,40}")
 _WITHIN_EPOCH = (6, 7, 8)
 """Ranks of words for steps that may begin again with each epoch."""
 
@@ -70,6 +72,12 @@ class ShapedReader(LineReader):
         self._first_epoch = 1
         self._epoch: int | None = None
         """Epoch of a heading above the lines."""
+        self._heading: int | None = None
+        """Epoch or step of a heading above the lines."""
+        self._has_results = False
+        """Whether a result of training was below a heading, so that what is beside it is one, too."""
+        self._beside: list[tuple[list[Pair], Line]] = []
+        """Rows below a heading, while no result is among them."""
         self._stage = ""
         """Stage of a heading above the lines."""
         self._staged: _Shape | None = None
@@ -110,21 +118,38 @@ class ShapedReader(LineReader):
         if shape is None:
             if len(self._shapes) >= _MAX_SHAPES:
                 return False
-            shape = self._shapes[key] = _Shape(known_layouts().get(key) or examine(text))
+            shape = self._shapes[key] = _Shape(examine(text))
         elif shape.layout and shape.layout.varies:
             shape.layout = examine(text)
         layout = shape.layout
-        if layout is None:
-            return False
-        if layout.is_cell and self._epoch is None:
-            return False
+        if layout is None or (layout.is_cell and self._epoch is None):
+            return self._read_beside(text, line)
         if not layout.columns:
             return self._note_step(layout, cells, line)
-        if layout.step is None and layout.has_metric and (layout.is_staged or self._epoch is not None):
-            shape.recurs = True
+        if layout.step is None and layout.has_metric and (layout.is_staged or self._heading is not None):
+            shape.recurs = self._has_results = True
+            self._release_beside()
         if not shape.recurs and not self._recurs(shape, cells, line):
             return False
         return self._add(shape, cells, line, self._place())
+
+    def _read_beside(self, text: str, line: Line) -> bool:
+        """Read a named number that may be no result, such as "lr: 1e-05", in the lines right below a heading."""
+        if self.lines_awaited <= 0 or not self._is_below_heading() or not _NAMED.fullmatch(text.strip()):
+            return False
+        if METRIC.search(text):
+            return False  # a result that is repeated: "Best loss: 0.5"
+        self.lines_awaited = _BELOW
+        self._beside.append((pairs_of(text), line))
+        if self._has_results:
+            self._release_beside()
+        return self._has_results
+
+    def _release_beside(self) -> None:
+        beside, self._beside = self._beside, []
+        for row, line in beside if self._is_below_heading() else ():
+            self.sink.add_row(row, self._heading, line, keep_step=True)
+            self._rows_before = self.sink.row_count
 
     def _recurs(self, shape: _Shape, cells: Cells, line: Line) -> bool:
         """Hold a line until others like it have other numbers; then add those that were held."""
@@ -213,10 +238,13 @@ class ShapedReader(LineReader):
         self._last_in_epoch = epoch, step
         return step, epoch
 
+    def _is_below_heading(self) -> bool:
+        return self._heading is not None and self.sink.row_count == self._rows_before
+
     def _place(self) -> int | None:
         """Return the step of a line that names none: of a row above it, else the epoch of the heading above it."""
-        if self._epoch is not None and self.sink.row_count == self._rows_before:
-            return self._epoch
+        if self._is_below_heading():
+            return self._heading
         return None if self.sink.interrupted else self.sink.step
 
     def _note_step(self, layout: Layout, cells: Cells, line: Line) -> bool:
@@ -224,10 +252,13 @@ class ShapedReader(LineReader):
         assert layout.step is not None
         self._stage = ""
         if layout.is_heading:
-            self._epoch, self._rows_before = integer(layout.step, cells), self.sink.row_count
-            self._first_epoch = min(self._first_epoch, self._epoch)
+            self._heading, self._rows_before = integer(layout.step, cells), self.sink.row_count
+            self._beside, self.lines_awaited = [], _BELOW
+            if layout.rank == EPOCH:
+                self._epoch = self._heading
+                self._first_epoch = min(self._first_epoch, self._epoch)
             if layout.total:
-                self.sink.report_progress(self._epoch, integer(layout.total, cells))
+                self.sink.report_progress(self._heading, integer(layout.total, cells))
         return False
 
     def _note_stage(self, text: str) -> bool:
@@ -247,14 +278,14 @@ class ShapedReader(LineReader):
         shape.place, shape.alike = place, shape.alike + 1 if place == shape.place else 1
         if shape.alike > _MAX_ALIKE:
             return False
-        own = self._epoch is not None and self.sink.row_count == self._rows_before
+        own = self._is_below_heading()
         used = self.sink.add_row(row, place, line, keep_step=True)
         if own:
-            self._rows_before = self.sink.row_count
+            self._rows_before, self.lines_awaited = self.sink.row_count, _BELOW
         return used
 
     def reads_alone(self, line: Line) -> bool:
-        if self._epoch is not None or self._stage:
+        if self._heading is not None or self._stage:
             return False
         layout = examine(line.text)
         if layout is None or layout.step is None or layout.varies or layout.stage:
@@ -263,7 +294,8 @@ class ShapedReader(LineReader):
 
     def interrupt(self) -> None:
         super().interrupt()
-        self._epoch, self._stage = None, ""
+        self._epoch = self._heading = None
+        self._stage = ""
 
     def flush(self) -> None:
         if self.sink.step is not None:

@@ -20,13 +20,14 @@ import msgspec
 from msgspec import Struct
 
 from tuimon import lazy_re as re
-from tuimon.formats.console.families import NUMBER, Family, Line, LineReader, Pair, Quantity, Sink, printed_dict
+from tuimon.formats.console.families import NUMBER, Family, Line, LineReader, Pair, Quantity, Sink, number, printed_dict
 from tuimon.formats.console.families._steps import EpochSteps
 from tuimon.formats.console.shapes.rows import pairs_of
 
 TABLE = Path(__file__).with_name("trainers.toml")
 _WITHIN = 400
 """Characters within which a head that is searched for ends."""
+_MAX_WAITING = 1000
 _COUNT = r"\d[\d,]{0,17}"
 _PLACES = {
     name: rf"(?P<{name}>{_COUNT})" for name in ("step", "step2", "total", "last", "epoch", "epochs", "size", "position")
@@ -56,6 +57,10 @@ class Trainer(Struct, frozen=True, forbid_unknown_fields=True):
     `top` is a name outside of sections, `next` another value of the name before: "lr/1"."""
     columns: tuple[str, ...] = ()
     """Names of the numbers behind the head, which have none; "" for a number that is none."""
+    header: str = ""
+    """Regular expression of a line that names the numbers of later ones: groups names, between commas, and section."""
+    waits: bool = False
+    """Whether its rows have the step of the next line that names one."""
     dictionary: bool = False
     """Whether a printed dictionary follows the head."""
     block: int = 0
@@ -75,7 +80,7 @@ class Trainer(Struct, frozen=True, forbid_unknown_fields=True):
     stages: dict[str, str] = {}
     """Prefix of names by the group stage; else "<stage>/"."""
     names: dict[str, str] = {}
-    """Metrics by the names that are printed with their prefix; a key that ends in "/" is a beginning."""
+    """Metrics by the names that are printed with their prefix; a key that ends in "/" or "*" is a beginning."""
     prefix: str = ""
     """Of all names; "{rank}" is a group of the head."""
     suffix: str = ""
@@ -94,7 +99,7 @@ class Trainer(Struct, frozen=True, forbid_unknown_fields=True):
     restarts: bool = False
     """Whether the step begins again with each epoch, whose size is not printed."""
     follows: str = ""
-    """Id of the row whose last step is that of the epoch; the step is the epoch if there is none."""
+    """Id of the row of the training in whose epoch it is: its step is the last one of that; else it is the epoch."""
     counted: bool = False
     """Whether the step is the number of the line."""
     only_total: bool = False
@@ -116,10 +121,27 @@ class TrainerReader(LineReader):
         self._last: dict[str, int] = {}
         """Last step of each row of the table."""
         self._alone = False
+        self._columns: tuple[str, ...] = ()
+        """Names that the last header line gave."""
+        self._waiting: list[tuple[list[Pair], Line]] = []
 
     def interrupt(self) -> None:
         super().interrupt()
         self._open, self._step, self._section = None, None, ""
+        self._columns, self._waiting = (), []
+
+    @property
+    def awaits_end(self) -> bool:
+        return bool(self._waiting)
+
+    def end(self) -> None:
+        self._release(self.sink.step)
+
+    def _release(self, step: int | None) -> None:
+        """Add the rows that wait for a step."""
+        waiting, self._waiting = self._waiting, []
+        for row, line in waiting:
+            self.sink.add_row(row, step, line)
 
     def reads_alone(self, line: Line) -> bool:
         return self._alone
@@ -129,10 +151,14 @@ class TrainerReader(LineReader):
         self._alone = False
         if self._open and self._held and self._open.close and re.match(self._open.close, text):
             return self._end_block(self._open, line)
-        numbers = {number for mark, found in _numbers_by_mark() if mark in text for number in found}
-        for trainer, head, cell in [_expressions()[number] for number in sorted(numbers)]:
+        places = {place for mark, found in _numbers_by_mark() if mark in text for place in found}
+        for trainer, head, cell in [_expressions()[place] for place in sorted(places)]:
             if match := _beginning(trainer, head, line):
                 return self._begin(trainer, match, cell, line)
+            if trainer.header and (match := re.match(trainer.header, text)):
+                self._section = f"{match['section']}/" if match["section"] else self._section
+                self._columns = tuple((match["names"] or "").split(","))
+                return True
         return self.lines_awaited > 0 and self._open is not None and self._read_block(self._open, line)
 
     def _begin(self, trainer: Trainer, match: re.Match[str], cell: re.Pattern[str] | None, line: Line) -> bool:
@@ -159,9 +185,9 @@ class TrainerReader(LineReader):
         if trainer.counted and not self.sink.interrupted:
             step = self._last[trainer.id] = self._last.get(trainer.id, -1) + 1
         named = not {"step", "step2", "epoch"}.isdisjoint(numbers)
-        if not named and self.sink.step is None and not (trainer.keep_step or trainer.counted):
+        if not named and self.sink.step is None and not (trainer.keep_step or trainer.counted or trainer.waits):
             return False
-        prefix = trainer.prefix.format(**groups)
+        prefix = trainer.prefix.format(**groups) + (self._section if trainer.header else "")
         if stage := groups.get("stage", ""):
             prefix += trainer.stages.get(stage, f"{stage[0].lower()}{stage[1:]}/")
         row = [
@@ -170,20 +196,27 @@ class TrainerReader(LineReader):
         ]
         if "epoch" in numbers and not prefix and row and not (trainer.restarts or trainer.follows):
             row.append(("epoch", float(numbers["epoch"])))
-        self._alone = named and not (trainer.restarts or trainer.follows)
+        self._alone = named and not (trainer.restarts or trainer.follows or self._waiting)
+        if trainer.waits:
+            self._waiting += [(row, line)] if len(self._waiting) < _MAX_WAITING else []
+            return True
+        if step is not None and row:
+            self._release(step)
         return self.sink.add_row(row, step, line, trainer.counted, trainer.keep_step)
 
     def _step_of(self, trainer: Trainer, numbers: Mapping[str, int]) -> int | None:
         """Return the step that the head names, counted from the first epoch; None if it names none."""
         step = numbers.get("step", numbers.get("step2"))
         if trainer.follows:
-            return self._last.get(trainer.follows, numbers["epoch"])
+            return self._last.get(trainer.follows, numbers["epoch"]) if "epoch" in numbers else None
         if step is None:
             return None
         if trainer.restarts:
             step = self._steps.overall(numbers["epoch"], step)
         elif "epoch" in numbers and "size" in numbers:
-            step += (numbers["epoch"] - trainer.first_epoch) * numbers["size"]
+            begin = (numbers["epoch"] - trainer.first_epoch) * numbers["size"]
+            self._last[trainer.id] = begin + numbers["size"]
+            return begin + step + trainer.shift
         self._last[trainer.id] = step
         return step + trainer.shift
 
@@ -222,7 +255,8 @@ class TrainerReader(LineReader):
         self, trainer: Trainer, text: str, start: int, cell: re.Pattern[str] | None, prefix: str
     ) -> Iterator[Pair]:
         """Yield the metrics in a line from `start` on, with their prefix and the names of the table."""
-        for name, value in _pairs(trainer, text[start:], cell):
+        columns = self._columns if trainer.header else trainer.columns
+        for name, value in _pairs(trainer, text[start:], cell, columns):
             if value is None:
                 prefix = self._section = _prefix_of(trainer, name)
             elif name not in trainer.skipped:
@@ -230,14 +264,16 @@ class TrainerReader(LineReader):
                 yield name, float(value) if trainer.unitless or name.endswith(")") else value
 
 
-def _pairs(trainer: Trainer, text: str, cell: re.Pattern[str] | None) -> Iterator[tuple[str, float | None]]:
+def _pairs(
+    trainer: Trainer, text: str, cell: re.Pattern[str] | None, columns: tuple[str, ...]
+) -> Iterator[tuple[str, float | None]]:
     """Yield the names and numbers of a text; (title, None) for the beginning of a section."""
     if trainer.dictionary:
         row = printed_dict(text) or {}
         yield from ((name, value) for name, value in row.items() if not isinstance(value, str))
-    elif trainer.columns:
-        values = map(float, _NUMBERS.findall(text))
-        yield from ((name, value) for name, value in zip(trainer.columns, values, strict=False) if name)
+    elif columns:
+        values = map(number, text.split(",") if trainer.header else _NUMBERS.findall(text))
+        yield from ((name, value) for name, value in zip(columns, values, strict=False) if name and value is not None)
     elif cell is None:
         yield from pairs_of(f"{trainer.first} {text}" if trainer.first and text.lstrip()[:1].isdigit() else text)
     else:
@@ -264,8 +300,8 @@ def _named(trainer: Trainer, name: str, prefix: str) -> str:
     name = trainer.names.get(name, name)
     full = f"{prefix}{name}"
     for printed, wanted in trainer.names.items():
-        if full == printed or (printed.endswith("/") and full.startswith(printed)):
-            return wanted + full[len(printed) :]
+        if full == printed or (printed.endswith(("/", "*")) and full.startswith(printed.rstrip("*"))):
+            return wanted + full[len(printed.rstrip("*")) :]
     return full
 
 

@@ -54,14 +54,26 @@ _PARTS = """
     损失 准确 精度 召回 正解率 損失 손실 정확도 erlust enauigkeit perte rdida perda отер очност
     eval Eval EVAL alid ALID test Test TEST train Train 验证 测试
 """
-_SHORT = ("it ", "it:", "it=", "it/", "ep ", "Ep ", "ep:", "ep=", "Ep:", "Ep=", "epoch_", " avg, ")
+_SHORT = (
+    "it ",
+    "it:",
+    "it=",
+    "it/",
+    "ep ",
+    "Ep ",
+    "ep:",
+    "ep=",
+    "Ep:",
+    "Ep=",
+    "epoch_",
+)
 MARKS = (*_PARTS.split(), *_SHORT, *(f"E{digit}" for digit in range(10)))
 """Each line of metrics and each heading of an epoch or a stage has at least one of these strings."""
 FRACTION = re.compile(r"\d\.\d|\d[eE]-\d|\b(?:nan|inf)\b", re.IGNORECASE)
 """Occurs in lines of metrics, but hardly in those that count something."""
 _IGNORED = re.compile(
     r"(?:.*[\W_])?(?:eta|remaining|left|pid|port|seed|rank|version|lineno|line|process|worker|device|cuda|"
-    r"gpu id|node|job|id)",
+    r"gpu id|node|job|id|copypaste)",
     re.IGNORECASE,
 )
 """Names of numbers that are no metrics."""

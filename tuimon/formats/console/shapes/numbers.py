@@ -68,7 +68,7 @@ _DECIMAL_COMMA = re.compile(r"(?<![\d.,])0,\d{2}")
 _POINT = re.compile(r"\d\.\d")
 _PART_OF_WORD = re.compile(r"['_]\d|-[A-Za-z]")
 """Follows a part of grouped digits (12'345) or of a word (1-b)."""
-_FACTOR_APART = re.compile(r"\s[kKMGTB](?:\s{1,4}[A-Za-z(\[]|\s{0,4}[,;|)]|\s{0,4}$)|\s?[x*]\s?10")
+_FACTOR_APART = re.compile(r"\s[kKMGTB](?:\s{1,4}[A-Za-z(\[]|\s{0,4}[,;|)]|\s{1,4}-\s|\s{0,4}$)|\s?[x*]\s?10")
 _POWER = re.compile(r"\s?[x*^]\s?|\*\*")
 _GLUED = re.compile(r"(?:\w{1,20}|\s[kKMGTB](?!\w))?(?: [A-Za-z]{1,15}/s\S{0,8})?")
 _MAX_OF_TIME = 14

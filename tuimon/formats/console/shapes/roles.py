@@ -64,6 +64,8 @@ _HEADING = re.compile(r"\*\*\w{1,20} ?\d")
 """A heading in texts that language models write."""
 _HEADING_REST = re.compile(r"[^A-Za-z]{0,100}(?:(?:took|time|started|completed|finished)[^=]{0,60})?", re.IGNORECASE)
 """What may follow the epoch in a line that is the heading of others."""
+_AROUND = " \t[(#*=-:>"
+"""Signs around the name of a step that is the heading of other lines."""
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 _OPENING = re.compile(r"\D{0,200}")
 _MAX_WORDS_BEFORE = 4
@@ -92,7 +94,7 @@ class Layout(Struct):
     has_metric: bool = False
     """Whether a name is that of a result of training."""
     is_heading: bool = False
-    """Whether the line names an epoch and nothing else."""
+    """Whether the line names an epoch or a step and nothing else."""
     joint: str = "/"
     """What joins the stage and a name: " " if the line has no step before it."""
     is_cell: bool = False
@@ -194,7 +196,9 @@ def _choose_step(layout: Layout, numbers: list[Number], text: str, begin: int) -
             rank = max(rank, EPOCH) if epoch.rank else rank
     assert step is not None
     step.role, layout.rank, layout.step = "step", rank, step.column("")
-    layout.is_heading = rank == EPOCH and _HEADING_REST.fullmatch(text, step.end) is not None
+    end = totals.get(id(step), step).end
+    alone = rank > EPOCH and text[begin : step.start].strip(_AROUND) == step.label and not re.search(r"\w", text[end:])
+    layout.is_heading = alone or (rank == EPOCH and _HEADING_REST.fullmatch(text, step.end) is not None)
     layout.step_end = max(step.end, epoch.end if epoch else 0)
     layout.total = totals[id(step)].column("") if id(step) in totals else None
 

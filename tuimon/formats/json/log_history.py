@@ -1,13 +1,20 @@
-"""trainer_state.json of Hugging Face's Trainer, also of TRL, Axolotl, ms-swift, LLaMA-Factory.
+"""Documents with a `log_history`, one of which lies in each checkpoint and holds all rows up to it.
+
+trainer_state.json of Hugging Face's Trainer, also of TRL, Axolotl, ms-swift, LLaMA-Factory:
 
     {"global_step": 40, "max_steps": 120, "epoch": 0.5, "num_train_epochs": 2, "best_metric": null, …,
      "log_history": [{"epoch": 0.02, "loss": 4.01, "step": 2, …}, {"eval_loss": 1.9, "step": 20, …}, …]}
 
-Written whole, not atomically, into each <output>/checkpoint-<N>/, and into <output>/ itself by `save_state()`. Each
-holds the whole history, so only the newest of an output directory is read. A copy under another name is recognised by
-its keys. The format ranks below JSON lines, which hold the same rows as soon as they are logged, not only up to the
-last checkpoint.
-Source: TrainerState and Trainer._save_checkpoint of transformers 4.57 and 5.23, and files they wrote.
+<output>/pipeline/checkpoint-<N>/pipeline/worker_state_pipeline.json of Alibaba ROLL, whose names have the reducers
+("@sum", "@mean") that its trackers remove:
+
+    {"kv": {…}, "log_history": [{"actor/pg_loss@sum": 0.5, "system/step": 1, …}, …], "step": 2}
+
+Both are written whole, not atomically. Of the documents of one output directory only the newest is read. A copy of
+trainer_state.json under another name is recognised by its keys. The formats rank below JSON lines, which hold the same
+rows as soon as they are logged, not only up to the last checkpoint.
+Source: TrainerState and Trainer._save_checkpoint of transformers 4.57 and 5.23; roll/utils/checkpoint and
+base_pipeline.do_checkpoint of ROLL (8eb27cc); files they wrote.
 """
 
 from __future__ import annotations
@@ -20,19 +27,23 @@ from tuimon.formats.json._document import Content, RowsDocument
 from tuimon.formats.json._whole_values import LISTS
 from tuimon.model.points import Fact, Topic
 
+_PROGRESS = {"step": ("global_step", "step"), "total": ("max_steps",), "epoch": ("epoch",)}
+_PROGRESS |= {"total_epochs": ("num_train_epochs",)}
 _CHECKPOINT = re.compile(r"/(?:tmp-)?checkpoint-[^/]+(?=/)")
-_PROGRESS = {"step": "global_step", "total": "max_steps", "epoch": "epoch", "total_epochs": "num_train_epochs"}
 _KEYS = re.compile(
     rb'"(?:best_metric|best_model_checkpoint|best_global_step|global_step|log_history|is_hyper_param_search|'
     rb'is_local_process_zero|is_world_process_zero)"\s*:'
 )
+_ROLL = re.compile(r"(?:\w+_)?worker_state_\w+\.json")
 _BEST = ("best_metric", "best_model_checkpoint", "best_global_step")
 
 
 def layout(document: Any) -> Content | None:
     if not isinstance(document, dict) or not isinstance(document.get("log_history"), LISTS):
         return None
-    progress = {ours: document[key] for ours, key in _PROGRESS.items() if document.get(key) is not None}
+    progress = {
+        ours: document[key] for ours, keys in _PROGRESS.items() for key in keys if document.get(key) is not None
+    }
     best = {key: document[key] for key in _BEST if document.get(key) is not None}
     facts = [
         Fact(topic, value) for topic, value in ((Topic.PROGRESS, progress), (Topic.BEST_CHECKPOINT, best)) if value
@@ -62,3 +73,14 @@ FORMAT = Format(
     wants_name=lambda name: name.endswith(".json"),
     supersedes=supersedes,
 )
+ROLL = Format(
+    id="roll_worker_state",
+    title="ROLL worker state",
+    writers="ROLL",
+    rank=29,
+    matches=lambda name, head: True,
+    decoder=lambda: RowsDocument(layout),
+    wants_name=lambda name: _ROLL.fullmatch(name) is not None,
+    supersedes=lambda path: _CHECKPOINT.sub("", path),
+)
+FORMATS = (ROLL,)

@@ -1,16 +1,13 @@
-"""Recall, precision and speed of tuimon.redact on the labelled examples of tests/data/secrets.
+"""Recall and precision of tuimon.redact on the labelled examples of tests/data/secrets.
 
 An example with a secret is found if no part of any of its secrets is left. Two kinds of error lower the precision: an
 example without a secret that is changed, and an example whose harmless words are hidden along with the secret.
-
-    python -m tests.bench.secrets
 """
 
 from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -57,7 +54,7 @@ class Example(NamedTuple):
 
 
 _NOT_CHECKED = frozenset(
-    (
+    [
         "Bearer",
         "Basic",
         "token",
@@ -71,7 +68,7 @@ _NOT_CHECKED = frozenset(
         "https",
         "example",
         "hook",
-    )
+    ]
 )
 """Words that may be hidden together with a secret: the scheme of a header, the frame of a key, other cookies."""
 
@@ -114,39 +111,3 @@ def score() -> Score:
     overdone = [example for example in everything if not example.is_kept()]
     secrets = sum(bool(example.secrets) for example in everything)
     return Score(missed, overdone, secrets, len(everything) - secrets)
-
-
-def logs() -> dict[str, str]:
-    """Return 1 MB of each of three logs: dictionaries of a trainer, prose with paths, and lines with secrets."""
-    harmless = [example.text for example in examples() if example.kind == "text" and not example.secrets]
-    hostile = [example.text for example in examples() if example.kind == "text"]
-    trainer = [
-        f"{{'loss': 0.{i}53, 'num_tokens': {i * 512}.0, 'mean_token_accuracy': 0.8{i}, 'tokens_per_second': 5{i}.2}}"
-        for i in range(100)
-    ]
-    return {name: _megabyte(lines) for name, lines in (("trainer", trainer), ("prose", harmless), ("secrets", hostile))}
-
-
-def _megabyte(lines: list[str]) -> str:
-    block = "\n".join(lines) + "\n"
-    return (block * (1_000_000 // len(block) + 1))[:1_000_000]
-
-
-def main() -> None:
-    result = score()
-    print(f"{result.secrets} secrets, {result.harmless} harmless examples")
-    print(f"recall {result.recall:.3f}  precision {result.precision:.3f}")
-    for title, group in (("missed", result.missed), ("overdone", result.overdone)):
-        for example in group:
-            print(f"  {title}: {example.text!r} -> {example.result()!r}")
-    for name, text in logs().items():
-        times = []
-        for _ in range(5):
-            start = time.process_time()
-            redacted_text(text)
-            times.append(time.process_time() - start)
-        print(f"1 MB of {name}: {min(times) * 1000:.0f} ms")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,130 @@
+"""Where a log's program was started again, by the steps of its rows, split anywhere."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tuimon.reader.attempts import AttemptFinder
+
+Row = tuple[int, str]
+"""(step, metrics, a letter each)."""
+
+
+def found_rows(rows: list[Row], pieces: int = 1) -> list[tuple[int, list[int]]]:
+    """Return (first step, number of points before it by metric) of each attempt, read in pieces of whole rows."""
+    finder, starts = AttemptFinder(), list[tuple[int, list[int]]]()
+    for part in np.array_split(np.arange(len(rows)), pieces):
+        points = [("abcdef".index(name), rows[number][0]) for number in part for name in rows[number][1]]
+        if points:
+            ids, steps = np.array([id for id, _ in points], np.uint32), np.array([step for _, step in points])
+            starts += [(start.step, start.counts.tolist()) for start in finder.add(ids, steps)]
+    return starts
+
+
+def found(steps: list[int], pieces: int = 1) -> list[int]:
+    """Return the rows at which attempts begin in the steps of one metric."""
+    return [counts[0] for _, counts in found_rows([(step, "a") for step in steps], pieces)]
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ([0, 5, 2, 6], []),
+        ([0, 10, 20, 30, 15, 40], []),
+        ([0, 5, 2, 3, 6], []),
+        ([0, 1, 3, 2, 4, 5, 8, 6, 7, 9], []),
+        ([0, 1, 2, 5, 3, 4, 6], []),
+        ([0, 1, 2, 5, 2, 3, 6], [4]),
+        ([0, 10, 20, 30, 40, 14, 19, 24, 29, 34], [5]),
+        ([0, 10, 20, 30, 40, 14, 19, 24], []),
+        ([0, 15, 16, 17, 10, 11, 12, 13, 14, 18], []),
+        ([0, 5, 2, 2, 6], []),
+        ([0, 5, 2, 2, 3], []),
+        ([0, 5, 2], []),
+        ([0, 5, 2, 5], []),
+        ([5, 4, 3, 2, 1], []),
+        ([0, 1, 2, 3, 0, 1, 2, 3, 0, 1], [4, 8]),
+        ([0, 1, 2, 3, 2, 4], []),
+        ([0, 1, 2, 3, 3, 4], []),
+        ([100, 80, 70, 90], []),
+        ([0, 9, 1, 2, 5, 3, 4], []),
+        ([*range(0, 90, 10), 70, 80, 90], [9]),
+        ([*range(8), 6, 7], [8]),
+        ([*range(8), 6], []),
+        ([*range(8), 6, 6, 7], []),
+        ([*range(8), 6, 8], []),
+        ([*range(5), *range(4, 8), 6, 7, 8], []),
+        ([0, 0, 1, 1, 2, 1, 2, 3, 2, 3, 4, 3, 4], []),
+        ([*range(9), 7, 8, 9, 8, 9, 10], [9]),
+        ([], []),
+        ([7], []),
+        ([7, 7, 7], []),
+    ],
+)
+@pytest.mark.parametrize("pieces", [1, 3, 1000])
+def test_restarts_in_the_steps_of_one_metric(steps: list[int], expected: list[int], pieces: int) -> None:
+    assert found(steps, pieces) == expected
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 10), st.lists(st.integers(0, 12), max_size=25), st.integers(1, 40))
+def test_restarts_equal_the_definition(rising: int, others: list[int], pieces: int) -> None:
+    steps = [*range(rising), *others]
+    expected, highest, begin = list[int](), -1, 0
+    for row, step in enumerate(steps):
+        if row and step < steps[row - 1]:
+            climb = [step]
+            for following in steps[row + 1 :]:
+                if following < climb[-1]:
+                    break
+                climb.append(following)
+            below = {later for later in climb if later < highest}
+            between = {before for before in steps[begin:row] if min(below) < before < max(below)}
+            again = not below.isdisjoint(steps[:row])
+            before = steps[max(begin, row - 8) : row]
+            ordered = len(before) == 8 and before == sorted(set(before))
+            repeats_two = ordered and climb[:2] == steps[row : row + 2] == before[-2:]
+            if repeats_two or (len(below) >= 2 and (again or (len(below) >= 4 and len(between) >= 2))):
+                expected.append(row)
+                highest, begin = step, row
+        highest = max(highest, step)
+    assert found(steps, pieces) == expected
+
+
+ROWS: list[Row] = [(step, "abc") for step in range(20)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([*ROWS, *((step, "abc") for step in range(19, 30))], [(19, [20, 20, 20])]),
+        ([*ROWS, (19, "abc")], []),  # it may be a summary
+        ([*ROWS, (19, "ab"), (20, "abc")], []),  # a summary of an epoch
+        ([*ROWS, (19, "d"), (20, "abc")], []),  # a validation
+        ([*ROWS, (19, "d"), (19, "abc"), (20, "abc")], [(19, [20, 20, 20, 1])]),
+        ([(step, "a") for step in (*range(20), 19, 20)], []),  # one metric says too little
+        ([row for row in ROWS for _ in range(2)], []),  # two processes
+        ([*ROWS, (0, "d"), (20, "abc"), (21, "abc")], []),  # a validation at step 0
+        ([*ROWS, *((step, "abc") for step in range(12, 30))], [(12, [20, 20, 20])]),
+        ([*ROWS[:19], (19, "dabc"), *((step, "abc") for step in range(12, 30))], [(12, [20, 20, 20, 1])]),
+        ([*ROWS, *((step, "abcd" if step == 12 else "abc") for step in range(12, 30))], [(12, [20, 20, 20, 0])]),
+    ],
+)
+@pytest.mark.parametrize("pieces", [1, 7, 1000])
+def test_attempts_in_rows_of_several_metrics(
+    rows: list[Row], expected: list[tuple[int, list[int]]], pieces: int
+) -> None:
+    starts = found_rows(rows, pieces)
+    assert [(step, np.trim_zeros(counts, "b")) for step, counts in starts] == [
+        (step, np.trim_zeros(counts, "b")) for step, counts in expected
+    ]
+
+
+def test_log_with_rows_out_of_order_is_not_examined_for_ever() -> None:
+    turns = [step for start in range(0, 800, 4) for step in (start, start + 3, start + 1, start + 2)]
+    again = [*range(1000, 1100), *range(1050, 1200)]
+    assert found(again) == [100]
+    assert found([*turns, *again]) == []

@@ -1,0 +1,107 @@
+"""The page that is drawn before Textual is imported."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from support.grid import Grid
+from support.terminal import TUIMON, Terminal
+
+OPEN, MOUSE = b"\x1b[?1049h", b"\x1b[?1000h"
+"""What opens the screen, and the first that Textual sends."""
+STARTS = (
+    ((80, 24), {}),
+    ((120, 40), {}),
+    ((200, 50), {}),
+    ((120, 40), {"LC_ALL": "C"}),
+    ((120, 40), {"COLORTERM": "", "TERM": "xterm"}),
+    ((120, 40), {"COLORFGBG": "0;15"}),
+)
+"""Sizes, and environments: only ASCII, 16 colours, a light background."""
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """A run that has ended, so that a second does not change the page."""
+    began = time.time() - 86400
+    rows = (
+        {"step": s, "timestamp": began + 10 * s, "reward": s % 7 / 9, "loss": 1 / (s + 1), "kl": s / 900, "lr": 1e-6}
+        for s in range(300)
+    )
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return tmp_path
+
+
+def opened(log: Path, size: tuple[int, int], **environment: str) -> Terminal:
+    return Terminal([*TUIMON, "--fresh", str(log)], size=size, environment=environment)
+
+
+def early_and_later(log: Path, size: tuple[int, int], **environment: str) -> tuple[bytes, bytes]:
+    """Return what is sent before and after Textual begins, of a start whose reader was faster than the imports."""
+    for _ in range(20):
+        with opened(log, size, **environment) as terminal:
+            terminal.until(lambda out: MOUSE in out)
+            terminal.settle(1.5)
+            early, _, later = bytes(terminal.output).partition(MOUSE)
+            if b"reward" in early:
+                return early, later
+    raise AssertionError("the page always came late")
+
+
+@pytest.mark.parametrize(("size", "environment"), STARTS)
+def test_textual_takes_over_with_equal_cells(log: Path, size: tuple[int, int], environment: dict[str, str]) -> None:
+    early, later = early_and_later(log, size, **environment)
+    first, last = Grid(*size), Grid(*size)
+    first.feed(early)
+    last.feed(early + later)
+    for y in range(2, size[1] - 1):  # the header has an age, and the last row the keys
+        assert first.text[y] == last.text[y]
+        drawn = [x for x in range(size[0]) if first.text[y][x] != " "]
+        assert [first.looks[y][x] for x in drawn] == [last.looks[y][x] for x in drawn]
+    assert (early + later).count(OPEN) == 1, "a second one clears the screen"
+
+
+def test_cells_are_sent_once(log: Path) -> None:
+    early, later = early_and_later(log, (120, 40))
+    assert len(later) < len(early) / 2
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)])
+def test_a_signal_before_textual_gives_the_terminal_back(log: Path, number: signal.Signals, code: int) -> None:
+    with opened(log, (120, 40)) as terminal:
+        terminal.until(lambda out: OPEN in out)
+        terminal.process.send_signal(number)
+        assert terminal.wait() == code
+        assert b"\x1b[?1049l" in terminal.output
+        assert terminal.settings() == terminal.before
+
+
+def test_keys_typed_before_textual_are_applied(log: Path) -> None:
+    with opened(log, (120, 40)) as terminal:
+        terminal.until(lambda out: OPEN in out)
+        terminal.type("?")
+        terminal.until(lambda out: b"Settings, host, program" in out)
+        terminal.type("q")  # back
+        terminal.settle()
+        terminal.type("q")
+        assert terminal.wait() == 0
+        assert terminal.settings() == terminal.before
+
+
+def test_a_resize_before_textual_is_followed(log: Path) -> None:
+    with opened(log, (120, 40)) as terminal:
+        terminal.until(lambda out: OPEN in out)
+        terminal.resize(80, 24)
+        terminal.process.send_signal(signal.SIGWINCH)
+        terminal.settle(1.5)
+        with opened(log, (80, 24)) as other:
+            other.until(lambda out: MOUSE in out)
+            other.settle(1.5)
+            grids = Grid(120, 40), Grid(80, 24)
+            for grid, shown in zip(grids, (terminal, other), strict=True):
+                grid.feed(bytes(shown.output))
+            assert [row[:80] for row in grids[0].text[2:24]] == grids[1].text[2:]
