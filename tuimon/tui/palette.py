@@ -18,7 +18,7 @@ from textual.message import Message
 from tuimon.panels import Panel, all_panels, arrange, header_panel, why_empty
 from tuimon.text import clean
 from tuimon.tui.action import Action, Dashboard, key_names, relevance
-from tuimon.tui.screens.work_screen import WorkScreen
+from tuimon.tui.screens.work_screen import WorkScreen, labelled_actions
 from tuimon.vocabulary import classify
 
 _CHART = 5.0
@@ -139,7 +139,7 @@ class ActionProvider(Provider):
 
     def _actions(self) -> Iterator[tuple[Action, str]]:
         """Yield the actions of the screen with their titles."""
-        for action in self._dashboard.actions:
+        for action in labelled_actions(self._dashboard.actions, self.screen):
             if self._where in action.where:
                 yield action, _title(action)
 

@@ -9,7 +9,7 @@ from tuimon.tui import screens
 from tuimon.tui.action import Dashboard
 from tuimon.tui.actions.views import closed
 from tuimon.tui.copying import new_file, write_new
-from tuimon.tui.screens.work_screen import WorkScreen
+from tuimon.tui.screens.work_screen import WorkScreen, labelled_actions
 from tuimon.tui.themes import names, on_paper
 
 _NAMES = "interval, poll, frame_rate, mouse, samples, console_patterns, [notify], [detectors], [keys]"
@@ -24,7 +24,7 @@ def _quit(app: Dashboard) -> None:
 def _help(app: Dashboard) -> None:
     if not closed(app, screens.HelpScreen):
         where = app.screen.WHERE if isinstance(app.screen, WorkScreen) else "dashboard"
-        app.push_screen(screens.HelpScreen(app.actions, where))
+        app.push_screen(screens.HelpScreen(labelled_actions(app.actions, app.screen), where))
 
 
 def _back(app: Dashboard) -> None:

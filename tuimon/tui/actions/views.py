@@ -42,7 +42,9 @@ def _health(section: str) -> Callable[[Dashboard], None]:
     """Return an action that opens the health of the runs at a section; there: closes it, or shows the section."""
 
     def do(app: Dashboard) -> None:
-        if not isinstance(app.screen, screens.HealthScreen):
+        if section == "settings" and app.run_selected is None:
+            app.say(_NO_RUN)
+        elif not isinstance(app.screen, screens.HealthScreen):
             app.push_screen(screens.HealthScreen(app.actions, app.run_selected, section))
         elif app.screen.view == section:
             closed(app, screens.HealthScreen)

@@ -50,12 +50,9 @@ class HealthScreen(LinesScreen[Target]):
     FOOTER: ClassVar = {"tab": (5, "settings")}
     FOOTERS: ClassVar = {
         "settings": {
-            "quit": (1, "quit"),
-            "help": (2, "keys"),
             "config": (2, "back"),
             "open": (3, "fold"),
             "find": (4, "find"),
-            "notes": (5, "alerts"),
             "copy": (6, "copy"),
         }
     }

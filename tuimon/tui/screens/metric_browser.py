@@ -84,6 +84,15 @@ class MetricBrowser(TableScreen[str]):
     WHERE = "metrics"
     PROMPT = "metrics"
     FOOTER: ClassVar = {"open": (3, "chart"), "changed": (8, "unusual"), "scatter": (10, "scatter")}
+    FOOTERS: ClassVar = {
+        "scatter": {
+            "metric_list": (2, "back"),
+            "open": (3, "chart"),
+            "find": (4, "find"),
+            "axis_metric": (5, "swap"),
+            "scatter": (6, "list"),
+        }
+    }
     PLACEHOLDER = "part of a name; * and ?; re:expression"
 
     def __init__(self, actions: tuple[Action, ...], selected: str = "", unusual: bool = False) -> None:
@@ -169,7 +178,7 @@ class MetricBrowser(TableScreen[str]):
         if made_for != self._made_for:
             self._made_for, self._columns = made_for, metric_columns(*made_for, self.table.short)
         if self.table.fixed not in run.metrics:
-            self.table.fixed = ""
+            self.table.fixed = self.view = ""
         self.table.run, self.table.options = run, state.options
         self.table.show_items(self._names, self._columns, self.order, state.symbols, state.theme)
         self.draw_lines(self._head(run), state.theme)
@@ -204,6 +213,7 @@ class MetricBrowser(TableScreen[str]):
     def plot(self, metric: str, is_y: bool = True) -> None:
         """Plot each other metric against one; "": no plot. is_y: whether that one is drawn upwards."""
         self.table.fixed, self.table.is_y = metric, is_y
+        self.view = "scatter" if metric else ""
         if metric:
             self.table.cursor = 0
         self.table.select(None)

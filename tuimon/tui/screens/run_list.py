@@ -194,24 +194,18 @@ class RunListScreen(TableScreen[Entry]):
     }
     FOOTERS: ClassVar = {
         "grid": {
-            "quit": (1, "quit"),
-            "help": (2, "keys"),
             "runs": (2, "back"),
             "open": (3, "show"),
             "find": (4, "metric"),
             "sort": (5, "next metric"),
             "y_range": (6, "limits"),
             "view": (7, "view"),
-            "notes": (8, "alerts"),
             "hparams": (9, "settings"),
             "seeds": (10, "seeds"),
         },
         "comparison": {
-            "quit": (1, "quit"),
-            "help": (2, "keys"),
             "compare": (2, "back"),
             "find": (3, "find"),
-            "notes": (4, "alerts"),
             "copy": (5, "copy"),
         },
     }
@@ -268,7 +262,7 @@ class RunListScreen(TableScreen[Entry]):
 
     @query_text.setter
     def query_text(self, text: str) -> None:
-        self._choose(query=text)
+        self.dashboard.state.runs = replace(self.dashboard.state.runs, query=text)
 
     def _choose(self, **changes: Any) -> None:
         """Change the choice of runs and draw."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 from msgspec.structs import replace
 from textual.app import ComposeResult
 from textual.events import Key
-from textual.screen import ModalScreen
+from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 from textual.widgets import Input
 
@@ -29,8 +29,16 @@ _FAR = 1 << 30
 """Number of rows to move to reach the first or the last row."""
 _FOOTER = {"open": (3, "open"), "find": (4, "find"), "copy": (9, "copy"), "page_down": (0, ""), "next_run": (0, "")}
 """Places and labels that differ from those of the dashboard on every other screen."""
+_EVERYWHERE = {"quit": (1, "quit"), "help": (2, "keys"), "notes": (8, "alerts")}
+"""Places and labels in the footer of each view."""
 _KEYS_WHILE_TYPING = frozenset({"escape", "up", "down", "pageup", "pagedown"})
 """Keys that an input line does not use."""
+
+
+def labelled_actions(actions: Sequence[Action], screen: Screen[Any]) -> tuple[Action, ...]:
+    """Return the actions, those of a screen with their labels and their places in its footer."""
+    own = {action.id: action for action in screen.labelled} if isinstance(screen, WorkScreen) else {}
+    return tuple(own.get(action.id, action) for action in actions)
 
 
 class _Question(NamedTuple):
@@ -66,14 +74,15 @@ class WorkScreen(ModalScreen[None]):
         self._by_key = _by_key(self.actions)
         self._others = _by_key(action for action in actions if action.opens and "dashboard" in action.where)
         """Actions that open another screen, by the keys on the dashboard."""
-        self._footer = tuple(map(self._in_footer, self.actions))
+        self.labelled = tuple(map(self._in_footer, self.actions))
+        """The actions with their labels and their places in the footer."""
         self._footers = {
             view: tuple(
                 replace(action, footer=own[action.id][0], label=own[action.id][1])
                 for action in self.actions
                 if action.id in own
             )
-            for view, own in self.FOOTERS.items()
+            for view, own in ((view, {**_EVERYWHERE, **own}) for view, own in self.FOOTERS.items())
         }
         self._body, self._message = body, ""
         self._question: _Question | None = None
@@ -133,7 +142,7 @@ class WorkScreen(ModalScreen[None]):
         message = clean(message or self._message)
         self._message_line.display = bool(message)
         self._message_line.draw(((f" i {message}", Role.ACCENT),), theme)
-        self._key_line.draw(key_spans(self._footers.get(self.view, self._footer), self._key_line.size.width), theme)
+        self._key_line.draw(key_spans(self._footers.get(self.view, self.labelled), self._key_line.size.width), theme)
 
     def say(self, message: str) -> None:
         """Display a message until the next key."""
