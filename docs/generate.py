@@ -103,7 +103,7 @@ KEYS_PAGE = """\
 # Keys
 
 `?` shows this list in the program. Keys can be changed under `[keys]` in the [settings](settings.md): `action = "key"`.
-The keys of the dashboard that open a screen (`r M L T D C H R`) open it from any other screen that does not use the
+The keys of the dashboard that open a screen (`r M L T D C R a`) open it from any other screen that does not use the
 key itself, for the run that is selected there.
 """
 

@@ -32,10 +32,12 @@ import psutil
 from support.terminal import TUIMON, Terminal
 
 from tuimon.monitor.local import open_run
+from tuimon.tui.action import key_names
 from tuimon.tui.actions import all_actions
 
 ENDING = {"q", "ctrl+c", "ctrl+q", "ctrl+z"}
-KEYS = sorted({key for action in all_actions() for key in action.keys.split(",") if len(key) == 1} - ENDING)
+NAMED = {key_names(key) for action in all_actions() for key in action.keys.split(",")}
+KEYS = sorted({key for key in NAMED if len(key) == 1 and key.isascii()} - ENDING)
 KEYS += [
     "\x10",
     "copy path",

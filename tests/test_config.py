@@ -69,14 +69,14 @@ def test_every_error_of_the_file_has_its_line_and_the_nearest_name(tmp_path: Pat
 
 @pytest.mark.parametrize("key", ["f13x", "wat", "ctrl+", "q, f13x"])
 def test_a_key_that_does_not_exist_is_refused(key: str) -> None:
-    with pytest.raises(UsageError, match=r"\[keys\] zoom: there is no key"):
-        with_user_keys({"zoom": key})
+    with pytest.raises(UsageError, match=r"\[keys\] open: there is no key"):
+        with_user_keys({"open": key})
 
 
 def test_every_key_of_an_action_exists() -> None:
     defaults = {action.id: action.keys for action in all_actions()}
     assert with_user_keys(defaults) == all_actions()
-    assert with_user_keys({"zoom": "ä, ctrl+pagedown, alt+x, f12, full_stop, shift+tab"})
+    assert with_user_keys({"open": "ä, ctrl+pagedown, alt+x, f12, full_stop, shift+tab"})
 
 
 def test_tables_of_the_file(tmp_path: Path) -> None:

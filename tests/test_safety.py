@@ -47,7 +47,7 @@ def test_files_are_written_only_on_request() -> None:
         "remote/mirror.py",
         "remote/places.py",
         "sources/sqlite_copy.py",
-        "tui/actions/copying.py",
+        "tui/copying.py",
         "tui/actions/general.py",
         "tui/terminal/signals.py",
         "replacing.py",

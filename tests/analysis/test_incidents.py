@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tuimon.analysis.incidents import Incident, Incidents, Rule
 from tuimon.analysis.windows import median_of_nine, usual
-from tuimon.detectors._scores import Best, Creep, Limit, Spike, Start, Usual
+from tuimon.detectors._scores import Best, Creep, Half, Limit, Spike, Start, Usual
 from tuimon.model.points import Floats
 
 SCORES: tuple[Rule, ...] = (
@@ -20,6 +20,7 @@ SCORES: tuple[Rule, ...] = (
     Start(2, ratio=1.5, skip=5),
     Start(2, falls=True, ratio=0.7),
     Usual(ratio=1.2, deviations=1.0, sudden=1.1),
+    Half(ratio=1.2),
     Best(3, falls=True, falls_by=0.3, early=1.0),
     Creep(0.02),
 )

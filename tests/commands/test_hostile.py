@@ -22,7 +22,8 @@ from support.written_media import histogram
 from tuimon.commands import commands, main
 from tuimon.draw.ticks import power_label
 from tuimon.exports.table import table, text_column
-from tuimon.tui.actions.copying import shell_word, write_new
+from tuimon.tui.actions.copying import shell_word
+from tuimon.tui.copying import write_new
 
 HOSTILE = "x\u009b31m\x1b]0;owned\x07\u202e\u2066y\x7f\u200b\r\n=1+1"
 CHARACTERS = st.sampled_from([chr(code) for code in (*range(1, 256), 0x202E, 0x2066, 0xDC80, 0xDCFF, 0x1F600)])
@@ -209,7 +210,7 @@ def test_a_full_disk_leaves_no_part_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "screen.svg"
     code = f"""
 from pathlib import Path
-from tuimon.tui.actions.copying import write_new
+from tuimon.tui.copying import write_new
 try: write_new(Path({str(path)!r}), "x" * 100000)
 except OSError: print("failed")
 """

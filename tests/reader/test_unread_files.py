@@ -22,7 +22,7 @@ from tuimon.monitor.local import LocalMonitor, open_run
 from tuimon.reader import Collector
 from tuimon.sources.other_files import other_files
 from tuimon.tui.bars import AlertBar
-from tuimon.tui.screens.notes import note_entries
+from tuimon.tui.screens.health import note_entries
 
 CLOUD = Path("cloud") / "wandb" / "run-20261121_014500-a1b2c3d4" / "files" / "wandb-metadata.json"
 ADVICE = next(f for f in all_formats() if f.id == "aim").unsupported

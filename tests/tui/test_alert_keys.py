@@ -17,7 +17,7 @@ from tuimon.store import Store
 from tuimon.tui import explore
 from tuimon.tui.actions.alerts import alert_places, neighbour
 from tuimon.tui.bars import AlertBar, _alert
-from tuimon.tui.screens.notes import _title, note_entries
+from tuimon.tui.screens.health import _title, note_entries
 
 RUN = run_of({"loss": (range(100), [1.0] * 100), "kl": (range(100), [0.1] * 100)})
 

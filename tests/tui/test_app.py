@@ -274,7 +274,7 @@ async def test_a_metric_is_the_axis_of_all_charts(tmp_path: Path) -> None:
         await until(app, pilot, lambda screen: "0.05" in screen and "loss" in screen)
         await pilot.press("X")
         await until(app, pilot, lambda screen: "loss does not grow" in screen and "env_steps against loss" in screen)
-        await pilot.press("M")
+        await pilot.press("M", "M")
         await until(app, pilot, lambda screen: "2 metrics" in screen)
         await pilot.press("G", "X")
         await until(app, pilot, lambda screen: "over env_steps" in screen)

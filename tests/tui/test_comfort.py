@@ -25,8 +25,8 @@ from tuimon.tui.action import key_names
 from tuimon.tui.actions import all_actions, with_user_keys
 from tuimon.tui.bars import zoomed_actions
 from tuimon.tui.palette import ActionProvider
+from tuimon.tui.screens.health import note_entries
 from tuimon.tui.screens.help import ESSENTIAL, help_entries
-from tuimon.tui.screens.notes import note_entries
 from tuimon.tui.screens.run_list import RunListScreen
 from tuimon.tui.screens.scatter import plot_head
 
@@ -66,10 +66,10 @@ async def test_the_palette_has_the_colours_of_the_terminal(run: Path) -> None:
 FIRST_TITLES = {
     "metric list": "metric list (M)",
     "}": "smoother (})",  # a key
-    "PgDn": "next page (PgDn space n)",
+    "PgDn": "next page (PgDn)",
     "8-colour": "",
     "16 colours": "theme (t)",  # a part of what it does
-    "log": "log (L)",  # the whole label, before "log in"
+    "log": "log (L)",
     "why": "alerts (a)",
     "learning rate": "config (C)",
     "hide": "filter (/)",
@@ -128,8 +128,8 @@ QUERIES = {
     "png": "screenshot",
     "export chart": "screenshot",
     "save chart": "screenshot",
-    "save": "save dashboard",
-    "arrow": "left",
+    "save": "save",
+    "arrow": "up",
     "undo": "all",
     "reset": "all",
     "palette": "palette",
@@ -202,7 +202,7 @@ def test_footer_of_a_zoomed_panel_without_an_axis_has_no_keys_of_charts() -> Non
 
 def test_an_action_without_a_key_is_not_listed_under_the_key_of_the_palette() -> None:
     keys = {action.id: key_names(action.keys) for action in all_actions()}
-    assert keys["login"] == keys["copy_command"] == "palette"
+    assert keys["add_rule"] == keys["copy_command"] == "palette"
     assert [id for id, shown in keys.items() if shown == "Ctrl+p"] == ["palette"]
 
 
@@ -233,7 +233,7 @@ async def test_the_palette_can_have_another_key(run: Path) -> None:
 
 
 async def test_user_key_replaces_the_default_key(run: Path) -> None:
-    async with opened(run, settings=replace(SETTINGS, keys={"zoom": "w"})) as (app, pilot):
+    async with opened(run, settings=replace(SETTINGS, keys={"open": "w"})) as (app, pilot):
         shown = await until(app, pilot, lambda s: "reward" in s)
         assert "w zoom" in shown, "the footer knows"
         await pilot.press("enter")
@@ -279,7 +279,7 @@ def test_the_keys_of_the_screen_follow_the_most_important_ones() -> None:
         ]
         essential = sum(action.footer > 0 for action in targets)
         sections = [action.section for action in targets[min(essential, ESSENTIAL) :]]
-        own = {action.section for action in actions if action.where == (where,)} | {"Lists and texts"}
+        own = {action.section for action in actions if action.where == (where,)} | {"Movement"}
         assert sections[0] in own, where
         assert sections[-1] == "General", where
 

@@ -282,7 +282,7 @@ async def test_the_list_of_metrics_sorts_filters_and_opens_a_chart(log: Path) ->
         await pilot.press("greater_than_sign", "greater_than_sign")
         listed = await until(app, pilot, lambda s: "last▾" in s)
         assert re.findall(r"^[ ▸] (\w+)", listed, re.M)[1:4] == ["reward", "kl", "loss"], "the highest last value first"
-        await pilot.press("R")
+        await pilot.press("exclamation_mark")
         listed = await until(app, pilot, lambda s: "last▴" in s)
         assert re.findall(r"^[ ▸] (\w+)", listed, re.M)[1:4] == ["loss", "kl", "reward"]
         await pilot.press("slash", "k", "l")

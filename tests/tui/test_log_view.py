@@ -11,7 +11,7 @@ from support.dashboard import opened, until
 
 from tuimon.reader.log_problems import LogProblems
 from tuimon.reader.log_text import LogText
-from tuimon.tui.screens.config_view import ConfigScreen
+from tuimon.tui.screens.health import HealthScreen
 from tuimon.tui.screens.log_page import Page, Pager, text_files
 from tuimon.tui.screens.log_view import LogScreen
 
@@ -109,17 +109,17 @@ async def test_follow_search_errors_and_steps(run: Path) -> None:
         with (run / "train.log").open("a") as file:
             file.write("the newest line\n")
         await until(app, pilot, lambda s: "the newest line" in s)
-        await pilot.press("E")
+        await pilot.press("left_parenthesis")
         await until(app, pilot, lambda s: "▌ERROR worker 200" in s and "  step 200" in s.splitlines()[0])
-        await pilot.press("E")
+        await pilot.press("left_parenthesis")
         await until(app, pilot, lambda s: "▌ERROR worker 100" in s)
-        await pilot.press("E")
+        await pilot.press("left_parenthesis")
         await until(app, pilot, lambda s: "First error (1 of 2)" in s)
-        await pilot.press("e")
+        await pilot.press("right_parenthesis")
         await until(app, pilot, lambda s: "Error 2 of 2" in s)
-        await pilot.press("e")
+        await pilot.press("right_parenthesis")
         await until(app, pilot, lambda s: "Last error (2 of 2)" in s)
-        await pilot.press("G", "e")
+        await pilot.press("G", "right_parenthesis")
         await until(app, pilot, lambda s: "▌ERROR worker 200" in s and "No error below; this is the last one" in s)
         shown = await until(app, pilot, lambda s: "  2 error lines  2 kinds of warning" in s.splitlines()[0])
         await pilot.press("W")
@@ -147,7 +147,7 @@ async def test_follow_search_errors_and_steps(run: Path) -> None:
         await until(app, pilot, lambda s: ">end20" in s)
         await pilot.press("escape", "g")
         await until(app, pilot, lambda s: "starting" in s or "from column" in s)
-        await pilot.press("f")
+        await pilot.press("tab")
         await until(app, pilot, lambda s: "ValueError: gone" in s and "worker.err" in s.splitlines()[0])
         await pilot.press("escape")
         await until(app, pilot, lambda s: "critic/rewards/mean" in s or "reward" in s)
@@ -226,16 +226,16 @@ async def test_settings_are_found_folded_and_hidden(run: Path) -> None:
         await until(app, pilot, lambda s: f"step {STEPS}" in s)
         await pilot.press("C")
         shown = await until(app, pilot, lambda s: "kl_coef" in s and "adv" in s)
-        assert isinstance(app.screen, ConfigScreen)
+        assert isinstance(app.screen, HealthScreen)
         assert "  4 settings " in shown, "those of the configuration, not the directory and what else is listed"
         assert "1e-06" in shown
         assert "sk-aaa" not in shown
-        algorithm = next(index for index, row in enumerate(app.screen.shown) if row.path[-1] == "algorithm")
+        algorithm = [row.target.name for row in app.screen.table.items].index("algorithm")
         for _ in range(algorithm):
             await pilot.press("j")
         await pilot.press("enter")
         await until(app, pilot, lambda s: "▸ algorithm" in s and "kl_coef" not in s)
         await pilot.press("slash", *"KL_", "enter")
-        await until(app, pilot, lambda s: "1 listed" in s and "kl_coef" in s and "lr" not in s.splitlines()[3])
+        await until(app, pilot, lambda s: "/KL_" in s and "kl_coef" in s and "lr" not in s.splitlines()[3])
         await pilot.press("escape", "C")
         await until(app, pilot, lambda s: "settings" not in s.splitlines()[0])

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from support.dashboard import opened, text, until
+from support.dashboard import opened, until
 from textual.pilot import Pilot
 
 from tuimon import config
@@ -48,9 +48,7 @@ async def test_a_rule_is_checked_at_once_and_saved_until_it_is_removed(run: Path
         assert tomllib.loads(file.read_text())["rules"] == [{"rule": LOW}]
         await answer(app, pilot, "add_rule", "kl<0.1")
         await until(app, pilot, lambda s: "⚑kl<0.1" in s and any(a.rule == "kl<0.1" for a in app.snapshot.alerts))
-        app.action_do("remove_rule")
-        await until(app, pilot, lambda s: "remove the rule / kl<0.1" in s)
-        await pilot.press("enter")
+        await answer(app, pilot, "add_rule", "kl<0.1")
         await until(app, pilot, lambda s: not app.snapshot.alerts and "⚑kl<0.1" not in s)
         assert tomllib.loads(file.read_text())["rules"] == [{"rule": LOW}]
         assert config.load().rules == ({"rule": LOW},) == app.settings.rules
@@ -87,14 +85,6 @@ async def test_a_rule_that_cannot_be_saved_is_checked_until_the_end(run: Path, f
         await until(app, pilot, lambda s: "until tuimon ends only" in s)
         await until(app, pilot, lambda _: any(alert.rule == "kl < 0.1" for alert in app.snapshot.alerts))
     assert file.read_text() == 'rules = [{rule = "kl > 5"}]\n'
-
-
-async def test_there_is_no_rule_to_remove(run: Path, file: Path) -> None:
-    async with opened(run) as (app, pilot):
-        await until(app, pilot, lambda s: "reward" in s)
-        app.action_do("remove_rule")
-        await until(app, pilot, lambda s: "There is no rule of your own" in s)
-        assert "alert if" not in text(app)
 
 
 def test_other_contents_of_the_file_are_kept(file: Path) -> None:

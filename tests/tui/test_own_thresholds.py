@@ -36,9 +36,10 @@ async def test_a_threshold_is_drawn_with_its_value_and_saved_until_it_is_added_a
         assert tomllib.loads(file.read_text())["dashboard"]["thresholds"] == {"kl": [0.0737, 0.0912]}
         await answer(app, pilot, "thresholds", "kl 0.0737")
         await until(app, pilot, lambda s: "kl 0.0737 is removed" in s and "│0.0737 " not in s)
-        app.action_do("remove_threshold")
-        await until(app, pilot, lambda s: "remove the line at / kl 0.0912" in s)
-        await pilot.press("enter")
+        app.action_do("thresholds")
+        await until(app, pilot, lambda s: "each again removes it: kl 0.0912" in s)
+        await pilot.press("escape")
+        await answer(app, pilot, "thresholds", "kl 0.0912")
         await until(app, pilot, lambda s: "kl 0.0912 is removed" in s)
         assert not file.exists()
 
@@ -64,7 +65,7 @@ async def test_a_threshold_of_the_settings_can_be_removed_for_a_project(project:
     settings = Settings(theme="dark", symbols="braille", dashboard={"thresholds": {"kl": 0.0737}})
     async with opened(project / "run", settings=settings) as (app, pilot):
         await until(app, pilot, lambda s: "│0.0737 " in s)
-        await answer(app, pilot, "remove_threshold", "kl 0.0737")
+        await answer(app, pilot, "thresholds", "kl 0.0737")
         await until(app, pilot, lambda s: "kl 0.0737 is removed, saved in" in s)
     assert tomllib.loads((project / PROJECT_FILE).read_text()) == {"dashboard": {}}
     own, _ = load_dashboard(settings, [str(project / "run")])

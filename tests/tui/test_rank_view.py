@@ -29,35 +29,35 @@ async def test_every_key_of_the_view(tmp_path: Path) -> None:
         t = Tour(app, pilot)
         await t.press("ranks")
         screen = await t.on(RanksScreen)
-        pane = screen.pane
+        pane = screen.table
         await t.until(lambda: pane.selected is not None and pane.selected.rank == 10)
         await until(app, pilot, lambda s: "FAILED" in s and "sequence 71 has no tokens" in s)
         assert "last checkpoint at step 20 (saved 2026-03-05 10:00), 2 steps lost" in text(app)
         assert pane.job is not None
         assert text(app).count(pane.job.verdict[:40]) == 1, "the evidence does not repeat the verdict"
-        await t.press("list_down")
+        await t.press("down")
         assert pane.selected is not None
         assert pane.selected.rank != 10
-        await t.press("list_up", "list_scroll", "list_page_up", "list_last")
+        await t.press("up", "scroll", "page_up", "last")
         assert pane.cursor == 15
-        await t.press("list_first", "list_right", "list_left")
+        await t.press("first", "right", "left")
         assert pane.selected.rank == 10
-        await t.press("ranks_next", "ranks_previous")
+        await t.press("next", "previous")
         assert pane.selected.strangeness > 0
-        await t.press("ranks_quantity")
+        await t.press("tab")
         assert pane.is_map
         await until(app, pilot, lambda s: "X failed" in s and "gpu 7" in s)
-        await t.press("ranks_quantity")
+        await t.press("tab")
         await until(app, pilot, lambda s: "own time: median" in s)
-        await t.press("ranks_quantity_back")
+        await t.press("tab_back")
         await until(app, pilot, lambda s: "X failed" in s)
-        await t.press("ranks_layout", "list_find")
+        await t.press("view", "find")
         await t.type("10")
         assert not pane.is_map
         assert pane.selected.rank == 10
         written: list[str] = []
         app.write = written.append  # type: ignore[method-assign]
-        await t.press("list_copy", "list_open")
+        await t.press("copy", "open")
         assert "]52;" in "".join(written)
         log = await t.on(LogScreen)
         await t.until(lambda: log.page.line is not None and "sequence 71" in log.page.line.text)
@@ -65,7 +65,7 @@ async def test_every_key_of_the_view(tmp_path: Path) -> None:
         await t.on(RanksScreen)
         await t.press("ranks")
         assert len(app.screen_stack) == 1
-        assert ids("Ranks") <= t.done
+        assert ids("ranks") <= t.done
 
 
 async def test_new_lines_change_the_view(tmp_path: Path) -> None:
@@ -104,10 +104,10 @@ async def test_many_nodes_are_a_map(tmp_path: Path) -> None:
         screen = await t.on(RanksScreen)
         cells = ".........#.........."
         await until(app, pilot, lambda s: "160 ranks  20 nodes" in s and _cells(s, "gpu 5 ") == cells)
-        await t.press("ranks_quantity")
+        await t.press("tab")
         await until(app, pilot, lambda s: "own time: median 0.301 s" in s and ".........X" in s)
-        await t.press("list_right")
-        await until(app, pilot, lambda _: screen.pane.selected is not None and screen.pane.selected.rank == 85)
+        await t.press("right")
+        await until(app, pilot, lambda _: screen.table.selected is not None and screen.table.selected.rank == 85)
 
 
 async def test_the_log_of_a_failed_job_opens_at_the_evidence(tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ async def test_enter_shows_the_selected_run(runs: Path) -> None:
 async def test_a_list_that_has_opened_by_itself_is_left_for_the_run_under_the_bar(runs: Path) -> None:
     async with opened(runs) as (app, pilot):
         await until(app, pilot, lambda s: "of 3" in s and app.snapshot.progress.caught_up)
-        for keys, shown in ((("r",), 0), (("down", "escape"), 1), (("R", "enter"), 0)):
+        for keys, shown in ((("r",), 0), (("down", "escape"), 1), (("exclamation_mark", "enter"), 0)):
             app.list_runs, app.state.runs = True, RunChoice()
             app.show_run(next(run for run in app.snapshot.runs if run.name == "c_lr3"))
             open_run_list(app)
@@ -140,7 +140,7 @@ async def test_sorted_by_any_column_both_ways(runs: Path) -> None:
             sort = app.state.runs.sort
             if sort in expected:
                 assert order(app) == expected[sort], sort
-                await pilot.press("R")
+                await pilot.press("exclamation_mark")
                 assert order(app) == expected[sort][::-1], f"{sort} reversed"
                 seen.add(sort)
             await pilot.press(">")
@@ -210,7 +210,7 @@ async def test_notes_are_written_listed_and_found(runs: Path) -> None:
 async def test_hidden_and_pinned(runs: Path) -> None:
     async with opened(runs) as (app, pilot):
         await listed(app, pilot)
-        await pilot.press("G", "P")
+        await pilot.press("G", "asterisk")
         assert order(app) == ["c_lr3", "a_lr1", "b_lr2"]
         await pilot.press("U")
         await until(app, pilot, lambda s: "No run is hidden" in s)
@@ -345,7 +345,7 @@ async def test_keys_of_screens_work_on_other_screens_and_keep_the_selected_run(r
         assert not app.state.runs.all_settings
         assert len(app.screen_stack) == 2, "one screen replaces another"
         await pilot.press("r")
-        await until(app, pilot, lambda s: "run 2 of 3" in s)
+        await until(app, pilot, lambda s: "run 3 of 3" in s)
         assert len(app.screen_stack) == 1
 
 
@@ -375,7 +375,7 @@ async def test_footer_has_whole_keys_and_the_way_back(runs: Path, width: int) ->
             "space mark",
             "> sort",
             "m metric",
-            "R reverse",
+            "! reverse",
             "o group",
             "a alerts",
         ]
@@ -384,7 +384,7 @@ async def test_footer_has_whole_keys_and_the_way_back(runs: Path, width: int) ->
             "d compare",
             "y copy",
             "E settings",
-            "P pin",
+            "* pin",
             "H hide",
             "C config",
             "O overlay",

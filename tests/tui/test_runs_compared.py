@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from support.stores import add_run, store_of
 
-from tuimon.tui.actions.runs import runs_to_compare
-from tuimon.tui.run_choice import RunChoice
+from tuimon.tui.run_choice import RunChoice, runs_to_compare
 
 
 @pytest.mark.parametrize(

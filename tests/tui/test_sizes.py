@@ -33,7 +33,10 @@ OPENED = {
     "dashboard": (),
     "zoomed": ("enter",),
     **{name: (key,) for name, key in KEYS.items() if name != "ranks"},
-    "multiples": ("r", KEYS["multiples"]),
+    "scatter": ("P",),
+    "grid": ("r", "v"),
+    "parallel": ("r", "v"),
+    "comparison": ("d",),
 }
 """Screen -> keys that open it from the dashboard."""
 

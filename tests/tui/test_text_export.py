@@ -12,7 +12,7 @@ from tuimon.samples import Sample
 from tuimon.samples.library import Library
 from tuimon.samples.overview import has_match, samples_of_all_steps
 from tuimon.samples.searching import Search
-from tuimon.tui.actions.copying import write_new
+from tuimon.tui.copying import write_new
 from tuimon.tui.screens.text_export import TextExport
 
 

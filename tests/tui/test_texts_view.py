@@ -43,9 +43,9 @@ async def test_list_and_text_of_the_step_at_the_cursor_and_back(tmp_path: Path) 
         assert "reference 0  answer 1" in shown
         screen = app.screen
         assert isinstance(screen, TextsScreen)
-        await pilot.press("p", "p")
+        await pilot.press("N", "N")
         await until(app, pilot, lambda s: "step 2 (2 of 4)" in s and "step 2: is it 0" in s)
-        await pilot.press("p", "p")
+        await pilot.press("N", "N")
         assert "No texts before this step" in text(app)
         await pilot.press("n", "c")
         assert app.state.options.cursor == 2
@@ -199,11 +199,11 @@ async def test_orders_filters_groups_and_search(tmp_path: Path) -> None:
         assert "reward 0 ± 0 SD" in shown
         await pilot.press("escape", "v", "v", "v")
         while choice.filter != "loop":
-            await pilot.press("f")
+            await pilot.press("z")
         assert [entry.head for entry in choice.listed] == [("wait, no. " * 16)[:160]]
-        await pilot.press("f")
+        await pilot.press("z")
         while choice.filter != "all":
-            await pilot.press("f")
+            await pilot.press("z")
         await pilot.press("slash", *"format<1", "enter")
         await until(app, pilot, lambda s: "1 of 16 texts" in s)
         await pilot.press("escape", "slash", *"re:attempt [12] says", "enter")
@@ -237,7 +237,7 @@ async def test_groups_have_the_change_since_the_first_step_with_their_prompt(tmp
             return {entry.prompt_head.split()[2]: screen.choice.change.get(entry.prompt) for entry in groups}
 
         assert changes() == {"1": 0.75, "3": 0.0, "9": 0.25}  # prompt 9 is in step 3, prompts 1 and 3 are in step 1
-        await pilot.press("p", "p")
+        await pilot.press("N", "N")
         await until(app, pilot, lambda s: "step 2 (2 of 4)" in s and "change since step 1" in s)
         # Attempts 0 and 1 of prompts 1 and 2 pass in step 2, attempt 0 in step 1.
         assert changes() == {"0": 0.0, "1": 0.25, "2": 0.25, "3": 0.0}
@@ -279,18 +279,18 @@ async def test_a_chosen_prompt_stays_selected_in_other_steps(tmp_path: Path, mon
 
         await pilot.press("v", *"<", "j")  # as written: 1, 0
         assert selected() == "What is 0 times 3?"
-        await pilot.press("p")
+        await pilot.press("N")
         await until(app, pilot, lambda s: "step 3 (3 of 4)" in s and "This step does not have the prompt" in s)
-        await pilot.press("p")
+        await pilot.press("N")
         await until(app, pilot, lambda s: "step 2 (2 of 4)" in s and selected() == "What is 0 times 3?")
-        await pilot.press("k", "p")
+        await pilot.press("k", "N")
         await until(app, pilot, lambda s: "step 1 (1 of 4)" in s and selected() == "What is 1 times 3?")
         await pilot.press("enter", "j", "n")  # the second sample of the open group
         await until(app, pilot, lambda s: "step 2 (2 of 4)" in s and "4 of 16 texts" in s)
         assert (selected(), screen.table.cursor) == ("What is 1 times 3?", 1)
         await pilot.press("w")
         await until(app, pilot, lambda s: len(screen.choice.by_step) == 3)
-        await pilot.press("E")
+        await pilot.press("W")
         await until(app, pilot, lambda s: "Saved 12 texts of 3 steps: " in s)
         rows = [json.loads(line) for file in tmp_path.glob("*.jsonl") for line in file.read_text().splitlines()]
         assert [row["step"] for row in rows] == [1] * 4 + [2] * 4 + [4] * 4
@@ -315,9 +315,9 @@ async def test_hostile_text_is_made_safe_on_the_screen_and_in_copies(tmp_path: P
         response = copied(written[-1])
         assert "[bold]x[/bold]" in response
         assert "\x1b" not in response
-        await pilot.press("r")
+        await pilot.press("quotation_mark")
         await until(app, pilot, lambda s: "as it is in the file" in s)
-        await pilot.press("g", "z", "escape")
+        await pilot.press("g", "f", "escape")
         assert not screen.zoomed
 
 
@@ -344,11 +344,11 @@ async def test_the_marked_text_is_compared_with_another_step(tmp_path: Path) -> 
         await until(app, pilot, lambda s: "step 2" in s)
         await pilot.press("T")
         await until(app, pilot, lambda s: "step 2: is it 0" in s)
-        await pilot.press("m")  # the text may still be read
+        await pilot.press("space")  # the text may still be read
         await until(app, pilot, lambda s: "Marked: d compares" in s)
         await pilot.press("T", "T")
         await until(app, pilot, lambda s: "step 2: is it 0" in s)
-        await pilot.press("p")
+        await pilot.press("N")
         await until(app, pilot, lambda s: "step 1: is it 0" in s)
         await pilot.press("d")
         shown = await until(app, pilot, lambda s: "[-2:-]{+1:+}" in s)
@@ -373,7 +373,7 @@ async def test_a_text_that_is_still_being_read_is_marked_when_it_is_there(
             return read(library, entry)
 
         monkeypatch.setattr(Library, "sample", sample_later)
-        await pilot.press("j", "m")
+        await pilot.press("j", "space")
         marked_early = app.state.marked_text
         may_read.set()
         assert marked_early is None
@@ -395,7 +395,7 @@ async def test_rewards_are_compared_with_the_curve(tmp_path: Path) -> None:
         assert "1 of 4 groups without variance" not in shown
         assert "2 of 4 groups without variance; mean reward" in shown
         assert "= critic/score/mean; truncation is not logged" in shown
-        await pilot.press("p")
+        await pilot.press("N")
         shown = await until(app, pilot, lambda s: "but critic/score/mean is 0.3750" in s)
         assert "mean reward of 17 texts" in shown
         assert "no finite reward 6 %" in shown
@@ -420,7 +420,7 @@ async def test_an_expression_of_exponential_time_is_ended_and_leaves_the_screen_
         assert isinstance(app.screen, TextsScreen)
         assert app.screen.table.cursor == len(app.screen.choice.items) - 1
         await until(app, pilot, lambda s: "The search was ended: the expression took more than 2 s" in s)
-        await pilot.press("p", "slash", *["backspace"] * 9, *"re:attempt [13]", "enter")
+        await pilot.press("N", "slash", *["backspace"] * 9, *"re:attempt [13]", "enter")
         await until(app, pilot, lambda s: "step 1 (1 of 2)" in s and "7 of 16 texts" in s)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from tuimon.detectors import _found
 from tuimon.detectors._engine import Check, Rule, Setting
-from tuimon.detectors._scores import Best, Limit, Spike, Start, Usual, limit
+from tuimon.detectors._scores import Best, Half, Limit, Spike, Start, Usual, limit
 from tuimon.model.machine import LEAST_GIB, LEAST_PART
 
 _SUPERVISED = ("loss.total", "loss.sft")
@@ -37,6 +37,7 @@ def _kl(s: Any) -> tuple[Check, ...]:
     return (
         Check(("kl.ref",), limit(s.limit, 5)),
         Check(("kl.ref",), Usual(ratio=s.ratio, floor=s.floor, sudden=s.sudden, skip=64), critical=critical),
+        Check(("kl.ref",), Half(raise_after=5, ratio=s.growth, floor=s.floor), critical=critical),
     )
 
 
@@ -201,13 +202,15 @@ DETECTORS = (
         "kl_runaway",
         "KL runaway",
         "The level of the KL to the reference is above `floor` and, by more than six times its noise, `ratio` times the"
-        " usual one and `sudden` times that of the last 16 to 31 points. Or the KL is above `limit` for 5 points.",
+        " usual one and `sudden` times that of the last 16 to 31 points, or `growth` times a steady usual one at half"
+        " of the points so far. Or the KL is above `limit` for 5 points.",
         "raise the KL coefficient or lower the learning rate; read some responses",
         (
             Setting("ratio", 4.0, "Level of the KL, relative to the usual one, after 64 points."),
             Setting("sudden", 2.2, "Level of the KL, relative to that of the last 16 to 31 points."),
             Setting("floor", 0.1, "Level of the KL (nats) below which no rise counts."),
             Setting("limit", 10.0, "KL (nats) that is always an alert."),
+            Setting("growth", 10.0, "Level of the KL, relative to that at half of the points so far."),
             Setting("critical", 100.0, "Level of the KL, relative to the usual one, that is critical."),
         ),
         _kl,

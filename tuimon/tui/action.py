@@ -19,23 +19,6 @@ from tuimon.tui.ascii_mode import ascii_only
 from tuimon.tui.board import Board
 from tuimon.tui.state import ViewState
 
-SECTIONS = (
-    "General",
-    "Panels",
-    "Charts",
-    "Runs",
-    "Settings",
-    "Lists and texts",
-    "Run list",
-    "Metric list",
-    "Log",
-    "Texts",
-    "Media",
-    "Scatter",
-    "Ranks",
-)
-"""Sections of the help screen, in order."""
-
 
 class Dashboard(Protocol):
     """The part of the application that actions and screens use. TuimonApp implements it."""
@@ -132,6 +115,9 @@ class Dashboard(Protocol):
     def show_alert(self, alert: Alert) -> None:
         """Close any other screen and display the metric of an alert at its step, or else the run of the alert."""
 
+    def action_do(self, id: str) -> None:
+        """Do the action with an id on the topmost screen."""
+
     def perform(self, action: Action) -> None:
         """Do what an action does on the topmost screen, or say on which screen it works."""
 
@@ -156,8 +142,7 @@ class Action(Struct, frozen=True):
 
     id: str
     keys: str
-    """Comma-separated key names of Textual; "" if only the palette has the action, until the user gives it a key. Keys
-    that tmux, screen or the flow control of a terminal use are not taken."""
+    """Comma-separated key names of Textual; "" if only the palette has the action, until the user gives it a key."""
     label: str
     """Label in the footer: one word."""
     help: str
@@ -168,8 +153,7 @@ class Action(Struct, frozen=True):
     """Position and label in the footer while a panel is zoomed; None if that footer does not show the action."""
     section: str = "General"
     where: tuple[str, ...] = ("dashboard",)
-    """Screens on which the keys work: dashboard, runs, multiples, metrics, log, texts, media, scatter, config, ranks,
-    help, alerts, comparison."""
+    """Screens on which the keys work: dashboard, runs, metrics, log, texts, media, ranks, health, help."""
     opens: str = ""
     """Screen that it opens, as in `where`; on that screen it goes back. Other screens that do not use the key, either,
     are replaced by it."""
@@ -209,27 +193,20 @@ def relevance(query: str, texts: Sequence[tuple[str, float]]) -> float:
     return total
 
 
-NAMES = {"question_mark": "?", "slash": "/", "enter": "⏎", "right_square_bracket": "]", "left_square_bracket": "["}
-NAMES |= {
-    "left_curly_bracket": "{",
-    "right_curly_bracket": "}",
-    "left_parenthesis": "(",
-    "right_parenthesis": ")",
-    "comma": ",",
-    "full_stop": ".",
-    "colon": ":",
-    "plus": "+",
-}
-NAMES |= {"less_than_sign": "<", "greater_than_sign": ">", "minus": "-", "equals_sign": "=", "asterisk": "*"}
-NAMES |= {"home": "Home", "end": "End", "pagedown": "PgDn", "pageup": "PgUp", "escape": "Esc"}
-NAMES |= {"tab": "Tab", "shift+tab": "Shift+Tab"}
-NAMES |= {"left": "←", "right": "→", "up": "↑", "down": "↓"}
-
-
+_NAMES = {"enter": "⏎", "left": "←", "right": "→", "up": "↑", "down": "↓", "space": "space"}
+_NAMES |= {"home": "Home", "end": "End", "pagedown": "PgDn", "pageup": "PgUp", "escape": "Esc"}
+_NAMES |= {"tab": "Tab", "shift+tab": "Shift+Tab"}
 _ASCII_NAMES = {"enter": "Enter", "left": "Left", "right": "Right", "up": "Up", "down": "Down"}
 
 
 def key_names(keys: str) -> str:
-    """Return keys as they are displayed, such as "PgDn space n"; for "", "palette": the action has no key."""
-    names = NAMES | _ASCII_NAMES if ascii_only() else NAMES
-    return " ".join(names.get(key, key.replace("ctrl+", "Ctrl+")) for key in keys.split(",")) if keys else "palette"
+    """Return keys as they are displayed, such as "PgDn ?"; for "", "palette": the action has no key."""
+    from textual.keys import KEY_NAME_REPLACEMENTS, key_to_character
+
+    names = _NAMES | _ASCII_NAMES if ascii_only() else _NAMES
+    whole = {short: name for name, short in KEY_NAME_REPLACEMENTS.items()}
+    shown = (
+        names.get(key) or key_to_character(whole.get(key, key)) or key.replace("ctrl+", "Ctrl+")
+        for key in keys.split(",")
+    )
+    return " ".join(shown) if keys else "palette"

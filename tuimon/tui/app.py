@@ -416,8 +416,11 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.draw()
 
     def ask(self, prompt: str, hint: str, on_answer: Callable[[str], None], text: str = "") -> None:
-        self.question_bar.open(text, prompt, hint, on_answer)
-        self.draw()
+        if isinstance(self.screen, WorkScreen):
+            self.screen.ask(prompt, hint, on_answer, text)
+        else:
+            self.question_bar.open(text, prompt, hint, on_answer)
+            self.draw()
 
     def use_rules(self, rules: tuple[Mapping[str, Any], ...]) -> None:
         self.settings = replace(self.settings, rules=rules)

@@ -33,7 +33,7 @@ NOTICE_TIME = 8.0
 """Time (s) for which a new notice of reading is displayed; the screen of alerts keeps it."""
 _LONGEST_QUERY = 20
 _LONGEST_AXIS = 16
-_WITHOUT_AXIS = ("back", "next_page", "help")
+_WITHOUT_AXIS = ("back", "page_down", "help")
 """Actions of the footer that apply to a zoomed panel without an x axis."""
 _SEVERITY = {"info": Role.ACCENT, "warning": Role.WARNING, "critical": Role.CRITICAL, "error": Role.CRITICAL}
 _ORDER = ("critical", "warning", "info")

@@ -18,7 +18,7 @@ from textual.message import Message
 from tuimon.panels import Panel, all_panels, arrange, header_panel, why_empty
 from tuimon.text import clean
 from tuimon.tui.action import Action, Dashboard, key_names, relevance
-from tuimon.tui.screens.work_screen import WorkScreen
+from tuimon.tui.screens.work_screen import WorkScreen, labelled_actions
 from tuimon.vocabulary import classify
 
 _CHART = 5.0
@@ -33,7 +33,7 @@ _LACKING = 0.9
 """Factor of the relevance of a panel that the run has no data for, which comes after the charts of the run."""
 _ELSEWHERE = 0.001
 """Factor of the relevance of actions of other screens, which come last."""
-_SCREENS = {"runs": "run list", "metrics": "metric list", "multiples": "grid of runs"}
+_SCREENS = {"runs": "run list", "metrics": "metric list"}
 """Names of screens that differ from those in `Action.where`."""
 
 
@@ -144,7 +144,7 @@ class ActionProvider(Provider):
 
     def _actions(self) -> Iterator[tuple[Action, str]]:
         """Yield the actions of the screen with their titles."""
-        for action in self._dashboard.actions:
+        for action in labelled_actions(self._dashboard.actions, self.screen):
             if self._where in action.where:
                 yield action, _title(action)
 

@@ -115,6 +115,17 @@ def base_of(snapshot: Snapshot, choice: RunChoice) -> Run | None:
     return next((run for run in snapshot.runs if run.path == choice.base), None) if choice.base else None
 
 
+def runs_to_compare(snapshot: Snapshot, choice: RunChoice, selected: Run | None) -> list[Run]:
+    """Return the base and the marked runs, in this order; the selected run, too, if only one is marked.
+
+    Without marks and without a base all runs are. Fewer than two runs if there is nothing to compare.
+    """
+    marked = [run for run in snapshot.runs if run.path in choice.marked]
+    more = [selected] if len(marked) < 2 else []
+    runs = list(dict.fromkeys(run for run in (base_of(snapshot, choice), *more, *marked) if run is not None))
+    return list(snapshot.runs) if len(runs) < 2 else runs
+
+
 def has_several_runs(snapshot: Snapshot) -> bool:
     """Return whether there are several runs with points, or with logs that have not been read yet."""
     unread = not snapshot.progress.caught_up

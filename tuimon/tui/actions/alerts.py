@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 
 from tuimon.model.alerts import SEVERITIES, Alert
 from tuimon.store import Run
 from tuimon.text import clean
-from tuimon.tui.action import Action, Dashboard
-
-_action = partial(Action, section="Charts")
+from tuimon.tui.action import Dashboard
 
 
 def alert_places(alerts: Sequence[Alert], run: Run) -> list[Alert]:
@@ -58,21 +55,4 @@ def _go(by: int) -> Callable[[Dashboard], None]:
     return do
 
 
-ACTIONS = (
-    _action(
-        "next_alert",
-        "right_parenthesis,A",
-        "next alert",
-        "The chart of the next alert of the run, with the cursor at its step",
-        _go(1),
-        also="jump warning problem",
-    ),
-    _action(
-        "previous_alert",
-        "left_parenthesis",
-        "previous alert",
-        "The chart of the previous alert of the run, with the cursor at its step",
-        _go(-1),
-        also="jump warning problem",
-    ),
-)
+DO = {"next_alert": _go(1), "previous_alert": _go(-1)}

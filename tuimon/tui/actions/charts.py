@@ -1,4 +1,4 @@
-"""Actions that change how charts are displayed: axis, scale, range, smoothing, cursor."""
+"""Actions that change how charts are displayed: axis, scale, range, smoothing, cursor, window."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from tuimon.store import METRIC_AXIS, Run
 from tuimon.store.axes import counter_candidates
 from tuimon.text import clean
 from tuimon.tui import explore, screens
-from tuimon.tui.action import Action, Dashboard
-from tuimon.tui.actions.views import selected_metric
+from tuimon.tui.action import Dashboard
+from tuimon.tui.actions.views import selected_metric, show_scatter
 
-_action = partial(Action, section="Charts")
 _MESSAGES = {
     "auto": "y scale: chosen for each chart",
     "linear": "y scale: linear",
@@ -51,6 +50,8 @@ def _no_axis(run: Run | None) -> str:
 
 def _axis_metric(app: Dashboard) -> None:
     """Draw against the selected metric of the metric list or of the dashboard; again: against steps."""
+    if isinstance(app.screen, screens.MetricBrowser) and app.screen.swap():
+        return
     run, options, name = app.run_shown, app.state.options, selected_metric(app)
     if run is None or name is None:
         app.say("Select the chart of a metric first, or a row of the metric list (M)")
@@ -63,7 +64,7 @@ def _axis_metric(app: Dashboard) -> None:
         app.state.options = replace(options, axis=axis, window=None)
         app.say(f"Charts are drawn over {clean(name)}; again: over steps")
     else:
-        app.push_screen(screens.ScatterScreen(app.actions, name, is_y=False))
+        show_scatter(app, name, is_y=False)
         app.say(f"{clean(name)} does not grow, so that no curve can be drawn over it: here are pairs at equal steps")
     app.redraw()
 
@@ -127,51 +128,50 @@ def _cursor(cells: int) -> Callable[[Dashboard], None]:
     return lambda app: explore.move_cursor(app, cells)
 
 
-_AXIS = "Draw against the next axis: step, wall time, duration, epoch, samples, tokens"
-_AXIS_METRIC = "Draw against the metric of the selected chart or row, such as environment steps; again: steps"
-_SCALE = "y scale: linear, log, symmetric log, or automatic"
-_RANGE = "y range: all, without outliers, or this chart's limits fixed"
-_SMOOTHER = "Smooth more (EMA as in TensorBoard): 0.6, 0.9, 0.97, 0.99"
-_CURSOR = "Read values: a cursor on all charts; again: remove it"
-ACTIONS = (
-    _action("axis", "x", "axis", _AXIS, _axis, also="time epoch tokens wall clock x"),
-    _action(
-        "axis_metric",
-        "X",
-        "x metric",
-        _AXIS_METRIC,
-        _axis_metric,
-        where=("dashboard", "metrics"),
-        also="axis tokens environment steps frames x",
-    ),
-    _action("y_scale", "v", "y scale", _SCALE, _y_scale, zoomed=(7, "scale"), also="log logarithmic"),
-    _action("y_range", "V", "y range", _RANGE, _y_range, also="outliers robust limits"),
-    _action(
-        "smoother",
-        "right_curly_bracket",
-        "smoother",
-        _SMOOTHER,
-        _smooth(1),
-        zoomed=(6, "smooth"),
-        also="smooth smoothing average ema",
-    ),
-    _action(
-        "rougher",
-        "left_curly_bracket",
-        "rougher",
-        "Smooth less; the raw values of a single run stay visible, faint",
-        _smooth(-1),
-        also="smooth less raw",
-    ),
-    _action(
-        "cursor", "c", "cursor", _CURSOR, explore.toggle_cursor, zoomed=(5, "cursor"), also="read exact value point"
-    ),
-    _action(
-        "cursor_left", "comma", "cursor left", "Move the cursor back, by a cell or to the previous point", _cursor(-1)
-    ),
-    _action(
-        "cursor_right", "full_stop", "cursor right", "Move the cursor on, by a cell or to the next point", _cursor(1)
-    ),
-    _action("cursor_far_left", "less_than_sign", "far left", "Move the cursor 10 cells back", _cursor(-explore.FAR)),
-    _action("cursor_far_right", "greater_than_sign", "far right", "Move it 10 cells forward", _cursor(explore.FAR)),
-)
+def _resized(larger: int) -> Callable[[Dashboard], None]:
+    """Return an action that zooms x of a zoomed chart, or else makes charts larger (1) or smaller (-1)."""
+
+    def do(app: Dashboard) -> None:
+        if app.board.zoomed:
+            explore.zoom_x(app, explore.ZOOM**-larger)
+        else:
+            app.resize_charts(larger)
+
+    return do
+
+
+def _stretched(factor: float) -> Callable[[Dashboard], None]:
+    def do(app: Dashboard) -> None:
+        if app.board.zoomed:
+            explore.stretch(app, factor)
+        else:
+            app.say("Zoom a chart first: press enter")
+
+    return do
+
+
+def _go_to(app: Dashboard) -> None:
+    app.ask("go to", f"steps: {explore.GO_TO_FORMS}", partial(explore.go_to, app))
+
+
+DO = {
+    "axis": _axis,
+    "axis_metric": _axis_metric,
+    "y_scale": _y_scale,
+    "y_range": _y_range,
+    "smoother": _smooth(1),
+    "rougher": _smooth(-1),
+    "cursor": explore.toggle_cursor,
+    "cursor_left": _cursor(-1),
+    "cursor_right": _cursor(1),
+    "cursor_far_left": _cursor(-explore.FAR),
+    "cursor_far_right": _cursor(explore.FAR),
+    "closer": _resized(1),
+    "wider": _resized(-1),
+    "taller": _stretched(1 / explore.ZOOM),
+    "flatter": _stretched(explore.ZOOM),
+    "go_to": _go_to,
+    "first": explore.to_begin,
+    "last": explore.to_end,
+    "reset": explore.reset,
+}

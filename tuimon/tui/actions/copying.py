@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import time
-from collections.abc import Iterable
-from functools import partial
-from pathlib import Path
 
 from tuimon.panels import CurvePanel, axis_word, plural
-from tuimon.store import Curve, Run
-from tuimon.text import clean, home_relative
-from tuimon.tui.action import Action, Dashboard
-from tuimon.tui.terminal import clipboard
-
-_action = partial(Action, section="Charts")
+from tuimon.store import Curve
+from tuimon.text import clean
+from tuimon.tui.action import Dashboard
+from tuimon.tui.copying import copy
+from tuimon.tui.screens.work_screen import WorkScreen
 
 
 def _leading(app: Dashboard) -> Curve | None:
@@ -29,6 +23,16 @@ def _leading(app: Dashboard) -> Curve | None:
         app.say("This chart has no point yet")
         return None
     return curve
+
+
+def _copy(app: Dashboard) -> None:
+    """Copy what the screen has selected, or the last value of the selected chart."""
+    if not isinstance(app.screen, WorkScreen):
+        _value(app)
+    elif (copied := app.screen.copied()) is None:
+        app.say("Nothing is selected that could be copied")
+    else:
+        copy(app, *copied)
 
 
 def _value(app: Dashboard) -> None:
@@ -87,82 +91,10 @@ def _escaped(character: str) -> str:
     return "".join(f"\\{byte:03o}" for byte in character.encode("utf-8", "surrogateescape"))
 
 
-async def _copy_in_tmux(app: Dashboard, text: str, what: str) -> None:
-    if done := await clipboard.to_tmux(text):
-        app.say(f"Copied {what} ({done})")
-    else:
-        _copy_in_terminal(app, text, what)
-
-
-def _copy_in_terminal(app: Dashboard, text: str, what: str) -> None:
-    app.write(clipboard.sequence(text))
-    app.say(f"Copied {what} (sent to the terminal: OSC 52)")
-
-
-def copy(app: Dashboard, text: str, what: str) -> None:
-    """Copy `text` to the clipboard, or save it to a file if it is too long for a terminal. what: name in messages."""
-    if clipboard.fits(text):
-        if clipboard.inside_tmux():
-            app.screen.app.run_worker(_copy_in_tmux(app, text, what))  # goes on if the screen is closed
-        else:
-            _copy_in_terminal(app, text, what)
-        return
-    try:
-        path = new_file(".tsv", app.snapshot.runs)
-        write_new(path, text)
-    except OSError as error:
-        app.say(clean(f"Too long for the clipboard, and cannot be saved: {error}"))
-    else:
-        app.say(f"Too long for the clipboard; saved to {home_relative(path.absolute())}: {what}")
-
-
-def write_new(path: Path, text: str | Iterable[str]) -> None:
-    """Write a file that does not exist yet, whole or not at all. text: also as parts, which are not collected.
-
-    Raises OSError, and what the parts raise.
-    """
-    with path.open("x", encoding="utf-8", errors="replace") as file:
-        try:
-            file.writelines([text] if isinstance(text, str) else text)
-            file.flush()
-        except BaseException:
-            path.unlink(missing_ok=True)
-            raise
-
-
-def new_file(suffix: str, runs: Iterable[Run], paths: Iterable[str] = ()) -> Path:
-    """Return the path of a new file in the current directory, or in the home directory if the current directory belongs
-    to a run: nothing is ever written there. Raises OSError if both belong to runs. paths: further paths like runs."""
-    name = time.strftime("tuimon-%Y%m%d-%H%M%S") + suffix
-    run_paths = [os.path.realpath(path) for path in (*(run.path for run in runs), *paths)]
-    for directory in (Path(), Path.home()):
-        real = os.path.realpath(directory)
-        if not any(real == path or real.startswith(path.rstrip("/") + "/") for path in run_paths):
-            return directory / name
-    raise OSError("the current directory and the home directory belong to runs")
-
-
-_SERIES = "Copy every point of the selected chart; to a file if there are many"
-ACTIONS = (
-    _action(
-        "copy_value", "y", "copy", "Copy the last value of the selected chart, in full", _value, also="clipboard yank"
-    ),
-    _action("copy_series", "Y", "copy series", _SERIES, _series, also="clipboard csv data export"),
-    _action("copy_command", "", "copy command", "Copy the command that prints this run as text", _command),
-    _action(
-        "copy_report",
-        "",
-        "copy report command",
-        "Copy the command that writes this run as one HTML file",
-        _report,
-        also="html page share export print",
-    ),
-    _action(
-        "copy_path",
-        "",
-        "copy path",
-        "Copy the path of the run",
-        _path,
-        also="clipboard yank directory folder file",
-    ),
-)
+DO = {
+    "copy": _copy,
+    "copy_all": _series,
+    "copy_command": _command,
+    "copy_report": _report,
+    "copy_path": _path,
+}

@@ -1,40 +1,34 @@
-"""Actions of the whole program: quit, help, alerts, pause, colours, screenshot."""
+"""Actions of the whole program: quit, help, pause, colours, screenshot."""
 
 from __future__ import annotations
 
-from functools import partial
-
+from tuimon.config import config_path
 from tuimon.model.views import Symbols
 from tuimon.text import clean, home_relative
 from tuimon.tui import screens
-from tuimon.tui.action import Action, Dashboard
-from tuimon.tui.actions._screens import closed
-from tuimon.tui.actions.copying import new_file, write_new
-from tuimon.tui.screens.work_screen import WorkScreen
+from tuimon.tui.action import Dashboard
+from tuimon.tui.actions.views import closed
+from tuimon.tui.copying import new_file, write_new
+from tuimon.tui.screens.work_screen import WorkScreen, labelled_actions
 from tuimon.tui.themes import names, on_paper
 
-_VIEWS = ("dashboard", "runs", "metrics", "log", "config", "ranks", "media", "scatter", "multiples", "comparison")
-_action = partial(Action, where=(*_VIEWS, "texts", "help", "alerts"))
+_NAMES = "interval, poll, frame_rate, mouse, samples, console_patterns, [notify], [detectors], [keys]"
+"""Settings without a key."""
 
 
 def _quit(app: Dashboard) -> None:
-    if not (closed(app, screens.HelpScreen) or closed(app, screens.NotesScreen)):
+    if not (closed(app, screens.HelpScreen) or closed(app, screens.HealthScreen)):
         app.leave(0)
 
 
 def _help(app: Dashboard) -> None:
     if not closed(app, screens.HelpScreen):
         where = app.screen.WHERE if isinstance(app.screen, WorkScreen) else "dashboard"
-        app.push_screen(screens.HelpScreen(app.actions, where))
+        app.push_screen(screens.HelpScreen(labelled_actions(app.actions, app.screen), where))
 
 
 def _back(app: Dashboard) -> None:
     app.go_back()
-
-
-def _notes(app: Dashboard) -> None:
-    if not closed(app, screens.NotesScreen):
-        app.push_screen(screens.NotesScreen(app.actions))
 
 
 def _pause(app: Dashboard) -> None:
@@ -48,13 +42,13 @@ def _symbols(app: Dashboard) -> None:
     app.redraw()
 
 
-def _login(app: Dashboard) -> None:
-    if not app.log_in():
-        app.say("No host waits for a login")
-
-
 def _retry(app: Dashboard) -> None:
-    app.say("Connecting again" if app.retry_links() else "No link is lost")
+    if not app.log_in():
+        app.say("Connecting again" if app.retry_links() else "No link is lost")
+
+
+def _say_where(app: Dashboard) -> None:
+    app.say(f"{_NAMES}: in {home_relative(config_path())}, at the next start")
 
 
 def _theme(app: Dashboard) -> None:
@@ -83,87 +77,16 @@ def _screenshot(app: Dashboard) -> None:
         app.say(f"Screenshot saved: {home_relative(path.absolute())}")
 
 
-ACTIONS = (
-    _action(
-        "quit",
-        "q",
-        "quit",
-        "Leave tuimon; the training is not affected. On help and alerts: back",
-        _quit,
-        footer=1,
-        also="exit leave close",
-    ),
-    _action(
-        "help",
-        "question_mark,f1",
-        "keys",
-        "Every key; those of this screen first",
-        _help,
-        opens="help",
-        footer=2,
-        zoomed=(10, "keys"),
-        also="help shortcuts bindings",
-    ),
-    _action(
-        "palette",
-        "ctrl+p",
-        "palette",
-        "Find an action by words and do it, also those without a key",
-        _palette,
-        also="command find search",
-    ),
-    _action("back", "escape", "back", "Leave a zoomed panel, a filter, a screen", _back, zoomed=(1, "back")),
-    _action(
-        "notes",
-        "a",
-        "alerts",
-        "Alerts of all runs, notices, and every file that is read; again: back",
-        _notes,
-        opens="alerts",
-        footer=8,
-        also="warnings errors files problems doctor why nan spikes jumps outliers",
-    ),
-    _action(
-        "pause",
-        "p",
-        "pause",
-        "Pause the screen; reading goes on. Again: resume",
-        _pause,
-        where=_VIEWS,  # p is the previous step of the texts
-        also="freeze hold stop",
-    ),
-    _action("symbols", "s", "symbols", "Draw with braille, blocks or ASCII", _symbols, also="ascii braille blocks"),
-    _action(
-        "theme",
-        "t",
-        "theme",
-        "Next colour theme: dark, light, high contrast, 16-colour, your own",
-        _theme,
-        also="colors colours dark light",
-    ),
-    _action(
-        "repaint",
-        "ctrl+l",
-        "repaint",
-        "Redraw the screen if another program has written on it",
-        _repaint,
-        also="refresh redraw",
-    ),
-    _action(
-        "screenshot",
-        "S",
-        "screenshot",
-        "Save the screen as an SVG file in the current directory, or in your home directory if that one is of a run",
-        _screenshot,
-        also="picture svg image save export png chart plot figure",
-    ),
-    _action(
-        "retry",
-        "ctrl+r",
-        "retry",
-        "Connect again now to a host whose link is lost",
-        _retry,
-        also="reconnect link remote ssh connection lost",
-    ),
-    _action("login", "", "log in", "Log in again to a host that asks for it; the key of the log does so, too", _login),
-)
+DO = {
+    "quit": _quit,
+    "help": _help,
+    "palette": _palette,
+    "back": _back,
+    "pause": _pause,
+    "symbols": _symbols,
+    "theme": _theme,
+    "repaint": _repaint,
+    "screenshot": _screenshot,
+    "retry": _retry,
+    "settings_file": _say_where,
+}

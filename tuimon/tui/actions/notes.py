@@ -9,9 +9,7 @@ from tuimon.run_notes import RunNote, note_of, save_note
 from tuimon.store import Run
 from tuimon.text import clean
 from tuimon.tui import screens
-from tuimon.tui.action import Action, Dashboard
-
-_action = partial(Action, section="Runs", where=("dashboard", "runs"))
+from tuimon.tui.action import Dashboard
 
 
 def _ask(app: Dashboard, is_name: bool) -> None:
@@ -33,9 +31,7 @@ def _ask(app: Dashboard, is_name: bool) -> None:
     def answer(text: str) -> None:
         _save(app, run, note.with_changes(name=text) if is_name else note.with_words(text))
 
-    screen = app.screen
-    ask = screen.ask if isinstance(screen, screens.RunListScreen) else app.ask
-    ask(prompt, hint, answer, note.name if is_name else note.editable)
+    app.ask(prompt, hint, answer, note.name if is_name else note.editable)
 
 
 def _save_step(app: Dashboard, run: Run, note: RunNote, step: int, text: str) -> None:
@@ -57,21 +53,4 @@ def _save(app: Dashboard, run: Run, note: RunNote, saved: str = "") -> None:
     app.say(f"{clean(run.name)}: {clean(saved) or note.line or 'no note'}")
 
 
-ACTIONS = (
-    _action(
-        "run_note",
-        "e",
-        "note",
-        "A line about the run, with #tags, for the run list and its filter (tag:baseline); with a cursor: at its step",
-        partial(_ask, is_name=False),
-        also="tag comment annotate label describe mark bookmark step",
-    ),
-    _action(
-        "run_own_name",
-        "",
-        "name the run",
-        "Give the run a name of your own, which is shown after its name",
-        partial(_ask, is_name=True),
-        also="rename alias title note",
-    ),
-)
+DO = {"run_note": partial(_ask, is_name=False), "run_own_name": partial(_ask, is_name=True)}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 
 from tuimon.analysis.metric_filter import matching
 from tuimon.draw.border import BORDERS_FROM
@@ -13,11 +12,10 @@ from tuimon.panels import OwnDashboard
 from tuimon.sources.overrides import PROJECT_FILE
 from tuimon.text import clean, home_relative
 from tuimon.tui import explore
-from tuimon.tui.action import Action, Dashboard
+from tuimon.tui.action import Dashboard
 from tuimon.tui.arrangement import ORDERS, Heading, ordered
 from tuimon.tui.dashboard_file import load_dashboard, reset_dashboard, save_dashboard
 
-_action = partial(Action, section="Panels")
 _NO_SECTIONS = "Sections exist only in the all-metrics view (press m)"
 
 
@@ -183,106 +181,25 @@ def _together(app: Dashboard) -> None:
         app.show_together(metrics)
 
 
-_FILTER = "Charts of the metrics that match what you type: words, * and ?, re:expression"
-_LEFT = "Select the panel to the left, at the edge the previous page; zoomed: earlier points"
-_NEXT = "The next page; zoomed: the next panel"
-_PREVIOUS = "The previous page; zoomed: the previous panel"
-ACTIONS = (
-    _action(
-        "zoom",
-        "enter",
-        "zoom",
-        "Show the selected panel on the whole screen",
-        _zoom,
-        footer=3,
-        also="full screen enlarge maximise",
-    ),
-    _action(
-        "filter",
-        "slash",
-        "filter",
-        _FILTER,
-        _filter,
-        footer=4,
-        also="search find hide chart panel only gpu memory temperature",
-    ),
-    _action(
-        "metrics",
-        "m",
-        "metrics",
-        "A chart for every metric; again: the dashboard",
-        _metrics,
-        footer=5,
-        also="all charts",
-    ),
-    _action(
-        "pin",
-        "asterisk",
-        "pin",
-        "Pin the selected chart: first on the dashboard; again: undo",
-        _pin,
-        also="favourite first",
-    ),
-    _action(
-        "save_dashboard",
-        "W",
-        "save dashboard",
-        "Save the panels and their order as the dashboard of this path: in .tuimon.toml, or else in config.toml",
-        _save,
-        also="write layout arrangement project config arrange",
-    ),
-    _action(
-        "reset_dashboard",
-        "",
-        "reset dashboard",
-        "Remove the saved dashboard of this path, as before W",
-        _reset,
-        also="delete forget layout usual panels default",
-    ),
-    _action(
-        "together",
-        "",
-        "together",
-        "Draw the metrics of the filter in one chart, each from its lowest to its highest value; again: undo",
-        _together,
-        also="two axes same one chart overlay metrics combine second axis compare",
-    ),
-    _action("fold", "f", "fold", "All metrics: fold or unfold the section", _fold, also="collapse section"),
-    _action("fold_all", "F", "fold all", "All metrics: fold or unfold every section", _fold_all),
-    _action(
-        "frames",
-        "",
-        "frames",
-        f"Borders around the panels, from {BORDERS_FROM} columns on; again: hide them",
-        _frames,
-        also="border box line separate",
-    ),
-    _action("order", "o", "order", "All metrics: sort by relevance or by name", _order, also="sort alphabetical"),
-    _action("next_page", "pagedown,space,n", "next page", _NEXT, _turn(1), footer=6, zoomed=(12, "next panel")),
-    _action("previous_page", "pageup,b,N", "previous page", _PREVIOUS, _turn(-1)),
-    _action("left", "left,h", "left", _LEFT, _move("left"), zoomed=(2, "pan"), also="arrow"),
-    _action(
-        "down",
-        "down,j",
-        "down",
-        "Select the panel below, at the edge the next page; zoomed: lower values",
-        _move("down"),
-        also="arrow",
-    ),
-    _action(
-        "up",
-        "up,k",
-        "up",
-        "Select the panel above, at the edge the previous page; zoomed: higher values",
-        _move("up"),
-        also="arrow",
-    ),
-    _action(
-        "right",
-        "right,l",
-        "right",
-        "Select the panel to the right, at the edge the next page; zoomed: later points",
-        _move("right"),
-        also="arrow",
-    ),
-)
+DO = {
+    "open": _zoom,
+    "find": _filter,
+    "metrics": _metrics,
+    "pin": _pin,
+    "export": _save,
+    "reset_dashboard": _reset,
+    "together": _together,
+    "fold": _fold,
+    "fold_all": _fold_all,
+    "frames": _frames,
+    "order": _order,
+    "page_down": _turn(1),
+    "page_up": _turn(-1),
+    "scroll": _turn(1),
+    "next": _turn(1),
+    "previous": _turn(-1),
+    "left": _move("left"),
+    "down": _move("down"),
+    "up": _move("up"),
+    "right": _move("right"),
+}

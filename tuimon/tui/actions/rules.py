@@ -6,23 +6,16 @@ from functools import partial
 
 from tuimon.errors import UsageError
 from tuimon.text import clean, first_names, home_relative
-from tuimon.tui.action import Action, Dashboard
+from tuimon.tui.action import Dashboard
 from tuimon.tui.rule_file import add_rule, remove_rule, rule_text
 
 _EXAMPLE = "reward < 0.1 for 20 steps"
-_action = partial(Action, keys="", where=("dashboard",))
 
 
-def _begin_to_add(app: Dashboard) -> None:
+def _begin(app: Dashboard) -> None:
     app.ask("alert if", f"{_EXAMPLE}   (< <= > >=; points, steps, s, min, h)", partial(_add, app))
-
-
-def _begin_to_remove(app: Dashboard) -> None:
-    rules = _rules(app)
-    if rules:
-        app.ask("remove the rule", f"one of: {'; '.join(rules)}", partial(_remove, app), rules[-1])
-    else:
-        app.say('There is no rule of your own; the palette has "add an alert rule"')
+    if rules := _rules(app):
+        app.say(f"Your rules, each again removes it: {clean('; '.join(rules))}")
 
 
 def _rules(app: Dashboard) -> list[str]:
@@ -42,7 +35,7 @@ def _add(app: Dashboard, text: str, unmatched: str = "") -> None:
         app.say(f"{str(error).removeprefix('rule: ')}; example: {_EXAMPLE}")
         return
     if text in _rules(app):
-        app.say(f"{clean(text)} is a rule already")
+        _remove(app, text)
         return
     if text != unmatched and (rules := unmatched_rules([text], app.snapshot.runs)):
         app.ask("save anyway", "", partial(_add, app, unmatched=text), text)
@@ -60,10 +53,6 @@ def _add(app: Dashboard, text: str, unmatched: str = "") -> None:
 
 
 def _remove(app: Dashboard, text: str) -> None:
-    text = " ".join(text.split())
-    if text not in _rules(app):
-        app.say(f"No such rule; rules: {clean('; '.join(_rules(app)))}")
-        return
     app.use_rules(tuple(table for table in app.settings.rules if rule_text(table) != text))
     try:
         file = remove_rule(text)
@@ -73,19 +62,4 @@ def _remove(app: Dashboard, text: str) -> None:
     app.say(f"Rule removed{f' from {home_relative(file)}' if file else ''}")
 
 
-ACTIONS = (
-    _action(
-        "add_rule",
-        label="add an alert rule",
-        help=f"An alert of your own, saved in config.toml: {_EXAMPLE}",
-        do=_begin_to_add,
-        also="new rule limit notify alarm condition create",
-    ),
-    _action(
-        "remove_rule",
-        label="remove an alert rule",
-        help="Remove an alert rule of your own, from config.toml too",
-        do=_begin_to_remove,
-        also="delete rule alarm",
-    ),
-)
+DO = {"add_rule": _begin}

@@ -5,23 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 
 from tuimon.analysis.comparing import seed_groups
 from tuimon.errors import UsageError
 from tuimon.panels import plural, seed_group_key
-from tuimon.panels.lists.comparison import MOST, ahead, compare
+from tuimon.panels.lists.comparison import ahead
 from tuimon.panels.lists.run_groups import seed_titles
-from tuimon.store import Run, Snapshot
 from tuimon.text import clean, home_relative
 from tuimon.tui import screens
-from tuimon.tui.action import Action, Dashboard
-from tuimon.tui.actions._screens import closed
+from tuimon.tui.action import Dashboard
 from tuimon.tui.dashboard_file import save_runs
-from tuimon.tui.run_choice import RunChoice, base_of, listing_of
-
-_action = partial(Action, section="Runs")
-_both = partial(_action, where=("dashboard", "runs"))
+from tuimon.tui.run_choice import listing_of
 
 
 def _choose(step: int) -> Callable[[Dashboard], None]:
@@ -96,28 +90,24 @@ def _titles(app: Dashboard) -> tuple[str, ...]:
     return tuple(dict.fromkeys(seed_titles(app.runs_listed(), listing).values()))
 
 
-def runs_to_compare(snapshot: Snapshot, choice: RunChoice, selected: Run | None) -> list[Run]:
-    """Return the base and the marked runs, in this order; the selected run, too, if only one is marked.
-
-    Without marks and without a base all runs are. Fewer than two runs if there is nothing to compare.
-    """
-    marked = [run for run in snapshot.runs if run.path in choice.marked]
-    more = [selected] if len(marked) < 2 else []
-    runs = list(dict.fromkeys(run for run in (base_of(snapshot, choice), *more, *marked) if run is not None))
-    return list(snapshot.runs) if len(runs) < 2 else runs
-
-
 def _compare(app: Dashboard) -> None:
-    """Compare the `runs_to_compare`; on the comparison itself: back."""
-    if closed(app, screens.ComparisonScreen):
-        return
-    runs = runs_to_compare(app.snapshot, app.state.runs, app.run_selected)
-    if len(runs) >= 2:
-        state = app.state
-        compared = compare(runs[:MOST], alerts=app.snapshot.alerts, x=state.options.axis, is_brief=True)
-        app.push_screen(screens.ComparisonScreen(app.actions, compared, len(runs) - MOST))
-    else:
-        app.say("Nothing to compare with: there is no other run")
+    if (listed := _opened_list(app)) is not None:
+        listed.compare()
+
+
+def _settings(app: Dashboard) -> None:
+    if (listed := _opened_list(app)) is not None:
+        listed.show_settings(True)
+
+
+def _opened_list(app: Dashboard) -> screens.RunListScreen | None:
+    """Open the run list at the run that is shown; say why if there is none."""
+    if (shown := app.run_selected) is None:
+        app.say("There is no run yet")
+        return None
+    app.show_run(shown)
+    app.push_screen(listed := screens.RunListScreen(app.actions, shown.path))
+    return listed
 
 
 def _join(app: Dashboard) -> None:
@@ -146,74 +136,15 @@ def _group(app: Dashboard, done: str, join: Sequence[str] = (), split: str = "")
     app.say(f"{done}; {home_relative(file)} says so under [runs]")
 
 
-ACTIONS = (
-    _action(
-        "next_run", "right_square_bracket", "next run", "The next run of the list", _choose(1), footer=8, also="switch"
-    ),
-    _action("previous_run", "left_square_bracket", "previous run", "The previous run of the list", _choose(-1)),
-    _both(
-        "runs",
-        "r",
-        "runs",
-        "Every run as a row: sort, filter, mark, compare; again: back",
-        _toggle,
-        opens="runs",
-        footer=7,
-        also="list table experiments best run sort rank",
-    ),
-    _both(
-        "over",
-        "O",
-        "overlay",
-        "Draw the marked runs over each other, on the dashboard; again: undo",
-        _over,
-        footer=20,
-        also="overlay superimpose",
-    ),
-    _both(
-        "join_runs",
-        "",
-        "join runs",
-        "These runs are one: the marked runs are attempts or parts of one training",
-        _join,
-        also="same training resumed attempts together group",
-    ),
-    _both(
-        "split_run",
-        "",
-        "split run",
-        "Each file a run: the logs of the selected run are trainings of their own; undoes a join",
-        _split,
-        also="separate files apart group ungroup",
-    ),
-    _action(
-        "seeds",
-        "u",
-        "seeds",
-        "Merge runs that differ only in their seed; again: separate",
-        _seeds,
-        where=("dashboard", "runs", "multiples"),
-        footer=21,
-        also="group mean random repeats",
-    ),
-    _action(
-        "compare",
-        "d",
-        "compare",
-        "Marked runs side by side: settings, metrics, noise; again: back",
-        _compare,
-        where=("dashboard", "runs", "comparison"),
-        opens="comparison",
-        footer=9,
-        also="diff side by side difference",
-    ),
-    _both(
-        "base",
-        "B",
-        "base",
-        "Compare the other runs with this one; again: with none",
-        _base,
-        footer=22,
-        also="baseline reference",
-    ),
-)
+DO = {
+    "next_run": _choose(1),
+    "previous_run": _choose(-1),
+    "runs": _toggle,
+    "over": _over,
+    "join_runs": _join,
+    "split_run": _split,
+    "seeds": _seeds,
+    "base": _base,
+    "compare": _compare,
+    "hparams": _settings,
+}

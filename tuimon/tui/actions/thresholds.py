@@ -9,28 +9,21 @@ from tuimon.draw.numbers import format_exact
 from tuimon.errors import UsageError
 from tuimon.panels import OwnDashboard, arrange
 from tuimon.text import clean, home_relative
-from tuimon.tui.action import Action, Dashboard
+from tuimon.tui.action import Dashboard
 from tuimon.tui.dashboard_file import reset_dashboard, save_dashboard
 
 _EXAMPLE = "kl 0.1"
 _ANSWER = re.compile(r"(.+?)[\s=]+(\S+)")
-_action = partial(Action, keys="", where=("dashboard",))
 
 
-def _begin_to_add(app: Dashboard) -> None:
+def _begin(app: Dashboard) -> None:
     hint = f"{_EXAMPLE}   (panel, metric or pattern, and a value in the unit of the chart)"
-    app.ask("line at", hint, partial(_change, app, False))
+    app.ask("line at", hint, partial(_change, app))
+    if lines := [f"{name} {format_exact(value)}" for name, values in app.state.own.thresholds for value in values]:
+        app.say(f"Your lines, each again removes it: {clean('; '.join(lines))}")
 
 
-def _begin_to_remove(app: Dashboard) -> None:
-    lines = [f"{name} {format_exact(value)}" for name, values in app.state.own.thresholds for value in values]
-    if lines:
-        app.ask("remove the line at", f"one of: {clean('; '.join(lines))}", partial(_change, app, True), lines[-1])
-    else:
-        app.say('There is no threshold; the palette has "add a threshold"')
-
-
-def _change(app: Dashboard, only_remove: bool, text: str) -> None:
+def _change(app: Dashboard, text: str) -> None:
     """Add the threshold that a text such as "kl 0.1" names, or remove it if it exists."""
     if not text.strip():
         return
@@ -44,9 +37,6 @@ def _change(app: Dashboard, only_remove: bool, text: str) -> None:
         return
     before, line = app.state.own, f"{clean(name)} {format_exact(value)}"
     exists = value in dict(before.thresholds).get(name, ())
-    if only_remove and not exists:
-        app.say(f"There is no threshold {line}")
-        return
     try:
         app.state.own = before.without_threshold(name, value) if exists else before.with_threshold(name, value)
     except UsageError as error:
@@ -77,19 +67,4 @@ def _save(app: Dashboard) -> str:
         return f"until tuimon ends only: {clean(str(error))}"
 
 
-ACTIONS = (
-    _action(
-        "thresholds",
-        label="add a threshold",
-        help=f"A horizontal line on charts, saved with the dashboard: {_EXAMPLE}; again: remove it",
-        do=_begin_to_add,
-        also="limit target hline line dashed",
-    ),
-    _action(
-        "remove_threshold",
-        label="remove a threshold",
-        help="Remove a horizontal line from charts, and from the file with the dashboard",
-        do=_begin_to_remove,
-        also="delete line limit target hline",
-    ),
-)
+DO = {"thresholds": _begin}

@@ -1,39 +1,62 @@
-"""Actions that open the views of a run and of all runs, and those that only one of these views has."""
+"""Actions that open a screen of a run, and those that use what is selected there."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from functools import partial
 
+from tuimon.model.alerts import Alert
 from tuimon.panels import CurvePanel
 from tuimon.store import Run
-from tuimon.tui import screens
-from tuimon.tui.action import Action, Dashboard
-from tuimon.tui.actions._screens import closed, topmost
-from tuimon.tui.actions.copying import new_file
+from tuimon.tui import explore, screens
+from tuimon.tui.action import Dashboard
 from tuimon.tui.screens.work_screen import WorkScreen
 
+_NO_RUN = "There is no run yet"
 
-def _toggle(kind: str, new: Callable[[Dashboard, Run], WorkScreen | None]) -> Callable[[Dashboard], None]:
+
+def closed(app: Dashboard, kind: type[WorkScreen]) -> bool:
+    """Close the topmost screen if it is of this kind; return whether it was."""
+    if not isinstance(app.screen, kind):
+        return False
+    app.pop_screen()
+    app.redraw()
+    return True
+
+
+def _toggle(kind: str, new: Callable[[Dashboard, Run], WorkScreen]) -> Callable[[Dashboard], None]:
     """Return an action that closes the screen with this class name, or opens a new one for the selected run."""
 
     def do(app: Dashboard) -> None:
         if closed(app, getattr(screens, kind)):
             return
         if (run := app.run_selected) is None:
-            app.say("There is no run yet")
-        elif (screen := new(app, run)) is not None:
-            app.push_screen(screen)
+            app.say(_NO_RUN)
+        else:
+            app.push_screen(new(app, run))
 
     return do
 
 
-def _scatter(app: Dashboard, run: Run) -> WorkScreen | None:
-    name = selected_metric(app)
-    if name is None:
-        app.say("Select the chart of a metric first, or a row of the metric list (M)")
-        return None
-    return screens.ScatterScreen(app.actions, name, is_y=True)
+def _health(section: str) -> Callable[[Dashboard], None]:
+    """Return an action that opens the health of the runs at a section; there: closes it, or shows the section."""
+
+    def do(app: Dashboard) -> None:
+        if section == "settings" and app.run_selected is None:
+            app.say(_NO_RUN)
+        elif not isinstance(app.screen, screens.HealthScreen):
+            app.push_screen(screens.HealthScreen(app.actions, app.run_selected, section))
+        elif app.screen.view == section:
+            closed(app, screens.HealthScreen)
+        else:
+            app.screen.next_part(1)
+
+    return do
+
+
+def _selected_alert(app: Dashboard) -> Alert | None:
+    """Return the alert that is selected on the screen of the health; None elsewhere."""
+    return app.screen.alert if isinstance(app.screen, screens.HealthScreen) else None
 
 
 def selected_metric(app: Dashboard) -> str | None:
@@ -45,188 +68,105 @@ def selected_metric(app: Dashboard) -> str | None:
     return leading.metric if leading is not None else None
 
 
-def _next_run_view(app: Dashboard) -> None:
-    """Show the run list as a grid of charts, then with parallel coordinates, then as a table again."""
-    if isinstance(app.screen, screens.MultiplesScreen):
-        app.pop_screen()
-        if isinstance(app.screen, screens.RunListScreen):
-            app.screen.show_settings(True, parallel=True)
+def show_scatter(app: Dashboard, metric: str, is_y: bool = True) -> None:
+    """Plot the other metrics against one, below the metric list. is_y: whether it is drawn upwards."""
+    if not isinstance(app.screen, screens.MetricBrowser):
+        app.push_screen(screens.MetricBrowser(app.actions))
+    assert isinstance(app.screen, screens.MetricBrowser)
+    app.screen.plot(metric, is_y)
+
+
+def _scatter(app: Dashboard) -> None:
+    name = selected_metric(app)
+    if isinstance(app.screen, screens.MetricBrowser) and app.screen.table.fixed:
+        app.screen.plot("")
+    elif name is None:
+        app.say("Select the chart of a metric first, or a row of the metric list (M)")
+    else:
+        show_scatter(app, name)
+
+
+def _metric_list(app: Dashboard, run: Run) -> WorkScreen:
+    return screens.MetricBrowser(app.actions, selected_metric(app) or "")
+
+
+def _changed(app: Dashboard) -> None:
+    """List the metrics that are unusual at the cursor, or at the step of the selected alert; there: again all."""
+    if isinstance(app.screen, screens.MetricBrowser):
+        app.screen.toggle_unusual()
         return
-    listed = topmost(app, screens.RunListScreen)
-    if listed.table.parallel:
-        listed.show_settings(False)
-    elif app.run_shown is None:
-        app.say("There is no run yet")
-    else:
-        selected = app.run_selected
-        app.push_screen(screens.MultiplesScreen(app.actions, selected.path if selected is not None else ""))
-
-
-def _settings(app: Dashboard) -> None:
-    """Give each setting of the run list a column, or take these columns away."""
-    if not isinstance(app.screen, screens.RunListScreen):
-        shown = app.run_selected
-        if shown is None:
-            app.say("There is no run yet")
+    if isinstance(app.screen, screens.HealthScreen):
+        alert = _selected_alert(app)
+        if alert is None or alert.step is None:
+            app.say("Select an alert that has a step")
             return
-        app.show_run(shown)
-        app.push_screen(screens.RunListScreen(app.actions, shown.path))
-        assert isinstance(app.screen, screens.RunListScreen)
-        app.screen.show_settings(True)
+        app.show_alert(alert)
+        run = app.run_shown
+        if run is not None and alert.metric in run.metrics:
+            from tuimon.exports.around import first_unusual
+
+            step = first_unusual(run, alert.metric, alert.step)
+            app.state.options = explore.with_cursor(app.state.options, run, step)
+    if app.state.options.cursor is None or app.run_shown is None:
+        app.say("No cursor: press c or : to put it on a step, or a and then Enter on an alert")
     else:
-        app.screen.show_settings(not app.state.runs.all_settings)
+        app.push_screen(screens.MetricBrowser(app.actions, unusual=True))
 
 
-def _limits(app: Dashboard) -> None:
-    topmost(app, screens.MultiplesScreen).next_limits()
+def _texts(app: Dashboard) -> None:
+    if not closed(app, screens.TextsScreen):
+        run = app.run_shown
+        places = [run.directory] if run is not None else app.paths
+        app.push_screen(screens.TextsScreen(app.actions, (*places, *app.settings.samples), app.state.options.cursor))
 
 
-def _quantity(app: Dashboard, by: int) -> None:
-    topmost(app, screens.RanksScreen).next_quantity(by)
+def _log(app: Dashboard) -> None:
+    """Open the console text at the step of the cursor or of the selected alert, or at the line that shows a failure."""
+    if app.log_in() or closed(app, screens.LogScreen):  # the header says that this key logs in
+        return
+    step = app.state.options.cursor
+    if (alert := _selected_alert(app)) is not None:
+        app.show_alert(alert)
+        # The last lines show why a run has ended.
+        step = None if alert.rule == "liveness" else alert.step
+    run = app.run_shown
+    if run is None:
+        app.say(_NO_RUN)
+        return
+    from tuimon.tui.screens.log_page import text_files
+
+    texts = [
+        stream for stream in run.streams if stream.info.format == "console" and not stream.info.path.endswith(".gz")
+    ]
+    known = [stream.info.path for stream in sorted(texts, key=lambda stream: -stream.point_count)]
+    place = _failure(run)
+    if place is not None and step is None:
+        known.insert(0, place[0])
+    files = text_files(run.directory, known)
+    if files:
+        offset = place[1] if place is not None and step is None else None
+        app.push_screen(screens.LogScreen(app.actions, files, app.settings.console_patterns, step, offset))
+    else:
+        app.say("No console text of this run: end the command with 2>&1 | tee DIR/train.log")
 
 
-def _layout(app: Dashboard) -> None:
-    topmost(app, screens.RanksScreen).next_layout()
+def _failure(run: Run) -> tuple[str, int] | None:
+    """Return the log of the rank that ended the job and the offset of the line that shows it, or None."""
+    cause = run.ranks.root_cause if run.ranks is not None else None
+    if run.ranks is None or cause is None or cause.resolved or cause.place is None or not cause.place.path:
+        return None
+    path = os.path.join(run.ranks.directory, cause.place.path)
+    return (path, cause.place.offset) if os.path.isfile(path) else None  # noqa: PTH113  False if it may not be read
 
 
-def _strange(app: Dashboard, backwards: bool) -> None:
-    if not topmost(app, screens.RanksScreen).pane.move_to_strange(backwards):
-        app.say("Nothing is unusual about any rank")
-
-
-def _swap(app: Dashboard) -> None:
-    topmost(app, screens.ScatterScreen).swap()
-
-
-def _save(app: Dashboard) -> None:
-    """Save what is selected to a file in the current or the home directory, never below a run."""
-    runs = app.snapshot.runs
-    topmost(app, screens.MediaScreen).save(lambda end, directory: new_file(end, runs, (directory,)))
-
-
-def _media_view(app: Dashboard) -> None:
-    topmost(app, screens.MediaScreen).next_view()
-
-
-def _media_mark(app: Dashboard) -> None:
-    topmost(app, screens.MediaScreen).compare_with_step()
-
-
-_view = partial(Action, section="Panels")
-_on_runs = partial(Action, section="Run list", where=("runs", "multiples"))
-_on_ranks = partial(Action, section="Ranks", where=("ranks",))
-_on_media = partial(Action, section="Media", where=("media",))
-ACTIONS = (
-    _view(
-        "config",
-        "C",
-        "config",
-        "Settings, host, program, arguments and git commit of the run; best checkpoint, result; again: back",
-        _toggle("ConfigScreen", lambda app, run: screens.ConfigScreen(app.actions, run)),
-        where=("dashboard", "runs", "config"),
-        opens="config",
-        footer=16,
-        also="settings hyperparameters learning rate git commit host program arguments started start began age when",
-    ),
-    _view(
-        "ranks",
-        "R",
-        "ranks",
-        "The ranks of the job: which one failed, hangs or is slow; again: back",
-        _toggle("RanksScreen", lambda app, run: screens.RanksScreen(app.actions)),
-        where=("dashboard", "ranks"),
-        opens="ranks",
-        also="workers nodes crash hang straggler",
-    ),
-    _view(
-        "media",
-        "D",
-        "media",
-        "Histograms, PR curves, texts, hyperparameters, tables, images, audio and video of the run; again: back",
-        _toggle("MediaScreen", lambda app, run: screens.MediaScreen(app.actions, run, None)),
-        where=("dashboard", "media"),
-        opens="media",
-        also="distributions pictures summaries weights gradients scatter plots",
-    ),
-    _view(
-        "scatter",
-        "P",
-        "scatter",
-        "The metric of the selected chart against another one, with their correlation; again: back",
-        _toggle("ScatterScreen", _scatter),
-        where=("dashboard", "metrics", "scatter"),
-        opens="scatter",
-        also="correlation against plot pairs",
-    ),
-    _on_runs(
-        "run_view",
-        "v",
-        "view",
-        "Next view of the listed runs: one metric as a grid of charts, parallel coordinates, the table",
-        _next_run_view,
-        8,
-        opens="multiples",
-        also="small multiples grid compare lines sweep",
-    ),
-    Action(
-        "hparams",
-        "E",
-        "settings",
-        "Run list with a column for each setting that differs; again: without",
-        _settings,
-        10,
-        section="Runs",
-        where=("dashboard", "runs", "multiples"),
-        also="hyperparameters hparams table sweep search",
-    ),
-    _on_runs(
-        "multiples_limits",
-        "V",
-        "limits",
-        "The same limits for all charts, or for each its own",
-        _limits,
-        6,
-        where=("multiples",),
-    ),
-    _on_ranks(
-        "ranks_quantity",
-        "tab",
-        "quantity",
-        "The next quantity in the cells: own time, memory …",
-        partial(_quantity, by=1),
-        4,
-    ),
-    _on_ranks(
-        "ranks_quantity_back", "shift+tab", "quantity before", "The previous quantity", partial(_quantity, by=-1)
-    ),
-    _on_ranks(
-        "ranks_layout", "v", "layout", "Ranks as a table, as nodes with a cell for each GPU, as a map", _layout, 5
-    ),
-    _on_ranks(
-        "ranks_next",
-        "n",
-        "next unusual",
-        "The next rank about which something is unusual",
-        partial(_strange, backwards=False),
-        6,
-    ),
-    _on_ranks(
-        "ranks_previous",
-        "N",
-        "previous",
-        "The previous rank about which something is unusual",
-        partial(_strange, backwards=True),
-    ),
-    Action("scatter_swap", "X", "swap", "Exchange x and y", _swap, 4, section="Scatter", where=("scatter",)),
-    _on_media("media_view", "v", "view", "Histograms as heat map or two steps", _media_view, 5),
-    _on_media("media_mark", "m", "mark", "Compare with this step; again: with the first", _media_mark, 7),
-    _on_media(
-        "media_save",
-        "E",
-        "save",
-        "Save the selected image, audio or video, or the table, histogram or PR curve as CSV, to a new file",
-        _save,
-        8,
-        also="export write file png download",
-    ),
-)
+DO = {
+    "log": _log,
+    "metric_list": _toggle("MetricBrowser", _metric_list),
+    "texts": _texts,
+    "media": _toggle("MediaScreen", lambda app, run: screens.MediaScreen(app.actions, run, None)),
+    "ranks": _toggle("RanksScreen", lambda app, run: screens.RanksScreen(app.actions)),
+    "notes": _health("alerts"),
+    "config": _health("settings"),
+    "scatter": _scatter,
+    "changed": _changed,
+}

@@ -9,31 +9,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tuimon.tui.screens.comparison import ComparisonScreen as ComparisonScreen
-    from tuimon.tui.screens.config_view import ConfigScreen as ConfigScreen
+    from tuimon.tui.screens.health import HealthScreen as HealthScreen
     from tuimon.tui.screens.help import HelpScreen as HelpScreen
     from tuimon.tui.screens.log_view import LogScreen as LogScreen
     from tuimon.tui.screens.media_view import MediaScreen as MediaScreen
     from tuimon.tui.screens.metric_browser import MetricBrowser as MetricBrowser
-    from tuimon.tui.screens.multiples import MultiplesScreen as MultiplesScreen
-    from tuimon.tui.screens.notes import NotesScreen as NotesScreen
     from tuimon.tui.screens.ranks import RanksScreen as RanksScreen
     from tuimon.tui.screens.run_list import RunListScreen as RunListScreen
-    from tuimon.tui.screens.scatter import ScatterScreen as ScatterScreen
     from tuimon.tui.screens.texts_view import TextsScreen as TextsScreen
 
 _MODULES = {
-    "ComparisonScreen": "comparison",
-    "ConfigScreen": "config_view",
+    "HealthScreen": "health",
     "HelpScreen": "help",
     "LogScreen": "log_view",
     "MediaScreen": "media_view",
     "MetricBrowser": "metric_browser",
-    "MultiplesScreen": "multiples",
-    "NotesScreen": "notes",
     "RanksScreen": "ranks",
     "RunListScreen": "run_list",
-    "ScatterScreen": "scatter",
     "TextsScreen": "texts_view",
 }
 

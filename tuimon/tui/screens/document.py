@@ -1,4 +1,4 @@
-"""Document: rows of text that are scrolled; DocumentScreen: its keys."""
+"""Document: rows of text that are scrolled."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from tuimon.model.views import Role, Row
 from tuimon.text import fit
 from tuimon.tui.box import CellGrid
 from tuimon.tui.screens.wheel import Wheel
-from tuimon.tui.screens.work_screen import WorkScreen
 
 _ASIDE = 20
 """Cells by which rows are shifted."""
@@ -61,33 +60,16 @@ class Document(Wheel, CellGrid):
         self.left = max(0, min(self.left + by * _ASIDE, widest - self.size.width))
         self.move()
 
-
-class DocumentScreen(WorkScreen):
-    """Work screen whose body is a document."""
-
-    PROMPT, PLACEHOLDER = "find", "words of a row"
-    _body: Document
-
-    def move(self, rows: int = 0, pages: int = 0) -> None:
-        self._body.move(rows, pages)
-        self.dashboard.redraw()
-
-    def aside(self, by: int) -> None:
-        self._body.aside(by)
-
-    def filter_edited(self, text: str) -> None:
-        """Scroll to the first row with what was typed."""
-        found = (i for i, row in enumerate(self._body.rows) if text.lower() in "".join(part for part, _ in row).lower())
-        self._body.top = next(found, self._body.top) if text else 0
+    def find(self, text: str) -> None:
+        """Scroll to the first row with a text, ignoring case; "": to the first row."""
+        found = (i for i, row in enumerate(self.rows) if text.lower() in "".join(part for part, _ in row).lower())
+        self.top = next(found, self.top) if text else 0
         self.move()
 
-    def filter_submitted(self, text: str) -> None:
-        self.filter_edited(text)
-
-    def copied(self) -> tuple[str, str]:
-        """Return all rows as text."""
-        rows = ("".join(part for part, _ in row).rstrip() for row in self._body.rows)
-        return "\n".join(rows), "the text"
+    @property
+    def text(self) -> str:
+        """All rows as text."""
+        return "\n".join("".join(part for part, _ in row).rstrip() for row in self.rows)
 
 
 def _shifted(row: Row, left: int) -> Row:

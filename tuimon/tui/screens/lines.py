@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from tuimon.draw.numbers import thousands
@@ -23,6 +23,8 @@ class Entry(NamedTuple, Generic[Target]):
     row: Row
     target: Target | None = None
     """Target that Enter opens, or None."""
+    key: Hashable = None
+    """What identifies the line when the lines change; None: its place."""
 
 
 class LinesTable(Table[Entry[Target]], Generic[Target]):
@@ -44,8 +46,8 @@ class LinesTable(Table[Entry[Target]], Generic[Target]):
         last = min(self.top + self.room, self.count)
         return f"rows {self.top + 1}-{last} of {thousands(self.count)}" if self.count > self.room else ""
 
-    def key(self, item: Entry[Target]) -> int:
-        return id(item)
+    def key(self, item: Entry[Target]) -> Hashable:
+        return id(item) if item.key is None else item.key
 
     def heading(self, item: Entry[Target], selected: bool) -> Row:
         return cursor_sign(selected, self.symbols), *item.row
@@ -56,7 +58,7 @@ class LinesTable(Table[Entry[Target]], Generic[Target]):
         if entries is not self._entries or self._wrapped_at != self.size.width:
             self._entries, self._wrapped_at = entries, self.size.width
             width = max(self.size.width - _MARGIN, 1)
-            lines = [Entry(row, entry.target) for entry in entries for row in wrapped(entry.row, width)]
+            lines = [entry._replace(row=row) for entry in entries for row in wrapped(entry.row, width)]
             self._cache.clear()
         self.show_items(lines, (), self.order, self.symbols, theme)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.events import Click
 
@@ -74,7 +74,13 @@ class LogScreen(Wheel, WorkScreen):
     """One text file of the run at a time. `query_text` is the text that was searched for last."""
 
     WHERE = "log"
-    OPENS = "charts"
+    FOOTER: ClassVar = {
+        "open": (3, "charts"),
+        "next": (4, "next"),
+        "next_alert": (5, "error"),
+        "log_warning": (6, "warning"),
+        "tab": (8, "next text"),
+    }
     PROMPT = "search"
     PLACEHOLDER = "part of a line"
 
@@ -166,21 +172,21 @@ class LogScreen(Wheel, WorkScreen):
         """Select the first line, or the last line and follow new ones."""
         self._with_pager(lambda pager, room: pager.end(room) if last else pager.start(room))
 
-    def find(self, backwards: bool) -> None:
-        """Select the next line that contains the text that was searched for."""
+    def next(self, by: int) -> None:
+        """Select the next line (by = 1) that contains the text that was searched for, or the one before."""
         text = self.query_text
         if not text:
             self.say("Nothing to search for: press / first")
             return
-        self._search(lambda pager, room: pager.find(text, backwards, room), f": {clean(text, 40)}")
+        self._search(lambda pager, room: pager.find(text, by < 0, room), f": {clean(text, 40)}")
 
-    def find_error(self, backwards: bool) -> None:
-        """Select the next line that reports an error."""
-        self._search(lambda pager, room: pager.find_error(backwards, room))
+    def next_problem(self, by: int) -> None:
+        """Select the next line (by = 1) that reports an error, or the one before."""
+        self._search(lambda pager, room: pager.find_error(by < 0, room))
 
-    def find_warning(self, backwards: bool) -> None:
-        """Select the first line of the next kind of warning."""
-        self._search(lambda pager, room: pager.find_warning(backwards, room))
+    def find_warning(self, by: int) -> None:
+        """Select the first line of the next kind of warning (by = 1), or of the one before."""
+        self._search(lambda pager, room: pager.find_warning(by < 0, room))
 
     def _search(self, work: Callable[[Pager, int], str], what: str = "") -> None:
         """Call `work` as `_with_pager` does and display the message that it returns, followed by `what`."""
@@ -194,12 +200,12 @@ class LogScreen(Wheel, WorkScreen):
 
             self._read(search)
 
-    def next_file(self) -> None:
-        """Show the next text file of the run."""
+    def next_part(self, by: int) -> None:
+        """Show the next text file of the run (by = 1), or the one before."""
         if len(self._files) < 2:
             self.say("The run has no other text file")
             return
-        self._file = (self._file + 1) % len(self._files)
+        self._file = (self._file + by) % len(self._files)
         self.pager = None
         self.shift_by = 0
         self._open()
@@ -219,12 +225,9 @@ class LogScreen(Wheel, WorkScreen):
         return None if line is None else (clean(line.text, 1 << 16), "the line")
 
     def aside(self, by: int) -> None:
-        self.shift(by)
-
-    def shift(self, direction: int) -> None:
-        """Shift long lines to the right (direction > 0) or back."""
+        """Shift long lines to the right (by = 1) or back (-1)."""
         longest = max((len(line.text) for line in self.page.lines), default=0)
-        self.shift_by = max(0, min(self.shift_by + direction * _SHIFT, longest - 1))
+        self.shift_by = max(0, min(self.shift_by + by * _SHIFT, longest - 1))
         self.dashboard.redraw()
 
     # ------------------------------------------------------------------ the screen
@@ -288,7 +291,7 @@ class LogScreen(Wheel, WorkScreen):
     def filter_submitted(self, text: str) -> None:
         super().filter_submitted(text)
         if text:
-            self.find(backwards=False)
+            self.next(1)
 
     def resized(self) -> None:
         self._with_pager(Pager.refresh)

@@ -10,8 +10,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tuimon.draw.table import KEPT, Column
 from tuimon.model.views import Role, Row, Rows, Symbols
@@ -19,6 +18,7 @@ from tuimon.panels import plural
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean, first_names, fit, home_relative
 from tuimon.tui.action import Action
+from tuimon.tui.copying import new_file
 from tuimon.tui.screens.table import Table, TableScreen
 from tuimon.tui.state import ViewState
 
@@ -93,6 +93,7 @@ class MediaScreen(TableScreen["Tag"]):
     """Values other than scalars that a run has logged, such as images and tables."""
 
     WHERE = "media"
+    FOOTER: ClassVar = {"view": (5, "view"), "mark": (7, "mark"), "export": (8, "save"), "tab": (9, "texts")}
     PROMPT = "tags"
     PLACEHOLDER = "words of kinds and tags"
 
@@ -100,7 +101,7 @@ class MediaScreen(TableScreen["Tag"]):
         """step: step to show, None: the newest."""
         from tuimon.media.rows import VIEWS
 
-        self.table = MediaTable()
+        self.table: MediaTable = MediaTable()
         super().__init__(actions, self.table)
         self._directory, self._run_name = run.directory, run.name or ""
         self._media: Found | None = None
@@ -200,9 +201,17 @@ class MediaScreen(TableScreen["Tag"]):
         else:
             self.say(f"No step {'after' if by > 0 else 'before'} this one")
 
-    def save(self, name_file: Callable[[str, str], Path]) -> None:
-        """Write what is selected to a file. name_file: returns the path of a new file from the end of its name and the
-        directory of the run."""
+    def next(self, by: int) -> None:
+        """Select a later (by > 0) or an earlier step of the tag."""
+        self.aside(by)
+
+    def next_part(self, by: int) -> None:
+        """Show the texts of the run instead."""
+        self.dashboard.pop_screen()
+        self.dashboard.action_do("texts")
+
+    def export(self) -> None:
+        """Write what is selected to a new file."""
         from tuimon.media.rows import nearest
         from tuimon.media.saving import can_save, save
 
@@ -217,9 +226,11 @@ class MediaScreen(TableScreen["Tag"]):
             )
             return
 
+        runs = self.dashboard.snapshot.runs
+
         async def work() -> None:
             try:
-                paths = await asyncio.to_thread(save, item, lambda end: name_file(end, self._directory))
+                paths = await asyncio.to_thread(save, item, lambda end: new_file(end, runs, (self._directory,)))
             except OSError as error:
                 message = f"Cannot be saved: {error}"
             else:
@@ -230,7 +241,7 @@ class MediaScreen(TableScreen["Tag"]):
 
         self.run_worker(work())
 
-    def compare_with_step(self) -> None:
+    def mark(self) -> None:
         """Compare other steps with the selected one; again: with the first."""
         tag = self.table.tag
         if tag is None:

@@ -5,18 +5,23 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 from tuimon.analysis.metric_filter import expression_error, matching
 from tuimon.draw.table import Column, Order, sort_items
-from tuimon.model.views import Role, Row
-from tuimon.panels import plural, why_no_match
+from tuimon.model.views import Role, Row, Rows, Size
+from tuimon.panels import ChartOptions, plural, why_no_match
 from tuimon.panels.lists.metric_rows import metric_columns, metric_signs
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean, fit_distinct
 from tuimon.tui.action import Action
 from tuimon.tui.arrangement import ordered
+from tuimon.tui.screens.scatter import scatter_plot
 from tuimon.tui.screens.table import Table, TableScreen
 from tuimon.tui.state import ViewState
+
+_LIST = 8
+"""Maximum number of rows of the list above a plot."""
 
 
 class MetricTable(Table[str]):
@@ -26,10 +31,28 @@ class MetricTable(Table[str]):
 
     def __init__(self) -> None:
         super().__init__()
+        self.fixed, self.is_y = "", True
+        """Metric that the others are plotted against, and whether it is drawn upwards; "": no plot."""
+        self.run: Run | None = None
+        self.options = ChartOptions()
         self.marked: tuple[str, ...] = ()
         """Marked metrics, in the order in which they were marked."""
         self.short: dict[str, str] = {}
         """Names that are visible -> as they are displayed: those that are cut stay distinct."""
+
+    @property
+    def room(self) -> int:
+        """Number of rows; at most a third of the height above a plot."""
+        rows = super().room
+        return max(min(self.count, _LIST, rows // 3), 1) if self.fixed else rows
+
+    def below(self, visible: Sequence[str], taken: int) -> Rows:
+        """Return the plot of the selected metric."""
+        width, height = self.size
+        if not self.fixed or self.run is None or self.selected is None or height <= taken + 1:
+            return ()
+        x, y = (self.selected, self.fixed) if self.is_y else (self.fixed, self.selected)
+        return tuple(scatter_plot(self.run, x, y, self.options, Size(width, height - taken), self.symbols))
 
     def signs(self, item: str, selected: bool) -> Row:
         return metric_signs(selected, item in self.marked, self.symbols)
@@ -59,12 +82,22 @@ class MetricBrowser(TableScreen[str]):
     """The metric list of the run that is shown."""
 
     WHERE = "metrics"
-    PROMPT, OPENS = "metrics", "chart"
+    PROMPT = "metrics"
+    FOOTER: ClassVar = {"open": (3, "chart"), "changed": (8, "unusual"), "scatter": (10, "scatter")}
+    FOOTERS: ClassVar = {
+        "scatter": {
+            "metric_list": (2, "back"),
+            "open": (3, "chart"),
+            "find": (4, "find"),
+            "axis_metric": (5, "swap"),
+            "scatter": (6, "list"),
+        }
+    }
     PLACEHOLDER = "part of a name; * and ?; re:expression"
 
     def __init__(self, actions: tuple[Action, ...], selected: str = "", unusual: bool = False) -> None:
         """selected: metric that is selected at first; unusual: list only metrics that are unusual at the cursor."""
-        self.table = MetricTable()
+        self.table: MetricTable = MetricTable()
         super().__init__(actions, self.table)
         self._is_unusual = unusual
         self.table.select(selected or None)
@@ -122,11 +155,12 @@ class MetricBrowser(TableScreen[str]):
             self.query_text,
             self._is_unusual,
             needed,
+            self.table.fixed,
             unusual and tuple(unusual),
         )
         if listed != self._listed:
             self._listed = listed
-            known = ordered(run, "relevance")
+            known = tuple(name for name in ordered(run, "relevance") if name != self.table.fixed)
             if self._is_unusual:
                 known = tuple(unusual or ())
             names = matching(known, self.query_text)
@@ -136,13 +170,16 @@ class MetricBrowser(TableScreen[str]):
             reason = expression_error(query) or f"No metric matches {clean(query)}"
             empty = " ".join([f"{reason}. Esc shows all." if query else "No points yet.", *why])
             if self._is_unusual and not known:
-                empty = f"No metric differs clearly at step {cursor} from its points before. u lists all metrics."
+                empty = f"No metric differs clearly at step {cursor} from its points before. w lists all metrics."
             if not is_computed:
                 empty = f"Comparing {plural(len(run.metrics), 'metric')} with their points before step {cursor}"
             self.table.empty = ((empty, Role.TEXT),)
         made_for = run, state.symbols, cursor, unusual
         if made_for != self._made_for:
             self._made_for, self._columns = made_for, metric_columns(*made_for, self.table.short)
+        if self.table.fixed not in run.metrics:
+            self.table.fixed = self.view = ""
+        self.table.run, self.table.options = run, state.options
         self.table.show_items(self._names, self._columns, self.order, state.symbols, state.theme)
         self.draw_lines(self._head(run), state.theme)
 
@@ -155,6 +192,8 @@ class MetricBrowser(TableScreen[str]):
             spans.append((f", {len(self.table.marked)} marked", Role.TEXT))
         if self._is_unusual:
             spans.append((f", unusual at step {self.dashboard.state.options.cursor}", Role.WARNING))
+        if self.table.fixed:
+            spans.append((f"  {'y' if self.table.is_y else 'x'}: {clean(self.table.fixed)}", Role.ACCENT))
         if self.query_text:
             spans.append((f"  /{clean(self.query_text)}", Role.ACCENT))
         order = self.order.by or ("distance" if self._is_unusual else "relevance")
@@ -170,6 +209,21 @@ class MetricBrowser(TableScreen[str]):
             return
         self._is_unusual, self._unusual_for = not self._is_unusual, ()
         self.sort_by(Order())
+
+    def plot(self, metric: str, is_y: bool = True) -> None:
+        """Plot each other metric against one; "": no plot. is_y: whether that one is drawn upwards."""
+        self.table.fixed, self.table.is_y = metric, is_y
+        self.view = "scatter" if metric else ""
+        if metric:
+            self.table.cursor = 0
+        self.table.select(None)
+        self.dashboard.redraw()
+
+    def swap(self) -> bool:
+        """Exchange x and y of the plot. Return False if there is none."""
+        self.table.is_y = not self.table.is_y
+        self.dashboard.redraw()
+        return bool(self.table.fixed)
 
     def mark(self) -> None:
         """Mark the selected metric, or remove its mark, and select the next one."""

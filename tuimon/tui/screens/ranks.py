@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.events import Click
 
@@ -171,13 +171,14 @@ class RanksTable(Table["RankRow"]):
 class RanksScreen(TableScreen["RankRow"]):
     """The ranks of the job that wrote the run that is shown."""
 
-    WHERE, OPENS = "ranks", "log"
+    WHERE = "ranks"
+    FOOTER: ClassVar = {"open": (3, "log"), "tab": (4, "quantity"), "view": (5, "layout"), "next": (6, "next unusual")}
     PROMPT = "rank"
     PLACEHOLDER = "number of a rank, or part of a node's name"
 
     def __init__(self, actions: tuple[Action, ...]) -> None:
-        self.pane = RanksTable()
-        super().__init__(actions, self.pane)
+        self.table: RanksTable = RanksTable()
+        super().__init__(actions, self.table)
         self._made_from: tuple[JobRanks | None, str] = (None, "")
         self._shown_job: JobRanks | None = None
 
@@ -188,7 +189,7 @@ class RanksScreen(TableScreen["RankRow"]):
         run = self.dashboard.run_shown
         job = self._job(run, now) if run is not None else None
         lost = _lost(run, now) if run is not None and job is not None else ""
-        self.pane.show(job, state.theme, run is None or snapshot.progress.caught_up, lost)
+        self.table.show(job, state.theme, run is None or snapshot.progress.caught_up, lost)
         head: list[Span] = [(f" {clean(run.name) if run else ''}", Role.TITLE)]
         if job is not None:
             head.append((f"  {plural(len(job.rows), 'rank')}", Role.TEXT))
@@ -214,23 +215,23 @@ class RanksScreen(TableScreen["RankRow"]):
         return self._shown_job
 
     def move(self, rows: int = 0, pages: int = 0) -> None:
-        if self.pane.is_map:
-            self.pane.move_in_map(0, rows + pages)
+        if self.table.is_map:
+            self.table.move_in_map(0, rows + pages)
         else:
             super().move(rows, pages)
 
     def aside(self, by: int) -> None:
         """Select the rank to the left or to the right."""
-        if self.pane.is_map:
-            self.pane.move_in_map(by, 0)
+        if self.table.is_map:
+            self.table.move_in_map(by, 0)
         else:
-            self.pane.move(by)
+            self.table.move(by)
 
     def open(self) -> None:
         """Show the log of the selected rank, at the line that is the evidence."""
         from tuimon.tui.screens.log_view import LogScreen
 
-        row, job = self.pane.selected, self.pane.job
+        row, job = self.table.selected, self.table.job
         if row is None or job is None or not row.path:
             self.say("This rank has no log")
             return
@@ -238,29 +239,34 @@ class RanksScreen(TableScreen["RankRow"]):
         self.dashboard.push_screen(LogScreen(self.dashboard.actions, [path], patterns, None, row.offset))
 
     def copied(self) -> tuple[str, str] | None:
-        job = self.pane.job
+        job = self.table.job
         return None if job is None else (clean(job.verdict, 1 << 16), "the verdict")
 
-    def next_quantity(self, by: int) -> None:
+    def next(self, by: int) -> None:
+        """Select the next rank (by = 1) about which something is unusual, or the one before."""
+        if not self.table.move_to_strange(by < 0):
+            self.say("Nothing is unusual about any rank")
+
+    def next_part(self, by: int) -> None:
         """Show the next quantity in the cells of the map."""
-        if self.pane.is_map:
-            self.pane.quantity = (self.pane.quantity + by) % len(QUANTITIES)
-        self.pane.is_map = True
+        if self.table.is_map:
+            self.table.quantity = (self.table.quantity + by) % len(QUANTITIES)
+        self.table.is_map = True
         self.dashboard.redraw()
 
-    def next_layout(self) -> None:
+    def next_view(self) -> None:
         """Show the ranks as a map, or as a table."""
-        self.pane.is_map = not self.pane.is_map
+        self.table.is_map = not self.table.is_map
         self.dashboard.redraw()
 
     def filter_edited(self, text: str) -> None:
         """Select the first rank that matches what was typed: its number, or a part of its node's name."""
-        job = self.pane.job
+        job = self.table.job
         if job is None or not text:
             return
         for index, row in enumerate(job.rows):
             if str(row.rank) == text or (not text.isdigit() and text.lower() in row.node.lower()):
-                self.pane.move(index - self.pane.cursor)
+                self.table.move(index - self.table.cursor)
                 return
 
     def filter_submitted(self, text: str) -> None:

@@ -1,37 +1,52 @@
-"""Run list: every run as a row with its state, progress, metrics and settings."""
+"""Run list: every run as a row with its state, progress, metrics and settings, or as a chart, or compared."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any, ClassVar
 
+from textual.containers import Container
 from textual.events import Key
 
+from tuimon.analysis.metric_filter import matching, no_match
 from tuimon.draw import FrameCache
 from tuimon.draw.rows import blank, row_width, wrap_row
 from tuimon.draw.table import Column, Order
 from tuimon.model.links import Link
-from tuimon.model.views import Role, Row, Rows, Size, Symbols
+from tuimon.model.views import Role, Row, Rows, Size, Span, Symbols
 from tuimon.panels import link_row, plural
-from tuimon.panels.lists import run_overview
+from tuimon.panels.lists import multiples, run_overview
+from tuimon.panels.lists.comparison import MOST, Comparison, compare
+from tuimon.panels.lists.comparison_tables import screen_rows
 from tuimon.panels.lists.hparam_rows import SETTING
 from tuimon.panels.lists.parallel import parallel_rows, quarters_row, result_of
-from tuimon.panels.lists.run_groups import SEEDS, Entry, RunGroup, group_row
+from tuimon.panels.lists.run_groups import MOST_VALUES, SEEDS, Entry, RunGroup, group_row, groupings
 from tuimon.panels.lists.run_levels import level_note
-from tuimon.panels.lists.run_metrics import METRIC, RESULTS, metric_with_words, repeated_columns, split_statistic
+from tuimon.panels.lists.run_metrics import (
+    METRIC,
+    RESULTS,
+    common_metrics,
+    metric_with_words,
+    repeated_columns,
+    split_statistic,
+)
 from tuimon.panels.lists.runs import GAP, SIGNS, Listing, headed, run_columns, run_signs
 from tuimon.panels.lists.settings import SETTINGS_SOURCES
 from tuimon.run_notes import RunNote, notes
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean
 from tuimon.tui.action import Action
-from tuimon.tui.run_choice import RunChoice
+from tuimon.tui.run_choice import RunChoice, runs_to_compare
+from tuimon.tui.screens.document import Document
 from tuimon.tui.screens.run_contents import RunContents, contents_of
+from tuimon.tui.screens.run_grid import RunGrid
 from tuimon.tui.screens.table import Table, TableScreen
 from tuimon.tui.state import ViewState
 
+_NO_GROUPS = "There are no groups: o groups the runs"
 _WIDE, _TALL = 160, 30
 """Columns and rows of the table from which parallel coordinates are shown above the settings at first."""
 AT_ONCE = 32
@@ -164,17 +179,47 @@ class RunTable(Table[Entry]):
 
 
 class RunListScreen(TableScreen[Entry]):
-    """The run list. Its filter, order and marks are part of the view state."""
+    """The runs as a table, as a grid of charts of one metric, or compared side by side. The filter, the order and the
+    marks are part of the view state."""
 
     WHERE = "runs"
-    PROMPT, OPENS = "runs", "show"
+    PROMPT = "runs"
     PLACEHOLDER = "name or path  running  alerts  critical  lr>1e-5  algo=ppo  -debug  a | b"
+    FOOTER: ClassVar = {
+        "open": (3, "show"),
+        "order": (7, "group"),
+        "view": (8, "view"),
+        "pin": (11, "pin"),
+        "copy": (10, "copy"),
+    }
+    FOOTERS: ClassVar = {
+        "grid": {
+            "runs": (2, "back"),
+            "open": (3, "show"),
+            "find": (4, "metric"),
+            "sort": (5, "next metric"),
+            "y_range": (6, "limits"),
+            "view": (7, "view"),
+            "hparams": (9, "settings"),
+            "seeds": (10, "seeds"),
+        },
+        "comparison": {
+            "compare": (2, "back"),
+            "find": (3, "find"),
+            "copy": (5, "copy"),
+        },
+    }
 
     def __init__(self, actions: tuple[Action, ...], selected: str = "") -> None:
         """selected: path of the run that is selected at first; "": the first row, whichever run it is, until a key."""
         self.table: RunTable = RunTable()
-        super().__init__(actions, self.table)
+        self.grid, self.tables = RunGrid(), Document()
+        super().__init__(actions, Container(self.table, self.grid, self.tables))
         self._first = selected
+        self.view = "table"
+        """What is displayed: table, grid or comparison; parallel coordinates are above the table."""
+        self._comparison: tuple[Comparison, int] | None = None
+        """The comparison, and the number of runs that are left out."""
         self.just_hidden = ""
         """Path of the run that the last key has hidden, or ""."""
         self._contents: RunContents | None = None
@@ -184,15 +229,9 @@ class RunListScreen(TableScreen[Entry]):
         self._computed_at = self._took = 0.0
         """When the last computation was finished (time.monotonic()), and how long it took (s)."""
         self._is_computing = False
-        self._asks_metric = False
-        """Whether the input line is for the metric that becomes a column, not for the filter."""
-        self._answer: Callable[[str], object] | None = None
-        """What is done with the text of the input line if it answers a question, else None."""
-        self._before: RunChoice | None = None
-        """The choice before the metric was typed."""
 
     def on_mount(self) -> None:
-        self.dashboard.redraw()
+        self._show_view(self.view)
         self.table.select(self._first)
 
     def on_key(self, event: Key) -> None:
@@ -214,7 +253,7 @@ class RunListScreen(TableScreen[Entry]):
     @property
     def run_selected(self) -> Run | None:
         """Run that keys apply to."""
-        return self.table.run_selected
+        return self.grid.selected if self.view == "grid" else self.table.run_selected
 
     @property
     def query_text(self) -> str:
@@ -224,6 +263,11 @@ class RunListScreen(TableScreen[Entry]):
     @query_text.setter
     def query_text(self, text: str) -> None:
         self.dashboard.state.runs = replace(self.dashboard.state.runs, query=text)
+
+    def _choose(self, **changes: Any) -> None:
+        """Change the choice of runs and draw."""
+        self.dashboard.state.runs = replace(self.dashboard.state.runs, **changes)
+        self.dashboard.redraw()
 
     def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
         inputs = snapshot, state.runs, state.symbols, notes()
@@ -264,9 +308,16 @@ class RunListScreen(TableScreen[Entry]):
         if contents is None:
             total = plural(len(self.dashboard.snapshot.runs), "run")
             self.draw_lines(((f" {total}", Role.TITLE), ("  being sorted", Role.MUTED)), state.theme)
-            return
-        self.table.show(contents, state.theme)
-        problem = state.runs.filter.problem if self.filter_bar.display and not self._asks_metric else ""
+        elif self.view == "grid":
+            self.draw_lines(self._draw_grid(contents.listing, state), state.theme)
+        elif self.view == "comparison" and self._comparison is not None:
+            self.draw_lines(self._draw_comparison(*self._comparison, state, now), state.theme)
+        else:
+            self.table.show(contents, state.theme)
+            problem = state.runs.filter.problem if self.filter_bar.display and self._question is None else ""
+            self.draw_lines(self._head(contents, state, now), state.theme, problem or contents.problem)
+
+    def _head(self, contents: RunContents, state: ViewState, now: float) -> Row:
         head = contents.head(self.size.width, self.dashboard.snapshot.is_reading)
         if state.paused:
             head = (*head, ("  paused", Role.WARNING))
@@ -279,71 +330,173 @@ class RunListScreen(TableScreen[Entry]):
             steps = (levels.last_step(reader) for reader in RESULTS.values()) if state.runs.all_settings else ()
             until = next((f"step {step}" for step in steps if step is not None), "")
             head = (*head, level_note(self.size.width - row_width(head), until))
-        self.draw_lines(head, state.theme, problem or contents.problem)
+        return head
+
+    def _draw_grid(self, listing: Listing, state: ViewState) -> Row:
+        """Draw the grid in the order of the list and without the runs that its filter leaves out; return the head."""
+        runs, grid = self.dashboard.runs_listed(), self.grid
+        if not grid.metric:
+            grid.metric = multiples.first_metric(runs, self.table.run_selected, state.runs.metric)
+        shown = multiples.with_metric(runs, grid.metric)
+        lines = multiples.merged(shown, state.symbols, listing.failed) if state.runs.grouped else {}
+        grid.show(shown, listing, state.theme, lines)
+        page, pages = grid.page
+        head: list[Span] = [
+            (f" {clean(grid.metric) or 'no metric'}", Role.TITLE),
+            (f"  {plural(len(shown), 'run')}", Role.TEXT),
+            (f", not in {len(runs) - len(shown)}" if len(shown) < len(runs) else "", Role.MUTED),
+            ("  same limits" if grid.shares_limits else "  own limits", Role.MUTED),
+        ]
+        if lines:
+            head.append(("  seeds merged", Role.MUTED))
+        if pages > 1:
+            head.append((f"  page {page}/{pages}", Role.MUTED))
+        return (*head, level_note(self.size.width - row_width(head)))
+
+    def _draw_comparison(self, comparison: Comparison, more: int, state: ViewState, now: float) -> Row:
+        rows = screen_rows(comparison, now, state.symbols, self.app.size.width)
+        if more > 0:
+            rows += [(), ((f"{more} more runs; at most {MOST} are compared", Role.WARNING),)]
+        self.tables.show(rows, state.theme)
+        return (
+            (f" {plural(len(comparison.runs), 'run')} compared", Role.TITLE),
+            (f"  {self.tables.position}", Role.MUTED),
+        )
+
+    # ------------------------------------------------------------------ views
+
+    def _show_view(self, view: str) -> None:
+        self.view = view
+        for name, body in (("table", self.table), ("grid", self.grid), ("comparison", self.tables)):
+            body.display = name == view
+        self.call_after_refresh(self.dashboard.redraw)
+
+    def next_view(self) -> None:
+        """Show the table as a grid of charts, then with parallel coordinates, then as it was."""
+        if self.view == "grid":
+            self.show_settings(True, parallel=True)
+        elif self.view == "comparison" or self.table.parallel:
+            self.show_settings(False)
+        else:
+            self.grid.select(self.table.run_selected.path if self.table.run_selected is not None else "")
+            self._show_view("grid")
+
+    def compare(self) -> None:
+        """Compare the base and the marked runs, or else all runs, at the present time; again: back to the table."""
+        state = self.dashboard.state
+        if self.view == "comparison":
+            self._show_view("table")
+            return
+        runs = runs_to_compare(self.dashboard.snapshot, state.runs, self.run_selected or self.dashboard.run_shown)
+        if len(runs) < 2:
+            self.say("Nothing to compare with: there is no other run")
+            return
+        alerts = self.dashboard.snapshot.alerts
+        self._comparison = compare(runs[:MOST], alerts=alerts, x=state.options.axis, is_brief=True), len(runs) - MOST
+        self._show_view("comparison")
+
+    def show_settings(self, on: bool, parallel: bool | None = None) -> None:
+        """Give each setting that differs a column, or show progress and curves. parallel: see RunTable."""
+        state = self.dashboard.state
+        self.table.parallel = parallel
+        sort = "found" if state.runs.sort.startswith(SETTING) and not on else state.runs.sort
+        self.table.forget_widths()
+        self._choose(all_settings=on, sort=sort)
+        self._show_view("table")
+
+    def toggle_settings(self) -> None:
+        """Give each setting that differs a column, or take these columns away."""
+        self.show_settings(not self.dashboard.state.runs.all_settings)
+
+    def next_limits(self) -> None:
+        """Draw all charts of the grid with the same limits, or each with its own."""
+        if self.view != "grid":
+            self.say("Limits belong to the grid of charts: v shows it")
+            return
+        self.grid.same_limits = not self.grid.shares_limits
+        self.dashboard.redraw()
 
     # ------------------------------------------------------------------ the input line
 
-    def ask(self, prompt: str, hint: str, on_answer: Callable[[str], object], text: str = "") -> None:
-        """Open the input line for the answer to a question."""
-        self._asks_metric, self._answer = False, on_answer
-        self.filter_bar.open(text, prompt, hint)
-
     def begin_filter(self) -> None:
-        self._asks_metric, self._answer = False, None
-        self.filter_bar.open(self.query_text, self.PROMPT, self.PLACEHOLDER)
+        """Open the input line: for the filter of the runs, the metric of the grid, or words of the comparison."""
+        if self.view == "grid":
+            self.ask("metric", "words of the name", self._choose_of_grid, on_edit=self._show_in_grid)
+        elif self.view == "comparison":
+            self.ask("find", "words of a row", self.tables.find, on_edit=self.tables.find)
+        else:
+            super().begin_filter()
+
+    def _show_in_grid(self, text: str) -> list[str]:
+        """Show the first metric that matches in the grid; return those that match."""
+        names = matching(tuple(common_metrics(self.dashboard.runs_listed())), text) if text.strip() else []
+        if names:
+            self.grid.metric = names[0]
+            self.dashboard.redraw()
+        return names
+
+    def _choose_of_grid(self, text: str) -> None:
+        if not self._show_in_grid(text) and text.strip():
+            self.say(no_match(text, common_metrics(self.dashboard.runs_listed())))
 
     def begin_metric(self) -> None:
         """Open the input line for the metric that becomes a column."""
-        self._asks_metric, self._answer, self._before = True, None, self.dashboard.state.runs
-        self.filter_bar.open(
-            "", "metric", "words of its name: val loss, best(reward), last(reward); nothing: no column"
-        )
+        before = self.dashboard.state.runs
+
+        def restore() -> None:
+            self.dashboard.state.runs = before
+
+        hint = "words of its name: val loss, best(reward), last(reward); nothing: no column"
+        self.ask("metric", hint, self._choose_metric, on_edit=self._show_metric_with, on_cancel=restore)
+
+    def _show_metric_with(self, text: str) -> str:
+        metric = metric_with_words(self.dashboard.snapshot.runs, text)
+        if metric:
+            self.show_metric(metric)
+        return metric
+
+    def _choose_metric(self, text: str) -> None:
+        if self._show_metric_with(text):
+            return
+        if text.strip():
+            self.say(f"No metric of these runs matches {text}")
+        else:
+            self.show_metric("")
 
     def go_back(self) -> bool:
-        """Leave a question, or the prompt for a metric with the columns as they were, or the filter, or the list."""
-        if self.filter_bar.display and (self._answer is not None or (self._asks_metric and self._before is not None)):
-            if self._answer is None and self._before is not None:
-                self.dashboard.state.runs = self._before
-            self._answer, self._asks_metric = None, False
-            self.filter_bar.close()
-            self.dashboard.redraw()
+        """Leave a question, another view, the filter, or the list."""
+        is_asking = self.filter_bar.display and self._question is not None
+        if not is_asking and self.view != "table":
+            self._show_view("table")
         elif not super().go_back():
             self.leave()
         return True
-
-    def filter_edited(self, text: str) -> None:
-        if self._answer is not None:
-            return
-        if not self._asks_metric:
-            super().filter_edited(text)
-        elif metric := metric_with_words(self.dashboard.snapshot.runs, text):
-            self.show_metric(metric)
-
-    def filter_submitted(self, text: str) -> None:
-        """Apply the filter, or show the metric as a column, or remove that column if no word was typed."""
-        answer, self._answer = self._answer, None
-        if answer is not None:
-            answer(text)
-            return
-        if not self._asks_metric:
-            super().filter_submitted(text)
-            return
-        self._asks_metric = False
-        metric = metric_with_words(self.dashboard.snapshot.runs, text)
-        if text.strip() and not metric:
-            self.say(f"No metric of these runs matches {text}")
-        else:
-            self.show_metric(metric)
 
     def show_metric(self, metric: str) -> None:
         """Show a metric as a column and sort by it, best first; "" removes the column."""
         choice = self.dashboard.state.runs
         sort = METRIC if metric else "found" if choice.sort == METRIC else choice.sort
-        reverse = choice.reverse and not metric
-        self.dashboard.state.runs = replace(choice, metric=metric, sort=sort, reverse=reverse)
-        self.dashboard.redraw()
+        self._choose(metric=metric, sort=sort, reverse=choice.reverse and not metric)
 
     # ------------------------------------------------------------------ keys
+
+    def move(self, rows: int = 0, pages: int = 0) -> None:
+        if self.view == "grid":
+            self.grid.move(rows * self.grid.columns + pages * self.grid.room)
+        elif self.view == "comparison":
+            self.tables.move(rows, pages)
+        else:
+            self.table.move(rows + pages * self.table.room)
+            return
+        self.dashboard.redraw()
+
+    def aside(self, by: int) -> None:
+        """Select the chart to the left or to the right, or shift the comparison."""
+        if self.view == "grid":
+            self.grid.move(by)
+        elif self.view == "comparison":
+            self.tables.aside(by)
+        self.dashboard.redraw()
 
     @property
     def order(self) -> Order:
@@ -356,8 +509,16 @@ class RunListScreen(TableScreen[Entry]):
         return ("found", *(column.id for column, _ in self.table.fitted), "urgent")
 
     def sort_by(self, order: Order) -> None:
-        state = self.dashboard.state
-        state.runs = replace(state.runs, sort=order.by or "found", reverse=order.reverse)
+        self._choose(sort=order.by or "found", reverse=order.reverse)
+
+    def next_sort(self, by: int) -> None:
+        """Sort by the next column (by = 1) or the previous one; grid: show the next metric by relevance."""
+        names = common_metrics(self.dashboard.runs_listed()) if self.view == "grid" else ()
+        if self.view != "grid":
+            super().next_sort(by)
+        elif names:
+            index = names.index(self.grid.metric) if self.grid.metric in names else -by
+            self.grid.metric = names[(index + by) % len(names)]
         self.dashboard.redraw()
 
     def open(self) -> None:
@@ -371,34 +532,98 @@ class RunListScreen(TableScreen[Entry]):
 
     def copied(self) -> tuple[str, str] | None:
         run = self.run_selected
+        if self.view == "comparison":
+            return self.tables.text, "the text"
         return None if run is None else (clean(run.path, len(run.path)), "the path of the run")
 
     def fold(self) -> None:
         """Fold or unfold the selected group, or the group of the selected run."""
         group, choice = self.table.group_selected, self.dashboard.state.runs
         if group is None:
-            self.say("There are no groups: o groups the runs")
+            self.say(_NO_GROUPS)
             return
         others = tuple(title for title in choice.folded if title != group.title)
-        self.dashboard.state.runs = replace(choice, folded=others if group.folded else (*others, group.title))
         self.table.select(group.title)
-        self.dashboard.redraw()
+        self._choose(folded=others if group.folded else (*others, group.title))
+
+    def fold_all(self) -> None:
+        """Fold every group; if any is folded: unfold all."""
+        titles = tuple(entry.title for entry in self.table.entries if isinstance(entry, RunGroup))
+        if titles:
+            self._choose(folded=() if self.dashboard.state.runs.folded else titles)
+        else:
+            self.say(_NO_GROUPS)
+
+    def next_group(self) -> None:
+        """Group the list by the next criterion. A thread searches for it if there are many runs."""
+        runs = self.dashboard.runs_listed()
+        if len(runs) < AT_ONCE:
+            self._group_by_next(groupings(runs))
+            return
+
+        async def search() -> None:
+            self._group_by_next(await asyncio.to_thread(groupings, runs))
+
+        self.run_worker(search(), exclusive=True, group="group")
+
+    def _group_by_next(self, known: Sequence[str]) -> None:
+        choice = self.dashboard.state.runs
+        index = known.index(choice.group) + 1 if choice.group in known else 0
+        by = known[index % len(known)]
+        if not by and not choice.group:
+            self.say(
+                "No groups: they need directories of several runs or a setting with 2 to"
+                f" {MOST_VALUES} values; u merges seeds (ppo_seed1)"
+            )
+            return
+        self._choose(group=by, folded=())
+        self.say(f"Grouped by {clean(by)}" if by else "No groups")
 
     def mark(self) -> None:
         """Mark the selected run, or remove its mark."""
-        state = self.dashboard.state
         if (run := self.run_selected) is not None:
-            state.runs = replace(state.runs.toggled("marked", run.path), over=True)
-            self.dashboard.redraw()
+            self._choose(marked=self.dashboard.state.runs.toggled("marked", run.path).marked, over=True)
 
-    def show_settings(self, on: bool, parallel: bool | None = None) -> None:
-        """Give each setting that differs a column, or show progress and curves. parallel: see RunTable."""
-        state = self.dashboard.state
-        self.table.parallel = parallel
-        sort = "found" if state.runs.sort.startswith(SETTING) and not on else state.runs.sort
-        state.runs = replace(state.runs, all_settings=on, sort=sort)
-        self.table.forget_widths()
-        self.dashboard.redraw()
+    def mark_all(self) -> None:
+        """Mark every listed run; if any is marked: unmark all."""
+        listed = self.dashboard.runs_listed()
+        if self.dashboard.state.runs.marked:
+            self._choose(marked=())
+            self.say("No run is marked")
+        else:
+            self._choose(marked=tuple(run.path for run in listed), over=True)
+            self.say(f"Marked {plural(len(listed), 'run')}")
+
+    def pin(self) -> None:
+        """Keep the selected run at the top; again: undo."""
+        if (run := self.run_selected) is not None:
+            self._choose(pinned=self.dashboard.state.runs.toggled("pinned", run.path).pinned)
+
+    def hide(self) -> None:
+        """Hide the selected run; pressed again at once, show the run that has just been hidden."""
+        choice, app = self.dashboard.state.runs, self.dashboard
+        path = self.just_hidden or (self.run_selected.path if self.run_selected is not None else "")
+        if not path:
+            return
+        hidden = choice.toggled("hidden", path).hidden
+        self._choose(hidden=hidden)
+        name = clean(next((run.name for run in app.snapshot.runs if run.path == path), path))
+        if path not in hidden:
+            self.just_hidden = ""
+            self.table.select(path)
+            self.say(f"{name} is shown again")
+            return
+        self.just_hidden = path
+        later = "" if choice.show_hidden else "; later: U lists it, then H on it"
+        self.say(f"{name} is hidden{', also next time' if app.saves_view else ''}. H again shows it{later}")
+
+    def toggle_hidden(self) -> None:
+        """Also list hidden runs; again: undo."""
+        choice = self.dashboard.state.runs
+        if choice.hidden:
+            self._choose(show_hidden=not choice.show_hidden)
+        else:
+            self.say("No run is hidden: H hides the selected one")
 
 
 def _with_live_links(head: Row, links: Sequence[Link], now: float) -> Row:

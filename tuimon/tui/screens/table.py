@@ -204,7 +204,7 @@ class Table(Wheel, CellGrid, Generic[Item]):
 class TableScreen(WorkScreen, Generic[Item]):
     """Work screen whose body is a table: movement, order and clicks."""
 
-    _body: Table[Item]
+    table: Table[Item]
     _order = Order()
 
     @property
@@ -215,10 +215,13 @@ class TableScreen(WorkScreen, Generic[Item]):
     @property
     def sorts(self) -> tuple[str, ...]:
         """Orders that keys go through: the given one, and by each column that is displayed."""
-        return ("", *(column.id for column, _ in self._body.fitted))
+        return ("", *(column.id for column, _ in self.table.fitted))
 
     def move(self, rows: int = 0, pages: int = 0) -> None:
-        self._body.move(rows + pages * self._body.room)
+        self.table.move(rows + pages * self.table.room)
+
+    def mark(self) -> None:
+        """Mark the selected row, or remove its mark."""
 
     def sort_by(self, order: Order) -> None:
         """Sort the rows in another order."""

@@ -74,7 +74,7 @@ class TextReader(WorkScreen):
         """Whether a sample was chosen in this step; until then a newer step replaces it."""
         self._followed = ""
         """Digest of the prompt that stays selected in other steps, or ""."""
-        self.fold, self.raw, self.zoomed = 0, False, False
+        self.folded, self.raw, self.zoomed = 0, False, False
         self.reading = asyncio.Lock()
         self.busy = "looking for texts"
         self._pickles: list[str] = []
@@ -261,7 +261,7 @@ class TextReader(WorkScreen):
         if sample is None:
             self.pane.show([], self._theme)
             return
-        other, fold, raw, search = self.other, self.fold, self.raw, self.choice.search
+        other, fold, raw, search = self.other, self.folded, self.raw, self.choice.search
         label = GroupLabels(entry.group for entry in self.choice.entries).label(group_of(sample))
 
         def lay_out() -> list[Row]:
@@ -274,7 +274,7 @@ class TextReader(WorkScreen):
 
         async def work() -> None:
             rows = await asyncio.to_thread(lay_out)
-            now = self.sample, self.other, self.fold, self.raw
+            now = self.sample, self.other, self.folded, self.raw
             is_latest = all(a is b for a, b in zip(now, (sample, other, fold, raw), strict=True))
             if self.is_attached and is_latest and self.pane.size.width == width:
                 self.pane.show(rows, self._theme)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
 
 from tuimon.model.views import Role, Row, Span
 from tuimon.panels import plural
@@ -18,6 +18,7 @@ from tuimon.samples.selection import mean_and_std, rewards_of
 from tuimon.store import Snapshot
 from tuimon.text import clean
 from tuimon.tui.action import key_names
+from tuimon.tui.copying import copy, new_file, write_new
 from tuimon.tui.screens.text_choice import GROUPS, HISTOGRAM, SCATTER, STEPS
 from tuimon.tui.screens.text_export import TextExport
 from tuimon.tui.screens.text_pane import FOLDS, shown_text
@@ -36,6 +37,17 @@ _SPLITS = {"train": "training", "validation": "validation"}
 class TextsScreen(TextSteps):
     """The texts of the run that is shown, one step at a time."""
 
+    FOOTER: ClassVar = {
+        "next": (3, "step"),
+        "previous": (4, "before"),
+        "compare": (12, "diff"),
+        "cursor": (11, "charts"),
+        "fold": (10, "fold"),
+        "copy": (0, ""),
+        "mark": (13, "mark"),
+        "export": (14, "save"),
+        "tab": (15, "media"),
+    }
     _saving: TextExport | None = None
     """Export that has not ended."""
 
@@ -46,12 +58,12 @@ class TextsScreen(TextSteps):
         if pages or self.zoomed:
             self.pane.move(rows, pages)
         else:
-            self.move_sample(rows)
+            self.next_item(rows)
 
-    def move_sample(self, rows: int) -> None:
+    def next_item(self, by: int) -> None:
         """Select another sample even if the list is hidden."""
         self.touched = True
-        self.table.move(rows)
+        self.table.move(by)
 
     def go_to_end(self, last: bool) -> None:
         """Select the last or the first sample; scroll to an end of the text if it has the whole screen."""
@@ -68,7 +80,7 @@ class TextsScreen(TextSteps):
         lines = shown_text(self.sample.response).split("\n")
         return "\n".join(clean(line, len(line) + 1) for line in lines), "the response"
 
-    def move_step(self, by: int) -> None:
+    def next(self, by: int) -> None:
         """Show the texts of a later (by > 0) or an earlier step."""
         if self.step not in self.steps:
             return
@@ -78,6 +90,41 @@ class TextsScreen(TextSteps):
             return
         self.go_to(self.steps[index])
         self.dashboard.redraw()
+
+    def aside(self, by: int) -> None:
+        """Show the texts of a later (by > 0) or an earlier step."""
+        self.next(by)
+
+    def next_part(self, by: int) -> None:
+        """Show the media of the run instead."""
+        self.dashboard.pop_screen()
+        self.dashboard.action_do("media")
+
+    def next_view(self) -> None:
+        """Show samples, prompts, the histogram of rewards, or reward against length."""
+        self.change(lambda choice: choice.next_view())
+
+    def next_filter(self) -> None:
+        """List only some of the samples: truncated ones, those with a flag, and others."""
+        self.change(lambda choice: choice.next_filter())
+
+    def show_charts(self) -> None:
+        """Show the charts, with the cursor at this step."""
+        if self.step is None:
+            self.say("These texts have no step")
+            return
+        self.dashboard.state.options = replace(self.dashboard.state.options, cursor=self.step)
+        self.dashboard.pop_screen()
+        self.dashboard.redraw()
+
+    def copy_all(self) -> None:
+        """Copy prompt, response and numbers as Markdown."""
+        from tuimon.samples.export import as_markdown
+
+        if self.sample is None:
+            self.say("No text is selected")
+        else:
+            copy(self.dashboard, as_markdown(self.sample), "the text as Markdown")
 
     def open(self) -> None:
         """Open the selected group, or give the text the whole screen; again: undo."""
@@ -96,11 +143,11 @@ class TextsScreen(TextSteps):
         self.zoomed = not self.zoomed
         self.place()
 
-    def next_fold(self) -> None:
+    def fold(self) -> None:
         """Fold more or less of the text."""
-        self.fold = (self.fold + 1) % len(FOLDS)
+        self.folded = (self.folded + 1) % len(FOLDS)
         self.text_changed()
-        self.say(FOLDS[self.fold].capitalize())
+        self.say(FOLDS[self.folded].capitalize())
 
     def toggle_raw(self) -> None:
         """Display the prompt and the response as they are in the file; again: undo."""
@@ -131,8 +178,11 @@ class TextsScreen(TextSteps):
 
     # ------------------------------------------------------------------ comparison
 
-    def mark_text(self) -> None:
+    def mark(self) -> None:
         """Choose the sample for comparisons with others, also of other steps; again: forget it."""
+        self.when_read(self._mark)
+
+    def _mark(self) -> None:
         if self.sample is None:
             self.say("No text is selected")
         elif self.marked is not None:
@@ -144,6 +194,9 @@ class TextsScreen(TextSteps):
 
     def compare(self) -> None:
         """Show the difference to the marked text, or to the best (else the worst) of the group; again: back."""
+        self.when_read(self._compare)
+
+    def _compare(self) -> None:
         if self.other is not None:
             self._compare_with(None)
             return
@@ -156,7 +209,7 @@ class TextsScreen(TextSteps):
             return
         opposite = self.choice.opposite(entry)
         if opposite is None:
-            self.say("The group has no other text: mark one with m")
+            self.say("The group has no other text: mark one with space")
             return
 
         async def work() -> None:
@@ -172,7 +225,7 @@ class TextsScreen(TextSteps):
         self.text_changed(top=True)
         self.dashboard.redraw()
 
-    def to_alert(self) -> None:
+    def next_problem(self, by: int) -> None:
         """Show the texts of the step at which the next alert of the run began."""
         run, snapshot = self.dashboard.run_shown, self.dashboard.snapshot
         alerts = [*snapshot.alerts, *snapshot.resolved]
@@ -299,10 +352,12 @@ class TextsScreen(TextSteps):
         else:
             self.say(f"This step has only texts of the {_SPLITS[self.choice.split_listed]}")
 
-    def export(self, path: Path, write: Callable[[Path, Iterator[str]], None]) -> None:
-        """Save the listed samples, of the list of steps those of all steps, as JSON Lines, in a thread; Escape ends it.
+    def export(self) -> None:
+        """Save the listed samples, of the list of steps those of all steps, as JSON Lines, in a thread; Escape ends
+        it."""
 
-        write: called with the path and the lines."""
+        runs = self.dashboard.snapshot.runs
+        path = new_file("-texts.jsonl", runs, () if runs else self.dashboard.paths)
         library, choice, listed = self.library, self.choice, list(self.choice.listed)
         by_step = choice.mode == STEPS
         if library is None or not (choice.by_step if by_step else listed):
@@ -322,7 +377,7 @@ class TextsScreen(TextSteps):
 
         async def work() -> None:
             async with self.reading:
-                message = await asyncio.to_thread(lambda: saving.save(samples(), write))
+                message = await asyncio.to_thread(lambda: saving.save(samples(), write_new))
             self._saving = None
             if self.is_attached:
                 self.say(message)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
-from typing import cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple, cast
 
 from msgspec.structs import replace
 from textual.app import ComposeResult
 from textual.events import Key
-from textual.screen import ModalScreen
+from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 from textual.widgets import Input
 
@@ -27,8 +27,26 @@ _BACK = 2
 """Position in the footer of the key that closes the screen: after that of the help, which is sorted before it."""
 _FAR = 1 << 30
 """Number of rows to move to reach the first or the last row."""
+_FOOTER = {"open": (3, "open"), "find": (4, "find"), "copy": (9, "copy"), "page_down": (0, ""), "next_run": (0, "")}
+"""Places and labels that differ from those of the dashboard on every other screen."""
+_EVERYWHERE = {"quit": (1, "quit"), "help": (2, "keys"), "notes": (8, "alerts")}
+"""Places and labels in the footer of each view."""
 _KEYS_WHILE_TYPING = frozenset({"escape", "up", "down", "pageup", "pagedown"})
 """Keys that an input line does not use."""
+
+
+def labelled_actions(actions: Sequence[Action], screen: Screen[Any]) -> tuple[Action, ...]:
+    """Return the actions, those of a screen with their labels and their places in its footer."""
+    own = {action.id: action for action in screen.labelled} if isinstance(screen, WorkScreen) else {}
+    return tuple(own.get(action.id, action) for action in actions)
+
+
+class _Question(NamedTuple):
+    """What is done with the text of the input line."""
+
+    on_answer: Callable[[str], object]
+    on_edit: Callable[[str], object]
+    on_cancel: Callable[[], object]
 
 
 class WorkScreen(ModalScreen[None]):
@@ -41,8 +59,12 @@ class WorkScreen(ModalScreen[None]):
     """Name of the screen in Action.where."""
     PROMPT, PLACEHOLDER = "", ""
     """Texts of the filter line."""
-    OPENS = "open"
-    """Label of Enter in the footer: one word."""
+    FOOTER: ClassVar[Mapping[str, tuple[int, str]]] = {}
+    """Id of an action -> its place in the footer and its label of one word, where they differ from keys.txt."""
+    FOOTERS: ClassVar[Mapping[str, Mapping[str, tuple[int, str]]]] = {}
+    """View of the screen -> places and labels of the actions of its footer, if that differs from the usual one."""
+    view = ""
+    """What the screen displays, if it has several views."""
     query_text = ""
     """Filter, or text that is searched for, or ""."""
 
@@ -52,16 +74,28 @@ class WorkScreen(ModalScreen[None]):
         self._by_key = _by_key(self.actions)
         self._others = _by_key(action for action in actions if action.opens and "dashboard" in action.where)
         """Actions that open another screen, by the keys on the dashboard."""
-        self._footer = tuple(map(self._in_footer, self.actions))
+        self.labelled = tuple(map(self._in_footer, self.actions))
+        """The actions with their labels and their places in the footer."""
+        self._footers = {
+            view: tuple(
+                replace(action, footer=own[action.id][0], label=own[action.id][1])
+                for action in self.actions
+                if action.id in own
+            )
+            for view, own in ((view, {**_EVERYWHERE, **own}) for view, own in self.FOOTERS.items())
+        }
         self._body, self._message = body, ""
+        self._question: _Question | None = None
+        """What the input line is open for; None: the filter."""
         self._head_line, self._message_line, self._key_line = Line(), Line(), Line()
         self._message_line.display = False
-        self.filter_bar = FilterBar(self.PROMPT, self.PLACEHOLDER, self.filter_edited, self.filter_submitted)
+        self.filter_bar = FilterBar(self.PROMPT, self.PLACEHOLDER, self._edited, self._submitted)
 
     def _in_footer(self, action: Action) -> Action:
         if action.opens == self.WHERE:
             return replace(action, footer=_BACK, label="back")
-        return replace(action, label=self.OPENS) if action.id == "list_open" else action
+        footer, label = self.FOOTER.get(action.id, _FOOTER.get(action.id, (action.footer, action.label)))
+        return replace(action, footer=footer, label=label)
 
     def compose(self) -> ComposeResult:
         yield from (self._head_line, self._body, self.filter_bar, self._message_line, self._key_line)
@@ -94,14 +128,9 @@ class WorkScreen(ModalScreen[None]):
     def open(self) -> None:
         """Do what Enter does with the selected row."""
 
-    def mark(self) -> None:
-        """Mark the selected row, or remove its mark."""
-
-    def next_sort(self, by: int) -> None:
-        """Choose the next order (by = 1) or the previous one (-1)."""
-
-    def reverse_order(self) -> None:
-        """Reverse the order."""
+    def next(self, by: int) -> None:
+        """Go to the next page (by = 1), or to the next one of what the screen searches; -1: to the one before."""
+        self.move(pages=by)
 
     def copied(self) -> tuple[str, str] | None:
         """Return the text of the selected row and its name in messages; None if nothing is selected."""
@@ -113,7 +142,7 @@ class WorkScreen(ModalScreen[None]):
         message = clean(message or self._message)
         self._message_line.display = bool(message)
         self._message_line.draw(((f" i {message}", Role.ACCENT),), theme)
-        self._key_line.draw(key_spans(self._footer, self._key_line.size.width), theme)
+        self._key_line.draw(key_spans(self._footers.get(self.view, self.labelled), self._key_line.size.width), theme)
 
     def say(self, message: str) -> None:
         """Display a message until the next key."""
@@ -125,7 +154,28 @@ class WorkScreen(ModalScreen[None]):
 
     def begin_filter(self) -> None:
         """Open the filter line."""
-        self.filter_bar.open(self.query_text)
+        self._question = None
+        self.filter_bar.open(self.query_text, self.PROMPT, self.PLACEHOLDER)
+
+    def ask(
+        self,
+        prompt: str,
+        hint: str,
+        on_answer: Callable[[str], object],
+        text: str = "",
+        on_edit: Callable[[str], object] = clean,
+        on_cancel: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Open the input line for the answer to a question. on_edit: called after each letter; on_cancel: after Esc."""
+        self._question = _Question(on_answer, on_edit, on_cancel)
+        self.filter_bar.open(text, prompt, hint)
+
+    def _edited(self, text: str) -> None:
+        (self._question.on_edit if self._question is not None else self.filter_edited)(text)
+
+    def _submitted(self, text: str) -> None:
+        question, self._question = self._question, None
+        (question.on_answer if question is not None else self.filter_submitted)(text)
 
     def filter_edited(self, text: str) -> None:
         """Apply the text of the filter line after a change."""
@@ -138,7 +188,13 @@ class WorkScreen(ModalScreen[None]):
         self.dashboard.redraw()
 
     def go_back(self) -> bool:
-        """Remove the filter. Return False if no filter is set: the screen is to be closed."""
+        """Leave a question, or remove the filter. Return False without either: the screen is to be closed."""
+        if self.filter_bar.display and self._question is not None:
+            self.filter_bar.close()
+            self._question.on_cancel()
+            self._question = None
+            self.dashboard.redraw()
+            return True
         if not self.filter_bar.display and not self.query_text:
             return False
         self.filter_bar.close()

@@ -1,8 +1,9 @@
-"""Alerts screen: alerts of all runs, notices, and every file that is read."""
+"""Health of the runs: alerts, notices, and every file that is read; the settings of one run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import ClassVar
 
 from tuimon.analysis.aligned_steps import step_name
 from tuimon.analysis.attempts import attempts_of
@@ -14,8 +15,10 @@ from tuimon.model.alerts import SEVERITIES, Alert
 from tuimon.model.views import Role, Row
 from tuimon.panels import plural
 from tuimon.panels.lists.run_selection import count_alerts
+from tuimon.panels.lists.settings import SETTINGS_SOURCES, Setting, settings_tree, visible_rows
+from tuimon.run_notes import RunNote, note_of
 from tuimon.store import Run, Snapshot, StreamView
-from tuimon.text import clean, fit, local_time, shown_path
+from tuimon.text import cell_width, clean, fit, local_time, shown_path
 from tuimon.tui.action import Action
 from tuimon.tui.screens.lines import Entry, LinesScreen
 from tuimon.tui.state import ViewState
@@ -30,55 +33,140 @@ _ATTEMPTS, _NAME = 20, 28
 """Number of attempts that are listed, the last ones, and cells of the name of a file."""
 _HINT_WIDTH, _HINT_HEIGHT = 60, 20
 """Columns, and rows, of a screen below which the heading does not name keys, as it would take two of few rows."""
+_WIDEST_NAME = 36
+_NO_SETTINGS = f"no settings in the logs of this run; {SETTINGS_SOURCES}"
 _ROLES = {"critical": Role.CRITICAL, "warning": Role.WARNING, "info": Role.MUTED}
 
 
-class NotesScreen(LinesScreen[Alert]):
-    """Alerts, notices and files; Enter opens the run of an alert at its step."""
+Target = Alert | Setting
 
-    WHERE = "alerts"
-    PROMPT = "alerts"
-    PLACEHOLDER = "words of a line: nan, a run, a file"
 
-    def __init__(self, actions: tuple[Action, ...]) -> None:
+class HealthScreen(LinesScreen[Target]):
+    """Alerts, notices and files, or the settings of one run; Enter opens the run of an alert at its step, or folds."""
+
+    WHERE = "health"
+    PROMPT = "lines"
+    PLACEHOLDER = "words of a line: nan, a run, a file, a setting"
+    FOOTER: ClassVar = {"tab": (5, "settings")}
+    FOOTERS: ClassVar = {
+        "settings": {
+            "config": (2, "back"),
+            "open": (3, "fold"),
+            "find": (4, "find"),
+            "copy": (6, "copy"),
+        }
+    }
+
+    def __init__(self, actions: tuple[Action, ...], run: Run | None, section: str = "alerts") -> None:
+        """run: the one whose settings are listed. section: "alerts" or "settings"."""
         super().__init__(actions)
-        self._entries: list[Entry[Alert]] = []
+        self.view = section
+        self._run_id = run.id if run is not None else None
+        self._entries: list[Entry[Target]] = []
         self._made_from: tuple[object, ...] = ()
+        self._tree: tuple[Setting, ...] = ()
+        self._folded: frozenset[tuple[str, ...]] = frozenset()
+
+    @property
+    def alert(self) -> Alert | None:
+        """Selected alert, or None."""
+        return self.table.target if isinstance(self.table.target, Alert) else None
+
+    @property
+    def setting(self) -> Setting | None:
+        """Selected setting, or None."""
+        return self.table.target if isinstance(self.table.target, Setting) else None
 
     def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
-        run = self.dashboard.run_shown
+        run = next((run for run in snapshot.runs if run.id == self._run_id), None)
+        if self.view == "settings" and run is not None:
+            self._make(self._setting_entries, run, note_of(run.path), self._folded, self.query_text, self.size.width)
+            count = sum(not row.branch and row.path[0] == "config" for row in self._tree)
+            self.draw_entries(self._entries, f"{clean(run.name)}  {plural(count, 'setting')}", state.theme)
+            return
+        shown = self.dashboard.run_shown
         restarts = tuple(run.ranks.restart for run in snapshot.runs if run.ranks is not None)
-        remarks = unread_parts(run) if run is not None else ""
-        run_facts = (len(snapshot.runs), run and run.id, restarts, remarks)
+        remarks = unread_parts(shown) if shown is not None else ""
         width, height = self.app.size
         brief = width < _HINT_WIDTH and height < _HINT_HEIGHT
-        known = snapshot.is_reading, snapshot.unchecked > 0
-        source = (snapshot.alerts, snapshot.resolved, snapshot.notices, known, brief, *run_facts)
-        if (*source, self.query_text) != self._made_from:
-            begins = not self._made_from
-            self._made_from = (*source, self.query_text)
-            self._entries = _filtered(list(note_entries(snapshot, run, brief)), self.query_text)
-            if begins and snapshot.alerts:
-                self.table.cursor = 1
+        source = snapshot.alerts, snapshot.resolved, snapshot.notices, snapshot.is_reading, snapshot.unchecked > 0
+        facts = len(snapshot.runs), shown and shown.id, restarts, remarks, self.query_text
+
+        def entries(*_: object) -> list[Entry[Target]]:
+            return _filtered(list(note_entries(snapshot, shown, brief)), self.query_text)
+
+        begins = self._made_from[:1] != (self.view,)
+        self._make(entries, source, brief, facts)
+        if begins and snapshot.alerts:
+            self.table.cursor = 1
         self.draw_entries(self._entries, _title(snapshot), state.theme)
 
+    def _make(self, make: Callable[..., list[Entry[Target]]], *inputs: object) -> None:
+        """Make the entries of the section again if their inputs have changed."""
+        if self._made_from != (self.view, *inputs):
+            self._made_from = self.view, *inputs
+            self._entries = make(*inputs)
+
+    def _setting_entries(
+        self, run: Run, note: RunNote, folded: frozenset[tuple[str, ...]], query: str, width: int
+    ) -> list[Entry[Target]]:
+        """Return a line for each setting and each branch that is not folded away."""
+        self._tree = settings_tree(run, note)
+        shown = visible_rows(self._tree, folded, query)
+        if not shown:
+            empty = f"No setting contains {clean(query)}; Esc shows all" if query else _NO_SETTINGS
+            return [Entry(((f" {empty}", Role.MUTED),))]
+        names = [f"{'  ' * setting.depth}{setting.name}" for setting in shown]
+        leaves = [cell_width(name) for name, setting in zip(names, shown, strict=True) if not setting.branch]
+        cells = min(max(leaves, default=0), _WIDEST_NAME, max(width // 2 - 2, 1))
+        return [
+            Entry(_setting_row(setting, name, cells, setting.path in folded and not query), setting, setting.path)
+            for name, setting in zip(names, shown, strict=True)
+        ]
+
+    def next_part(self, by: int) -> None:
+        """Show the settings instead of the alerts, or the other way round."""
+        self.view = "alerts" if self.view == "settings" else "settings"
+        self.query_text, self.table.cursor = "", 0
+        self.dashboard.redraw()
+
+    def fold(self) -> None:
+        """Fold or unfold the selected branch of settings, or the branch that contains the selected setting."""
+        setting = self.setting
+        if setting is None or self.query_text:
+            return
+        path = setting.path if setting.branch else setting.path[:-1]
+        self._folded ^= {path} if path else set()
+        self.table.select(path)
+        self.dashboard.redraw()
+
     def open(self) -> None:
-        """Show the run of the selected alert at its step."""
-        alert = self.table.target
-        if alert is None:
-            self.say("Select an alert: it opens its run at its step")
-        else:
+        """Show the run of the selected alert at its step, or fold settings."""
+        if (alert := self.alert) is not None:
             self.dashboard.show_alert(alert)
+        elif self.view == "settings":
+            self.fold()
+        else:
+            self.say("Select an alert: it opens its run at its step")
 
     def copied(self) -> tuple[str, str] | None:
-        """Return the selected alert: its run, its message and its advice."""
-        alert = self.table.target
+        """Return the value of the selected setting, or the selected alert: its run, its message and its advice."""
+        alert, setting = self.alert, self.setting
+        if setting is not None and not setting.branch:
+            return setting.value, f"{'.'.join(setting.path[1:])}: {setting.value}"
         if alert is None:
             return None
         run = next((run for run in self.dashboard.snapshot.runs if run.id == alert.run), None)
         name = f"{run.name} ({run.path}): " if run is not None else ""
         lines = (name + alert.message, alert.hint)
         return "\n".join(clean(line, 1 << 14) for line in lines if line), "the alert"
+
+
+def _setting_row(setting: Setting, name: str, cells: int, folded: bool) -> Row:
+    if setting.branch:
+        sign = "▸" if folded else "▾"
+        return ((f"{'  ' * setting.depth}{sign} {setting.name}", Role.TITLE),)
+    return (f"{fit(name, cells)}  ", Role.MUTED), (setting.value, Role.TEXT)
 
 
 def _title(snapshot: Snapshot) -> str:
@@ -94,7 +182,7 @@ def _title(snapshot: Snapshot) -> str:
     return f"{title or 'No active alerts'}{more}"
 
 
-def _filtered(entries: list[Entry[Alert]], query: str) -> list[Entry[Alert]]:
+def _filtered(entries: list[Entry[Target]], query: str) -> list[Entry[Target]]:
     words = query.lower().split()
     if not words:
         return entries
@@ -102,7 +190,7 @@ def _filtered(entries: list[Entry[Alert]], query: str) -> list[Entry[Alert]]:
     return matching or [Entry(((f"No line contains {clean(query)}; Esc shows all lines", Role.MUTED),))]
 
 
-def note_entries(snapshot: Snapshot, shown: Run | None, brief: bool = False) -> Iterator[Entry[Alert]]:
+def note_entries(snapshot: Snapshot, shown: Run | None, brief: bool = False) -> Iterator[Entry[Target]]:
     """Yield the lines: alerts, the most severe first, with the names of their runs; notices; files.
 
     shown: the run that is shown, whose alerts come first among those of the same severity. brief: leave out which keys
@@ -155,7 +243,7 @@ def _urgency(alert: Alert, shown: Run | None) -> tuple[int, bool, int, int]:
     return -SEVERITIES.index(alert.severity), shown is None or alert.run != shown.id, alert.run, step
 
 
-def _alert(alert: Alert, names: Mapping[int, str]) -> Iterator[Entry[Alert]]:
+def _alert(alert: Alert, names: Mapping[int, str]) -> Iterator[Entry[Target]]:
     role = _ROLES[alert.severity]
     head: Row = ((f"  {names[alert.run]}  ", Role.TITLE),) if alert.run in names else (("  ", role),)
     yield Entry((*head, (clean(alert.message), role)), alert)

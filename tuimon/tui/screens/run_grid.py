@@ -1,4 +1,4 @@
-"""Small multiples: one metric of every listed run, as a grid of charts with comparable limits."""
+"""One metric of every listed run, as a grid of charts with comparable limits."""
 
 from __future__ import annotations
 
@@ -6,23 +6,14 @@ from collections.abc import Mapping
 
 from textual.events import Click, MouseScrollDown, MouseScrollUp
 
-from tuimon.analysis.metric_filter import matching, no_match
-from tuimon.analysis.run_states import failed_runs
 from tuimon.draw import FrameCache
-from tuimon.draw.rows import fit_row, row_width
-from tuimon.model.views import Role, Row, Rows, Size, Span, Symbols
-from tuimon.panels import OverlayLine, plural
+from tuimon.draw.rows import fit_row
+from tuimon.model.views import Role, Row, Rows, Size, Symbols
+from tuimon.panels import OverlayLine
 from tuimon.panels.lists import multiples
-from tuimon.panels.lists.run_levels import level_note
-from tuimon.panels.lists.run_metrics import common_metrics
 from tuimon.panels.lists.runs import Listing
-from tuimon.store import Run, Snapshot
-from tuimon.text import clean
-from tuimon.tui.action import Action
+from tuimon.store import Run
 from tuimon.tui.box import CellGrid
-from tuimon.tui.run_choice import listing_of, runs_of
-from tuimon.tui.screens.work_screen import WorkScreen
-from tuimon.tui.state import ViewState
 
 
 class RunGrid(CellGrid):
@@ -39,7 +30,8 @@ class RunGrid(CellGrid):
         """Whether the charts share their limits, as the user has chosen; None: see multiples.comparable."""
         self._comparable: tuple[str, int, bool] = ("", 0, True)
         """Metric, number of runs, and whether their charts can be compared."""
-        self.cursor = 0
+        self.cursor, self._kept = 0, ""
+        """Index of the selected run, and its path, which stays selected."""
         self.columns, self.lines = 1, 1
         self._listing: Listing | None = None
         self._theme = ""
@@ -78,24 +70,22 @@ class RunGrid(CellGrid):
 
         lines: id of the first run -> runs that are drawn as one chart; the others of them are not displayed.
         """
-        before = self.selected
         self._lines = lines or {}
         others = {run.id for line in self._lines.values() for run in line.runs[1:]}
         runs = tuple(run for run in runs if run.id not in others)
         self.runs, self._listing, self._theme = runs, listing, theme
-        if before is not None and (self.selected is None or self.selected.path != before.path):
-            places = (index for index, run in enumerate(runs) if run.path == before.path)
-            self.cursor = next(places, max(0, min(self.cursor, len(runs) - 1)))
+        places = (index for index, run in enumerate(runs) if run.path == self._kept)
+        self.cursor = next(places, max(0, min(self.cursor, len(runs) - 1)))
         self.draw()
 
     def select(self, path: str) -> None:
-        """Select a run if it is listed."""
-        self.cursor = next((index for index, run in enumerate(self.runs) if run.path == path), self.cursor)
-        self.draw()
+        """Select a run, now or when it is displayed."""
+        self._kept = path
 
     def move(self, charts: int) -> None:
         """Select another chart, or the last one in that direction."""
         self.cursor = max(0, min(self.cursor + charts, len(self.runs) - 1))
+        self._kept = self.selected.path if self.selected is not None else ""
         self.draw()
 
     def draw(self) -> None:
@@ -159,100 +149,3 @@ class RunGrid(CellGrid):
 
     def on_mouse_scroll_up(self, event: MouseScrollUp) -> None:
         self.move(-self.columns)
-
-
-class MultiplesScreen(WorkScreen):
-    """The grid, in the order of the run list and without the runs that its filter leaves out."""
-
-    WHERE = "multiples"
-    PROMPT = "metric"
-    PLACEHOLDER = "words of the name"
-
-    def __init__(self, actions: tuple[Action, ...], selected: str = "", metric: str = "") -> None:
-        """selected: path of the run that is selected at first. metric: shown at first; "" for the
-        one that is chosen in the run list, or else the reward."""
-        self.grid = RunGrid()
-        super().__init__(actions, self.grid)
-        self._first, self.grid.metric = selected, metric
-        self._listed: tuple[Run, ...] = ()
-        """The runs of the list, those without the metric, too."""
-
-    def on_mount(self) -> None:
-        self.dashboard.redraw()
-        self.grid.select(self._first)
-
-    @property
-    def run_selected(self) -> Run | None:
-        """Run that keys apply to."""
-        return self.grid.selected
-
-    def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
-        runs = runs_of(snapshot, state.runs, now, state.symbols)
-        if not self.grid.metric:
-            selected = next((run for run in runs if run.path == self._first), None)
-            self.grid.metric = multiples.first_metric(runs, selected, state.runs.metric)
-        self._listed = runs
-        shown = multiples.with_metric(runs, self.grid.metric)
-        failed = failed_runs(snapshot.alerts)
-        lines = multiples.merged(shown, state.symbols, failed) if state.runs.grouped else {}
-        self.grid.show(shown, listing_of(snapshot, state.runs, now, state.symbols), state.theme, lines)
-        page, pages = self.grid.page
-        head: list[Span] = [
-            (f" {clean(self.grid.metric) or 'no metric'}", Role.TITLE),
-            (f"  {plural(len(shown), 'run')}", Role.TEXT),
-            (f", not in {len(runs) - len(shown)}" if len(shown) < len(runs) else "", Role.MUTED),
-            ("  same limits" if self.grid.shares_limits else "  own limits", Role.MUTED),
-        ]
-        if lines:
-            head.append(("  seeds merged", Role.MUTED))
-        if pages > 1:
-            head.append((f"  page {page}/{pages}", Role.MUTED))
-        head.append(level_note(self.size.width - row_width(head)))
-        self.draw_lines(tuple(head), state.theme)
-
-    # ------------------------------------------------------------------ keys
-
-    def move(self, rows: int = 0, pages: int = 0) -> None:
-        self.grid.move(rows * self.grid.columns + pages * self.grid.room)
-        self.dashboard.redraw()
-
-    def aside(self, charts: int) -> None:
-        """Select the chart to the left or to the right."""
-        self.grid.move(charts)
-        self.dashboard.redraw()
-
-    def open(self) -> None:
-        """Show the dashboard of the selected run."""
-        if (run := self.run_selected) is None:
-            self.say("No run is selected")
-        else:
-            self.dashboard.show_run(run)
-
-    def next_sort(self, by: int) -> None:
-        """Show the next metric by relevance."""
-        names = common_metrics(self._listed)
-        if names:
-            index = names.index(self.grid.metric) if self.grid.metric in names else -by
-            self.grid.metric = names[(index + by) % len(names)]
-        self.dashboard.redraw()
-
-    def next_limits(self) -> None:
-        """Draw all charts with the same limits, or each with its own."""
-        self.grid.same_limits = not self.grid.shares_limits
-        self.dashboard.redraw()
-
-    def filter_edited(self, text: str) -> None:
-        """Show the first metric that matches."""
-        metrics = self._matches(text)
-        if metrics:
-            self.grid.metric = metrics[0]
-            self.dashboard.redraw()
-
-    def filter_submitted(self, text: str) -> None:
-        """Show the metric, or say that there is none."""
-        self.filter_edited(text)
-        if text.strip() and not self._matches(text):
-            self.dashboard.say(no_match(text, common_metrics(self._listed)))
-
-    def _matches(self, text: str) -> list[str]:
-        return matching(tuple(common_metrics(self._listed)), text) if text.strip() else []
