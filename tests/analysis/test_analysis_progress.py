@@ -68,7 +68,7 @@ NIGHT = 8 * 3600.0
         ({"count": 401, "pause": 60.0, "pause_every": 2}, 0, 2.0, 30.0, 62.0),
         ({"count": 251, "pause": 60.0, "pause_every": 100}, 0, 2.0, 0.0, 0.0),
         ({"count": 351, "pause": 60.0, "pause_every": 100}, 0, 2.0, 180 / 350, 62.0),
-        ({"count": 201, "pause": 60.0, "pause_every": 20}, 130, 2.0, 60 * 11 / 200, 62.0),
+        ({"count": 201, "pause": 60.0, "pause_every": 20}, 130, 2.0, 60 / 20, 62.0),
     ],
     ids=["steady", "pauses", "every other step", "two pauses", "three pauses", "a long night among pauses"],
 )
@@ -79,6 +79,12 @@ def test_cadence(run: dict[str, float], night: int, seconds: float, pauses: floa
     assert found.seconds_per_step == pytest.approx(seconds)
     assert (found.pause_seconds, found.longest_pause) == pytest.approx((pauses, longest), rel=0.06)
     assert found.mean_seconds == found.seconds_per_step + found.pause_seconds
+
+
+@pytest.mark.parametrize(("step", "seconds"), [(100, 60.0 / 150), (40, 0.0)])
+def test_single_pause_recurs_only_if_an_evaluation_was_logged(step: int, seconds: float) -> None:
+    steps, times = paced(2.0, count=151, pause=60.0, pause_every=100)
+    assert cadence(steps, times, evaluated=np.array([step])).pause_seconds == pytest.approx(seconds)
 
 
 def test_pace_by_a_clock_of_whole_seconds() -> None:

@@ -13,12 +13,12 @@ LEAST = {
     "alert divergence": 1,
     "alert entropy_collapse": 1,
     "alert kl_runaway": 1,
-    "alert learning_rate": 0.57,  # 0.98
+    "alert learning_rate": 0.85,  # 0.98
     "alert length": 1,
-    "alert memory_creep": 0.33,  # 0.95
+    "alert memory_creep": 0.75,  # 0.95
     "alert nonfinite": 1,
     "alert overfitting": 1,
-    "alert reward_drop": 0.33,  # 0.98
+    "alert reward_drop": 1,
     "alert reward_hacking": 1,
     "alert spikes": 1,
     "alert truncation": 1,
@@ -30,12 +30,12 @@ LEAST = {
     "eta": 1,
     "failed rank": 1,
     "groups": 1,
-    "healthy run": 0.95,  # 0.98
+    "healthy run": 1,
     "pace": 1,
     "points": 1,
     "ranks": 1,
     "restarts": 1,
-    "runs": 0.81,  # 1
+    "runs": 1,
     "slow rank": 1,
     "state": 1,
     "step": 1,

@@ -1,8 +1,7 @@
 """Curves of metrics whose source counts steps differently, on the steps of the run's main sources.
 
 RLinf's console counts global steps where its trackers count updates of the model, and SB3's monitor.csv counts
-episodes. Charts side by side need one count: a point gets the main step of its wall time, or, in a run of several
-updates a step, the first update of its step.
+episodes. Charts side by side need one count: a point gets the main step of its wall time.
 """
 
 from __future__ import annotations
@@ -18,8 +17,6 @@ from tuimon.analysis.system_metrics import system_metrics
 from tuimon.model.points import Floats, Steps
 from tuimon.store import Curve, Run
 
-_NEAR = 0.2
-"""Counts of updates agree if they differ at most by this fraction."""
 _aligned: WeakKeyDictionary[Curve, tuple[Curve, Curve]] = WeakKeyDictionary()
 """Curve of a metric -> (main curve, aligned curve)."""
 
@@ -45,8 +42,6 @@ def aligned(run: Run, metric: str) -> Curve:
     if known is not None and known[0] is main:
         return known[1]
     steps = _by_time(curve.wall_times, main)
-    if steps is None:
-        steps = _by_updates(curve, main, updates_per_step(run))
     result = curve if steps is None else replace(curve, steps=steps, superseded=0)
     if result is not curve:
         _aligned[curve] = main, result
@@ -110,12 +105,3 @@ def _by_time(times: Floats, main: Curve) -> Steps | None:
     order = np.maximum.accumulate(clock)
     steps = np.interp(np.maximum.accumulate(times), order, main.steps.astype(np.float64))
     return np.asarray(np.round(steps).astype(np.int64))
-
-
-def _by_updates(curve: Curve, main: Curve, per_step: int) -> Steps | None:
-    """Return the first update of each step; None if the counts do not agree."""
-    if per_step < 2:
-        return None
-    steps: Steps = main.steps[0] + (curve.steps - curve.steps[0]) * per_step
-    far = abs(int(steps[-1]) - int(main.steps[-1])) > _NEAR * max(int(main.steps[-1]), 1)
-    return None if far else steps

@@ -1,6 +1,6 @@
 """change(): by how much the level of a curve has changed over its last tenth, or over its whole length.
 
-    Change(before=0.62, after=0.71, error=0.01, count=20, ...).direction == "rising"
+    LevelChange(before=0.62, after=0.71, error=0.01, count=20, ...).direction == "rising"
 
 - A level is the mean of a tenth of the points, its error that of analysis/level.py. It is less where the curve is so
   smooth that its noise must be less: of noise with an autocorrelation up to 0.95 the second differences show a fifth.
@@ -34,7 +34,7 @@ _CHANCE = 0.01
 """Probability with which noise alone is called a change."""
 
 
-class Change(Struct, frozen=True):
+class LevelChange(Struct, frozen=True):
     """Difference of two levels of a curve."""
 
     before: float
@@ -82,7 +82,7 @@ class Change(Struct, frozen=True):
         return self.change / self.before if self.before > 0 else math.nan
 
 
-def change(values: Floats, whole: bool = False) -> Change | None:
+def change(values: Floats, whole: bool = False) -> LevelChange | None:
     """Return the change of the level over the last tenth of the values; None with fewer than 6 finite ones.
 
     whole: from the first tenth to the last one instead.
@@ -107,7 +107,7 @@ def change(values: Floats, whole: bool = False) -> Change | None:
     if not errors <= most:
         errors, freedom = most, len(bends)
     moves = np.sign(np.diff(known))
-    return Change(
+    return LevelChange(
         before * scale,
         float(known[-count:].mean()) * scale,
         errors * scale,

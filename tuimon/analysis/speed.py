@@ -98,7 +98,7 @@ def _between(curve: Curve, until: int) -> Floats:
     """Return the time per step between points, without the intervals across a restart or a clock that was set back."""
     end = curve.row_after(until)
     restarts = curve.restarts
-    steps, seconds = intervals(curve.steps[:end], curve.wall_times[:end], restarts[restarts < end])
+    _, steps, seconds = intervals(curve.steps[:end], curve.wall_times[:end], restarts[restarts < end])
     return seconds / steps
 
 

@@ -21,7 +21,7 @@ from tuimon.analysis.concepts import metrics_of
 from tuimon.analysis.incidents import Incident, Incidents
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.windows import NINE, median_of_nine
-from tuimon.detectors._scores import Change, Creep, Limit, Score, Spike
+from tuimon.detectors._scores import Creep, Limit, Relative, Score, Spike
 from tuimon.errors import UsageError
 from tuimon.model.alerts import Alert
 from tuimon.model.points import Floats
@@ -285,7 +285,7 @@ def _beginning(curve: Curve, row: int, score: Score) -> int:
     begin = max(0, end - _SEARCHED)
     if isinstance(score, Limit):
         left = np.full(end - begin, score.limit)
-    elif isinstance(score, Change):
+    elif isinstance(score, Relative):
         usual, bound = score.baseline(values[:end], begin)
         left = usual + _LEFT * (bound - usual)
     else:

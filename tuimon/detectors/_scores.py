@@ -74,7 +74,7 @@ def limit(bad: float, points: int, *, falls: bool = False, smooth: bool = False,
     return Limit(bad, bad - 0.2 * abs(bad) * (-1 if falls else 1), points, max(5, points), falls, smooth, skip)
 
 
-class Change(Struct, frozen=True):
+class Relative(Struct, frozen=True):
     """Base of scores of a level between the usual one (0) and a limit (1)."""
 
     raise_after: int = 4
@@ -105,7 +105,7 @@ def _between(now: Floats, usual: Floats, bound: Floats) -> Floats:
     return scores
 
 
-class Start(Change, frozen=True):
+class Start(Relative, frozen=True):
     """Limit: `ratio` times the median of the `first` points after the first `skip` ones.
 
     - floor: a limit above the usual level is at least this.
@@ -130,7 +130,7 @@ class Start(Change, frozen=True):
         return known, bound if self.falls else np.maximum(bound, self.floor)
 
 
-class Usual(Change, frozen=True):
+class Usual(Relative, frozen=True):
     """Limit: `ratio` times the usual level (see analysis/windows.py), and `deviations` times its noise away.
 
     - floor: the limit is at least this, and at least `of_start` of the first level.
@@ -152,7 +152,7 @@ class Usual(Change, frozen=True):
         return level, np.maximum(np.maximum(bound, floor), self.sudden * latest)
 
 
-class Half(Change, frozen=True):
+class Half(Relative, frozen=True):
     """Limit: `ratio` times the usual level at half of the points so far, and at least `floor`.
 
     The level has to be steady there, no block twice as high as another: growth from 0 is none.
@@ -169,7 +169,7 @@ class Half(Change, frozen=True):
         return level, np.maximum(self.ratio * level, self.floor)
 
 
-class Best(Change, frozen=True):
+class Best(Relative, frozen=True):
     """Limit: below the best level so far by `part` of the gain since the start, and by more than it usually falls.
 
     That is `falls_by` times the largest fall within 24 points, until 32 points before, and more for the first points.
@@ -329,4 +329,4 @@ def _line(blocks: Floats) -> Pair:
     return slopes, deviations
 
 
-Score = Limit | Change | Spike | Creep
+Score = Limit | Relative | Spike | Creep
