@@ -22,7 +22,7 @@ from itertools import accumulate, compress
 from typing import Any
 
 from tuimon import lazy_re as re
-from tuimon.secret_names import FOREIGN, STEMS, Name, classify, is_open_name, is_secret_name, words_of
+from tuimon.secret_names import FOREIGN, STEMS, Name, is_open_name, is_secret_name, name_kind, word_set
 
 __all__ = ["HIDDEN", "is_secret_name", "redacted", "redacted_text"]
 
@@ -67,16 +67,24 @@ _HOOK = re.compile(
     r"|sc\.ftqq\.com/|api\.day\.app/|chat\.googleapis\.com/v1/spaces/[^/\s]+/messages\?|events\.pagerduty\.com/integration/"
     r"|hooks\.zapier\.com/hooks/catch/)(?P<value>[^\s\"'<>)\]},]+)"
 )
-_ASSIGN = re.compile(r"\\?[\"']?\]?\s{0,3}(?:=>|:=|=|:)\s{0,3}|\\?[\"']\s{0,3},\s{0,3}(?=\\?[\"'])|(?P<blank>\s+)")
+_LISTED = re.compile(
+    r"\\?[\"']?(?:\s{0,3},\s{0,3}|[^\S\n]{0,3}\n[ \t]{1,12})\\?[\"']?(?:value|val|default)\\?[\"']?\s{0,3}[:=]\s{0,3}"
+)
+"""Text between a secret name and its value where both are listed: {"name": "HF_TOKEN", "value": …}, also in YAML."""
+_ASSIGN = re.compile(
+    r"\\?[\"']?\]?\s{0,3}(?:=>|:=|=|:|是|为|は)\s{0,3}|\\?[\"']\s{0,3},\s{0,3}(?=\\?[\"'])|(?P<blank>\s+)"
+)
 _PLAIN_BLANK = re.compile(r"\s{1,3}[\w(<-]|[,.)/]")
 """Text that follows a name in prose, where nothing is assigned to it."""
 _QUOTED = re.compile(r"[bBrRuUfF]{0,2}(?P<quote>\\?[\"'])")
 _VALUE = re.compile(r"[^\s\"',;&}\])]+")
 _WORD_VALUE = re.compile(r"[^\s\"']*[^\s\"',;)}\]]")
 _HEADER = re.compile(r"[^\n\"']+")
-_PASSWORD = re.compile(r"\s{1,3}(?P<value>(?=\S*[0-9])(?=\S*[A-Za-z])[^\s/\\<>|{}()$]{6,})")
-"""Text with digits and letters after the word password, as in "password hunter2"."""
-_LISTED = re.compile(r"\\?[\"'](?P<key>\w+)\\?[\"']\s{0,3}:\s{0,3}")
+_PASSWORD = re.compile(
+    r"\s{1,3}(?:(?:is|was|to|ist|lautet)\s{1,3})?[\"']?(?P<value>(?=\S*[0-9])(?=\S*[A-Za-z])[^\s/\\<>|{}()$\"']{6,})"
+)
+"""Text with digits and letters after the word password, as in "password hunter2" and "password is hunter2"."""
+_KEY = re.compile(r"\\?[\"']\w+\\?[\"']\s{0,3}:")
 _PART = re.compile(
     r"[{\[(}\])]|(?:\\?(?P<quote>[\"'])(?P<text>[^\"'\n]*?)\\?(?P=quote)|(?P<word>[^\s\"'{}\[\](),:=]+))(?P<key>\s{0,3}[:=])?"
 )
@@ -103,7 +111,7 @@ _PLAIN_VALUE = re.compile(
     r"(?i)true|false|none|null|nan|yes|no|\[hidden\]?|\*+|\$\{[\w.:,/-]*\}?|\$[A-Z_]{3,}|os\.environ.*|os\.getenv.*|\[?\]?|\.+"
 )
 _NUMBER = re.compile(r"[-+]?[\d.,]+(?:e[-+]?\d+)?[kKMGTB%]?")
-_PROSE = words_of(
+_PROSE = word_set(
     "a an and are cannot could default denied did does down empty error expired failed for found from given in "
     "incorrect invalid is loaded may missing must no not of on or provided read required set the to unauthorized "
     "unknown unset using was with wrong"
@@ -159,7 +167,7 @@ def _value(name: str, value: Any) -> Any:
         return list(_items(name, value))
     if not isinstance(value, str) or not value or value == HIDDEN:
         return value
-    kind = classify(name)
+    kind = name_kind(name)
     if kind is Name.SECRET or (kind is Name.WEAK and _CREDENTIAL.fullmatch(value)):
         return value if _PLAIN_VALUE.fullmatch(value) else HIDDEN
     if is_open_name(name):
@@ -262,7 +270,7 @@ def _in_urls(text: str, low: bytes) -> Iterator[_Span]:
     for position in _positions(low, b"://"):
         if match := _AUTHORITY.match(text, position + 3):
             if match["password"] is not None:
-                both = match["user"] and len(match["user"]) >= 20  # https://TOKEN:x-oauth-basic@…
+                both = match["user"] and (len(match["user"]) >= 20 or match["password"] == "x-oauth-basic")
                 yield match.start("user") if both else match.start("password"), match.end("password")
             elif low[max(0, position - 5) : position].endswith((b"http", b"https")):
                 yield match.span("token")
@@ -298,7 +306,7 @@ def _secret_names(names: bytes) -> dict[bytes, Name]:
     found: set[bytes] = set()
     for stem in _WORD_STEMS:
         found.update(distinct[start:end] for start, end in _words_with(low, stem))
-    kinds = {word: classify(word.decode("ascii")) for word in found}
+    kinds = {word: name_kind(word.decode("ascii")) for word in found}
     return {word: kind for word, kind in kinds.items() if kind is not Name.OPEN or word.lower() in _IN_QUERIES}
 
 
@@ -317,22 +325,22 @@ def _assigned(text: str, start: int, end: int, kind: Name) -> Iterator[_Span]:
     """Yield what is assigned to the name at start:end: a value, or the values in brackets."""
     name = text[start:end]
     before = text[max(0, start - 4) : start]
-    if before.endswith("://") or (kind is Name.OPEN and not before.endswith(("?", "&"))):
+    in_query = before.endswith(("?", "&"))
+    if before.endswith("://") or (kind is Name.OPEN and not in_query):
         return  # a user and a password, see _in_urls; or a word that is secret only in the query of a URL
     is_named = name.startswith("--") or before in ("env ", "ENV ")
-    if _PLAIN_BLANK.match(text, end) and not is_named:
+    listed = _LISTED.match(text, end)
+    if listed is None and _PLAIN_BLANK.match(text, end) and not is_named:
         if "pass" in name.lower() and (match := _PASSWORD.match(text, end)):
             yield match.span("value")
         return
-    match = _ASSIGN.match(text, end)
-    if match is None or (match["blank"] and not is_named):
+    match = listed or _ASSIGN.match(text, end)
+    if match is None or (listed is None and match["blank"] and not is_named):
         return
     position = match.end()
-    if "," in match[0] and (listed := _LISTED.match(text, position)):  # {"name": "HF_TOKEN", "value": …}
-        if listed["key"] not in ("value", "val", "default"):
-            return
-        position = listed.end()
-    elif name.lower() in ("key", "token"):  # a name of a metric, or a word
+    if listed is None and "," in match[0] and _KEY.match(text, position):
+        return  # the next key of an object
+    if listed is None and (name.lower() == "key" or (name.lower() == "token" and not in_query)):  # a metric, a word
         kind = Name.WEAK
     if text[position : position + 1] in ("{", "[", "("):
         if kind is Name.SECRET:
@@ -351,7 +359,7 @@ def _assigned(text: str, start: int, end: int, kind: Name) -> Iterator[_Span]:
         value = _VALUE.match(text, position)
     if value is None or _is_harmless(name, value[0], kind, prose=match[0].endswith((": ", ":\t"))):
         return
-    if not (match["blank"] and value[0].startswith("-")):
+    if not (listed is None and match["blank"] and value[0].startswith("-")):
         yield value.span()
 
 

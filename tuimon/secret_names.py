@@ -14,6 +14,7 @@ from tuimon import lazy_re as re
 STEMS = (
     *(b"secret", b"pwd", b"token", b"key", b"auth", b"cred", b"cookie", b"webhook"),
     *(b"signature", b"sig=", b"pass", b"_pw", b"pat=", b"pat:", b'pat"', b"jwt", b"kennwort", b"geheim", b"senha"),
+    *(b"clave", b"wachtwoord", b"parola", b"heslo", b"salasana", b"adgangskode"),
 )
 """Literals, in lower case, one of which is in every secret name that is assigned a value in text."""
 
@@ -30,27 +31,27 @@ class Name(Enum):
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
-def words_of(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
     """Return the words of a list."""
     return frozenset(text.split())
 
 
-_ALWAYS = words_of(
+_ALWAYS = word_set(
     "secret secrets password passwords passwd passphrase passcode pwd credential credentials creds cred auth oauth "
     "authorization authentication cookie cookies apikey apikeys accesskey bearer jwt htpasswd sshpass "
-    "passwort kennwort geheimnis contrasena senha"
+    "passwort kennwort geheimnis contrasena senha clave passe wachtwoord parola heslo salasana adgangskode"
 )
 FOREIGN = ("密码", "密钥", "口令", "秘钥", "パスワード", "비밀번호", "пароль", "contraseña", "hasło", "şifre")
 """Words for a password or a secret key in other scripts, each of which makes a name secret."""
-_TAILS = words_of("id value string str text base b json data env pem raw hex plain plaintext list")
+_TAILS = word_set("id value string str text base b json data env pem raw hex plain plaintext list")
 """Words after "key" and "token" that do not change their meaning, as in aws_access_key_id."""
-_DESCRIBING = words_of(
+_DESCRIBING = word_set(
     "type method mode url uri path file filename dir name names provider class enabled len length size count expiry "
     "expires ttl timeout policy scheme scope scopes required backend module mechanism version header headers prefix "
     "manager plugin strategy store"
 )
 """Last words that make a setting describe a secret instead of holding it."""
-_OF_COLUMNS = words_of(
+_OF_COLUMNS = word_set(
     "prompt input output response label image images video audio message messages reward fn data answer text question "
     "chosen rejected solution column group sort cache dict metric monitor target batch train val eval test score "
     "value query document field primary foreign index name loss sampling rng prng random jax lookup state tensor "
@@ -59,7 +60,7 @@ _OF_COLUMNS = words_of(
     "padding mask missing unexpected duplicate invalid the a this each no per"
 )
 """Words before "key" that make it the name of a column or entry."""
-_OF_VOCABULARIES = words_of(
+_OF_VOCABULARIES = word_set(
     "pad eos bos unk mask sep cls image images video audio stop special think thinking vision start end begin eot eom "
     "eod fim new next last first per additional extra system user assistant tool decoder forced suppress reward "
     "sample logit prompt response valid num max min total mean avg by each prev previous current cur top input output "
@@ -68,14 +69,14 @@ _OF_VOCABULARIES = words_of(
     "a this unexpected unknown padding generated"
 )
 """Words before "token" that make it a unit of text."""
-_HOLDERS = words_of(
+_HOLDERS = word_set(
     "api access secret private ssh signing encryption auth shared master account storage client service deploy "
     "license hf gh github gitlab git wandb swanlab openai azure aws gcp refresh bot bearer session security login hub "
     "npm pypi slack telegram discord oauth csrf xsrf jwt rsa gpg pgp sas app comet neptune clearml modelscope "
     "huggingface"
 )
 """Words before "keys" and "tokens", or joined with "key" and "token", that make them credentials."""
-_ACCOUNTS = words_of(
+_ACCOUNTS = word_set(
     "db smtp user mysql redis pg postgres mail email ftp sftp http https admin root proxy login mongo rabbitmq ldap "
     "sudo ssh vault kafka registry docker broker mqtt imap account sql database jupyter basic es elastic neo "
     "clickhouse rpc github gh gitlab azure devops git ado bitbucket personal jira my"
@@ -84,14 +85,14 @@ _ACCOUNTS = words_of(
 _JOINED = re.compile(r"\w+(?:password|passwd|passphrase|passwort|secret|secretkey|apikeys?|accesskey|privatekey|pwd)")
 _JOINED_TOKEN = re.compile(r"(\w+?)(?:token|key)s?")
 _JOINED_PASS = re.compile(r"(\w+?)(?:pass|pw|pat)")
-_HASHES = words_of("commit sha md hash revision rev digest checksum fingerprint git uuid version sum")
+_HASHES = word_set("commit sha md hash revision rev digest checksum fingerprint git uuid version sum")
 _DIRECTORIES = ("PWD", "OLDPWD")
 """Variables of the shell that hold directories."""
 
 
 def is_secret_name(name: str) -> bool:
     """Return True if values of this name are secret. Names are `like_this`, `likeThis`, `LIKE_THIS` or `a.b/c`."""
-    return classify(name) is Name.SECRET
+    return name_kind(name) is Name.SECRET
 
 
 def is_open_name(name: str) -> bool:
@@ -99,13 +100,13 @@ def is_open_name(name: str) -> bool:
     return not _HASHES.isdisjoint(word.lower() for word in _WORD.findall(name[-200:]))
 
 
-def classify(name: str) -> Name:
+def name_kind(name: str) -> Name:
     """Return whether values of this name are secret."""
-    return _classify(name[-200:])
+    return _name_kind(name[-200:])
 
 
 @lru_cache(maxsize=8192)
-def _classify(name: str) -> Name:
+def _name_kind(name: str) -> Name:
     if not name.isascii() and any(word in name.lower() for word in FOREIGN):
         return Name.SECRET
     words = [word.lower() for word in _WORD.findall(name)]

@@ -38,14 +38,6 @@ def paced(seconds, count=200, every=1, pause=0.0, pause_every=0):
     return steps, 1.7e9 + np.cumsum(elapsed)
 
 
-def test_steady_run():
-    result = cadence(*paced(2.0, every=10))
-    assert result.seconds_per_step == pytest.approx(2.0)
-    assert result.interval == pytest.approx(20.0)
-    assert result.mean_seconds == pytest.approx(2.0)
-    assert (result.pause_seconds, result.longest_pause, result.intervals) == (0, 0, 199)
-
-
 @pytest.mark.parametrize("sizes", [[25] * 20, [1, 5, *[25, 10, 40] * 7]])
 def test_steps_that_are_written_as_batches_with_a_time_each(sizes: list[int]) -> None:
     """Trackio gives all points of a flush the same time, that of its end."""
@@ -65,23 +57,33 @@ def test_steps_that_are_written_as_batches_with_a_time_each(sizes: list[int]) ->
     assert cadence(np.arange(len(times)), times, np.array([begin])).seconds_per_step == pytest.approx(0.02)
 
 
+NIGHT = 8 * 3600.0
+
+
+@pytest.mark.parametrize(
+    ("run", "night", "seconds", "pauses", "longest"),
+    [
+        ({"every": 10}, 0, 2.0, 0.0, 0.0),
+        ({"count": 401, "pause": 60.0, "pause_every": 20}, 0, 2.0, 60 / 20, 62.0),
+        ({"count": 401, "pause": 60.0, "pause_every": 2}, 0, 2.0, 30.0, 62.0),
+        ({"count": 251, "pause": 60.0, "pause_every": 100}, 0, 2.0, 0.0, 0.0),
+        ({"count": 351, "pause": 60.0, "pause_every": 100}, 0, 2.0, 180 / 350, 62.0),
+        ({"count": 201, "pause": 60.0, "pause_every": 20}, 130, 2.0, 60 * 11 / 200, 62.0),
+    ],
+    ids=["steady", "pauses", "every other step", "two pauses", "three pauses", "a long night among pauses"],
+)
+def test_cadence(run: dict[str, float], night: int, seconds: float, pauses: float, longest: float) -> None:
+    steps, times = paced(2.0, **run)
+    times[night:] += NIGHT if night else 0.0
+    found = cadence(steps, times)
+    assert found.seconds_per_step == pytest.approx(seconds)
+    assert (found.pause_seconds, found.longest_pause) == pytest.approx((pauses, longest), rel=0.06)
+    assert found.mean_seconds == found.seconds_per_step + found.pause_seconds
+
+
 def test_pace_by_a_clock_of_whole_seconds() -> None:
     steps, times = paced(0.4, count=301)
     assert cadence(steps, np.floor(times)).seconds_per_step == pytest.approx(0.4, rel=0.02)
-
-
-def test_pauses_are_separated_and_added_to_the_expected_time():
-    result = cadence(*paced(2.0, count=401, pause=60.0, pause_every=20))
-    assert result.seconds_per_step == pytest.approx(2.0)
-    assert result.longest_pause == pytest.approx(62.0)
-    assert result.mean_seconds == pytest.approx(2.0 + 60.0 / 20)
-
-
-def test_single_pause_recurs_only_if_an_evaluation_was_logged():
-    steps, wall_times = paced(2.0, count=151, pause=60.0, pause_every=100)
-    assert cadence(steps, wall_times).pause_seconds == 0
-    assert cadence(steps, wall_times, evaluated=np.array([100])).pause_seconds == pytest.approx(60.0 / 150)
-    assert cadence(steps, wall_times, evaluated=np.array([40])).pause_seconds == 0
 
 
 def test_time_of_an_evaluation_logged_at_its_own_step():
@@ -91,18 +93,6 @@ def test_time_of_an_evaluation_logged_at_its_own_step():
     again = np.append(False, np.diff(rows) == 0)
     times = wall_times[rows] - np.where(steps[rows] % 20 == 0, 60.0, 0.0) * (steps[rows] > 0) * ~again
     assert cadence(steps[rows], times).pause_seconds == pytest.approx(60.0 * 4 / 100)
-
-
-def test_outlier_among_evaluation_pauses_is_ignored():
-    steps, wall_times = paced(2.0, count=201, pause=60.0, pause_every=20)
-    wall_times[130:] += 8 * 3600
-    assert cadence(steps, wall_times).pause_seconds == pytest.approx(60.0 / 20)
-
-
-def test_pauses_after_every_other_point():
-    result = cadence(*paced(2.0, pause=60.0, pause_every=2))
-    assert result.seconds_per_step == pytest.approx(2.0)
-    assert result.mean_seconds == pytest.approx(32.0, rel=0.1)
 
 
 def slowed(kind: str, random: np.random.Generator, count: int) -> np.ndarray:
@@ -151,14 +141,6 @@ def test_pace_is_that_of_the_newest_steps_if_it_changes_gradually(growth: float)
     assert pace is not None
     assert pace.seconds_per_step == pytest.approx(elapsed[-50:].mean())
     assert pace.low < pace.seconds_per_step < pace.high
-
-
-def test_reported_pace_is_that_of_the_eta():
-    pace = cadence(*paced(2.0, count=401, pause=60.0, pause_every=20))
-    known = replace(KNOWN, step=400, total=8400, cadence=pace, last_wall_time=LAST)
-    result = report(known, LAST)
-    assert result.seconds_per_step == pytest.approx(5.0)
-    assert result.eta_seconds == pytest.approx(8000 * result.seconds_per_step, rel=0.01)
 
 
 def test_restarts_equal_steps_and_missing_times_are_not_intervals():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -99,20 +99,13 @@ def test_resumed_run_with_continued_rows_is_at_its_checkpoint() -> None:
     assert progress.seconds_per_step == pytest.approx(3.0)
 
 
-def test_erratic_counter_is_ignored() -> None:
-    points = [(row, float(row * 7919 % 100), START + row) for row in range(100)]
-    store = store_of({"loss": points, "train/global_step": points})
-    assert progress_of(run_of(store), START + 100).step == 99
-
-
-def test_counter_equal_to_the_step_changes_nothing() -> None:
-    points = [(step, float(step + 1), START + step) for step in range(100)]
-    store = store_of({"loss": points, "training/global_step": points})
-    assert progress_of(run_of(store), START + 100).step == 99
-
-
-def test_counter_with_nan_is_ignored() -> None:
-    points = [(row, 10.0 * row if row != 50 else NAN, START + row) for row in range(100)]
+@pytest.mark.parametrize(
+    "counter",
+    [lambda row: row * 7919 % 100, lambda row: row + 1, lambda row: 10 * row if row != 50 else NAN],
+    ids=["erratic", "equal to the step", "with NaN"],
+)
+def test_counter_that_is_no_training_step_is_ignored(counter: Callable[[int], float]) -> None:
+    points = [(row, float(counter(row)), START + row) for row in range(100)]
     store = store_of({"loss": points, "train/global_step": points})
     assert progress_of(run_of(store), START + 100).step == 99
 

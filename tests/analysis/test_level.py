@@ -33,17 +33,15 @@ def called_different(curves: np.ndarray, others: np.ndarray) -> float:
 def test_equal_curves_are_seldom_called_different(count: int, rho: float) -> None:
     falling = 1 + 1.5 * np.exp(-3 * np.linspace(0, 1, count))
     curves = falling + 0.01 * correlated(600, count, rho, seed=count)
-    assert called_different(curves[:300], curves[300:]) <= (0.05 if count > 20 or rho < 0.9 else 0.15)
+    assert called_different(curves[:300], curves[300:]) <= (0.05 if count > 20 or rho < 0.9 else 0.1)
 
 
-@pytest.mark.parametrize(("count", "rho"), [(20, 0.0), (30, 0.0), (60, 0.3), (100, 0.6), (100, 0.95), (400, 0.9)])
-@pytest.mark.parametrize("part", [0.3, 0.6])
-def test_different_curves_are_called_so(count: int, rho: float, part: float) -> None:
-    """Curves part from each other until `part` of their points."""
+@pytest.mark.parametrize(("count", "rho"), [(30, 0.0), (60, 0.3), (100, 0.6), (400, 0.9)])
+def test_different_curves_are_called_so(count: int, rho: float) -> None:
     noise = correlated(200, count, rho, seed=1)
     lags = np.arange(points_of_level(count))
     error = math.sqrt(2 * float((rho ** np.abs(lags[:, None] - lags)).sum())) / len(lags)
-    ramp = np.clip(np.arange(1, count + 1) / (part * count), 0, 1)
+    ramp = np.clip(np.arange(1, count + 1) / (0.3 * count), 0, 1)
     assert called_different(noise[:100] + 10 * error * ramp, noise[100:]) >= 0.95
 
 

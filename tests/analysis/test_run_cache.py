@@ -1,35 +1,30 @@
-"""Caches of functions of a run."""
+"""Results for the snapshot that is shown and for the one that is prepared are both kept."""
 
 from __future__ import annotations
 
-import numpy as np
-from support.stores import store_of
+from pathlib import Path
 
 from tuimon.analysis.run_cache import cached_until_doubled
-from tuimon.model.events import Columns, MetricsFound
+from tuimon.monitor.local import LocalMonitor
 from tuimon.store import Run
 
 
-def test_a_result_is_kept_until_the_points_double_or_a_metric_appears() -> None:
-    calls: list[int] = []
+def test_two_versions_of_a_run_do_not_evict_each_other(tmp_path: Path) -> None:
+    log = tmp_path / "metrics.jsonl"
+    monitor, runs, computed = LocalMonitor([str(tmp_path)]), [], []
 
     @cached_until_doubled
-    def counted(run: Run) -> int:
-        calls.append(run.point_count)
-        return len(calls)
+    def names(run: Run) -> tuple[str, ...]:
+        computed.append(run.metrics)
+        return run.metrics
 
-    def append(step: int, metric: int = 0) -> None:
-        steps = np.array([step], np.int64)
-        count = np.ones(1, np.uint32)
-        store.apply(Columns(0, np.array([metric], np.uint32), count, steps, steps.astype(float), steps.astype(float)))
-
-    store = store_of({"loss": [1.0] * 6})
-    for points in range(7, 17):
-        append(points * 10)
-        counted(store.snapshot().runs[0])
-    assert calls == [7, 8, 16], "once for each number of binary digits"
-    store.apply(MetricsFound(0, 1, ("kl",)))
-    append(10, 1)
-    counted(store.snapshot().runs[0])
-    counted(store.snapshot().runs[0])
-    assert calls == [7, 8, 16, 17]
+    for metric in ("loss", "kl", "lr"):
+        with log.open("a") as file:
+            file.writelines(f'{{"step": {step}, "{metric}": 1}}\n' for step in range(30))
+        monitor.update()
+        runs.append(monitor.snapshot().runs[0])
+    for run in (*runs[:2] * 3, runs[2], runs[1], runs[2]):
+        assert names(run) == run.metrics
+    assert computed == [run.metrics for run in runs]
+    assert names(runs[0]) == runs[0].metrics
+    assert len(computed) == 4, "the oldest one is computed again"

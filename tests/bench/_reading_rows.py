@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -17,7 +16,6 @@ from pathlib import Path
 import psutil
 
 from tests.bench import _corpora, _pace, event_files, json_lines
-from tests.bench._leet import cpu_to_load
 from tests.bench._row import Row
 from tuimon.model.events import Columns, Preview
 from tuimon.reader import Collector
@@ -67,10 +65,7 @@ def events(folder: Path) -> Iterator[Row]:
 def once(folder: Path) -> Row:
     """The whole program, from its start to its end: a screen of text."""
     ours = _cpu_of([sys.executable, "-m", "tuimon", "--once", str(folder / "1M")])
-    against = "terminalboard is missing"
-    if peer := shutil.which("terminalboard"):
-        against = f"terminalboard --once {_cpu_of([peer, '--once', str(folder / '1M')]) / ours:.1f}x our time"
-    return Row("tuimon --once on 1M events", ours, "s CPU", math.nan, math.nan, against=against)
+    return Row("tuimon --once on 1M events", ours, "s CPU", math.nan, math.nan)
 
 
 def _cpu_of(command: list[str]) -> float:
@@ -161,14 +156,12 @@ def wandb(folder: Path, full: bool) -> Iterator[Row]:
     path.write_bytes(framed(WANDB, bench.wandb_records(count)))
     ours, points = rate(path, 7)
     assert points >= count * 50, points
-    theirs = cpu_to_load(path)
-    leet = "wandb LEET is missing" if theirs is None else f"wandb LEET {theirs / ours:.1f}x our time"
     data = path.read_bytes()
     records = bench.frame(data)
     limit = _middle(lambda: bench.frame(data), 7)
     rows = json_lines.log(3000)
     parsing = _middle(lambda: [orjson.loads(line) for line in rows.splitlines()], 7) / 3000 / 20 * points
-    against = f"{path.stat().st_size / ours / 1e6:.0f} MB/s; {leet}; framing alone {limit / ours:.2f} of our time"
+    against = f"{path.stat().st_size / ours / 1e6:.0f} MB/s; framing alone {limit / ours:.2f} of our time"
     against += f", orjson.loads alone on as many values {parsing / ours:.2f}"
     pace = (records / FRAMING + points / 20 / DECODING) / (limit + parsing)
     yield Row(".wandb, 50 metrics a row", count / ours, "rows/s", 60e3, 100e3, True, against, pace=pace)

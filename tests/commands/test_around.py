@@ -148,7 +148,7 @@ def test_a_step_after_the_end_prints_no_rows_of_another_step(log: Path, capsys: 
         assert main(["summary", str(log), "--step", "9999", *form]) == 3
         captured = capsys.readouterr()
         assert captured.out == ""
-        assert "has no step 9999: it ends at step 49" in captured.err
+        assert "has no point at step 9999; its last step is 49" in captured.err
 
 
 def test_a_step_before_the_first_point_is_not_found(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -156,7 +156,7 @@ def test_a_step_before_the_first_point_is_not_found(log: Path, capsys: pytest.Ca
         assert main(["summary", str(log), "--step", "-1", *form]) == 3
         captured = capsys.readouterr()
         assert captured.out == ""
-        assert "has no point at or before step -1" in captured.err
+        assert "has no point at step -1" in captured.err
 
 
 def test_at_prints_means_over_a_range_of_steps(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -181,7 +181,7 @@ def test_at_prints_means_over_a_range_of_steps(log: Path, capsys: pytest.Capture
         rows = {line.split()[0] for line in capsys.readouterr().out.splitlines() if line.strip()}
         assert {"loss", "val/loss"} <= rows
         assert "rss_gb" not in rows
-    for steps, where in ((["--step", "40"], " at or before step 40"), (["--steps", "38-41"], " in these steps")):
+    for steps, where in ((["--step", "40"], " at step 40"), (["--steps", "38-41"], " in these steps")):
         assert main(["summary", str(log), *steps, "--metric", "late"]) == 3
         assert f"has no point of these metrics{where}" in capsys.readouterr().err
     assert main(["summary", str(log), "--steps", "38-41", "--metric", "lost"]) == 2
@@ -198,7 +198,7 @@ def test_a_range_without_points_is_not_found(log: Path, capsys: pytest.CaptureFi
     (log.parent / "empty").mkdir()
     (log.parent / "empty" / "log.csv").write_text("step,loss\n")
     main(["summary", str(log.parent / "empty"), "--steps", "1-2"])
-    assert capsys.readouterr().err.endswith("has no point\n")
+    assert capsys.readouterr().err.endswith("has no point in these steps\n")
     assert main(["summary", str(log), "--steps", "20-10"]) == 2
     assert main(["summary", str(log), "--steps", "1-2", "--step", "1"]) == 2
     assert main(["summary", str(log), "--steps", "1-2", "--unusual"]) == 2

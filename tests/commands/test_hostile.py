@@ -90,6 +90,24 @@ def test_no_control_character_is_printed(command: str, hostile: Path, capfd: pyt
         assert json.loads(out)
 
 
+def test_commands_leave_a_run_unchanged(hostile: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def state() -> dict[str, tuple[int, int, int]]:
+        return {str(p): (p.stat().st_mtime_ns, p.stat().st_ino, p.stat().st_size) for p in hostile.rglob("*")}
+
+    before, runs = state(), sorted(hostile.iterdir())
+    monkeypatch.chdir(runs[0])
+    for command in COMMANDS:
+        main([*command.split(), *map(str, runs if "compare" in command else runs[:1])])
+        assert state() == before, command
+
+
+@pytest.mark.parametrize("command", ["summary", "compare", "report", "export --format wide"])
+def test_a_closed_pipe_is_not_an_error(command: str, hostile: Path) -> None:
+    line = f'"{sys.executable}" -m tuimon {command} "{hostile}" | true; exit ${{PIPESTATUS[0]}}'
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_every_command_is_tested_with_hostile_logs() -> None:
     tested = {line.split()[0] for line in (*COMMANDS, *PAGES)}
     assert tested - {"--once"} | TESTED_ELSEWHERE.keys() == commands().keys()

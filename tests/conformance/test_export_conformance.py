@@ -28,7 +28,7 @@ def made_below(directory: Path) -> list[Path]:
 
 def words(export: Export, run: Path, where: Path) -> list[str]:
     # A pattern without a match is an error; the histograms have other names than the scalars.
-    pattern = "*weight*" if export.name == "tensors" else "*loss*"
+    pattern = "*weight*" if export.name == "media" else "*loss*"
     return ["export", str(run), "--format", export.name, "--metric", pattern, "-o", f"{where}/"]
 
 
@@ -65,7 +65,7 @@ def test_a_file_that_cannot_be_finished_is_not_there(tmp_path: Path) -> None:
     rows = "".join(json.dumps({"step": step, "loss": 1 / (step + 1)}) + "\n" for step in range(500))
     (run / "metrics.jsonl").write_text(rows)
     commands = [
-        words(export, RUN if export.name == "tensors" else run, tmp_path / "out" / export.name) for export in EXPORTS
+        words(export, RUN if export.name == "media" else run, tmp_path / "out" / export.name) for export in EXPORTS
     ]
     done = subprocess.run(
         [sys.executable, "-c", _LIMITED, json.dumps(commands)],

@@ -57,10 +57,6 @@ def highest_level(values: np.ndarray, raised: int) -> float:
     return max(np.median(values[row - 8 : row + 1]) for row in range(raised, len(values)))
 
 
-def lowest_level(values: np.ndarray, raised: int) -> float:
-    return -highest_level(-values, raised)
-
-
 def test_spike_of_a_loss_of_few_points_that_falls() -> None:
     noise = 0.02 * np.random.default_rng(1).standard_normal(60)
     loss = 0.9 + 1.6 * np.exp(-np.arange(60) / 12) + noise
@@ -83,33 +79,6 @@ def test_spike_above_the_new_level_of_a_gradient_norm_is_reported() -> None:
     assert only(run_of(**series), "spikes").step == 13010
 
 
-@pytest.mark.parametrize(
-    "shape",
-    [
-        np.geomspace(1, 3, 1500),
-        0.8 + 20 * np.exp(-np.arange(1500) / 100),
-        1 + np.maximum(np.arange(1500) - 1200, 0) / 150,
-    ],
-    ids=["grows threefold", "warm-up", "grows at the end"],
-)
-def test_gradient_norm_of_a_healthy_run_raises_no_alert(shape: np.ndarray) -> None:
-    random = np.random.default_rng(5)
-    noise = np.zeros(1500)
-    for row in range(1, 1500):  # autocorrelated, with a deviation of 0.3
-        noise[row] = 0.9 * noise[row - 1] + 0.13 * random.standard_normal()
-    assert check(run_of(grad_norm=shape * np.exp(noise))) == ()
-
-
-@pytest.mark.parametrize("correlation", [0.5, 0.9, 0.95])
-def test_a_plateau_that_wanders_is_no_divergence(correlation: float) -> None:
-    for seed in range(8):
-        random, noise, values = np.random.default_rng(seed), 0.0, []
-        for shock in random.normal(0.0, 0.01 * math.sqrt(1 - correlation**2), 500):
-            noise = correlation * noise + float(shock)
-            values.append(noise - 0.043)
-        assert not [a for a in check(run_of(loss=np.array(values))) if a.rule == "divergence"]
-
-
 def test_kl_above_its_limit_and_kl_that_jumps() -> None:
     kl = np.concatenate((noisy(2.0, 60), noisy(14.0, 30)))
     alert = only(run_of(objective__kl=kl), "kl_runaway")
@@ -124,17 +93,6 @@ def test_kl_above_its_limit_and_kl_that_jumps() -> None:
 def settled_then(growth: np.ndarray, level: float = 0.01, settled: int = 600) -> np.ndarray:
     """Return a settled, noisy KL that is multiplied by `growth` from row `settled` on."""
     return noisy(level, settled + len(growth)) * np.concatenate((np.ones(settled), growth))
-
-
-def test_growth_of_the_kl_from_0_or_with_the_steps_or_to_a_low_value_is_normal() -> None:
-    steps = np.arange(1, 1501)
-    for kl in (
-        steps * 1e-3 * noisy(1.0, 1500),
-        1.2 * (1 - np.exp(-steps / 100)) * noisy(1.0, 1500, 0.2),
-        settled_then(np.linspace(1, 20, 600), 0.001),
-        np.concatenate((np.zeros(300), np.linspace(0, 0.5, 300))),
-    ):
-        assert not [alert for alert in check(run_of(kl=kl)) if alert.rule == "kl_runaway"]
 
 
 def test_kl_that_jumps_grows_and_passes_the_limit_is_one_incident() -> None:
@@ -190,20 +148,10 @@ def test_value_that_equals_a_limit_is_not_beyond_it() -> None:
     assert check(run_of(rollout__properly_ended=properly_ended)) == ()
 
 
-def test_short_excess_over_a_limit_is_not_reported() -> None:
-    values = noisy(0.1, 100)
-    values[50:55] = 0.9
-    assert check(run_of(actor__pg_clipfrac=values, completions__clipped_ratio=values)) == ()
-
-
 def test_truncation_from_the_share_of_ended_responses() -> None:
     values = np.concatenate((noisy(0.9, 40), noisy(0.2, 30)))
     alert = only(run_of(rollout__fraction_of_samples_properly_ended=values), "truncation")
     assert (alert.what, alert.limit) == ("below", 0.5)
-
-
-def test_rlinf_clipped_ratio_is_not_a_clip_fraction() -> None:
-    assert check(run_of(actor__training__actor__clipped_ratio=noisy(1.0, 80, 0.001))) == ()
 
 
 def with_validation(train: np.ndarray, val: np.ndarray, names: tuple[str, str]) -> Run:
@@ -236,33 +184,6 @@ def test_learning_rate_that_is_zero() -> None:
     assert (alert.what, alert.value, alert.step, alert.until) == ("zero", 0.0, 10, None)
     decays = run_of(train__learning_rate=np.linspace(1e-4, 0, 100))
     assert check(decays) == (), "a schedule ends at 0"
-
-
-def test_steps_of_a_healthy_run_are_no_information() -> None:
-    warm_up = 3 * np.exp(-np.arange(400) / 10)
-    for seed in range(5):
-        random = np.random.default_rng(seed)
-        times = 20 * np.exp(0.15 * random.standard_normal(400)) * (1 + warm_up)
-        times[9::10] *= 3
-        assert check(run_of(time__step=times, system__tps=1e5 / times)) == (), seed
-
-
-def test_step_times_that_wander_slowly_are_no_information() -> None:
-    for seed in range(16, 24):
-        noise = np.random.default_rng(seed).standard_normal(1000)
-        wander = np.zeros(1000)
-        for row in range(1, 1000):
-            wander[row] = 0.95 * wander[row - 1] + 0.03 * noise[row]
-        assert check(run_of(time__step=20 * (1 + wander), system__tps=1e5 / (1 + wander))) == (), seed
-
-
-def medians_of_nine(values: np.ndarray) -> np.ndarray:
-    return np.array([np.nan] * 8 + [np.median(values[row - 8 : row + 1]) for row in range(8, len(values))])
-
-
-def first_of_twenty(beyond: np.ndarray) -> int:
-    """Return the row that completes the first 20 true values in a row."""
-    return next(row for row in range(19, len(beyond)) if beyond[row - 19 : row + 1].all())
 
 
 @pytest.mark.parametrize("leaking", [{"a/0": 1}, {"a/0": 1, "b/0": 2}, {"a/0": 1, "b/1": 2}])
@@ -371,63 +292,12 @@ def test_memory_leak_on_a_device_of_known_size(used: str, total: str, size: floa
     assert alert.reached_in == pytest.approx((80 - held[-1]) / 0.013, rel=0.05)
 
 
-def test_memory_that_reaches_its_level_is_no_leak() -> None:
-    rows, names = np.arange(800), ("gpu_memory_allocated_gb", "perf/max_memory_reserved_gb", "gpu_memory_gb")
-    for seed in range(10):
-        random = np.random.default_rng(seed)
-        work = random.lognormal(0, 0.5, 800)
-        jumps = np.searchsorted(np.sort(random.integers(0, 800, 6)), rows)
-        levels = {
-            "records": 20 + 10 * np.maximum.accumulate(work),
-            "warm-up": 20 - 14 * np.exp(-rows / 10),
-            "few jumps": 20 + 2.0 * jumps,
-            "lengths": 20 + 4 * work,
-            "many records": 20 + 10 * np.maximum.accumulate(random.lognormal(0, 0.5, 10000)),
-            "jumps in a long run": 20 + 2.0 * np.searchsorted(np.sort(random.integers(0, 10000, 5)), np.arange(10000)),
-        }
-        for kind, held in levels.items():
-            for name in names:
-                alerts = check(store_of({name: held.tolist()}).snapshot().runs[0])
-                assert alerts == (), f"{kind} {seed}: {alerts}"
-
-
-def test_device_that_grows_by_less_than_is_left() -> None:
+def test_share_of_a_device_that_grows() -> None:
     name = "memory/train/end/onload/max_allocated_frac/0"
-    growing = 0.4 + 0.0004 * np.arange(600)  # by at most 0.18 in a window of 512 points, of the 0.36 that are left
-    assert check(store_of({name: growing.tolist()}).snapshot().runs[0]) == ()
-
-
-def test_device_that_is_not_full_before_the_end_is_information() -> None:
-    name = "memory/train/end/onload/max_allocated_frac/0"
-    store = store_of({name: (0.4 + 0.0015 * np.arange(300)).tolist()})
-    store.apply(FactFound(0, Fact("progress", {"total": 3100})))
-    (alert,) = check(store.snapshot().runs[0])
-    assert (alert.rule, alert.severity) == ("memory_full", "info")
-
-
-def preferences(points: int, collapse: int, slow: float = 0.0) -> dict[str, np.ndarray]:
-    """Return the metrics of a DPO run.
-
-    collapse: row from which it degenerates. slow: part by which the log-probability of the chosen texts falls besides.
-    """
-    part, after = np.arange(points) / points, np.maximum(np.arange(points) - collapse, 0)
-    chosen = 0.3 * (1 - np.exp(-3 * part)) + 0.05 * RNG.standard_normal(points) - 0.5 * after
-    margins = 1.2 * (1 - np.exp(-3 * part)) + 0.08 * RNG.standard_normal(points) + 0.6 * after
-    return {
-        "rewards__chosen": chosen,
-        "rewards__rejected": chosen - margins,
-        "rewards__margins": margins,
-        "rewards__accuracies": np.minimum(0.5 + 0.3 * (1 - np.exp(-5 * part)) + 0.05 * after, 1.0),
-        "logps__chosen": -250 * (1 + slow * part) + 4 * RNG.standard_normal(points) - 5 * after,
-    }
-
-
-@pytest.mark.parametrize("slow", [0.2, 0.6])
-def test_healthy_preferences(slow: float) -> None:
-    series = preferences(100, 100, slow)
-    assert not check(run_of(**series)), "with a low beta, chosen texts lose much while pairs are ranked wrongly"
-    if slow < 0.3:
-        assert not check(run_of(**series | {"rewards__accuracies": np.ones(100)})), "pairs that are easy to rank"
+    alert = only(store_of({name: (0.4 + 0.0015 * np.arange(300)).tolist()}).snapshot().runs[0], "memory_creep")
+    assert (alert.unit, alert.limit) == ("% of the device", 100.0)
+    assert (alert.value, alert.usual) == pytest.approx((84.85, 40.0))
+    assert alert.reached_in == pytest.approx(1010, abs=15)
 
 
 def test_stall_depends_on_the_clock() -> None:

@@ -51,16 +51,6 @@ def test_single_infinity_is_a_warning() -> None:
     assert alert.hint == "a bad batch or reward: look at step 20"
 
 
-def test_nan_in_a_metric_without_a_known_meaning_is_information() -> None:
-    late = [1.0] * 100 + [math.nan] * 3 + [1.0] * 3
-    series = {"aux/b": late, "aux/a": [1.0] * 101 + [math.nan] * 5, "aux/early": [1.0, math.nan, *[1.0] * 104]}
-    (alert,) = Checker().check(store_of(series).snapshot().runs[0])
-    assert (alert.severity, alert.metric, alert.step) == ("info", "aux/b", 1010), "the first"
-    assert (alert.what, alert.count, alert.points) == ("some nan", 3, 106)
-    (alert,) = Checker().check(store_of({**series, "loss": late}).snapshot().runs[0])
-    assert (alert.severity, alert.metric) == ("warning", "loss"), "the others follow from it"
-
-
 def test_weights_are_not_called_nan_if_finite_losses_follow() -> None:
     def hint(*values: float) -> str:
         (alert,) = Checker().check(store_of({"loss": list(values)}).snapshot().runs[0])

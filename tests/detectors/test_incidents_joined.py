@@ -16,7 +16,7 @@ from tuimon.detectors import Checker
 
 
 def _check(
-    path: Path, *, collapse: int = 3, entropy: float = 0.0, share: float = 1.0, lr: float = 3.0, norm: float = 0.8
+    path: Path, *, collapse: int = 3, entropy: float = 0.0, share: float = 1.0, lr: float = 30.0, norm: float = 0.8
 ) -> dict[str, Any]:
     rows = []
     for step in range(1, 61):
@@ -41,7 +41,7 @@ def test_a_fall_of_the_reward_alone_is_no_collapse_and_has_the_step_of_the_fall(
     assert (alert["rule"], alert["step"]) == ("reward_drop", 39)
 
 
-@pytest.mark.parametrize(("lr", "expected"), [(3.0, True), (0.01, False)])
+@pytest.mark.parametrize(("lr", "expected"), [(30.0, True), (0.01, False)])
 def test_an_absurd_learning_rate_is_an_alert(tmp_path: Path, lr: float, expected: bool) -> None:
     rules = {alert["rule"] for alert in _check(tmp_path, entropy=0.8, share=0.1, lr=lr)["alerts"]}
     assert ("learning_rate" in rules) is expected

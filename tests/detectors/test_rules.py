@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from support.stores import store_of
 
-from tests.jobs.learners import colored
 from tuimon.detectors import Checker, _engine
 from tuimon.model.alerts import Alert
 from tuimon.model.points import Floats
@@ -27,32 +26,6 @@ def only(rule: str, **series: Floats) -> Alert:
 
 def noisy(level: float, count: int, noise: float = 0.02, seed: int = 1) -> Floats:
     return np.asarray(level * (1 + noise * np.random.default_rng(seed).standard_normal(count)))
-
-
-@pytest.mark.parametrize(
-    ("name", "rho"),
-    [("loss", 0.0), ("loss", 0.95), ("reward", 0.6), ("actor__entropy", 0.95), ("grad_norm", 0.95),
-     ("critic__vf_loss", 0.95)],
-)  # fmt: skip
-def test_values_that_wander_on_a_plateau_raise_nothing(name: str, rho: float) -> None:
-    for seed in range(5):
-        noise = colored(np.random.default_rng(seed), 600, rho, 0.0)
-        assert alerts(**{name: 0.6 * np.exp(0.12 * noise)}) == (), seed
-
-
-def test_losses_around_0_raise_nothing() -> None:
-    for seed in range(5):
-        rng = np.random.default_rng(seed)
-        policy = 0.02 * colored(rng, 400, 0.6, 3.0)
-        assert alerts(actor__pg_loss=policy, critic__score__mean=noisy(0.5, 400, 0.05)) == ()
-        assert (
-            alerts(g_loss=1 + 0.3 * colored(rng, 400, 0.9, 0.0), d_loss=0.6 + 0.1 * colored(rng, 400, 0.9, 0.0)) == ()
-        )
-
-
-def test_a_converged_loss_raises_nothing() -> None:
-    loss = 1.5 * np.exp(-np.arange(500) / 40) + 0.004 * np.exp(0.4 * colored(np.random.default_rng(4), 500, 0.9, 0.0))
-    assert alerts(loss=loss) == ()
 
 
 def test_pauses_for_validation_are_no_slower_steps() -> None:
@@ -127,12 +100,6 @@ def test_a_leak_after_a_flat_half_is_found() -> None:
     alert = only("memory_creep", gpu_memory_allocated_gb=held)
     assert (alert.what, alert.unit, alert.value) == ("grows", "GB", held[-1])
     assert alert.step == pytest.approx(3010, abs=300)
-
-
-def test_a_cache_that_is_filled_and_emptied_is_no_leak() -> None:
-    for period in (13, 20, 37):
-        cache = 30 + 8 / period * (np.arange(400) % period) + noisy(1, 400)
-        assert alerts(gpu_memory_allocated_gb=cache) == (), period
 
 
 def test_alerts_of_one_failure_are_one_row() -> None:

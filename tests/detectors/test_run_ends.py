@@ -146,12 +146,6 @@ def test_total_decides_how_a_run_has_ended(tmp_path: Path, total: int, state: st
     assert (progress.state, len(found)) == (state, alerts)
 
 
-def test_run_without_a_total_whose_writer_is_gone_has_ended(tmp_path: Path) -> None:
-    event_file(tmp_path / "run", 150)
-    assert outcome(tmp_path / "run")[0].state == "ended"
-    run("check", str(tmp_path / "run"))
-
-
 def test_console_of_a_living_process_is_a_sign_of_life(tmp_path: Path, hold: Hold) -> None:
     rows_of(tmp_path / "run", 150)
     console = tmp_path / "run" / "train.log"
@@ -236,12 +230,6 @@ def test_a_document_that_was_copied_with_its_directory_is_not_running(
     births.clear()
     assert copies.is_copy(str(history), appended=False) is True
     assert copies.is_copy(str(history), appended=False, in_checkpoint=True) is False
-
-
-def test_log_of_days_ago_has_ended(tmp_path: Path) -> None:
-    """The word does not depend on how long ago it was, and is that of a dashboard that is open since then."""
-    rows_of(tmp_path / "run", 30 * 86_400)
-    assert outcome(tmp_path / "run")[0].state == "ended"
 
 
 def test_run_in_a_database_that_no_process_holds_open_has_ended(tmp_path: Path) -> None:

@@ -6,8 +6,6 @@ import re
 import tomllib
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
 QUOTED = sorted(set(re.findall(r"`([^`\n]+)`", PAGE)))
@@ -24,17 +22,12 @@ DEFINED = {
 """Names of modules, classes, functions and attributes."""
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if name not in NOT_OURS])
-def test_file_exists(name: str) -> None:
-    below = (ROOT / "tuimon" / name, ROOT / name)
-    assert any(path.exists() for path in below) or ("/" not in name and any((ROOT / "tuimon").rglob(name)))
-
-
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in NOT_OURS])
-def test_name_is_defined(name: str) -> None:
-    if name.startswith("tuimon") or (ROOT / "tuimon" / name).exists():
-        return
-    assert set(name.split(".")[-2:]) <= DEFINED
+def test_files_and_names_exist() -> None:
+    below = {name: ((ROOT / "tuimon" / name), (ROOT / name)) for name in {*FILES, *NAMES} - NOT_OURS}
+    known = {name for name, paths in below.items() if any(path.exists() for path in paths)}
+    files = {n for n in FILES if "/" not in n and any((ROOT / "tuimon").rglob(n))}
+    names = {n for n in NAMES if n.startswith("tuimon") or set(n.split(".")[-2:]) <= DEFINED}
+    assert below.keys() - known - files - names == set()
 
 
 def test_many_names_are_checked() -> None:

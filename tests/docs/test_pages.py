@@ -43,8 +43,16 @@ def test_all_generated_pages_are_tested() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
 def test_links_of_page_resolve(page: Path) -> None:
-    links = re.findall(r"\]\((?!http|#)([^)#]+)", page.read_text("utf-8"))
-    assert not [link for link in links if not (page.parent / link).exists()]
+    for link, anchor in re.findall(r"\]\((?!http)([^)#]*)(?:#([^)]+))?\)", page.read_text("utf-8")):
+        target = page.parent / link if link else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), f"{link}#{anchor}"
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of the headings of a page, as GitHub makes them."""
+    heads = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}
 
 
 def test_the_tests_that_the_promises_name_exist() -> None:

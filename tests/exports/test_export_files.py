@@ -1,4 +1,4 @@
-"""`tuimon export -o DIR`: tables, pictures, drawings, tensors; and where they may be written."""
+"""`tuimon export -o DIR`: tables, pictures, media; and where they may be written."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.image import imread
 from msgspec.structs import replace
+from support.event_points import event, file_of, image, scalar, text
 from support.made_run import runs_of
 
 from tuimon.commands import main
@@ -268,26 +269,52 @@ def test_no_spike_is_lost_and_gaps_stay_open() -> None:
     assert not np.isfinite(y[inside]).any()
 
 
-# ---------------------------------------------------------------------- drawings and tensors
+# ---------------------------------------------------------------------- media
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
-def test_histograms_texts_and_tensors_equal_those_of_tbparse(tmp_path: Path) -> None:
+def test_histograms_and_texts_equal_those_of_tbparse(tmp_path: Path) -> None:
     log = max((DATA / "tensorboard" / "torch").glob("*tfevents*"), key=lambda path: path.stat().st_size)
-    export(log, tmp_path / "out", "--format", "tensors")
+    export(log, tmp_path / "out", "--format", "media")
+    rows = [json.loads(line) for line in (tmp_path / "out" / "media.jsonl").read_text().splitlines()]
     truth = tbparse.SummaryReader(str(log))
+    for row in rows:
+        row["tag"] = row["tag"].removesuffix("/text_summary")  # the name of the plug-in, which torch appends
+    for kind, table in (("histogram", truth.histograms), ("text", truth.text)):
+        ours, theirs = [row for row in rows if row["kind"] == kind], table.to_dict("records")
+        assert {(row["tag"], row["step"]) for row in ours} == {(row["tag"], row["step"]) for row in theirs} != set()
+        places = {(row["tag"], row["step"]): row for row in ours}
+        for row in theirs:
+            own = places[row["tag"], row["step"]]
+            if kind == "text":
+                assert own["text"] == row["value"]
+            else:  # without the empty buckets at the ends
+                assert own["counts"] == np.trim_zeros(np.asarray(row["counts"])).tolist()
 
-    def lines(kind: str) -> list[dict[str, object]]:
-        return [json.loads(line) for line in (tmp_path / "out" / f"{kind}.jsonl").read_text().splitlines()]
 
-    for kind in ("histograms", "text", "tensors"):
-        table = getattr(truth, kind).to_dict("records")
-        rows = lines(kind)
-        assert len(rows) == len(table) > 0
-        assert [(row["metric"], row["step"]) for row in rows] == [(row["tag"], row["step"]) for row in table]
-    counts = truth.histograms.to_dict("records")
-    assert [row["counts"] for row in lines("histograms")] == [list(row["counts"]) for row in counts]
-    assert [row["text"] for row in lines("text")] == [row["value"] for row in truth.text.to_dict("records")]
+def test_media_of_hostile_logs_stay_below_the_directory_and_lose_their_secrets(tmp_path: Path) -> None:
+    secret = "hf_abcdEFGHijklMNOPqrstUVWXyzABCDEFGH"
+    values = [
+        text("../../up", f"a text with {secret} " + "and more " * 4000),
+        image("/etc/../x\n", 9),
+        scalar("loss", 1.0),
+    ]
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "events.out.tfevents.1.host.1.0").write_bytes(file_of(event(1, *values), event(2, *values)))
+    export(tmp_path / "run", tmp_path / "out", "--format", "media")
+    written = [path for path in tmp_path.rglob("*") if path.is_file() and path.parent.name != "run"]
+    assert len(written) >= 3
+    assert all(path.is_relative_to(tmp_path / "out") for path in written)
+    assert not [path for path in written if secret.encode() in path.read_bytes()]
+
+
+def test_images_are_written_as_they_were_logged(tmp_path: Path) -> None:
+    export(DATA / "tensorboard" / "torch", tmp_path / "out", "--format", "media")
+    rows = [json.loads(line) for line in (tmp_path / "out" / "media.jsonl").read_text().splitlines()]
+    named = [name for row in rows for name in row.get("files", ())]
+    written = [path for path in (tmp_path / "out").rglob("*") if path.is_file() and path.name != "media.jsonl"]
+    assert sorted(named) == sorted(str(path.relative_to(tmp_path / "out")) for path in written) != []
+    assert all(path.stat().st_size for path in written)
 
 
 @pytest.mark.parametrize(
@@ -295,7 +322,6 @@ def test_histograms_texts_and_tensors_equal_those_of_tbparse(tmp_path: Path) -> 
     [
         ("matplotlib.figure", ["export", "RUN", "--format", "png"], "tuimon[plots]"),
         ("pyarrow", ["export", "RUN", "--format", "parquet"], "tuimon[parquet]"),
-        ("tbparse", ["export", "RUN", "--format", "tensors"], "tuimon[tensorboard]"),
     ],
 )
 def test_a_missing_library_is_named(

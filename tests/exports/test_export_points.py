@@ -23,6 +23,7 @@ from support.made_run import store_of
 from tuimon.commands import main
 from tuimon.exports.points import Batch, LineForm, LineWriter, csv_cell, curve_batches
 from tuimon.formats.wandb.run_file import SYSTEM, WandbDecoder
+from tuimon.model.events import AttemptStarted
 from tuimon.model.points import Fact, Points
 from tuimon.monitor.local import open_run
 
@@ -181,6 +182,7 @@ def test_a_resumed_run_is_exported_one_curve_at_a_time() -> None:
     metrics, count = 40, 20_000
     steps = [*range(count // 2), *range(count // 4, count // 4 + count // 2)]
     store = store_of({f"metric {i}": (steps, np.arange(count) * 0.5 + i) for i in range(metrics)})
+    store.apply(AttemptStarted(0, count // 4, count // 2 - 1, 1, (count // 2,) * metrics))
     snapshot = store.snapshot()
     tracemalloc.start()
     try:

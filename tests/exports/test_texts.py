@@ -12,7 +12,7 @@ from support.written_texts import ATTEMPTS, HOSTILE, PROMPTS, mean_reward, rewar
 from tuimon.commands import main
 from tuimon.exports.html.report import as_html
 from tuimon.monitor.local import open_run
-from tuimon.rollouts.extremes import extremes
+from tuimon.samples.extremes import extremes
 
 
 def test_extremes_of_the_step_at_or_before(tmp_path: Path) -> None:

@@ -295,15 +295,6 @@ def test_random_pieces_cut_anywhere(pieces: list[bytes], cuts: list[int]) -> Non
     assert len(damage(cut)) == len(damage(whole))
 
 
-@pytest.mark.parametrize("name", ["verl_console_np2.log", "hf_trainer_v5.log", "sb3_table.log", "trinity_console.log"])
-def test_truncation_at_any_byte_keeps_the_points_before(name: str) -> None:
-    data = (DATA / "golden" / name).read_bytes()
-    whole = rows(feed(ConsoleDecoder(), data))
-    for length in range(len(data)):
-        actual = rows(feed(ConsoleDecoder(), data[:length]))
-        assert actual == whole[: len(actual)]
-
-
 def test_flush_reads_a_complete_last_line_once() -> None:
     decoder = ConsoleDecoder()
     assert series(decoder.feed(b"{'loss': 1.0, 'epoch': 1}")) == {}

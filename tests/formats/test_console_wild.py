@@ -204,6 +204,50 @@ EPOCHS = range(1, 13)
             },
             id="at epoch and iteration",
         ),
+        pytest.param(
+            "".join(f"2026-03-01 10:00:0{e}.123456: Epoch {e}\n2026-03-01 10:00:0{e}.2: Current learning rate: 0.01\n"
+                    f"2026-03-01 10:01:0{e}.1: train_loss -0.{e}\n2026-03-01 10:01:0{e}.2: val_loss -0.5\n"
+                    for e in (1, 2)),
+            {"train_loss": [(1, -0.1), (2, -0.2)], "val_loss": [(1, -0.5), (2, -0.5)],
+             "Current learning rate": [(1, 0.01), (2, 0.01)]},
+            id="nnU-Net",
+        ),
+        pytest.param(
+            "".join(f"--- Step {s} ---\nepisode/score {s}.5 / episode/length 7 / fps 120.5\n" for s in (100, 200)),
+            {"episode/score": [(100, 100.5), (200, 200.5)], "episode/length": [(100, 7), (200, 7)],
+             "fps": [(100, 120.5), (200, 120.5)]},
+            id="DreamerV3",
+        ),
+        pytest.param(
+            "".join(f"2026-03-01 10:00:00,123 INFO [train.py:1060] (0/8) Epoch 1, batch {b}, loss[loss=0.{b}, "
+                    "over 9.00 frames. ], lr: 1.2e-03\n" for b in (50, 100)),
+            {"loss": [(50, 0.5), (100, 0.1)], "lr": [(50, 0.0012), (100, 0.0012)], "epoch": [(50, 1), (100, 1)]},
+            id="a rank before the step",
+        ),
+        pytest.param(
+            "2026-03-01T10:00:01 - 0 - levanter.callbacks - callbacks.py:123 - INFO :: step 100 loss=3.5 rate=1.5it/s\n"
+            "2026-03-01 10:00:01 | INFO     | yolox.core.trainer:258 - epoch: 1/300, iter: 10/50, l1_loss: 0.5\n",
+            {"loss": [(100, 3.5)], "rate": [(100, 1.5)], "l1_loss": [(10, 0.5)], "epoch": [(10, 1)]},
+            id="prefixes with numbers",
+        ),
+        pytest.param(
+            "completed step: 3, TFLOP/s/device: 120.5, Tokens/s/device: 5000.5, loss: 9.5\n",
+            {"TFLOP/s/device": [(3, 120.5)], "Tokens/s/device": [(3, 5000.5)], "loss": [(3, 9.5)]},
+            id="rates per device",
+        ),
+        pytest.param(
+            "".join(f"   --> STEP: {s}/240 -- GLOBAL_STEP: {1000 + s}\n     | > decoder_loss: 0.{s}  (0.5)\n"
+                    for s in (24, 49)),
+            {"decoder_loss": [(1024, 0.24), (1049, 0.49)]},
+            id="a heading with two counters",
+        ),
+        pytest.param(
+            "Epoche 1 von 20 – Verlust: 0,89 – Genauigkeit: 81,5 %\nAdım 10/100 - kayıp: 0.5 - doğruluk: 0.25\n"
+            "Bước 11: mất mát = 0.5, độ chính xác = 0.25\nالحقبة 12/15 الخسارة: 0.5 الدقة: 0.25\n",
+            {"Verlust": [(1, 0.89)], "Genauigkeit": [(1, 81.5)], "kayıp": [(10, 0.5)], "doğruluk": [(10, 0.25)],
+             "mất mát": [(11, 0.5)], "độ chính xác": [(11, 0.25)], "الخسارة": [(12, 0.5)], "الدقة": [(12, 0.25)]},
+            id="other languages",
+        ),
     ],
 )  # fmt: skip
 def test_shapes(text: str, wanted: dict[str, list[tuple[int, float]]]) -> None:

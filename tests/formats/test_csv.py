@@ -31,8 +31,6 @@ from tuimon.reader import Collector
 
 DATA = Path(__file__).parent.parent / "data" / "csv"
 FILES = [path for path in sorted(DATA.rglob("*")) if path.suffix in (".csv", ".log", ".tsv")]
-WRITERS = {path.relative_to(DATA).parts[0]: path for path in FILES}
-"""One file of each writer, by its directory."""
 
 
 def truth(path: Path) -> dict[str, dict[str, list[tuple[int, str]]]]:
@@ -80,27 +78,6 @@ def test_monitor_episodes_have_wall_times() -> None:
         )
         for name, value in zip("rlt", values, strict=True)
     ]
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_cutting_of_real_files_does_not_matter(path: Path) -> None:
-    data = path.read_bytes()
-    whole = rows(feed(TableDecoder(), data))
-    draw = random.Random(path.name)
-    for count in (1, 10, 200):
-        cuts = [draw.randrange(len(data)) for _ in range(count)]
-        assert rows(feed(TableDecoder(), data, cuts)) == whole
-
-
-@pytest.mark.parametrize("path", WRITERS.values(), ids=WRITERS)
-def test_truncation_at_any_byte_keeps_the_points_before(path: Path) -> None:
-    data = path.read_bytes()[:1500]
-    whole = rows(feed(TableDecoder(), data))
-    for length in range(len(data)):
-        items = feed(TableDecoder(), data[:length])
-        first = rows(items)
-        assert first == whole[: len(first)]
-        assert damage(items) == []
 
 
 # ---------------------------------------------------------------------- cells, steps and rows
@@ -185,14 +162,6 @@ PIECES = [
 def test_cutting_of_odd_lines_does_not_matter(odd: bytes, cuts: list[int], long: bool) -> None:
     data = b"step,loss\n" + odd + (b"\n" + b"".join(b"%d,0.5\n" % step for step in range(40)) if long else b"")
     assert rows(feed(TableDecoder(), data, cuts)) == rows(feed(TableDecoder(), data))
-
-
-@given(st.binary(max_size=400), st.lists(st.integers(0, 420), max_size=6))
-def test_garbage_gives_damage_and_never_an_exception(garbage: bytes, cuts: list[int]) -> None:
-    data = b"step,loss\n0,0.5\n" + garbage + b"\n9,0.25\n"
-    whole = feed(TableDecoder(), data)
-    assert ("loss", 0, "0.5") in {(name, step, value) for name, step, value, _ in rows(whole)}
-    assert rows(feed(TableDecoder(), data, cuts)) == rows(whole)
 
 
 def test_sparse_rows_share_a_step_and_keep_their_own_cells() -> None:

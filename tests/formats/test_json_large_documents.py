@@ -14,7 +14,7 @@ from support.json_points import rows
 
 from tuimon.errors import FormatError, Unfinished
 from tuimon.formats import Format
-from tuimon.formats.json import _document, trainer_state, training_log
+from tuimon.formats.json import _document, log_history
 from tuimon.formats.json import rows as json_rows
 from tuimon.model.points import Fact, Points, Replaced
 
@@ -35,9 +35,9 @@ def document(rng: random.Random, count: int) -> tuple[Format, bytes]:
     dumped = json.JSONEncoder(indent=rng.choice([None, None, 2]), ensure_ascii=rng.random() < 0.5).encode
     match rng.randrange(8):
         case 0:
-            found: tuple[Format, Any] = trainer_state.FORMAT, {"global_step": 7, "log_history": table, "max_steps": 9}
+            found: tuple[Format, Any] = log_history.FORMAT, {"global_step": 7, "log_history": table, "max_steps": 9}
         case 1:
-            found = training_log.FORMAT, {"config": {"a": "]"}, "train_history": table, "val_history": table[::2]}
+            found = json_rows.TRAINING_LOG, {"config": {"a": "]"}, "train_history": table, "val_history": table[::2]}
         case 2:
             found = json_rows.FORMAT, table
         case 3:
@@ -106,7 +106,7 @@ def test_the_objects_of_a_large_document_are_not_held(monkeypatch: pytest.Monkey
     data = json.dumps({"log_history": rows, "max_steps": 9}).encode()
     monkeypatch.setattr(_document, "MAX_WHOLE", 0)
     monkeypatch.setattr(_document, "_ROWS_AT_ONCE", 1000)
-    decoder = trainer_state.FORMAT.decoder()
+    decoder = log_history.FORMAT.decoder()
     tracemalloc.start()
     try:
         points = sum(len(item) for item in decoder.load(data) if isinstance(item, Points))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import random
 from datetime import UTC, datetime
 from typing import Any
 
@@ -60,26 +59,6 @@ def test_ms_swift_steps_and_total_are_read_from_text_and_its_last_line_is_ignore
 def test_changed_total_is_emitted_again() -> None:
     items = feed(jsonl.decoder(), (DATA / "llamafactory" / "trainer_log.jsonl").read_bytes())
     assert [fact["total"] for fact in facts(items, "progress")] == [80, 120]
-
-
-@pytest.mark.parametrize("path", STREAMS, ids=lambda path: path.parent.name)
-def test_cutting_of_real_files_does_not_matter(path: Any) -> None:
-    data = path.read_bytes()
-    whole = rows(feed(jsonl.decoder(), data))
-    draw = random.Random(path.name)
-    for count in (1, 10, 200):
-        cuts = [draw.randrange(len(data)) for _ in range(count)]
-        assert rows(feed(jsonl.decoder(), data, cuts)) == whole
-    assert rows(feed(jsonl.decoder(), data[:3000], range(3000))) == rows(feed(jsonl.decoder(), data[:3000]))
-
-
-def test_truncation_at_any_byte_keeps_the_points_before() -> None:
-    data = (DATA / "sb3_ppo" / "ppo_seed2" / "progress.json").read_bytes()[:2500]
-    whole = rows(feed(jsonl.decoder(), data + b"\n"))
-    for length in range(len(data)):
-        items = feed(jsonl.decoder(), data[:length])
-        assert rows(items) == whole[: len(rows(items))]
-        assert damage(items) == []
 
 
 # Steps
@@ -522,28 +501,6 @@ def test_beast_logger_rollouts_are_no_metrics() -> None:
     items = feed(marked_lines.RecordedText("content"), (DATA / "beast" / "rollout.json.log").read_bytes() + b"{bad}\n")
     assert rows(items) == []
     assert [reason for _, _, reason in damage(items)] == ["not JSON"]
-
-
-FRAGMENTS = (
-    b"2026-99-99 00:00:00.000 | INFO | x - ",
-    b'{"content": "',
-    "│ │ a │ 1 │ │".encode(),
-    b'"}',
-    b"base64:",
-    b"eJw",
-    b"\n",
-    b"\xff",
-    b"[",
-    b'{"type": "training_stats_scalar", "iter": 1}',
-)
-
-
-@given(st.lists(st.sampled_from(FRAGMENTS), max_size=12))
-@settings(max_examples=100)
-def test_garbage_never_raises(parts: list[bytes]) -> None:
-    data = b"".join(parts)
-    for decoder in (marked_lines.RecordedText("content"), clearml.decoder(), jsonl.decoder()):
-        feed(decoder, data, [len(data) // 2])
 
 
 def test_elements_of_short_lists_are_metrics() -> None:

@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from support.json_points import damage, facts, feed, rows, series
 
 from tuimon.errors import FormatError, Unfinished
@@ -81,28 +79,6 @@ def test_older_and_newer_lines_and_damaged_ones() -> None:
     items = feed(mlflow_file.MetricDecoder(), data)
     assert series(items) == {"": [(0, "0.5"), (3, "nan"), (-4, "-inf")]}
     assert damage(items) == [(offset, length, "not a metric's line") for offset, length in ((39, 9), (78, 20), (98, 2))]
-
-
-@given(st.lists(st.integers(1, 3000), max_size=10))
-def test_any_split_of_a_metric_gives_the_same_points(cuts: list[int]) -> None:
-    data = (RUN / "metrics" / "train" / "loss").read_bytes()
-    assert rows(feed(mlflow_file.MetricDecoder(), data, cuts)) == rows(feed(mlflow_file.MetricDecoder(), data))
-
-
-def test_a_metric_truncated_at_every_byte_keeps_the_points_before() -> None:
-    data = (RUN / "metrics" / "odd" / "inf").read_bytes() + (RUN / "metrics" / "odd" / "nan").read_bytes()
-    whole = rows(feed(mlflow_file.MetricDecoder(), data))
-    assert len(whole) == 4
-    for length in range(len(data)):
-        items = feed(mlflow_file.MetricDecoder(), data[:length])
-        assert rows(items) == whole[: len(rows(items))]
-        assert damage(items) == []
-
-
-@given(st.binary(max_size=300))
-def test_a_garbled_metric_never_raises(garbage: bytes) -> None:
-    actual = rows(feed(mlflow_file.MetricDecoder(), b"1795226147449 0.5 1\n" + garbage + b"\n1795226147449 0.25 9\n"))
-    assert actual[0][:3] == ("", 1, "0.5")
 
 
 @pytest.mark.parametrize(

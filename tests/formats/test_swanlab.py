@@ -277,16 +277,6 @@ def test_the_version_byte_of_0_6_2_reads_the_same() -> None:
     assert series(decode(SwanLabStoreDecoder(), version_0)) == series(decode(SwanLabStoreDecoder(), backup()))
 
 
-@given(st.sampled_from([killed, backup, oldest]), st.lists(st.integers(0, 1 << 20), max_size=30))
-def test_any_split_of_a_store_gives_the_same_points(file: Any, cuts: list[int]) -> None:
-    assert series(decode(SwanLabStoreDecoder(), file(), cuts)) == whole_series(file)
-
-
-@cache
-def whole_series(file: Any) -> Any:
-    return series(decode(SwanLabStoreDecoder(), file()))
-
-
 def scalar(key: str, step: int, value: float) -> bytes:
     """A scalar as proto3 writes it: step 0 and value 0.0 have no field."""
     body = field(1, key) + (field(2, step) if step else b"") + field(4, field(1, 1_700_000_000) + field(2, 5 * 10**8))
@@ -297,19 +287,6 @@ def json_scalar(key: str, step: int, value: Any) -> bytes:
     metric = {"index": step, "data": value, "create_time": "2026-11-21T01:41:46.5+00:00"}
     record = {"model_type": "Scalar", "data": {"metric": metric, "key": key, "step": step, "epoch": 1}}
     return json.dumps(record).encode() + b"\n"
-
-
-@pytest.mark.parametrize("record", [scalar, json_scalar])
-def test_a_store_cut_off_at_every_byte(record: Any) -> None:
-    data = framed(V2, [record("loss", step, step / 4) for step in range(5)])
-    wanted = [(step, repr(step / 4)) for step in range(5)]
-    for end in range(len(data) + 1):
-        decoder = SwanLabStoreDecoder()
-        first = decode(decoder, data[:end])
-        here = series(first).get("loss", [])
-        assert here == wanted[: len(here)]
-        assert not damage(first)
-        assert here + series(decode(decoder, data[end:])).get("loss", []) == wanted
 
 
 @pytest.mark.parametrize("record", [scalar, json_scalar])
@@ -389,37 +366,9 @@ def test_bad_records_are_counted_and_their_neighbours_kept() -> None:
     assert len(damage(items)) == len(bad) - 1  # an empty record is an empty message
 
 
-@given(st.lists(st.binary(max_size=120), max_size=10))
-def test_records_of_noise_raise_nothing(noise: list[bytes]) -> None:
-    known = [field(1, 1) + field(10 + index % 7, record) for index, record in enumerate(noise)]
-    kinds = ("Scalar", "Column", "Log", "Project", "Experiment", "Footer")
-    texts = [
-        json.dumps({"model_type": kind, "data": {"key": 1, "y_range": 3, "metric": {}}}).encode() for kind in kinds
-    ]
-    items = decode(SwanLabStoreDecoder(), framed(V2, [*noise, *known, *texts, scalar("loss", 2, 1.5)]))
-    assert series(items)["loss"][-1] == (2, "1.5")
-
-
 def lines(count: int) -> bytes:
     rows = ({"index": step, "data": step / 8, "create_time": "2026-11-21T01:37:20+00:00"} for step in range(count))
     return "".join(json.dumps(row) + "\n" for row in rows).encode()
-
-
-def test_a_local_log_cut_off_at_every_byte() -> None:
-    data = lines(4)
-    wanted = [(step, repr(step / 8)) for step in range(4)]
-    for end in range(len(data) + 1):
-        decoder = LOG.decoder()
-        assert isinstance(decoder, StreamDecoder)
-        first = decode(decoder, data[:end])
-        here = series(first).get("", [])
-        assert here == wanted[: len(here)]
-        assert here + series(decode(decoder, data[end:])).get("", []) == wanted
-
-
-@given(st.lists(st.integers(0, 400), max_size=10))
-def test_any_split_of_a_local_log(cuts: list[int]) -> None:
-    assert series(decode(LOG.decoder(), lines(6), cuts)) == series(decode(LOG.decoder(), lines(6)))
 
 
 def test_media_and_foreign_lines_are_not_points() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import struct
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.event_points import (
-    FILES,
-    SMALL,
     WALL,
     curves,
     decode,
@@ -39,27 +36,12 @@ from tuimon.model.points import Damage, Fact, Points, SegmentStart
 # ---- any cutting ---------------------------------------------------------------------------------------------------
 
 
-@given(st.sampled_from(FILES), st.data())
-def test_any_split_gives_the_same(path: Path, draw: st.DataObject) -> None:
-    data = path.read_bytes()
-    cuts = sorted(draw.draw(st.lists(st.integers(0, len(data)), max_size=12)))
-    whole, cut = decode(data), decode(data, cuts)
-    assert same(curves(cut), curves(whole))
-    assert others(cut) == others(whole)
-
-
 @settings(max_examples=25)
 @given(st.data())
 def test_any_split_of_a_long_run(draw: st.DataObject) -> None:
     data = long_run()
     cuts = sorted(draw.draw(st.lists(st.integers(0, len(data)), max_size=5)))
     assert same(curves(decode(data, cuts)), long_run_curves())
-
-
-@pytest.mark.parametrize("path", SMALL, ids=lambda path: path.parent.name)
-def test_one_byte_at_a_time(path: Path) -> None:
-    data = path.read_bytes()
-    assert same(curves(decode(data, range(1, len(data)))), curves(decode(data)))
 
 
 SAMPLE = [

@@ -98,39 +98,12 @@ def test_a_killed_run_has_no_final_state() -> None:
     assert not facts(decode(WandbDecoder(), file(RUNS[1])), "state")
 
 
-@given(st.lists(st.integers(0, 1 << 20), max_size=40))
-def test_any_split_gives_the_same_points(cuts: list[int]) -> None:
-    data = file("python_0_17.wandb")
-    assert series(decode(WandbDecoder(), data, cuts)) == series(decode(WandbDecoder(), data))
-
-
-@pytest.mark.parametrize("piece", [977, 4096, 32768, 65536])
-def test_a_big_file_in_pieces_of_one_size(piece: int) -> None:
-    data = file(RUNS[1])
-    assert series(decode(WandbDecoder(), data, range(piece, len(data), piece))) == series(decode(WandbDecoder(), data))
-
-
 def small() -> tuple[bytes, list[dict[str | tuple[str, ...], str]]]:
     rows: list[dict[str | tuple[str, ...], str]] = [
         {("loss",): repr(1 / (step + 1)), ("a", "b"): str(step), "_step": str(step), "_timestamp": "1.5e9"}
         for step in range(6)
     ]
     return framed(WANDB, [history(step + 1, row, step) for step, row in enumerate(rows)]), rows
-
-
-def test_truncated_at_every_byte_then_completed() -> None:
-    data, rows = small()
-    wanted = [(step, row[("loss",)]) for step, row in enumerate(rows)]
-    before: list[tuple[int, str]] = []
-    for end in range(len(data) + 1):
-        decoder = WandbDecoder()
-        first = decode(decoder, data[:end])
-        here = series(first).get("loss", [])
-        assert here == wanted[: len(here)]
-        assert len(here) >= len(before)
-        assert not damage(first)
-        assert here + series(decode(decoder, data[end:])).get("loss", []) == wanted
-        before = here
 
 
 def test_each_flipped_byte_costs_at_most_one_row() -> None:
@@ -154,18 +127,6 @@ def test_damage_in_a_real_file_costs_little(data: st.DataObject) -> None:
     for metric, points in wanted.items():
         assert is_subsequence(actual.get(metric, []), points)
         assert len(actual.get(metric, [])) >= len(points) - 3
-
-
-@given(st.lists(st.binary(max_size=200), max_size=20))
-def test_records_of_noise_raise_nothing(records: list[bytes]) -> None:
-    kinds = [field(1, 1) + field(2 + index % 25, record) for index, record in enumerate(records)]
-    good = history(9, {"loss": "0.5"}, 3)
-    assert series(decode(WandbDecoder(), framed(WANDB, [*records, *kinds, good])))["loss"][-1] == (3, "0.5")
-
-
-@given(st.binary(max_size=2000))
-def test_noise_after_the_head_raises_nothing(noise: bytes) -> None:
-    assert not series(decode(WandbDecoder(), WANDB + noise))
 
 
 def rows_of(*records: bytes) -> list[Item]:

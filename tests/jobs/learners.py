@@ -202,7 +202,7 @@ FAULTS = (
     Fault("reward_drop", _drop_reward, ("reward",), ("reward_drop",), ("reward_hacking",)),
     Fault("reward_hacking", _hack_reward, ("val_reward",), ("reward_hacking",), late=0.6),
     Fault("length", _lengthen, ("length", "truncated"), ("length", "truncation"), _SLOWER, late=0.2),
-    Fault("memory_leak", _leak, ("memory",), ("memory_creep", "memory_full"), late=0.6),
+    Fault("memory_leak", _leak, ("memory",), ("memory_creep",), late=0.6),
     Fault("slower_steps", _slow_down, ("step_time",), _SLOWER),
     Fault("spike", _spike, ("grad_norm",), ("spikes",)),
     Fault("dead_groups", _kill_groups, ("dead_groups",), ("zero_variance",), ("vanishing_gradient",)),

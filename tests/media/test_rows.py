@@ -10,7 +10,7 @@ from support.written_media import write_run
 from tuimon.draw.rows import row_width
 from tuimon.media import Distribution, Item, Kind, Moments, PrecisionRecall
 from tuimon.media.library import Tag, read_media
-from tuimon.media.rows import BANDS, COMPARE, HEAT, VIEWS, detail_rows
+from tuimon.media.rows import COMPARE, HEAT, VIEWS, detail_rows
 from tuimon.model.views import Row
 
 
@@ -26,11 +26,10 @@ def moving() -> Tag:
     return tag
 
 
-@pytest.mark.parametrize(("view", "numbers"), [(HEAT, 2), (BANDS, 6)])
 @pytest.mark.parametrize("plain", [False, True])
-def test_steps_go_right_and_values_up(view: str, numbers: int, plain: bool) -> None:
-    shown = lines(detail_rows(moving(), 50, 22 + numbers, view, 19, None, plain))
-    assert len(shown) == 22 + numbers
+def test_steps_go_right_and_values_up(plain: bool) -> None:
+    shown = lines(detail_rows(moving(), 50, 24, HEAT, 19, None, plain))
+    assert len(shown) == 24
     marks = [[x for x, cell in enumerate(line[10:]) if cell != " "] for line in shown[:20]]
     assert marks == [[2 * (19 - row), 2 * (19 - row) + 1] for row in range(20)]
     assert shown[0].split()[0] == "10"
@@ -40,34 +39,28 @@ def test_steps_go_right_and_values_up(view: str, numbers: int, plain: bool) -> N
     assert not plain or "".join(shown).isascii()
 
 
-@pytest.mark.parametrize("view", [HEAT, BANDS])
 @pytest.mark.parametrize("plain", [False, True])
-def test_limits_and_mean_are_those_of_the_values_and_not_of_the_buckets(view: str, plain: bool) -> None:
+def test_limits_and_mean_are_those_of_the_values_and_not_of_the_buckets(plain: bool) -> None:
     tag = Tag(Kind.HISTOGRAM, "w")
     shape = Distribution((-1.0, 0.0, 1.0), (3.0, 1.0))
     tag.add(Item(Kind.HISTOGRAM, "w", 7, 8, "", shape))  # superseded
     tag.add(Item(Kind.HISTOGRAM, "w", 7, 8, "", shape._replace(moments=Moments(-0.75, 0.5, -0.25, 4.0))))
-    *_, shown = ("\n".join(lines(detail_rows(tag, 140, height, view, 7, None, plain))) for height in (9, 20))
+    *_, shown = ("\n".join(lines(detail_rows(tag, 140, height, HEAT, 7, None, plain))) for height in (9, 20))
     assert shown.split()[0] == "0.5000"
     assert "  -0.7500 " in shown
     assert "-1" not in shown
     assert "min -0.7500, max 0.5000  mean -0.0625  4 values" in shown
-    if view == BANDS:
-        shade, median = (":", "-") if plain else ("▒", "━")
-        assert f"{shade} 7-93 % about -0.6800 to 0.3600" in shown
-        assert f"{median} 50 % about -0.2500" in shown
     buckets = Tag(Kind.HISTOGRAM, "w")
     buckets.add(Item(Kind.HISTOGRAM, "w", 7, 8, "", shape))
     assert "max 1 (borders of buckets)  mean about -0.2500" in "\n".join(
-        lines(detail_rows(buckets, 140, 20, view, 7, None, plain))
+        lines(detail_rows(buckets, 140, 20, HEAT, 7, None, plain))
     )
 
 
-@pytest.mark.parametrize("view", [HEAT, BANDS])
-def test_levels_are_shades_of_one_colour(view: str) -> None:
+def test_levels_are_shades_of_one_colour() -> None:
     tag = Tag(Kind.HISTOGRAM, "w")
     tag.add(Item(Kind.HISTOGRAM, "w", 0, 8, "", Distribution((0.0, 1.0, 2.0, 3.0, 4.0), (1.0, 5.0, 10.0, 3.0))))
-    rows = detail_rows(tag, 50, 27, view, 0, None, False)[:20]
+    rows = detail_rows(tag, 50, 27, HEAT, 0, None, False)[:20]
     roles = {role for row in rows for text, role in row if set(text) & set("░▒▓█")}
     shades = {text[0] for row in rows for text, _ in row if set(text) & set("░▒▓█")}
     assert len(shades) > 1

@@ -140,7 +140,7 @@ def test_a_job_that_goes_on_without_the_ranks_of_a_lost_node(tmp_path: Path) -> 
     report = jobs.read_ranks(tmp_path)
     assert report is not None
     assert report.verdict == (
-        "restarted once: perhaps node02 was lost at step 24, 4 steps lost; 16 ranks before, 8 on node03 since then; "
+        "failed once: perhaps node02 was lost at step 24; the job went on; 16 ranks before, 8 on node03 since then; "
         "lost: ranks 8 to 15"
     )
     assert {row.rank for row in report.rows if row.state == "lost"} == set(range(8, 16))

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tuimon.analysis.log_files import damage_of
-from tuimon.analysis.log_remarks import reading_remark
+from tuimon.analysis.log_files import damage_of, reading_remark
 from tuimon.exports.summary_text import facts_of
 from tuimon.model.points import Damage
 from tuimon.monitor.local import open_run

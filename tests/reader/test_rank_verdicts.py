@@ -236,9 +236,9 @@ def _restarted_job(job: Path) -> Path:
     return jobs.torchrun_job(job, 36, begin=21, at=100, attempt=1)
 
 
-def test_a_failure_after_which_the_job_was_restarted_is_counted_in_steps(tmp_path: Path) -> None:
+def test_a_failure_after_which_the_job_was_restarted_is_history(tmp_path: Path) -> None:
     report = _verdict(_restarted_job(tmp_path))
-    assert report.restart == "restarted once: rank 13 on node02 failed (ECC) at step 25, 5 steps lost"
+    assert report.restart == "failed once: rank 13 on node02 failed (ECC) at step 25; the job went on"
     assert report.problems == ()
     first = report.rows[0]
     assert (first.rank, first.state, "attempt_0" in first.path) == (13, "recovered", True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -72,72 +72,117 @@ def one_run_each(*names: str) -> set[frozenset[str]]:
 SLOW, MEDIUM, FAST = steady(0.02), steady(0.06), steady(0.2)
 
 
-@pytest.mark.parametrize("names", [("slurm-1001.out", "slurm-1002.out", "slurm-1003.out"), ("a.log", "b.log", "c.log")])
-def test_logs_of_different_trainings_are_runs_of_their_own(tmp_path: Path, names: tuple[str, str, str]) -> None:
-    for name, loss, last in zip(names, (SLOW, MEDIUM, FAST), (100, 80, 60), strict=True):
-        (tmp_path / name).write_text(f"Starting job on node01\n{lines(range(1, last + 1), loss)}")
-    watched = Watched(tmp_path)
-    assert watched.files == one_run_each(*names)
-    last = [run.curve("loss").steps[-1] for _, run in sorted(watched.runs.items())]
-    assert last == [100, 80, 60]
+File = tuple[Callable[..., str], range, Curve]
+"""How a file is written, its steps and its curve."""
 
 
-@pytest.mark.parametrize("text", [rows, lambda steps, loss: "step,loss\n" + "".join(f"{s},{loss(s)}\n" for s in steps)])
-def test_metric_files_of_different_trainings_are_runs_of_their_own(
-    tmp_path: Path, text: Callable[[Iterable[int], Curve], str]
-) -> None:
-    suffix = "jsonl" if text is rows else "csv"
-    names = [f"train_{number}.{suffix}" for number in (1001, 1002, 1003)]
-    for name, loss in zip(names, (SLOW, MEDIUM, FAST), strict=True):
-        (tmp_path / name).write_text(text(range(1, 21), loss))
-    assert Watched(tmp_path).files == one_run_each(*names)
+def later(loss: Curve) -> Curve:
+    return lambda step: round(loss(step) + 0.002, 4)
 
 
-@pytest.mark.parametrize("name", ["attempt{}.jsonl", "attempt_{}.jsonl", "slurm-991-attempt{}.jsonl", "try{}.jsonl"])
-def test_files_named_as_attempts_are_one_run_if_they_continue_one_another(tmp_path: Path, name: str) -> None:
-    first, second = name.format(0), name.format(1)
-    (tmp_path / first).write_text(rows(range(1, 51), SLOW))
-    (tmp_path / second).write_text(rows(range(41, 101), lambda step: SLOW(step) + 0.002))
-    watched = Watched(tmp_path)
-    assert watched.files == {frozenset({first, second})}
-    (run,) = watched.runs.values()
-    assert (run.curve("loss").superseded, run.curve("loss").steps[-1]) == (10, 100)
-    (tmp_path / second).write_text(rows(range(1, 21), FAST))
-    assert Watched(tmp_path).files == one_run_each(first, second)
+def tokens(steps: Iterable[int], _: Curve) -> str:
+    return "".join(f"step {n}/100 tokens={n * 7} tps={n % 5}\n" for n in steps)
 
 
-def test_files_named_as_runs_stay_apart_beside_another_training(tmp_path: Path) -> None:
-    curves = {"ppo_seed1.jsonl": SLOW, "ppo_seed2.jsonl": MEDIUM, "warmup.jsonl": FAST}
-    for name, loss in curves.items():
-        (tmp_path / name).write_text(rows(range(1, 21), loss))
-    assert Watched(tmp_path).files == one_run_each(*curves)
+def warning(*_: object) -> str:
+    return "UserWarning: something\n"
 
 
-def test_output_and_errors_of_a_job_are_one_run(tmp_path: Path) -> None:
-    for number, loss in ((1001, SLOW), (1002, FAST)):
-        (tmp_path / f"slurm-{number}.out").write_text(lines(range(1, 21), loss))
-        (tmp_path / f"slurm-{number}.err").write_text("UserWarning: something\n")
-    assert Watched(tmp_path).files == {
-        frozenset({"slurm-1001.out", "slurm-1001.err"}),
-        frozenset({"slurm-1002.out", "slurm-1002.err"}),
-    }
+def started(steps: Iterable[int], loss: Curve) -> str:
+    return f"Starting job on node01\n{lines(steps, loss)}"
 
 
-@pytest.mark.parametrize("first", [51, 41])
-def test_a_job_that_resumes_another_continues_its_run(tmp_path: Path, first: int) -> None:
-    (tmp_path / "slurm-1001.out").write_text(lines(range(1, 51), SLOW))
-    (tmp_path / "slurm-1002.out").write_text(lines(range(first, 101), lambda step: SLOW(step) + 0.002))
-    watched = Watched(tmp_path)
-    assert watched.files == {frozenset({"slurm-1001.out", "slurm-1002.out"})}
-    (run,) = watched.runs.values()
-    assert run.curve("loss").steps[-1] == 100
+def of_epochs(steps: Iterable[int], loss: Curve) -> str:
+    """Lines of epochs."""
+    return "".join(f"[09:00:{s}] Epoch {s}/40: train_loss={loss(s)} val_loss={loss(s) + 0.1}\n" for s in steps)
 
 
-def test_a_resumed_job_continues_its_run_beside_another_training(tmp_path: Path) -> None:
-    (tmp_path / "slurm-1001.out").write_text(lines(range(1, 51), SLOW))
-    (tmp_path / "slurm-1002.out").write_text(lines(range(41, 101), SLOW))
-    (tmp_path / "slurm-1003.out").write_text(lines(range(1, 101), FAST))
-    assert Watched(tmp_path).files == {frozenset({"slurm-1001.out", "slurm-1002.out"}), frozenset({"slurm-1003.out"})}
+def named(*names: str) -> Callable[[Iterable[int], Curve], str]:
+    return lambda steps, loss: table(steps, loss, *names)
+
+
+def table_of_steps(steps: Iterable[int], loss: Curve) -> str:
+    return "step,loss\n" + "".join(f"{step},{loss(step)}\n" for step in steps)
+
+
+def write(directory: Path, files: Mapping[str, File]) -> list[Path]:
+    paths = []
+    for name, (text, steps, loss) in files.items():
+        paths.append(directory / name)
+        paths[-1].parent.mkdir(parents=True, exist_ok=True)
+        paths[-1].write_text(text(steps, loss))
+    return paths
+
+
+TWENTY, WHOLE = range(1, 21), range(1, 101)
+THREE = (SLOW, MEDIUM, FAST)
+SEVERAL: dict[str, dict[str, File]] = {
+    "jobs": {f"slurm-100{n}.out": (started, range(1, 101 - 20 * n), loss) for n, loss in enumerate(THREE)},
+    "texts": {name: (lines, TWENTY, loss) for name, loss in zip(("a.log", "b.log", "c.log"), THREE, strict=True)},
+    "rows": {f"train_100{n}.jsonl": (rows, TWENTY, loss) for n, loss in enumerate(THREE)},
+    "tables": {f"train_100{n}.csv": (table_of_steps, TWENTY, loss) for n, loss in enumerate(THREE)},
+    "seeds": {
+        "ppo_seed1.jsonl": (rows, TWENTY, SLOW), "ppo_seed2.jsonl": (rows, TWENTY, MEDIUM),
+        "warmup.jsonl": (rows, TWENTY, FAST),
+    },
+    "from scratch": {"attempt0.jsonl": (rows, range(1, 51), SLOW), "attempt1.jsonl": (rows, TWENTY, FAST)},
+    "beside other runs": {
+        **{f"slurm-100{n}.out": (lines, TWENTY, loss) for n, loss in enumerate(THREE)},
+        **{f"{name}/metrics.jsonl": (rows, range(10), steady(len(name))) for name in ("ppo", "grpo")},
+    },
+}  # fmt: skip
+"""Files that are a run each."""
+ONE: dict[str, dict[str, File]] = {
+    **{
+        name: {name.format(0): (rows, range(1, 51), SLOW), name.format(1): (rows, range(41, 101), later(SLOW))}
+        for name in ("attempt{}.jsonl", "attempt_{}.jsonl", "slurm-991-attempt{}.jsonl", "try{}.jsonl")
+    },
+    "resumed at once": {"slurm-1001.out": (lines, range(1, 51), SLOW), "slurm-1002.out": (lines, range(51, 101), SLOW)},
+    "resumed": {"slurm-1001.out": (lines, range(1, 51), SLOW), "slurm-1002.out": (lines, range(41, 101), later(SLOW))},
+    "copies": {"console.log": (lines, TWENTY, SLOW), "copy.log": (lines, TWENTY, SLOW)},
+    "ranks": {f"rank_{n}.log": (lines, TWENTY, steady(0.02 + n / 1000)) for n in range(2)},
+    "roles": {"train.log": (lines, TWENTY, SLOW), "val.log": (lines, TWENTY, steady(0.021))},
+    "other metrics": {"trainer.log": (lines, TWENTY, SLOW), "orchestrator.log": (tokens, range(30), SLOW)},
+    "lines of epochs": {"steps.log": (lines, WHOLE, SLOW), "epochs.log": (of_epochs, range(1, 40), FAST)},
+    "steps and epochs": {"x.csv": (named("loss", "lr"), TWENTY, SLOW), "y.csv": (named("loss", "val"), TWENTY, SLOW)},
+    "a copy with another metric": {
+        "x.csv": (named("loss", "val_loss"), TWENTY, SLOW), "y.csv": (named("loss", "val_loss", "acc"), TWENTY, SLOW),
+    },
+    "the machine": {"x.csv": (named("loss", "val"), TWENTY, SLOW), "y.csv": (named("gpu", "ram"), TWENTY, SLOW)},
+}  # fmt: skip
+"""Files that are one run."""
+
+
+@pytest.mark.parametrize("files", SEVERAL.values(), ids=SEVERAL)
+def test_files_of_different_trainings_are_runs_of_their_own(tmp_path: Path, files: dict[str, File]) -> None:
+    write(tmp_path, files)
+    assert Watched(tmp_path).files == one_run_each(*map(os.path.basename, files))
+
+
+@pytest.mark.parametrize("files", ONE.values(), ids=ONE)
+def test_files_of_one_training_are_one_run(tmp_path: Path, files: dict[str, File]) -> None:
+    write(tmp_path, files)
+    assert Watched(tmp_path).files == {frozenset(files)}
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (
+            {f"slurm-100{n}.{suffix}": (text, TWENTY, loss) for n, loss in enumerate((SLOW, FAST))
+             for suffix, text in (("out", lines), ("err", warning))},
+            [{"slurm-1000.out", "slurm-1000.err"}, {"slurm-1001.out", "slurm-1001.err"}],
+        ),
+        (
+            {"slurm-1001.out": (lines, range(1, 51), SLOW), "slurm-1002.out": (lines, range(41, 101), SLOW),
+             "slurm-1003.out": (lines, WHOLE, FAST)},
+            [{"slurm-1001.out", "slurm-1002.out"}, {"slurm-1003.out"}],
+        ),
+    ],
+)  # fmt: skip
+def test_files_of_several_trainings(tmp_path: Path, files: dict[str, File], expected: list[set[str]]) -> None:
+    write(tmp_path, files)
+    assert Watched(tmp_path).files == set(map(frozenset, expected))
 
 
 def stamped(steps: Iterable[int], loss: Curve, hour: int) -> str:
@@ -163,36 +208,6 @@ def test_a_resumed_job_continues_its_run_beside_a_job_array(tmp_path: Path, with
         (tmp_path / f"slurm-{job}.out").write_text(text)
     expected = {frozenset({"slurm-123.out", "slurm-124.out"}), frozenset({"slurm-200_2.out", "slurm-201_2.out"})}
     assert Watched(tmp_path).files == expected | one_run_each("slurm-200_0.out", "slurm-200_1.out", "slurm-200_3.out")
-
-
-@pytest.mark.parametrize("names", [("console.log", "copy.log"), ("rank_0.log", "rank_1.log"), ("train.log", "val.log")])
-def test_files_of_one_training_are_one_run(tmp_path: Path, names: tuple[str, str]) -> None:
-    equal = names[1] == "copy.log"
-    for name, loss in zip(names, (SLOW, SLOW if equal else steady(0.021)), strict=True):
-        (tmp_path / name).write_text(lines(range(1, 31), loss))
-    assert Watched(tmp_path).files == {frozenset(names)}
-
-
-def test_files_with_other_metrics_are_one_run(tmp_path: Path) -> None:
-    (tmp_path / "trainer.log").write_text(lines(range(1, 31), SLOW))
-    (tmp_path / "orchestrator.log").write_text("".join(f"step {n}/100 tokens={n * 7} tps={n % 5}\n" for n in range(30)))
-    assert len(Watched(tmp_path).files) == 1
-
-
-@pytest.mark.parametrize("suffix", ["csv", "log"])
-def test_values_of_epochs_and_those_of_steps_are_one_run(tmp_path: Path, suffix: str) -> None:
-    rows_of = {
-        "steps.csv": ["step,loss,lr,grad_norm", *(f"{s},{SLOW(s)},1e-3,{s % 7}" for s in range(1, 100))],
-        "epochs.csv": ["epoch,train_loss,val_loss", *(f"{s},{FAST(s)},{FAST(s) + 0.1}" for s in range(1, 40))],
-        "steps.log": [f"step {s}/4000 loss={SLOW(s)} lr=1e-3 gnorm={s % 7}" for s in range(1, 100)],
-        "epochs.log": [
-            f"[09:00:{s}] Epoch {s}/40: train_loss={FAST(s)} val_loss={FAST(s) + 0.1}" for s in range(1, 40)
-        ],
-    }
-    names = [f"steps.{suffix}", f"epochs.{suffix}"]
-    for name in names:
-        (tmp_path / name).write_text("\n".join(rows_of[name]) + "\n")
-    assert Watched(tmp_path).files == {frozenset(names)}
 
 
 def test_a_second_job_becomes_a_run_with_its_first_points(tmp_path: Path) -> None:
@@ -231,44 +246,25 @@ def noisy(seed: int) -> Curve:
     return lambda step: values[step]
 
 
-def table_of_steps(steps: Iterable[int], loss: Curve) -> str:
-    return "step,loss\n" + "".join(f"{step},{loss(step)}\n" for step in steps)
-
-
-TEXTS = [("out", lines), ("jsonl", rows), ("csv", table_of_steps)]
-
-
-@pytest.mark.parametrize(("suffix", "text"), TEXTS)
+@pytest.mark.parametrize(("suffix", "text"), [("out", lines), ("jsonl", rows), ("csv", table_of_steps)])
+@pytest.mark.parametrize("spans", [[(0, 50), (45, 90)], [(0, 50), (45, 90), (40, 120)], [(0, 300), (297, 340)]])
 def test_a_resumed_job_supersedes_the_steps_that_it_repeats(
-    tmp_path: Path, suffix: str, text: Callable[[Iterable[int], Curve], str]
+    tmp_path: Path, suffix: str, text: Callable[[Iterable[int], Curve], str], spans: list[tuple[int, int]]
 ) -> None:
-    first, second = noisy(1), noisy(2)
-    (tmp_path / f"log-1001.{suffix}").write_text(text(range(50), first))
-    (tmp_path / f"log-1002.{suffix}").write_text(text(range(45, 90), second))
+    """Also those of two jobs before it, and of a log that is longer than what is compared."""
+    wanted: dict[int, float] = {}
+    for number, (first, end) in enumerate(spans):
+        loss = noisy(number)
+        long = "".join(f"{line}{'.' * 300}\n" for line in text(range(first, end), loss).splitlines())
+        is_long = suffix == "out" and end == 300
+        (tmp_path / f"log-100{number}.{suffix}").write_text(long if is_long else text(range(first, end), loss))
+        wanted = {step: value for step, value in wanted.items() if step < first}
+        wanted |= {step: loss(step) for step in range(first, end)}
     (run,) = Watched(tmp_path).runs.values()
     curve = run.curve("loss")
-    assert curve.steps.tolist() == list(range(90))
-    assert curve.values.tolist() == [*map(first, range(45)), *map(second, range(45, 90))]
-    assert curve.superseded == 5
-    assert curve.sources == (f"log-1001.{suffix}",)
-
-
-def test_a_job_that_resumes_from_an_earlier_step_than_the_one_before_supersedes_both(tmp_path: Path) -> None:
-    curves = [noisy(seed) for seed in range(3)]
-    for number, start, stop in ((0, 0, 50), (1, 45, 90), (2, 40, 120)):
-        (tmp_path / f"slurm-100{number}.out").write_text(lines(range(start, stop), curves[number]))
-    (run,) = Watched(tmp_path).runs.values()
-    expected = [*map(curves[0], range(40)), *map(curves[2], range(40, 120))]
-    assert run.curve("loss").values.tolist() == expected
-
-
-def test_a_job_that_resumes_a_long_log_supersedes_its_end(tmp_path: Path) -> None:
-    text = "".join(f"{line}{'.' * 300}\n" for line in lines(range(300), noisy(1)).splitlines())
-    (tmp_path / "slurm-1001.out").write_text(text)
-    (tmp_path / "slurm-1002.out").write_text(lines(range(297, 340), noisy(2)))
-    (run,) = Watched(tmp_path).runs.values()
-    assert run.curve("loss").superseded == 3
-    assert len(run.curve("loss")) == 340
+    assert dict(zip(curve.steps.tolist(), curve.values.tolist(), strict=True)) == wanted
+    assert len(curve) + curve.superseded == sum(end - first for first, end in spans)
+    assert curve.sources == (f"log-1000.{suffix}",)
 
 
 @pytest.mark.parametrize("first", [45, 50])
@@ -304,48 +300,6 @@ def test_output_and_errors_of_resumed_jobs_are_not_attempts_of_one_another(tmp_p
     assert run.curve("loss").superseded == 5
 
 
-def test_logs_of_different_trainings_beside_other_runs(tmp_path: Path) -> None:
-    for name in ("ppo", "grpo"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "metrics.jsonl").write_text(rows(range(10), steady(len(name))))
-    for number, loss in ((1001, SLOW), (1002, MEDIUM), (1003, FAST)):
-        (tmp_path / f"slurm-{number}.out").write_text(lines(range(1, 21), loss))
-    expected = [*one_run_each("slurm-1001.out", "slurm-1002.out", "slurm-1003.out")]
-    assert Watched(tmp_path).files == {*expected, frozenset({"metrics.jsonl"})}
-
-
-@pytest.mark.parametrize(
-    ("names", "others"),
-    [
-        (("loss", "lr"), ("loss", "val_loss")),  # steps and epochs
-        (("loss", "val_loss"), ("loss", "val_loss", "acc", "val_acc")),  # a copy with another metric
-        (("loss", "val_loss"), ("gpu", "ram")),
-        (("loss", "val_loss"), ("dice", "val_dice")),
-    ],
-)
-def test_tables_that_may_be_of_one_training_are_one_run(
-    tmp_path: Path, names: tuple[str, ...], others: tuple[str, ...]
-) -> None:
-    (tmp_path / "x.csv").write_text(table(range(20), SLOW, *names))
-    (tmp_path / "y.csv").write_text(table(range(20), SLOW, *others))
-    assert Watched(tmp_path).files == {frozenset({"x.csv", "y.csv"})}
-
-
-def test_files_given_by_name_are_runs_of_their_own(tmp_path: Path) -> None:
-    paths = [tmp_path / "b.out", tmp_path / "a.out"]
-    for path in paths:
-        path.write_text(lines(range(1, 21), SLOW))
-    assert sorted(Watched(*paths).runs) == ["a.out", "b.out"]
-
-
-def test_a_file_given_by_name_beside_those_of_other_directories_is_named_after_its_directory(tmp_path: Path) -> None:
-    paths = [tmp_path / "first" / "log.jsonl", tmp_path / "second" / "log.jsonl"]
-    for path in paths:
-        path.parent.mkdir()
-        path.write_text(rows(range(10), SLOW))
-    assert sorted(Watched(*paths).runs) == ["first", "second"]
-
-
 @pytest.mark.parametrize(
     ("given", "others", "name"),
     [
@@ -361,18 +315,23 @@ def test_a_file_given_by_name_is_named_by_it_unless_its_name_says_nothing(
     tmp_path: Path, given: str, others: tuple[str, ...], name: str
 ) -> None:
     texts = {".jsonl": rows, ".csv": table_of_steps}
-    (tmp_path / "mine").mkdir()
-    for file in (given, *others):
-        text = texts.get(os.path.splitext(file)[1], lines)
-        (tmp_path / "mine" / file).write_text(text(range(1, 21), SLOW))
+    write(tmp_path / "mine", {file: (texts.get(Path(file).suffix, lines), TWENTY, SLOW) for file in (given, *others)})
     assert [*Watched(tmp_path / "mine" / given).runs] == [name]
 
 
-def test_files_of_ranks_given_by_name_are_one_run(tmp_path: Path) -> None:
-    paths = [tmp_path / f"rank_{rank}.log" for rank in range(4)]
-    for path in paths:
-        path.write_text(lines(range(1, 21), SLOW))
-    assert len(Watched(*paths).runs) == 1
+@pytest.mark.parametrize(
+    ("names", "runs"),
+    [
+        (("b.out", "a.out"), ["a.out", "b.out"]),
+        (("first/log.jsonl", "second/log.jsonl"), ["first", "second"]),
+        (tuple(f"rank_{rank}.log" for rank in range(4)), 1),
+    ],
+)
+def test_files_given_by_name(tmp_path: Path, names: tuple[str, ...], runs: list[str] | int) -> None:
+    texts = {".jsonl": rows}
+    files: dict[str, File] = {name: (texts.get(Path(name).suffix, lines), TWENTY, SLOW) for name in names}
+    found = sorted(Watched(*write(tmp_path, files)).runs)
+    assert (len(found) if isinstance(runs, int) else found) == runs
 
 
 def test_texts_of_ranks_beside_other_runs_are_a_run(tmp_path: Path) -> None:

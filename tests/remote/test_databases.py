@@ -18,7 +18,6 @@ from tuimon.errors import FormatError, Unfinished
 from tuimon.remote.host import Entry, Received, Root
 from tuimon.remote.mirror import Mirror
 from tuimon.remote.targets import parse
-from tuimon.remote.texts import TextFiles
 from tuimon.remote.tree import Tree
 from tuimon.sources.sqlite_copy import private_copy
 
@@ -118,7 +117,7 @@ def test_names_in_a_directory_do_not_part_a_database_from_its_wal(tmp_path: Path
     """The -wal here goes when the database is copied without one: until then both belong together."""
     mirror = Mirror(parse("gpu01:/logs", lambda word: False)[0], str(tmp_path))
     host: Any = _Host("runs.db", "runs.db-wal", "log.jsonl")
-    tree = Tree(host, mirror, TextFiles(mirror), Received())
+    tree = Tree(host, mirror, Received())
     asyncio.run(tree.walk())
     for name in host.names:
         mirror.append(mirror.path([name]), 0, b"123456789", 1.0)

@@ -66,9 +66,9 @@ def test_everything_is_private(tmp_path: Path) -> None:
     old = os.umask(0)
     try:
         mirror.append(mirror.path(["a", "events.log"]), 0, b"x", 1e9)
-        draft = mirror.draft(mirror.path(["a", "document.json"]))
-        draft.write(b"{}")
-        draft.commit(1e9)
+        with mirror.draft(mirror.path(["a", "document.json"])) as draft:
+            draft.write(b"{}")
+            draft.commit(1e9)
         mirror.placeholder(mirror.path(["checkpoint-5"]), directory=True)
         mirror.save()
     finally:
@@ -96,17 +96,16 @@ def test_growth_and_gaps(tmp_path: Path) -> None:
 def test_documents_are_swapped_whole_or_not(tmp_path: Path) -> None:
     mirror = _mirror(tmp_path)
     path = mirror.path(["log.json"])
-    draft = mirror.draft(path)
-    draft.write(b"[1, 2,")
-    draft.write(b" 3]")
-    assert (draft.read(), draft.size) == (b"[1, 2, 3]", 9)
-    draft.truncate(6)
-    assert not os.path.exists(path)
-    draft.commit(5.0)
+    with mirror.draft(path) as draft:
+        draft.write(b"[1, 2,")
+        draft.write(b" 3]")
+        assert (draft.read(), draft.size) == (b"[1, 2, 3]", 9)
+        draft.truncate(6)
+        assert not os.path.exists(path)
+        draft.commit(5.0)
     assert (Path(path).read_bytes(), os.stat(path).st_mtime) == (b"[1, 2,", 5.0)
-    draft = mirror.draft(path)
-    draft.write(b"]")
-    draft.discard()
+    with mirror.draft(path) as draft:
+        draft.write(b"]")
     assert Path(path).read_bytes() == b"[1, 2,"
     assert os.listdir(os.path.join(mirror.base, "tmp")) == []
 
@@ -188,11 +187,11 @@ def test_disk_full_stops_the_mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_damaged_memory_is_forgotten(tmp_path: Path) -> None:
     mirror = _mirror(tmp_path)
-    mirror.stored.memory = {"etag": "1"}
+    mirror.stored.files = {"a": ("1", "grow")}
     mirror.save()
-    assert _mirror(tmp_path).stored.memory == {"etag": "1"}
+    assert _mirror(tmp_path).stored.files == {"a": ("1", "grow")}
     Path(mirror.base, "link.json").write_bytes(b'{"heard": "\xff"')
-    assert _mirror(tmp_path).stored.memory == {}
+    assert _mirror(tmp_path).stored.files == {}
 
 
 def test_old_mirrors_expire(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from support.mirrored import Mirrored, until
 from support.written_texts import write_run, write_step
 
 from tuimon.remote.texts import WantedTexts
-from tuimon.rollouts.library import Library
+from tuimon.samples.library import Library
 
 
 def _copied(mirrored: Mirrored) -> set[str]:

@@ -49,187 +49,148 @@ def runs(*paths: str) -> dict[str, list[str]]:
     return as_dict(group(paths))
 
 
-def test_a_lone_event_file_in_the_path_itself() -> None:
-    assert runs(EVENTS) == {".": ["."]}
+RLINF = "logs/grpo-1.5b"
+ROLL = "tensorboard/agentic_sokoban/20261121-014812"
+HF = [
+    "output/trainer_state.json", "output/checkpoint-40/trainer_state.json", f"output/runs/Nov21_10-11-12_host/{EVENTS}",
+    f"output/runs/Nov21_11-11-12_host/{EVENTS}", "console_1.log",
+]  # fmt: skip
+TRINITY = "checkpoints/proj/name/monitor/tensorboard"
+GOOD, KILLED = "wandb/offline-run-20261121_013347-vd7v5k5i", "wandb/offline-run-20261121_013406-kbyix5aa"
+MLFLOW_RUNS = [f"mlruns/231623728248466301/{letter * 32}" for letter in "ab"]
+TRIALS = [f"exp/PPO_CartPole_5b4f3_0000{i}_{i}_lr=0.{i}_2026-11-21_10-11-12" for i in range(2)]
+HYDRA = [f"sweeps/2026-11-21/01-41-19/job_{index}/train.log" for index in range(3)]
+TEXTS = ["rank_0/stdout.log", "rank_1/stdout.log", "logs/attempt_0/3/stderr.log"]
+VERSIONS = [f"lightning_logs/version_{index}/{EVENTS}" for index in range(2)]
+
+MEMBERS: dict[str, tuple[list[str], dict[str, list[str]]]] = {
+    "a lone event file": ([EVENTS], {".": ["."]}),
+    "RLinf's workers": (
+        [f"exp1/tensorboard/{EVENTS}", f"exp1/worker_logs/actor/rank_0/tensorboard/{EVENTS}"],
+        {"exp1": ["exp1/tensorboard", "actor/rank_0/|exp1/worker_logs/actor/rank_0/tensorboard"]},
+    ),
+    "RLinf's trackers": (
+        [f"{RLINF}/tensorboard/{EVENTS}", f"{RLINF}/log/run.log", f"{RLINF}/wandb/{GOOD}/run-vd7v5k5i.wandb",
+         f"{RLINF}/wandb/{GOOD}/files/output.log", f"{RLINF}/swanlab/run-20261121_015410-inv7vpk4/logs/1/1000.log"],
+        {RLINF: [f"{RLINF}/log/run.log", f"{RLINF}/swanlab/run-20261121_015410-inv7vpk4/logs/1/1000.log",
+                 f"{RLINF}/tensorboard", f"{RLINF}/wandb/{GOOD}/files/output.log",
+                 f"{RLINF}/wandb/{GOOD}/run-vd7v5k5i.wandb"]},
+    ),
+    "ROLL": (
+        ["console.log", "logs/log_rank_DRIVER_0_1.log", f"{ROLL}/{EVENTS}", f"{ROLL}/1795225692.1190825/{EVENTS}"],
+        {ROLL: ["console.log", "logs/log_rank_DRIVER_0_1.log", ROLL, f"1795225692.1190825/|{ROLL}/1795225692.1190825"]},
+    ),
+    "torch's parts": (
+        [f"exp/{EVENTS}", f"exp/compare_train/{EVENTS}", f"exp/compare_loss²/ü x/{EVENTS}", f"exp/hp_0/{EVENTS}"],
+        {"exp": ["exp", "compare_loss²/ü x/|exp/compare_loss²/ü x", "compare_train/|exp/compare_train",
+                 "hp_0/|exp/hp_0"]},
+    ),
+    "Keras' roles": (
+        [f"logs/fit/train/{EVENTS}", f"logs/fit/validation/{EVENTS}"],
+        {"logs/fit": ["train/|logs/fit/train", "validation/|logs/fit/validation"]},
+    ),
+    "a single role": ([f"logs/fit/train/{EVENTS}"], {"logs/fit": ["logs/fit/train"]}),
+    "a role below": ([f"model/{EVENTS}", f"model/eval/{EVENTS}"], {"model": ["model", "eval/|model/eval"]}),
+    "Trinity": (
+        [f"{TRINITY}/explorer/{EVENTS}", f"{TRINITY}/trainer/{EVENTS}"],
+        {"checkpoints/proj/name": [f"explorer/|{TRINITY}/explorer", f"trainer/|{TRINITY}/trainer"]},
+    ),
+    "Hydra's jobs": (
+        ["evaluation/scores.csv", *HYDRA],
+        {".": ["evaluation/scores.csv"], **{os.path.dirname(job): [job] for job in HYDRA}},
+    ),
+    "texts of processes": (["metrics.jsonl", *TEXTS], {".": sorted(["metrics.jsonl", *TEXTS])}),
+    "texts above runs": (
+        ["slurm-4711.log", "slurm-4712.log", *VERSIONS],
+        {".": ["slurm-4711.log", "slurm-4712.log"],
+         **{os.path.dirname(path): [os.path.dirname(path)] for path in VERSIONS}},
+    ),
+}  # fmt: skip
+"""Paths, and the members of each run: "prefix|source"."""
+PLACES: dict[str, tuple[list[str], list[str]]] = {
+    "Hugging Face": (HF, ["."]),
+    "two of them": ([f"{name}/{file}" for name in "ab" for file in HF], ["a", "b"]),
+    "stamps": (VERSIONS, [os.path.dirname(path) for path in VERSIONS]),
+    "stamps of torch": (
+        [f"runs/Nov21_10-11-12_host/{EVENTS}", f"runs/Nov22_10-11-12_host/{EVENTS}"],
+        ["runs/Nov21_10-11-12_host", "runs/Nov22_10-11-12_host"],
+    ),
+    "Hydra": (
+        ["outputs/2026-11-21/01-41-19/metrics.jsonl", "outputs/2026-11-21/01-50-00/metrics.jsonl"],
+        ["outputs/2026-11-21/01-41-19", "outputs/2026-11-21/01-50-00"],
+    ),
+    **{
+        child: ([f"exp/{EVENTS}", f"exp/{child}/{EVENTS}"], ["exp", f"exp/{child}"])
+        for child in ("seed1", "ppo_seed0", "version_3", "lr1e-3", "trial_4", "20261121-014812", "run-7")
+    },
+    "other metric files": (
+        [f"exp/{EVENTS}", f"exp/baseline/{EVENTS}", "exp/baseline/progress.csv"], ["exp", "exp/baseline"]
+    ),
+    "twins of one format": ([f"runs/a/{EVENTS}", f"logs/a/{EVENTS}"], ["logs/a", "runs/a"]),
+    "trackers": (
+        [f"tensorboard_log/proj/exp1/{EVENTS}", f"tensorboard_log/proj/exp2/{EVENTS}",
+         "checkpoints/proj/exp1/trainer_state.json", "logs/proj/exp2/train.log"],
+        ["checkpoints/proj/exp1", "tensorboard_log/proj/exp1", "tensorboard_log/proj/exp2"],
+    ),
+    "W&B": (
+        ["console_good.log", f"{GOOD}/run-vd7v5k5i.wandb", f"{GOOD}/logs/debug.log", f"{KILLED}/run-kbyix5aa.wandb"],
+        [".", GOOD, KILLED],
+    ),
+    "MLflow": ([f"{run}/metrics/{name}" for run in MLFLOW_RUNS for name in ("train/loss", "lr")], MLFLOW_RUNS),
+    "dvclive": (
+        ["dvclive/plots/metrics/train/loss.tsv", "dvclive/plots/metrics/eval/score.tsv", "train.log"], ["."]
+    ),
+    "Ray Tune": ([f"{trial}/{name}" for trial in TRIALS for name in ("progress.csv", EVENTS)], TRIALS),
+}  # fmt: skip
+"""Paths, and the directories of the runs."""
+NAMES: dict[str, tuple[list[str], list[str]]] = {
+    "RLinf": ([f"{RLINF}/tensorboard/{EVENTS}"], ["grpo-1.5b"]),
+    "ROLL": ([f"{ROLL}/{EVENTS}"], ["agentic_sokoban/20261121-014812"]),
+    "Lightning": (
+        [f"logs/{kind}" for n in range(2) for kind in (f"csv/version_{n}/metrics.csv", f"mlp/version_{n}/{EVENTS}")],
+        ["project/version_0", "project/version_1", "mlp/version_0", "mlp/version_1"],
+    ),
+    "SB3": (
+        [f"ppo_seed{n}/{name}" for n in range(3) for name in (EVENTS, "progress.csv", "stdout.txt")],
+        ["ppo_seed0", "ppo_seed1", "ppo_seed2"],
+    ),
+    "documents": (
+        [f"outputs/qwen3vl_{kind}/training_log.json" for kind in ("dpo", "grpo", "lora")],
+        ["qwen3vl_dpo", "qwen3vl_grpo", "qwen3vl_lora"],
+    ),
+    "W&B": ([f"{GOOD}/run-vd7v5k5i.wandb"], ["project/offline-run-20261121_013347-vd7v5k5i"]),
+    **{
+        kind: ([f"ant/{kind}/{EVENTS}", *(f"walker/{kind}/{role}/{EVENTS}" for role in ("train", "eval"))],
+               ["ant", "walker"])
+        for kind in (".guild", "summaries", "logs", "tensorboard", "tb", "events", "runs", "scalars")
+    },
+    "a sweep": ([f"sweep_lr/job_{index}/train.log" for index in range(2)], ["sweep_lr/job_0", "sweep_lr/job_1"]),
+    "generic names": (
+        ["grpo_lr1e-3/run/output/trainer_state.json", "grpo_nan/run/output/trainer_state.json",
+         f"samples/tb_torch/run/exp/{EVENTS}"],
+        ["grpo_lr1e-3", "grpo_nan", "tb_torch"],
+    ),
+    "equal names": (
+        ["a/qwen/t.json", "b/qwen/t.json", "c/run/t.json", "wandb/run/t.json", "logs/t.json"],
+        ["project", "a/qwen", "b/qwen", "c", "project/wandb/run"],
+    ),
+}  # fmt: skip
+"""Paths, and the names of the runs."""
 
 
-def test_rlinf_three_trackers_and_a_log_are_one_run() -> None:
-    base = "logs/grpo-1.5b"
-    wandb, swan = "wandb/wandb/offline-run-20261121_015409-dqy890h6", "swanlab/run-20261121_015410-inv7vpk4"
-    groups = group(
-        [
-            f"{base}/tensorboard/{EVENTS}",
-            f"{base}/log/run.log",
-            f"{base}/{wandb}/run-dqy890h6.wandb",
-            f"{base}/{wandb}/files/output.log",
-            f"{base}/{swan}/run-inv7vpk4.swanlab",
-            f"{base}/{swan}/logs/1/1000.log",
-            f"{base}/{swan}/logs/2/1000.log",
-        ]
-    )
-    assert [(run.name, os.path.relpath(run.path, ROOT), len(run.members)) for run in groups] == [("grpo-1.5b", base, 7)]
-    assert f"{base}/tensorboard" in {member.source for member in groups[0].members}
-    assert f"{base}/{swan}/logs/1/1000.log" in {member.source for member in groups[0].members}
+@pytest.mark.parametrize(("paths", "expected"), MEMBERS.values(), ids=MEMBERS)
+def test_members_of_runs(paths: list[str], expected: dict[str, list[str]]) -> None:
+    assert runs(*paths) == expected
 
 
-def test_rlinf_per_worker_logs_are_parts() -> None:
-    assert runs(f"exp1/tensorboard/{EVENTS}", f"exp1/worker_logs/actor/rank_0/tensorboard/{EVENTS}") == {
-        "exp1": ["exp1/tensorboard", "actor/rank_0/|exp1/worker_logs/actor/rank_0/tensorboard"]
-    }
+@pytest.mark.parametrize(("paths", "expected"), PLACES.values(), ids=PLACES)
+def test_directories_of_runs(paths: list[str], expected: list[str]) -> None:
+    assert list(runs(*paths)) == expected
 
 
-def test_roll_stamp_hparams_and_driver_log() -> None:
-    stamp = "tensorboard/agentic_sokoban/20261121-014812"
-    files = [
-        "console.log",
-        "logs/log_rank_DRIVER_0_1.log",
-        f"{stamp}/{EVENTS}",
-        f"{stamp}/1795225692.1190825/{EVENTS}",
-    ]
-    (run,) = group(files)
-    assert run.name == "agentic_sokoban/20261121-014812"
-    assert as_dict([run]) == {
-        stamp: ["console.log", "logs/log_rank_DRIVER_0_1.log", stamp, f"1795225692.1190825/|{stamp}/1795225692.1190825"]
-    }
-    two = group([*files, f"tensorboard/agentic_sokoban/20261122-000000/{EVENTS}"])
-    assert [run.name for run in two] == [
-        "project",
-        "agentic_sokoban/20261121-014812",
-        "agentic_sokoban/20261122-000000",
-    ]
-
-
-def test_hugging_face_output_directory_is_one_run() -> None:
-    files = [
-        "output/trainer_state.json",
-        "output/checkpoint-40/trainer_state.json",
-        f"output/runs/Nov21_10-11-12_host/{EVENTS}",
-        f"output/runs/Nov21_11-11-12_host/{EVENTS}",
-        "console_1.log",
-    ]
-    assert list(runs(*files)) == ["."]
-    assert list(runs(*(f"a/{file}" for file in files), *(f"b/{file}" for file in files))) == ["a", "b"]
-
-
-def test_stamped_directories_alone_are_separate_runs() -> None:
-    assert list(runs(f"runs/Nov21_10-11-12_host/{EVENTS}", f"runs/Nov22_10-11-12_host/{EVENTS}")) == [
-        "runs/Nov21_10-11-12_host",
-        "runs/Nov22_10-11-12_host",
-    ]
-
-
-def test_hydra() -> None:
-    assert list(runs("outputs/2026-11-21/01-41-19/metrics.jsonl", "outputs/2026-11-21/01-50-00/metrics.jsonl")) == [
-        "outputs/2026-11-21/01-41-19",
-        "outputs/2026-11-21/01-50-00",
-    ]
-
-
-def test_torch_parts_of_one_writer() -> None:
-    assert runs(
-        f"exp/{EVENTS}", f"exp/compare_train/{EVENTS}", f"exp/compare_loss²/ü x/{EVENTS}", f"exp/hp_0/{EVENTS}"
-    ) == {
-        "exp": ["exp", "compare_loss²/ü x/|exp/compare_loss²/ü x", "compare_train/|exp/compare_train", "hp_0/|exp/hp_0"]
-    }
-
-
-@pytest.mark.parametrize("child", ["seed1", "ppo_seed0", "version_3", "lr1e-3", "trial_4", "20261121-014812", "run-7"])
-def test_separate_runs_below_a_directory_with_events(child: str) -> None:
-    assert list(runs(f"exp/{EVENTS}", f"exp/{child}/{EVENTS}")) == ["exp", f"exp/{child}"]
-
-
-def test_a_directory_with_other_metric_files_is_not_a_part() -> None:
-    assert list(runs(f"exp/{EVENTS}", f"exp/baseline/{EVENTS}", "exp/baseline/progress.csv")) == [
-        "exp",
-        "exp/baseline",
-    ]
-
-
-def test_keras_roles_are_parts_and_a_single_one_has_no_prefix() -> None:
-    assert runs(f"logs/fit/train/{EVENTS}", f"logs/fit/validation/{EVENTS}") == {
-        "logs/fit": ["train/|logs/fit/train", "validation/|logs/fit/validation"]
-    }
-    assert runs(f"logs/fit/train/{EVENTS}") == {"logs/fit": ["logs/fit/train"]}
-    assert runs(f"model/{EVENTS}", f"model/eval/{EVENTS}") == {"model": ["model", "eval/|model/eval"]}
-
-
-def test_trinity_explorer_and_trainer_are_one_run() -> None:
-    monitor = "checkpoints/proj/name/monitor/tensorboard"
-    assert runs(f"{monitor}/explorer/{EVENTS}", f"{monitor}/trainer/{EVENTS}") == {
-        "checkpoints/proj/name": [f"explorer/|{monitor}/explorer", f"trainer/|{monitor}/trainer"]
-    }
-
-
-def test_lightning_versions_with_different_names_stay_separate() -> None:
-    csv, tb = "logs/csv/version_{}/metrics.csv", "logs/mlp/version_{}/" + EVENTS
-    groups = group([csv.format(0), csv.format(1), tb.format(0), tb.format(1)])
-    assert [run.name for run in groups] == ["project/version_0", "project/version_1", "mlp/version_0", "mlp/version_1"]
-
-
-def test_twins_of_one_format_stay_separate() -> None:
-    assert list(runs(f"runs/a/{EVENTS}", f"logs/a/{EVENTS}")) == ["logs/a", "runs/a"]
-
-
-def test_several_trackers_named_by_the_experiment() -> None:
-    assert list(
-        runs(
-            f"tensorboard_log/proj/exp1/{EVENTS}",
-            f"tensorboard_log/proj/exp2/{EVENTS}",
-            "checkpoints/proj/exp1/trainer_state.json",
-            "logs/proj/exp2/train.log",
-        )
-    ) == ["checkpoints/proj/exp1", "tensorboard_log/proj/exp1", "tensorboard_log/proj/exp2"]
-
-
-def test_sb3_three_seeds() -> None:
-    files = [
-        f"ppo_seed{seed}/{name}" for seed in range(3) for name in (EVENTS, "progress.csv", "monitor.csv", "stdout.txt")
-    ]
-    groups = group(files)
-    assert [run.name for run in groups] == ["ppo_seed0", "ppo_seed1", "ppo_seed2"]
-    assert [member.source for member in groups[0].members] == [
-        "ppo_seed0",
-        "ppo_seed0/monitor.csv",
-        "ppo_seed0/progress.csv",
-        "ppo_seed0/stdout.txt",
-    ]
-
-
-def test_documents_in_their_output_directories() -> None:
-    groups = group([f"outputs/qwen3vl_{kind}/training_log.json" for kind in ("dpo", "grpo", "lora", "lora_nan")])
-    assert [run.name for run in groups] == ["qwen3vl_dpo", "qwen3vl_grpo", "qwen3vl_lora", "qwen3vl_lora_nan"]
-    assert groups[0].members[0].source == "outputs/qwen3vl_dpo/training_log.json"
-
-
-def test_wandb_runs_of_a_project_directory() -> None:
-    good, killed = "wandb/offline-run-20261121_013347-vd7v5k5i", "wandb/offline-run-20261121_013406-kbyix5aa"
-    groups = group(
-        [
-            "console_good.log",
-            f"{good}/run-vd7v5k5i.wandb",
-            f"{good}/logs/debug.log",
-            f"{killed}/run-kbyix5aa.wandb",
-        ]
-    )
-    assert [os.path.relpath(run.path, ROOT) for run in groups] == [".", good, killed]
-    assert groups[1].name == "project/offline-run-20261121_013347-vd7v5k5i"
-    assert len(groups[1].members) == 2
-
-
-def test_mlflow_runs() -> None:
-    first, second = (f"mlruns/231623728248466301/{letter * 32}" for letter in "ab")
-    assert list(runs(f"{first}/metrics/train/loss", f"{first}/metrics/lr", f"{second}/metrics/lr")) == [first, second]
-
-
-def test_dvclive_files_of_metrics_are_one_run() -> None:
-    assert list(runs("dvclive/plots/metrics/train/loss.tsv", "dvclive/plots/metrics/eval/score.tsv", "train.log")) == [
-        "."
-    ]
-
-
-def test_ray_tune_trials() -> None:
-    trials = [f"exp/PPO_CartPole_5b4f3_0000{i}_{i}_lr=0.{i}_2026-11-21_10-11-12" for i in range(2)]
-    assert list(runs(*(f"{t}/progress.csv" for t in trials), *(f"{t}/{EVENTS}" for t in trials))) == trials
+@pytest.mark.parametrize(("paths", "expected"), NAMES.values(), ids=NAMES)
+def test_names_of_runs(paths: list[str], expected: list[str]) -> None:
+    assert [run.name for run in group(paths)] == expected
 
 
 def test_the_given_path_is_a_file_or_a_facet() -> None:
@@ -273,53 +234,6 @@ def test_two_paths_given() -> None:
         ("sub", ["z.csv"]),
         ("b", ["y.jsonl"]),
     ]
-
-
-def test_console_text_in_sibling_directories_stays_apart() -> None:
-    jobs = [f"sweeps/2026-11-21/01-41-19/job_{index}/train.log" for index in range(3)]
-    assert runs("evaluation/scores.csv", *jobs) == {
-        ".": ["evaluation/scores.csv"],
-        **{os.path.dirname(job): [job] for job in jobs},
-    }
-
-
-def test_text_of_the_processes_of_a_job_joins_the_run_above() -> None:
-    text = ["rank_0/stdout.log", "rank_1/stdout.log", "logs/attempt_0/3/stderr.log"]
-    assert runs("metrics.jsonl", *text) == {".": sorted(["metrics.jsonl", *text])}
-
-
-def test_texts_of_jobs_above_several_runs_stay_together() -> None:
-    versions = [f"lightning_logs/version_{index}/{EVENTS}" for index in range(2)]
-    texts = ["slurm-4711.log", "slurm-4712.log"]
-    assert runs(*texts, *versions)["."] == texts
-
-
-class TestNames:
-    @pytest.mark.parametrize("facet", [".guild", "summaries", "logs", "tensorboard", "tb", "events", "runs", "scalars"])
-    def test_a_kind_of_output_is_no_name(self, facet: str) -> None:
-        groups = group([f"ant/{facet}/{EVENTS}", f"walker/{facet}/train/{EVENTS}", f"walker/{facet}/eval/{EVENTS}"])
-        assert [run.name for run in groups] == ["ant", "walker"]
-
-    def test_a_job_of_a_sweep_is_named_with_its_sweep(self) -> None:
-        groups = group([f"sweep_lr/job_{index}/train.log" for index in range(2)])
-        assert [run.name for run in groups] == ["sweep_lr/job_0", "sweep_lr/job_1"]
-
-    def test_generic_names_take_their_parent(self) -> None:
-        groups = group(
-            [f"{case}/run/output/trainer_state.json" for case in ("grpo_lr1e-3", "grpo_nan")]
-            + [f"samples/tb_torch/run/exp/{EVENTS}"]
-        )
-        assert [run.name for run in groups] == ["grpo_lr1e-3", "grpo_nan", "tb_torch"]
-
-    def test_equal_names_are_made_unique(self) -> None:
-        groups = group(["a/qwen/t.json", "b/qwen/t.json", "c/run/t.json", "wandb/run/t.json", "logs/t.json"])
-        assert {os.path.relpath(run.path, ROOT): run.name for run in groups} == {
-            ".": "project",
-            "a/qwen": "a/qwen",
-            "b/qwen": "b/qwen",
-            "c/run": "c",
-            "wandb/run": "project/wandb/run",
-        }
 
 
 class TestOverrides:

@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tuimon.model.equal import compare, decimals
 from tuimon.model.events import Columns, MetricsFound, RunFound, SegmentStarted, StreamFound
 from tuimon.store import Store
 from tuimon.store.arrays import usual_stride
-from tuimon.store.columns import PointColumns
-from tuimon.store.compare import Comparison, decimals
 
 NAN = float("nan")
 WANDB, EVENTS, JSON, TEXT = 50, 40, 30, 10
@@ -306,28 +305,21 @@ def test_the_first_disagreement_of_several_sources_counts_and_texts_are_ignored(
 @given(
     st.lists(st.tuples(st.integers(0, 60), st.integers(0, 2)), max_size=40),
     st.lists(st.tuples(st.integers(0, 60), st.integers(0, 2)), max_size=40),
-    st.lists(st.integers(1, 40), max_size=4),
 )
-def test_a_comparison_in_any_pieces_equals_the_definition(best, other, cuts):
-    """Compare with a loop over the steps. The best source grows first, so that no point is compared too early."""
-    best, other = sorted(best, key=lambda one: one[0]), sorted(other, key=lambda one: one[0])
-    if not best or not other:
-        return
-    columns = []
-    for points in (best, other):
-        columns.append(PointColumns())
-        for step, number in points:
-            columns[-1].append(step, float(number), NAN)
-    seen = Comparison(*columns, text=False)
-    for cut in [*sorted(cuts), len(other)]:
-        seen.extend(len(best), min(cut, len(other)))
+def test_a_comparison_equals_the_definition(best, other):
+    """Compare with a loop over the steps; of several points at one step the last one counts."""
+    columns = [
+        (np.array([step for step, _ in points], np.int64), np.array([float(number) for _, number in points]))
+        for points in (best, other)
+    ]
+    seen = compare(*columns[0], *columns[1])
     ours, theirs = dict(best), dict(other)
-    meeting = [step for step in theirs if step in ours]
+    meeting = sorted(ours.keys() & theirs.keys())
     differing = [step for step in meeting if ours[step] != theirs[step]]
-    assert (seen.common, seen.differing) == (len(meeting), len(differing))
+    assert seen.steps.tolist() == meeting
+    assert seen.values.tolist() == [ours[step] for step in meeting]
+    assert seen.differing == len(differing)
     assert seen.first == ((differing[0], ours[differing[0]], theirs[differing[0]]) if differing else None)
-    inside = [step for step, _ in other if min(ours) < step < max(ours) and step not in ours]
-    assert seen.between <= len(inside)
 
 
 @settings(max_examples=60, deadline=None)

@@ -27,7 +27,7 @@ from tuimon.analysis.level import level
 from tuimon.media.library import Found, read_media
 from tuimon.model.views import ChartView, Symbols
 from tuimon.panels import ChartOptions
-from tuimon.rollouts.selection import SINCE_FIRST, SORTS
+from tuimon.samples.selection import SINCE_FIRST, SORTS
 from tuimon.tui import explore, screens
 from tuimon.tui.actions import FUNCTIONS, METHODS, all_actions
 from tuimon.tui.app import TuimonApp
@@ -870,8 +870,6 @@ async def test_media(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         shown = await until(t.app, t.pilot, lambda s: "heat map" in s and "weights" in s)
         assert "8 tags" in shown
         assert "step 4" in shown
-        await t.press("view")
-        await until(t.app, t.pilot, lambda s: "bands" in s)
         await t.press("left", "left", "right", "mark")
         await until(t.app, t.pilot, lambda s: "Compared with step 3" in s)
         await t.press("view")

@@ -359,17 +359,6 @@ async def test_what_is_no_step_gets_examples(log: Path) -> None:
             await until(app, pilot, lambda s, message=message: message in s)  # type: ignore[misc]
 
 
-async def test_words_that_match_different_metrics_get_the_pattern_for_either(log: Path) -> None:
-    async with opened(log.parent) as (app, pilot):
-        await until(app, pilot, lambda s: "reward" in s)
-        await pilot.press("slash", *"kl reward")
-        await until(app, pilot, lambda s: "kl|reward finds the metrics with either" in s)
-        app.state.query = "kl|reward"
-        app.redraw()
-        await until(app, pilot, lambda s: "no metric matches" not in s)
-        assert [panel.title for panel in app.board.panels] == ["reward", "kl"]
-
-
 async def test_marked_and_matched_metrics_are_drawn_in_one_chart(log: Path) -> None:
     async with opened(log.parent) as (app, pilot):
         await until(app, pilot, lambda s: "reward" in s)

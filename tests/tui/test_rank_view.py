@@ -127,14 +127,14 @@ async def test_a_restart_is_said_everywhere_and_leads_to_its_evidence(tmp_path: 
     jobs.torchrun_job(job, 36, begin=21, at=100, attempt=1)
     jobs.write(job / "node01.log", "training finished\n")
     jobs.write_long_ago(job)
-    sentence = "rank 13 on node02 failed (ECC) at step 25, 5 steps lost"
+    sentence = "rank 13 on node02 failed (ECC) at step 25; the job went on"
     async with opened(job, (130, 40)) as (app, pilot):
-        await until(app, pilot, lambda s: "restarted once" in s.splitlines()[0])
+        await until(app, pilot, lambda s: "failed once" in s.splitlines()[0])
         await pilot.press("a")
-        await until(app, pilot, lambda s: f"restarted once: {sentence}" in s)
+        await until(app, pilot, lambda s: f"failed once: {sentence}" in s)
         await pilot.press("escape", "R")
         shown = await until(app, pilot, lambda s: "▌" in s and "recovered" in s)
-        assert f"restarted once: {sentence}" in " ".join(shown.split())
+        assert f"failed once: {sentence}" in " ".join(shown.split())
         assert "uncorrectable ECC error encountered" in " ".join(shown.split()), "the sentence is not cut"
         assert " 1 recovered, 15 " in shown.splitlines()[0]
         await pilot.press("enter")
@@ -147,9 +147,9 @@ async def test_a_notice_longer_than_the_screen_is_wrapped(tmp_path: Path) -> Non
     jobs.torchrun_error(job, 13, 50, "torch.AcceleratorError: CUDA error: uncorrectable ECC error encountered")
     jobs.torchrun_job(job, 36, begin=21, at=100, attempt=1)
     async with opened(job, (60, 30)) as (app, pilot):
-        await until(app, pilot, lambda s: "restarted once" in s)
+        await until(app, pilot, lambda s: "failed once" in s)
         await pilot.press("a")
-        whole = "restarted once: rank 13 on node02 failed (ECC) at step 25, 5 steps lost R shows the ranks"
+        whole = "failed once: rank 13 on node02 failed (ECC) at step 25; the job went on R shows the ranks"
         await until(app, pilot, lambda s: whole in " ".join(s.split()))
 
 

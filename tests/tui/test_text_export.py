@@ -8,10 +8,10 @@ from pathlib import Path
 
 from support.written_texts import PROMPTS, write_run
 
-from tuimon.rollouts import Sample
-from tuimon.rollouts.library import Library
-from tuimon.rollouts.overview import has_match, samples_of_all_steps
-from tuimon.rollouts.searching import Search
+from tuimon.samples import Sample
+from tuimon.samples.library import Library
+from tuimon.samples.overview import has_match, samples_of_all_steps
+from tuimon.samples.searching import Search
 from tuimon.tui.copying import write_new
 from tuimon.tui.screens.text_export import TextExport
 

@@ -20,10 +20,10 @@ from tuimon.config import Settings
 from tuimon.model.views import Row, Symbols
 from tuimon.monitor.local import open_run
 from tuimon.monitor.process import ReaderProcess
-from tuimon.rollouts import Sample
-from tuimon.rollouts.library import Entry, Library
-from tuimon.rollouts.overview import StepNumbers
-from tuimon.rollouts.selection import SINCE_FIRST
+from tuimon.samples import Sample
+from tuimon.samples.library import Entry, Library
+from tuimon.samples.overview import StepNumbers
+from tuimon.samples.selection import SINCE_FIRST
 from tuimon.tui.app import TuimonApp
 from tuimon.tui.opening import expects_metrics
 from tuimon.tui.screens.text_choice import GROUPS, STEPS, Choice

@@ -19,7 +19,6 @@ progress_facts.py   the facts that these are computed from
 tolerated_silence.py  time without a point that is normal
 progress_inputs.py  gathers the facts about the progress of a run
 configured_length.py  steps and epochs that the settings of a run ask for
-log_remarks.py      what is remarkable about logs whose points are all read
 training_steps.py   training steps, if a tracker counts rows or a run counts updates
 concepts.py         metrics of a run that belong to a concept
 comparing.py        runs side by side: settings, metrics, seeds

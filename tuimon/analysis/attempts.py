@@ -16,7 +16,7 @@ from tuimon.model.log_names import log_name
 from tuimon.model.points import Topic
 from tuimon.store import Curve, Run, StreamView
 from tuimon.store.arrays import distinct
-from tuimon.store.compare import SupersededPoints
+from tuimon.store.curve import SupersededPoints
 from tuimon.store.curve_builder import FilePart
 from tuimon.text import local_time
 

@@ -5,23 +5,20 @@ same step (an evaluation) are included. Steps with equal times were written as a
 a coarse clock: the time from one batch to the next is that of all steps of the latter. Intervals across a restart are
 ignored.
 
-Intervals far above the usual one are pauses. The pace is the mean of the newer intervals without them, at most 50: the
-median is too short where most steps are alike and some take twice as long. The time of the pauses is spread over all
-steps so far: of those at which an evaluation was logged, and of the others if there are at least three after the first
-ten steps, in which a model is compiled. A single one that is far longer than the others does not count.
+Intervals of more than three times the usual one are pauses. The pace is the mean of the newer intervals without them,
+at most 50: the median is too short where most steps are alike and some take twice as long. From the third pause after
+the first ten steps on, in which a model is compiled, the time of the pauses is spread over all steps so far; the
+longest counts like the mean of the others, because it may be a job that was suspended overnight.
 """
 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
 from tuimon.analysis.statistics import quantiles
 from tuimon.model.points import Floats, Indices, Steps
 from tuimon.store.arrays import median
-
-Mask = npt.NDArray[np.bool_]
 
 _RECENT, _RECENT_LEAST = 50, 10
 """Number of newest intervals without pauses that the pace is computed from: the newer half of a run, at least 10."""
@@ -30,11 +27,9 @@ _USUAL = 100
 PAUSE = 3.0
 """An interval this many times the usual one is a pause."""
 _FEWEST = 3
-"""Fewest intervals that show a pace, and fewest pauses without an evaluation that will recur."""
-_OUTLIER = 5.0
-"""A pause this many times longer than the others is an accident, such as a job suspended overnight."""
+"""Fewest intervals that show a pace, and fewest pauses that will recur."""
 _START = 10
-"""Intervals at the beginning of a run in which only evaluations are pauses."""
+"""Intervals at the beginning of a run in which none is a pause."""
 _WINDOW = 1 << 14
 """Number of newest points that are examined: enough for the pauses, and bounded work for a run of millions."""
 
@@ -69,17 +64,16 @@ def cadence(
     steps: Steps,
     wall_times: Floats,
     restarts: Indices | None = None,
-    evaluated: Steps | None = None,
     logged_per_step: int = 1,
 ) -> Cadence | None:
     """Return the pace of the newest 16384 points; None with fewer than 3 usable intervals.
 
-    steps, wall_times: arrays of one length, steps ascending. restarts: as in a Curve. evaluated: steps at which an
-    evaluation was logged. logged_per_step: logged steps per training step.
+    steps, wall_times: arrays of one length, steps ascending. restarts: as in a Curve. logged_per_step: logged steps per
+    training step.
     """
     skipped = max(len(steps) - _WINDOW, 0)
     restarts = restarts[restarts > skipped] - skipped if restarts is not None else None
-    begins, advance, elapsed = intervals(steps[skipped:] // logged_per_step, wall_times[skipped:], restarts)
+    advance, elapsed = intervals(steps[skipped:] // logged_per_step, wall_times[skipped:], restarts)
     if len(elapsed) < _FEWEST:
         return None
     rates = elapsed / advance
@@ -88,17 +82,16 @@ def cadence(
     plain = np.flatnonzero(~paused if not paused.all() else paused)
     recent = plain[-min(max(len(plain) // 2, _RECENT_LEAST), _RECENT) :]
     halves = [_pace(elapsed[half], advance[half]) for half in np.array_split(recent, 2) if len(half)]
-    pauses = np.flatnonzero(_recurring(paused, begins, evaluated, skipped))
-    extra = (elapsed - usual * advance)[pauses]
-    if extra.max(initial=0.0) > _OUTLIER * median(np.sort(extra)[:-1]):
-        pauses, extra = np.delete(pauses, extra.argmax()), np.delete(extra, extra.argmax())
+    pauses = np.flatnonzero(paused & (np.arange(len(paused)) + skipped >= _START))
+    pauses = pauses[np.argsort(elapsed[pauses])] if len(pauses) >= _FEWEST else pauses[:0]
+    extra = (elapsed - usual * advance)[pauses[:-1]]
     return Cadence(
         interval=median(elapsed[-_USUAL:]),
         seconds_per_step=_pace(elapsed[recent], advance[recent]),
         low=min(halves),
         high=max(halves),
-        pause_seconds=float(extra.sum() / advance.sum()),
-        longest_pause=float(elapsed[pauses].max(initial=0.0)),
+        pause_seconds=len(pauses) * float(extra.mean()) / float(advance.sum()) if len(pauses) else 0.0,
+        longest_pause=float(elapsed[pauses[:-1]].max(initial=0.0)),
         intervals=len(elapsed),
         newest=len(recent),
     )
@@ -109,8 +102,8 @@ def _pace(elapsed: Floats, advance: Floats) -> float:
     return float(elapsed.sum() / advance.sum())
 
 
-def intervals(steps: Steps, wall_times: Floats, restarts: Indices | None = None) -> tuple[Steps, Floats, Floats]:
-    """Return (step at the beginning, number of steps, seconds) of the usable intervals between first points.
+def intervals(steps: Steps, wall_times: Floats, restarts: Indices | None = None) -> tuple[Floats, Floats]:
+    """Return (number of steps, seconds) of the usable intervals between first points.
 
     Of steps with equal times only the last one begins and ends an interval. restarts: as in a Curve.
     """
@@ -120,23 +113,14 @@ def intervals(steps: Steps, wall_times: Floats, restarts: Indices | None = None)
     last = np.append(np.diff(wall_times[rows]) != 0, np.ones(min(len(rows), 1), np.bool_))
     last[np.searchsorted(rows, restarts) - 1] = True
     rows = rows[last]
-    begins, advance, elapsed = steps[rows[:-1]], np.diff(steps[rows]), np.diff(wall_times[rows])
+    advance, elapsed = np.diff(steps[rows]), np.diff(wall_times[rows])
     usable = (advance > 0) & (elapsed > 0) & np.isfinite(elapsed)
     ends = np.searchsorted(rows, restarts)
     usable[ends[ends < len(rows)] - 1] = False
-    return begins[usable], advance[usable].astype(np.float64), elapsed[usable]
+    return advance[usable].astype(np.float64), elapsed[usable]
 
 
 def _usual(rates: Floats) -> float:
     """Return the median without pauses: if every other interval is one, the plain median is not the usual pace."""
     (quarter,) = quantiles(rates, 0.25)
     return min(median(rates), median(rates[rates <= PAUSE * quarter]))
-
-
-def _recurring(paused: Mask, begins: Steps, evaluated: Steps | None, skipped: int) -> Mask:
-    """Return which intervals are pauses that will recur. begins: their steps; skipped: points before the first one."""
-    at_evaluation = np.zeros(len(begins), np.bool_)
-    if evaluated is not None and len(evaluated):
-        at_evaluation = paused & np.isin(begins, np.concatenate((evaluated - 1, evaluated, evaluated + 1)))
-    others = paused & ~at_evaluation & (np.arange(len(begins)) + skipped >= _START)
-    return at_evaluation | others if others.sum() >= _FEWEST else at_evaluation

@@ -95,9 +95,9 @@ def change(values: Floats, whole: bool = False) -> Change | None:
     scale = float(np.abs(known).max()) or 1.0  # so that no square overflows
     known = known / scale
     count = points_of_level(len(known))
-    error, freedom = level_error(known)
+    error, freedom = level_error(known, count)
     if whole:
-        first, freedom_first = level_error(known[::-1])
+        first, freedom_first = level_error(known[::-1], count)
         errors, freedom = math.hypot(error, first), min(freedom, freedom_first)
         before = float(known[:count].mean())
     else:

@@ -2,11 +2,13 @@
 
     Level(value=0.7471, error=0.0102, count=20)
 
-The standard error (SE) of a level is the standard deviation of the means of such tenths, in the last two thirds of the
-curve, from a parabola through them. Points that are like the ones before them need no model: their tenths differ more.
+The standard error (SE) comes from the last two thirds of the points. Their deviations from a trend are taken as noise
+of which each point shares the part rho with the one before. rho is estimated, corrected for the deviations being
+smaller than the noise, and raised by 1.5 of its standard errors, so that a drift that looks like a difference is seldom
+called one. The trend of a single curve is a parabola.
 
 Two curves are subtracted at equal positions first. What both have in common, such as a falling loss or a schedule, then
-cancels; the SE is the deviation of the tenths of the difference from their mean.
+cancels. The trend of the difference is constant or a line, whichever leaves less error, and the chance is halved.
 """
 
 from __future__ import annotations
@@ -25,8 +27,18 @@ _FEWEST = 5
 _QUARTER = 4
 _LATE = 2 / 3
 """Part of the points from which noise is estimated."""
-_FEWEST_BLOCKS = 5
+_FEWEST_LATE = 5
+"""Minimum number of points from which noise is estimated."""
+_CAUTION = 1.5
+"""Standard errors by which rho is raised."""
+_MOST_SHARED = 0.98
+"""Maximum of rho."""
+_LEAST_FREEDOM = 4
+"""Minimum degrees of freedom of the noise of curves: rho is cautious already."""
+_TRENDS = (0, 1)
+"""Degrees of the trends of a difference."""
 _PARABOLA = 2
+"""Degree of the trend of a single curve."""
 _ROUNDING = 64 * float(np.finfo(np.float64).eps)
 """Part of the largest value below which a deviation is a rounding error."""
 
@@ -50,6 +62,8 @@ class Difference(Struct, frozen=True):
     """Standard error; NaN if it is unknown."""
     freedom: int
     """Degrees of freedom of the standard error."""
+    looks: int = 1
+    """Number of trends of which the best was taken."""
 
     @property
     def is_known(self) -> bool:
@@ -59,11 +73,12 @@ class Difference(Struct, frozen=True):
     def is_beyond_noise(self, pairs: int = 1) -> bool:
         """Return whether noise explains the difference in at most 2 % of the cases; False if the noise is unknown.
 
-        pairs: number of differences among which this one was found, which the 2 % are divided by.
+        pairs: number of differences among which this one was found, which the 2 % are divided by, as by `looks`.
         """
         if not self.is_known or self.value == 0:
             return False
-        return self.error == 0 or chance_of(self.value / self.error, self.freedom) < CHANCE / max(pairs, 1)
+        limit = CHANCE / (max(pairs, 1) * self.looks)
+        return self.error == 0 or chance_of(self.value / self.error, self.freedom) < limit
 
 
 UNKNOWN = Difference(math.nan, math.nan, 0)
@@ -77,7 +92,7 @@ def level(values: Floats) -> Level:
     window, scale = _last_part(values)
     if not len(window):
         return Level(level_value(values), math.nan, 0)
-    error, _ = level_error(values)
+    error, _ = level_error(values, len(window))
     return Level(float(window.mean()) * scale, error, len(window))
 
 
@@ -89,22 +104,10 @@ def level_value(values: Floats) -> float:
     return float(window.mean()) * scale
 
 
-def level_error(values: Floats, degree: int = _PARABOLA) -> tuple[float, int]:
-    """Return the standard error of the level of some values, and its degrees of freedom; NaN and 0 if unknown.
-
-    degree: that of the polynomial from which the means of tenths deviate, of the last two thirds, at least five.
-    """
-    known = values[np.isfinite(values)]
-    size = max(round(len(known) * _PART), 1)
-    count = max(round(len(known) * _LATE) // size, _FEWEST_BLOCKS)
-    if count * size > len(known):
-        return math.nan, 0
-    scale = float(np.abs(known).max()) or 1.0  # so that no square overflows
-    blocks = known[-count * size :].reshape(count, size).mean(axis=1) / scale
-    places, freedom = np.linspace(-1.0, 1.0, count), count - 1 - degree
-    rest = blocks - np.polyval(np.polyfit(places, blocks, degree), places)
-    deviation = math.sqrt(float(rest @ rest) / freedom)
-    return (deviation if deviation > _ROUNDING else 0.0) * scale, freedom
+def level_error(values: Floats, count: int) -> tuple[float, int]:
+    """Return the standard error of the mean of the last `count` values, and its degrees of freedom; NaN if unknown."""
+    late = _late(values)
+    return mean_error(late[np.isfinite(late)], count, _PARABOLA)
 
 
 def points_of_level(count: int) -> int:
@@ -135,10 +138,48 @@ def difference(x: Floats, values: Floats, other_x: Floats, others: Floats) -> Di
     apart = values[finite] / scale - others[finite] / scale
     apart[np.abs(apart) < _ROUNDING] = 0.0
     count = points_of_level(len(apart))
-    error, freedom = level_error(apart, degree=0)
-    if not freedom:
+    late = _late(apart)
+    if not len(late):
         return UNKNOWN
-    return Difference(float(apart[-count:].mean()) * scale, error * scale, freedom)
+    found = [mean_error(late, count, degree) for degree in _TRENDS]
+    error, freedom = min(found, key=lambda own: (math.isnan(own[0]), own[0]))
+    return Difference(float(late[-count:].mean()) * scale, error * scale, freedom, len(_TRENDS))
+
+
+def mean_error(points: Floats, count: int, degree: int = 0) -> tuple[float, int]:
+    """Return the standard error of the mean of the last `count` points, and its degrees of freedom; see the module.
+
+    NaN and 0 for too few points. degree: that of the polynomial that is their trend.
+    """
+    number = len(points)
+    if number < _FEWEST_LATE + degree:
+        return math.nan, 0
+    scale = float(np.abs(points).max()) or 1.0  # so that no square overflows
+    points = points / scale
+    rest = points - points.mean()
+    if degree:
+        places = np.linspace(-1.0, 1.0, number)
+        rest = rest - np.polyval(np.polyfit(places, rest, degree), places)
+    rest[np.abs(rest) < _ROUNDING] = 0.0
+    squares = float(rest @ rest)
+    if not squares:
+        return 0.0, number
+    shared = float(rest[1:] @ rest[:-1]) / squares
+    # what fitted deviations share is smaller on average by ((degree + 1) (1 + rho) + 2 rho) / number
+    room = 1 - (degree + 3) / number
+    shared = (shared + (degree + 1) / number) / room if room > 0 else 1.0
+    shared += _CAUTION * math.sqrt(max(1 - min(shared, 1.0) ** 2, 0.0) / number)
+    shared = min(max(shared, 0.0), _MOST_SHARED)
+    lost = min((degree + 1) * _variance_of_mean(number, shared), 0.95)  # part of the noise that the trend takes away
+    deviation = math.sqrt(squares / number / (1 - lost))
+    independent = round(1 / _variance_of_mean(number, shared))
+    return deviation * math.sqrt(_variance_of_mean(count, shared)) * scale, max(independent, _LEAST_FREEDOM)
+
+
+def _variance_of_mean(count: int, shared: float) -> float:
+    """Return the variance of the mean of correlated points, as a part of the variance of one."""
+    loss = 2 * shared * (1 - shared**count) / (count * (1 - shared) ** 2)
+    return ((1 + shared) / (1 - shared) - loss) / count
 
 
 def chance_of(ratio: float, freedom: int) -> float:
@@ -174,6 +215,11 @@ def difference_of_groups(first: Floats, second: Floats) -> Difference:
     squares = sum(float(((own - own.mean()) ** 2).sum()) for own in (first, second))
     error = math.sqrt(squares / freedom * (1 / len(first) + 1 / len(second)))
     return Difference(value, error * scale, freedom)
+
+
+def _late(values: Floats) -> Floats:
+    """Return the last two thirds of the values, and at least those of the level."""
+    return values[-max(round(_LATE * len(values)), points_of_level(len(values))) :]
 
 
 def _last_part(values: Floats) -> tuple[Floats, float]:

@@ -130,6 +130,15 @@ def unread_parts(run: Run) -> str:
     return f"{text} of {clean(main.info.source)}" if text and main is not None else ""
 
 
+def reading_remark(run: Run) -> str:
+    """Return what the reader notes about the log with the most points, as "12 rows without a step take the step of the
+    row before"; "" for nothing. It is cleaned."""
+    main = max(run.streams, key=lambda view: view.point_count, default=None)
+    if main is None or not main.point_count or main.status is None or main.status.state != "current":
+        return ""
+    return main.status.message
+
+
 def unread_whole(run: Run) -> bool:
     """Return whether a file of the run is a whole document, so that no point can come from it later."""
     return any(_is_whole(view) for view in run.streams)

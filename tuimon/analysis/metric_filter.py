@@ -84,23 +84,9 @@ def no_match(pattern: str, names: Iterable[str], kind: str = "metric") -> str:
     if error := expression_error(pattern):
         return error
     names = tuple(names)
-    if either := either_word(pattern, names):
-        return f"no {kind} matches all words of {clean(pattern)}; {clean(either)} matches those with either"
     near = nearest(pattern, names)
     question = f"; did you mean {' or '.join(clean(name) for name in near)}?" if near else ""
     return f"no {kind} matches {clean(pattern)}{question}"
-
-
-def either_word(pattern: str, names: Iterable[str]) -> str:
-    """Return the pattern for names with any of the words of one that matches nothing, "kl|entropy" for "kl entropy".
-
-    "" if the pattern is not two words or more that names contain, each on its own.
-    """
-    words = pattern.strip()[:LONGEST_QUERY].lower().split()
-    names = tuple(names)
-    if len(words) < 2 or "|" in pattern or _source(pattern.strip()) is not None:
-        return ""
-    return "|".join(words) if all(_matching(names, word, False) for word in words) else ""
 
 
 def nearest(pattern: str, names: Iterable[str], count: int = 2) -> list[str]:

@@ -28,16 +28,14 @@ from tuimon.analysis.progress_state import State, tolerated_silence
 from tuimon.analysis.run_cache import cached_per_run
 from tuimon.analysis.system_metrics import system_metrics
 from tuimon.analysis.training_steps import Updates, global_step, updates_per_step
-from tuimon.model.points import Fact, Steps, Topic
+from tuimon.model.points import Fact, Topic
 from tuimon.model.severity import severity
 from tuimon.store import Curve, Run, Snapshot, StreamView
-from tuimon.store.arrays import distinct, usual_stride
+from tuimon.store.arrays import usual_stride
 from tuimon.vocabulary import classify, understood_metrics
 
 _FEWEST = 4
 """Points from which a metric has a usual stride."""
-_MAX_EVALUATIONS = 1 << 12
-"""Number of newest evaluations that are examined."""
 _LINE_LENGTH = 80
 """Maximum length of the last line of a console."""
 _FINAL_METRICS = ("train_runtime", "train_samples_per_second", "train_steps_per_second")
@@ -161,8 +159,7 @@ def _position(run: Run, busiest: Sequence[str], total_source: str) -> _Position:
     step, source_step = _last_step(run, busiest), run.last_step_of(total_source)
     counts_alike = source_step is None or run.has_main_steps(total_source)
     if counts_alike and (counted := global_step(run)) is not None:
-        evaluated = counted.training_steps_at(_evaluated(run))
-        pace = cadence(counted.training_steps, counted.wall_times, counted.restarts, evaluated)
+        pace = cadence(counted.training_steps, counted.wall_times, counted.restarts)
         stride = max(usual_stride(counted.training_steps), 1)
         last = int(counted.training_steps[-1])
         return _Position(last, counted.first, pace, stride, rows_per_step=counted.rows_per_step)
@@ -309,10 +306,9 @@ def _pace(run: Run, busiest: Sequence[str], updates: Updates) -> tuple[Curve | N
     """
     metrics = busiest if updates.per_step == 1 else (*updates.sparse, *busiest)
     per_step = max(updates.per_step, 1)
-    evaluated = _evaluated(run) // per_step
     for metric in metrics[:_MAX_METRICS]:
         curve = run.curve(metric)
-        pace = cadence(curve.steps, curve.wall_times, curve.restarts, evaluated, per_step)
+        pace = cadence(curve.steps, curve.wall_times, curve.restarts, per_step)
         if pace is not None:
             return curve, pace
     return (run.curve(metrics[0]) if metrics else None), None
@@ -325,16 +321,7 @@ def _watched_pace(run: Run, updates: int) -> Cadence | None:
     if view is None or not run.has_main_steps(view.info.source):
         return None
     steps, times = zip(*view.arrivals, strict=True)
-    per_step = max(updates, 1)
-    evaluated = _evaluated(run) // per_step
-    return cadence(np.array(steps, np.int64), np.array(times), evaluated=evaluated, logged_per_step=per_step)
-
-
-def _evaluated(run: Run) -> Steps:
-    """Return the steps of evaluations, from the busiest validation metric."""
-    understood = understood_metrics(run.metrics)
-    metric = next((name for name in _main(run) if name in understood and classify(name).split == "val"), None)
-    return distinct(run.curve(metric).steps[-_MAX_EVALUATIONS:]) if metric else np.empty(0, np.int64)
+    return cadence(np.array(steps, np.int64), np.array(times), logged_per_step=max(updates, 1))
 
 
 def _epoch(run: Run, fact_step: int | None, epoch: float) -> float:

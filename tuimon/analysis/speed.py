@@ -19,7 +19,7 @@ from msgspec import Struct
 from tuimon.analysis.aligned_steps import counts_alike, step_name, updates_per_step
 from tuimon.analysis.cadence import PAUSE, intervals
 from tuimon.analysis.comparison_rows import comparable_step
-from tuimon.analysis.level import Difference
+from tuimon.analysis.level import Difference, mean_error
 from tuimon.analysis.printed_units import seconds_of
 from tuimon.analysis.timers import step_timer
 from tuimon.analysis.words import with_article
@@ -29,13 +29,14 @@ from tuimon.store import Curve, Run
 from tuimon.store.arrays import median
 from tuimon.text import clean
 
-_FEWEST = 16
+_FEWEST = 8
 """Minimum number of durations that are compared."""
 _LEAST = 0.05
 """Least relative difference that is mentioned."""
 _LATE = 2 / 3
-_BLOCKS = 8
-"""Number of blocks of these durations whose medians show by how much they vary."""
+_MEDIAN = 1.2533
+"""Standard error of a median, as a multiple of that of the mean (normal distribution)."""
+_NORMAL = 1.4826
 
 
 class Speed(Struct, frozen=True):
@@ -97,15 +98,19 @@ def _between(curve: Curve, until: int) -> Floats:
     """Return the time per step between points, without the intervals across a restart or a clock that was set back."""
     end = curve.row_after(until)
     restarts = curve.restarts
-    _, steps, seconds = intervals(curve.steps[:end], curve.wall_times[:end], restarts[restarts < end])
+    steps, seconds = intervals(curve.steps[:end], curve.wall_times[:end], restarts[restarts < end])
     return seconds / steps
 
 
 def _speed(seconds: Floats) -> Speed | None:
-    """Return the speed by these durations, without pauses; None if there are too few, or it is not positive."""
+    """Return the speed by these durations; None if there are too few, or it is not positive.
+
+    Pauses are left out, and what is far from the median counts only as far as three deviations.
+    """
     late = seconds[-round(_LATE * len(seconds)) :] if len(seconds) else seconds
     late = late[late <= PAUSE * median(late)] if len(late) else late
     if len(late) < _FEWEST or not (middle := median(late)) > 0:
         return None
-    medians = np.array([median(block) for block in np.array_split(late, _BLOCKS)])
-    return Speed(middle, float(medians.std(ddof=1)) / math.sqrt(_BLOCKS), _BLOCKS - 1)
+    spread = 3 * _NORMAL * median(np.abs(late - middle))
+    error, freedom = mean_error(np.clip(late, middle - spread, middle + spread), len(late))
+    return Speed(middle, _MEDIAN * error, freedom)

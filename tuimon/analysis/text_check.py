@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 from tuimon.draw.numbers import format_fraction, format_value
-from tuimon.rollouts.library import Entry, flag_shares
-from tuimon.rollouts.selection import groups_of, mean_and_std, rewards_of
+from tuimon.samples.library import Entry, flag_shares
+from tuimon.samples.selection import groups_of, mean_and_std, rewards_of
 from tuimon.store import Run
 from tuimon.text import clean
 from tuimon.vocabulary import meanings

@@ -57,12 +57,6 @@ class GlobalStep(Struct, frozen=True):
         total = int(advance[advance > 0].sum())
         return int(rows[advance >= 0].sum()) / total if total else 1.0
 
-    def training_steps_at(self, logged_steps: Steps) -> Steps:
-        """Return the training steps at logged steps; those before the first row are left out."""
-        rows = np.searchsorted(self.logged_steps, logged_steps, "right") - 1
-        steps: Steps = self.training_steps[rows[rows >= 0]]
-        return steps
-
 
 def global_step(run: Run) -> GlobalStep | None:
     """Return the training steps; None if the logged step is the training step."""

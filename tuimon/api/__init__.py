@@ -17,7 +17,7 @@ from tuimon.errors import NothingFound, TuimonError
 from tuimon.model.alerts import Alert
 from tuimon.model.ranks import JobRanks
 from tuimon.monitor.local import LocalMonitor
-from tuimon.rollouts import Sample
+from tuimon.samples import Sample
 
 __all__ = [
     "Alert",

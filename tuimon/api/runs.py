@@ -20,7 +20,7 @@ from tuimon.detectors import Checker
 from tuimon.model.alerts import Alert
 from tuimon.model.ranks import JobRanks
 from tuimon.redact import redacted, redacted_text
-from tuimon.rollouts import Sample, Turn
+from tuimon.samples import Sample, Turn
 from tuimon.store import Run as StoredRun
 from tuimon.store import Snapshot as StoredSnapshot
 from tuimon.text import clean
@@ -142,7 +142,7 @@ class Run(Mapping[str, Metric]):
 
         Secrets in texts are hidden. A file that cannot be read causes a UserWarning at the end.
         """
-        from tuimon.rollouts.discovery import read_samples
+        from tuimon.samples.discovery import read_samples
 
         problems: list[str] = []
         for sample in read_samples(self.path, problems):

@@ -324,7 +324,7 @@ def _generated_texts(options: argparse.Namespace) -> str:
         return ""
     from shlex import quote
 
-    from tuimon.rollouts.discovery import has_samples
+    from tuimon.samples.discovery import has_samples
     from tuimon.text import clean
 
     if not has_samples(paths[:1]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tuimon.commands._stderr import Progress
+from tuimon.commands._stderr import ProgressBar
 
 if TYPE_CHECKING:
     from tuimon.monitor.local import LocalMonitor
@@ -17,7 +17,7 @@ def read_logs(paths: Sequence[str]) -> LocalMonitor:
     from tuimon.monitor.local import LocalMonitor
 
     monitor = LocalMonitor(paths)
-    with Progress("reading") as progress:
+    with ProgressBar("reading") as progress:
         monitor.update(lambda done, total: progress.update(done, total, " bytes"))
     monitor.collector.require_something()
     return monitor

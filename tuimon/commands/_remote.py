@@ -209,9 +209,9 @@ def _source(targets: Sequence[Target], options: argparse.Namespace | None) -> tu
 
 def _copy(keeper: Keeper) -> None:
     """Wait until everything on the host is in the mirror."""
-    from tuimon.commands._stderr import Progress
+    from tuimon.commands._stderr import ProgressBar
 
-    progress, link = Progress("copying"), keeper.link
+    progress, link = ProgressBar("copying"), keeper.link
     while not keeper.wait(_POLL):
         progress.update(link.here, link.total, " bytes")
     progress.close()

@@ -31,7 +31,7 @@ def count_of(count: int, noun: str) -> str:
     return f"{count} {noun}{'s' * (count != 1)}"
 
 
-class Progress:
+class ProgressBar:
     """A progress bar that redraws itself in place; draws nothing if stderr is not a terminal."""
 
     def __init__(self, label: str, at_once: bool = False) -> None:
@@ -67,7 +67,7 @@ class Progress:
             sys.stderr.flush()
             self._shown = False
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> ProgressBar:
         return self
 
     def __exit__(

@@ -102,6 +102,7 @@ def _print_runs(monitor: LocalMonitor, metrics: set[str]) -> bool:
 def _print_skipped(collector: Collector, all_files: bool) -> None:
     from tuimon.commands._remote import hide_mirrors
     from tuimon.commands._stdin import hide_spool_path
+    from tuimon.samples.discovery import has_samples
     from tuimon.sources.other_files import other_files
 
     if not collector.followed:
@@ -112,7 +113,11 @@ def _print_skipped(collector: Collector, all_files: bool) -> None:
         skipped += other_files(collector.searched_directories, known)
     named = skipped if all_files else skipped[:_MAX_SKIPPED]
     for path, reason in named:
-        print(f"skipped: {hide_mirrors(hide_spool_path(clean(path)))}: {hide_mirrors(reason)}")
+        shown = hide_mirrors(hide_spool_path(clean(path)))
+        if has_samples([path]):
+            print(f"generated texts: {shown}: tuimon samples prints them")
+        else:
+            print(f"skipped: {shown}: {hide_mirrors(reason)}")
     if len(named) < len(skipped):
         print(f"skipped: {len(skipped) - len(named)} more files (--all names them)")
     for problem in collector.problems:

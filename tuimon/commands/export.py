@@ -23,7 +23,7 @@ from tuimon.commands._shared import (
     chosen_metrics,
     step_range,
 )
-from tuimon.commands._stderr import Progress, count_of, interruptible, print_status
+from tuimon.commands._stderr import ProgressBar, count_of, interruptible, print_status
 from tuimon.errors import ExitCode, TuimonError, UsageError
 from tuimon.registry import EXPORTS, note_failure
 from tuimon.text import clean
@@ -173,7 +173,7 @@ class _Reading:
         self._options = options
         self._paths = checked_paths(options.paths, options=options)
         self._monitor: LocalMonitor | None = None
-        self.progress = Progress("reading")
+        self.progress = ProgressBar("reading")
         self.partly_read = False
         self.code = ExitCode.OK
         """Exit code of the choice of metrics."""
@@ -213,7 +213,7 @@ class _Reading:
         """Show the progress of a format; a new label has a new bar."""
         if label != self.progress.label:
             self.progress.close()
-            self.progress = Progress(label, at_once=True)
+            self.progress = ProgressBar(label, at_once=True)
         self.progress.update(done, total, unit)
 
     def _print_status(self, message: str) -> None:

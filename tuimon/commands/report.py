@@ -12,7 +12,7 @@ from tuimon.commands._output import add_force, check_html_suffix, open_output
 from tuimon.commands._reading import read_logs
 from tuimon.commands._remote import copy_texts
 from tuimon.commands._shared import add_paths, checked_paths
-from tuimon.commands._stderr import Progress, interruptible, print_status
+from tuimon.commands._stderr import ProgressBar, interruptible, print_status
 from tuimon.errors import ExitCode, UsageError
 from tuimon.text import clean
 
@@ -37,7 +37,7 @@ def _run(options: argparse.Namespace) -> int:
     samples = load_settings().samples
     snapshot = read_logs(checked_paths(options.paths, options=options)).snapshot()
     with open_output(options.output, options.force) as stream:
-        with Progress("drawing", at_once=True) as progress:
+        with ProgressBar("drawing", at_once=True) as progress:
             numbers = count(1)
             page = as_html(
                 snapshot,

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 from tuimon.commands import Command
 from tuimon.commands._remote import copy_texts, hide_mirrors
 from tuimon.commands._shared import add_offline, add_schema, checked_paths, step_range
-from tuimon.commands._stderr import Progress, interruptible, print_status
+from tuimon.commands._stderr import ProgressBar, interruptible, print_status
 from tuimon.errors import ExitCode, NothingFound, TuimonError, UsageError
 
 if TYPE_CHECKING:
-    from tuimon.rollouts import Sample
-    from tuimon.rollouts.group_labels import GroupLabels
+    from tuimon.samples import Sample
+    from tuimon.samples.group_labels import GroupLabels
 
 Key = tuple[int | None, str]
 """Step and split of samples."""
@@ -60,16 +60,16 @@ def _count(text: str) -> int:
 @interruptible("interrupted before all texts were read")
 def _run(options: argparse.Namespace) -> int:
     from tuimon.exports import sample_lines
-    from tuimon.rollouts.discovery import read_samples
-    from tuimon.rollouts.export import as_markdown
-    from tuimon.rollouts.prompt_changes import prompt_changes
+    from tuimon.samples.discovery import read_samples
+    from tuimon.samples.export import as_markdown
+    from tuimon.samples.prompt_changes import prompt_changes
     from tuimon.text import clean
 
     path = checked_paths([options.path], options=options)[0]
     if options.prompts and options.markdown:
         raise UsageError("--markdown does not apply to --prompts", "Use --json, or neither.")
     problems: list[str] = []
-    progress = Progress("reading")
+    progress = ProgressBar("reading")
     choice = _Choice(options)
     samples = choice.chosen(progress.counted(read_samples(path, problems), " texts"))
     is_extreme = options.worst is not None or options.best is not None
@@ -110,7 +110,7 @@ class _Choice:
 
     def __init__(self, options: argparse.Namespace) -> None:
         """Raises UsageError if --search is not a regular expression."""
-        from tuimon.rollouts.overview import query_test
+        from tuimon.samples.overview import query_test
 
         self._options = options
         self._labels: dict[Key, GroupLabels] = {}
@@ -128,7 +128,7 @@ class _Choice:
 
     def chosen(self, samples: Iterable[Sample]) -> Iterator[Sample]:
         """Yield those of the samples that are chosen. Raises TuimonError if the search takes too long."""
-        from tuimon.rollouts.searching import TooSlow
+        from tuimon.samples.searching import TooSlow
 
         for sample in samples:
             key = sample.step, sample.split
@@ -141,7 +141,7 @@ class _Choice:
                 raise TuimonError(str(slow), "Use a simpler expression.") from None
 
     def _is_chosen(self, sample: Sample) -> bool:
-        from tuimon.rollouts.export import group_of
+        from tuimon.samples.export import group_of
 
         options, (first, last) = self._options, self._steps
         # Samples without a step are chosen if no step is named.
@@ -159,18 +159,18 @@ class _Choice:
 
     def label(self, sample: Sample) -> str:
         """Return the label of the group of a sample that was yielded, as the texts view shows it."""
-        from tuimon.rollouts.export import group_of
+        from tuimon.samples.export import group_of
 
         return self._labels_of(sample).label(group_of(sample))
 
     def _labels_of(self, sample: Sample) -> GroupLabels:
-        from tuimon.rollouts.group_labels import GroupLabels
+        from tuimon.samples.group_labels import GroupLabels
 
         return self._labels.setdefault((sample.step, sample.split), GroupLabels())
 
     def nothing(self, path: str) -> NothingFound:
         """Return the error that says what there is instead of the chosen samples."""
-        from tuimon.rollouts.discovery import unreadable_files
+        from tuimon.samples.discovery import unreadable_files
         from tuimon.text import clean
 
         if not self._read:

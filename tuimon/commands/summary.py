@@ -10,7 +10,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tuimon.commands import Command
@@ -27,13 +27,11 @@ from tuimon.commands._shared import (
     step_range,
     terminal_width,
 )
-from tuimon.commands._stderr import Progress, count_of, interruptible, print_status
+from tuimon.commands._stderr import ProgressBar, count_of, interruptible, print_status
 from tuimon.errors import ExitCode, NothingFound, UsageError
 from tuimon.text import clean
 
 if TYPE_CHECKING:
-    from tuimon.exports.around import AroundDocument
-    from tuimon.exports.summary import OverStepsDocument
     from tuimon.media.library import Found
 
 
@@ -64,7 +62,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.media:
         return _print_media(options)
     if at_steps:
-        return _print_range(options) if options.steps else _print_step(options)
+        return _print_steps(options)
     options.texts_copied = 0
     paths, code = existing_paths(options.paths, options)
     if options.ranks and not options.json:
@@ -89,7 +87,7 @@ def print_summary(
     snapshot, now = monitor.snapshot(), time.time()
     unread = not_understood(snapshot, now)
     if unread and len(unread) == len(snapshot.runs):
-        from tuimon.rollouts.discovery import has_samples
+        from tuimon.samples.discovery import has_samples
 
         if has_samples(paths[:1]):
             raise NothingFound("no metric in the logs")  # the caller names the command that prints the texts
@@ -101,64 +99,41 @@ def print_summary(
     return ExitCode.PARTLY_READ if partly_read else ExitCode.OK
 
 
-def _print_step(options: argparse.Namespace) -> int:
-    """Print all metrics at the step of --step; return the exit code."""
+def _print_steps(options: argparse.Namespace) -> int:
+    """Print all metrics at the step of --step, or over those of --steps; return the exit code."""
     from tuimon.analysis.aligned_steps import step_name
     from tuimon.exports.around import AroundDocument, as_text, run_around
-    from tuimon.monitor.local import open_run
-    from tuimon.monitor.settings import load as load_settings
-
-    step = options.step
-    snapshot = open_run(*checked_paths(options.paths, options=options))
-    metrics, code = chosen_metrics(options.metric, snapshot.runs)
-    parts = []
-    for run in snapshot.runs:
-        word = step_name(run)
-        if run.last_step is not None and step > run.last_step:
-            print_status(f"{clean(run.name)} has no {word} {step}: it ends at {word} {run.last_step}")
-            continue
-        part = run_around(run, step, load_settings().samples, metrics)
-        if part.metrics or part.texts is not None:
-            parts.append((run, part))
-        else:
-            of = "" if metrics is None else " of these metrics"
-            print_status(f"{clean(run.name)} has no point{of} at or before {word} {step}")
-    alerts = (*snapshot.alerts, *snapshot.resolved)
-    document = AroundDocument(step=step, runs=tuple(part for _, part in parts))
-    width, unusual = terminal_width(), options.unusual
-    return _print_parts(document, options, (as_text(*pair, step, alerts, width, unusual) for pair in parts), code)
-
-
-def _print_range(options: argparse.Namespace) -> int:
-    """Print the means over the steps of --steps; return the exit code."""
-    from tuimon.analysis.aligned_steps import step_name
+    from tuimon.exports.documents import dumps
     from tuimon.exports.summary import OverStepsDocument, run_over_steps
     from tuimon.exports.summary_text import over_steps_text
     from tuimon.monitor.local import open_run
+    from tuimon.monitor.settings import load as load_settings
 
-    runs = open_run(*checked_paths(options.paths, options=options)).runs
-    metrics, code = chosen_metrics(options.metric, runs)
-    parts = []
-    for run in runs:
-        part, word = run_over_steps(run, options.steps, metrics), step_name(run)
-        if part.metrics:
-            parts.append((run, part))
-        else:
-            of = "" if metrics is None else " of these metrics"
-            where = "" if run.last_step is None else f" in these {word}s; its last {word} is {run.last_step}"
-            print_status(f"{clean(run.name)} has no point{of}{where}")
-    width, document = terminal_width(), OverStepsDocument(steps=options.steps, runs=tuple(part for _, part in parts))
-    return _print_parts(document, options, (over_steps_text(*pair, options.steps, width) for pair in parts), code)
-
-
-def _print_parts(
-    document: AroundDocument | OverStepsDocument, options: argparse.Namespace, texts: Iterable[Iterable[str]], code: int
-) -> int:
-    """Print a document as JSON, or the texts of its runs; return the exit code."""
-    from tuimon.exports.documents import dumps
-
-    if not document.runs:
+    step, steps, width = options.step, options.steps, terminal_width()
+    snapshot = open_run(*checked_paths(options.paths, options=options))
+    metrics, code = chosen_metrics(options.metric, snapshot.runs)
+    alerts, samples = (*snapshot.alerts, *snapshot.resolved), load_settings().samples
+    at, over, texts = [], [], []
+    for run in snapshot.runs:
+        word, last = step_name(run), run.last_step
+        if steps:
+            part = run_over_steps(run, steps, metrics)
+            if part.metrics:
+                over.append(part)
+                texts.append(over_steps_text(run, part, steps, width))
+                continue
+        elif last is None or step <= last:
+            here = run_around(run, step, samples, metrics)
+            if here.metrics or here.texts is not None:
+                at.append(here)
+                texts.append(as_text(run, here, step, alerts, width, options.unusual))
+                continue
+        of, where = "" if metrics is None else " of these metrics", f"these {word}s" if steps else f"{word} {step}"
+        end = "" if last is None else f"; its last {word} is {last}"
+        print_status(f"{clean(run.name)} has no point{of} {'in' if steps else 'at'} {where}{end}")
+    if not texts:
         return ExitCode.NOTHING_FOUND
+    document = OverStepsDocument(steps=steps, runs=tuple(over)) if steps else AroundDocument(step=step, runs=tuple(at))
     print(dumps(document) if options.json else "\n\n".join(map("\n".join, texts)))
     return code
 
@@ -172,7 +147,7 @@ def _print_media(options: argparse.Namespace) -> int:
     path, *others = checked_paths(options.paths, options=options)
     if others:
         raise UsageError("--media lists one path at a time")
-    with Progress("reading") as progress:
+    with ProgressBar("reading") as progress:
 
         def show(found: Found) -> None:
             progress.update(found.read, found.size, f" bytes, {count_of(len(found.tags), 'tag')}")

@@ -142,7 +142,7 @@ class _Kept:
         self.filled_rows = 0
         self.incidents: dict[Any, Incidents] = {}
         self.folds: dict[Any, tuple[int, Any]] = {}
-        """(row after the last one that was read, result) by (quantity, first row)."""
+        """(row, result) by (quantity, score, row)."""
 
 
 _AT_ONCE = 1 << 15
@@ -219,28 +219,14 @@ class Extent(Struct, frozen=True):
 
 
 def extent(curve: Curve, first: int, last: int, bound: float, falls: bool) -> Extent:
-    """Return the extent of the rows first … last; rows that an earlier call has read are not read again."""
-    kept, key = _kept_of(curve), ("extent", first, bound, falls)
-    until, known = kept.folds.get(key, (last + 2, None))
-    if until > last + 1 or not isinstance(known, Extent):
-        until, known = first, Extent(math.nan, first, first, 0, 0)
-    if until <= last:
-        known = _extended(known, curve.values[until : last + 1], until, bound, falls)
-        kept.folds[key] = last + 1, known
-    return known
-
-
-def _extended(known: Extent, values: Floats, begin: int, bound: float, falls: bool) -> Extent:
-    sign = -1.0 if falls else 1.0
-    finite = np.where(np.isfinite(values), sign * values, -np.inf)
+    """Return the extent of the rows first … last."""
+    values = curve.values[first : last + 1]
+    finite = np.where(np.isfinite(values), -values if falls else values, -np.inf)
     row = int(finite.argmax())
-    peak, peak_row = known.peak, known.peak_row
-    if finite[row] > -np.inf and not sign * peak >= finite[row]:
-        peak, peak_row = float(values[row]), begin + row
+    peak = float(values[row]) if finite[row] > -np.inf else math.nan
     beyond = np.flatnonzero(values < bound if falls else values > bound)
-    latest = begin + int(beyond[-1]) if len(beyond) else known.latest
-    points = known.points + int((~np.isnan(values)).sum())
-    return Extent(peak, peak_row, latest, known.count + len(beyond), points)
+    latest = first + int(beyond[-1]) if len(beyond) else first
+    return Extent(peak, first + row, latest, len(beyond), int((~np.isnan(values)).sum()))
 
 
 def alert_of(run: Run, curve: Curve, incident: Incident, rule: Rule, check: Check) -> Alert:

@@ -17,7 +17,7 @@ from tuimon.analysis.incidents import Incident, Incidents
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress_inputs import failed_rank, progress_inputs, progress_of, steps_left
 from tuimon.analysis.run_states import ACTIVE
-from tuimon.analysis.windows import wandering
+from tuimon.analysis.windows import usual
 from tuimon.detectors._engine import Rule, filled, growth_begun, incidents, level_of
 from tuimon.detectors._scores import Creep, Limit
 from tuimon.model.alerts import Alert, Change
@@ -31,8 +31,6 @@ _CRITICAL = frozenset({"loss.total", "loss.value", "grad_norm"})
 """Concepts in which NaN or Inf means that the weights are damaged."""
 _FOLLOWING = 10
 """Number of values after an incident of which one must not be 0 if the weights are intact."""
-_KNOWN_FINITE = 100
-"""Finite first values of a metric without a known meaning, in which NaN then does not just mean "no value"."""
 _NEWEST = 64
 """Maximum number of incidents of a curve, as for other rules, and of series of memory."""
 _NEWEST_VALIDATIONS = 1024
@@ -42,31 +40,20 @@ _START = 20
 """Points whose median is the start of a reward or length."""
 
 
-def nonfinite(run: Run, rule: Rule, s: Any) -> list[Alert]:
-    """Return the alerts of metrics that are not finite; of unknown ones only the first, if no known one is."""
-    alerts: list[Alert] = []
-    unknown: list[tuple[int, Curve]] = []
+def nonfinite(run: Run, rule: Rule, s: Any) -> Iterator[Alert]:
+    """Yield the alerts of metrics that are not finite, also in a log that is not drawn."""
     for metric in run.metrics:
         meaning = classify(metric)
-        if meaning.panel in CHECKED_PANELS:
-            curve = run.curve(metric)
-            found = _nonfinite_incidents(curve, meaning, s.clear_after)
-            alerts += [_nonfinite_alert(run, rule, meaning, curve, own) for own in found]
-            for hidden in hidden_values(run, metric) if len(curve.sources) > 1 else ():
-                for own in _nonfinite_incidents(hidden.curve, meaning, s.clear_after):
-                    if ((hidden.rows >= own.first) & (hidden.rows <= own.last)).any():
-                        alert = _nonfinite_alert(run, rule, meaning, hidden.curve, own)
-                        alerts.append(replace(alert, source=hidden.source))
-        elif meaning.concept == "other" and run.sources_with_nonfinite(metric):
-            curve = run.curve(metric)
-            if curve.finite_count < len(curve) and (row := int(curve.tally.bad_starts[0])) >= _KNOWN_FINITE:
-                unknown.append((int(curve.steps[row]), curve))
-    if unknown and not alerts:
-        curve = min(unknown, key=lambda own: own[0])[1]
-        meaning = classify(curve.metric)
-        found = _nonfinite_incidents(curve, meaning, s.clear_after)
-        alerts += [replace(_nonfinite_alert(run, rule, meaning, curve, own), severity="info") for own in found]
-    return alerts
+        if meaning.panel not in CHECKED_PANELS:
+            continue
+        curve = run.curve(metric)
+        for own in _nonfinite_incidents(curve, meaning, s.clear_after):
+            yield _nonfinite_alert(run, rule, meaning, curve, own)
+        for hidden in hidden_values(run, metric) if len(curve.sources) > 1 else ():
+            for own in _nonfinite_incidents(hidden.curve, meaning, s.clear_after):
+                if ((hidden.rows >= own.first) & (hidden.rows <= own.last)).any():
+                    alert = _nonfinite_alert(run, rule, meaning, hidden.curve, own)
+                    yield replace(alert, source=hidden.source)
 
 
 def _nonfinite_incidents(curve: Curve, meaning: Meaning, clear_after: int) -> Iterator[Incident]:
@@ -196,6 +183,8 @@ def _training_loss(run: Run, validation: str) -> str | None:
 
 
 _GPU = ("gpu.allocated", "gpu.reserved", "gpu.peak", "gpu.used")
+_SHARE = "gpu.frac"
+"""Share of the device in use; it is checked if no amount is logged."""
 _PERCENT = re.compile(r"system[/.]gpu\.\d+\.memoryAllocated")
 """Memory in use in percent of the device, as W&B measures it."""
 _NAMED_GPU = re.compile(
@@ -222,19 +211,22 @@ def memory_creep(run: Run, rule: Rule, s: Any) -> Iterator[Alert]:
             yield _worst(growing)
 
 
-def _growth(run: Run, rule: Rule, curve: Curve, score: Creep, own: Incident, size: float | None = None) -> Alert:
-    """Return the alert of memory that grows, from the beginning of its line on. size: that of the device if known."""
+def _growth(run: Run, rule: Rule, curve: Curve, score: Creep, own: Incident) -> Alert:
+    """Return the alert of memory that grows, from the beginning of its line on."""
     values, skipped = filled(curve)
     first = growth_begun(curve, own, score)
-    before, now = float(values[first - skipped]), float(values[own.last - skipped])
-    device = device_memory(run, curve.metric)
-    size = size or (100.0 if _PERCENT.fullmatch(curve.metric) else device.size if device is not None else None)
+    tag, device = memory_of(curve.metric), device_memory(run, curve.metric)
+    scale = 100 * tag.scale if tag is not None and tag.fraction else 1.0
+    is_percent = scale != 1 or _PERCENT.fullmatch(curve.metric) is not None
+    before, now = (scale * float(values[row - skipped]) for row in (first, own.last))
+    if own.cleared is not None:
+        now = scale * float(values[first - skipped : own.last - skipped + 1].max())
+    size = 100.0 if is_percent else device.size if device is not None else None
     rate = (now - before) / max(int(curve.steps[own.last] - curve.steps[first]), 1)
     soon = round((size - now) / rate) if size and own.cleared is None and rate > 0 and size > now else None
     left = steps_left(run)
     if soon is not None and left is not None and soon > left:
         soon = None
-    percent = "% of the device" if _PERCENT.fullmatch(curve.metric) else ""
     return Alert(
         rule.id,
         "info" if before > 0 and _lengthened(run, curve, first, own.last) >= now / before else "warning",
@@ -246,7 +238,7 @@ def _growth(run: Run, rule: Rule, curve: Curve, score: Creep, own: Incident, siz
         what="grows",
         value=now,
         usual=before,
-        unit=percent or unit_text(meaning_of(run, curve.metric).logged_unit),
+        unit="% of the device" if is_percent else unit_text(meaning_of(run, curve.metric).logged_unit),
         limit=size if soon is not None else None,
         reached_in=soon,
     )
@@ -256,26 +248,6 @@ def _worst(growing: Sequence[Alert]) -> Alert:
     """Return the alert that grows most, an active one first, which names the others."""
     own = max(growing, key=lambda alert: (alert.active, (alert.value or 0.0) / max(alert.usual or 0.0, 1e-300)))
     return replace(own, related=tuple(Change(other.metric) for other in growing if other is not own))
-
-
-def memory_full(run: Run, rule: Rule, s: Any) -> Iterator[Alert]:
-    """Yield an alert for the device with the least memory left, of those that fill up."""
-    names = metrics_of(run, "gpu.frac", all_names=True)
-    tags = [(name, tag) for name in names if (tag := memory_of(name)) and tag.fraction]
-    allocated = [own for own in tags if "allocated" in own[1].kind]
-    filling = []
-    for name, tag in (allocated or tags)[:_NEWEST]:
-        curve = run.curve(name)
-        score = Creep(s.part, full=1 / tag.scale)
-        for own in incidents(curve, score)[-1:]:
-            found = _growth(run, rule, curve, score, own, 1 / tag.scale)
-            percent = [100 * tag.scale * value for value in (found.value or 0.0, found.usual or 0.0)]
-            filling.append(replace(found, value=percent[0], usual=percent[1], limit=100.0, unit="%"))
-    if filling:
-        worst = max(filling, key=lambda alert: (alert.active, alert.value or 0.0))
-        ends_before = worst.active and worst.reached_in is None
-        others = tuple(Change(other.metric) for other in filling if other is not worst)
-        yield replace(worst, severity="info" if ends_before else worst.severity, related=others)
 
 
 def _gpu_memory(run: Run) -> list[str]:
@@ -289,7 +261,8 @@ def _gpu_memory(run: Run) -> list[str]:
     kinds = {name: tag.kind for name in names if (tag := memory_of(name)) and not tag.snapshot}
     used = [name for name, kind in kinds.items() if "reserved" not in kind]
     used += [name for name in metrics_of(run, "machine", all_names=True) if _PERCENT.fullmatch(name)]
-    return (used + _unclassified(run, _NAMED_GPU) or list(kinds))[:_NEWEST]
+    used += _unclassified(run, _NAMED_GPU)
+    return (used or list(kinds) or metrics_of(run, _SHARE, all_names=True))[:_NEWEST]
 
 
 def _process_memory(run: Run) -> list[str]:
@@ -360,26 +333,18 @@ _NEAR = 0.9
 
 
 def is_solved(run: Run, curve: Curve, own: Incident) -> bool:
-    """Return whether the reward was near its maximum when an incident was raised: little was left to explore."""
-    return _near_maximum(run, int(curve.steps[own.raised]))
+    """Return whether the level of the reward was at least 90 % of the maximum when an incident was raised.
 
-
-def is_solved_now(run: Run, curve: Curve, own: Incident) -> bool:
-    """Return whether the reward is near its maximum now."""
-    return _near_maximum(run, int(curve.steps[-1]))
-
-
-def _near_maximum(run: Run, step: int) -> bool:
-    """Return whether the level of the reward at a step is at least 90 % of the maximum.
-
-    The maximum is 1 for success rates, and for rewards that all lie between 0 and 1; otherwise it is unknown.
+    Little is left to explore then. The maximum is 1 for success rates, and for rewards that all lie between 0 and 1;
+    otherwise it is unknown.
     """
+    step = int(curve.steps[own.raised])
     for concept in ("success.train", "reward.train"):
-        for curve in curves(run, concept):
-            lowest, highest = curve.min, curve.max
+        for reward in curves(run, concept):
+            lowest, highest = reward.min, reward.max
             within = lowest is not None and highest is not None and lowest.value >= 0 and highest.value <= 1
             if concept == "success.train" or within:
-                return level_of(curve, int(curve.steps.searchsorted(step, "right"))) >= _NEAR
+                return level_of(reward, int(reward.steps.searchsorted(step, "right"))) >= _NEAR
     return False
 
 
@@ -405,24 +370,19 @@ def may_be_rounded(run: Run, curve: Curve, own: Incident) -> bool:
     return own.first == 0 or curve.max is None or curve.values[own.first - 1] < curve.max.value / 2
 
 
-def trains_no_policy(run: Run, curve: Curve, own: Incident) -> bool:
-    """Return whether a run logs no entropy, KL or policy loss."""
-    return not any(metrics_of(run, concept) for concept in ("entropy", "kl.ref", "kl.old", "loss.policy"))
-
-
 def is_of_episodes(run: Run, curve: Curve, own: Incident) -> bool:
     """Return whether a length is that of episodes in an environment, which a good policy may extend."""
     return classify(curve.metric).unit == "steps"
 
 
 def reward_has_risen(run: Run, curve: Curve, own: Incident) -> bool:
-    """Return whether the reward is above its start by twice its wandering: models learn to reason this way."""
+    """Return whether the reward is above its start by twice its noise: models learn to reason this way."""
     for reward in curves(run, "reward.train"):
         end = int(reward.steps.searchsorted(curve.steps[own.raised], "right"))
         values, skipped = filled(reward)
         if end - skipped <= 2 * _START:
             return False
-        noise = float(wandering(values[: end - skipped], end - skipped - 1)[0])
+        noise = float(usual(values[: end - skipped], end - skipped - 1).noise[0])
         return level_of(reward, end) - float(np.median(values[:_START])) > 2 * noise
     return False
 

@@ -18,16 +18,18 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
-from tuimon.analysis.windows import BLOCK, LAGS, NINE, median_of_nine, roughness, usual, usual_changes, wandering
+from tuimon.analysis.windows import BLOCK, NINE, median_of_nine, usual
 from tuimon.model.points import Floats
 
 Pair = tuple[Floats, Floats]
 _TINY = 1e-300
 _LEAST_GAIN = 0.25
 """Part of the best level that a gain counts for at least."""
+_FALLS_WITHIN, _SETTLED = 24, 32
+_Carried = tuple[float, float, float]
+_NOTHING: _Carried = (math.nan, math.nan, math.nan)
 _ABOVE_ONE = math.nextafter(1.0, 2.0)
 
 
@@ -129,12 +131,10 @@ class Start(Change, frozen=True):
 
 
 class Usual(Change, frozen=True):
-    """Limit: `ratio` times the usual level (see analysis/windows.py), and `deviations` of its wandering away.
+    """Limit: `ratio` times the usual level (see analysis/windows.py), and `deviations` times its noise away.
 
-    - floor: a limit above the usual level is at least this, and at least `of_start` of the first level.
+    - floor: the limit is at least this, and at least `of_start` of the first level.
     - sudden: the limit is at least this times the level of the last 16 to 31 points before.
-    - steady: highest median of a block, relative to the lowest, if the level has to be steady.
-    - lag: points before the row that are left out, besides those of its block.
     """
 
     ratio: float = 2.0
@@ -143,20 +143,10 @@ class Usual(Change, frozen=True):
     of_start: float = 0.0
     skip: int = 2 * BLOCK
     sudden: float = 0.0
-    steady: float = math.inf
-    lag: int = 0
 
     def baseline(self, values: Floats, begin: int) -> Pair:
-        known = values[: max(0, len(values) - self.lag)]
-        first = max(0, begin - self.lag)
-        level, spread, latest = usual(known, first)
-        noise = wandering(known, first) if len(level) else level
-        missing = np.full(len(values) - begin - len(level), np.nan)
-        level, spread, latest, noise = (np.concatenate((missing, own)) for own in (level, spread, latest, noise))
-        level = np.where(spread <= self.steady, level, np.nan)
+        level, _, latest, noise = usual(values, begin)
         level[: max(0, self.skip - begin)] = np.nan
-        if self.falls:
-            return level, np.minimum(self.ratio * level, level - self.deviations * noise)
         floor = max(self.floor, self.of_start * float(values[:NINE].max(initial=0.0)))
         bound = level + np.maximum((self.ratio - 1) * np.abs(level), self.deviations * noise)
         return level, np.maximum(np.maximum(bound, floor), self.sudden * latest)
@@ -165,63 +155,56 @@ class Usual(Change, frozen=True):
 class Half(Change, frozen=True):
     """Limit: `ratio` times the usual level at half of the points so far, and at least `floor`.
 
-    The level has to be steady there, as in `Usual`: growth from 0 with the number of points is none.
+    The level has to be steady there, no block twice as high as another: growth from 0 is none.
     """
 
     ratio: float = 10.0
     floor: float = -math.inf
-    steady: float = 2.0
 
     def baseline(self, values: Floats, begin: int) -> Pair:
         halves = np.arange(begin, len(values)) // 2
-        first, last = int(halves[0]), int(halves[-1])
-        level, spread, _ = usual(values[: last + 1], first)
-        level = np.where((level > 0) & (spread <= self.steady), level, np.nan)[halves - first]
+        first = int(halves[0])
+        own = usual(values[: int(halves[-1]) + 1], first)
+        level = np.where((own.level > 0) & (own.spread <= 2.0), own.level, np.nan)[halves - first]
         return level, np.maximum(self.ratio * level, self.floor)
 
 
 class Best(Change, frozen=True):
-    """Limit: below the best level so far by `part` of the gain since the start, suddenly or if the gain is clear.
+    """Limit: below the best level so far by `part` of the gain since the start, and by more than it usually falls.
 
-    Suddenly: over 8, 16, 32 or 64 points the level falls by more than `deviations` times what is usual over as many.
-    carried: (first level, best level).
+    That is `falls_by` times the largest fall within 24 points, until 32 points before, and more for the first points.
     """
 
     part: float = 0.5
-    deviations: float = 3.5
-    clear: float = 30.0
-    """A gain is clear, so that it may be lost slowly, from this many times the roughness of the level on."""
+    falls_by: float = 1.5
+    early: float = 120.0
+    """Falls that count in addition, divided by the number of levels so far."""
 
     def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
-        now = median_of_nine(values, begin)
-        start, best = carried or (np.nan, -np.inf)
-        if np.isnan(start) and len(values) >= NINE:
-            start = float(now[max(0, NINE - 1 - begin)])
-        known = np.maximum(np.fmax.accumulate(now), best)
-        scores = _between(now, known, self._bound(values, begin, start, known))
-        return scores, (start, float(known[-1]) if len(known) and not np.isnan(known[-1]) else best)
+        best, bound, carried = self._from(values, begin, carried or _NOTHING)
+        return _between(median_of_nine(values, begin), best, bound), carried
 
     def baseline(self, values: Floats, begin: int) -> Pair:
-        levels = median_of_nine(values, 0)
-        start = float(levels[NINE - 1]) if len(values) >= NINE else math.nan
-        known = np.fmax.accumulate(levels)[begin:]
-        return known, self._bound(values, begin, start, known)
+        best, bound, _ = self._from(values, 0, _NOTHING)
+        return best[begin:], bound[begin:]
 
-    def _bound(self, values: Floats, begin: int, start: float, best: Floats) -> Floats:
-        first = max(0, begin - self.raise_after + 1)
-        lead = max(0, first - LAGS[-1])
-        levels = np.concatenate((np.full(LAGS[-1], np.nan), median_of_nine(values, lead)))
-        rows = np.arange(first, len(values)) - lead + LAGS[-1]
-        before = np.stack([levels[rows - lag] for lag in LAGS], axis=1)
-        falls = np.fmax.reduce(before - self.deviations * usual_changes(values, first), axis=1)
-        falls = np.concatenate((np.full(self.raise_after - 1 - begin + first, np.nan), falls))
-        # A fall of the last rows counts as long as the level stays below it.
-        sudden = np.fmax.reduce(np.lib.stride_tricks.sliding_window_view(falls, self.raise_after), axis=1)
-        gain = best - start
+    def _from(self, values: Floats, begin: int, carried: _Carried) -> tuple[Floats, Floats, _Carried]:
+        """Return (best level, limit) from a row on. carried: (first level, best level, largest fall) before it."""
+        start, best, fall = carried
+        lead = max(0, begin - _SETTLED - _FALLS_WITHIN)
+        levels = median_of_nine(values, lead)
+        if math.isnan(start) and len(values) >= NINE:
+            start = float(levels[NINE - 1 - lead])
+        padded = np.concatenate((np.full(_FALLS_WITHIN + _SETTLED - 1, np.nan), levels))
+        highest = np.fmax.reduce(np.lib.stride_tricks.sliding_window_view(padded, _FALLS_WITHIN), axis=1)
+        fallen = (highest - padded[_FALLS_WITHIN - 1 :])[begin - lead : len(levels)]
+        falls = np.fmax(np.fmax.accumulate(fallen), fall)
+        known = np.fmax(np.fmax.accumulate(levels[begin - lead :]), best)
+        count = np.maximum(np.arange(begin, len(values)) - _SETTLED - NINE + 1, 1)
         # It may begin at its best: then a part of that counts instead of the gain.
-        lost = self.part * np.maximum(gain, _LEAST_GAIN * np.abs(best))
-        is_clear = gain > self.clear * roughness(values, begin)
-        return np.where(is_clear, best - lost, np.minimum(best - lost, sudden))
+        lost = self.part * np.maximum(known - start, _LEAST_GAIN * np.abs(known))
+        bound = known - np.maximum(lost, (self.falls_by + self.early / count) * falls)
+        return known, bound, (start, float(known[-1]), float(falls[-1]))
 
 
 class Spike(Struct, frozen=True):
@@ -281,12 +264,10 @@ class Creep(Struct, frozen=True):
     """Score: growth along a line in a window, relative to `part` of the level at its beginning.
 
     It is 0 unless the means of the sixteenths of the window deviate from a rising line by at most a twenty-fifth of the
-    growth. The windows have 32, 48, 64, 96 … points, without the first 16. With `full`, the growth is relative to
-    `part` of the room that is left.
+    growth. The windows have 32, 48, 64, 96 … points, without the first 16.
     """
 
     part: float
-    full: float = 0.0
     raise_after: int = 8
     clear_after: int = BLOCK
     falls: bool = False
@@ -316,10 +297,9 @@ class Creep(Struct, frozen=True):
         slope, deviation = _line(blocks)
         grown = _BLOCKS * slope
         quarters = [blocks[:, part].mean(axis=1) for part in (slice(4), slice(6, 10), slice(12, None))]
-        steady = (grown >= _STRAIGHT * deviation) & (blocks[:, 0] > 0) & (grown >= 0.01 * self.full)
+        steady = (grown >= _STRAIGHT * deviation) & (blocks[:, 0] > 0)
         steady &= quarters[2] - quarters[1] >= _LATE * (quarters[2] - quarters[0])
-        room = self.full - blocks[:, -1] if self.full else blocks[:, 0]
-        return np.where(steady, grown / np.maximum(self.part * room, _TINY), 0.0)
+        return np.where(steady, grown / np.maximum(self.part * blocks[:, 0], _TINY), 0.0)
 
     def begun(self, values: Floats, row: int) -> int:
         """Return the row at which the line begins that raised an incident in `row`: at most a twenty-fifth off."""
@@ -337,8 +317,8 @@ class Creep(Struct, frozen=True):
         return int(off[-1]) + 1 if len(off) else 0
 
     def at(self, values: Floats, row: int) -> tuple[float | None, float]:
-        """Return (level at the start of the growth, limit); the engine replaces the first."""
-        return None, self.full
+        """Return (usual level, limit): there is neither."""
+        return None, math.inf
 
 
 def _line(blocks: Floats) -> Pair:
@@ -350,4 +330,3 @@ def _line(blocks: Floats) -> Pair:
 
 
 Score = Limit | Change | Spike | Creep
-Rows = npt.NDArray[np.int64]

@@ -8,29 +8,10 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.exports.documents import AlertEntry, Count, Severity, State, Version, alert_entry, filled
+from tuimon.exports.documents import AlertEntry, Count, RunState, Severity, Version, alert_entry, filled
 from tuimon.model.alerts import SEVERITIES, Alert
 from tuimon.store import Snapshot
 from tuimon.text import clean
-
-
-class CheckedRun(Struct, frozen=True, kw_only=True):
-    """A run that was checked."""
-
-    id: int
-    name: str
-    path: str
-    """Absolute."""
-    state: State
-    evidence: str
-    """The state's reason in words."""
-    reason: str
-    """Which condition of the state holds, such as total, open, closed, silent."""
-    age: float | None
-    """Seconds since the last point, or since the log changed last where points have no times."""
-    gap: float | None
-    """Usual seconds between two points."""
-    step: int | None
 
 
 class CheckDocument(Struct, frozen=True, kw_only=True):
@@ -40,7 +21,7 @@ class CheckDocument(Struct, frozen=True, kw_only=True):
     severity: Severity
     standing: Count
     """Active alerts of at least this severity; the exit code is 4 if there are any."""
-    runs: tuple[CheckedRun, ...]
+    runs: tuple[RunState, ...]
     alerts: tuple[AlertEntry, ...]
     """Active."""
     past: tuple[AlertEntry, ...]
@@ -74,7 +55,7 @@ def as_text(snapshot: Snapshot, severity: str, past: bool = False) -> Iterator[s
 
 def check_document(snapshot: Snapshot, severity: str, now: float) -> CheckDocument:
     """Return the document. now: wall time (s since epoch)."""
-    runs = (filled(CheckedRun, progress_of(run, now), id=run.id, name=run.name, path=run.path) for run in snapshot.runs)
+    runs = (filled(RunState, progress_of(run, now), id=run.id, name=run.name, path=run.path) for run in snapshot.runs)
     return CheckDocument(
         severity=severity,
         standing=len(active_alerts(snapshot, severity)),

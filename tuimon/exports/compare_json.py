@@ -65,36 +65,21 @@ class ComparedRun(Struct, frozen=True, kw_only=True):
     final_metrics: Mapping[str, Any]
 
 
-class SettingDifference(Struct, frozen=True):
-    """A setting that differs."""
-
-    setting: str
-    """Dotted name."""
-    values: tuple[Any, ...]
-    """Of each run; null if it has no such setting."""
-
-
-class FactDifference(Struct, frozen=True):
-    """What the logs say about the runs themselves where it differs."""
+class DifferingValue(Struct, frozen=True):
+    """A setting, or what the logs say about a run, that differs."""
 
     name: str
+    """Dotted name."""
     values: tuple[Any, ...]
-    """Of each run; null if its logs do not say it."""
+    """Of each run; null if it has none."""
 
 
-class Settings(Struct, frozen=True, kw_only=True):
+class ComparedSettings(Struct, frozen=True, kw_only=True):
     """The settings of the runs."""
 
-    differences: tuple[SettingDifference, ...]
+    differences: tuple[DifferingValue, ...]
     same: Mapping[str, Any]
     """Settings that are equal in all runs, by dotted name."""
-
-
-class Facts(Struct, frozen=True, kw_only=True):
-    """What the logs say about the runs themselves."""
-
-    differences: tuple[FactDifference, ...]
-    """Host, program, arguments, commit and versions that differ."""
 
 
 class RunMetric(Struct, frozen=True, kw_only=True):
@@ -150,12 +135,12 @@ class RowEntry(Struct, frozen=True, kw_only=True):
     tied: bool
     """Whether noise may explain the difference to the first row."""
     behind: float | None
-    """Difference to the first row."""
+    """DifferingValue to the first row."""
     behind_se: float | None
     """Standard error of this difference; null if it is unknown."""
 
 
-class MetricEntry(Struct, frozen=True, kw_only=True):
+class ComparedMetric(Struct, frozen=True, kw_only=True):
     """A metric in all runs."""
 
     name: str
@@ -177,17 +162,6 @@ class MetricEntry(Struct, frozen=True, kw_only=True):
     """One for each run; null if it has no such metric."""
 
 
-class SeedTable(Struct, frozen=True, kw_only=True):
-    """The rows of the metric that decides, if some runs differ only in their seed."""
-
-    metric: str
-    by: Annotated[str, one_of("setting", "name")]
-    """Whether a setting is the seed, or the names of the runs have it."""
-    part: Annotated[str, one_of("seed", "fold")]
-    results: Annotated[str, one_of("level", "best")]
-    rows: tuple[RowEntry, ...]
-
-
 class CompareDocument(Struct, frozen=True, kw_only=True):
     """A comparison of runs. Lists by run have the order of the runs."""
 
@@ -202,14 +176,19 @@ class CompareDocument(Struct, frozen=True, kw_only=True):
     """Axis of --x along which the runs are compared; time is duration, the time since the start."""
     reaches: ReachesEntry | None
     """First point at which each run reaches the value of --reaches; null without this option."""
-    seeds: SeedTable | None
-    """Runs that differ only in their seed; null without such runs."""
+    decides: str | None
+    """Name of the metric that decides, in the first run that logged it; null if nothing can be compared."""
+    groups: Annotated[str, one_of("seed", "fold")] | None
+    """What the runs of a row differ in; null if each row is a run."""
+    by_name: bool
+    """Whether the names of the runs have it, and not a setting."""
     effects: tuple[EffectEntry, ...]
     """Settings that differ, except seeds, in runs of which pairs are otherwise equal, the largest difference first."""
     runs: tuple[ComparedRun, ...]
-    config: Settings
-    about: Facts
-    metrics: tuple[MetricEntry, ...]
+    config: ComparedSettings
+    about: tuple[DifferingValue, ...]
+    """Host, program, arguments, commit and versions that differ."""
+    metrics: tuple[ComparedMetric, ...]
 
 
 def comparison_document(comparison: Comparison, now: float) -> CompareDocument:
@@ -235,14 +214,16 @@ def comparison_document(comparison: Comparison, now: float) -> CompareDocument:
         seconds_per_step=tuple(None if own is None else own.seconds for own in comparison.speeds),
         axis=comparison.axis.name,
         reaches=_reaches(comparison, main),
-        seeds=_seeds(comparison, main) if main is not None and comparison.has_groups else None,
+        decides=None if main is None else main.name,
+        groups=comparison.part if main is not None and comparison.has_groups else None,
+        by_name=comparison.is_by_name,
         effects=tuple(_effects(comparison, main)) if main is not None else (),
         runs=tuple(runs),
-        config=Settings(
-            differences=tuple(SettingDifference(name, _values(values)) for name, values in comparison.differences),
+        config=ComparedSettings(
+            differences=tuple(DifferingValue(name, _values(values)) for name, values in comparison.differences),
             same=dict(comparison.same),
         ),
-        about=Facts(differences=tuple(FactDifference(name, _values(values)) for name, values in comparison.about)),
+        about=tuple(DifferingValue(name, _values(values)) for name, values in comparison.about),
         metrics=tuple(_metric(comparison, metric) for metric in comparison.metrics),
     )
 
@@ -259,16 +240,6 @@ def _values(values: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(None if value is MISSING else value for value in values)
 
 
-def _seeds(comparison: Comparison, main: MetricRows) -> SeedTable:
-    return SeedTable(
-        metric=main.name,
-        by="name" if comparison.is_by_name else "setting",
-        part=comparison.part,
-        results=main.kind,
-        rows=tuple(row_entry(comparison, row) for row in main.rows),
-    )
-
-
 def _effects(comparison: Comparison, main: MetricRows) -> Iterator[EffectEntry]:
     for effect in comparison.effects:
         yield EffectEntry(
@@ -283,8 +254,8 @@ def _effects(comparison: Comparison, main: MetricRows) -> Iterator[EffectEntry]:
         )
 
 
-def _metric(comparison: Comparison, metric: MetricRows) -> MetricEntry:
-    return MetricEntry(
+def _metric(comparison: Comparison, metric: MetricRows) -> ComparedMetric:
+    return ComparedMetric(
         name=metric.name,
         concept=metric.meaning.concept,
         split=metric.meaning.split,

@@ -51,6 +51,25 @@ class StepValue(Struct, frozen=True):
     value: float
 
 
+class RunState(Struct, frozen=True, kw_only=True):
+    """A run and its state."""
+
+    id: int
+    name: str
+    path: str
+    """Absolute."""
+    state: State
+    evidence: str
+    """The state's reason in words."""
+    reason: str
+    """Which condition of the state holds, such as total, open, closed, silent."""
+    age: float | None
+    """Seconds since the last point, or since the log changed last where points have no times."""
+    gap: float | None
+    """Usual seconds between two points."""
+    step: int | None
+
+
 class AlertEntry(Struct, frozen=True, kw_only=True):
     """An alert of a run. Numbers that do not apply to it, or are not finite, are null."""
 

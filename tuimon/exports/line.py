@@ -2,14 +2,14 @@
 
     !2 grpo-1.5b 1,204/4,000 30%  ● running  reward 0.8123  kl is above 10  +2 runs, 4 alerts  loss 0.0041  ETA 2 h
 
-The number of alerts has ✗ in front of it if one of them is critical, else !. The most important part comes first;
-parts that do not fit are left out: first the reward, and only then the name is cut.
+The number of alerts has ✗ in front of it if one of them is critical, else !. Each part has shorter forms; where there
+is no room, they are taken in a fixed order: first the end and the loss, at last the name.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from tuimon.analysis.alert_words import Sentence, sentence_of
 from tuimon.analysis.progress import ProgressReport
@@ -26,6 +26,9 @@ from tuimon.text import cell_width, clean, fit
 _ENDED = ("finished", "crashed", "ended")
 _NAME_WIDTHS = (32, 20, 14, 9)
 """Widths to which the name is cut until alerts, step and state fit."""
+_FIRST = ("end", "reason", "loss", "others", "value", "head")
+_LAST = (*["head"] * len(_NAME_WIDTHS), "state")
+"""The parts that are shortened first, and those that are shortened after the value and the reason of an alert."""
 _LONGEST_NAME = 24
 """Maximum width of the name of a metric."""
 _LEAST_REASON = 16
@@ -39,12 +42,24 @@ def line(snapshot: Snapshot, now: float, width: int, ascii_only: bool = False) -
     run = _most_important(snapshot, now)
     if run is None:
         return fit("no run yet", min(width, 10))
-    text = ""
-    for parts in _forms(run, snapshot, now, width, ascii_only):
-        text = "  ".join(filter(None, parts.values()))
-        if cell_width(text) <= width:
+    alerts = [alert for alert in snapshot.alerts if alert.run == run.id]
+    parts = _parts(run, snapshot, now, ascii_only)
+    # The reason matters more than the value of a run that has failed.
+    middle = ("value", "reason") if critical_count(alerts, run.id) else ("reason", "value")
+    for part in (*_FIRST, *middle, *_LAST):
+        if (over := cell_width(_joined(parts)) - width) <= 0:
             break
+        *_, shortest = parts[part]
+        parts[part] = parts[part][1:] or [""]
+        if part == "reason" and parts[part] == [""]:  # as much of it as there is room for
+            room = cell_width(shortest) - over
+            parts[part] = [fit(shortest, room) if room >= _LEAST_REASON else ""]
+    text = _joined(parts)
     return fit(text, min(width, cell_width(text))).replace("#[", "# ")
+
+
+def _joined(parts: dict[str, list[str]]) -> str:
+    return "  ".join(filter(None, (forms[0] for forms in parts.values())))
 
 
 def _most_important(snapshot: Snapshot, now: float) -> Run | None:
@@ -66,8 +81,8 @@ def _is_running(run: Run, now: float) -> bool:
     return progress_of(run, now).state == "running"
 
 
-def _forms(run: Run, snapshot: Snapshot, now: float, width: int, ascii_only: bool) -> Iterator[dict[str, str]]:
-    """Yield the parts of the line in their order, shortened one after the other, the least important first."""
+def _parts(run: Run, snapshot: Snapshot, now: float, ascii_only: bool) -> dict[str, list[str]]:
+    """Return the parts of the line in their order, each with its forms, the longest first."""
     alerts = [alert for alert in snapshot.alerts if alert.run == run.id and alert.severity != "info"]
     progress, counted = progress_of(run, now), [alert.severity for alert in alerts]
     cause = "" if any(alert.rule == "rank_failure" for alert in alerts) else clean(progress.cause)
@@ -76,37 +91,23 @@ def _forms(run: Run, snapshot: Snapshot, now: float, width: int, ascii_only: boo
     if cause:
         alerts = [alert for alert in alerts if alert.rule != "liveness"]  # it repeats the cause
     worst = min(alerts, key=lambda alert: alert.severity != "critical", default=None)
-    sentence = None if worst is None else Sentence(*map(clean, sentence_of(worst)))
+    sentence = Sentence("", "", "") if worst is None else Sentence(*map(clean, sentence_of(worst)))
     sign = state_sign(progress.state, ascii_only, critical_count(alerts, run.id))
     count = _alert_count(counted, ascii_only) if counted else ""
-    values = _values(run)
-    parts = {
-        "head": _head(count, run, progress, _NAME_WIDTHS[0], with_share=True),
-        "state": f"{sign} {cause or progress.state}",
-        "value": values[0],
-        "reason": sentence.short if sentence else "",
-        "others": _others(snapshot, run, ascii_only),
-        "loss": _loss(run, alerts),
-        "end": _end(progress),
+    least = _NAME_WIDTHS[-1]
+    return {
+        "head": [
+            _head(count, run, progress, _NAME_WIDTHS[0], with_share=True),
+            *(_head(count, run, progress, cells) for cells in _NAME_WIDTHS),
+            _head(count, run, progress, least, with_total=False),
+        ],
+        "state": [f"{sign} {cause or progress.state}", f"{sign} {progress.state}"],
+        "value": [*_values(run), ""],
+        "reason": [sentence.short, sentence.what],
+        "others": [_others(snapshot, run, ascii_only), ""],
+        "loss": [_loss(run, alerts), ""],
+        "end": [_end(progress), ""],
     }
-    yield parts
-    what = sentence.what if sentence else ""
-    for name, text in (("end", ""), ("reason", what), ("loss", ""), ("others", ""), ("value", values[-1])):
-        parts[name] = text
-        yield parts
-    parts["head"] = _head(count, run, progress, _NAME_WIDTHS[0])
-    yield parts
-    if critical_count(alerts, run.id):  # the reason matters more than the value of a run that has failed
-        parts["value"] = ""
-    room = width - cell_width("  ".join(filter(None, parts.values()))) + cell_width(what)
-    parts["reason"] = fit(what, min(room, cell_width(what))) if room >= _LEAST_REASON else ""
-    yield parts
-    parts["value"] = parts["reason"] = ""
-    for cells in _NAME_WIDTHS:
-        parts["head"] = _head(count, run, progress, cells)
-        yield parts
-    yield parts | {"head": _head(count, run, progress, _NAME_WIDTHS[-1], with_total=False)}
-    yield parts | {"state": f"{sign} {progress.state}"}
 
 
 def _head(
@@ -153,12 +154,12 @@ def _end(progress: ProgressReport) -> str:
 
 
 def _values(run: Run) -> list[str]:
-    """Return the reward, else the success rate, with the name of the metric and with its label; [""] without one."""
+    """Return the reward, else the success rate, with the name of the metric and with its label; "" without one."""
     reading = reward_of(run) or success_of(run)
     if reading is None:
-        return [""]
+        return ["", ""]
     name = name_of(run, reading.metric)
-    return [_value(label, reading.last) for label in dict.fromkeys((name, label_of(reading.meaning) or name))]
+    return [_value(label, reading.last) for label in (name, label_of(reading.meaning) or name)]
 
 
 def _value(name: str, value: float) -> str:

@@ -76,11 +76,11 @@ def media_document(path: str, found: Found) -> MediaDocument:
 
 def _tag(tag: Tag) -> TagEntry:
     last = tag.items[-1]
-    return filled(TagEntry, tag, tag=tag.name, detail=last.detail, **_fields(content_of(last)))
+    return filled(TagEntry, tag, tag=tag.name, detail=last.detail, **content_fields(content_of(last)))
 
 
-def _fields(content: Content) -> dict[str, Any]:
-    """Return the fields of the newest value."""
+def content_fields(content: Content) -> dict[str, Any]:
+    """Return the fields of a value, secrets hidden: {"edges": …, "counts": …} of a histogram."""
     if isinstance(content, str):
         return {"text": redacted_text(content)}
     if isinstance(content, dict):

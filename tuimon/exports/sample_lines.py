@@ -14,11 +14,11 @@ from msgspec.structs import asdict
 from tuimon.draw.numbers import format_value
 from tuimon.exports.documents import NOT_FINITE, Count, Number, Version, filled, one_of
 from tuimon.redact import redacted, redacted_text
-from tuimon.rollouts import Sample, flags
-from tuimon.rollouts.export import group_of
-from tuimon.rollouts.parts import parts_of
-from tuimon.rollouts.prompt_changes import PromptChange
-from tuimon.rollouts.selection import mean_and_std
+from tuimon.samples import Sample, flags
+from tuimon.samples.export import group_of
+from tuimon.samples.parts import parts_of
+from tuimon.samples.prompt_changes import PromptChange
+from tuimon.samples.selection import mean_and_std
 from tuimon.text import clean, fit
 
 _WIDTH = 60

@@ -18,7 +18,7 @@ from tuimon.exports.documents import (
     AlertEntry,
     Count,
     NoticeEntry,
-    State,
+    RunState,
     Version,
     alert_entry,
     filled,
@@ -84,10 +84,6 @@ class CauseEntry(Struct, frozen=True, kw_only=True):
     """The job went on after it."""
     step: int | None
     """Last step before it."""
-    resumed_step: int | None
-    """First step of the attempt that continued the job in a log of its own."""
-    steps_lost: int | None
-    """Steps that were repeated after a restart; null if the job was not restarted."""
 
 
 class UnreachableHost(Struct, frozen=True, kw_only=True):
@@ -115,25 +111,11 @@ class RanksEntry(Struct, frozen=True, kw_only=True):
     """Hosts of the job that cannot be reached now; nothing new is known of their ranks."""
 
 
-class RunEntry(Struct, frozen=True, kw_only=True):
+class RunEntry(RunState, frozen=True, kw_only=True):
     """A run."""
 
-    id: int
-    name: str
-    path: str
-    """Absolute."""
     note: RunNote | None
     """The user's note about the run; null: none."""
-    state: State
-    evidence: str
-    """The state's reason in words."""
-    reason: str
-    """Which condition of the state holds, such as total, open, closed, silent."""
-    age: float | None
-    """Seconds since the last point, or since the log changed last where points have no times."""
-    gap: float | None
-    """Usual seconds between two points."""
-    step: int | None
     total_steps: int | None
     epoch: float | None
     seconds_per_step: float | None
@@ -265,7 +247,6 @@ def _cause(cause: RootCause) -> CauseEntry:
         file=clean(cause.place.path) if cause.place else None,
         line=(cause.place.line or None) if cause.place else None,
         rule=cause.rule or None,
-        steps_lost=cause.steps_lost if cause.resolved else None,
     )
 
 

@@ -13,8 +13,7 @@ from tuimon.analysis.attempts import attempts_of, lost_at_restarts, lost_work
 from tuimon.analysis.best_step import best_step
 from tuimon.analysis.comparing import MISSING, compared_settings, flat
 from tuimon.analysis.hidden_values import hidden_conflict
-from tuimon.analysis.log_files import damage_of, unread_parts
-from tuimon.analysis.log_remarks import lasted_text, reading_remark
+from tuimon.analysis.log_files import damage_of, reading_remark, unread_parts
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
@@ -242,7 +241,7 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
     if math.isfinite(run.last_wall_time):
         first = local_time(run.first_wall_time, "%Y-%m-%d %H:%M:%S") if run.duration > 0 else ""
         if first:
-            yield "first point", f"{first}, {lasted_text(run, run.duration)}"
+            yield "first point", f"{first}, {duration(run.duration)} before the last"
         yield "last point", local_time(run.last_wall_time, "%Y-%m-%d %H:%M:%S") or "a time out of range"
     for name, split in (("training", "train"), ("validation", "val")):
         if count_entries and (logged := entries(run, split)):

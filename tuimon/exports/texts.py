@@ -13,9 +13,9 @@ from msgspec import Struct
 from tuimon.draw.numbers import format_value
 from tuimon.exports.documents import known
 from tuimon.exports.sample_lines import first_words
-from tuimon.rollouts import Sample
-from tuimon.rollouts.export import group_of, reference_text, shown_lines
-from tuimon.rollouts.extremes import Extremes, extremes
+from tuimon.samples import Sample
+from tuimon.samples.export import group_of, reference_text, shown_lines
+from tuimon.samples.extremes import Extremes, extremes
 from tuimon.store import Run
 from tuimon.text import fit
 

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from tuimon import lazy_re as re
 from tuimon.formats import Format, no_decoder
 
@@ -35,13 +37,17 @@ def _named(id: str, title: str, pattern: str, advice: str, fits: Callable[[bytes
 
 
 FORMATS = (
-    _named(
-        "aim",
-        "Aim repository",
-        r".*/\.aim/run_metadata\.sqlite",
-        "Aim's values need Aim itself: convert them with its Python API (Run.metrics() to JSON lines), "
-        "or let the trainer log to TensorBoard as well",
-        lambda head: True,
+    replace(
+        _named(
+            "aim",
+            "Aim repository",
+            r".*/\.aim/run_metadata\.sqlite",
+            "Aim's values need Aim itself: convert them with its Python API (Run.metrics() to JSON lines), "
+            "or let the trainer log to TensorBoard as well",
+            lambda head: True,
+        ),
+        writers="Aim",
+        describes_run=False,
     ),
     _named(
         "neptune",

@@ -10,6 +10,7 @@ from dataclasses import replace
 from tuimon.errors import FormatError
 from tuimon.media import Item, Kind, Reader
 from tuimon.media.files import files_below
+from tuimon.media.limits import merged
 from tuimon.registry import discover
 
 MAX_KEPT = 256
@@ -113,7 +114,8 @@ def read_media(
                 if stop():
                     return found
                 if not kinds or item.kind in kinds:
-                    found.add(replace(item, log=os.path.basename(file)), below if below != "." else "")
+                    kept = replace(item, log=os.path.basename(file), content=merged(item.content))
+                    found.add(kept, below if below != "." else "")
         except (OSError, FormatError) as error:
             found.problems.append(f"{os.path.relpath(file, path)}: {getattr(error, 'strerror', None) or error}")
     return found

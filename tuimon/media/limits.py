@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-from tuimon.media import Distribution
+from tuimon.media import Content, Distribution
 
 MAX_BUCKETS = 256
 """Buckets that are kept of a histogram; neighbours are merged if there are more."""
@@ -17,8 +17,8 @@ CHUNK = 1 << 20
 
 
 def distribution(edges: Sequence[float], counts: Sequence[float]) -> Distribution | None:
-    """Return a histogram of at most MAX_BUCKETS buckets without empty ones at its ends, or None if the edges are not
-    finite and ascending, or a count is negative or not finite."""
+    """Return a histogram without empty buckets at its ends, or None if the edges are not finite and ascending, or a
+    count is negative or not finite."""
     if len(edges) != len(counts) + 1 or not counts:
         return None
     ascending = all(a <= b for a, b in pairwise(edges))
@@ -26,12 +26,18 @@ def distribution(edges: Sequence[float], counts: Sequence[float]) -> Distributio
         return None
     first = next((index for index, count in enumerate(counts) if count), 0)
     last = next((index for index in range(len(counts) - 1, -1, -1) if counts[index]), len(counts) - 1)
-    edges, counts = edges[first : last + 2], counts[first : last + 1]
-    merged = -(-len(counts) // MAX_BUCKETS)
-    starts = range(0, len(counts), merged)
-    return Distribution(
-        (*(float(edges[start]) for start in starts), float(edges[-1])),
-        tuple(float(math.fsum(counts[start : start + merged])) for start in starts),
+    return Distribution(tuple(map(float, edges[first : last + 2])), tuple(map(float, counts[first : last + 1])))
+
+
+def merged(content: Content) -> Content:
+    """Return a histogram with at most MAX_BUCKETS buckets, and other content as it is."""
+    if not isinstance(content, Distribution) or len(content.counts) <= MAX_BUCKETS:
+        return content
+    edges, counts, together = content.edges, content.counts, -(-len(content.counts) // MAX_BUCKETS)
+    starts = range(0, len(counts), together)
+    return content._replace(
+        edges=(*(edges[start] for start in starts), edges[-1]),
+        counts=tuple(math.fsum(counts[start : start + together]) for start in starts),
     )
 
 

@@ -1,4 +1,4 @@
-"""Rows of text that show the items of a tag: heat map, bands, two steps, curve, text, settings, or a list."""
+"""Rows of text that show the items of a tag: heat map, two steps, curve, text, settings, or a list."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import fit_row
 from tuimon.media import Distribution, Item, PrecisionRecall, Setting
 from tuimon.media.library import Tag
-from tuimon.media.shape import area_under, is_exact, limited, mean, normalized, quantile, rebucket, total
+from tuimon.media.shape import area_under, is_exact, limited, mean, normalized, rebucket, total
 from tuimon.media.table_chart import chart_rows
 from tuimon.media.tables import Table, read_table
 from tuimon.media.texts import content_of
@@ -18,17 +18,13 @@ from tuimon.model.views import Role, Row, Size, Symbols
 from tuimon.redact import redacted, redacted_text
 from tuimon.text import clean, fit
 
-HEAT, BANDS, COMPARE = "heat map", "bands", "two steps"
-VIEWS = (HEAT, BANDS, COMPARE)
+HEAT, COMPARE = "heat map", "two steps"
+VIEWS = (HEAT, COMPARE)
 """Views of a histogram."""
 _AXIS = 10
 """Cells of the labels to the left of a picture."""
 _LEVELS = {False: " ░▒▓█", True: " .:*#"}
 """Shades by level; True: ASCII. They can be distinguished without colour."""
-_MEDIAN = {False: "━", True: "-"}
-"""Mark of the median in bands; True: ASCII."""
-_BANDS = ((0, 100), (7, 93), (16, 84), (31, 69))
-"""Quantiles in percent between which each level of a band lies, as in TensorBoard's distributions."""
 _NUMBERS_FROM = 10
 """Rows from which the numbers of a distribution are shown below it."""
 _WIDEST_STEP = 12
@@ -58,7 +54,7 @@ def _rows(
     if isinstance(content, Distribution):
         if view == COMPARE:
             return _two_steps(other, item, width, height, plain)
-        return _over_steps(items, item.step, width, height, view, plain)
+        return _over_steps(items, item.step, width, height, plain)
     if isinstance(content, PrecisionRecall):
         return _curve(other, item, width, height, plain)
     if isinstance(content, str):
@@ -73,11 +69,11 @@ def nearest(items: Sequence[Item], step: int) -> Item:
     return min(reversed(items), key=lambda item: abs(item.step - step))
 
 
-def _over_steps(items: list[Item], step: int, width: int, height: int, view: str, plain: bool) -> list[Row]:
+def _over_steps(items: list[Item], step: int, width: int, height: int, plain: bool) -> list[Row]:
     """Draw distributions over steps: time to the right, values upward; the last one of each step. Below, the numbers of
     the selected step if there is room."""
     logged = {item.step: item.content for item in items if isinstance(item.content, Distribution)}
-    numbers = _numbers(step, logged[step], width, view, plain) if height >= _NUMBERS_FROM else []
+    numbers = _numbers(step, logged[step], width) if height >= _NUMBERS_FROM else []
     shapes = [(number, limited(shape)) for number, shape in logged.items()]
     room, tall = width - _AXIS, max(height - 2 - len(numbers), 1)
     count = min(len(shapes), room)
@@ -86,8 +82,7 @@ def _over_steps(items: list[Item], step: int, width: int, height: int, view: str
     high = max(shape.edges[-1] for _, shape in columns)
     if not high > low:
         low, high = low - 0.5, high + 0.5
-    column = _heat_column if view == HEAT else _band_column
-    cells = [column(shape, low, high, tall, plain) for _, shape in columns]
+    cells = [_heat_column(shape, low, high, tall, plain) for _, shape in columns]
     cell = max(room // count, 1)
     rows = _with_axis(low, high, tall, lambda row: tuple((text * cell, role) for text, role in (c[row] for c in cells)))
     selected = min(range(count), key=lambda index: abs(columns[index][0] - step))
@@ -97,8 +92,8 @@ def _over_steps(items: list[Item], step: int, width: int, height: int, view: str
     return [*rows, ((pointer, Role.ACCENT),), ((fit(axis, width), Role.AXIS),), *numbers]
 
 
-def _numbers(step: int, shape: Distribution, width: int, view: str, plain: bool) -> list[Row]:
-    """Return the limits, the mean and the count of a distribution, and for bands their shades and quantiles."""
+def _numbers(step: int, shape: Distribution, width: int) -> list[Row]:
+    """Return the limits, the mean and the count of a distribution."""
     within = limited(shape)
     low, high = (format_value(edge) for edge in (within.edges[0], within.edges[-1]))
     borders = "" if shape.moments else " (borders of buckets)"
@@ -106,13 +101,6 @@ def _numbers(step: int, shape: Distribution, width: int, view: str, plain: bool)
     count = total(shape)
     texts = [f"step {step}", f"min {low}, max {high}{borders}", f"mean {about}{format_value(mean(shape))}"]
     texts.append(f"{count:.15g} value{'s' if count != 1 else ''}")
-    if view == BANDS:
-        levels = _LEVELS[plain][2:]
-        texts[1] = f"{_LEVELS[plain][1]} {texts[1]}"
-        for shade, (below, above) in zip(levels, _BANDS[1:], strict=True):
-            left, right = (format_value(quantile(within, part / 100)) for part in (below, above))
-            texts.append(f"{shade} {below}-{above} % about {left} to {right}")
-        texts.append(f"{_MEDIAN[plain]} 50 % about {format_value(quantile(within, 0.5))}")
     lines = [" " + texts[0]]
     for text in texts[1:]:
         if len(lines[-1]) + 2 + len(text) > width:
@@ -138,21 +126,6 @@ def _heat_column(shape: Distribution, low: float, high: float, tall: int, plain:
     for part in reversed(normalized(rebucket(shape, low, high, tall))):
         level = 0 if part <= 0 else 1 + min(int(part * (len(levels) - 1)), len(levels) - 2)
         spans.append((levels[level], Role.SERIES_0))
-    return tuple(spans)
-
-
-def _band_column(shape: Distribution, low: float, high: float, tall: int, plain: bool) -> Row:
-    levels = _LEVELS[plain]
-    bands = [(quantile(shape, below / 100), quantile(shape, above / 100)) for below, above in _BANDS]
-    median, height = quantile(shape, 0.5), (high - low) / tall
-    spans = []
-    for row in range(tall):
-        top, bottom = high - row * height, high - (row + 1) * height
-        level = sum(left < top and (right > bottom or left == right == bottom) for left, right in bands)
-        if bottom <= median < top or (row == 0 and median >= top):
-            spans.append((_MEDIAN[plain], Role.ACCENT))
-        else:
-            spans.append((levels[level], Role.SERIES_0))
     return tuple(spans)
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
 from pathlib import Path
 
 from tuimon import lazy_re as re
 from tuimon.media import Distribution, Item, Kind, Part, PrecisionRecall
 from tuimon.media.limits import CHUNK
+from tuimon.redact import redacted_text
 from tuimon.sources.files import open_regular
+from tuimon.text import decoded
 
 _LONGEST_NAME = 60
 _SIGNATURES = (
@@ -43,10 +44,7 @@ def save(item: Item, name_file: Callable[[str], Path]) -> list[Path]:
     paths = []
     for number, part in enumerate(item.parts, 1):
         which = f"-{number}" if len(item.parts) > 1 else ""
-        pieces = _pieces(part)
-        first = next(pieces, b"")
-        end = _extension(first, part.file if part.size < 0 else ".txt" if item.kind is Kind.TEXT else "")
-        paths.append(_write(name_file(f"{name}{which}{end}"), chain((first,), pieces)))
+        paths.append(_write(name_file(f"{name}{which}{suffix_of(item, part)}"), content_of_part(item, part)))
     return paths
 
 
@@ -89,12 +87,23 @@ def _write(path: Path, pieces: Iterable[bytes]) -> Path:
     return path
 
 
-def _extension(first: bytes, source: str) -> str:
-    """Return the file name extension by the first bytes, or else that of the file `source` if it is a plain word."""
-    for signature, extension in _SIGNATURES:
+def content_of_part(item: Item, part: Part) -> Iterator[bytes]:
+    """Yield the bytes of a part as they were logged, those of a text without its secrets."""
+    if item.kind is Kind.TEXT:
+        yield redacted_text(decoded(b"".join(_pieces(part)))).encode("utf-8", "replace")
+    else:
+        yield from _pieces(part)
+
+
+def suffix_of(item: Item, part: Part) -> str:
+    """Return the suffix of the file name of a part by its first bytes, else by its file or the kind of its item."""
+    first = next(_pieces(part), b"")
+    for signature, suffix in _SIGNATURES:
         if signature.match(first):
-            return extension
-    own = Path(f"x{source}").suffix.lower()
+            return suffix
+    if part.size >= 0:
+        return ".txt" if item.kind is Kind.TEXT else ".bin"
+    own = Path(part.file).suffix.lower()
     return own if re.fullmatch(r"\.[a-z0-9]{1,8}", own) else ".bin"
 
 

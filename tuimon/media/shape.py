@@ -1,4 +1,4 @@
-"""Numbers about distributions: quantiles, and counts on common buckets."""
+"""Numbers about distributions: limits, means, and counts on common buckets."""
 
 from __future__ import annotations
 
@@ -20,19 +20,6 @@ def limited(shown: Distribution) -> Distribution:
     low, high = shown.moments.min, shown.moments.max
     inner = (min(max(edge, low), high) for edge in shown.edges[1:-1])
     return shown._replace(edges=(low, *inner, high))
-
-
-def quantile(shown: Distribution, fraction: float) -> float:
-    """Return a quantile, linear within a bucket; the middle of the range if there are no values."""
-    everything = sum(shown.counts)
-    if not everything:
-        return (shown.edges[0] + shown.edges[-1]) / 2
-    wanted, below = fraction * everything, 0.0
-    for count, (low, high) in zip(shown.counts, pairwise(shown.edges), strict=True):
-        if count and below + count >= wanted:
-            return low + (high - low) * max(0.0, min(1.0, (wanted - below) / count))
-        below += count
-    return shown.edges[-1]
 
 
 def rebucket(shown: Distribution, low: float, high: float, count: int) -> list[float]:

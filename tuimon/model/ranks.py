@@ -32,16 +32,8 @@ class RootCause(Struct):
     """Did the job go on after it?"""
     step: int | None = None
     """Newest step that was reported before it, if the job went on after it."""
-    resumed_step: int | None = None
-    """First step that was reported after it, if an attempt with a log of its own continued the job."""
-    resumed_from: int | None = None
-    """Step of the checkpoint from which that attempt went on; None if it is not certain."""
-    steps_lost: int = 0
-    """Number of steps that were repeated after it; 0 if none or unknown."""
     count: int = 1
     """Number of failures after which the job went on or ended, this one included."""
-    all_steps_lost: int = 0
-    """Number of steps that were repeated after all these failures; 0 if none or unknown."""
 
 
 class Straggler(Struct, frozen=True):

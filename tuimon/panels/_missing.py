@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from tuimon import lazy_re as re
 from tuimon.analysis.log_files import unread_parts
-from tuimon.analysis.metric_filter import either_word, nearest
+from tuimon.analysis.metric_filter import nearest
 from tuimon.draw.rows import wrap_row
 from tuimon.model.views import Role, Size, Symbols, TextView
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
@@ -89,8 +89,6 @@ def why_no_match(query: str, run: Run) -> list[str]:
     words = frozenset(query.lower().replace("/", " ").replace("*", " ").split())
     asked = [topic for topic in TOPICS if words & topic.words and not _logged(topic.concepts, run)]
     sentences = [_why_empty(topic, run) for topic in asked]
-    if either := either_word(query, run.metrics):
-        return [*sentences, f"The words must all match; {clean(either)} finds the metrics with either."]
     near = nearest(query, run.metrics, _MAX_NEAREST)
     return [*sentences, *([f"The nearest names are {', '.join(map(clean, near))}."] if near else [])]
 

@@ -19,6 +19,8 @@ RESULT, PLAIN, USAGE, CONSTANT = range(4)
 """Ranks: measures of quality, other names, measures of resources and counters, curves that do not change."""
 _CHECKED = 200
 """Maximum number of curves that are examined for being constant."""
+_RANKED = 20_000
+"""Names that are ranked by their words; of more, the others count as PLAIN. 200,000 names take 4 s."""
 _WORD = re.compile(r"[A-Za-z][a-z]*|[A-Z]+(?![a-z])")
 _RESULTS = re.compile(
     r"scores?|acc|accuracy|loss(es)?|cost|err(ors?)?|rewards?|returns?|success|wins?|precision|recall|f1|auc|auroc|map"
@@ -48,8 +50,8 @@ def rank_of(name: str, unit: str = "1") -> int:
 def by_telling(run: Run, names: Sequence[str], known: Mapping[str, Meaning]) -> list[tuple[int, str]]:
     """Return (rank, metric) of the metrics in the order of ranks; metrics of one rank keep their order."""
     constant = _constants(run, names)
-    ranked = [(CONSTANT if name in constant else rank_of(name, known[name].unit), name) for name in names]
-    return sorted(ranked, key=lambda item: item[0])
+    ranked = [(CONSTANT if name in constant else rank_of(name, known[name].unit), name) for name in names[:_RANKED]]
+    return sorted([*ranked, *((PLAIN, name) for name in names[_RANKED:])], key=lambda item: item[0])
 
 
 @cached_until_doubled

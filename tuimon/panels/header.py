@@ -10,12 +10,11 @@ from msgspec import Struct
 from tuimon.analysis.attempts import lost_work, superseded_steps
 from tuimon.analysis.best_step import best_step
 from tuimon.analysis.log_files import damage_of
-from tuimon.analysis.log_remarks import lasted_text
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import state_sign, state_words
-from tuimon.analysis.words import day, percentage, time_of_day, with_article
+from tuimon.analysis.words import day, duration, percentage, time_of_day, with_article
 from tuimon.draw.numbers import format_duration, format_value, thousands
 from tuimon.draw.rows import row_width
 from tuimon.model.views import Role, Row, Size, Span, Symbols, TextView
@@ -154,7 +153,7 @@ def _facts(run: Run, report: ProgressReport, now: float) -> Iterator[Row]:
     lasted = run.duration + report.last_wall_time - run.last_wall_time
     if lasted > 0:
         begin = _date_and_time(run.first_wall_time, now)
-        yield (("first point ", Role.MUTED), *begin, (f", {lasted_text(run, lasted)}", Role.MUTED))
+        yield (("first point ", Role.MUTED), *begin, (f", {duration(lasted)} before the last", Role.MUTED))
 
 
 def _date_and_time(when: float, now: float) -> Row:

@@ -65,29 +65,6 @@ class Gpu(Struct):
     memory_total: float | None = None
 
 
-class FileAttempt(Struct, frozen=True):
-    """Number and steps of the attempt of a training that a file belongs to, if there are several attempts."""
-
-    number: int
-    """0 for the first attempt; the files of one attempt have the same number."""
-    first_step: int | None = None
-    """None if no point of the file has been read."""
-    stride: int = 1
-    """Difference between the first two steps; 1 if it is unknown."""
-    last_step: int | None = None
-    resumed_from: int | None = None
-    """Step of the checkpoint from which it went on, as the log says."""
-
-    @property
-    def kept_step(self) -> int | None:
-        """Last step of the attempts before whose work was kept; later ones are repeated. None without a step."""
-        if self.first_step is None:
-            return None
-        if self.resumed_from is None:
-            return self.first_step - self.stride
-        return min(self.resumed_from, self.first_step - 1)
-
-
 class LogFile(Struct):
     """Knowledge about the process that writes a file, before a line of it is read."""
 
@@ -136,8 +113,8 @@ class Evidence(Struct):
     finished: bool = False
     quiet_for: float = 0.0
     """Seconds since the newest of the files was written."""
-    attempts: Mapping[str, FileAttempt] = field(default_factory=dict)
-    """Attempts of the training by the path of a file, as in `Place`; empty if there is only one."""
+    attempts: Mapping[str, int] = field(default_factory=dict)
+    """Number of the attempt of the training by the path of a file, as in `Place`; empty if there is only one."""
     unreachable: dict[str, str] = field(default_factory=dict)
     """Why a host cannot be reached now, by its name."""
     lost: dict[tuple[str, int], str] = field(default_factory=dict)

@@ -14,7 +14,7 @@ from tuimon.ranks.evidence import Evidence, Failure
 from tuimon.ranks.verdict import Verdict, identified, members
 from tuimon.ranks.wording import Key, listed
 from tuimon.redact import redacted_text
-from tuimon.text import clean, first_names, local_time
+from tuimon.text import clean, first_names
 
 _RECENT = 5
 """Steps whose median is the own time of a rank."""
@@ -129,19 +129,8 @@ def restart_sentence(cause: RootCause | None) -> str:
         )
     why = f" ({clean(kind)})" if kind and known else ""
     step = f" at step {cause.step}" if cause.step is not None else ""
-    if cause.resumed_step is not None:
-        date = local_time(cause.time, " (%Y-%m-%d %H:%M)") if cause.time is not None else ""
-        place = f"at step {cause.resumed_step}" if cause.resumed_from is None else f"from step {cause.resumed_from}"
-        step += f"{date}, resumed {place}"
-    lost = f", {cause.steps_lost} step{'s' if cause.steps_lost > 1 else ''} lost" if cause.steps_lost else ""
-    if not cause.steps_lost and cause.resumed_step is None:  # no step was repeated, so that only the failure is certain
-        return f"the job went on after a failure: {who}{why}{step}"
-    if cause.count == 1:
-        return f"restarted once: {who}{why}{step}{lost}"
-    count = f"{cause.all_steps_lost} steps lost in {cause.count} restarts"
-    return (
-        f"{count if cause.all_steps_lost else f'restarted {cause.count} times'}: the last time {who}{why}{step}{lost}"
-    )
+    times, last = ("once", "") if cause.count == 1 else (f"{cause.count} times", "the last time ")
+    return f"failed {times}: {last}{who}{why}{step}; the job went on"
 
 
 def slow_nodes(stragglers: list[Straggler], rows: list[RankRow]) -> list[tuple[str, list[Straggler]]]:
@@ -192,7 +181,7 @@ def _sentences(
     earlier = f"; {restart}: {redacted_text(clean(cause.text))}" if cause is not None and restart else ""
     hosts = ", ".join(clean(host) for host in evidence.unreachable)
     away = f"; cannot be reached: {hosts}" if hosts else ""
-    failure = "no failure since the restart" if "restart" in restart else "no failure"
+    failure = "no new failure" if restart else "no failure"
     details = f"{place}{spread}{away}{earlier}"
     return f"{len(rows)} ranks{where}, {failure} and no straggler{details}", ""
 

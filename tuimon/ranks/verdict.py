@@ -38,17 +38,16 @@ def judge(evidence: Evidence) -> Verdict:
     evidence = identified(evidence)
     keys = members(evidence)
     cause, silent = _root_cause(evidence, [key for key in keys if key not in evidence.lost])
-    if cause is not None and _resume(cause, evidence):
-        return Verdict(len(keys), cause, find_stragglers(evidence.own_times), silent, [])
+    has_later_attempt = cause is not None and _resume(cause, evidence)
     if cause is not None and cause.time is not None:
         limit = cause.time + _SAME_TIME
         again = [step for step, (_, last) in evidence.step_times.items() if last > limit]
-        cause.resolved = len(again) >= _PROGRESS_STEPS
+        cause.resolved |= len(again) >= _PROGRESS_STEPS
         before = [step for step, (first, _) in evidence.step_times.items() if first <= limit]
         if cause.resolved and before:
             cause.step = max(before)
-            kept = max((step for step in before if step < min(again)), default=min(again) - 1)
-            cause.steps_lost = max(cause.step - kept, 0)
+    if has_later_attempt:
+        return Verdict(len(keys), cause, find_stragglers(evidence.own_times), silent, [])
     lost = _lost_ranks(evidence, keys, cause) if cause is not None and cause.resolved else []
     return Verdict(len(keys), cause, find_stragglers(evidence.own_times), silent, lost)
 
@@ -58,41 +57,12 @@ def _resume(cause: RootCause, evidence: Evidence) -> bool:
 
     No rank counts as lost then: each attempt may log on another rank.
     """
-    attempt = evidence.attempts.get(cause.place.path) if cause.place is not None else None
-    if attempt is None:
-        return False
-    number = attempt.number
-    later = [other for other in evidence.attempts.values() if other.number > number]
-    if not later:
+    number = evidence.attempts.get(cause.place.path) if cause.place is not None else None
+    if number is None or number >= max(evidence.attempts.values()):
         return False
     cause.resolved = True
-    earlier = {a.number for a in evidence.attempts.values() if a.number <= number}
-    cause.count = max(cause.count, len(earlier))
-    until = [a.last_step for a in evidence.attempts.values() if a.number <= number and a.last_step is not None]
-    begun = [other for other in later if other.first_step is not None]
-    if until and begun:
-        next_attempt = min(begun, key=lambda other: other.number)
-        first = next_attempt.first_step or 0
-        cause.step, cause.resumed_step = max(until), first
-        certain = first - 1 if next_attempt.stride == 1 else None  # where every step is logged
-        cause.resumed_from = certain if next_attempt.resumed_from is None else next_attempt.resumed_from
-        cause.steps_lost = max(cause.step - (next_attempt.kept_step or 0), 0)
-        if cause.count == len(earlier):
-            cause.all_steps_lost = _all_steps_lost(evidence, next_attempt.number)
+    cause.count = max(cause.count, len({other for other in evidence.attempts.values() if other <= number}))
     return True
-
-
-def _all_steps_lost(evidence: Evidence, until: int) -> int:
-    """Return how many steps of earlier attempts were repeated by the attempts up to number `until`."""
-    numbers = sorted({attempt.number for attempt in evidence.attempts.values() if attempt.number <= until})
-    lost, newest = 0, None
-    for number in numbers:
-        files = [attempt for attempt in evidence.attempts.values() if attempt.number == number]
-        begin = min((file.kept_step for file in files if file.kept_step is not None), default=None)
-        if begin is not None and newest is not None:
-            lost += max(newest - begin, 0)
-        newest = max((file.last_step for file in files if file.last_step is not None), default=newest)
-    return lost
 
 
 def _lost_ranks(evidence: Evidence, keys: list[Key], cause: RootCause) -> list[Key]:
@@ -165,9 +135,9 @@ def _last_episode(evidence: Evidence) -> tuple[list[Failure], int]:
     over once a later one has failed, too.
     """
     known = [evidence.attempts.get(failure.place.path) for failure in evidence.failures]
-    failed = {attempt.number for attempt in known if attempt is not None}
+    failed = {attempt for attempt in known if attempt is not None}
     last = max(failed, default=0)
-    failures = [f for f, a in zip(evidence.failures, known, strict=True) if a is None or a.number == last]
+    failures = [f for f, a in zip(evidence.failures, known, strict=True) if a is None or a == last]
     timed = sorted((f for f in failures if f.time is not None), key=lambda f: f.time or 0.0)
     steps = sorted((moment, step) for step, times in evidence.step_times.items() for moment in set(times))
     begin, episodes = 0, max(len(failed), 1)

@@ -17,19 +17,18 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from tuimon.formats import Format
+from tuimon.formats import Format, kind
 from tuimon.model.events import Event, RunFound, StreamFound, StreamReplaced, StreamStatus
 from tuimon.model.log_names import log_name
-from tuimon.ranks.evidence import FileAttempt
 from tuimon.reader.discovery import Discovery
 from tuimon.reader.follow import Followed
 from tuimon.reader.log_chains import training_key
 from tuimon.reader.naming import SwanLabNames
 from tuimon.reader.recognition import as_grouped
 from tuimon.reader.trainings import Trainings
-from tuimon.reader.unassigned_file import UnassignedFile
 from tuimon.sources import filesystem
 from tuimon.sources.grouped_files import GroupedFile, Member, RunGroup, natural_order
 from tuimon.sources.overrides import load_overrides
@@ -39,6 +38,21 @@ from tuimon.text import clean
 
 TEXT_WITHOUT_RUN = "text without metrics that is of no run, or of which one is unknown: --join says it"
 CONFIG_WITHOUT_RUN = "no metrics beside it"
+
+
+class UnassignedFile(Struct):
+    """A file without metrics that is not part of a run."""
+
+    group: RunGroup
+    """The run that the file would be part of."""
+    member: Member
+    file: FoundFile
+    format: Format
+    followed: Followed | None = None
+
+    @property
+    def is_text(self) -> bool:
+        return kind(self.format.id) == "stream"
 
 
 class RunAssembly:
@@ -185,11 +199,11 @@ class RunAssembly:
             not log.retired and found.run >= 0 and (found.run, found.prefix) != (self.runs[group.path], member.prefix)
         )
 
-    def attempts_of(self, run: int) -> dict[str, FileAttempt]:
-        """Return the attempts of the training by path, of a run whose attempts have files of their own; else {}."""
+    def attempts_of(self, run: int) -> dict[str, int]:
+        """Return the number of the attempt by path, of a run whose attempts have files of their own; else {}."""
         path = next((path for path, id in self.runs.items() if id == run), "")
         group = self._group_at.get(path)
-        return _file_attempts(group.members, self._by_path) if group is not None else {}
+        return _file_attempts(group.members) if group is not None else {}
 
     def rules(self) -> dict[str, str]:
         """Return why each log is in its run, by path, in the words of docs/targets.md."""
@@ -290,24 +304,15 @@ def _retire(followed: Followed, message: str) -> Iterator[Event]:
     yield StreamStatus(stream, "superseded", message, size, size, followed.modified, 0)
 
 
-def _file_attempts(members: Sequence[Member], logs: Mapping[str, Followed]) -> dict[str, FileAttempt]:
-    """Return the attempts of the training by path; {} if there is only one. logs: the followed logs by path.
+def _file_attempts(members: Sequence[Member]) -> dict[str, int]:
+    """Return the number of the attempt by path; {} if there is only one.
 
     A file without points, such as slurm-1001.err, is of the attempt that its name says."""
     if not any(member.attempt for member in members):
         return {}
-    attempts: dict[str, FileAttempt] = {}
-    by_name: dict[str, FileAttempt] = {}
+    attempts = {member.path: member.attempt for member in members if member.joined}
+    by_name = {training_key(path): number for path, number in attempts.items()}
     for member in members:
-        log = logs.get(member.path)
-        if log is not None and member.joined:
-            first, last = log.encoder.first_steps, log.encoder.last_step
-            stride = first[1] - first[0] if len(first) > 1 else 1
-            resumed = log.encoder.resumed_from
-            resumed = resumed if resumed is not None and first and resumed <= first[0] else None
-            attempt = FileAttempt(member.attempt, first[0] if first else None, stride, last, resumed)
-            attempts[member.path] = by_name[training_key(member.path)] = attempt
-    for member in members if attempts else ():
         if (key := training_key(member.path)) in by_name:
             attempts.setdefault(member.path, by_name[key])
     return attempts

@@ -23,7 +23,7 @@ from msgspec import Struct
 from tuimon.model.points import Ids, Indices, Steps
 
 _WINDOW = 4096
-"""Steps of the deciding metric that are kept. An older one counts as logged."""
+"""Steps of the deciding metric that are kept. An older one counts as logged, and as many new ones are a restart."""
 _ORDERED = 8
 """Rising steps before one or two repeated ones from which on these are a restart."""
 _FEW = 4
@@ -72,7 +72,8 @@ class _Turn(Struct):
             rising = self.window[-_ORDERED:]
             is_repeated = len(self.climb) > 1 and bool((self.climb[:2] == rising[-2:]).all())
             return is_repeated and self.own >= _ORDERED and bool((np.diff(rising) > 0).all())
-        if (self.is_full and below[0] < self.window.min()) or np.isin(below, self.window).any():
+        is_far = (self.is_full and below[0] < self.window.min()) or len(below) >= _WINDOW
+        if is_far or np.isin(below, self.window).any():
             return True
         attempt = self.window[len(self.window) - self.own :]
         between = attempt[(attempt > below[0]) & (attempt < below[-1])]
@@ -190,7 +191,8 @@ class AttemptFinder:
             previous, begin = known.union(ids[begin:own].tolist()), own
             again = previous, frozenset(ids[begin : _row_end(steps, row)].tolist())
         else:  # another metric of the same attempt may have gone back before
-            begin = self._first_fall(steps, int(rows[place - 1]) + 1 if place else 0, row + 1) or begin
+            fallen = self._first_fall(steps, int(rows[place - 1]) + 1 if place else 0, row + 1)
+            begin = begin if fallen is None else fallen
         before = counts + np.bincount(ids[:begin], minlength=len(counts))
         if not place and self._fallen is not None:
             before = self._fallen

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from tuimon.model.equal import is_predictable
 from tuimon.model.events import (
     AttemptStarted,
     Columns,
@@ -16,14 +17,11 @@ from tuimon.model.events import (
     SegmentStarted,
     StreamReplaced,
 )
-from tuimon.model.points import Fact, Ids, Item, Points, Replaced, SegmentStart, Steps, Topic
+from tuimon.model.points import Fact, Ids, Item, Points, Replaced, SegmentStart
 from tuimon.reader.attempts import AttemptFinder
-from tuimon.reader.log_beginning import is_predictable
 
 MAX_POINTS = 1 << 18
 """Maximum number of points in one event, unless a single batch has more."""
-_FIRST_POINTS = 1024
-"""Points of a batch in which the first two steps are searched."""
 
 
 class EventEncoder:
@@ -46,12 +44,6 @@ class EventEncoder:
         """`_ids` as an array; None if each id equals the name's index in the table, as for the first decoder."""
         self.point_count = 0
         """Number of points since the stream began or was last replaced."""
-        self.first_steps: list[int] = []
-        """The lowest two steps among the first points, ascending; fewer as long as there are fewer."""
-        self.last_step: int | None = None
-        """Highest step, or None without points."""
-        self.resumed_from: int | None = None
-        """Step of the checkpoint that the log names first as the one from which training goes on, or None."""
         self._attempts = AttemptFinder()
 
     def events(self, items: Iterable[Item]) -> Iterator[Event]:
@@ -63,7 +55,6 @@ class EventEncoder:
                         self._names, self._ids, self._id_array = item.names, [], None
                     if len(item.names) > len(self._ids):
                         yield from self._announce(item.names[len(self._ids) :])
-                    self._note_steps(item.steps)
                     self.point_count += len(item)
                     ids = item.metric if self._id_array is None else self._id_array[item.metric]
                     yield group_by_metric(self.stream, item, ids)
@@ -73,25 +64,17 @@ class EventEncoder:
                 case SegmentStart():
                     yield SegmentStarted(self.stream, item.step, item.purge)
                 case Replaced():
-                    self.point_count, self.first_steps, self.last_step, self.resumed_from = 0, [], None, None
+                    self.point_count = 0
                     self._attempts = AttemptFinder()
                     self._attempts.note_names([is_predictable(name) for name in self._id_of])
                     yield StreamReplaced(self.stream)
                 case Fact():
-                    if item.topic == Topic.RESUMED and self.resumed_from is None:
-                        self.resumed_from = item.step
                     yield FactFound(self.stream, item)
 
     @property
     def metric_count(self) -> int:
         """Number of metrics announced."""
         return len(self._id_of)
-
-    def _note_steps(self, steps: Steps) -> None:
-        if len(self.first_steps) < 2:
-            self.first_steps = sorted({*self.first_steps, *steps[:_FIRST_POINTS].tolist()})[:2]
-        highest = int(steps.max())
-        self.last_step = highest if self.last_step is None else max(self.last_step, highest)
 
     def _announce(self, names: Sequence[str]) -> Iterator[MetricsFound]:
         """Announce the new ones of the next names in the table."""

@@ -21,7 +21,8 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 
 from tuimon import lazy_re as re
-from tuimon.reader.log_beginning import Beginning, compared, is_predictable
+from tuimon.model.equal import is_predictable
+from tuimon.reader.log_beginning import Beginning, compared
 from tuimon.sources import layout
 from tuimon.sources.grouped_files import Attempt, natural_order
 

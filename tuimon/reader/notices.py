@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterable, Iterator
 
 from tuimon.model.events import Notice
+from tuimon.reader.assembly import UnassignedFile
 from tuimon.reader.follow import Followed
-from tuimon.reader.unassigned_file import UnassignedFile
 from tuimon.sources.listing import CHECK_ACCESS
 from tuimon.sources.scan import Problem
 from tuimon.text import clean, local_time

@@ -22,7 +22,7 @@ from msgspec import Struct
 from tuimon.model.events import RanksSeen
 from tuimon.model.points import Item, Lines
 from tuimon.model.ranks import JobRanks, Place
-from tuimon.ranks.evidence import Evidence, Failure, FileAttempt
+from tuimon.ranks.evidence import Evidence, Failure
 from tuimon.ranks.file_reading import FileReading
 from tuimon.ranks.hangs import HANGS_AFTER
 from tuimon.ranks.hardware import read_gpus
@@ -52,10 +52,10 @@ class RankJobs:
     def __init__(
         self,
         logs_of_runs: Callable[[], RunLogs],
-        attempts_of: Callable[[int], Mapping[str, FileAttempt]],
+        attempts_of: Callable[[int], Mapping[str, int]],
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """attempts_of: the attempts of the training of a run by path. clock: returns the seconds since the epoch."""
+        """attempts_of: the number of the attempt of a run by path. clock: returns the seconds since the epoch."""
         self._logs_of_runs, self._attempts_of, self.clock = logs_of_runs, attempts_of, clock
         self._jobs: dict[int, _Job] = {}
         self._due = 0.0
@@ -125,7 +125,7 @@ class _Job:
         self._repeated: set[str] = set()
         """Logs whose names occur on several hosts."""
         self._changed = self._judged_as_silent = False
-        self._attempts: Mapping[str, FileAttempt] = {}
+        self._attempts: Mapping[str, int] = {}
         self._report: JobRanks | None = None
 
     def has(self, log: Followed) -> bool:
@@ -159,7 +159,7 @@ class _Job:
         if is_launcher or len(self._named) > 1:
             self._begin()
 
-    def first_report(self, attempts: Mapping[str, FileAttempt], now: float) -> JobRanks | None:
+    def first_report(self, attempts: Mapping[str, int], now: float) -> JobRanks | None:
         """Return a report about the ends of the logs, once, if they are large and there is none."""
         if not self.is_job or not self._looks_ahead or self._report is not None:
             return None
@@ -167,7 +167,7 @@ class _Job:
         self._begin(ahead=True)
         return self._changed_report(attempts, now)
 
-    def changed_report(self, attempts: Mapping[str, FileAttempt], now: float) -> JobRanks | None:
+    def changed_report(self, attempts: Mapping[str, int], now: float) -> JobRanks | None:
         """Return the report if it has changed; None as long as a log has not been read to its end."""
         if not self.is_job or any(log.behind for log in self._logs.values()):
             return None
@@ -175,7 +175,7 @@ class _Job:
             self._begin()
         return self._changed_report(attempts, now)
 
-    def _changed_report(self, attempts: Mapping[str, FileAttempt], now: float) -> JobRanks | None:
+    def _changed_report(self, attempts: Mapping[str, int], now: float) -> JobRanks | None:
         attempts = {self._relative(path): attempt for path, attempt in attempts.items()}
         unreachable = unreachable_hosts(self._directory) if any(map(job_root, self._logs)) else {}
         of_processes = [log for log in self._logs.values() if not log.format.of_machine]

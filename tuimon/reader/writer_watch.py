@@ -14,7 +14,7 @@ from tuimon.sources.copies import is_copy
 from tuimon.sources.mirror_notes import note_of
 from tuimon.sources.writers import CLOSED, OPEN, Writer, still_holds, writers
 
-EVERY = 60.0
+EVERY = 30.0
 """Minimum time (s) between two searches for the writer of a log among the processes of the machine."""
 _HELD_EVERY = 1.0
 """Minimum time (s) between two checks of the descriptors that are known to be open, and of the notes of mirrors."""
@@ -22,15 +22,8 @@ _SCAN_EVERY = 2.0
 """Minimum time (s) between two searches for the writers of any logs."""
 _SHARE = 0.02
 """Fraction of the time that the searches may take."""
-_SILENT = 30.0
-"""Time (s) without a change after which the writer of a log is searched for in any case."""
 _OLD = 3 * 86400.0
 """Time (s) without a change after which the writer of a log is searched for only once."""
-_AGAIN = 3.0, EVERY
-"""Times (s) after which the writer of a growing log is searched for again. A writer that opens its log for each line
-is seldom seen."""
-_REOPENED = 10.0
-"""Times (s) after which the writer of a log is searched for again if it grows after its writer has closed it."""
 
 
 class _Search(Struct):
@@ -127,12 +120,7 @@ class WriterWatch:
         if followed.mirrored:  # the search was made on the host
             known = followed.writer_check.writer.state
             return search.count == 0 or (checks and _mirrored_writer(followed).state != known)
-        waited = timer - search.last
-        if search.was_held:
-            return waited >= _REOPENED
-        if now - modified >= _SILENT:
-            return search.count == 0 or (waited >= EVERY and now - modified < _OLD)
-        return search.count == 0 or (search.count <= len(_AGAIN) and waited >= _AGAIN[search.count - 1])
+        return search.count == 0 or (timer - search.last >= EVERY and now - modified < _OLD)
 
 
 def _can_be_found(followed: Followed) -> bool:

@@ -8,20 +8,18 @@ is stored with the mirror, so that the next start asks for names only.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections import deque
 from collections.abc import AsyncIterator
-from typing import Any
 
 from tuimon.remote.host import MAX_DOCUMENT, MAX_PIECE, Entry, Host, Received, TooLarge
 from tuimon.remote.mirror import SAMPLE, Draft, Mirror, MirrorError
-from tuimon.remote.texts import TextFiles, is_text
+from tuimon.remote.texts import is_text
 from tuimon.remote.texts import mode_of as mode_of_text
 from tuimon.remote.tree import HEAD, File, Tree, mode_of
 from tuimon.text import clean
 
-MEMORY = "files"
-"""Key of what is known of each file in what the mirror remembers."""
 SEAM = 512
 """Bytes before the new ones of a log that show that it is still the same log."""
 _IN_FLIGHT = 6
@@ -35,11 +33,11 @@ _SALTS = slice(16, 24)
 class Copier:
     """Copies files of one host."""
 
-    def __init__(self, host: Host, mirror: Mirror, tree: Tree, texts: TextFiles, received: Received, most: int) -> None:
+    def __init__(self, host: Host, mirror: Mirror, tree: Tree, received: Received, most: int) -> None:
         """most: bytes that may be copied."""
-        self._host, self._mirror, self._tree, self._texts = host, mirror, tree, texts
+        self._host, self._mirror, self._tree = host, mirror, tree
         self._received, self._most = received, most
-        self._memory: dict[str, Any] = mirror.stored.memory.get(MEMORY, {})
+        self._memory = dict(mirror.stored.files)
         self._reads = asyncio.Semaphore(_IN_FLIGHT)
 
     async def look(self, file: File, parts: tuple[Entry | None, ...]) -> None:
@@ -69,8 +67,8 @@ class Copier:
         for file in self._tree.files.values():
             seen = file.seen[0] if isinstance(file.seen, tuple) else file.seen
             if seen is not None and file.mode not in ("", "unit") and not file.is_rough:
-                known[_key(file.path)] = [_version(seen), file.mode]
-        self._mirror.stored.memory = {MEMORY: known}
+                known[_key(file.path)] = _version(seen), file.mode
+        self._mirror.stored.files = known
 
     def _may_be_log(self, file: File, now: Entry) -> bool:
         """Return whether a file that was no log may be one now."""
@@ -82,19 +80,17 @@ class Copier:
 
     async def _recognise(self, file: File, now: Entry) -> None:
         """Decide by the first bytes of a file how to follow it, and go on with the copy that is here if that fits."""
-        is_text_file = file.path in self._texts.asked
         size = self._mirror.size(file.local)
-        version, mode = self._memory.pop(_key(file.path), None) or ("", "")
+        version, mode = self._memory.pop(_key(file.path), ("", ""))
         is_here = size == now.size if mode in ("grow", "whole") else mode in _UNREAD
-        if version == _version(now) and is_here and not (is_text_file and mode in _UNREAD):
-            self._resume(file, now, str(mode))
+        if version == _version(now) and is_here and not (file.is_text and mode in _UNREAD):
+            self._resume(file, now, mode)
             return
         head = await self._host.read(file.path, 0, min(now.size, self._host.first))
-        file.mode = mode_of_text(file.path) if is_text_file and head else mode_of(file.path, head[:HEAD]) or "none"
+        file.mode = mode_of_text(file.path) if file.is_text and head else mode_of(file.path, head[:HEAD]) or "none"
         if file.mode == "none":
             if is_text(file.path, head[:HEAD]):
-                file.mode = "text"
-                self._texts.add(file.path, file.local)
+                self._tree.note_text(file)
             file.seen = now
             if size is not None:
                 self._mirror.remove(file.local)
@@ -118,7 +114,7 @@ class Copier:
         if mode == "grow":
             self._go_on(file, now.size, now.size)
         elif mode == "text":
-            self._texts.add(file.path, file.local)
+            self._tree.note_text(file)
         elif mode == "whole":
             self._count(file, now.size, now.size)
 
@@ -202,25 +198,19 @@ class Copier:
     async def _replace(self, file: File, now: Entry) -> None:
         """Read a document, and put it in the place of the one here if it did not change meanwhile."""
         self._count(file, file.here, now.size)
-        draft = self._mirror.draft(file.local)
-        try:
+        with self._mirror.draft(file.local) as draft:
             await self._fill(draft, file.path, now.size)
             after = (await self._host.stat([file.path])).get(file.path)
             file.tries += 1
             if after != now or draft.size != now.size:
-                draft.discard()
                 return
-        except BaseException:
-            draft.discard()
-            raise
-        file.seen, file.tries, file.is_rough = now, 0, self._tree.is_fresh(now)
-        self._count(file, now.size, now.size)
-        if draft.read() == self._mirror.read(file.local, now.size + 1):
-            draft.discard()
-            self._mirror.set_modified(file.local, self._time(now))
-        else:
-            draft.commit(self._time(now))
-            self._note(file)
+            file.seen, file.tries, file.is_rough = now, 0, self._tree.is_fresh(now)
+            self._count(file, now.size, now.size)
+            if draft.read() == self._mirror.read(file.local, now.size + 1):
+                self._mirror.set_modified(file.local, self._time(now))
+            else:
+                draft.commit(self._time(now))
+                self._note(file)
 
     async def _fill(self, draft: Draft, path: str, size: int) -> None:
         if size > MAX_DOCUMENT:
@@ -243,15 +233,14 @@ class Copier:
         if wal and seen[1] and file.at and wal.identity == seen[1].identity and await self._append_commits(file, wal):
             file.seen, file.is_rough, file.tries = parts, is_rough, 0
             return
-        names = [part for part, entry in zip(_PARTS, parts, strict=True) if entry and entry.size]
-        drafts = {part: self._mirror.draft(file.local + part) for part in names}
-        try:
+        present = {part: entry for part, entry in zip(_PARTS, parts, strict=True) if entry and entry.size}
+        with contextlib.ExitStack() as stack:
+            drafts = {part: stack.enter_context(self._mirror.draft(file.local + part)) for part in present}
             before = await self._header(file, wal)
-            for part, entry in zip(_PARTS, parts, strict=True):
-                if part in drafts and entry:  # which may have grown since
-                    await self._fill(drafts[part], file.path + part, entry.size + MAX_PIECE)
-                    if drafts[part].size == entry.size + MAX_PIECE:
-                        raise _Changed
+            for part, entry in present.items():  # which may have grown since
+                await self._fill(drafts[part], file.path + part, entry.size + MAX_PIECE)
+                if drafts[part].size == entry.size + MAX_PIECE:
+                    return
             after = await self._header(file, wal)
             is_same = before[_SALTS] == after[_SALTS]
             if is_same and "-wal" not in drafts:
@@ -259,24 +248,15 @@ class Copier:
                 again = await self._host.stat(paths)
                 is_same = tuple(again.get(path) for path in paths) == parts
             if not is_same or "" not in drafts or ("-wal" in drafts and len(before) < _WAL_HEADER):
-                raise _Changed
+                return
             if "-wal" in drafts:
                 drafts["-wal"].truncate(_last_commit(drafts["-wal"].read(), before))
-        except _Changed:
-            for draft in drafts.values():
-                draft.discard()
-            return
-        except BaseException:
-            for draft in drafts.values():
-                draft.discard()
-            raise
-        self._mirror.empty(file.local)  # nobody reads the parts of two versions as one: an empty database is not read
-        for part in _PARTS[1:]:
-            self._mirror.remove(file.local + part)
-        file.at = drafts["-wal"].size if "-wal" in drafts else 0
-        size = sum(draft.size for draft in drafts.values())
-        for part, entry in reversed(list(zip(_PARTS, parts, strict=True))):
-            if part in drafts and entry:
+            self._mirror.empty(file.local)  # nobody reads the parts of two versions: an empty database is not read
+            for part in _PARTS[1:]:
+                self._mirror.remove(file.local + part)
+            file.at = drafts["-wal"].size if "-wal" in drafts else 0
+            size = sum(draft.size for draft in drafts.values())
+            for part, entry in reversed(present.items()):
                 drafts[part].commit(self._time(entry))
                 self._note(file, part)
         file.seen, file.is_rough, file.tries = parts, is_rough, 0
@@ -330,10 +310,6 @@ class Copier:
     def _note(self, file: File, part: str = "") -> None:
         self._received.changed.add(file.local + part)
         self._received.names_changed = True
-
-
-class _Changed(Exception):
-    """A database changed while it was read."""
 
 
 def _last_commit(data: bytes, header: bytes, start: int = _WAL_HEADER) -> int:

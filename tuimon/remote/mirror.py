@@ -67,8 +67,8 @@ class Stored(msgspec.Struct):
     """Time (s since the epoch) at which the host was last heard; 0.0: never."""
     complete: bool = False
     """Whether everything has been received at least once."""
-    memory: dict[str, Any] = {}
-    """State of the mirror that is needed at the next start."""
+    files: dict[str, tuple[str, str]] = {}
+    """(version, how it is followed) of each file, by the key of its path: what is known at the next start."""
 
 
 class Mirror:
@@ -338,7 +338,7 @@ def component(name: str) -> str:
 
 
 class Draft:
-    """A document that is being received; `commit` puts it in the place of the one in the mirror."""
+    """Context manager: a document that is being received. `commit` puts it in the place of the one in the mirror."""
 
     def __init__(self, mirror: Mirror, path: str, temporary: str) -> None:
         self._mirror = mirror
@@ -348,6 +348,15 @@ class Draft:
         self._descriptor = os.open(temporary, flags, 0o600)
         self.size = 0
         """Bytes so far."""
+
+    def __enter__(self) -> Draft:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Delete what was written, unless it is in the mirror now."""
+        os.close(self._descriptor)
+        with contextlib.suppress(OSError):
+            os.unlink(self._temporary)
 
     def write(self, data: bytes) -> None:
         """Append bytes."""
@@ -370,13 +379,6 @@ class Draft:
         if os.path.isdir(self._path):
             shutil.rmtree(self._path)
         os.replace(self._temporary, self._path)
-        os.close(self._descriptor)
-
-    def discard(self) -> None:
-        """Delete what was written."""
-        with contextlib.suppress(OSError):
-            os.unlink(self._temporary)
-        os.close(self._descriptor)
 
 
 def _make_directories(path: str) -> None:

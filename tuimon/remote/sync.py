@@ -17,7 +17,7 @@ from tuimon.remote.mirror import Mirror
 from tuimon.remote.posix import Shell
 from tuimon.remote.ssh import Transport, transport
 from tuimon.remote.targets import Target
-from tuimon.remote.texts import TextFiles, WantedTexts
+from tuimon.remote.texts import WantedTexts
 from tuimon.remote.tree import File, Tree
 from tuimon.remote.writers import Writers
 
@@ -126,9 +126,8 @@ class Sync:
             host.close()
 
     async def _keep(self, host: Host) -> None:
-        texts = TextFiles(self._mirror)
-        tree = Tree(host, self._mirror, texts, self.received)
-        copier = self._copier = Copier(host, self._mirror, tree, texts, self.received, self._max_bytes)
+        tree = Tree(host, self._mirror, self.received)
+        copier = self._copier = Copier(host, self._mirror, tree, self.received, self._max_bytes)
         writers = Writers(host, self._mirror, tree)
         self.answered = True
         walk: asyncio.Task[None] | None = None
@@ -143,10 +142,8 @@ class Sync:
                     is_walked = True
                     writers.begin()
                 next_walk, walk = began + host.rest(self._cost), None
-            for path in texts.take_wanted(self._wanted_texts) if is_walked else ():
-                if path in tree.files:
-                    file = tree.files[path]
-                    file.mode, file.seen = "", None
+            if is_walked:
+                tree.take_texts(self._wanted_texts)
             self._look_at(tree, copier, began)
             if search is None or search.done():
                 followed = [file for file in tree.files.values() if file.mode in ("grow", "whole", "unit")]

@@ -7,18 +7,14 @@ mirror, a file that was not copied yet is empty, so that the texts view knows it
 from __future__ import annotations
 
 import bisect
-import os
-from collections.abc import Iterator
 
 from tuimon import lazy_re as re
-from tuimon.remote.mirror import Mirror
 
 DIRECTORIES = ("media", "rollouts")
 """Names of directories that contain texts beside other files, and no logs."""
 SUFFIXES = (".jsonl", ".ndjson", ".json", ".parquet", ".db", ".eval")
 NEWEST = 8
 """Number of steps that are copied when the texts of a run are shown."""
-_MAX_FILES = 50_000
 NO_LOGS = (".parquet", ".eval")
 """Suffixes of files that contain texts in any directory, as no log has them."""
 _TABLE = re.compile(r"_(\d{1,12})_[0-9a-f]+\.table\.json$")
@@ -60,50 +56,19 @@ def mode_of(path: str) -> str:
     return "grow" if path.endswith((".jsonl", ".ndjson")) else "unit" if path.endswith(".db") else "whole"
 
 
-class TextFiles:
-    """The files of one host that may contain texts."""
+def is_named_text(below: str) -> bool:
+    """Return whether a file is one for texts by its path below the root of the mirror: "rollouts/7.jsonl"."""
+    return below.endswith(SUFFIXES if is_in_directory(below) else NO_LOGS)
 
-    def __init__(self, mirror: Mirror) -> None:
-        self.asked: set[str] = set()
-        """Paths on the host of the files that were asked for."""
-        self._mirror = mirror
-        self._waiting: dict[str, str] = {}
-        """Paths in the mirror of the files that were not asked for, by path on the host."""
-        self._steps: dict[str, int | None] = {}
-        self._version = 0
 
-    def add_name(self, key: str, path: str) -> bool:
-        """Note a file by its name alone; return whether it is one for texts. key: its path on the host."""
-        folders = path[len(self._mirror.root) :].split("/")[:-1]
-        is_in_directory = any(name in DIRECTORIES for name in folders)
-        if not path.endswith(SUFFIXES if is_in_directory else NO_LOGS) or len(self._steps) >= _MAX_FILES:
-            return is_in_directory
-        if is_in_directory:
-            self._mirror.placeholder(path)
-        self.add(key, path)
-        return True
+def is_in_directory(below: str) -> bool:
+    """Return whether a file is in one of DIRECTORIES."""
+    return any(name in DIRECTORIES for name in below.split("/")[:-1])
 
-    def add(self, key: str, path: str) -> None:
-        """Note a file."""
-        if key not in self.asked:
-            self._waiting[key] = path
-            self._version = 0
 
-    def take_wanted(self, wanted: WantedTexts) -> Iterator[str]:
-        """Yield the paths on the host of the files to ask for now, those of the last steps first."""
-        if not wanted.version or not self._waiting or self._version == wanted.version:
-            return
-        self._version = wanted.version
-        from tuimon.rollouts.named_in_path import step_of_path
+def step_of(below: str) -> int | None:
+    """Return the step that the path of a file with texts names."""
+    from tuimon.samples.named_in_path import step_of_path
 
-        for key, path in self._waiting.items():
-            if key not in self._steps:
-                table = _TABLE.search(path)
-                below = os.path.relpath(path, self._mirror.root)
-                self._steps[key] = int(table[1]) if table else step_of_path(below)
-        chosen = wanted.chosen(sorted({step for step in self._steps.values() if step is not None}))
-        ready = [key for key in self._waiting if self._steps[key] is None or self._steps[key] in chosen]
-        for key in sorted(ready, key=lambda key: -(self._steps[key] or 0)):
-            self.asked.add(key)
-            del self._waiting[key]
-            yield key
+    table = _TABLE.search(below)
+    return int(table[1]) if table else step_of_path(below)

@@ -24,7 +24,7 @@ from tuimon.reader.compression import decompressed_head
 from tuimon.reader.supersession import SAME_SAVE
 from tuimon.remote.host import MAX_FILES, Entry, Host, Received, TooLarge
 from tuimon.remote.mirror import Mirror, MirrorError
-from tuimon.remote.texts import DIRECTORIES, SUFFIXES, TextFiles
+from tuimon.remote.texts import DIRECTORIES, WantedTexts, is_in_directory, is_named_text, step_of
 from tuimon.sources.listing import CLOSED_PATHS, JSON, KEPT_IN_CHECKPOINT, OF_A_MODEL, SAVED, WEIGHTS, Place, place
 from tuimon.sources.sqlite_copy import MAGIC
 
@@ -64,6 +64,10 @@ class File(Struct, eq=False):
     is_busy: bool = False
     is_rough: bool = False
     """It was so fresh when it was copied that another version may have the same time."""
+    is_text: bool = False
+    """Whether it holds generated texts, which are copied when they are wanted."""
+    step: int | None = None
+    """The step that its path names, of generated texts."""
     here: int = 0
     size: int = 0
 
@@ -82,12 +86,14 @@ class _Folder(Struct, eq=False):
 class Tree:
     """Directories and files below the path of the user."""
 
-    def __init__(self, host: Host, mirror: Mirror, texts: TextFiles, received: Received) -> None:
+    def __init__(self, host: Host, mirror: Mirror, received: Received) -> None:
         self.files: dict[str, File] = {}
         """By path on the host."""
         self.is_complete = False
         """Whether all names were seen in one walk."""
-        self._host, self._mirror, self._texts, self._received = host, mirror, texts, received
+        self._host, self._mirror, self._received = host, mirror, received
+        self._texts_seen = 0
+        """WantedTexts.version for which the files were chosen that are here; 0: some are new since then."""
         self._folders: dict[str, _Folder] = {}
         self._announced: set[str] = set()
         """Paths in the mirror of all that the host has now."""
@@ -221,22 +227,42 @@ class Tree:
         if folder.place is Place.CHECKPOINT:
             if name.endswith(JSON) and name not in OF_A_MODEL and is_candidate(local):
                 self._add(path, local, entry)
-        elif folder.place is None:
-            if name.endswith(SUFFIXES):
-                self._add(path, local, entry, is_text=self._texts.add_name(path, local))
-        elif name.endswith(SAVED):
+        elif folder.place is not None and name.endswith(SAVED):
             self._placeholder(local, False)
-        elif is_text := self._texts.add_name(path, local):
-            self._add(path, local, entry, is_text)
-        elif is_candidate(local):
+        elif is_named_text(below := self._below(local)):
+            if is_in_directory(below):
+                self._mirror.placeholder(local)
+            if self._add(path, local, entry):
+                self.note_text(self.files[path])
+        elif folder.place is not None and is_candidate(local):
             self._add(path, local, entry)
 
-    def _add(self, path: str, local: str, entry: Entry, is_text: bool = False) -> None:
-        """Note a file that may be a log, or holds generated texts, which are copied when they are wanted."""
-        if path not in self.files:
-            self._announce(local)
-            mode = "text" if is_text and path not in self._texts.asked else ""
-            self.files[path] = File(path, local, entry, mode=mode)
+    def _add(self, path: str, local: str, entry: Entry) -> bool:
+        """Note a file that may be a log, or holds generated texts; return whether it is new."""
+        if path in self.files:
+            return False
+        self._announce(local)
+        self.files[path] = File(path, local, entry)
+        return True
+
+    def note_text(self, file: File) -> None:
+        """Note that a file holds generated texts, which are copied when they are wanted."""
+        file.mode, file.is_text, file.step = "text", True, step_of(self._below(file.local))
+        self._texts_seen = 0
+
+    def take_texts(self, wanted: WantedTexts) -> None:
+        """Let the files be copied whose texts are wanted now."""
+        if not wanted.version or self._texts_seen == wanted.version:
+            return
+        self._texts_seen = wanted.version
+        texts = [file for file in self.files.values() if file.is_text]
+        chosen = wanted.chosen(sorted({file.step for file in texts if file.step is not None}))
+        for file in texts:
+            if file.mode == "text" and (file.step is None or file.step in chosen):
+                file.mode, file.seen = "", None
+
+    def _below(self, local: str) -> str:
+        return os.path.relpath(local, self._mirror.root)
 
     def _placeholder(self, local: str, directory: bool) -> None:
         if local not in self._announced:

@@ -9,8 +9,7 @@ envelope_of_points.
 """
 
 from tuimon.store.axes import METRIC_AXIS, Scale
-from tuimon.store.compare import Disagreement
-from tuimon.store.curve import Curve, Sample
+from tuimon.store.curve import Curve, Disagreement, Sample
 from tuimon.store.envelope import envelope_of_points
 from tuimon.store.run import Run
 from tuimon.store.snapshot import Snapshot

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +13,8 @@ from tuimon.model.points import Floats, Indices, Steps
 from tuimon.model.views import Envelope
 from tuimon.store import envelope
 from tuimon.store.aggregates import MeanVariance, Tally
-from tuimon.store.arrays import distinct
 from tuimon.store.axes import Scale, standard_scale
 from tuimon.store.block_sums import BlockMeans
-from tuimon.store.compare import Disagreement, Superseded, SupersededPoints
 from tuimon.store.curve_index import CurveIndex
 
 Number = TypeVar("Number", bound=np.generic)
@@ -32,6 +30,37 @@ MOST_WITHIN = 1 << 17
 def same_time(time: float, other: float) -> bool:
     """Return whether two times are equal, or both unknown (NaN)."""
     return time == other or (time != time and other != other)
+
+
+class SupersededPoints(NamedTuple):
+    """Points that are not drawn, in logged order."""
+
+    steps: Steps
+    values: Floats
+    wall_times: Floats
+    segments: Indices
+    """Number of the segment of each point."""
+    hiding_steps: Steps
+    """Step at which the segment that hides each point takes over."""
+
+
+Superseded: TypeAlias = Callable[[], SupersededPoints]
+"""Returns superseded points."""
+
+
+class Disagreement(NamedTuple):
+    """A metric has different values in two sources."""
+
+    step: int
+    """First step at which they differ."""
+    here: float
+    """Value as drawn."""
+    there: float
+    """Value in the other source."""
+    source: str
+    """Name of the other source."""
+    steps: int
+    """Number of steps at which they differ."""
 
 
 class Sample(NamedTuple):
@@ -82,7 +111,7 @@ class Curve(Struct, frozen=True, eq=False, weakref=True):
     """Result of `_find_disagreements`, once computed: it is requested in each redraw."""
     _time_order: list[_TimeOrder | None] = field(default_factory=list)
     """Points by wall time, once computed; None if the curve itself is in that order."""
-    _superseded_curve: list[SupersededCurve] = field(default_factory=list)
+    _superseded_curve: list[Curve] = field(default_factory=list)
     """Curve of the superseded points, once computed. Curves with the same superseded points share the list."""
 
     @classmethod
@@ -102,7 +131,7 @@ class Curve(Struct, frozen=True, eq=False, weakref=True):
         find_disagreements: Callable[[], tuple[Disagreement, ...]] | None = None,
         filled: int = 0,
         gap: int = -1,
-        superseded_curve: list[SupersededCurve] | None = None,
+        superseded_curve: list[Curve] | None = None,
     ) -> Curve:
         """Return a curve over arrays of equal length, which are not copied; steps must ascend.
 
@@ -239,13 +268,6 @@ class Curve(Struct, frozen=True, eq=False, weakref=True):
         none = np.empty(0, np.int64)
         return self._read_superseded() if self._read_superseded else SupersededPoints(none, *_NO_VALUES, none, none)
 
-    @property
-    def superseded_curve(self) -> Curve | None:
-        """Superseded points as a curve by ascending step, with a border between points of different segments; None
-        without such points."""
-        hidden = self._hidden()
-        return hidden.curve if hidden is not None else None
-
     def superseded_at(self, step: int) -> Sample | None:
         """Return the superseded point at a step, the last one logged if there are several; None without one."""
         hidden = self.superseded_curve
@@ -253,29 +275,17 @@ class Curve(Struct, frozen=True, eq=False, weakref=True):
         return sample if sample is not None and sample.step == step else None
 
     @property
-    def superseded_by(self) -> dict[int, int]:
-        """Number of superseded points by the step at which the segment that hides them takes over, ascending."""
-        hidden = self._hidden()
-        return hidden.counts if hidden is not None else {}
-
-    def _hidden(self) -> SupersededCurve | None:
+    def superseded_curve(self) -> Curve | None:
+        """Superseded points as a curve by ascending step, with a border between points of different segments; None
+        without such points."""
         if not self.superseded or self.ordinal:
             return None
-        if not self._superseded_curve or not same_time(self._superseded_curve[0].curve.origin, self.origin):
-            steps, values, wall_times, segments, hiding_steps = self.superseded_points()
+        if not self._superseded_curve or not same_time(self._superseded_curve[0].origin, self.origin):
+            steps, values, wall_times, segments, _ = self.superseded_points()
             order = np.argsort(steps, kind="stable")
-            curve = Curve.from_arrays(
-                self.metric,
-                steps[order],
-                values[order],
-                wall_times[order],
-                restarts=np.flatnonzero(np.diff(segments[order])) + 1,
-                origin=self.origin,
-            )
-            hiding = distinct(hiding_steps)
-            counts = np.diff(np.searchsorted(np.sort(hiding_steps), hiding), append=len(steps))
-            by_step = dict(zip(hiding.tolist(), counts.tolist(), strict=True))
-            self._superseded_curve[:] = [SupersededCurve(curve, by_step)]
+            restarts = np.flatnonzero(np.diff(segments[order])) + 1
+            points = steps[order], values[order], wall_times[order]
+            self._superseded_curve[:] = [Curve.from_arrays(self.metric, *points, restarts=restarts, origin=self.origin)]
         return self._superseded_curve[0]
 
     def limits(self, axis: str | Scale = "step") -> tuple[float, float] | None:
@@ -443,14 +453,6 @@ class Curve(Struct, frozen=True, eq=False, weakref=True):
         values, index = self.values[rows], CurveIndex()
         restarts = np.flatnonzero(np.isin(rows, self.restarts))
         return _TimeOrder(times[rows], values, restarts[restarts > 0], index.tally(values), index)
-
-
-class SupersededCurve(Struct, frozen=True, eq=False):
-    """The superseded points of a curve."""
-
-    curve: Curve
-    counts: dict[int, int]
-    """Number of points by the step at which the segment that hides them takes over, ascending."""
 
 
 def _scale(axis: str | Scale) -> Scale:

@@ -13,21 +13,23 @@ import numpy as np
 from msgspec import Struct
 
 from tuimon import lazy_re as re
+from tuimon.model.equal import Compared, agree, compare
 from tuimon.model.points import Floats, Indices, Steps
 from tuimon.store.arrays import distinct
-from tuimon.store.cache import CachedCurve, CachedFill, CachedSlices, ViewCache
+from tuimon.store.cache import CachedCurve, CachedFill, CachedSlices, KnownComparison, ViewCache
 from tuimon.store.columns import PointColumns
-from tuimon.store.compare import TEXT, Comparison, Disagreement
-from tuimon.store.curve import Curve, same_time
+from tuimon.store.curve import Curve, Disagreement, same_time
 from tuimon.store.fill import fill, plan_fill
-from tuimon.store.index import MetricEntry, MetricSource, SourceOrder, order_sources
+from tuimon.store.index import TEXT, MetricEntry, MetricSource, SourceOrder, order_sources
 from tuimon.store.join import Joined, join, restarts_as_logged, superseded_points
 from tuimon.store.preview import append_preview
-from tuimon.store.segments import SeriesSlice, arrange, slice_series, training_begin
+from tuimon.store.segments import SeriesSlice, arrange, has_valid, slice_series, training_begin
 from tuimon.store.streams import SeriesLengths, StreamView
 
 _COMPLETE = 0.9
 """A source with fewer points than this part of those of another one is drawn only if that is text for people."""
+_SHORT, _COMPARED_AGAIN = 1024, 8
+"""Points up to which sources are compared whenever they have grown; longer ones once they have an eighth more."""
 _MANY_STREAMS = 8
 """Number of streams of a source from which its slices are cached."""
 
@@ -99,7 +101,7 @@ class CurveBuilder:
 
     def has_curve(self, entry: MetricEntry) -> bool:
         """Return whether the metric has a point that is not void."""
-        return any(self._joined(source).length for source in self.ranked(entry))
+        return any(source.previews or any(map(has_valid, self._slices(source))) for source in self.ranked(entry))
 
     def best(self, ranked: Sequence[MetricSource]) -> Curve | None:
         """Return the curve of the best source that has points, filled with points of the others; None if none has."""
@@ -303,19 +305,23 @@ class CurveBuilder:
         cached.filled = CachedFill(inputs, result, filled)
         return filled
 
-    def _compared(self, best: MetricSource, other: MetricSource) -> Comparison:
-        """Return the comparison of two sources, up to date. Call with the lock held."""
+    def _compared(self, best: MetricSource, other: MetricSource) -> Compared:
+        """Return the comparison of two sources, of long ones that of fewer points. Call with the lock held."""
         ours, theirs, known = self._joined(best), self._joined(other), self._cache.of(best).comparisons
-        comparison = known.get(other.key)
-        if comparison is None or comparison.best is not ours.columns or comparison.other is not theirs.columns:
-            comparison = known[other.key] = _comparison(ours, theirs, best, other)
-        elif comparison.is_newer(ours.length, theirs.length):
-            comparison = _comparison(ours, theirs, best, other)
-        elif comparison.is_early:
-            comparison = known[other.key] = _comparison(ours, theirs, best, other)
-        read_superseded = partial(superseded_points, self._slices(best)) if ours.superseded else None
-        comparison.extend(ours.length, theirs.length, read_superseded)
-        return comparison
+        columns, points = (ours.columns, theirs.columns), ours.length + theirs.length
+        last = known.get(other.key)
+        most = points // _COMPARED_AGAIN if points > _SHORT else 0
+        if last is not None and last.columns == columns and 0 <= points - last.points <= most:
+            return last.result
+        slices = self._slices(best)
+        result = compare(
+            *_rows(ours.columns, ours.length)[:2],
+            *_rows(theirs.columns, theirs.length)[:2],
+            is_text(best, other),
+            (lambda: superseded_points(slices)[:2]) if ours.superseded else None,
+        )
+        known[other.key] = KnownComparison(columns, points, result)
+        return result
 
     def _disagreements(self, order: tuple[MetricSource, ...]) -> tuple[Disagreement, ...]:
         """Return the first disagreement of the first source with each other one, the better sources first."""
@@ -329,9 +335,9 @@ class CurveBuilder:
                     continue  # two console texts are two attempts, or two workers
                 if RANK.search(best.source) or RANK.search(other.source):
                     continue  # each rank logs the values of its own batch
-                comparison = self._compared(best, other)
-                if comparison.first is not None and not _on_another_axis(ours, theirs, comparison):
-                    disagreements.append(Disagreement(*comparison.first, other.source, comparison.differing))
+                compared, text = self._compared(best, other), is_text(best, other)
+                if compared.first is not None and not _on_another_axis(ours, theirs, compared, text):
+                    disagreements.append(Disagreement(*compared.first, other.source, compared.differing))
         return tuple(disagreements)
 
 
@@ -347,20 +353,21 @@ def _rows(columns: PointColumns, length: int) -> tuple[Steps, Floats, Floats]:
     return columns.steps[:length], columns.values[:length], columns.wall_times[:length]
 
 
-def _comparison(ours: Joined, theirs: Joined, best: MetricSource, other: MetricSource) -> Comparison:
-    return Comparison(ours.columns, theirs.columns, min(best.rank, other.rank) <= TEXT)
+def is_text(best: MetricSource, other: MetricSource) -> bool:
+    """Return whether either source is text for people."""
+    return min(best.rank, other.rank) <= TEXT
 
 
-def _on_another_axis(ours: Joined, theirs: Joined, comparison: Comparison) -> bool:
+def _on_another_axis(ours: Joined, theirs: Joined, compared: Compared, text: bool) -> bool:
     """Return whether two sources are successive attempts, or only count steps differently.
 
     They count differently if most steps differ and both begin with the same values, but at other steps.
     """
     if theirs.columns.wall_times[theirs.length - 1] < ours.columns.wall_times[0]:
         return True
-    if comparison.differing * 2 <= comparison.common:
+    if compared.differing * 2 <= compared.common:
         return False
     if min(ours.length, theirs.length) < 2 or np.array_equal(ours.columns.steps[:2], theirs.columns.steps[:2]):
         return False
     first = ours.columns.values[:2]
-    return bool(first[0] != first[1]) and comparison.agreement(first, theirs.columns.values[:2]) == 1.0
+    return bool(first[0] != first[1]) and bool(agree(first, theirs.columns.values[:2], text).all())

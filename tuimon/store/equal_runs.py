@@ -23,9 +23,10 @@ import numpy as np
 from msgspec import Struct
 
 from tuimon import lazy_re as re
+from tuimon.model.equal import compare, is_predictable
 from tuimon.model.points import Floats, Steps
 from tuimon.store.columns import PointColumns
-from tuimon.store.compare import TEXT, decimals
+from tuimon.store.index import TEXT
 from tuimon.store.records import RunRecord
 
 _SAMPLED_SERIES, _SAMPLED_POINTS = 8, 64
@@ -37,14 +38,8 @@ _EQUAL_SHARE = 2 / 3
 _COMPARED_POINTS = 20_000
 _MAX_PAIRS = 100
 """Pairs compared in one call; the others follow later."""
-_FLOAT32 = 1e-6
 _SAME_END = 120.0
 """Difference (s) between the last changes of two files up to which they can be of one training."""
-_PREDICTABLE = re.compile(
-    r"(?:^|[_/])(?:lr|learning_rate|wd|weight_decay|momentum)(?:_[a-z0-9]+)?$|(?:^|^train_|^val_)"
-    r"(?:epoch|(?:global_)?steps?|iter(?:ation)?s?|time|wall_time|timestamp|elapsed|num_tokens|samples|tokens|episodes?)$"
-)
-"""Schedules, counters and clocks, by the keys of _Candidate.series."""
 _SEPARATORS = re.compile(r"[^a-z0-9]+")
 
 
@@ -64,6 +59,7 @@ class _Points(Struct):
     columns: PointColumns
     length: int
     is_text: bool
+    is_predictable: bool
 
     def first(self, rows: int) -> tuple[Steps, Floats]:
         """Return the steps and values of the first points, at most `rows`."""
@@ -150,7 +146,7 @@ class RunJoiner:
                 length, key = item.columns.length, self._merge_key(item.name)
                 if length and (key not in longest or longest[key].length < length):
                     text = stream.info.rank <= TEXT
-                    longest[key] = _Points(item.columns, length, text)
+                    longest[key] = _Points(item.columns, length, text, is_predictable(item.name))
         short = Counter(map(_short_key, longest))
         series = {_short_key(key) if short[_short_key(key)] == 1 else key: longest[key] for key in longest}
         return _Candidate(record, formats[record.info.run], points, first, last, timed, series)
@@ -218,15 +214,17 @@ def _equality(first: _Candidate, second: _Candidate) -> str:
     steps: set[int] = set()
     values: set[float] = set()
     for key in first.series.keys() & second.series.keys():
-        if _PREDICTABLE.search(key):
+        one, other = first.series[key], second.series[key]
+        if one.is_predictable or other.is_predictable:
             continue
-        result = _common_points(first.series[key], second.series[key])
-        if result is None:
+        points = *one.first(_COMPARED_POINTS), *other.first(_COMPARED_POINTS)
+        compared = compare(*points, one.is_text or other.is_text)
+        if compared.differing:
             different += 1
-        elif len(result[0]) and not _is_predictable(result[1]):
+        elif compared.common and not _rises_evenly(compared.values):
             equal.append(key)
-            steps.update(result[0].tolist())
-            values.update(result[1].tolist())
+            steps.update(compared.steps.tolist())
+            values.update(compared.values.tolist())
     if len(values) < _LEAST_VALUES or len(steps) < _LEAST_STEPS:
         return ""
     if len(equal) < _EQUAL_SHARE * (len(equal) + different):
@@ -235,23 +233,7 @@ def _equality(first: _Candidate, second: _Candidate) -> str:
     return f"{first.record.info.name} and {second.record.info.name} are one training: {shared}"
 
 
-def _common_points(first: _Points, second: _Points) -> tuple[Steps, Floats] | None:
-    """Return steps and values at the common steps of two series; None if they differ at one of them."""
-    first_steps, first_values = first.first(_COMPARED_POINTS)
-    second_steps, second_values = second.first(_COMPARED_POINTS)
-    steps, first_rows, second_rows = np.intersect1d(first_steps, second_steps, return_indices=True)
-    left, right = first_values[first_rows], second_values[second_rows]
-    tolerance = _FLOAT32 * np.maximum(np.abs(left), np.abs(right))
-    for points, values in ((first, left), (second, right)):
-        if points.is_text and len(values):
-            tolerance = np.maximum(tolerance, 0.51 * 10.0 ** -decimals(values))
-    with np.errstate(invalid="ignore"):  # inf - inf
-        difference = np.abs(left - right)
-    same = (difference <= tolerance) | (left == right) | (np.isnan(left) & np.isnan(right))
-    return (steps, left) if same.all() else None
-
-
-def _is_predictable(values: Floats) -> bool:
+def _rises_evenly(values: Floats) -> bool:
     """Return whether values are constant or grow by the same amount at every step."""
     changes = np.diff(values[np.isfinite(values)])
     return not len(changes) or bool(np.ptp(changes) <= 1e-9 * np.abs(changes).max())

@@ -3,8 +3,8 @@
 An event file is flushed every two minutes, so a console can be ahead of it. Points of other sources before the last
 step of the best one are not drawn, so that values of different precision are never mixed within a curve.
 
-A source is trusted if it agrees about most of the common steps. Without common steps its stride must be about that of
-the best source, and its points must not belong to an attempt that the best source saw end.
+A source is trusted if it agrees about most of the common steps, of which there must be one, and if its points do not
+belong to an attempt that the best source saw end.
 """
 
 from __future__ import annotations
@@ -14,15 +14,13 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
+from tuimon.model.equal import Compared
 from tuimon.model.points import Indices, Steps
 from tuimon.store.arrays import count_below, usual_stride
 from tuimon.store.columns import PointColumns, SharedColumns
-from tuimon.store.compare import Comparison
 from tuimon.store.curve_index import CurveIndex
 from tuimon.store.join import Joined
 
-_ALIKE = 4
-"""Sources without a common step are taken to share an axis if their usual strides differ at most by this factor."""
 _CLOCKS = 1.0
 """Seconds by which the wall times of two sources may differ; text often has whole seconds."""
 _LONG = 1 << 16
@@ -79,10 +77,10 @@ class Filled(Struct, frozen=True, eq=False):
     index: CurveIndex
 
 
-def plan_fill(best: Joined, others: Sequence[tuple[Joined, Comparison]]) -> FillPlan | None:
+def plan_fill(best: Joined, others: Sequence[tuple[Joined, Compared]]) -> FillPlan | None:
     """Return what other sources add to the best one, or None if they add nothing.
 
-    others: the other sources with points, better ones first, and their up-to-date comparisons with the best one.
+    others: the other sources with points, better ones first, and how they compare with the best one.
     """
     steps = best.columns.steps[: best.length]
     if _has_one_step(steps):
@@ -90,9 +88,9 @@ def plan_fill(best: Joined, others: Sequence[tuple[Joined, Comparison]]) -> Fill
     stride = max(usual_stride(steps), 1)
     last = int(steps[-1])
     ahead: list[Piece] = []
-    for other, comparison in others:
+    for other, compared in others:
         theirs = other.columns.steps[: other.length]
-        if _has_one_step(theirs) or not _is_trusted(best, other, comparison):
+        if _has_one_step(theirs) or not _is_trusted(best, other, compared):
             continue
         start = _skip_superseded(best, other, count_below(theirs, last + stride))
         if start < other.length:
@@ -139,15 +137,12 @@ def _has_one_step(steps: Steps) -> bool:
     return len(steps) > 1 and bool(steps[0] == steps[-1])
 
 
-def _is_trusted(best: Joined, other: Joined, comparison: Comparison) -> bool:
+def _is_trusted(best: Joined, other: Joined, compared: Compared) -> bool:
     """Return whether the other's points after the last step of the best source are of the same curve."""
     ours, theirs = best.columns, other.columns
     if theirs.wall_times[other.length - 1] < ours.wall_times[0]:  # False if either is unknown
         return False  # an earlier attempt
-    if comparison.common:
-        return (comparison.common - comparison.differing) * 2 >= comparison.common
-    a, b = usual_stride(ours.steps[: best.length]), usual_stride(theirs.steps[: other.length])
-    return not comparison.between and 0 < max(a, b) <= _ALIKE * min(a, b)
+    return 0 < compared.common >= 2 * compared.differing
 
 
 def _skip_superseded(best: Joined, other: Joined, start: int) -> int:

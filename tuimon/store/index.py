@@ -11,12 +11,14 @@ import numpy.typing as npt
 from msgspec import Struct, field
 
 from tuimon.model.points import Indices
-from tuimon.store.series import PREVIEW_ID, Series
+from tuimon.store.series import NO_PURGE, PREVIEW_ID, Series
 from tuimon.store.step_groups import OF_MACHINE, StepGroups, group_sources
 from tuimon.store.streams import StreamView
 from tuimon.vocabulary import repeats_along_other_axis
 
 MergeKey: TypeAlias = Callable[[str], str]
+TEXT = 10
+"""Highest rank of sources that are text for people, whose values are rounded."""
 
 
 class MetricSource(Struct, eq=False):
@@ -216,7 +218,7 @@ def _order(positions: list[int], streams: Sequence[StreamView]) -> SourceOrder:
     for position in reversed(positions):
         purge_after.append(limit)
         for step in streams[position].cuts:
-            if step is not None:
+            if step not in (None, NO_PURGE):
                 limit = step if limit is None else min(limit, step)
     cut_counts = tuple(streams[position].cut_count for position in positions)
     place = {position: index for index, position in enumerate(positions)}

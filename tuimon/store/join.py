@@ -10,8 +10,7 @@ from msgspec.structs import replace
 
 from tuimon.model.points import Floats, Indices, Steps
 from tuimon.store.columns import PointColumns, SharedColumns
-from tuimon.store.compare import SupersededPoints
-from tuimon.store.curve import SupersededCurve
+from tuimon.store.curve import Curve, SupersededPoints
 from tuimon.store.curve_index import CurveIndex
 from tuimon.store.segments import SeriesSlice, arrange
 
@@ -28,7 +27,7 @@ class Joined(Struct, frozen=True, eq=False):
     index: CurveIndex
     gap: int = -1
     """The position in `restarts` that is a gap (history not read yet) rather than a restart; -1 if there is no gap."""
-    superseded_curve: list[SupersededCurve] = field(default_factory=list)
+    superseded_curve: list[Curve] = field(default_factory=list)
     """Curve of the superseded points, once a curve has built it; the same list as long as these points are the same."""
 
     def is_newer(self, slices: tuple[SeriesSlice, ...]) -> bool:

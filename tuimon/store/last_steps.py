@@ -48,24 +48,25 @@ def last_steps(
     last: dict[int, int] = {}
     for group in distinct(series_groups).tolist():
         members = series[series_groups == group]
-        last[group] = _newest_step(streams, index, members, steps[members])
+        last[group] = _newest_step(streams, index, members, lengths[members], steps[members])
     return last
 
 
-def _newest_step(streams: Sequence[StreamView], index: RunIndex, series: Indices, steps: Steps) -> int:
+def _newest_step(
+    streams: Sequence[StreamView], index: RunIndex, series: Indices, lengths: Indices, steps: Steps
+) -> int:
     """Return the highest last step among the series that have a point since their stream began anew, or among all of
     the series if none of them has."""
+
+    def is_current(member: int) -> bool:
+        number = int(series[member])
+        view = streams[int(index.positions[number])]
+        return bool(index.previewed[number]) or view.is_current(index.series[number], int(lengths[member]))
+
     highest = int(steps.max())
-    if any(_is_current(streams, index, number) for number in series[steps == highest].tolist()):
+    if any(map(is_current, np.flatnonzero(steps == highest).tolist())):
         return highest
-    numbered = zip(series.tolist(), steps.tolist(), strict=True)
-    return max((step for number, step in numbered if _is_current(streams, index, number)), default=highest)
-
-
-def _is_current(streams: Sequence[StreamView], index: RunIndex, number: int) -> bool:
-    """Return whether a series has a point since the last segment start in its stream."""
-    view = streams[int(index.positions[number])]
-    return bool(index.previewed[number]) or index.series[number].cuts_seen >= view.cut_count
+    return max((step for member, step in enumerate(steps.tolist()) if is_current(member)), default=highest)
 
 
 def is_left_behind(best: MetricSource, streams: Sequence[StreamView], table: SeriesLengths) -> bool:
@@ -77,8 +78,8 @@ def is_left_behind(best: MetricSource, streams: Sequence[StreamView], table: Ser
         return False
     position, series = best.series[-1]
     view = streams[position]
-    if series.cuts_seen >= view.cut_count:
-        return False
-    others = [other for other in list(view.data.series.values()) if other.cuts_seen >= view.cut_count]
     length = table.length(series.id)
-    return any(table.length(other.id) <= _OFTEN * length for other in others)
+    if view.is_current(series, length):
+        return False
+    lengths = ((other, table.length(other.id)) for other in list(view.data.series.values()))
+    return any(own <= _OFTEN * length and view.is_current(other, own) for other, own in lengths)

@@ -1,8 +1,7 @@
 """Minima and maxima over blocks of 16, 256, 4096 … values, for the extremes of any range at nearly constant cost.
 
-Only whole blocks are stored, so a block never changes once written. A range is covered exactly: by large blocks in its
-middle, smaller ones towards its ends and single values at its ends. A block without a finite value holds +inf as its
-minimum and -inf as its maximum, the neutral elements. Memory: about 1.1 bytes a point.
+A range is covered exactly: by large blocks in its middle, smaller ones towards its ends and single values at its ends.
+A block without a finite value holds +inf as its minimum and -inf as its maximum, the neutral elements.
 """
 
 from __future__ import annotations
@@ -10,65 +9,19 @@ from __future__ import annotations
 import numpy as np
 
 from tuimon.model.points import Floats, Indices
+from tuimon.store.blocks import FACTOR, Blocks
 
-FACTOR = 16
 _ENOUGH = 32
 """A range is read from a level directly if it covers at most this many of the level's blocks, on average."""
 
 
-class _Level:
-    __slots__ = ("count", "high", "low")
+class Pyramid(Blocks):
+    """Block extremes of an append-only column."""
+
+    __slots__ = ()
 
     def __init__(self) -> None:
-        self.low: Floats = np.empty(0)
-        self.high: Floats = np.empty(0)
-        self.count = 0
-
-    def extend(self, low: Floats, high: Floats) -> None:
-        """Append one block for each row of the (n, 16) arrays."""
-        end = self.count + len(low)
-        if end > len(self.low):
-            capacity = max(end, self.count + self.count // 2, FACTOR)
-            self.low, self.high = _resized(self.low, capacity), _resized(self.high, capacity)
-        low.min(axis=1, out=self.low[self.count : end])
-        high.max(axis=1, out=self.high[self.count : end])
-        self.count = end
-
-
-def _resized(array: Floats, capacity: int) -> Floats:
-    new = np.empty(capacity)
-    new[: len(array)] = array
-    return new
-
-
-class Pyramid:
-    """Block extremes of an append-only column. Not thread-safe."""
-
-    __slots__ = ("_levels",)
-
-    def __init__(self) -> None:
-        self._levels: list[_Level] = []
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes allocated."""
-        return sum(level.low.nbytes + level.high.nbytes for level in self._levels)
-
-    def extend(self, values: Floats) -> None:
-        """Add the values appended since the last call; amortised O(1) a value."""
-        low = high = values
-        available, depth = len(values), 0
-        while available >= FACTOR:
-            if depth == len(self._levels):
-                self._levels.append(_Level())
-            level = self._levels[depth]
-            done, whole = level.count * FACTOR, available // FACTOR * FACTOR
-            if whole > done:
-                new_low, new_high = low[done:whole], high[done:whole]
-                if depth == 0:
-                    new_low, new_high = _neutral(new_low)
-                level.extend(new_low.reshape(-1, FACTOR), new_high.reshape(-1, FACTOR))
-            low, high, available, depth = level.low, level.high, level.count, depth + 1
+        super().__init__(_neutral, (np.minimum, np.maximum))
 
     def extremes(self, values: Floats, starts: Indices, ends: Indices) -> tuple[Floats, Floats]:
         """Return the smallest and largest finite value of each range values[starts[i]:ends[i]].
@@ -95,7 +48,7 @@ class Pyramid:
             if last:
                 break
             begin, end = inner_begin, np.maximum(inner_begin, inner_end)
-            low, high = self._levels[depth].low, self._levels[depth].high
+            low, high = self._levels[depth].arrays
         return lowest, highest
 
 

@@ -17,10 +17,9 @@ from tuimon.model.points import Floats, Indices, Steps
 from tuimon.store.arrays import usual_stride
 from tuimon.store.axes import COUNTERS, METRIC_AXIS, Scale, counter_candidates, counter_scale
 from tuimon.store.cache import ViewCache
-from tuimon.store.compare import TEXT
 from tuimon.store.curve import Curve
 from tuimon.store.curve_builder import CurveBuilder, FilePart
-from tuimon.store.index import MergeKey, MetricEntry, RunIndex, build_index
+from tuimon.store.index import TEXT, MergeKey, MetricEntry, RunIndex, build_index
 from tuimon.store.last_steps import is_left_behind, last_steps
 from tuimon.store.records import RunRecord
 from tuimon.store.run_facts import RunFacts

@@ -14,19 +14,16 @@ from collections.abc import Callable, Sequence
 from itertools import groupby, pairwise
 
 import numpy as np
+import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
 from tuimon.model.log_names import log_name
-from tuimon.model.points import Floats, Indices, Steps
+from tuimon.model.points import Indices, Steps
 from tuimon.store.arrays import median
-from tuimon.store.series import SegmentLayout, Series
+from tuimon.store.series import NO_PURGE, SegmentLayout, Series
 from tuimon.store.streams import StreamView
 
-_RECENT = 64
-"""Points before a place where a log may start again that show the usual distances of steps and times."""
-_PAUSE, _SHORT_PAUSE = 3.0, 10.0
-"""A longer time between two points than this multiple of the usual one, and than these seconds, is a pause."""
 _ANY_LENGTH = 1 << 62
 """More points than any series has."""
 
@@ -80,14 +77,16 @@ def _segment_layout(series: Series, length: int, stream: StreamView, purge_after
     position, min_length, is_open = 0, 0, False
     for number, step in enumerate(stream.cuts):
         position = series.position(number, length)
-        if position and step is not None:
+        if position and step not in (None, NO_PURGE):
             purges[position] = min(step, purges.get(position, step))
-        if step is not None or not _was_truncated(series, length, position):
+        step_at = series.columns.step_at
+        if step is not None or (0 < position < length and step_at(position) <= step_at(position - 1)):
             borders.add(position)
         min_length = max(min_length, position + 1)
         is_open = position >= length
     for start in stream.starts:
         position = start.positions.get(series.id, 0)
+        is_open |= position >= length
         min_length = max(min_length, position + 1)
         if 0 < position <= length:
             before, after = series.columns.steps[:position], series.columns.steps[position : min(length, position + 1)]
@@ -101,33 +100,6 @@ def _segment_layout(series: Series, length: int, stream: StreamView, purge_after
     min_length = _ANY_LENGTH if is_open else min_length
     inside = tuple(sorted(position for position in borders if 0 < position < length))
     return SegmentLayout(stream.cut_count, purge_after, stream.start_count, min_length, inside, tuple(purges.items()))
-
-
-def _continues(steps: Steps, wall_times: Floats, row: int) -> bool:
-    """Return whether the point in a row continues those before it as usual, such as after the rotation of a log.
-
-    Its step is higher by at most the largest of the recent increases, and no pause as of a restart comes before it.
-    steps, wall_times: arrays of one length. Later rows do not change the result.
-    """
-    if not 0 < row < len(steps):
-        return False
-    before = slice(max(row - _RECENT, 0), row)
-    distance, pause = int(steps[row]) - int(steps[row - 1]), float(wall_times[row]) - float(wall_times[row - 1])
-    usual = np.diff(steps[before])
-    if distance <= 0 or (len(usual) and distance > usual.max()):
-        return False
-    if not pause > _SHORT_PAUSE:
-        return True
-    seconds = np.diff(wall_times[before])
-    known = seconds[np.isfinite(seconds)]
-    return len(known) > 0 and pause <= _PAUSE * median(known)
-
-
-def _was_truncated(series: Series, length: int, position: int) -> bool:
-    """Return whether the stream was only truncated at a position, and its training continued; False without times."""
-    wall_times = series.columns.wall_times[:length]
-    is_timed = bool(np.isfinite(wall_times[position - 1 : position + 1]).all())
-    return is_timed and _continues(series.columns.steps[:length], wall_times, position)
 
 
 class Arrangement(Struct, frozen=True, eq=False):
@@ -196,28 +168,18 @@ def arrange(slices: Sequence[SeriesSlice]) -> Arrangement:
 
 
 def _without_rotations(arrangement: Arrangement, slices: Sequence[SeriesSlice], steps: Steps) -> Arrangement:
-    """Return an arrangement without the restarts at which the next file of a rotated log goes on as usual."""
+    """Return an arrangement without the borders of the files of a rotated log at which no step goes back."""
     restarts, order = arrangement.restarts, arrangement.order
     if not len(restarts) or len({part.log for part in slices}) == len(slices):
         return arrangement
-    ends = np.cumsum([part.length for part in slices])
-    numbers, numbers_before = (
-        np.searchsorted(ends, order[positions], "right").tolist() for positions in (restarts, restarts - 1)
-    )
-    logs = [part.log for part in slices]
+    ends, logs = np.cumsum([part.length for part in slices]), [part.log for part in slices]
+    numbers, before = (np.searchsorted(ends, order[rows], "right").tolist() for rows in (restarts, restarts - 1))
     superseding = np.isin(steps[order[restarts]], arrangement.hiding(steps)[1]).tolist()
-    is_next_file = [
-        number != before and logs[number] == logs[before] != "" and not supersedes
-        for number, before, supersedes in zip(numbers, numbers_before, superseding, strict=True)
+    kept = [
+        row
+        for row, number, last, supersedes in zip(restarts.tolist(), numbers, before, superseding, strict=True)
+        if supersedes or number == last or logs[number] != logs[last] or not logs[number]
     ]
-    if not any(is_next_file):
-        return arrangement
-    wall_times = np.concatenate([part.series.columns.wall_times[: part.length] for part in slices])
-    kept: list[int] = []
-    for position, is_next in zip(restarts.tolist(), is_next_file, strict=True):
-        rows = order[max(position - _RECENT, 0) : position + 1]
-        if not (is_next and _continues(steps[rows], wall_times[rows], len(rows) - 1)):
-            kept.append(position)
     return replace(arrangement, restarts=np.array(kept, np.int64))
 
 
@@ -228,11 +190,7 @@ def _borders(part: SeriesSlice) -> list[int]:
 
 def _pieces(part: SeriesSlice, borders: Sequence[int]) -> list[Indices]:
     """Return the segments between the borders of one stream without void points, each sorted by step."""
-    steps = part.steps
-    valid = np.ones(part.length, np.bool_)
-    for position, step in part.purges:
-        before = slice(None) if position < 0 else slice(0, position)
-        valid[before] &= steps[before] < step
+    steps, valid = part.steps, _valid(part)
     pieces: list[Indices] = []
     for low, high in pairwise(borders):
         rows = np.flatnonzero(valid[low:high]) + low
@@ -241,6 +199,21 @@ def _pieces(part: SeriesSlice, borders: Sequence[int]) -> list[Indices]:
             rows = rows[np.argsort(row_steps, kind="stable")]
         pieces.append(rows)
     return pieces
+
+
+def has_valid(part: SeriesSlice) -> bool:
+    """Return whether any point of a slice is not void."""
+    return part.length > 0 and (not part.purges or bool(_valid(part).any()))
+
+
+def _valid(part: SeriesSlice) -> npt.NDArray[np.bool_]:
+    """Return which points are not void."""
+    steps = part.steps
+    valid = np.ones(part.length, np.bool_)
+    for position, step in part.purges:
+        before = slice(None) if position < 0 else slice(0, position)
+        valid[before] &= steps[before] < step
+    return valid
 
 
 def _without_early(segments: Sequence[Indices], begins: Sequence[int | None], steps: Steps) -> list[Indices]:

@@ -18,6 +18,8 @@ MOST_ARRIVALS = 256
 """Number of arrivals kept of a stream: more than the intervals that a pace is computed from."""
 PREVIEW_ID = 1 << 62
 """Series.id of a preview, which has no row in the table of lengths."""
+NO_PURGE = 1 << 62
+"""A step that no point has."""
 
 
 class AttemptStart(NamedTuple):
@@ -106,7 +108,8 @@ class StreamData(Struct, eq=False, weakref=True):
     """Series by the stream's own metric id."""
     shared: SharedColumns = field(default_factory=SharedColumns)
     cuts: list[int | None] = field(default_factory=list)
-    """For each segment start the step from which on earlier points are void, or None if none are."""
+    """For each segment start the step from which on earlier points are void; NO_PURGE if the log names its first step,
+    None if it does not: then it is an attempt only if the steps go back."""
     starts: list[AttemptStart] = field(default_factory=list)
     leader: Series | None = None
     """Series with most points when there were `leader_points` points (segments.training_begin)."""

@@ -39,7 +39,7 @@ from tuimon.store.names import display_names, given_name
 from tuimon.store.preview import preview_series
 from tuimon.store.records import RunRecord, StreamRecord
 from tuimon.store.run import Run
-from tuimon.store.series import AttemptStart, Series, StreamData, without_replaced
+from tuimon.store.series import NO_PURGE, AttemptStart, Series, StreamData, without_replaced
 from tuimon.store.snapshot import Snapshot
 from tuimon.store.streams import Present, SeriesLengths
 
@@ -143,7 +143,8 @@ class Store:
                 stream = self._stream(event.stream)
                 with self._lock:
                     stream.data.arrivals = ()
-                    stream.data.cuts.append(event.step if event.purge else None)
+                    is_named = event.step is not None
+                    stream.data.cuts.append(event.step if event.purge else NO_PURGE if is_named else None)
                     self._touch(stream)
             case AttemptStarted():
                 stream = self._stream(event.stream)

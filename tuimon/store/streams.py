@@ -38,13 +38,19 @@ class StreamView(Struct, frozen=True, eq=False):
 
     @property
     def cuts(self) -> list[int | None]:
-        """For each segment start the step from which on earlier points are void, or None if none are."""
+        """As in StreamData."""
         return self.data.cuts[: self.cut_count]
 
     @property
     def starts(self) -> list[AttemptStart]:
         """The attempts that began after others."""
         return self.data.starts[: self.start_count]
+
+    def is_current(self, series: Series, length: int) -> bool:
+        """Return whether one of the first `length` points of a series was logged since its log began anew."""
+        if series.cuts_seen < self.cut_count:
+            return False
+        return not self.start_count or length > self.data.starts[self.start_count - 1].positions.get(series.id, 0)
 
 
 class SeriesLengths(Struct, frozen=True, eq=False):

@@ -64,7 +64,7 @@ async def open_texts_or_leave(app: Dashboard, code: int) -> None:
     """Open the generated texts of paths without metrics. Leave with an exit code if there are no logs and no texts.
 
     Logs that appear later are shown as usual."""
-    from tuimon.rollouts.discovery import has_samples
+    from tuimon.samples.discovery import has_samples
 
     paths = (*app.paths, *app.settings.samples)
     if await asyncio.to_thread(has_samples, paths):

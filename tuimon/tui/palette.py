@@ -77,22 +77,27 @@ class ActionProvider(Provider):
     async def discover(self) -> Hits:
         """Yield the actions of the footer first, then the others in the order of the help."""
         for action, title in sorted(self._actions(), key=lambda pair: pair[0].footer or 99):
-            yield DiscoveryHit(title, partial(action.do, self._dashboard), help=escape(action.help))
+            yield DiscoveryHit(title, partial(self._do, action), help=escape(action.help))
 
     async def search(self, query: str) -> Hits:
         """Yield what has the words of the query, or else actions whose label has its letters in order."""
         matcher, hits = self.matcher(query), []
         for action, title in self._actions():
             if score := action.relevance(query):
-                hits.append(_hit(score, matcher.highlight(title), partial(action.do, self._dashboard), action.help))
+                hits.append(_hit(score, matcher.highlight(title), partial(self._do, action), action.help))
         hits += (*self._charts(query), *self._lacking(query))
         if not hits and len(query.strip()) >= _SHORTEST:
             for action, title in self._actions():
                 if score := matcher.match(action.label):
-                    do = partial(action.do, self._dashboard)
+                    do = partial(self._do, action)
                     hits.append(_hit(score, matcher.highlight(title), do, action.help))
         for hit in (*hits, *self._elsewhere(query)):
             yield hit
+
+    def _do(self, action: Action) -> None:
+        """Do an action, unless another screen is shown by now than the one that the palette was opened on."""
+        if self.app.screen is self.screen:
+            action.do(self._dashboard)
 
     def _elsewhere(self, query: str) -> Iterator[Hit]:
         """Yield the actions of other screens, such as "run list: hide (H)"."""

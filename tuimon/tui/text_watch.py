@@ -58,7 +58,7 @@ class TextWatch:
 
 def _kinds_in(paths: tuple[str, ...]) -> frozenset[str]:
     """Return the actions for which there are texts. paths: directory of the run, and others with generated texts."""
-    from tuimon.rollouts.discovery import has_samples
+    from tuimon.samples.discovery import has_samples
     from tuimon.tui.screens.log_page import text_files
 
     kinds = {"texts": has_samples(paths, _LONGEST), "log": bool(text_files(paths[0], ()))}

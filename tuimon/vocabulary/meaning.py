@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from itertools import islice
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -199,8 +198,8 @@ def _known(name: str) -> Meaning:
     if (timer := _timer_with_unit(name)) is not None:
         return timer
     best = OTHER
-    spelled = canonical(name)
-    for reading, split in _readings(name) if spelled == name else _spellings(name, spelled):
+    as_written = tuple(_readings(name))
+    for reading, split in dict.fromkeys((*as_written[:1], *_readings(canonical(name)), *as_written)):
         meaning = _match(reading, split)
         if meaning.concept not in _VAGUE:
             return meaning
@@ -244,15 +243,6 @@ def _of_user(name: str) -> Meaning | None:
         scale=entry.scale,
         renamed=bool(entry.label and entry.direction),
     )
-
-
-def _spellings(name: str, spelled: str) -> Iterator[tuple[str, str]]:
-    """Yield (name to match, split) as written, then in the canonical spelling."""
-    readings = _readings(name)
-    yield next(readings)
-    yield from islice(_readings(spelled), 1)
-    yield from readings
-    yield from islice(_readings(spelled), 1, None)
 
 
 def _by_words(name: str, known: Meaning) -> Meaning:

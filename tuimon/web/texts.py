@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 from tuimon.exports.texts import paths_of
-from tuimon.rollouts.extremes import Extremes, extremes_in
-from tuimon.rollouts.library import Library
+from tuimon.samples.extremes import Extremes, extremes_in
+from tuimon.samples.library import Library
 from tuimon.store import Run
 
 _REST = 20.0

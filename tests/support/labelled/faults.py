@@ -74,7 +74,7 @@ FAULTS = (
     Fault("learning rate becomes 0", "policy", "zero_rate", ("learning_rate",)),
     Fault("critic with the wrong sign", "policy", "critic", ("explained_variance",), ("divergence", "spikes")),
     Fault("slow steps", "policy", "slow", ("step_drift",)),
-    Fault("memory leak", "policy", "leak", ("memory_creep", "memory_full")),
+    Fault("memory leak", "policy", "leak", ("memory_creep",)),
     Fault("two engines", "policy", "mismatch", ("engine_mismatch",), _UNSTABLE),
 )  # fmt: skip
 

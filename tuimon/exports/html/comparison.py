@@ -44,7 +44,7 @@ def sentences_of(comparison: Comparison) -> list[str]:
     return list(filter(None, (comparison.first_line, comparison.speed, comparison.axis.sentence)))
 
 
-def summary_of(comparison: Comparison) -> dict[str, Any]:
+def seeds_summary(comparison: Comparison) -> dict[str, Any]:
     """Return the first sentences, and the table of the seeds if there are some, for the template of a report."""
     main = comparison.main if comparison.has_groups else None
     return {

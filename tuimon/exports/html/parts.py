@@ -33,8 +33,8 @@ from tuimon.exports.table import page_columns
 from tuimon.model.views import BarView, ChartView, HeatView, Symbols
 from tuimon.panels import SINGLE_METRIC, ChartOptions, Panel, arrange, relevant_metrics
 from tuimon.redact import redacted
-from tuimon.rollouts.extremes import Extremes
 from tuimon.run_notes import note_of
+from tuimon.samples.extremes import Extremes
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean
 

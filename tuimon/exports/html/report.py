@@ -8,7 +8,7 @@ from typing import Any
 from tuimon.analysis.aligned_steps import step_name
 from tuimon.exports import texts
 from tuimon.exports.html import page
-from tuimon.exports.html.comparison import main_chart, summary_of
+from tuimon.exports.html.comparison import main_chart, seeds_summary
 from tuimon.exports.html.figures import columns_for
 from tuimon.exports.html.parts import COLUMNS, GROUPS, draw, slots
 from tuimon.exports.summary_text import runs_columns
@@ -63,6 +63,6 @@ def as_html(
         values = {
             "table": page_columns(runs_columns(snapshot, now), len(snapshot.runs)),
             "chart": main_chart(compared),
-            **summary_of(compared),
+            **seeds_summary(compared),
         }
     return page("report.html", now, title=title, runs=runs, groups=GROUPS, **values)

@@ -19,7 +19,7 @@ COUNTERS = frozenset(
     {"step", "steps", "_step", "iteration", "iterations", "iter", "it", "train/step", "train_step", *BATCH_KEYS}
 )
 """Names of steps, in lower case, that some writers count anew in each epoch."""
-EPOCHS = frozenset({"epoch", "epochs", "global_epoch", "total/epochs"})
+EPOCHS = frozenset({"epoch", "epochs", "epoch_num", "global_epoch", "total/epochs"})
 """Names of steps, in lower case, that count epochs."""
 UNKNOWN_STEP = -(2**63)
 """Value of `step_before` that differs from every logged step."""

@@ -40,7 +40,7 @@ STEP_KEYS = (
     "step", "global_step", "_step", "current_steps", "train/global_step", "trainer/global_step", "training/global_step",
     "system/global_step", "system/step", "iteration", "iter", "training_iteration", "time/total_timesteps",
     "rollout/step", "train/step", "global_step/max_steps", "epoch",
-    "episode", "round", "generation",
+    "episode", "round", "generation", "step_num", "iter_num", "epoch_num",
 )  # fmt: skip
 _LOCAL = re.findall(
     r"\S+",
@@ -86,6 +86,7 @@ _OF_TRAINING_ONLY = ("lr", "learning_rate", "momentum")
 
 MAX_ELEMENTS = 16
 """A longer list is data, not metrics of the devices of a machine or of the groups of an optimizer."""
+_STEP_KEYS = frozenset(STEP_KEYS)
 _STEP_RANKS = {name: rank for rank, name in enumerate(STEP_NAMES)}
 _MAX_DEPTH = 16
 _NUMBER = re.compile(r"[+-]?(?:(?:\d++(?:\.\d*+)?|\.\d++)(?:e[+-]?\d++)?|nan|inf|infinity)", re.IGNORECASE | re.ASCII)
@@ -290,7 +291,10 @@ def looks_like_metrics(row: Any) -> bool:
 
 
 def has_step(row: Row) -> bool:
-    return any(step_of(row[key]) is not None or type(row[key]) is float for key in STEP_KEYS if key in row)
+    """Return whether the value of one of STEP_KEYS, in any case, may be a step."""
+    return any(
+        step_of(value) is not None or type(value) is float for key, value in row.items() if key.lower() in _STEP_KEYS
+    )
 
 
 def same(left: Any, right: Any) -> bool:

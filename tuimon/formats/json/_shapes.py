@@ -31,9 +31,8 @@ from tuimon.formats.json._whole_values import LISTS, LargeList
 Row: TypeAlias = dict[str, Any]
 
 AXES = ("step", "global_step", "iteration", "iter", "timestep", "update", "epoch", "episode", "round", "generation")
-"""Names of columns that hold steps, in order of preference; also in the plural and after a prefix ("eval_steps")."""
+"""Names of lists that hold steps, in order of preference; also in the plural and after a prefix ("eval_steps")."""
 _AXIS = re.compile(rf"(?:(?P<prefix>.*)[_ /.-])?(?P<axis>{'|'.join(AXES)})s?", re.IGNORECASE)
-_STEP_NAME = re.compile(rf"(?P<axis>{'|'.join(AXES)})s?(?:[ _-]?(?:num(?:ber)?|idx|index|id|no))?", re.IGNORECASE)
 _KEYED = re.compile(r"(?:(?:step|iteration|iter|epoch|episode|round|generation)[_ -]?)?(\d{1,15})", re.IGNORECASE)
 _METRIC = re.compile(
     r"loss|acc|reward|return|score|error|perplexity|ppl|bleu|rouge|f1|auc|precision|recall|iou|dice|psnr|ssim|wer|cer|"
@@ -115,8 +114,6 @@ def _rows_of_list(values: Sequence[Any], strict: bool) -> Sequence[Any]:
     """Return the rows of a list of rows, of numbers, or of TensorBoard's triples; [] for another list."""
     first = values[0] if values else None
     if isinstance(first, dict):
-        values = _with_plain_step(values)
-        first = values[0]
         known = any(_is_row(row) for row in values[:_EXAMINED]) or (not strict and has_step(first))
         return _rows_of_objects(values) if known else []
     if isinstance(first, list):
@@ -133,7 +130,7 @@ def _rows_of_objects(values: Sequence[Any]) -> Sequence[Any]:
     """Return a list of objects itself, not a copy, unless its steps or names have to be converted."""
     if values and {"key", "value", "step"} <= values[0].keys():
         return _mapped(MLFLOW.row, values)
-    return _with_whole_epochs(_with_plain_step(values))
+    return _with_whole_epochs(values)
 
 
 def _mapped(convert: Callable[[Row], Row], rows: Sequence[Any]) -> Sequence[Any]:
@@ -141,24 +138,6 @@ def _mapped(convert: Callable[[Row], Row], rows: Sequence[Any]) -> Sequence[Any]
     if isinstance(rows, LargeList):
         return rows.map(lambda row: convert(row) if isinstance(row, dict) else row)
     return [convert(row) if isinstance(row, dict) else row for row in rows]
-
-
-def _with_plain_step(rows: Sequence[Any]) -> Sequence[Any]:
-    """Rename the step of rows that spell it in another way: "Epoch", "epoch_num", "Step"."""
-    first = rows[0] if rows else None
-    if not isinstance(first, dict) or has_step(first):
-        return rows
-    names = {key: match["axis"].lower() for key in first if (match := _STEP_NAME.fullmatch(key))}
-    name = min(names, key=lambda key: AXES.index(names[key]), default=None)
-    if name is None or step_of(first[name]) is None:
-        return rows
-
-    def renamed(row: Row) -> Row:
-        if name not in row:
-            return row
-        return {names[name]: row[name], **{key: value for key, value in row.items() if key != name}}
-
-    return _mapped(renamed, rows)
 
 
 def _pair_rows(values: Any) -> list[Row]:
@@ -176,12 +155,13 @@ def _is_row(row: Any) -> bool:
 
 def _with_whole_epochs(rows: Sequence[Any]) -> Sequence[Any]:
     """Make "epoch" the step of rows that have no other step, if all epochs are whole numbers (also 1.0, 2.0)."""
+    epoch = next((key for key in rows[0] if key.lower() == "epoch"), "") if rows else ""
     for row in rows:
-        if not isinstance(row, dict) or type(epoch := row.get("epoch")) not in (int, float) or not step_of(epoch):
+        if not isinstance(row, dict) or type(row.get(epoch)) not in (int, float) or not step_of(row[epoch]):
             return rows
-        if has_step({key: value for key, value in row.items() if key != "epoch"}):
+        if has_step({key: value for key, value in row.items() if key != epoch}):
             return rows
-    return _mapped(lambda row: {**row, "epoch": int(row["epoch"])}, rows)
+    return _mapped(lambda row: {**row, epoch: int(row[epoch])}, rows)
 
 
 def _keyed_rows(mapping: Mapping[str, Any]) -> list[Row]:

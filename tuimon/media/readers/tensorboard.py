@@ -39,13 +39,14 @@ _Found: TypeAlias = tuple[Item, list[bytes]]
 
 def _items(path: str, advance: Callable[[int], None]) -> Iterator[Item]:
     plugins: dict[bytes, str] = {}
-    for offset, record in event_records(path, advance):
-        try:
-            for item, contents in list(_event(record, plugins)):
-                parts = tuple(Part(path, offset + record.find(content), len(content)) for content in contents)
-                yield replace(item, parts=parts) if parts else item
-        except (FormatError, ValueError):
-            continue
+    with open(path, "rb") as file:
+        for offset, record in event_records(file, advance):
+            try:
+                for item, contents in list(_event(record, plugins)):
+                    parts = tuple(Part(path, offset + record.find(content), len(content)) for content in contents)
+                    yield replace(item, parts=parts) if parts else item
+            except (FormatError, ValueError):
+                continue
 
 
 def _event(record: bytes, plugins: dict[bytes, str]) -> Iterator[_Found]:

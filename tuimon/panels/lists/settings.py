@@ -9,8 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from tuimon.analysis.best_step import best_step
-from tuimon.analysis.log_remarks import lasted_text
-from tuimon.analysis.words import day, setting_text, time_of_day
+from tuimon.analysis.words import day, duration, setting_text, time_of_day
 from tuimon.panels._charts.marks import STEP_KEYS, checkpoint_step
 from tuimon.panels._run_facts import facts_about
 from tuimon.redact import redacted
@@ -69,7 +68,7 @@ def _about(run: Run) -> dict[str, Any]:
         known["started"] = f"{day(known['started'])} {time_of_day(known['started'])}"
     first, lasted = run.first_wall_time, run.duration
     if lasted > 0:
-        known["first point"] = f"{day(first)} {time_of_day(first)}, {lasted_text(run, lasted)}"
+        known["first point"] = f"{day(first)} {time_of_day(first)}, {duration(lasted)} before the last"
     return known if len(known) > 1 else {}
 
 

@@ -182,7 +182,7 @@ class MediaScreen(TableScreen["Tag"]):
     # ------------------------------------------------------------------ keys
 
     def next_view(self) -> None:
-        """Show histograms as a heat map, as bands, or one step against another."""
+        """Show histograms as a heat map, or one step against another."""
         from tuimon.media.rows import VIEWS
 
         self.table.view = VIEWS[(VIEWS.index(self.table.view) + 1) % len(VIEWS)]

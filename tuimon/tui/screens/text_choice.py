@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tuimon.rollouts import Sample
-from tuimon.rollouts.library import Entry
-from tuimon.rollouts.overview import Bin, StepNumbers, histogram, in_bin
-from tuimon.rollouts.searching import Search
-from tuimon.rollouts.selection import (
+from tuimon.samples import Sample
+from tuimon.samples.library import Entry
+from tuimon.samples.overview import Bin, StepNumbers, histogram, in_bin
+from tuimon.samples.searching import Search
+from tuimon.samples.selection import (
     FILTERS,
     SINCE_FIRST,
     SORTS,

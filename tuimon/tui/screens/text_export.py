@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tuimon.draw.numbers import thousands
-from tuimon.rollouts.searching import TooSlow
+from tuimon.samples.searching import TooSlow
 from tuimon.text import home_relative
 
 if TYPE_CHECKING:
-    from tuimon.rollouts import Sample
+    from tuimon.samples import Sample
 
 
 class _Ended(Exception):

@@ -14,11 +14,11 @@ from tuimon.draw.scatter import Points, render_scatter
 from tuimon.draw.table import KEPT, Column
 from tuimon.model.views import Role, Rows, Size, Symbols
 from tuimon.redact import redacted_text
-from tuimon.rollouts.flags import NAMES
-from tuimon.rollouts.group_labels import GroupLabels
-from tuimon.rollouts.library import Entry
-from tuimon.rollouts.overview import Bin, StepNumbers
-from tuimon.rollouts.selection import Group, finite, rewards_of
+from tuimon.samples.flags import NAMES
+from tuimon.samples.group_labels import GroupLabels
+from tuimon.samples.library import Entry
+from tuimon.samples.overview import Bin, StepNumbers
+from tuimon.samples.selection import Group, finite, rewards_of
 from tuimon.text import clean
 from tuimon.tui.screens.text_choice import GROUPS, HISTOGRAM, STEPS, Choice
 

@@ -8,14 +8,14 @@ from tuimon import lazy_re as re
 from tuimon.draw.numbers import format_value, thousands
 from tuimon.model.views import Role, Row, Span
 from tuimon.redact import redacted_text
-from tuimon.rollouts import Sample, Turn
-from tuimon.rollouts.answers import agrees, answer_of
-from tuimon.rollouts.difference import differences
-from tuimon.rollouts.export import group_of, reference_text
-from tuimon.rollouts.flags import NAMES, flags_of
-from tuimon.rollouts.media import without_data_urls
-from tuimon.rollouts.parts import parts_of
-from tuimon.rollouts.searching import Search, Spans
+from tuimon.samples import Sample, Turn
+from tuimon.samples.answers import agrees, answer_of
+from tuimon.samples.difference import differences
+from tuimon.samples.export import group_of, reference_text
+from tuimon.samples.flags import NAMES, flags_of
+from tuimon.samples.media import without_data_urls
+from tuimon.samples.parts import parts_of
+from tuimon.samples.searching import Search, Spans
 from tuimon.text import cell_width, clean
 
 FOLDS = ("long prompts and tool output are folded", "thinking is folded, too", "nothing is folded")

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from textual.containers import Container
 
 from tuimon.model.views import Role, Row
-from tuimon.rollouts.export import group_of
-from tuimon.rollouts.group_labels import GroupLabels
-from tuimon.rollouts.searching import TooSlow
+from tuimon.samples.export import group_of
+from tuimon.samples.group_labels import GroupLabels
+from tuimon.samples.searching import TooSlow
 from tuimon.store import Snapshot
 from tuimon.text import clean
 from tuimon.tui.action import Action
@@ -23,8 +23,8 @@ from tuimon.tui.screens.text_widgets import SampleTable, TextPane
 from tuimon.tui.screens.work_screen import WorkScreen
 
 if TYPE_CHECKING:
-    from tuimon.rollouts import Sample
-    from tuimon.rollouts.library import Entry, Library
+    from tuimon.samples import Sample
+    from tuimon.samples.library import Entry, Library
 
 _WIDE = 110
 """Width (cells) from which the text is displayed beside the list instead of below it."""
@@ -109,12 +109,12 @@ class TextReader(WorkScreen):
         self.dashboard.want_texts(self._wanted)
 
         def read() -> None:
-            from tuimon.rollouts.library import Library
+            from tuimon.samples.library import Library
 
             library = Library(self.paths)
             library.refresh()
             if not library.steps:
-                from tuimon.rollouts.discovery import unreadable_files
+                from tuimon.samples.discovery import unreadable_files
 
                 self._pickles = [file for path in self.paths for file in unreadable_files(path)]
             self.library = library
@@ -136,8 +136,8 @@ class TextReader(WorkScreen):
 
     def _advise(self) -> None:
         """Display how to make the trainer write texts."""
-        from tuimon.rollouts.discovery import path_below
-        from tuimon.rollouts.options import advice
+        from tuimon.samples.discovery import path_below
+        from tuimon.samples.options import advice
 
         run = self.dashboard.run_shown
         lines = advice(run.config, run.metrics) if run is not None else []

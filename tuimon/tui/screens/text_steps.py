@@ -6,16 +6,16 @@ import asyncio
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from tuimon.rollouts.searching import TooSlow
-from tuimon.rollouts.selection import SINCE_FIRST
+from tuimon.samples.searching import TooSlow
+from tuimon.samples.selection import SINCE_FIRST
 from tuimon.tui.screens.text_choice import GROUPS, STEPS, Choice
 from tuimon.tui.screens.text_reader import TextReader
 
 if TYPE_CHECKING:
-    from tuimon.rollouts import Sample
-    from tuimon.rollouts.library import Library
-    from tuimon.rollouts.overview import StepNumbers
-    from tuimon.rollouts.selection import PromptNumbers
+    from tuimon.samples import Sample
+    from tuimon.samples.library import Library
+    from tuimon.samples.overview import StepNumbers
+    from tuimon.samples.selection import PromptNumbers
 
 
 _STEPS_BEFORE = 16
@@ -72,7 +72,7 @@ class TextSteps(TextReader):
             return compared == self._compared and choice.shows_change and self.is_attached
 
         def read() -> list[PromptNumbers] | None:
-            from tuimon.rollouts.overview import first_numbers
+            from tuimon.samples.overview import first_numbers
 
             return first_numbers(library, step, split, prompts, is_wanted, steps)
 
@@ -99,7 +99,7 @@ class TextSteps(TextReader):
             self.change(lambda choice: choice.toggle(STEPS) if choice.mode == STEPS else None)
             return
 
-        from tuimon.rollouts.overview import has_prompt, numbers_by_step
+        from tuimon.samples.overview import has_prompt, numbers_by_step
 
         test = has_prompt(entry.prompt)
         self._by_step("reward", test, lambda library: filter(_is_there, numbers_by_step(library, entry.split, test)))
@@ -114,7 +114,7 @@ class TextSteps(TextReader):
             self.say("Nothing to count: press / first")
             return
 
-        from tuimon.rollouts.overview import has_match, numbers_by_step
+        from tuimon.samples.overview import has_match, numbers_by_step
 
         test = has_match(search)
         self._by_step("share", test, lambda library: numbers_by_step(library, split, test))

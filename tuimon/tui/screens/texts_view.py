@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tuimon.model.views import Role, Row, Span
 from tuimon.panels import plural
-from tuimon.rollouts.searching import TooSlow
-from tuimon.rollouts.selection import mean_and_std, rewards_of
+from tuimon.samples.searching import TooSlow
+from tuimon.samples.selection import mean_and_std, rewards_of
 from tuimon.store import Snapshot
 from tuimon.text import clean
 from tuimon.tui.action import key_names
@@ -26,7 +26,7 @@ from tuimon.tui.screens.text_steps import TextSteps
 from tuimon.tui.state import ViewState
 
 if TYPE_CHECKING:
-    from tuimon.rollouts import Sample
+    from tuimon.samples import Sample
 
 
 _FAR = 1 << 30
@@ -119,7 +119,7 @@ class TextsScreen(TextSteps):
 
     def copy_all(self) -> None:
         """Copy prompt, response and numbers as Markdown."""
-        from tuimon.rollouts.export import as_markdown
+        from tuimon.samples.export import as_markdown
 
         if self.sample is None:
             self.say("No text is selected")
@@ -270,7 +270,7 @@ class TextsScreen(TextSteps):
             return search is self.choice.search and step == self.step and self.is_attached
 
         def find() -> tuple[frozenset[tuple[str, object]], str]:
-            from tuimon.rollouts.overview import has_anywhere
+            from tuimon.samples.overview import has_anywhere
 
             found: list[tuple[str, object]] = []
             is_match = has_anywhere(search)
@@ -369,7 +369,7 @@ class TextsScreen(TextSteps):
         test, split = choice.is_counted, choice.split_listed
 
         def samples() -> Iterator[Sample | None]:
-            from tuimon.rollouts.overview import samples_of_all_steps
+            from tuimon.samples.overview import samples_of_all_steps
 
             return samples_of_all_steps(library, split, test) if by_step else map(library.sample, listed)
 

@@ -7,8 +7,8 @@
 The step of a row is, in this order:
 
 - the step that is in the row
-- the steps done by the bar on the line before it, unless the log draws its bars after the rows: that is known from a
-  row below the bar 0/100, and from equal bars above and below a row (tqdm.write clears the bar above)
+- the steps done by the bar on the line before it, unless the log draws its bars after the rows, as tqdm.write does: it
+  shows that by a row below the bar 0/100, or by a bar that is drawn twice
 - the steps done by the next progress bar of the training, which is drawn again after each row; of several rows before
   one bar each has the step in the ratio of the epochs
 - in a log without bars, the one that the epoch gives at the steps per epoch that the trainer has printed (_epoch_steps)
@@ -58,8 +58,6 @@ class HFRowReader(LineReader):
         """Total of the bars of the training."""
         self._bar_end = -1
         """Offset behind the last bar, and behind the rows directly below it."""
-        self._is_below = False
-        """Whether the last row is directly below a bar."""
         self._bars_follow = False
         """Whether the log draws its bars after the rows."""
         self._open_bar: int | None = None
@@ -113,9 +111,9 @@ class HFRowReader(LineReader):
         training = "train_runtime" not in row and not all(_EVALUATION.match(key) or key == "epoch" for key in row)
         self.sink.held_count += 1
         self._held.append(_Held(values, line, training, epoch if isinstance(epoch, float) else None))
-        self._is_below = line.offset == self._bar_end
-        self._bars_follow |= self._is_below and self._bar_step == 0
-        if self._is_below and not self._bars_follow:
+        is_below = line.offset == self._bar_end
+        self._bars_follow |= is_below and self._bar_step == 0
+        if is_below and not self._bars_follow:
             self._bar_end = _end_of(line)
             self._release(self._bar_step)
             self.sink.report_progress(self._bar_step, self._total)
@@ -135,11 +133,11 @@ class HFRowReader(LineReader):
             if done > self._bar_step:
                 self.sink.note_bar(done, total)
             return
-        self._bars_follow |= self._is_below and done == self._bar_step
+        self._bars_follow |= done == self._bar_step
         if done < self._bar_step:  # another training, or the same one resumed, writes into the same log
             self._release(self._bar_step)
             self._step, self._interval, self._epoch, self._bars_follow = 0, 1, 0.0, False
-        self._bar_step, self._total, self._bar_end, self._is_below = done, total, _end_of(line), False
+        self._bar_step, self._total, self._bar_end = done, total, _end_of(line)
         if self._held:
             self._release(done)
             self.sink.report_progress(done, total)

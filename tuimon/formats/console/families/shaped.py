@@ -19,6 +19,7 @@ from tuimon.formats.console.families import Family, Line, LineReader, Pair, Sink
 from tuimon.formats.console.families._steps import EpochSteps
 from tuimon.formats.console.shapes.cutting import cut
 from tuimon.formats.console.shapes.labels import BATCH, EPOCH, MARKS, METRIC, stage_of
+from tuimon.formats.console.shapes.numbers import message_of
 from tuimon.formats.console.shapes.roles import Layout, examine
 from tuimon.formats.console.shapes.rows import Cells, integer, pairs_of, row_of
 
@@ -122,7 +123,7 @@ class ShapedReader(LineReader):
         elif shape.layout and shape.layout.varies:
             shape.layout = examine(text)
         layout = shape.layout
-        if layout is None or (layout.is_cell and self._epoch is None):
+        if layout is None or (layout.is_cell and self._heading is None):
             return self._read_beside(text, line)
         if not layout.columns:
             return self._note_step(layout, cells, line)
@@ -135,10 +136,11 @@ class ShapedReader(LineReader):
 
     def _read_beside(self, text: str, line: Line) -> bool:
         """Read a named number that may be no result, such as "lr: 1e-05", in the lines right below a heading."""
-        if self.lines_awaited <= 0 or not self._is_below_heading() or not _NAMED.fullmatch(text.strip()):
+        if self.lines_awaited <= 0 or not self._is_below_heading():
             return False
-        if METRIC.search(text):
-            return False  # a result that is repeated: "Best loss: 0.5"
+        text = message_of(text).strip(": ")
+        if METRIC.search(text) or not _NAMED.fullmatch(text):  # results are repeated here: "Best loss: 0.5"
+            return False
         self.lines_awaited = _BELOW
         self._beside.append((pairs_of(text), line))
         if self._has_results:

@@ -13,14 +13,15 @@ from tuimon import lazy_re as re
 _STEP_WORDS = {
     9: "global_step globalstep total_timesteps training_step train_step num_updates learner_steps env_steps "
     "trainer/global_step",
-    8: "step steps timesteps timestep num_steps env_step schritt schritte étape paso passo шаг 步 步数 步骤 ステップ "
-    "스텝 kimg",
+    8: "step steps timesteps timestep num_steps env_step schritt schritte étape paso passo stap krok adım bước шаг 步 "
+    "步数 步骤 ステップ 스텝 خطوة kimg",
     7: "iter iteration iterations iters it update updates itr iterate iteración itération iteração итерация 反復 迭代 "
     "迭代次数 イテレーション",
     6: "batch minibatch mini-batch micro_step mb batches batch_id batch_idx batch_index 批次",
     5: "episode episodes épisode episodio эпизод 回合 에피소드 エピソード",
     4: "round rounds tick game generation generations gen trial frame frames",
-    3: "epoch epochs ep epoche época epoca époque эпоха 轮 轮次 エポック 에포크 에폭 epoch_num e",
+    3: "epoch epochs ep epoche época epoca époque epoka dönem эпоха 轮 轮次 エポック 에포크 에폭 الحقبة حقبة epoch_num "
+    "e",
 }
 EPOCH, COARSE, BATCH, GLOBAL = 3, 4, 6, 9
 """Ranks of the words for epochs, rounds and frames, batches of an epoch, and steps of the whole training."""
@@ -35,23 +36,25 @@ _SETTING = re.compile(
 METRIC = re.compile(
     r"(?<![a-z])(?:[a-z]{0,12}loss(?:es)?|cost|fitness|[a-z]{0,8}acc(?:uracy)?|accu|top-?\d|ppl|perplexity|rewards?|"
     r"scores?|bleu|rouge[\w-]{0,5}|wer|cer|f1|auc|auroc|r?mse|mae|mape|rmsle|m?ap\d{0,2}|m?iou|dice|psnr|ssim|fid|lpips|"
-    r"kl|entropy|elbo|nll|bpc|bpb|precision|recall|ndcg|mrr|(?:train|val(?:id)?|eval|test)[_/-]err(?:or)?|"
+    r"kl|pearson|spearman|entropy|elbo|nll|bpc|bpb|precision|recall|ndcg|mrr|(?:train|val(?:id)?|eval|test)[_/-]err(?:or)?|"
     r"grad[_ ]?norm|success[_ ]rate|win[_ ]?rate|(?:episod\w{1,3}|mean|avg)[_ ]return)"
     r"(?![a-z]|\.(?:c|cc|cpp|cu|cuh|h|o|py|pyc|rs|so)(?![a-z])|"
     r"[ _-](?:weights?|scale|fn|func\w{0,9}|coeff?\w{0,9}|type|lambda)(?![a-z]))"
-    r"|损失|准确率|精度|召回率|正解率|損失|손실|정확도|verlust|genauigkeit|perte|pérdida|perda|потер|точност",
+    r"|损失|准确率|精度|召回率|正解率|損失|손실|정확도|verlust|genauigkeit|perte|pérdida|perda|perdita|accuratezza|strata"
+    r"|dokładność|verlies|nauwkeurigheid|kayıp|doğruluk|mất mát|chính xác|потер|точност|الخسارة|خسارة|الدقة",
     re.IGNORECASE,
 )
 """Occurs in the names of results of training."""
 _PARTS = """
     tep TEP poch POCH iter Iter ITER atch BATCH pdate pisode round Round eneration trial Trial tick frame Frame kimg
-    poca poque poche пох エポ 에포 에폭 teraci térat teraç терац 反復 迭代 aso tape chritt шаг Шаг ステップ 스텝 步 第
-    轮 批次 回合 피소드 ピソード пизод
+    poca poque poche poka dönem حقبة пох エポ 에포 에폭 teraci térat teraç терац 反復 迭代 aso tape chritt adım
+    bước krok stap خطوة шаг Шаг ステップ 스텝 步 第 轮 批次 回合 피소드 ピソード пизод
     oss LOSS cost Cost acc Acc ACC ppl PPL erplexity eward REWARD score Score SCORE bleu BLEU rouge ROUGE wer WER cer
     CER f1 F1 auc AUC mse MSE mae MAE mape MAPE rmsle map mAP MAP iou IoU IOU dice Dice psnr PSNR ssim SSIM fid FID
     lpips LPIPS kl KL ntropy elbo ELBO nll NLL bpc BPC bpb BPB recision ecall ndcg NDCG mrr MRR -err _err /err grad Grad
-    uccess in_rate eturn itness top Top
-    损失 准确 精度 召回 正解率 損失 손실 정확도 erlust enauigkeit perte rdida perda отер очност
+    earson pearman uccess in_rate eturn itness top Top
+    损失 准确 精度 召回 正解率 損失 손실 정확도 erlust enauigkeit perte rdida perda perdita ccuratezza strata okładność
+    erlies auwkeurigheid kayıp doğruluk mất chính отер очност خسارة دقة
     eval Eval EVAL alid ALID test Test TEST train Train 验证 测试
 """
 _SHORT = (
@@ -139,7 +142,7 @@ def is_name(label: str) -> bool:
         return False
     if label.lower().rpartition(" ")[2] in _NO_NAME:
         return False
-    return not _IGNORED.fullmatch(label)
+    return "/s/" in label or not _IGNORED.fullmatch(label)
 
 
 @lru_cache(4096)

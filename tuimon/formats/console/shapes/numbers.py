@@ -42,7 +42,9 @@ _PREFIX = re.compile(
             r"\s++|[-|>:,]{1,4}(?=\s)",
             rf"\[(?i:{_LEVEL})\s{{0,9}}\]:?",
             rf"(?:{_LEVEL})\b\s{{0,3}}(?:[:|\]-](?:root:|[\w.]{{1,60}}:(?=\S))?|(?!{_STAGE_NAME})[\w.]{{1,60}}:(?=\s[\[{{]))?",
-            rf"[\w.-]{{1,120}}(?=\s{{1,3}}[-:|]\s{{1,3}}(?:{_LEVEL})\b)",  # the name of a logger
+            rf"[\w.-]{{1,120}}(?=\s{{1,3}}[-:|]\s{{1,3}}(?:(?:{_LEVEL})\b|\w{{1,80}}\.py:))",  # the name of a logger
+            rf"{_N}(?=\s-\s[\w.]{{1,120}}\s-\s\w{{1,80}}\.py:)",  # the rank before it
+            rf"(?<=\|\s)\w{{1,60}}(?:\.\w{{1,60}}){{1,9}}:{_N}(?=\s-\s)",  # of loguru
             rf"\[[\w.:/ -]{{1,60}}\](?=\s{{0,4}}(?:[-|]\s|(?:{_LEVEL})\b))",
             rf"[IWEF]\d{{4}}(?= )|{_N}\s{{1,8}}[\w./<>-]{{1,80}}:{_N}\]",  # glog
             r"[\[(]?[\w./<>-]{1,120}\.(?:py|cc|cpp|go|rs)(?:\[line|\(line|:[\w<>]{1,60})?[:( \[]{1,2}"
@@ -60,7 +62,7 @@ _IN_NAME = re.compile(r"\s[A-Za-z_][\w./@ -]{0,40}\s?[=:]\s?")
 _CHINESE = re.compile(r" ?(轮|步|回合|次迭代|个?epoch)")
 _REST_OF_BRACKET = re.compile(r" [\w ./-]{1,80}(?=\])")
 _BETWEEN = re.compile(r"\s?(?:is |[:=,]\s?|\s)")
-_SLASH = re.compile(r"\s{0,8}(?:/|of|／)\s{0,8}")
+_SLASH = re.compile(r"\s{0,8}(?:/|of|von|из|sur|de|／)\s{0,8}")
 _BYTES = re.compile(r"[kMGT]i?B")
 FACTORS = {"k": 3, "K": 3, "M": 6, "B": 9}
 _UNCERTAIN = re.compile(r"(?:loss|acc\w{0,8})\W{1,4}$", re.IGNORECASE)

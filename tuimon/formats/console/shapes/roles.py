@@ -50,6 +50,10 @@ _HEADED = re.compile(
 _STAGED = re.compile(r"\W{0,8}(?:val|eval|test|dev|验证|测试)", re.IGNORECASE)
 _CELL = re.compile(r"^\W{0,9}[^\W\d]\S{0,40}(?: [^\s|]{1,40}){0,3} *(?:[|│┃║]|\.{3,200})\s{0,80}$")
 """A name in a table of names and values, or with dots behind it."""
+_RANK = re.compile(r"\(\d{1,5}/\d{1,5}\)\s")
+"""The number of a process and of all: "(0/8) Epoch 1, batch 50"."""
+_LISTED = re.compile(r"[\s:]{0,9}+(?:[A-Za-z_][\w./-]{0,60}+ \0++%?[\s/|,;-]{0,9}+)++")
+"""Names and numbers, and nothing else."""
 _PAIR = re.compile(r"\s{0,4}\[\s{0,4}\d{1,12},\s{1,8}\d{1,12}\]")
 _BEFORE_DICT = ("", "|", ":", ">", "]", "-", "=")
 """Signs before a dictionary that names its step; others are a sentence about it."""
@@ -98,7 +102,7 @@ class Layout(Struct):
     joint: str = "/"
     """What joins the stage and a name: " " if the line has no step before it."""
     is_cell: bool = False
-    """Whether the line is a row of a table of names and values, to be read below the heading of an epoch only."""
+    """Whether the line only has names and values without signs between them, to be read below a heading only."""
     is_staged: bool = False
     """Whether the line begins with the name of a validation or test, and names no step."""
     is_sure: bool = False
@@ -133,7 +137,9 @@ def examine(text: str, is_part: bool = False) -> Layout | None:
     opening = text.find("{", begin)
     if 0 <= opening < layout.step_end and text[begin:opening].strip()[-1:] not in _BEFORE_DICT:
         return None
-    _choose_metrics(layout, message, text, begin, is_part)
+    _choose_metrics(layout, message, text, skeleton, begin, is_part)
+    if layout.rank == GLOBAL and not layout.columns:
+        layout.is_heading = all(number.rank or number.role == "total" for number in message)
     return layout if layout.columns or layout.step else None
 
 
@@ -186,6 +192,8 @@ def _choose_step(layout: Layout, numbers: list[Number], text: str, begin: int) -
             and any(rank == GLOBAL for rank, _ in others)
             and any(id(number) in totals or rank == BATCH for rank, number in others)
         )
+        if others[0][0] == 2 and len(others) > 1 and others[1][0] > 2 and _RANK.match(text, begin):
+            del others[0]
         rank, step = others[0]
         if counted or (step is not numbers[0] and epoch is None):
             rank, step = max(others, key=lambda other: (other[0] if other[0] < 7 or counted else 8, -other[1].first))
@@ -203,15 +211,17 @@ def _choose_step(layout: Layout, numbers: list[Number], text: str, begin: int) -
     layout.total = totals[id(step)].column("") if id(step) in totals else None
 
 
-def _choose_metrics(layout: Layout, numbers: list[Number], text: str, begin: int, is_part: bool) -> None:
+def _choose_metrics(layout: Layout, numbers: list[Number], text: str, skeleton: str, begin: int, is_part: bool) -> None:
     """Set the columns of a layout, none for lines of prose."""
     named = [number for number in numbers if not number.role and is_name(number.label)]
     named = [number for number in named if not number.factor or is_power(number.label, number.text, number.factor)]
+    positions = {id(number) for number, total in pairwise(numbers) if total.role == "total" and number.rank}
+    named = [number for number in named if id(number) not in positions]
     named = [number for number in named if not number.rank or number.has_fraction or _JOINED.search(number.before)]
     named = [number for number in named if not _is_doubtful(number, text)]
     step = next((number for number in numbers if layout.step and number.first == layout.step.first), None)
     layout.has_metric = any(METRIC.search(number.label) for number in named)
-    if not is_part and not _are_metrics(layout, named, step, text, begin):
+    if not is_part and not _are_metrics(layout, named, step, text, skeleton, begin):
         return
     if step is None or (stage_of(step.before) and step is not numbers[0]):
         layout.joint = "/" if _HEADED.match(text, begin) else " "
@@ -220,7 +230,9 @@ def _choose_metrics(layout: Layout, numbers: list[Number], text: str, begin: int
     _set_columns(layout, named, step, text, begin)
 
 
-def _are_metrics(layout: Layout, named: list[Number], step: Number | None, text: str, begin: int) -> bool:
+def _are_metrics(
+    layout: Layout, named: list[Number], step: Number | None, text: str, skeleton: str, begin: int
+) -> bool:
     """Whether the named numbers of a line are metrics, rather than those of a sentence or of settings."""
     by_word = layout.rank >= EPOCH
     good = [
@@ -248,7 +260,8 @@ def _are_metrics(layout: Layout, named: list[Number], step: Number | None, text:
     if step and step.label.endswith("s") and not layout.total:
         return not all(_SETTINGS.fullmatch(number.label) for number in named)
     if layout.rank < 2 and not any(_JOINED.search(number.before) or number.title for number in good):
-        layout.is_cell = len(named) == 1 and _CELL.search(named[0].before) is not None
+        in_table = len(named) == 1 and _CELL.search(named[0].before) is not None
+        layout.is_cell = in_table or (layout.has_metric and _LISTED.fullmatch(skeleton, begin) is not None)
         return layout.is_cell
     return True
 

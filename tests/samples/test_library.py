@@ -1,0 +1,158 @@
+"""Test the index of texts by step: what is listed, what a growing or replaced file changes, and what is decoded."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.written_texts import ATTEMPTS, HOSTILE, PROMPTS, write_run, write_step
+
+from tuimon.commands import main
+from tuimon.samples import Sample, Shape, flags
+from tuimon.samples.discovery import Location, samples_in
+from tuimon.samples.library import Entry, Library
+from tuimon.samples.shapes import json_lines
+
+
+def library(path: Path) -> Library:
+    found = Library([str(path)])
+    found.refresh()
+    return found
+
+
+def test_steps_of_files_and_the_texts_of_entries(tmp_path: Path) -> None:
+    run = write_run(tmp_path, range(1, 12))
+    texts = library(run)
+    assert texts.steps == tuple(range(1, 12)), "the file of metrics has none"
+    parts: list[int] = []
+    entries = texts.entries(10, lambda entries: parts.append(len(entries)))
+    assert len(entries) == PROMPTS * ATTEMPTS
+    assert parts == []
+    assert {entry.step for entry in entries} == {10}
+    assert len({entry.group for entry in entries}) == PROMPTS
+    hostile = entries[ATTEMPTS]
+    sample = texts.sample(hostile)
+    assert sample is not None
+    assert sample.response.endswith(HOSTILE)
+    assert entries[3 * ATTEMPTS - 1].flags == flags.LOOP
+    assert hostile.flags == flags.GARBLED
+
+
+def test_new_grown_and_removed_files(tmp_path: Path) -> None:
+    run = write_run(tmp_path, range(1, 3))
+    texts = library(run)
+    before = texts.entries(2)
+    assert texts.refresh() == set()
+    with (run / "rollouts" / "2.jsonl").open("a", encoding="utf-8") as file:
+        file.write('{"input": "one more", "output": "text", "score": 1.0, "step": 2}\n{"input": "torn')
+    write_step(run, 3)
+    (run / "rollouts" / "1.jsonl").unlink()
+    assert texts.refresh() == {1, 2, 3}
+    assert texts.steps == (2, 3)
+    assert [entry.head for entry in texts.entries(2)] == [*(entry.head for entry in before), "text"]
+    gone: Entry = texts.entries(3)[0]
+    (run / "rollouts" / "3.jsonl").unlink()
+    assert texts.sample(gone) is None
+
+
+def test_lines_of_many_steps_in_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "completions.jsonl"
+
+    def line(step: int) -> str:
+        columns = {"step": [str(step)] * 2, "prompt": ["a", "b"], "completion": [f"x{step}", f"y{step}"]}
+        return json.dumps(columns | {"Acc": [1.0, 0.0], "advantages": [0.5, -0.5]}) + "\n"
+
+    path.write_text("".join(map(line, (1, 2, 1))))
+    texts = library(tmp_path)
+    assert texts.steps == (1, 2)
+    assert [entry.head for entry in texts.entries(1)] == ["x1", "y1", "x1", "y1"]
+    assert [sample.response for entry in texts.entries(2) if (sample := texts.sample(entry))] == ["x2", "y2"]
+    with path.open("a") as file:
+        file.write(line(3))
+    assert 3 in texts.refresh()
+    assert [entry.head for entry in texts.entries(3)] == ["x3", "y3"]
+    path.write_text(line(9))
+    texts.refresh()
+    assert texts.steps == (9,)
+
+
+def test_numbers_of_a_row_are_components(tmp_path: Path) -> None:
+    write_run(tmp_path, range(1, 2))
+    entry = library(tmp_path).entries(1)[0]
+    assert (entry.reward, entry.components) == (0.0, (("format", 1.0),))
+    assert entry.truncated is None
+    assert entry.length_unit == "chars"
+
+
+def test_skipped_lines_and_token_ids_are_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(json_lines, "MAX_DOCUMENT", 3 << 20)
+    path = tmp_path / "completions.jsonl"
+
+    def line(step: int, length: int = 1) -> str:
+        return json.dumps({"step": step, "prompt": "p", "completion": "x" * length, "reward": 1.0}) + "\n"
+
+    path.write_text(line(1) + line(2, 5 << 20) + line(3))
+    texts = library(tmp_path)
+    assert texts.steps == (1, 3)
+    problem = "completions.jsonl: 1 line larger than 3 MiB"
+    assert list(texts.problems.values()) == [problem]
+    with path.open("a") as file:
+        file.write(line(4))
+    texts.refresh()
+    assert texts.steps == (1, 3, 4)
+    assert list(texts.problems.values()) == [problem]
+    assert main(["samples", str(tmp_path)]) == 0
+    assert problem in capsys.readouterr().err
+    row = {"step": 1, "prompt_idx": 0, "prompt_tokens": [1, 2], "response_tokens": [3], "reward": 1.0}
+    path.write_text(json.dumps(row) + "\n")
+    texts.refresh()
+    assert texts.steps == ()
+    assert ["token ids without texts" in text for text in texts.problems.values()] == [True]
+
+
+def test_a_place_outside_of_the_run_is_read_like_the_run(tmp_path: Path) -> None:
+    run, outside = write_run(tmp_path / "run", range(1, 3)), tmp_path / "elsewhere"
+    write_step(outside, 2)
+    write_step(outside, 7)
+    texts = Library([str(run), str(outside)])
+    texts.refresh()
+    assert texts.steps == (1, 2, 7)
+    assert len(texts.entries(2)) == 2 * PROMPTS * ATTEMPTS
+
+
+def test_only_new_rows_of_a_growing_file_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a file that is named by its step, in one of many steps, and in two files of one step."""
+    draw = random.Random(3)
+    files = [tmp_path / name for name in ("7.jsonl", "a_step7.jsonl", "b_step7.jsonl", "all.jsonl")]
+    starts: list[tuple[str, int]] = []
+
+    def recorded(path: str, shape: Shape, below: str, start: int = 0) -> Iterator[tuple[Location, Sample]]:
+        starts.append((path, start))
+        return samples_in(path, shape, below, start)
+
+    texts = Library([str(tmp_path)])
+    for count in range(12):
+        size = {path: path.stat().st_size if path.exists() else 0 for path in files}
+        for path in draw.sample(files, 2) if count else files:
+            with path.open("a") as stream:
+                for number in range(draw.randrange(1, 4)):
+                    step = 6 + number if path.name == "all.jsonl" else 7
+                    row = {"input": "q", "output": f"{path.name} {count}", "score": 0.5, "step": step}
+                    stream.write(json.dumps(row))
+                    stream.write("\n")
+                if path.name == "b_step7.jsonl":
+                    stream.write("\n")
+        starts.clear()
+        monkeypatch.setattr("tuimon.samples.library.samples_in", recorded)
+        texts.refresh()
+        grown = texts.entries(7)
+        monkeypatch.undo()
+        assert grown == library(tmp_path).entries(7)
+        if count:
+            assert starts
+            assert all(start >= size[Path(path)] - 200 for path, start in starts)
