@@ -773,7 +773,7 @@ async def test_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         await t.press("view", "open")
         assert screen.choice.only
         await t.press("view", *["sort"] * SORTS.index(SINCE_FIRST))
-        await t.until(lambda: len(screen.choice.first_change) == 4)
+        await t.until(lambda: len(screen.choice.change) == 4)
         await t.press(*["sort_back"] * SORTS.index(SINCE_FIRST))
         await t.press("view", "view", "view", "open")
         assert screen.zoomed
