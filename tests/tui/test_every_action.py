@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-import os
 import re
 import threading
 from collections.abc import AsyncIterator, Callable
@@ -25,6 +24,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 
 from tuimon.analysis.level import level
+from tuimon.media.library import Found, read_media
 from tuimon.model.views import ChartView, Symbols
 from tuimon.panels import ChartOptions
 from tuimon.samples.selection import SINCE_FIRST, SORTS
@@ -773,7 +773,7 @@ async def test_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         await t.press("view", "open")
         assert screen.choice.only
         await t.press("view", *["sort"] * SORTS.index(SINCE_FIRST))
-        await t.until(lambda: len(screen.choice.first_change) == 4)
+        await t.until(lambda: len(screen.choice.change) == 4)
         await t.press(*["sort_back"] * SORTS.index(SINCE_FIRST))
         await t.press("view", "view", "view", "open")
         assert screen.zoomed
@@ -849,14 +849,19 @@ async def test_media(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     async with tour(tmp_path, (80, 24), 1, "media") as t:
         write_run(tmp_path / "sweep" / "seed00")
-        waiting = tmp_path / "sweep" / "seed00" / "events.out.tfevents.9.pipe"
-        os.mkfifo(waiting)  # reading it waits for its writer
+        may_end = threading.Event()
+
+        def read_slowly(*arguments: Any) -> Found:
+            found = read_media(*arguments)
+            may_end.wait(60)
+            return found
+
+        monkeypatch.setattr("tuimon.media.library.read_media", read_slowly)
         await t.press("media")
         screen = await t.on(MediaScreen)
         shown = await until(t.app, t.pilot, lambda s: "weights" in s)
         await t.press("down")
-        waiting.open("wb").close()
-        waiting.unlink()
+        may_end.set()
         assert re.search(r" reading \d+ %  8 tags", shown)
         assert screen.table.cursor == 1
         await until(t.app, t.pilot, lambda s: " reading" not in s)

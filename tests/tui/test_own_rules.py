@@ -35,8 +35,8 @@ def run(tmp_path: Path) -> Path:
 
 async def answer(app: TuimonApp, pilot: Pilot[None], action: str, line: str) -> None:
     app.action_do(action)
-    await until(app, pilot, lambda _: app.question_bar.display)
-    app.question_bar.line.value = line
+    await until(app, pilot, lambda _: app.input_line.display)
+    app.input_line.line.value = line
     await pilot.press("enter")
 
 

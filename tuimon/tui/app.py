@@ -32,7 +32,7 @@ from tuimon.tui import actions, explore, opening, saved_view
 from tuimon.tui.action import Action
 from tuimon.tui.arrangement import panels_of
 from tuimon.tui.ascii_mode import draw_with
-from tuimon.tui.bars import AlertBar, FilterBar, KeyBar
+from tuimon.tui.bars import AlertBar, InputLine, KeyBar, Question
 from tuimon.tui.board import Board
 from tuimon.tui.box import PanelBox
 from tuimon.tui.frame_limiter import FrameLimiter
@@ -77,9 +77,9 @@ class TuimonApp(App[None], inherit_bindings=False):
     CSS = """
     * { scrollbar-size: 0 0; }
     Screen { background: ansi_default; color: ansi_default; layout: vertical; }
-    FilterBar { height: 1; }
-    FilterBar Static { width: auto; color: ansi_bright_blue; }
-    FilterBar Input { height: 1; width: 1fr; border: none; padding: 0; background: ansi_default; color: ansi_default; }
+    InputLine { height: 1; }
+    InputLine Static { width: auto; color: ansi_bright_blue; }
+    InputLine Input { height: 1; width: 1fr; border: none; padding: 0; background: ansi_default; color: ansi_default; }
     CommandPalette { background: transparent; color: ansi_default; }
     CommandPalette > Vertical, CommandPalette > Vertical:dark { background: ansi_default; margin-top: 2; }
     CommandPalette #--input { background: ansi_default; border: hkey ansi_bright_blue; }
@@ -145,8 +145,8 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.waiting = Waiting(monitor.paths, monitor.links)
         self.alert_bar = AlertBar()
         hint = "part of a name; * and ?; re:expression"
-        self.filter_bar = FilterBar("filter charts", hint, self._set_filter, self._submit_filter)
-        self.question_bar = FilterBar("", "", lambda text: None, lambda text: None)
+        self._filter = Question("filter charts", hint, self._submit_filter, self._set_filter, self._clear_filter)
+        self.input_line = InputLine()
         self.key_bar = KeyBar(tuple(action for action in self.actions if "dashboard" in action.where))
         self._settings_checked = False
         self._text_watch = TextWatch(self, settings.samples, self.draw)
@@ -162,7 +162,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         preload()
         self.header.assign(header_panel())
         yield from (self.header, self.board, self.waiting, self.alert_bar)
-        yield from (self.filter_bar, self.question_bar, self.key_bar)
+        yield from (self.input_line, self.key_bar)
 
     def on_mount(self) -> None:
         for action in self.actions:
@@ -213,7 +213,7 @@ class TuimonApp(App[None], inherit_bindings=False):
     @property
     def _board_size(self) -> Size:
         """Size that the lines above and below leave to the board."""
-        lines = 1 + self.alert_bar.rows + self.filter_bar.display + self.question_bar.display
+        lines = 1 + self.alert_bar.rows + self.input_line.display
         return Size(self.size.width, max(1, self.size.height - HEADER_ROWS - lines))
 
     def draw(self, header: bool = True) -> None:
@@ -245,7 +245,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         options = self.options
         note = note_of(run.path) if run is not None else NO_NOTE
         self.board.update(run, now, self.state.symbols, theme, options, snapshot.alerts, note)
-        typing, axis = self.filter_bar.display, axis_word(run, options.axis_of(run))
+        typing, axis = self.input_line.display, axis_word(run, options.axis_of(run))
         number, missing = self._run_number(run), frozenset[str]() if run is None else self._text_watch.missing(run)
         changes = self.state.options.changes(run)
         self.key_bar.update(self.state, self.board, number, axis, changes, typing, len(options.overlay), missing)
@@ -412,14 +412,14 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.redraw()
 
     def begin_filter(self) -> None:
-        self.filter_bar.open(self.state.query)
+        self.input_line.open(self._filter, self.state.query)
         self.draw()
 
     def ask(self, prompt: str, hint: str, on_answer: Callable[[str], None], text: str = "") -> None:
         if isinstance(self.screen, WorkScreen):
             self.screen.ask(prompt, hint, on_answer, text)
         else:
-            self.question_bar.open(text, prompt, hint, on_answer)
+            self.input_line.open(Question(prompt, hint, on_answer), text)
             self.draw()
 
     def use_rules(self, rules: tuple[Mapping[str, Any], ...]) -> None:
@@ -429,6 +429,9 @@ class TuimonApp(App[None], inherit_bindings=False):
     def _set_filter(self, query: str) -> None:
         self.state.query = query
         self.draw()
+
+    def _clear_filter(self) -> None:
+        self.state.query = ""
 
     def _submit_filter(self, query: str) -> None:
         self._set_filter(query)
@@ -441,11 +444,8 @@ class TuimonApp(App[None], inherit_bindings=False):
             return
         if len(self.screen_stack) > 1:
             self.pop_screen()
-        elif self.question_bar.display:
-            self.question_bar.close()
-        elif self.filter_bar.display:
-            self.filter_bar.close()
-            state.query = ""
+        elif self.input_line.cancel():
+            pass
         elif self.board.zoomed:
             self.board.zoom(False)
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import NamedTuple
 
 from msgspec.structs import replace
 from textual.app import ComposeResult
@@ -168,48 +169,63 @@ def _with_keys(head: str, message: str, role: Role, width: int) -> Row:
     return (head, role), (fit(message, min(cell_width(message), room)), role), (_KEYS, Role.MUTED)
 
 
-class FilterBar(Horizontal):
-    """A prompt and an input line; hidden until it is opened. TuimonApp.CSS has its style."""
+class Question(NamedTuple):
+    """What an input line asks for, and what is done with the text."""
 
-    def __init__(
-        self, prompt: str, placeholder: str, on_edit: Callable[[str], None], on_submit: Callable[[str], None]
-    ) -> None:
-        """on_edit: called with the text after each change; on_submit: called with it after Enter has closed the bar."""
+    prompt: str
+    hint: str
+    """Shown while the line is empty."""
+    on_answer: Callable[[str], object]
+    """Called with the text after Enter has closed the line."""
+    on_edit: Callable[[str], object] = lambda text: None
+    """Called with the text after each change."""
+    on_cancel: Callable[[], object] = lambda: None
+    """Called after Esc has closed the line."""
+
+
+class InputLine(Horizontal):
+    """A prompt and a line in which one answers a question; hidden until then. TuimonApp.CSS has its style."""
+
+    def __init__(self) -> None:
         super().__init__()
-        self._prompt, self._on_edit, self._on_submit = Static(f" {prompt} / ", markup=False), on_edit, on_submit
-        self.line = Input(placeholder=placeholder, compact=True)
+        self._prompt, self.line = Static("", markup=False), Input(compact=True)
+        self.question = Question("", "", clean)
         self.display = False
 
     def compose(self) -> ComposeResult:
         yield self._prompt
         yield self.line
 
-    def open(
-        self, text: str, prompt: str = "", placeholder: str = "", on_submit: Callable[[str], None] | None = None
-    ) -> None:
-        """Show the bar with this text and let it take the keys. prompt, placeholder, on_submit: those from now on."""
-        if prompt:
-            self._prompt.update(f" {prompt} / ")
-            self.line.placeholder = placeholder
-        self._on_submit = on_submit or self._on_submit
-        self.line.value = text
+    def open(self, question: Question, text: str = "") -> None:
+        """Ask a question; the line begins with `text` and takes the keys."""
+        self.question = question
+        self._prompt.update(f" {question.prompt} / ")
+        self.line.placeholder, self.line.value = question.hint, text
         self.display = True
         self.line.focus()
 
     def close(self) -> None:
-        """Hide the bar."""
+        """Hide the line."""
         self.display = False
         self.screen.set_focus(None)
+
+    def cancel(self) -> bool:
+        """Close the line without an answer. Return False if it is not open."""
+        if not self.display:
+            return False
+        self.close()
+        self.question.on_cancel()
+        return True
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
         if self.display:
-            self._on_edit(event.value)
+            self.question.on_edit(event.value)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
         self.close()
-        self._on_submit(event.value)
+        self.question.on_answer(event.value)
 
 
 class KeyBar(Line):

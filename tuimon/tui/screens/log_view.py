@@ -283,7 +283,8 @@ class LogScreen(Wheel, WorkScreen):
 
     def begin_filter(self) -> None:
         """Open the search line, empty."""
-        self.filter_bar.open("")
+        super().begin_filter()
+        self.input_line.line.value = ""
 
     def filter_edited(self, text: str) -> None:
         """Do nothing: a search begins with Enter."""

@@ -39,6 +39,7 @@ from tuimon.run_notes import RunNote, notes
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean
 from tuimon.tui.action import Action
+from tuimon.tui.bars import Question
 from tuimon.tui.run_choice import RunChoice, runs_to_compare
 from tuimon.tui.screens.document import Document
 from tuimon.tui.screens.run_contents import RunContents, contents_of
@@ -314,7 +315,8 @@ class RunListScreen(TableScreen[Entry]):
             self.draw_lines(self._draw_comparison(*self._comparison, state, now), state.theme)
         else:
             self.table.show(contents, state.theme)
-            problem = state.runs.filter.problem if self.filter_bar.display and self._question is None else ""
+            asks = self.input_line.display and self.input_line.question.prompt == self.PROMPT
+            problem = state.runs.filter.problem if asks else ""
             self.draw_lines(self._head(contents, state, now), state.theme, problem or contents.problem)
 
     def _head(self, contents: RunContents, state: ViewState, now: float) -> Row:
@@ -421,9 +423,9 @@ class RunListScreen(TableScreen[Entry]):
     def begin_filter(self) -> None:
         """Open the input line: for the filter of the runs, the metric of the grid, or words of the comparison."""
         if self.view == "grid":
-            self.ask("metric", "words of the name", self._choose_of_grid, on_edit=self._show_in_grid)
+            self.input_line.open(Question("metric", "words of the name", self._choose_of_grid, self._show_in_grid))
         elif self.view == "comparison":
-            self.ask("find", "words of a row", self.tables.find, on_edit=self.tables.find)
+            self.input_line.open(Question("find", "words of a row", self.tables.find, self.tables.find))
         else:
             super().begin_filter()
 
@@ -447,7 +449,7 @@ class RunListScreen(TableScreen[Entry]):
             self.dashboard.state.runs = before
 
         hint = "words of its name: val loss, best(reward), last(reward); nothing: no column"
-        self.ask("metric", hint, self._choose_metric, on_edit=self._show_metric_with, on_cancel=restore)
+        self.input_line.open(Question("metric", hint, self._choose_metric, self._show_metric_with, restore))
 
     def _show_metric_with(self, text: str) -> str:
         metric = metric_with_words(self.dashboard.snapshot.runs, text)
@@ -465,8 +467,7 @@ class RunListScreen(TableScreen[Entry]):
 
     def go_back(self) -> bool:
         """Leave a question, another view, the filter, or the list."""
-        is_asking = self.filter_bar.display and self._question is not None
-        if not is_asking and self.view != "table":
+        if not self.input_line.display and self.view != "table":
             self._show_view("table")
         elif not super().go_back():
             self.leave()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, cast
 
 from msgspec.structs import replace
 from textual.app import ComposeResult
@@ -20,7 +20,7 @@ from tuimon.panels import link_row
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean
 from tuimon.tui.action import Action, Dashboard
-from tuimon.tui.bars import FilterBar, Line, key_spans
+from tuimon.tui.bars import InputLine, Line, Question, key_spans
 from tuimon.tui.state import ViewState
 
 _BACK = 2
@@ -39,14 +39,6 @@ def labelled_actions(actions: Sequence[Action], screen: Screen[Any]) -> tuple[Ac
     """Return the actions, those of a screen with their labels and their places in its footer."""
     own = {action.id: action for action in screen.labelled} if isinstance(screen, WorkScreen) else {}
     return tuple(own.get(action.id, action) for action in actions)
-
-
-class _Question(NamedTuple):
-    """What is done with the text of the input line."""
-
-    on_answer: Callable[[str], object]
-    on_edit: Callable[[str], object]
-    on_cancel: Callable[[], object]
 
 
 class WorkScreen(ModalScreen[None]):
@@ -85,11 +77,9 @@ class WorkScreen(ModalScreen[None]):
             for view, own in ((view, {**_EVERYWHERE, **own}) for view, own in self.FOOTERS.items())
         }
         self._body, self._message = body, ""
-        self._question: _Question | None = None
-        """What the input line is open for; None: the filter."""
         self._head_line, self._message_line, self._key_line = Line(), Line(), Line()
         self._message_line.display = False
-        self.filter_bar = FilterBar(self.PROMPT, self.PLACEHOLDER, self._edited, self._submitted)
+        self.input_line = InputLine()
 
     def _in_footer(self, action: Action) -> Action:
         if action.opens == self.WHERE:
@@ -98,7 +88,7 @@ class WorkScreen(ModalScreen[None]):
         return replace(action, footer=footer, label=label)
 
     def compose(self) -> ComposeResult:
-        yield from (self._head_line, self._body, self.filter_bar, self._message_line, self._key_line)
+        yield from (self._head_line, self._body, self.input_line, self._message_line, self._key_line)
 
     @property
     def dashboard(self) -> Dashboard:
@@ -153,29 +143,13 @@ class WorkScreen(ModalScreen[None]):
         """Refresh what is not part of a snapshot. Called once a second."""
 
     def begin_filter(self) -> None:
-        """Open the filter line."""
-        self._question = None
-        self.filter_bar.open(self.query_text, self.PROMPT, self.PLACEHOLDER)
+        """Open the input line for the filter."""
+        question = Question(self.PROMPT, self.PLACEHOLDER, self.filter_submitted, self.filter_edited, self.clear_filter)
+        self.input_line.open(question, self.query_text)
 
-    def ask(
-        self,
-        prompt: str,
-        hint: str,
-        on_answer: Callable[[str], object],
-        text: str = "",
-        on_edit: Callable[[str], object] = clean,
-        on_cancel: Callable[[], object] = lambda: None,
-    ) -> None:
-        """Open the input line for the answer to a question. on_edit: called after each letter; on_cancel: after Esc."""
-        self._question = _Question(on_answer, on_edit, on_cancel)
-        self.filter_bar.open(text, prompt, hint)
-
-    def _edited(self, text: str) -> None:
-        (self._question.on_edit if self._question is not None else self.filter_edited)(text)
-
-    def _submitted(self, text: str) -> None:
-        question, self._question = self._question, None
-        (question.on_answer if question is not None else self.filter_submitted)(text)
+    def ask(self, prompt: str, hint: str, on_answer: Callable[[str], object], text: str = "") -> None:
+        """Open the input line for the answer to a question."""
+        self.input_line.open(Question(prompt, hint, on_answer), text)
 
     def filter_edited(self, text: str) -> None:
         """Apply the text of the filter line after a change."""
@@ -187,18 +161,16 @@ class WorkScreen(ModalScreen[None]):
         self.query_text = text
         self.dashboard.redraw()
 
+    def clear_filter(self) -> None:
+        """Remove the filter."""
+        self.query_text = ""
+
     def go_back(self) -> bool:
         """Leave a question, or remove the filter. Return False without either: the screen is to be closed."""
-        if self.filter_bar.display and self._question is not None:
-            self.filter_bar.close()
-            self._question.on_cancel()
-            self._question = None
-            self.dashboard.redraw()
-            return True
-        if not self.filter_bar.display and not self.query_text:
-            return False
-        self.filter_bar.close()
-        self.query_text = ""
+        if not self.input_line.cancel():
+            if not self.query_text:
+                return False
+            self.clear_filter()
         self.dashboard.redraw()
         return True
 
