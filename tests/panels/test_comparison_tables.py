@@ -53,7 +53,7 @@ async def test_marked_runs_are_compared_by_a_key(tmp_path: Path) -> None:
         settings = [line.split()[1:] for line in shown.splitlines() if line.strip().startswith("optim.lr")]
         assert settings[-1] == ["0.001", "0.002", "0.003"], "without marks all runs are compared"
         await pilot.press("escape", "g", "down", "B", "down", "space", "d")
-        shown = await until(app, pilot, lambda s: "Configuration that differs" in s and "optim.lr" in s)
+        shown = await until(app, pilot, lambda s: "2 runs compared" in s and "optim.lr" in s)
         settings = [line.split()[1:] for line in shown.splitlines() if line.strip().startswith("optim.lr")]
         assert settings[-1] == ["0.002", "0.003"], "the base first"
         for number in (2, 3):
