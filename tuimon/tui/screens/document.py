@@ -53,6 +53,8 @@ class Document(Wheel, CellGrid):
         if width > 1 and height > 0:
             visible = self.rows[self.top : self.top + height]
             self.paint_filled([fit_row(_shifted(row, self.left), width) for row in visible], self._theme_shown)
+        else:  # not laid out yet: what it showed before it was hidden is gone
+            self.paint((), self._theme_shown)
 
     def aside(self, by: int) -> None:
         """Shift the rows to the right (by = -1) or to the left (1)."""
