@@ -47,9 +47,10 @@ class HealthScreen(LinesScreen[Target]):
     WHERE = "health"
     PROMPT = "lines"
     PLACEHOLDER = "words of a line: nan, a run, a file, a setting"
-    FOOTER: ClassVar = {"tab": (5, "settings")}
+    FOOTER: ClassVar = {"quit": (0, ""), "tab": (5, "settings")}  # q goes back
     FOOTERS: ClassVar = {
         "settings": {
+            "quit": (0, ""),
             "config": (2, "back"),
             "open": (3, "fold"),
             "find": (4, "find"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from typing import ClassVar
 
 from tuimon.model.views import Role, Row
 from tuimon.store import Snapshot
@@ -41,6 +42,7 @@ class HelpScreen(LinesScreen[Action]):
     """Actions and their keys."""
 
     WHERE = "help"
+    FOOTER: ClassVar = {"quit": (0, "")}  # q goes back
     PROMPT = "search"
     PLACEHOLDER = "words: smooth, zoom in, compare"
 
