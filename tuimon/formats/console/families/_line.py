@@ -19,8 +19,6 @@ from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats._shared.json import BOM, parse
 from tuimon.formats._shared.rows import STEP_KEYS, TIME_KEYS, seconds
-from tuimon.formats.console.shapes.cutting import places
-from tuimon.formats.console.shapes.numbers import joined_numbers, message_start
 from tuimon.text import decoded
 
 CONTROLS = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
@@ -34,13 +32,24 @@ PROGRESS_BAR = re.compile(
 _RAY = re.compile(r"\s*\([A-Za-z_][\w.:-]*+(?: pid=\d+)(?:, ip=[0-9a-fA-F.:]+)?\)\s?")
 _REPEATED = " [repeated "
 _REPEATED_END = re.compile(r" \[repeated \d+x across cluster\].*")
+_LEVEL = "DEBUG|INFO|WARNING|WARN|ERROR|SUCCESS|CRITICAL|TRACE"
+_PREFIX = re.compile(
+    r"(?:\s++"
+    r"|\[(?!val|eval|test|(?:it|ep)\W{1,8}\d|[^\]]{0,12}(?:epoch|step|iter|episode|update|round|generation|batch)\w*\W{0,8}\d)[^\[\]]{1,80}\](?!\s*[=:]\s*[\d-]):?"
+    r"|\d{4}[-/]\d\d[-/]\d\d(?:[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?(?=[\s:]|$)"
+    r"|\d\d/\d\d(?:/\d{4})? \d\d:\d\d:\d\d(?:[.,]\d+)?(?=[\s:]|$)"
+    r"|[IWEF]\d{4} \d\d:\d\d:\d\d(?:\.\d+)?\s+\d+ [\w./<>-]{1,80}:\d+\]"  # absl and glog
+    r"|(?:(?:\d\d-)?\d\d-\d\d )?\d\d:\d\d:\d\d(?:[.,]\d+)?(?=\s|$)"
+    rf"|:(?=(?:{_LEVEL}):)|(?:{_LEVEL}):[\w.]{{1,60}}:|(?:{_LEVEL})\b:?(?:\s(?!val|eval|test)[\w.]{{1,60}}:(?=\s(?:[\[{{]|$)))?"
+    rf"|[\w./\\-]{{1,160}}(?= - (?:{_LEVEL})\b)"  # name of a logger
+    r"|[\w./<>-]{1,80}\.py:\d+\]?|[\w.]{1,80}:[\w<>]{1,60}:\d+(?= - )"
+    r"|[-|>:](?=\s))*+",
+    re.IGNORECASE,
+)
 _TIMESTAMP = re.compile(
     r"(\d{4})[-/](\d\d)[-/](\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,6})\d*)?(Z|[+-]\d\d:?\d\d)?", re.ASCII
 )
 _TIMESTAMP_WITHIN = 80
-_WITHOUT_PREFIX = re.compile(r"\{|[^\d\[]{0,40}\d{1,3}%\|")
-_PREFIX_WITHIN = 160
-"""Characters within which the message begins."""
 _BAR_BEFORE = re.compile(r"[^|%]{0,200}?\d{1,3}%\|[^|]*+\|[^\[\]|]{1,80}\[[^\]]*+\]\s*+(?=[\w{'\"\[])", re.ASCII)
 """A tqdm bar followed by text on the same line, as print() does not clear the bar."""
 _CALL_SITE = 60
@@ -124,12 +133,8 @@ class Line:
 
 
 def without_prefix(text: str) -> str:
-    """Return a text without the fields of a logging module before its message."""
-    if _WITHOUT_PREFIX.match(text):  # half of the time of such lines
-        return text
-    head = text[:_PREFIX_WITHIN]
-    numbers, skeleton, _ = joined_numbers(head, places(head))
-    return text[message_start(skeleton, numbers) :]
+    match = _PREFIX.match(text)
+    return text[match.end() :] if match else text
 
 
 def plain(raw: bytes) -> str:
