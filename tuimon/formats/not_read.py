@@ -47,6 +47,7 @@ FORMATS = (
             lambda head: True,
         ),
         writers="Aim",
+        rank=1,
         describes_run=False,
     ),
     _named(

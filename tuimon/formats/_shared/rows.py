@@ -40,8 +40,9 @@ STEP_KEYS = (
     "step", "global_step", "_step", "current_steps", "train/global_step", "trainer/global_step", "training/global_step",
     "system/global_step", "system/step", "iteration", "iter", "training_iteration", "time/total_timesteps",
     "rollout/step", "train/step", "global_step/max_steps", "epoch",
-    "episode", "round", "generation", "step_num", "iter_num", "epoch_num",
+    "episode", "round", "generation",
 )  # fmt: skip
+_NUMBERS = ("step_num", "iter_num", "epoch_num")
 _LOCAL = re.findall(
     r"\S+",
     "schritt schritte étape pas paso passo шаг 步 步数 ステップ イテレーション 스텝 iteración iteração итерация 迭代 "
@@ -53,7 +54,7 @@ STEP_NAMES = (
     *("steps", "global step", "iterations", "it", "total_timesteps", "timesteps_total", "total_steps", "timesteps"),
     *("total/steps", "total/timesteps", "misc/total_timesteps", "timestepssofar", "nupdates", "misc/nupdates"),
     *("timestep", "env_step", "env_steps", "update", "updates", "train_step", "global_epoch", "epoch", "epochs"),
-    *("total/epochs", "total/episodes", "episodes"),
+    *("total/epochs", "total/episodes", "episodes", *_NUMBERS),
     *_LOCAL,
 )
 """Names of steps in any case, best first. In a document of any origin only STEP_KEYS show that it is a log."""
@@ -86,7 +87,7 @@ _OF_TRAINING_ONLY = ("lr", "learning_rate", "momentum")
 
 MAX_ELEMENTS = 16
 """A longer list is data, not metrics of the devices of a machine or of the groups of an optimizer."""
-_STEP_KEYS = frozenset(STEP_KEYS)
+_STEP_KEYS = frozenset((*STEP_KEYS, *_NUMBERS))
 _STEP_RANKS = {name: rank for rank, name in enumerate(STEP_NAMES)}
 _MAX_DEPTH = 16
 _NUMBER = re.compile(r"[+-]?(?:(?:\d++(?:\.\d*+)?|\.\d++)(?:e[+-]?\d++)?|nan|inf|infinity)", re.IGNORECASE | re.ASCII)
