@@ -79,10 +79,11 @@ def _printed(text: str) -> Iterator[tuple[str, str, str, str]]:
     for found in joined_numbers(text, places(text))[0]:
         before, after, end = text[end : found.start], text[found.end : found.end + 40], found.end
         label = label_before(before)[1]
-        if found.role or step_rank(label) or before.strip() == "/":
-            continue
         factor, unit, length = unit_after(after)
-        if "/" in unit and is_name(label) and after[length : length + 2].strip().isdigit():
+        if found.role or step_rank(label) or before.strip() == "/":
+            end += 0 if factor else length  # the unit of a total is no name of the next number
+            continue
+        if "/" in unit and after[:1].isspace() and is_name(label) and after[length : length + 2].strip().isdigit():
             unit, length = "", len(factor)  # "gnorm=0.8 tokens/s 18.6k"
         if not factor and after[:1] in _EXPONENTS and not after[1:2].isalnum():
             factor, length = after[:1], 1
