@@ -93,15 +93,19 @@ def test_keys_typed_before_textual_are_applied(log: Path) -> None:
 
 
 def test_a_resize_before_textual_is_followed(log: Path) -> None:
+    with opened(log, (80, 24)) as other:
+        other.until(lambda out: b" quit" in out)
+        other.read(1.0)
+        wanted = rows_of(bytes(other.output), (80, 24))
     with opened(log, (120, 40)) as terminal:
         terminal.until(lambda out: OPEN in out)
         terminal.resize(80, 24)
         terminal.process.send_signal(signal.SIGWINCH)
-        terminal.settle(1.5)
-        with opened(log, (80, 24)) as other:
-            other.until(lambda out: MOUSE in out)
-            other.settle(1.5)
-            grids = Grid(120, 40), Grid(80, 24)
-            for grid, shown in zip(grids, (terminal, other), strict=True):
-                grid.feed(bytes(shown.output))
-            assert [row[:80] for row in grids[0].text[2:24]] == grids[1].text[2:]
+        terminal.until(lambda out: [row[:80] for row in rows_of(out, (120, 40))[:22]] == wanted)
+
+
+def rows_of(output: bytes, size: tuple[int, int]) -> list[list[str]]:
+    """Return the rows below the header that a terminal shows."""
+    grid = Grid(*size)
+    grid.feed(output)
+    return grid.text[2:]
