@@ -231,7 +231,7 @@ def test_a_value_is_reached_on_the_axis_that_was_asked_for(tmp_path: Path, capsy
     assert main([*single, "--reaches", "0.6", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     jsonschema.validate(document, json.loads(schema_text("compare")))
-    assert (document["reaches"]["x"], document["groups"]) == ([40], None)
+    assert (document["reaches"]["x"], document["seeds"]) == ([40], None)
     assert main(single) == 2
 
 

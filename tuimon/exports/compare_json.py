@@ -162,6 +162,17 @@ class ComparedMetric(Struct, frozen=True, kw_only=True):
     """One for each run; null if it has no such metric."""
 
 
+class SeedTable(Struct, frozen=True, kw_only=True):
+    """The rows of the metric that decides, if some runs differ only in their seed."""
+
+    metric: str
+    by: Annotated[str, one_of("setting", "name")]
+    """Whether a setting is the seed, or the names of the runs have it."""
+    part: Annotated[str, one_of("seed", "fold")]
+    results: Annotated[str, one_of("level", "best")]
+    rows: tuple[RowEntry, ...]
+
+
 class CompareDocument(Struct, frozen=True, kw_only=True):
     """A comparison of runs. Lists by run have the order of the runs."""
 
@@ -178,10 +189,8 @@ class CompareDocument(Struct, frozen=True, kw_only=True):
     """First point at which each run reaches the value of --reaches; null without this option."""
     decides: str | None
     """Name of the metric that decides, in the first run that logged it; null if nothing can be compared."""
-    groups: Annotated[str, one_of("seed", "fold")] | None
-    """What the runs of a row differ in; null if each row is a run."""
-    by_name: bool
-    """Whether the names of the runs have it, and not a setting."""
+    seeds: SeedTable | None
+    """Runs that differ only in their seed; null without such runs."""
     effects: tuple[EffectEntry, ...]
     """Settings that differ, except seeds, in runs of which pairs are otherwise equal, the largest difference first."""
     runs: tuple[ComparedRun, ...]
@@ -215,8 +224,7 @@ def comparison_document(comparison: Comparison, now: float) -> CompareDocument:
         axis=comparison.axis.name,
         reaches=_reaches(comparison, main),
         decides=None if main is None else main.name,
-        groups=comparison.part if main is not None and comparison.has_groups else None,
-        by_name=comparison.is_by_name,
+        seeds=_seeds(comparison, main) if main is not None and comparison.has_groups else None,
         effects=tuple(_effects(comparison, main)) if main is not None else (),
         runs=tuple(runs),
         config=ComparedSettings(
@@ -238,6 +246,16 @@ def _reaches(comparison: Comparison, main: MetricRows | None) -> ReachesEntry | 
 
 def _values(values: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(None if value is MISSING else value for value in values)
+
+
+def _seeds(comparison: Comparison, main: MetricRows) -> SeedTable:
+    return SeedTable(
+        metric=main.name,
+        by="name" if comparison.is_by_name else "setting",
+        part=comparison.part,
+        results=main.kind,
+        rows=tuple(row_entry(comparison, row) for row in main.rows),
+    )
 
 
 def _effects(comparison: Comparison, main: MetricRows) -> Iterator[EffectEntry]:
