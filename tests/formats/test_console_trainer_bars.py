@@ -116,7 +116,7 @@ def test_training_killed_and_restarted_in_the_same_log(rng: random.Random) -> No
 @settings(max_examples=60, deadline=None)
 @given(st.randoms(use_true_random=True))
 def test_row_of_a_log_without_redrawn_bars_belongs_to_the_bar_before_it(rng: random.Random) -> None:
-    """Each state of the bar is a line of its own, as in U6, and one or two rows follow some of them."""
+    """Each state of the bar is a line of its own, and one or two rows follow some of them."""
     first, every, total = rng.choice([0, 51]), rng.choice([1, 5, 7]), 60
     text, truth, begin = "", list[Point](), rng.choice(["", "\r"])
     for step in range(first + 1, total + 1):

@@ -168,7 +168,7 @@ def test_a_file_that_each_attempt_writes_anew_is_drawn_once(tmp_path: Path, logs
 
 @pytest.mark.parametrize("seed", range(6))
 def test_directories_of_a_trainers_starts_are_attempts_of_one_run(tmp_path: Path, seed: int) -> None:
-    """J2: runs/<stamp>_host/ of each start, beside the trainer_state.json of each checkpoint."""
+    """runs/<stamp>_host/ of each start, beside the trainer_state.json of each checkpoint."""
     rng = np.random.default_rng(seed)
     month = ["Nov", "Dec", "Jan", "Feb"]  # the names are not in the order of the starts
     saved, first, wall, drawn, spans = 0, 1, 1.7e9, dict[int, float](), list[list[int]]()

@@ -27,7 +27,10 @@ from tuimon.model.points import Item
 
 _LARGEST = 64 << 20
 _METRICS = {"results": "eval/mean_reward", "ep_lengths": "eval/mean_ep_length", "successes": "eval/success_rate"}
-_DAMAGED = (zlib.error, ValueError, KeyError, EOFError, OSError, NotImplementedError, RuntimeError, SyntaxError)
+_DAMAGED = (
+    *(zlib.error, ValueError, KeyError, EOFError, OSError, NotImplementedError, RuntimeError, SyntaxError),
+    MemoryError,  # a header with a huge shape
+)
 
 
 class EvaluationsDocument(RowsDocument):
@@ -75,7 +78,7 @@ def _arrays(data: bytes) -> dict[str, npt.NDArray[Any]]:
                     arrays[key] = array
     except zipfile.BadZipFile:
         raise Unfinished("half-written document") from None
-    except (*_DAMAGED, MemoryError):
+    except _DAMAGED:
         raise FormatError("not a readable archive of arrays") from None
     return arrays
 

@@ -1,10 +1,11 @@
 """Are two series of a metric equal? One rule for files beside each other, for runs, and for the sources of a curve.
 
 Example: 0.5213 in a log and 0.52 in another one at the same step are equal, 0.53 is not. Two values are equal if
+one of these is true:
 
 - they differ by no more than the rounding to float32
 - they differ by no more than half of the last decimal with which the coarser series is written
-- one is text for people, and they have the same three significant digits.
+- one is text for people, and they have the same three significant digits
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct
+from msgspec import Struct, field
 
 from tuimon import lazy_re as re
 from tuimon.model.points import Floats, Indices, Steps
@@ -48,18 +49,20 @@ class First(NamedTuple):
 class Compared(Struct, frozen=True, eq=False):
     """Two series of a metric at their common steps."""
 
-    steps: Steps
-    """Common steps, ascending."""
-    values: Floats
-    """Values of the first series there."""
-    differing: int
+    common: int = 0
+    """Number of common steps."""
+    differing: int = 0
     """Number of common steps with different values."""
     first: First | None = None
+    steps: Steps = field(default_factory=lambda: np.empty(0, np.int64))
+    """Common steps, ascending."""
+    values: Floats = field(default_factory=lambda: np.empty(0))
+    """Values of the first series there."""
 
     @property
-    def common(self) -> int:
-        """Number of common steps."""
-        return len(self.steps)
+    def without_points(self) -> Compared:
+        """The same without `steps` and `values`, which are as long as the series."""
+        return Compared(self.common, self.differing, self.first)
 
 
 def compare(
@@ -74,7 +77,7 @@ def compare(
     steps, values = _ascending(steps, values)
     other_steps, other_values = _ascending(other_steps, other_values)
     if not len(steps) or not len(other_steps):
-        return Compared(steps[:0], values[:0], 0)
+        return Compared()
     within = slice(*np.searchsorted(other_steps, (steps[0], steps[-1] + 1)).tolist())
     theirs, other_values = other_steps[within], other_values[within]
     rows = np.searchsorted(steps, theirs, "right") - 1
@@ -87,7 +90,7 @@ def compare(
     first = None
     if len(wrong):
         first = First(int(theirs_common[wrong[0]]), float(here[wrong[0]]), float(there[wrong[0]]))
-    return Compared(theirs_common, here, len(wrong), first)
+    return Compared(len(here), len(wrong), first, theirs_common, here)
 
 
 def agree(here: Floats, there: Floats, is_text: bool = False) -> npt.NDArray[np.bool_]:

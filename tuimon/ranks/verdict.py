@@ -132,7 +132,7 @@ def _last_episode(evidence: Evidence) -> tuple[list[Failure], int]:
 
     A new episode begins where several new steps were reported since the failure before. Errors of later attempts that
     made no progress therefore belong to the failure that they follow. Failures in the file of an earlier attempt are
-    over once a later one has failed, too.
+    over once a later attempt has failed.
     """
     known = [evidence.attempts.get(failure.place.path) for failure in evidence.failures]
     failed = {attempt for attempt in known if attempt is not None}

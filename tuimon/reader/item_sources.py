@@ -144,7 +144,7 @@ class StreamSource(TailSource):
         is_written: Callable[[], bool] = lambda: False,
         with_lines: bool = False,
     ) -> None:
-        """is_written: return whether a process holds the file open for writing. with_lines: yield Lines, too."""
+        """is_written: return whether a process holds the file open for writing. with_lines: also yield Lines."""
         super().__init__(path, log_format, remote, by_inode=log_format.rewritten_whole)
         self._lines = _LineCutter() if with_lines else None
         self._is_written = is_written

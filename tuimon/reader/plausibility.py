@@ -3,7 +3,7 @@
 A table of more than FEW rows is judged by its format alone. A shorter one needs more evidence, because a home directory
 holds many of them: the name of a metric that only trainings have, or a counter of steps in a place where logs lie. It
 is examined again when it has grown. So does a JSON document of any length whose only list holds numbers: without an
-axis or a second column, the scores of a package or a quiz look like that, too. Lists of numbers deeper in a document
+axis or a second column, the scores of a package or a quiz look like that as well. Lists of numbers deeper in a document
 need even more: beside generated texts lie notes with the rewards of the samples of each step, or of each prompt.
 """
 

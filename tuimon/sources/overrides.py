@@ -5,8 +5,7 @@
     split = ["slurm"]                           # each log at or below this path is a run
     gpu_memory = "80 GB"                        # of each device, if the logs do not say it
 
-Paths in a file are relative to its directory. The command line is passed on in the environment, so that the reader
-process has it, too.
+Paths in a file are relative to its directory. The reader process gets those of the command line in the environment.
 """
 
 from __future__ import annotations

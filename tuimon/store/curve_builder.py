@@ -317,9 +317,9 @@ class CurveBuilder:
         result = compare(
             *_rows(ours.columns, ours.length)[:2],
             *_rows(theirs.columns, theirs.length)[:2],
-            is_text(best, other),
+            _is_text(best, other),
             (lambda: superseded_points(slices)[:2]) if ours.superseded else None,
-        )
+        ).without_points
         known[other.key] = KnownComparison(columns, points, result)
         return result
 
@@ -335,7 +335,7 @@ class CurveBuilder:
                     continue  # two console texts are two attempts, or two workers
                 if RANK.search(best.source) or RANK.search(other.source):
                     continue  # each rank logs the values of its own batch
-                compared, text = self._compared(best, other), is_text(best, other)
+                compared, text = self._compared(best, other), _is_text(best, other)
                 if compared.first is not None and not _on_another_axis(ours, theirs, compared, text):
                     disagreements.append(Disagreement(*compared.first, other.source, compared.differing))
         return tuple(disagreements)
@@ -353,7 +353,7 @@ def _rows(columns: PointColumns, length: int) -> tuple[Steps, Floats, Floats]:
     return columns.steps[:length], columns.values[:length], columns.wall_times[:length]
 
 
-def is_text(best: MetricSource, other: MetricSource) -> bool:
+def _is_text(best: MetricSource, other: MetricSource) -> bool:
     """Return whether either source is text for people."""
     return min(best.rank, other.rank) <= TEXT
 

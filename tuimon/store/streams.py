@@ -38,7 +38,7 @@ class StreamView(Struct, frozen=True, eq=False):
 
     @property
     def cuts(self) -> list[int | None]:
-        """As in StreamData."""
+        """For each segment start the step from which on earlier points are void, NO_PURGE or None: see StreamData."""
         return self.data.cuts[: self.cut_count]
 
     @property

@@ -332,7 +332,7 @@ def _first_segments() -> tuple[frozenset[str], re.Pattern[str]]:
     return frozenset(names["namespaces"]), re.compile(rf"(?<![a-z])(?:{words})(?![a-z])")
 
 
-@lru_cache(maxsize=65536)  # many names end alike, and their ends are read, too
+@lru_cache(maxsize=65536)  # the ends of names are looked up as well, and many names have the same end
 def _match(name: str, split: str) -> Meaning:
     match = _first_pattern(name)
     if match is None:

@@ -119,7 +119,7 @@ def whole_values(line: bytes, first_key: str | None) -> tuple[list[Any], bool]:
     {"step": 1, "lo{"step": 2}       a writer that was killed: what begins with the `first_key` of other rows
     \\0\\0\\0{"step": 2}               the hole that a crash has left: what is beside it
     """
-    key = json.dumps(first_key, ensure_ascii=False).encode() if first_key is not None else b"0"
+    key = json.dumps(first_key, ensure_ascii=False).encode() if first_key is not None else b"0"  # 0 is never a key
     begun = re.compile(rb"\{\s{0,9}%b\s{0,9}:" % re.escape(key))
     values: list[Any] = []
     lost = False

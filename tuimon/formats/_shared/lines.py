@@ -55,7 +55,7 @@ class LineSplitter:
     """Splits a growing log into lines, independently of how its bytes are split."""
 
     def __init__(self, keep_holes: bool = False) -> None:
-        """keep_holes: return lines with NUL bytes, too, for which the caller reports Damage."""
+        """keep_holes: also return lines with NUL bytes, for which the caller reports Damage."""
         self._pending = bytearray()
         self._offset = 0  # file offset of the first pending byte
         self._skipped = 0  # bytes already skipped of a line that is too long

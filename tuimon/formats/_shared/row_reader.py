@@ -102,9 +102,9 @@ class RowReader:
     """Converts the rows of one log (or of one section of a document) to points, in file order, independently of the
     batches.
 
-    `step_before`: step of the row before the first one, if reading starts within the log. `lists`: read the elements of
-    short lists, too; in documents, lists in rows are what was logged within an epoch. `unit`: reports whether the steps
-    are epochs.
+    `step_before`: step of the row before the first one, if reading starts within the log. `lists`: also read the
+    elements of short lists; in documents, lists in rows are what was logged within an epoch. `unit`: reports whether
+    the steps are epochs.
     """
 
     def __init__(

@@ -43,10 +43,9 @@ STEP_KEYS = (
     "episode", "round", "generation",
 )  # fmt: skip
 _NUMBERS = ("step_num", "iter_num", "epoch_num")
-_LOCAL = re.findall(
-    r"\S+",
+_LOCAL = (
     "schritt schritte étape pas paso passo шаг 步 步数 ステップ イテレーション 스텝 iteración iteração итерация 迭代 "
-    "epoche époque época эпоха 轮 轮次 エポック 에폭",
+    "epoche époque época эпоха 轮 轮次 エポック 에폭"
 )
 STEP_NAMES = (
     *("global_episode", "global_iteration", "global_round"),
@@ -55,7 +54,7 @@ STEP_NAMES = (
     *("total/steps", "total/timesteps", "misc/total_timesteps", "timestepssofar", "nupdates", "misc/nupdates"),
     *("timestep", "env_step", "env_steps", "update", "updates", "train_step", "global_epoch", "epoch", "epochs"),
     *("total/epochs", "total/episodes", "episodes", *_NUMBERS),
-    *_LOCAL,
+    *_LOCAL.split(),
 )
 """Names of steps in any case, best first. In a document of any origin only STEP_KEYS show that it is a log."""
 BATCH_KEYS = ("batch", "batch_idx", "batch_index")

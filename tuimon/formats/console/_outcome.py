@@ -3,8 +3,8 @@
 The last words of a trainer ("pipeline complete!") are believed at once. A traceback alone is weak evidence, as programs
 also log those of errors that they survive: it counts only if little else follows, and is withdrawn when metrics or
 ordinary lines continue, but not when a progress bar is drawn again. Lines such as "Training finished", which may be
-about one of several trainings, are weak evidence, too. Fatal events (out of memory, a signal, a scheduler, a collective
-that timed out) count until metrics continue, and are reported with their cause.
+about one of several trainings, are weak evidence as well. Fatal events (out of memory, a signal, a scheduler, a
+collective that timed out) count until metrics continue, and are reported with their cause.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Numbers in lines of metrics that gave no point, for `tuimon doctor` and remarks about a log.
 
-The first lines that gave a row are cut at their numbers; named is a number that has a name or a unit beside it and
-whose value is not in the row. Steps, durations, dates and names of numbers that are no metrics are left out.
+The first lines that gave a row are cut at their numbers. A number is reported if it has a name or a unit beside it and
+its value is not in the row, unless it is a step, a duration, a date, or has a name that no metric has.
 """
 
 from __future__ import annotations

@@ -21,6 +21,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from tuimon import lazy_re as re
 from tuimon.formats import Format
 from tuimon.formats.json._document import Content, RowsDocument
@@ -73,13 +75,12 @@ FORMAT = Format(
     wants_name=lambda name: name.endswith(".json"),
     supersedes=supersedes,
 )
-ROLL = Format(
+ROLL = replace(
+    FORMAT,
     id="roll_worker_state",
     title="ROLL worker state",
     writers="ROLL",
-    rank=29,
     matches=lambda name, head: True,
-    decoder=lambda: RowsDocument(layout),
     wants_name=lambda name: _ROLL.fullmatch(name) is not None,
     supersedes=lambda path: _CHECKPOINT.sub("", path),
 )

@@ -11,7 +11,7 @@ written except for quotes and blanks around them (Ultralytics 8.0 to 8.2 pads th
 - Without a named step column, the first column is the step if it holds integers that rise evenly in the first
   ROWS_DECIDING rows, and the vocabulary does not know it as a metric. Until there are as many, no row is read.
 - Time columns are those in TIME_NAMES, then those in CLOCK_KEYS whose first cell is a time. In a table without the
-  former, a column that holds a date in the first row is one, too.
+  former, a column with a date in the first row is a time column.
 - A column whose name says that it holds names or versions ("trial_id", "date") is not a metric, whatever its cells.
 """
 

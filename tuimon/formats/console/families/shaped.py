@@ -76,7 +76,7 @@ class ShapedReader(LineReader):
         self._heading: int | None = None
         """Epoch or step of a heading above the lines."""
         self._has_results = False
-        """Whether a result of training was below a heading, so that what is beside it is one, too."""
+        """Whether a result of training was below a heading: then the other numbers there are read as well."""
         self._beside: list[tuple[list[Pair], Line]] = []
         """Rows below a heading, while no result is among them."""
         self._stage = ""

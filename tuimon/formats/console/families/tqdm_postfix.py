@@ -11,7 +11,7 @@ one of the same total that does not start at 0 is that of a training that was re
 give val/<name> and test/<name>. In the bar of a training, Lightning repeats the results of the last validation and the
 means of the last epoch (val_loss, train_loss_epoch): they are read when they change, and unchanged where a bar of a
 validation has ended since, or the next epoch has begun. A bar that is set to 0 again with all its values is not read. A
-bar needs the name of a result of training, as downloads are bars, too.
+bar needs the name of a result of training, as downloads have bars as well.
 
 All bars are held back until the log has been read to its end, so that the other lines are known by then. If one of
 them gives a metric later, the log is read again. The last count is held back until the next count is drawn. On a flush
