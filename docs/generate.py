@@ -39,8 +39,9 @@ FORMATS_PAGE = """\
 # Log formats
 
 tuimon reads every file below the given path whose content fits one of these formats. `tuimon doctor PATH` says how
-each file is read, and why one is not. If two logs have the same metric, exact values come first, then the format
-that is listed first.
+each file is read, and why one is not. If several logs have the same metric, tuimon prefers any other format to
+console text, then a complete log to one with fewer points, then double precision to single precision (event files),
+then the format that is listed first.
 
 {readable}
 ## Console text

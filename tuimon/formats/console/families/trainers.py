@@ -32,6 +32,8 @@ _COUNT = r"\d[\d,]{0,17}"
 _PLACES = {
     name: rf"(?P<{name}>{_COUNT})" for name in ("step", "step2", "total", "last", "epoch", "epochs", "size", "position")
 }
+_PAIR = rf"(?<!\S)(?P<name>[^\s:,]{{1,120}}): (?P<value>{NUMBER})(?=,?(?:\s{{1,8}}[^\s:,]{{1,120}}:|\s{{0,8}}$))"
+"""A name without blanks, with its number: each of "lr: 0.1, eta: 1 day  loss: 0.5" but the eta."""
 _EXPONENTS = {"K": 3, "M": 6, "G": 9, "B": 9, "T": 12, "P": 15, "E": 18}
 
 
@@ -56,7 +58,7 @@ class Trainer(Struct, frozen=True, forbid_unknown_fields=True):
 
     `top` is a name outside of sections, `next` another value of the name before: "lr/1"."""
     columns: tuple[str, ...] = ()
-    """Names of the numbers behind the head, which have none; "" for a number that is none."""
+    """Names of the numbers behind the head, which have none; "" for a number that is no metric."""
     header: str = ""
     """Regular expression of a line that names the numbers of later ones: groups names, between commas, and section."""
     waits: bool = False
@@ -341,7 +343,7 @@ def _numbers_by_mark() -> tuple[tuple[str, tuple[int, ...]], ...]:
 
 
 def _compiled(trainer: Trainer, expression: str) -> re.Pattern[str]:
-    for name, place in {**_PLACES, "number": NUMBER}.items():
+    for name, place in {**_PLACES, "number": NUMBER, "pair": _PAIR}.items():
         expression = expression.replace(f"{{{name}}}", place)
     ignored = re.IGNORECASE if trainer.ignores_case else 0
     return re.compile(expression, re.ASCII | ignored)
