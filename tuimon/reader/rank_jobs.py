@@ -74,7 +74,9 @@ class RankJobs:
     def first_report(self, run: int) -> Iterator[RanksSeen]:
         """Yield a report about the ends of the logs of a run, once, if they are large and there is none."""
         job = self._jobs.get(run)
-        if job is not None and (report := job.first_report(self._attempts_of(run), self.clock())) is not None:
+        if job is None or not job.needs_first_report:
+            return
+        if (report := job.first_report(self._attempts_of(run), self.clock())) is not None:
             yield RanksSeen(run, report)
 
     def events(self, at_once: bool = False) -> Iterator[RanksSeen]:
@@ -159,10 +161,13 @@ class _Job:
         if is_launcher or len(self._named) > 1:
             self._begin()
 
+    @property
+    def needs_first_report(self) -> bool:
+        """Whether there is no report, and the logs are large and their ends have not been looked at."""
+        return self.is_job and self._looks_ahead and self._report is None
+
     def first_report(self, attempts: Mapping[str, int], now: float) -> JobRanks | None:
-        """Return a report about the ends of the logs, once, if they are large and there is none."""
-        if not self.is_job or not self._looks_ahead or self._report is not None:
-            return None
+        """Return a report about the ends of the logs."""
         self._looks_ahead = False
         self._begin(ahead=True)
         return self._changed_report(attempts, now)
