@@ -202,8 +202,12 @@ def _pieces(part: SeriesSlice, borders: Sequence[int]) -> list[Indices]:
 
 
 def has_valid(part: SeriesSlice) -> bool:
-    """Return whether any point of a slice is not void."""
-    return part.length > 0 and (not part.purges or bool(_valid(part).any()))
+    """Return whether any point of a slice is not void. The last one seldom is, so that others are seldom examined."""
+    if not part.length:
+        return False
+    last = part.series.columns.step_at(part.length - 1)
+    is_kept = all(0 <= position < part.length or last < step for position, step in part.purges)
+    return is_kept or bool(_valid(part).any())
 
 
 def _valid(part: SeriesSlice) -> npt.NDArray[np.bool_]:

@@ -24,7 +24,7 @@ _MAX_NAMED = 8
 """Number of names that are reported; further ones are counted."""
 _MAX_LENGTH = 2000
 _WHOLE = re.compile(r"\s?/\s?[\d.]{1,18}")
-_EXPONENTS = {"": 0, "k": 3, "K": 3, "M": 6, "G": 9, "B": 9, "T": 12}
+_EXPONENTS = {"k": 3, "K": 3, "M": 6, "G": 9, "B": 9, "T": 12}
 
 
 class UnreadParts:

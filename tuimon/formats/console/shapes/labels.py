@@ -57,19 +57,7 @@ _PARTS = """
     erlies auwkeurigheid kayıp doğruluk mất chính отер очност خسارة دقة
     eval Eval EVAL alid ALID test Test TEST train Train 验证 测试
 """
-_SHORT = (
-    "it ",
-    "it:",
-    "it=",
-    "it/",
-    "ep ",
-    "Ep ",
-    "ep:",
-    "ep=",
-    "Ep:",
-    "Ep=",
-    "epoch_",
-)
+_SHORT = ("it ", "it:", "it=", "it/", "ep ", "Ep ", "ep:", "ep=", "Ep:", "Ep=", "epoch_")
 MARKS = (*_PARTS.split(), *_SHORT, *(f"E{digit}" for digit in range(10)))
 """Each line of metrics and each heading of an epoch or a stage has at least one of these strings."""
 FRACTION = re.compile(r"\d\.\d|\d[eE]-\d|\b(?:nan|inf)\b", re.IGNORECASE)
