@@ -519,7 +519,7 @@ async def test_runs(tmp_path: Path) -> None:
         await t.press("compare")
         screen = await t.on(RunListScreen)
         await until(t.app, t.pilot, lambda s: "3 runs compared" in s)
-        said = screen.tables.text
+        said = screen.document.text
         assert all(f"seed{number:02}" in said or f"{number:02}" in said for number in range(3))
 
 

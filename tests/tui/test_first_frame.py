@@ -95,7 +95,7 @@ def test_keys_typed_before_textual_are_applied(log: Path) -> None:
 def test_a_resize_before_textual_is_followed(log: Path) -> None:
     with opened(log, (80, 24)) as other:
         other.until(lambda out: b" quit" in out)
-        other.read(1.0)
+        other.settle(1.5)
         wanted = rows_of(bytes(other.output), (80, 24))
     with opened(log, (120, 40)) as terminal:
         terminal.until(lambda out: OPEN in out)

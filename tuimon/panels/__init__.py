@@ -44,7 +44,7 @@ from tuimon.panels._metrics import (
 )
 from tuimon.panels._missing import why_empty, why_no_match
 from tuimon.panels._own_dashboard import OwnDashboard, parse_dashboard
-from tuimon.panels._page import highlighted, page_boxes, page_places, page_rows
+from tuimon.panels._page import highlighted, page_boxes, page_places, page_rows, panel_rows, panel_view
 from tuimon.panels._run_facts import (
     comparable_facts,
     facts_about,
@@ -105,6 +105,8 @@ __all__ = [
     "page_boxes",
     "page_places",
     "page_rows",
+    "panel_rows",
+    "panel_view",
     "parse_dashboard",
     "plural",
     "preload",

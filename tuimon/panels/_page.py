@@ -1,4 +1,4 @@
-"""A page of panels as rows, without widgets: for --once, and for the screen before Textual is there."""
+"""A page of panels as rows, without widgets: for --once, and for the screen before Textual is imported."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tuimon.draw import FrameCache, render
 from tuimon.draw.border import BORDERS_FROM, has_border, inside, with_border
 from tuimon.draw.chart import has_note_row, with_note_row
 from tuimon.draw.layout import Box, Page, PanelRequest, pages, side_by_side
-from tuimon.model.views import Role, Row, Rows, Size, Span, Symbols
+from tuimon.model.views import Role, Row, Rows, Size, Span, Symbols, View
 from tuimon.panels._charts.options import ChartOptions
 from tuimon.panels._charts.run_name import with_run_name
 from tuimon.store import Run
@@ -45,25 +45,34 @@ def page_boxes(
     """
     bordered = frames and size.width >= BORDERS_FROM
     page = page_places(panels, size, larger, bordered)[0]
-    framed = [bordered and has_border(Size(place.width, place.height)) for place in page]
-    sizes = [Size(place.width, place.height) for place in page]
-    sizes = [inside(room) if framed[n] else room for n, room in enumerate(sizes)]
-    views = []
-    for place, room in zip(page, sizes, strict=True):
-        panel = panels[place.index]
-        views.append(with_run_name(panel.view(run, room, now, symbols, options), panel, run, room.width, options))
-    for row in side_by_side(page):
-        if any(has_note_row(views[n], sizes[n]) for n in row):
-            for n in row:
-                views[n] = with_note_row(views[n], sizes[n])
-    drawn: list[tuple[Box, Rows]] = []
+    rooms = [Size(place.width, place.height) for place in page]
+    framed = [bordered and has_border(room) for room in rooms]
+    sizes = [inside(room) if frame else room for room, frame in zip(rooms, framed, strict=True)]
+    views = [
+        panel_view(panels[place.index], run, size, now, symbols, options)
+        for place, size in zip(page, sizes, strict=True)
+    ]
+    noted = {n for row in side_by_side(page) if any(has_note_row(views[n], sizes[n]) for n in row) for n in row}
     selected = min((place.index for place in page), default=-1) if selects and len(page) > 1 else -1
     cache = FrameCache()
+    drawn: list[tuple[Box, Rows]] = []
     for n, place in enumerate(page):
-        rows = render(views[n], sizes[n], symbols, cache)
-        rows = with_border(rows) if framed[n] else rows
-        drawn.append((place, (highlighted(rows[0]), *rows[1:]) if place.index == selected else rows))
+        rows = panel_rows(views[n], sizes[n], symbols, cache, n in noted, framed[n])
+        drawn.append((place, highlighted(rows) if place.index == selected else rows))
     return drawn
+
+
+def panel_view(panel: Panel, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions) -> View:
+    """Return the view of a panel, with the name of the run where other panels draw several. size: without a border."""
+    return with_run_name(panel.view(run, size, now, symbols, options), panel, run, size.width, options)
+
+
+def panel_rows(view: View, size: Size, symbols: Symbols, frames: FrameCache, noted: bool, bordered: bool) -> Rows:
+    """Return a view as rows of `size`, and a border around them if it is `bordered`.
+
+    noted: whether the row of a note is kept free, as a chart beside this one has a note."""
+    rows = render(with_note_row(view, size) if noted else view, size, symbols, frames)
+    return with_border(rows) if bordered else rows
 
 
 def page_places(panels: Sequence[Panel], room: Size, larger: int, bordered: bool) -> tuple[Page, ...]:
@@ -72,13 +81,13 @@ def page_places(panels: Sequence[Panel], room: Size, larger: int, bordered: bool
     return pages(room.width, room.height, wishes, larger)
 
 
-def highlighted(row: Row) -> Row:
-    """Return the title row of the selected panel; the blanks after the title are not part of it."""
+def highlighted(rows: Rows) -> Rows:
+    """Return the rows of a panel with its title as that of the selected one, without the blanks after the title."""
     spans: list[Span] = []
-    for text, role in row:
+    for text, role in rows[0] if rows else ():
         title = text.rstrip() if role is Role.TITLE else ""
         spans += [(title, Role.SELECTED), (text[len(title) :], role)] if title else [(text, role)]
-    return tuple(spans)
+    return (tuple(spans), *rows[1:]) if rows else rows
 
 
 def _row(y: int, drawn: Sequence[tuple[Box, Rows]], width: int) -> Row:

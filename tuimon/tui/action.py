@@ -155,8 +155,8 @@ class Action(Struct, frozen=True):
     where: tuple[str, ...] = ("dashboard",)
     """Screens on which the keys work: dashboard, runs, metrics, log, texts, media, ranks, health, help."""
     opens: str = ""
-    """Screen that it opens, as in `where`; on that screen it goes back. Other screens that do not use the key, either,
-    are replaced by it."""
+    """Screen that it opens, as in `where`; on that screen it goes back. It replaces another screen that does not use
+    the key."""
     also: str = ""
     """Other words for it, by which the help and the palette find it."""
 

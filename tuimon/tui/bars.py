@@ -189,7 +189,7 @@ class InputLine(Horizontal):
     def __init__(self) -> None:
         super().__init__()
         self._prompt, self.line = Static("", markup=False), Input(compact=True)
-        self.question = Question("", "", clean)
+        self.question = Question("", "", lambda text: None)
         self.display = False
 
     def compose(self) -> ComposeResult:

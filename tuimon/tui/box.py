@@ -13,10 +13,10 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tuimon.draw import FrameCache, render
+from tuimon.draw import FrameCache
 from tuimon.draw.ascii import ascii_rows
-from tuimon.draw.border import inside, with_border
-from tuimon.draw.chart import has_note_row, with_note_row
+from tuimon.draw.border import inside
+from tuimon.draw.chart import has_note_row
 from tuimon.draw.diff import changed_spans
 from tuimon.model.alerts import Alert
 from tuimon.model.views import Role, Row, Rows, Size, Symbols, View
@@ -25,7 +25,8 @@ from tuimon.panels import (
     ChartOptions,
     Panel,
     highlighted,
-    with_run_name,
+    panel_rows,
+    panel_view,
 )
 from tuimon.run_notes import NO_NOTE, RunNote
 from tuimon.store import Run
@@ -189,9 +190,7 @@ class PanelBox(CellGrid):
         inputs = (*place, symbols, options, alerts, note, machine, now // _CLOCK if self._clock else 0)
         if inputs != self._drawn_from or self._run() is not run:
             marked = replace(options, alerts=alerts, note=note)
-            view = self.panel.view(run, size, now, symbols, marked)
-            view = with_run_name(view, self.panel, run, size.width, options)
-            self._view, self._symbols = view, symbols
+            self._view, self._symbols = panel_view(self.panel, run, size, now, symbols, marked), symbols
             self._draw_view()
             self._drawn_from, self._run = inputs, ref(run)
         self.select(selected, theme)
@@ -211,9 +210,9 @@ class PanelBox(CellGrid):
 
     def _draw_view(self) -> None:
         assert self._view is not None
-        view = with_note_row(self._view, self.inside) if self._note_reserved else self._view
-        rows = render(view, self.inside, self._symbols, self._frames)
-        self._drawn = with_border(rows) if self.bordered else rows
+        self._drawn = panel_rows(
+            self._view, self.inside, self._symbols, self._frames, self._note_reserved, self.bordered
+        )
 
     def select(self, selected: bool, theme: str) -> None:
         """Display the rows drawn last in a theme; selected: highlight the title."""
@@ -221,8 +220,7 @@ class PanelBox(CellGrid):
         if all(new is old for new, old in zip(shown, self._shown, strict=False)) and self._rows:
             return
         self._shown = shown
-        rows = (highlighted(self._drawn[0]), *self._drawn[1:]) if selected and self._drawn else self._drawn
-        self.paint(rows, theme)
+        self.paint(highlighted(self._drawn) if selected else self._drawn, theme)
 
     def on_click(self, event: Click) -> None:
         if not self._dragged:

@@ -33,8 +33,6 @@ from tuimon.tui.terminal.signals import SIGNALS
 
 Cells = tuple[int, int, int]
 """Row of the screen, first cell, cell after the last."""
-OPEN = "\x1b[?1049h"
-"""Opens the alternate screen. A second one would clear it."""
 _HIDE_CURSOR, _CLOSE = "\x1b[?25l", "\x1b[?1049l\x1b[?25h"
 _PIECES = (
     "rich.console",
@@ -55,6 +53,7 @@ _PIECES = (
 )
 """Modules that are imported one after the other; each takes at most 30 ms."""
 _LEAST = Size(20, 8)
+"""Size of the smallest terminal for which the first page is drawn; a smaller one is left to Textual."""
 
 
 class FirstFrame:
@@ -90,7 +89,7 @@ class FirstFrame:
                 _send(_CLOSE)
 
     def import_textual(self) -> None:
-        """Import the dashboard, and draw the first page as soon as it is read and the terminal has told its theme.
+        """Import the dashboard, and draw the first page as soon as it is read and the background is known.
 
         Raises KeyboardInterrupt or SystemExit after a signal: not in the middle of an import, which might swallow it.
         """
@@ -112,26 +111,30 @@ class FirstFrame:
         self.signal = number
 
     def _draw(self) -> None:
-        """Draw the first page if there is one: a single run with metrics, and nothing else to tell."""
+        """Draw the first page if there is one: a single run with metrics, without warnings."""
         snapshot = self._monitor.snapshot()
         run = snapshot.newest_run
         size = Size(*os.get_terminal_size(_output()))
         if run is None or not run.metrics or has_several_runs(snapshot) or os.environ.get("NO_COLOR"):
             return
-        if any(notice.level != "info" for notice in snapshot.notices) or size.width < _LEAST.width:
+        if size.width < _LEAST.width or size.height < _LEAST.height:
+            return
+        if any(notice.level != "info" for notice in snapshot.notices):
             return
         self._is_drawn = True
-        with suppress(Exception), self._monitor.pause_writes():  # Textual draws it, and tells what is wrong
+        with suppress(Exception), self._monitor.pause_writes():  # Textual draws it again, and reports the error
             state = self._state()
             self.sent = _sent_cells(dashboard_boxes(snapshot, run, state, size, time.time()), state.theme)
             self.size = size.width, size.height
             _send(
-                OPEN + _HIDE_CURSOR + "".join(f"\x1b[{y + 1};{x + 1}H{cells}" for (y, x, _), cells in self.sent.items())
+                capabilities.OPEN_SCREEN
+                + _HIDE_CURSOR
+                + "".join(f"\x1b[{y + 1};{x + 1}H{cells}" for (y, x, _), cells in self.sent.items())
             )
             self.is_open = True
 
     def _state(self) -> ViewState:
-        theme = capabilities.theme_on(self._background.theme()) or self._settings.theme
+        theme = capabilities.theme_on(self._background.theme())
         state = default_state(self._settings.with_changes(theme=theme), True)
         if not self._fresh:
             state = saved_view.restored(state, self._monitor.paths, saved_view.directory())

@@ -116,9 +116,9 @@ def base_of(snapshot: Snapshot, choice: RunChoice) -> Run | None:
 
 
 def runs_to_compare(snapshot: Snapshot, choice: RunChoice, selected: Run | None) -> list[Run]:
-    """Return the base and the marked runs, in this order; the selected run, too, if only one is marked.
+    """Return the base, the selected run if fewer than two are marked, and the marked runs, in this order.
 
-    Without marks and without a base all runs are. Fewer than two runs if there is nothing to compare.
+    If these are fewer than two, return all runs; there may be fewer than two of them.
     """
     marked = [run for run in snapshot.runs if run.path in choice.marked]
     more = [selected] if len(marked) < 2 else []

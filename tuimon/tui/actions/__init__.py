@@ -1,8 +1,8 @@
 """Actions: what a key or the command palette does. keys.txt has one row for each.
 
-What an action does is data, too: on a screen of lists or texts it calls the method of that screen in METHODS, anywhere
-else the function with its id in FUNCTIONS. The footer, the help screen, the palette, the key bindings and docs/keys.md
-are generated from the rows.
+On a screen of lists or texts an action calls the method of that screen that METHODS names for its id. On the dashboard,
+and if METHODS does not have its id, it calls the function in FUNCTIONS. The footer, the help screen, the palette, the
+key bindings and docs/keys.md are generated from the rows.
 """
 
 from __future__ import annotations

@@ -214,8 +214,8 @@ class RunListScreen(TableScreen[Entry]):
     def __init__(self, actions: tuple[Action, ...], selected: str = "") -> None:
         """selected: path of the run that is selected at first; "": the first row, whichever run it is, until a key."""
         self.table: RunTable = RunTable()
-        self.grid, self.tables = RunGrid(), Document()
-        super().__init__(actions, Container(self.table, self.grid, self.tables))
+        self.grid, self.document = RunGrid(), Document()
+        super().__init__(actions, Container(self.table, self.grid, self.document))
         self._first = selected
         self.view = "table"
         """What is displayed: table, grid or comparison; parallel coordinates are above the table."""
@@ -359,22 +359,22 @@ class RunListScreen(TableScreen[Entry]):
         rows = screen_rows(comparison, now, state.symbols, self.app.size.width)
         if more > 0:
             rows += [(), ((f"{more} more runs; at most {MOST} are compared", Role.WARNING),)]
-        self.tables.show(rows, state.theme)
+        self.document.show(rows, state.theme)
         return (
             (f" {plural(len(comparison.runs), 'run')} compared", Role.TITLE),
-            (f"  {self.tables.position}", Role.MUTED),
+            (f"  {self.document.position}", Role.MUTED),
         )
 
     # ------------------------------------------------------------------ views
 
     def _show_view(self, view: str) -> None:
         self.view = view
-        for name, body in (("table", self.table), ("grid", self.grid), ("comparison", self.tables)):
+        for name, body in (("table", self.table), ("grid", self.grid), ("comparison", self.document)):
             body.display = name == view
         self.call_after_refresh(self.dashboard.redraw)
 
     def next_view(self) -> None:
-        """Show the table as a grid of charts, then with parallel coordinates, then as it was."""
+        """Show the grid of charts, then parallel coordinates and settings, then progress and curves."""
         if self.view == "grid":
             self.show_settings(True, parallel=True)
         elif self.view == "comparison" or self.table.parallel:
@@ -425,7 +425,7 @@ class RunListScreen(TableScreen[Entry]):
         if self.view == "grid":
             self.input_line.open(Question("metric", "words of the name", self._choose_of_grid, self._show_in_grid))
         elif self.view == "comparison":
-            self.input_line.open(Question("find", "words of a row", self.tables.find, self.tables.find))
+            self.input_line.open(Question("find", "words of a row", self.document.find, self.document.find))
         else:
             super().begin_filter()
 
@@ -485,7 +485,7 @@ class RunListScreen(TableScreen[Entry]):
         if self.view == "grid":
             self.grid.move(rows * self.grid.columns + pages * self.grid.room)
         elif self.view == "comparison":
-            self.tables.move(rows, pages)
+            self.document.move(rows, pages)
         else:
             self.table.move(rows + pages * self.table.room)
             return
@@ -496,7 +496,7 @@ class RunListScreen(TableScreen[Entry]):
         if self.view == "grid":
             self.grid.move(by)
         elif self.view == "comparison":
-            self.tables.aside(by)
+            self.document.aside(by)
         self.dashboard.redraw()
 
     @property
@@ -534,7 +534,7 @@ class RunListScreen(TableScreen[Entry]):
     def copied(self) -> tuple[str, str] | None:
         run = self.run_selected
         if self.view == "comparison":
-            return self.tables.text, "the text"
+            return self.document.text, "the text"
         return None if run is None else (clean(run.path, len(run.path)), "the path of the run")
 
     def fold(self) -> None:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tuimon.model.views import Symbols
 
+OPEN_SCREEN = "\x1b[?1049h"
+"""Opens the alternate screen, and clears it."""
 SUPPORTED_TEXTUAL = "8.2."
 """Prefix of the versions of Textual whose private parts are as the patches for speed expect."""
 

@@ -23,17 +23,16 @@ from textual.app import App
 from textual.message_pump import MessagePump
 from textual.screen import Screen
 
-from tuimon.tui.terminal.capabilities import SUPPORTED_TEXTUAL, textual_version
+from tuimon.tui.terminal.capabilities import OPEN_SCREEN, SUPPORTED_TEXTUAL, textual_version
 
 _MOST_PENDING, _WAIT = 200, 0.02
 """Events that may wait to be handled before keys are read, and time (s) from one look at their number to the next."""
-_OPEN = "\x1b[?1049h"
 _PAUSE = 0.5
 """Time (s) from one look at a terminal that is gone to the next."""
 
 
 class Opened(Protocol):
-    """What has opened the alternate screen, and closes it unless it is taken over."""
+    """Owner of the alternate screen until Textual takes it over, such as FirstFrame."""
 
     is_open: bool
 
@@ -95,8 +94,9 @@ def type_keys(app: App[Any], text: str) -> None:
 
 def restore_settings(app: App[Any], settings: list[Any] | None) -> None:
     """Let the terminal have these settings again at the end, instead of those that the driver found."""
-    if getattr(app._driver, "attrs_before", None) is not None and settings is not None:
-        app._driver.attrs_before = settings  # type: ignore[union-attr]
+    driver: Any = app._driver
+    if getattr(driver, "attrs_before", None) is not None and settings is not None:
+        driver.attrs_before = settings
 
 
 def keep_screen(app: App[Any], first: Opened) -> None:
@@ -106,7 +106,7 @@ def keep_screen(app: App[Any], first: Opened) -> None:
 
         class Driver(kind):  # type: ignore[misc]
             def write(self, data: str) -> None:
-                if data == _OPEN and first.is_open:
+                if data == OPEN_SCREEN and first.is_open:
                     first.is_open = False
                 else:
                     super().write(data)
