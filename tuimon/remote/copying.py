@@ -251,9 +251,7 @@ class Copier:
                 return
             if "-wal" in drafts:
                 drafts["-wal"].truncate(_last_commit(drafts["-wal"].read(), before))
-            self._mirror.empty(
-                file.local
-            )  # parts of two versions must not be read together: an empty database is not read
+            self._mirror.empty(file.local)  # an empty database is not read: its parts may be of two versions
             for part in _PARTS[1:]:
                 self._mirror.remove(file.local + part)
             file.at = drafts["-wal"].size if "-wal" in drafts else 0
