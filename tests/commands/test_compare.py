@@ -151,7 +151,7 @@ def test_the_seeds_of_each_method_are_a_table(tmp_path: Path, capsys: pytest.Cap
     comparison = compare(snapshot.runs, {"reward"}, alerts=snapshot.alerts)
     document = plain(comparison_document(comparison, LONG_AFTER))
     jsonschema.validate(document, json.loads(schema_text("compare")))
-    rows = next(metric["rows"] for metric in document["metrics"] if metric["name"] == document["decides"])
+    rows = document["seeds"]["rows"]
     for row, (name, own) in zip(rows, (*levels.items(), ("grpo", (0.50, 0.52))), strict=True):
         assert (row["name"].split()[0], row["n"], row["settings"]) == (name, len(own), {"method": name})
         assert (row["min"], row["max"]) == pytest.approx((min(own), max(own)))
@@ -255,7 +255,10 @@ def test_only_the_settings_that_differ() -> None:
         *("output_dir", "gradient_accumulation_steps"),
     }
     assert "  1 setting is the same" in text_of(*RUNS)
-    assert json_of(*(EXPORTS / run for run in RUNS))["config"]["same"] == {"batch_size": 1}
+    document = json_of(*(EXPORTS / run for run in RUNS))
+    assert document["config"]["same"] == {"batch_size": 1}
+    rates = next(row for row in document["config"]["differences"] if row["setting"] == "learning_rate")
+    assert len(rates["values"]) == len(RUNS)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from support.event_reading import EventLog, read_all
 
+from tuimon.commands import main
 from tuimon.errors import NothingFound
 from tuimon.formats import all_formats, recognise
 from tuimon.model.views import Role
@@ -107,6 +108,18 @@ def test_files_with_other_names_are_named_with_the_reason(tmp_path: Path) -> Non
         "notes.md": "no",
         "run.pkl": "pkl",
     }
+
+
+def test_doctor_names_texts_that_samples_can_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    metrics(tmp_path / "metrics.jsonl")
+    put(tmp_path / "texts.jsonl", b'{"input": "q", "output": "a", "score": 1.0, "step": 1}\n')
+    put(tmp_path / "rollout_data" / "1.pt", b"x")
+    assert main(["doctor", "--all", str(tmp_path)]) == 0
+    kinds = dict(
+        line.split(": ")[1::-1] for line in capsys.readouterr().out.splitlines() if str(tmp_path) + "/" in line
+    )
+    assert kinds[str(tmp_path / "texts.jsonl")] == "generated texts"
+    assert kinds[str(tmp_path / "rollout_data" / "1.pt")] == "skipped"
 
 
 def test_alone_it_is_a_run_with_a_notice(aim: Path) -> None:

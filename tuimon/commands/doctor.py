@@ -102,7 +102,7 @@ def _print_runs(monitor: LocalMonitor, metrics: set[str]) -> bool:
 def _print_skipped(collector: Collector, all_files: bool) -> None:
     from tuimon.commands._remote import hide_mirrors
     from tuimon.commands._stdin import hide_spool_path
-    from tuimon.samples.discovery import has_samples
+    from tuimon.samples.discovery import has_samples, unreadable_files
     from tuimon.sources.other_files import other_files
 
     if not collector.followed:
@@ -114,7 +114,7 @@ def _print_skipped(collector: Collector, all_files: bool) -> None:
     named = skipped if all_files else skipped[:_MAX_SKIPPED]
     for path, reason in named:
         shown = hide_mirrors(hide_spool_path(clean(path)))
-        if has_samples([path]):
+        if not unreadable_files(path) and has_samples([path]):
             print(f"generated texts: {shown}: tuimon samples prints them")
         else:
             print(f"skipped: {shown}: {hide_mirrors(reason)}")

@@ -65,21 +65,36 @@ class ComparedRun(Struct, frozen=True, kw_only=True):
     final_metrics: Mapping[str, Any]
 
 
-class DifferingValue(Struct, frozen=True):
-    """A setting, or what the logs say about a run, that differs."""
+class DifferingSetting(Struct, frozen=True):
+    """A setting that differs."""
 
-    name: str
+    setting: str
     """Dotted name."""
     values: tuple[Any, ...]
-    """Of each run; null if it has none."""
+    """Of each run; null if it has no such setting."""
+
+
+class DifferingFact(Struct, frozen=True):
+    """What the logs say about the runs themselves, if it differs."""
+
+    name: str
+    values: tuple[Any, ...]
+    """Of each run; null if its logs do not say it."""
 
 
 class ComparedSettings(Struct, frozen=True, kw_only=True):
     """The settings of the runs."""
 
-    differences: tuple[DifferingValue, ...]
+    differences: tuple[DifferingSetting, ...]
     same: Mapping[str, Any]
     """Settings that are equal in all runs, by dotted name."""
+
+
+class ComparedFacts(Struct, frozen=True, kw_only=True):
+    """What the logs say about the runs themselves."""
+
+    differences: tuple[DifferingFact, ...]
+    """Host, program, arguments, commit and versions that differ."""
 
 
 class RunMetric(Struct, frozen=True, kw_only=True):
@@ -135,7 +150,7 @@ class RowEntry(Struct, frozen=True, kw_only=True):
     tied: bool
     """Whether noise may explain the difference to the first row."""
     behind: float | None
-    """DifferingValue to the first row."""
+    """Difference to the first row."""
     behind_se: float | None
     """Standard error of this difference; null if it is unknown."""
 
@@ -187,16 +202,13 @@ class CompareDocument(Struct, frozen=True, kw_only=True):
     """Axis of --x along which the runs are compared; time is duration, the time since the start."""
     reaches: ReachesEntry | None
     """First point at which each run reaches the value of --reaches; null without this option."""
-    decides: str | None
-    """Name of the metric that decides, in the first run that logged it; null if nothing can be compared."""
     seeds: SeedTable | None
     """Runs that differ only in their seed; null without such runs."""
     effects: tuple[EffectEntry, ...]
     """Settings that differ, except seeds, in runs of which pairs are otherwise equal, the largest difference first."""
     runs: tuple[ComparedRun, ...]
     config: ComparedSettings
-    about: tuple[DifferingValue, ...]
-    """Host, program, arguments, commit and versions that differ."""
+    about: ComparedFacts
     metrics: tuple[ComparedMetric, ...]
 
 
@@ -223,15 +235,16 @@ def comparison_document(comparison: Comparison, now: float) -> CompareDocument:
         seconds_per_step=tuple(None if own is None else own.seconds for own in comparison.speeds),
         axis=comparison.axis.name,
         reaches=_reaches(comparison, main),
-        decides=None if main is None else main.name,
         seeds=_seeds(comparison, main) if main is not None and comparison.has_groups else None,
         effects=tuple(_effects(comparison, main)) if main is not None else (),
         runs=tuple(runs),
         config=ComparedSettings(
-            differences=tuple(DifferingValue(name, _values(values)) for name, values in comparison.differences),
+            differences=tuple(DifferingSetting(name, _values(values)) for name, values in comparison.differences),
             same=dict(comparison.same),
         ),
-        about=tuple(DifferingValue(name, _values(values)) for name, values in comparison.about),
+        about=ComparedFacts(
+            differences=tuple(DifferingFact(name, _values(values)) for name, values in comparison.about)
+        ),
         metrics=tuple(_metric(comparison, metric) for metric in comparison.metrics),
     )
 

@@ -23,7 +23,7 @@ from tuimon.text import clean
 SEAM = 512
 """Bytes before the new ones of a log that show that it is still the same log."""
 _IN_FLIGHT = 6
-"""Pieces that are asked for at once: a question after them waits for so many."""
+"""Pieces that are asked for at once; another question waits until they have arrived."""
 _PARTS = ("", "-wal", "-journal")
 _UNREAD = ("none", "text", "stored")
 _WAL_HEADER, _FRAME_HEADER = 32, 24
@@ -251,7 +251,7 @@ class Copier:
                 return
             if "-wal" in drafts:
                 drafts["-wal"].truncate(_last_commit(drafts["-wal"].read(), before))
-            self._mirror.empty(file.local)  # nobody reads the parts of two versions: an empty database is not read
+            self._mirror.empty(file.local)  # an empty database is not read: its parts may be of two versions
             for part in _PARTS[1:]:
                 self._mirror.remove(file.local + part)
             file.at = drafts["-wal"].size if "-wal" in drafts else 0

@@ -28,7 +28,7 @@ TRIES = 5
 CALM = 1.0
 """Seconds between two looks at all files."""
 SHARE = 20
-"""All files are looked at again after so many times as long as the last look took."""
+"""Pause between two looks at all files, as a multiple of the duration of the last look."""
 HOT = 10.0
 """Seconds for which a file that has grown is looked at in each turn."""
 REMEMBER_EVERY = 30.0

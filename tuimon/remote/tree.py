@@ -52,7 +52,7 @@ class File(Struct, eq=False):
     """What it was when all was copied; of a database with those of its parts."""
     mode: str = ""
     """grow: a log | whole: a document | unit: a database | stored: only its beginning is kept | none: no log so far
-    | text: generated texts that nobody wants so far | "": not looked at."""
+    | text: generated texts that are not wanted yet | "": not looked at."""
     at: int = 0
     """Bytes here, of a log; bytes of the -wal, of a database."""
     tail: bytes = b""

@@ -126,7 +126,7 @@ def has_samples(paths: Iterable[str], seconds: float = math.inf) -> bool:
                     return True
             except FormatError as error:
                 if str(error) == _NO_TEXT or "pyarrow" in str(error):
-                    return True  # whoever reads it says what it needs
+                    return True  # reading it reports what it needs
             except OSError:
                 continue
         if unreadable_files(path):

@@ -141,7 +141,7 @@ def first_numbers(
     """Return the numbers of the first steps before `step` that have some of the prompts in a split, until each prompt
     was found; steps without a further one are left out. Return None once `is_wanted` returns False.
 
-    steps: only so many steps before; 0: all.
+    steps: maximum number of earlier steps that are read, the latest ones; 0: all.
     """
     wanted, found = set(prompts), list[PromptNumbers]()
     for other in [other for other in library.steps if other is not None and step is not None and other < step][-steps:]:
