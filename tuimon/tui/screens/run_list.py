@@ -24,11 +24,11 @@ from tuimon.panels.lists.comparison_tables import screen_rows
 from tuimon.panels.lists.hparam_rows import SETTING
 from tuimon.panels.lists.parallel import parallel_rows, quarters_row, result_of
 from tuimon.panels.lists.run_groups import MOST_VALUES, SEEDS, Entry, RunGroup, group_row, groupings
-from tuimon.panels.lists.run_levels import level_note
 from tuimon.panels.lists.run_metrics import (
     METRIC,
     RESULTS,
     common_metrics,
+    level_note,
     metric_with_words,
     repeated_columns,
     split_statistic,
