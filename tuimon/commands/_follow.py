@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tuimon.commands._remote import attach, is_mirror
+from tuimon.commands._reading import live_monitor
 from tuimon.commands._stderr import print_status
 from tuimon.errors import TuimonError, UsageError
 from tuimon.text import clean
@@ -45,20 +45,13 @@ _WIDTH = 200
 
 def follow(paths: Sequence[str], settings: Settings, checker: Checker, severity: str, as_json: bool) -> NoReturn:
     """Watch until a signal ends the program. severity: the mildest alert that is printed."""
-    from tuimon.monitor.process import ReaderProcess
     from tuimon.notify import Channels, Ledger, Notifier, channels_of
 
     channels = channels_of(settings.notify, _write_to_terminal)
     if not channels.channels:
         print_status("alerts are only printed: config.toml has no [notify] that sends them (docs/settings.md)")
     watch = _Watch(settings.notify.get("summary", ""), severity, as_json)
-    monitor = ReaderProcess(
-        paths,
-        poll=settings.poll,
-        interval=settings.interval,
-        console_patterns=settings.console_patterns,
-        checker=checker,
-    )
+    monitor = live_monitor(paths, settings, checker)
     ledger = Ledger(paths)
     notifiers = (
         Notifier(Channels(severity, (_Printed(as_json),)), _print_notice),
@@ -71,8 +64,6 @@ def follow(paths: Sequence[str], settings: Settings, checker: Checker, severity:
         for notifier in notifiers:
             notifier.update(snapshot, watch.news(snapshot, now), now)
 
-    if any(map(is_mirror, paths)):
-        attach(monitor)
     monitor.listen_to_alerts(tell)
     monitor.start()
     try:
