@@ -47,8 +47,8 @@ def _run(options: argparse.Namespace) -> int:
     from tuimon.analysis.progress_inputs import not_understood, progress_of
     from tuimon.analysis.run_states import ACTIVE
     from tuimon.detectors import Checker, all_detectors
-    from tuimon.detectors._silence import Silence
     from tuimon.detectors._user_rules import UnmatchedRule, detector_of, require_metrics, unmatched_rules
+    from tuimon.detectors.rules import silence_rule
     from tuimon.exports import alerts
     from tuimon.exports.documents import dumps
     from tuimon.monitor.local import LocalMonitor
@@ -59,7 +59,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.only_rules and not options.rule and options.silent_for is None:
         raise UsageError("--only-rules without a rule", 'Add one: --rule "reward < 0.1 for 20 steps".')
     rules = [detector_of(rule, "--rule") for rule in options.rule]
-    more = [Silence(options.silent_for)] if options.silent_for is not None else []
+    more = [silence_rule(options.silent_for)] if options.silent_for is not None else []
     if options.only_rules:
         disabled = dict.fromkeys((detector.id for detector in all_detectors()), False)
         checker = Checker(disabled, options.rule, "--rule", more)
