@@ -9,7 +9,7 @@ from tuimon.draw.rows import blank, row_width, wrap_row
 from tuimon.draw.table import Column, Order
 from tuimon.model.links import Link
 from tuimon.model.views import Role, Row, Rows, Size
-from tuimon.panels import link_row, plural
+from tuimon.panels import with_live_links
 from tuimon.panels.lists import run_overview
 from tuimon.panels.lists.parallel import parallel_rows, quarters_row, result_of
 from tuimon.panels.lists.run_groups import SEEDS, Entry, RunGroup, group_row
@@ -150,7 +150,7 @@ class RunTable(Table[Entry]):
         head = contents.head(width, is_reading)
         if paused:
             head = (*head, ("  paused", Role.WARNING))
-        head = _with_live_links(head, links, now)
+        head = with_live_links(head, links, now)
         if self.shows_parallel:
             head = (*head, *quarters_row(result_of(contents.axes), self.symbols, width - row_width(head)))
         if self.has_levels:
@@ -160,14 +160,6 @@ class RunTable(Table[Entry]):
             until = next((f"step {step}" for step in steps if step is not None), "")
             head = (*head, level_note(width - row_width(head), until))
         return head
-
-
-def _with_live_links(head: Row, links: Sequence[Link], now: float) -> Row:
-    """Add the links that are up to a head; those that are down are in the head of each screen."""
-    up = sum(link.up for link in links)
-    if up == 1 == len(links):
-        return (*head, ("  ", Role.TEXT), *link_row(links[0], now))
-    return (*head, (f"  {plural(up, 'host')} live", Role.MUTED)) if up else head
 
 
 def _runs_of(entry: Entry) -> tuple[Run, ...]:

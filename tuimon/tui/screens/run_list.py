@@ -13,7 +13,7 @@ from textual.events import Key
 from tuimon.analysis.metric_filter import matching, no_match
 from tuimon.draw.rows import row_width
 from tuimon.draw.table import Order
-from tuimon.model.views import Role, Row, Span, Symbols
+from tuimon.model.views import Role, Row, Size, Span, Symbols
 from tuimon.panels import plural
 from tuimon.panels.lists import multiples
 from tuimon.panels.lists.comparison import MOST, Comparison, compare
@@ -83,8 +83,10 @@ class RunListScreen(TableScreen[RunTable]):
         },
     }
 
-    def __init__(self, actions: tuple[Action, ...], selected: str = "") -> None:
-        """selected: path of the run that is selected at first; "": the first row, whichever run it is, until a key."""
+    def __init__(self, actions: tuple[Action, ...], selected: str = "", contents: RunContents | None = None) -> None:
+        """selected: path of the run that is selected at first; "": the first row, whichever run it is, until a key.
+
+        contents: those that the screen shows already."""
         self.charts, self.document = RunGrid(), Document()
         super().__init__(actions, RunTable(), self.charts, self.document)
         self._first = selected
@@ -94,7 +96,7 @@ class RunListScreen(TableScreen[RunTable]):
         """The comparison, and the number of runs that are left out."""
         self.just_hidden = ""
         """Path of the run that the last key has hidden, or ""."""
-        self._contents: RunContents | None = None
+        self._contents = contents
         """Contents that are displayed."""
         self._inputs: tuple[Snapshot, RunChoice, Symbols, Mapping[str, RunNote]] | None = None
         """Inputs of the last computation in a thread, which may not be finished."""
@@ -105,6 +107,9 @@ class RunListScreen(TableScreen[RunTable]):
     def on_mount(self) -> None:
         self._show_view(self.view)
         self.table.select(self._first)
+        self.grid.room = Size(self.app.size.width, self.app.size.height - 2)
+        if self._contents is not None:  # drawn before the first layout: else blank rows would cover what is shown
+            self._display(self.dashboard.state, time.time())
 
     def on_key(self, event: Key) -> None:
         """Keep selected what is selected when a key is pressed; the base class handles the key after this."""

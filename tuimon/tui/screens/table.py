@@ -36,10 +36,12 @@ class TableGrid(Wheel, CellGrid):
         super().__init__()
         self.table = table
         table.surface = self
+        self.room = Size(0, 0)
+        """Size that the table will have, before it is laid out."""
 
     @property
     def extent(self) -> Size:
-        return Size(*self.size)
+        return Size(*self.size) if self.size else self.room
 
     def move(self, rows: int) -> None:
         self.table.move(rows)
