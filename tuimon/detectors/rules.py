@@ -1,7 +1,7 @@
-"""The table of rules. docs/detectors.md is made from it: the two sentences of a rule are what a user checks by eye.
+"""The table of rules. docs/alerts.md is made from it: the two sentences of a rule are what a user checks by eye.
 
 "Level" is the median of nine points, "usual" the median of about the last 130 points, both as analysis/windows.py
-computes them. The numbers are ours unless the rule names another source in `_SOURCES` of docs/generate.py.
+computes them. The numbers are ours unless the rule names another source.
 """
 
 from __future__ import annotations
