@@ -46,7 +46,7 @@ def _run(options: argparse.Namespace) -> int:
         where = ", ".join(map(clean, options.paths)) or f"the current directory, {home_relative(Path.cwd())}"
         print_status(f"Serving {where}")
         if options.host == "127.0.0.1":
-            print_status("Only this machine can open it; docs/serve.md shows how to reach it over SSH. Ctrl+C ends it.")
+            print_status("Only this machine can open it; docs/commands.md has the way over SSH. Ctrl+C ends it.")
         else:
             print_status("Who has this address can read the runs, and the connection is not encrypted. Ctrl+C ends it.")
 
