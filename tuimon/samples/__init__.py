@@ -50,6 +50,8 @@ class Sample:
     """Error while the text was generated, "" if the file reports nothing."""
     turns: tuple[Turn, ...] = ()
     """Messages of the conversation, if the file has more than a prompt and a response."""
+    pictures: tuple[Any, ...] = ()
+    """References to the pictures of the row, see `media.picture_data`."""
 
 
 class Shape(NamedTuple):

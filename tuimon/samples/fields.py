@@ -11,6 +11,7 @@ from typing import Any
 
 from tuimon import lazy_re as re
 from tuimon.samples import Sample
+from tuimon.samples.media import pictures_of
 from tuimon.samples.messages import conversation, is_turn, prompt_of_turns, prompt_text, response_text
 from tuimon.samples.named_in_path import split_of_path, step_of_path
 
@@ -75,6 +76,7 @@ def sample_of(row: dict[str, Any], path: str, below: str) -> Sample | None:
         advantage=_advantage(flat),
         error=_error(row, flat),
         turns=conversation(flat),
+        pictures=pictures_of(row, path),
     )
 
 

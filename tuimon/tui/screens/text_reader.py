@@ -8,7 +8,7 @@ from collections.abc import Callable
 from sys import intern
 from typing import TYPE_CHECKING
 
-from textual.containers import Container
+from textual.containers import Container, Vertical
 
 from tuimon.model.views import Role, Row
 from tuimon.samples.export import group_of
@@ -17,6 +17,7 @@ from tuimon.samples.searching import TooSlow
 from tuimon.store import Snapshot
 from tuimon.text import clean
 from tuimon.tui.action import Action
+from tuimon.tui.picture import Picture, obstacle
 from tuimon.tui.screens.text_choice import GROUPS, STEPS, Choice
 from tuimon.tui.screens.text_pane import difference_rows, sample_rows, wrap_text
 from tuimon.tui.screens.text_widgets import SampleTable, TextPane
@@ -45,7 +46,7 @@ class TextReader(WorkScreen):
     #texts.wide { layout: horizontal; }
     #texts.wide SampleTable { width: 45%; height: 1fr; }
     #texts.groups SampleTable { width: 60%; }
-    #texts.wide TextPane { margin-left: 1; }
+    #texts.wide Vertical { margin-left: 1; }
     #texts SampleTable { height: 40%; width: 1fr; }
     """
 
@@ -53,7 +54,8 @@ class TextReader(WorkScreen):
         """paths: directories that are searched; step: step to begin at, None: the last."""
         self.table = SampleTable(self.chosen)
         self.pane = TextPane(self.text_changed)
-        self._both = Container(self.table, self.pane, id="texts")
+        self.picture = Picture()
+        self._both = Container(self.table, Vertical(self.pane, self.picture), id="texts")
         super().__init__(actions, self._both)
         self.paths, self._wanted = paths, step
         self.library: Library | None = None
@@ -236,6 +238,16 @@ class TextReader(WorkScreen):
                 self.text_changed(top=True)
 
         self.run_worker(work())
+
+    def show_picture(self, theme: str) -> None:
+        """Show the pictures of the sample below its text, in half of the height."""
+        from tuimon.samples.media import picture_data
+
+        picture, pictures = self.picture, self.sample.pictures if self.sample is not None else ()
+        picture.display = bool(pictures) and not obstacle()
+        if picture.display:
+            picture.styles.height = "1fr"
+            picture.show(pictures, picture_data, self.dashboard.settings.pictures, theme)
 
     def when_read(self, do: Callable[[], object]) -> None:
         """Call `do` once the text of the selected sample has been read, unless another one is selected before."""
