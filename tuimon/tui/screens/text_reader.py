@@ -329,6 +329,7 @@ class TextReader(WorkScreen):
         if len(self._check) != len(inputs) or any(a is not b for a, b in zip(self._check, inputs, strict=True)):
             from tuimon.analysis.text_check import (
                 check_sentence,
+                parts_sentence,
                 shares_sentence,
                 truncation_sentence,
             )
@@ -340,7 +341,8 @@ class TextReader(WorkScreen):
             sources = library.sources(entries) if library is not None else []
             several = f"{len(sources)} sources: {', '.join(sources[:_SOURCES])}" if len(sources) > 1 else ""
             check = check_sentence(run, entries, self.step) if run is not None else "no metrics were found"
-            parts = problem, more, several, shares_sentence(entries), check, truncation_sentence(entries)
+            shares, parts_of_reward = shares_sentence(entries), parts_sentence(entries)
+            parts = problem, more, several, shares, check, parts_of_reward, truncation_sentence(entries)
             self._note = "; ".join(filter(None, parts))
         return self._note
 
