@@ -169,7 +169,7 @@ class Sink:
         if step is None:
             if self.interrupted:
                 return True  # its step may be named in the missing lines
-            step, counted = step_before or 0, step_before is None
+            step, counted = self.place or 0, self.place is None
         else:
             self._step_unit.note(unit)
         if not counted and not keep_step:

@@ -145,6 +145,8 @@ def plain(raw: bytes) -> str:
         text = CONTROLS.sub("", text)
     if "(" in text[:4] and (match := _RAY.match(text)):
         text = text[match.end() :]
+    if "\b" in text:
+        text = text.replace("\b", "")
     if _REPEATED in text:
         text = _REPEATED_END.sub("", text)
     return text.rstrip()

@@ -81,8 +81,6 @@ class ShapedReader(LineReader):
         """Stage of a heading above the lines."""
         self._staged: _Shape | None = None
         """Shape of the lines below it that count their steps."""
-        self._leads = set[str]()
-        """Beginnings of lines of metrics up to the first number, and the signs behind it: "[] "."""
         self._names = set[str]()
         """Names of the metrics of the training."""
         self._last_training = 0
@@ -100,7 +98,7 @@ class ShapedReader(LineReader):
             text = line.message
             if "%|" in text:
                 return False
-        if "\b" in text or "━" in text or _BAR.search(text):
+        if "━" in text or _BAR.search(text):
             return False
         if "20" in text:
             text = _GLUED_DATE.sub(r"\1", text)
@@ -120,12 +118,6 @@ class ShapedReader(LineReader):
             shape = self._shapes[key] = _Shape(examine(text))
         elif shape.layout and shape.layout.varies:
             shape.layout = examine(text)
-        lead = key[0] + key[1][:2]
-        if shape.layout and shape.layout.rank == 2:
-            if shape.layout.columns:
-                self._leads.add(lead)
-            elif lead in self._leads:
-                shape = self._shapes[key] = _Shape(examine(text, is_known=True))
         layout = shape.layout
         if layout is None or (layout.is_cell and self.sink.heading is None):
             return self._read_beside(text, line)

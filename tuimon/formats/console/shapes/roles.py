@@ -115,17 +115,14 @@ class Layout(Struct):
     """Whether a single line is enough to show its numbers."""
     step_end: int = 0
     """Where the text behind the step begins; 0 without a step."""
-    is_known: bool = False
-    """Whether lines with the same beginning have given metrics."""
     varies: bool = False
     """Whether another line of the shape may have to be read differently, by its commas."""
 
 
-def examine(text: str, is_part: bool = False, is_known: bool = False) -> Layout | None:
+def examine(text: str, is_part: bool = False) -> Layout | None:
     """Return what the numbers of lines like this one are; None for lines without metrics.
 
     is_part: the text is a part of a line that is known to be one of metrics.
-    is_known: lines with this beginning have given metrics, so that other names behind it are metrics as well.
     """
     spans = places(text)
     if not spans or len(spans) > MAX_NUMBERS:
@@ -142,7 +139,7 @@ def examine(text: str, is_part: bool = False, is_known: bool = False) -> Layout 
     stage = name_numbers(message, text, begin)
     if not is_part and any(number.rank > EPOCH and number.text[0] == "-" for number in message):
         return None
-    layout = Layout([], stage=stage, varies=varies, is_known=is_known)
+    layout = Layout([], stage=stage, varies=varies)
     if not is_part:
         _choose_step(layout, message, text, begin)
     opening = text.find("{", begin)
@@ -270,9 +267,7 @@ def _are_metrics(
         return joined and layout.has_metric
     fraction = any(number.has_fraction for number in named)
     if not layout.has_metric and (not by_word or (step and len(step.label) < 3)):
-        if step is None:
-            return all("/s" in number.label and number.has_fraction for number in named)
-        return layout.is_known and joined and fraction
+        return step is None and all("/s" in number.label and number.has_fraction for number in named)
     if not layout.has_metric and layout.rank == COARSE and not (joined and fraction):
         return False
     if not by_word and not fraction:
