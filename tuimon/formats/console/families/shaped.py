@@ -232,7 +232,7 @@ class ShapedReader(LineReader):
         elif layout.is_position and layout.stage:
             return epoch, None
         elif layout.is_position:
-            step = self._steps.overall(epoch, step)
+            return self._steps.overall(epoch, step), epoch
         self._last_in_epoch = epoch, step
         return step, epoch
 
