@@ -50,10 +50,11 @@ A line of any program is cut at its numbers, and the texts between them say what
 number named like one (`step`, `iter`, `Época`, `第3轮`), a number at the beginning of the message, or `[3/10]`;
 batches of an epoch are counted over all epochs. A line that names no step belongs to the row or the heading above
 it. If no line names a step, rows are counted, and `tuimon doctor` says so. Dates, times, levels and `file.py:12`
-before the message are skipped. Sentences, best values so far and settings give no metrics.
+before the message are skipped. Sentences, best values so far and settings give no metrics. Rows of a table have the
+names of its header; in a row with a name (`accuracy | 0.51 | 0.60`) they are joined: `Validation/accuracy`.
 
-Lines that are not understood are listed by `tuimon doctor`, each with the line for
-[`console_patterns`](settings.md#teach-a-log) that reads it.
+Lines that are not understood are listed by `tuimon doctor` and on the empty dashboard, with the line for
+[`console_patterns`](settings.md#teach-a-log) that reads them; on the dashboard `A` accepts it.
 
 A unit that is printed after a number (`160ms`, `2.40 GB`, `1,060 img/s`, `81.2%`) is shown with the metric, whose
 values stay as printed. If it changes within a log, later numbers are converted to the first one.
