@@ -6,7 +6,7 @@
     [dashboard.thresholds]    # panel, metric, concept or pattern = a value or several, drawn as lines
     kl = 0.1
 
-An entry is the id of a panel (docs/panels.md), the name of a metric, or a pattern of metrics, see
+An entry is the id of a panel (docs/screens.md), the name of a metric, or a pattern of metrics, see
 analysis/metric_filter.py. Entries that match nothing in a run are ignored, so that one file can serve several
 kinds of runs.
 """
@@ -154,7 +154,7 @@ def parse_dashboard(table: Mapping[str, Any], where: str) -> OwnDashboard:
 
     def wrong(text: str) -> UsageError:
         prefix = f"{clean(where)}: [dashboard] " if where else ""
-        return UsageError(f"{prefix}{text}", "docs/dashboard.md describes the table.")
+        return UsageError(f"{prefix}{text}", "docs/screens.md describes the table.")
 
     if unknown := next((key for key in table if key not in _KEYS), None):
         raise wrong(f"has no setting {clean(unknown)!r}; it has {', '.join(_KEYS)}")
