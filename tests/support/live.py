@@ -64,7 +64,7 @@ def all_read(snapshot: Snapshot) -> bool:
         if status.state in ("gone", "superseded"):
             continue
         try:
-            is_seen = status.size == os.path.getsize(path)
+            is_seen = status.size == Path(path).stat().st_size
         except OSError:
             return False
         if not is_seen or (status.state == "current" and status.read != status.size):
