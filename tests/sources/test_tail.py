@@ -279,7 +279,7 @@ operations = st.lists(
 )
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(operations, st.booleans(), st.integers(1, 1000))
 def test_chunks_since_the_last_restart_equal_the_file(
     tmp_path: Path, steps: list[tuple[str, int]], remote: bool, limit: int

@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tuimon.model.events import Columns, MetricsFound, RunFound, SegmentStarted, StreamFound, StreamReplaced
@@ -111,7 +111,6 @@ def test_a_point_out_of_order_is_sorted():
     assert (curve.superseded, len(curve.restarts)) == (0, 0)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.integers(2, 6), st.randoms(use_true_random=True))
 def test_rows_somewhat_out_of_order_hide_no_point(width, rng):
     steps = []
@@ -298,7 +297,6 @@ EVENTS = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(EVENTS, st.booleans())
 def test_an_extended_curve_equals_one_built_at_once(events, side_by_side):
     """Two stores get the same events; one takes a snapshot after every event, the other only at the end."""

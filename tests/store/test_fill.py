@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tuimon.model.equal import compare, decimals
@@ -190,7 +190,6 @@ def test_wall_times_identify_an_ended_attempt():
 # ---------------------------------------------------------------- growth
 
 
-@settings(max_examples=80, deadline=None)
 @given(
     st.integers(0, 40),
     st.lists(st.tuples(st.sampled_from(["events", "state", "console"]), st.integers(1, 15)), min_size=1, max_size=25),
@@ -301,7 +300,6 @@ def test_the_first_disagreement_of_several_sources_counts_and_texts_are_ignored(
 # ---------------------------------------------------------------- helper functions
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 60), st.integers(0, 2)), max_size=40),
     st.lists(st.tuples(st.integers(0, 60), st.integers(0, 2)), max_size=40),
@@ -322,7 +320,6 @@ def test_a_comparison_equals_the_definition(best, other):
     assert seen.first == ((differing[0], ours[differing[0]], theirs[differing[0]]) if differing else None)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(0, 2), min_size=2, max_size=300), st.integers(0, 2**32))
 def test_sources_read_in_turns_agree_when_steps_have_several_points(apart, seed):
     """The sources overtake each other; the one ahead logs the last value of a step before the other."""
