@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tuimon.errors import WireError
@@ -293,7 +293,6 @@ GROWTH = st.lists(
 )
 
 
-@settings(max_examples=50)
 @given(GROWTH, GROWTH)
 def test_snapshots_of_a_growing_run_do_not_affect_each_other(first, second):
     """Two attempts are written in parallel with restarts; each snapshot equals that of a store read once."""
