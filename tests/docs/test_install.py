@@ -76,7 +76,7 @@ def test_first_command_opens_the_dashboard(tmp_path: Path) -> None:
     assert list(temporary.iterdir()) == []
 
 
-OPTIONAL = {"web": "tuimon[web]"}
+OPTIONAL = {"web": "tuimon[web]", "agent": "tuimon[mcp]"}
 """Package -> extra. They are imported only by a command that needs the extra, and so import it at the top."""
 
 

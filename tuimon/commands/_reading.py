@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tuimon.commands._remote import attach, is_mirror
 from tuimon.commands._stderr import ProgressBar
 
 if TYPE_CHECKING:
+    from tuimon.config import Settings
+    from tuimon.detectors import Checker
     from tuimon.monitor.local import LocalMonitor
+    from tuimon.monitor.process import ReaderProcess
     from tuimon.store import Run
 
 
@@ -35,3 +39,24 @@ def in_order(runs: Sequence[Run], paths: Sequence[str]) -> list[Run]:
         return next(inside, next(around, len(roots)))
 
     return sorted(runs, key=position)
+
+
+def live_monitor(paths: Sequence[str], settings: Settings, checker: Checker | None = None) -> ReaderProcess:
+    """Return the monitor of paths that are followed; the caller starts and closes it.
+
+    checker: the detectors; by default those of the settings.
+    """
+    from tuimon import config
+    from tuimon.detectors import Checker
+    from tuimon.monitor.process import ReaderProcess
+
+    monitor = ReaderProcess(
+        paths,
+        poll=settings.poll,
+        interval=settings.interval,
+        console_patterns=settings.console_patterns,
+        checker=checker or Checker(settings.detectors, settings.rules, str(config.config_path())),
+    )
+    if any(map(is_mirror, paths)):
+        attach(monitor)
+    return monitor

@@ -31,7 +31,7 @@ from tuimon.panels._charts.run_name import with_run_name
 from tuimon.panels._charts.together import MOST_TOGETHER, TogetherPanel
 from tuimon.panels._charts.traces import Series, mean_and_band
 from tuimon.panels._installed import InstalledPanel
-from tuimon.panels._link import link_row
+from tuimon.panels._link import link_row, with_live_links, with_lost_links
 from tuimon.panels._metrics import (
     SECONDARY_PANELS,
     MetricReading,
@@ -120,6 +120,8 @@ __all__ = [
     "why_empty",
     "why_no_match",
     "window_limits",
+    "with_live_links",
+    "with_lost_links",
     "with_run_name",
 ]
 

@@ -19,8 +19,9 @@ from tuimon.store import Run, Snapshot
 from tuimon.text import clean, first_names, fit, home_relative
 from tuimon.tui.action import Action
 from tuimon.tui.copying import new_file
-from tuimon.tui.screens.table import Table, TableScreen
+from tuimon.tui.screens.table import TableScreen
 from tuimon.tui.state import ViewState
+from tuimon.tui.table import Table
 
 if TYPE_CHECKING:
     from tuimon.media.library import Found, Tag
@@ -53,7 +54,7 @@ class MediaTable(Table["Tag"]):
     def below(self, visible: Sequence[Tag], taken: int) -> Rows:
         from tuimon.media.rows import detail_rows
 
-        (width, height), tag = self.size, self.tag
+        width, height, tag = self.size.width, self.size.height, self.tag
         if tag is None or height <= taken + 2:
             return ()
         step = tag.last_step if self.step is None else self.step
@@ -89,7 +90,7 @@ _REDRAWN_EVERY = 0.5
 """Seconds between two redraws while the files are read for the first time."""
 
 
-class MediaScreen(TableScreen["Tag"]):
+class MediaScreen(TableScreen[MediaTable]):
     """Values other than scalars that a run has logged, such as images and tables."""
 
     WHERE = "media"
@@ -101,8 +102,7 @@ class MediaScreen(TableScreen["Tag"]):
         """step: step to show, None: the newest."""
         from tuimon.media.rows import VIEWS
 
-        self.table: MediaTable = MediaTable()
-        super().__init__(actions, self.table)
+        super().__init__(actions, MediaTable())
         self._directory, self._run_name = run.directory, run.name or ""
         self._media: Found | None = None
         self._reading = True
