@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from tuimon.errors import UsageError
 from tuimon.exports import alerts as alert_lines
 from tuimon.exports import around, compare, summary_text
-from tuimon.exports.texts import paths_of
+from tuimon.exports.sample_lines import paths_of
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean, first_names
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tuimon.commands._reading import live_monitor
+from tuimon.commands._shared import live_monitor
 from tuimon.commands._stderr import print_status
 from tuimon.errors import TuimonError, UsageError
 from tuimon.text import clean

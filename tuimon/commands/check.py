@@ -9,8 +9,7 @@ import time
 
 from tuimon.commands import Command
 from tuimon.commands._follow import follow, unit_text
-from tuimon.commands._settings import setting_warnings
-from tuimon.commands._shared import add_json, add_paths, add_strict, checked_paths, existing_paths
+from tuimon.commands._shared import add_json, add_paths, add_strict, checked_paths, existing_paths, setting_warnings
 from tuimon.commands._stderr import print_status
 from tuimon.errors import ExitCode, NothingFound, UsageError
 from tuimon.text import clean, first_names

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 
 from tuimon.commands import Command
-from tuimon.commands._reading import live_monitor
-from tuimon.commands._shared import add_paths, checked_paths
+from tuimon.commands._shared import add_paths, checked_paths, live_monitor
 from tuimon.errors import ExitCode, UsageError
 
 

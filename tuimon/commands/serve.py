@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 
 from tuimon.commands import Command
-from tuimon.commands._reading import live_monitor
-from tuimon.commands._shared import add_paths, checked_paths
+from tuimon.commands._shared import add_paths, checked_paths, live_monitor
 from tuimon.commands._stderr import print_status
 from tuimon.errors import UsageError
 from tuimon.text import clean, home_relative

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tuimon.commands import Command
-from tuimon.commands._reading import read_logs
 from tuimon.commands._remote import copy_texts
 from tuimon.commands._shared import (
     add_json,
@@ -24,6 +23,7 @@ from tuimon.commands._shared import (
     checked_paths,
     chosen_metrics,
     existing_paths,
+    read_logs,
     step_range,
     terminal_width,
 )

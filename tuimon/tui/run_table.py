@@ -13,8 +13,7 @@ from tuimon.panels import with_live_links
 from tuimon.panels.lists import run_overview
 from tuimon.panels.lists.parallel import parallel_rows, quarters_row, result_of
 from tuimon.panels.lists.run_groups import SEEDS, Entry, RunGroup, group_row
-from tuimon.panels.lists.run_levels import level_note
-from tuimon.panels.lists.run_metrics import METRIC, RESULTS, repeated_columns, split_statistic
+from tuimon.panels.lists.run_metrics import METRIC, RESULTS, level_note, repeated_columns, split_statistic
 from tuimon.panels.lists.runs import GAP, SIGNS, Listing, headed, run_columns, run_signs
 from tuimon.panels.lists.settings import SETTINGS_SOURCES
 from tuimon.store import Run

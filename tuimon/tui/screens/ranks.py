@@ -14,7 +14,7 @@ from tuimon.draw.table import Column, cursor_sign
 from tuimon.model.views import Role, Row, Rows, Span, Symbols
 from tuimon.panels import plural
 from tuimon.panels.lists import rank_rows
-from tuimon.panels.lists.rank_grid import QUANTITIES, Grid
+from tuimon.panels.lists.rank_rows import QUANTITIES, Grid
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean
 from tuimon.tui.action import Action

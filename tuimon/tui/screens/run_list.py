@@ -20,10 +20,10 @@ from tuimon.panels.lists.comparison import MOST, Comparison, compare
 from tuimon.panels.lists.comparison_tables import screen_rows
 from tuimon.panels.lists.hparam_rows import SETTING
 from tuimon.panels.lists.run_groups import MOST_VALUES, RunGroup, groupings
-from tuimon.panels.lists.run_levels import level_note
 from tuimon.panels.lists.run_metrics import (
     METRIC,
     common_metrics,
+    level_note,
     metric_with_words,
 )
 from tuimon.panels.lists.runs import Listing
