@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 
 
@@ -107,6 +109,16 @@ class RankRow(Struct, frozen=True):
     """Byte offset of that line."""
     evidence: tuple[str, ...] = ()
     """Sentences that say what is unusual about the rank."""
+
+
+def all_well(rows: Iterable[RankRow], failure: str = "no failure") -> str:
+    """Return the verdict about ranks without a problem: "no failure and no straggler".
+
+    Without compute times nothing is said about stragglers.
+    """
+    if any(row.own is not None for row in rows):
+        return f"{failure} and no straggler"
+    return f"{failure}; no compute times are logged, so a slow rank cannot be found"
 
 
 class RankProblem(Struct, frozen=True):

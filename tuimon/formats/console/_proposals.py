@@ -26,6 +26,8 @@ _LEAST = 5
 """Lines of one shape."""
 _MAX_LENGTH, _MAX_NUMBERS = 400, 24
 _NO_NAME = re.compile(r"[^\w/@.-]+")
+_UNIT = re.compile(r"[^\W\d]+|%")
+"""Text directly after the last number."""
 
 
 class _Lines(Struct):
@@ -87,6 +89,8 @@ def pattern_of(line: str, last: Sequence[str] = ()) -> str:
             name = ""
         names.append(name)
         pattern += text.replace("{", "{{").replace("}", "}}") + f"{{{name}}}"
+    if unit := _UNIT.match(parts[-1]):
+        pattern += unit[0]
     pattern = pattern.strip()
     try:
         return pattern if has_step and Pattern(pattern).numbers(line) else ""
