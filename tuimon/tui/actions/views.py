@@ -163,7 +163,7 @@ DO = {
     "log": _log,
     "metric_list": _toggle("MetricBrowser", _metric_list),
     "texts": _texts,
-    "media": _toggle("MediaScreen", lambda app, run: screens.MediaScreen(app.actions, run, None)),
+    "media": _toggle("MediaScreen", lambda app, run: screens.MediaScreen(app.actions, run, app.state.options.cursor)),
     "ranks": _toggle("RanksScreen", lambda app, run: screens.RanksScreen(app.actions)),
     "notes": _health("alerts"),
     "config": _health("settings"),

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from sys import intern
 from typing import TYPE_CHECKING
 
+from textual.containers import Vertical
+
 from tuimon.model.views import Role, Row
 from tuimon.samples.export import group_of
 from tuimon.samples.group_labels import GroupLabels
@@ -15,6 +17,7 @@ from tuimon.samples.searching import TooSlow
 from tuimon.store import Snapshot
 from tuimon.text import clean
 from tuimon.tui.action import Action
+from tuimon.tui.picture import Picture, obstacle
 from tuimon.tui.screens.table import TableScreen
 from tuimon.tui.screens.text_choice import GROUPS, STEPS, Choice
 from tuimon.tui.screens.text_pane import difference_rows, sample_rows, wrap_text
@@ -43,14 +46,15 @@ class TextReader(TableScreen[SampleTable]):
     #texts.wide { layout: horizontal; }
     #texts.wide TableGrid { width: 45%; height: 1fr; }
     #texts.groups TableGrid { width: 60%; }
-    #texts.wide TextPane { margin-left: 1; }
+    #texts.wide Vertical { margin-left: 1; }
     #texts TableGrid { height: 40%; width: 1fr; }
     """
 
     def __init__(self, actions: tuple[Action, ...], paths: tuple[str, ...], step: int | None) -> None:
         """paths: directories that are searched; step: step to begin at, None: the last."""
         self.pane = TextPane(self.text_changed)
-        super().__init__(actions, SampleTable(self.chosen), self.pane)
+        self.picture = Picture()
+        super().__init__(actions, SampleTable(self.chosen), Vertical(self.pane, self.picture))
         self._body.id = "texts"
         self.paths, self._wanted = paths, step
         self.library: Library | None = None
@@ -234,6 +238,16 @@ class TextReader(TableScreen[SampleTable]):
 
         self.run_worker(work())
 
+    def show_picture(self, theme: str) -> None:
+        """Show the pictures of the sample below its text, in half of the height."""
+        from tuimon.samples.media import picture_data
+
+        picture, pictures = self.picture, self.sample.pictures if self.sample is not None else ()
+        picture.display = bool(pictures) and not obstacle()
+        if picture.display:
+            picture.styles.height = "1fr"
+            picture.show(pictures, picture_data, self.dashboard.settings.pictures, theme)
+
     def when_read(self, do: Callable[[], object]) -> None:
         """Call `do` once the text of the selected sample has been read, unless another one is selected before."""
         entry = self.entry
@@ -314,6 +328,7 @@ class TextReader(TableScreen[SampleTable]):
         if len(self._check) != len(inputs) or any(a is not b for a, b in zip(self._check, inputs, strict=True)):
             from tuimon.analysis.text_check import (
                 check_sentence,
+                parts_sentence,
                 shares_sentence,
                 truncation_sentence,
             )
@@ -325,7 +340,8 @@ class TextReader(TableScreen[SampleTable]):
             sources = library.sources(entries) if library is not None else []
             several = f"{len(sources)} sources: {', '.join(sources[:_SOURCES])}" if len(sources) > 1 else ""
             check = check_sentence(run, entries, self.step) if run is not None else "no metrics were found"
-            parts = problem, more, several, shares_sentence(entries), check, truncation_sentence(entries)
+            shares, parts_of_reward = shares_sentence(entries), parts_sentence(entries)
+            parts = problem, more, several, shares, check, parts_of_reward, truncation_sentence(entries)
             self._note = "; ".join(filter(None, parts))
         return self._note
 

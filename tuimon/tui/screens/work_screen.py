@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -120,6 +121,12 @@ class WorkScreen(ModalScreen[None]):
     def next(self, by: int) -> None:
         """Go to the next page (by = 1), or to the next one of what the screen searches; -1: to the one before."""
         self.move(pages=by)
+
+    def keep_step(self, step: int | None, newest: int | None) -> None:
+        """Put the cursor of the charts at the step that is shown, unless that is the newest one without a cursor."""
+        state = self.dashboard.state
+        if step is not None and (step != newest or state.options.cursor is not None):
+            state.options = dataclasses.replace(state.options, cursor=step)
 
     def copied(self) -> tuple[str, str] | None:
         """Return the text of the selected row and its name in messages; None if nothing is selected."""
