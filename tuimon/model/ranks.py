@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 
-class Place(Struct, frozen=True):
+class FileLine(Struct, frozen=True):
     """A line of a file."""
 
     path: str
@@ -26,7 +26,7 @@ class RootCause(Struct):
     text: str
     evidence: str = ""
     """The line that shows it."""
-    place: Place | None = None
+    place: FileLine | None = None
     rule: str = ""
     time: float | None = None
     """When it happened (s since the epoch), if a line says so."""

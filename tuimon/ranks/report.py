@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tuimon import lazy_re as re
-from tuimon.model.ranks import JobRanks, Place, RankProblem, RankRow, RootCause, Straggler, all_well
+from tuimon.model.ranks import FileLine, JobRanks, RankProblem, RankRow, RootCause, Straggler, all_well
 from tuimon.ranks import advice, lines
 from tuimon.ranks.evidence import Evidence, Failure
 from tuimon.ranks.verdict import Verdict, identified, members
@@ -258,7 +258,7 @@ def _row(evidence: Evidence, verdict: Verdict, key: Key) -> RankRow:
     )
 
 
-def _located(place: Place | None) -> tuple[str, int, int]:
+def _located(place: FileLine | None) -> tuple[str, int, int]:
     return (place.path, place.line, place.offset) if place else ("", 0, 0)
 
 
