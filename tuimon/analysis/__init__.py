@@ -12,7 +12,6 @@ first_line.py         what the first two of these rows show
 setting_effects.py    paired differences between two values of a setting
 speed.py              how long a step of each run takes
 windows.py            usual level and noise before each point
-incidents.py          incidents from scores, computed incrementally
 alert_words.py        the sentence of an alert
 cadence.py            time per step, pauses
 progress.py           progress of a run: state, pace, ETA

@@ -9,9 +9,8 @@ from itertools import count
 
 from tuimon.commands import Command
 from tuimon.commands._output import add_force, check_html_suffix, open_output
-from tuimon.commands._reading import read_logs
 from tuimon.commands._remote import copy_texts
-from tuimon.commands._shared import add_paths, checked_paths
+from tuimon.commands._shared import add_paths, checked_paths, read_logs
 from tuimon.commands._stderr import ProgressBar, interruptible, print_status
 from tuimon.errors import ExitCode, UsageError
 from tuimon.text import clean

@@ -173,7 +173,9 @@ def _show(
             first.import_textual()
             from tuimon.tui.launch import run
 
-            settings = settings.with_changes(theme=terminal.theme_on(background.theme()))
+            theme = terminal.theme_on(background.theme())
+            pictures = terminal.pictures(settings.pictures, background.has_sixel)
+            settings = settings.with_changes(theme=theme, pictures=pictures)
             return run(monitor, settings, wait, fresh, first, background)
     finally:
         monitor.close()

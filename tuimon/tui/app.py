@@ -40,6 +40,7 @@ from tuimon.tui.page import HEADER_ROWS, chart_options, default_state, header_op
 from tuimon.tui.palette import ActionProvider, Palette
 from tuimon.tui.redraw_loop import RedrawLoop
 from tuimon.tui.run_choice import RunChoice, run_with_id, runs_of
+from tuimon.tui.run_contents import RunContents
 from tuimon.tui.screens.work_screen import WorkScreen
 from tuimon.tui.startup import GC_FREEZE_DELAY, freeze_gc, preload
 from tuimon.tui.terminal import textual_patches
@@ -121,6 +122,8 @@ class TuimonApp(App[None], inherit_bindings=False):
         self._default = default_state(settings, list_runs)
         self.list_runs = list_runs
         """Whether the run list is still to be opened."""
+        self.first_contents: RunContents | None = None
+        """Contents of the run list that the screen shows already."""
         self.begun_at = time.monotonic()
         fresh = replace(self._default)
         self.state = saved_view.restored(fresh, monitor.paths, views) if views else fresh
@@ -177,6 +180,8 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.set_interval(TICK, self._tick)
         self.set_timer(GC_FREEZE_DELAY, freeze_gc)
         opening.use_dashboard(self)
+        if opening.is_list_expected(self):
+            opening.open_run_list(self)
         self._redraw_loop.draw_first_page()
         self.started()
         self.run_worker(self._redraw_loop.run())

@@ -300,11 +300,11 @@ class ConsoleDecoder(StreamDecoder):
     def remark(self) -> str:
         no_points = not self._sink.points.names
         not_understood = f'"{self._first_unread}" is not understood' if self._first_unread and no_points else ""
-        if no_points and not self._own_marks:
+        missed = missed_remark(self._own_readers())
+        if no_points and not missed:
             not_understood = self._unread_shapes.text or not_understood
         numbered = sum(task.sink.numbered_count for task in self._tasks.values())
         computed = any(task.sink.computed_count for task in self._tasks.values())
-        missed = missed_remark(self._own_readers())
         if no_points and self._own_marks and not missed:
             missed = "console_patterns match no line"
         counted = numbered_remark(numbered) if numbered else ""
