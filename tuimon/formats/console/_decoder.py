@@ -170,9 +170,15 @@ class ConsoleDecoder(StreamDecoder):
         ):
             return
         begin = resume = offset
+        task = self._tasks[""]
+        is_free = ended and self._is_free(task)
         for raw in lines:
             start, offset = offset, offset + len(raw) + 1
             if start < resume or not raw or len(raw) > MAX_ROW:
+                continue
+            if is_free and (family := self._uniform.read_line(raw, start, self._sink)) is not None:
+                task.reader(family).note_row(self._sink.step or 0, self._sink.last_row)
+                self._row_texts.append(raw)
                 continue
             first = 0
             for _, marks in candidates:
@@ -192,6 +198,11 @@ class ConsoleDecoder(StreamDecoder):
                     self._row_texts.append(raw)
                 if self._sink.row_count == rows + 1 and self._nothing_is_open():
                     resume = begin + self._uniform.read(raw, block, offset - begin, self._sink)
+                is_free = ended and self._is_free(task)
+
+    def _is_free(self, task: Task) -> bool:
+        """Return True if lines of known shapes can be read without their families."""
+        return self._unread_parts.is_done and self._nothing_is_open() and task.is_neutral
 
     def _nothing_is_open(self) -> bool:
         """Return True if no line before this place influences how the next ones are read."""

@@ -168,6 +168,10 @@ class TrainerReader(LineReader):
     def reads_alone(self, line: Line) -> bool:
         return self._alone
 
+    @property
+    def is_neutral(self) -> bool:
+        return not (self._waiting or self._headings)
+
     def read(self, line: Line) -> bool:
         text = line.text
         self._alone = False
