@@ -280,7 +280,8 @@ class ShapedReader(LineReader):
         layout = examine(line.text)
         if layout is None or layout.step is None or layout.varies or layout.stage:
             return False
-        return layout.rank > EPOCH and not layout.is_position and layout.is_sure
+        counts = layout.rank > EPOCH or (layout.rank == 2 and layout.total is None)
+        return counts and not layout.is_position and layout.is_sure
 
     @property
     def is_neutral(self) -> bool:
