@@ -83,9 +83,9 @@ median delay in steps between the fault and the alert.
 
 {detectors}
 The *level* of a metric at a point is the median of it and the eight points before. The *usual* level is the median of
-about the 130 points before. *Noise* is the standard error of a mean of 16 of these points, as
-the comparison of runs computes it: values that wander slowly have more of it, and a steady rise has none. An incident is over when the level is
-back half way between the usual one and the limit, both as they were when it began. Alerts of learning whose steps
+about the 130 points before. *Noise* is the standard error of a mean of 16 of these points, as the comparison of runs
+computes it: values that wander slowly have more of it, and a steady rise has none. An incident is over when the level
+is back half way between the usual one and the limit, both as they were when it began. Alerts of learning whose steps
 overlap, and that begin within a fifth of the steps before the first, are one row: the worst; the others remain as
 information.
 
