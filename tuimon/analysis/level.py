@@ -5,12 +5,12 @@
 Noise is what deviates from a trend, and each point shares the part rho of it with the one before; `mean_error` makes
 the standard error (SE) of a mean from it, here and for the usual level of detectors (windows.py). rho is corrected for
 the deviations being smaller than the noise, and raised by 1.5 of its standard errors where a difference is judged, so
-that a drift that looks like one is seldom called one. The SE of a level comes from the last four fifths of the points.
-The trend of a single curve is a parabola.
+that a drift that looks like one is seldom called one. The SE of a level comes from the last two thirds of the points.
+The trend of a single curve is a parabola. It is at most what second differences allow (`most_noise`).
 
 Two curves are subtracted at equal positions first. What both have in common, such as a falling loss or a schedule, then
 cancels. The trend of the difference is constant or, from 30 points on, a line, whichever leaves less error; then the
-chance is halved. At most 5 % of equal pairs are called different, whatever rho is up to 0.95, from 20 points on.
+chance is halved. About 5 % of equal pairs of 20 points with a rho of 0.95 are called different, of others fewer.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ CHANCE = 0.02
 _PART = 0.1
 _FEWEST = 5
 _QUARTER = 4
-_LATE = 0.8
-"""Part of the points from which noise is estimated."""
+_LATE, _LATE_OF_DIFFERENCE = 2 / 3, 4 / 5
+"""Part of the points from which noise is estimated; a difference has less of a trend than a curve."""
 _FEWEST_LATE = 5
 """Minimum number of points from which noise is estimated."""
 _CAUTION = 1.5
@@ -42,8 +42,8 @@ _FEWEST_OF_LINE = 30
 """Number of points from which the trend of a difference may be a line."""
 _PARABOLA = 2
 """Degree of the trend of a single curve."""
-_WANDERING = 6.06
-"""Deviation of noise with a rho of 0.96, relative to that of its second differences if it had none."""
+_WANDERING = 7.0
+"""Deviation of noise with a rho of 0.97, relative to that of its second differences if it had none."""
 _MEAN_TO_DEVIATION = 1.2533
 """Standard deviation of normal noise, relative to its mean deviation."""
 _ROUNDING = 64 * float(np.finfo(np.float64).eps)
@@ -113,7 +113,7 @@ def level_value(values: Floats) -> float:
 
 def level_error(values: Floats, count: int) -> tuple[float, int]:
     """Return the standard error of the mean of the last `count` values, and its degrees of freedom; NaN if unknown."""
-    late = _late(values)
+    late = _late(values, _LATE)
     return mean_error(late[np.isfinite(late)], count, _PARABOLA)
 
 
@@ -145,7 +145,7 @@ def difference(x: Floats, values: Floats, other_x: Floats, others: Floats) -> Di
     apart = values[finite] / scale - others[finite] / scale
     apart[np.abs(apart) < _ROUNDING] = 0.0
     count = points_of_level(len(apart))
-    late = _late(apart)
+    late = _late(apart, _LATE_OF_DIFFERENCE)
     if not len(late):
         return UNKNOWN
     found = [mean_error(late, count, degree) for degree in range(2 if len(late) >= _FEWEST_OF_LINE else 1)]
@@ -163,7 +163,7 @@ def mean_error(points: Floats, count: int, degree: int = 0) -> tuple[float, int]
     errors, independent = mean_errors(points[None], count, degree, _CAUTION)
     most = float(most_noise(points[None])[0])
     if errors[0] > most:
-        return most, len(points) - 2
+        return most, len(points) // 2
     return float(errors[0]), max(round(float(independent[0])), _LEAST_FREEDOM) if errors[0] else len(points)
 
 
@@ -194,7 +194,7 @@ def mean_errors(rows: Floats, count: int, degree: int, caution: float = 0.0) -> 
 def most_noise(rows: Floats) -> Floats:
     """Return for each row the most that the deviation of its noise can be, by its second differences.
 
-    Those of noise with a rho of 0.96 are a sixth of what they are without; a smooth curve that bends has less noise
+    Those of noise with a rho of 0.97 are a seventh of what they are without; a smooth curve that bends has less noise
     than what deviates from its trend.
     """
     bends = np.abs(np.diff(rows, 2, axis=1)).mean(axis=1)
@@ -250,9 +250,9 @@ def difference_of_groups(first: Floats, second: Floats) -> Difference:
     return Difference(value, error * scale, freedom)
 
 
-def _late(values: Floats) -> Floats:
-    """Return the last four fifths of the values, and at least those of the level."""
-    return values[-max(round(_LATE * len(values)), points_of_level(len(values))) :]
+def _late(values: Floats, part: float) -> Floats:
+    """Return the last part of the values, and at least those of the level."""
+    return values[-max(round(part * len(values)), points_of_level(len(values))) :]
 
 
 def _last_part(values: Floats) -> tuple[Floats, float]:
