@@ -2,7 +2,8 @@
 
     LevelChange(before=0.62, after=0.71, error=0.01, count=20, ...).direction == "rising"
 
-- A level is the mean of a tenth of the points, its error that of analysis/level.py.
+- A level is the mean of a tenth of the points, its error that of analysis/level.py, at most that of all second
+  differences.
 - A change counts if noise explains it in less than 1 % of the cases, and if no rounding to 32 bits does. A curve that
   only rises has risen.
 """
@@ -14,7 +15,7 @@ import math
 import numpy as np
 from msgspec import Struct
 
-from tuimon.analysis.level import chance_of, level_error, points_of_level
+from tuimon.analysis.level import chance_of, level_error, most_noise, points_of_level
 from tuimon.model.points import Floats
 
 _FEWEST = 6
@@ -97,6 +98,9 @@ def change(values: Floats, whole: bool = False) -> LevelChange | None:
         before = float(known[:count].mean())
     else:
         errors, before = math.sqrt(2) * error, float(known[-2 * count : -count].mean())
+    most = math.sqrt(2) * float(most_noise(known[None])[0])
+    if not errors <= most:
+        errors, freedom = most, len(known) - 2
     moves = np.sign(np.diff(known))
     return LevelChange(
         before * scale,
