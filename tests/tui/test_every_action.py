@@ -204,6 +204,8 @@ async def test_general(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert repainted
         await t.press("retry")
         await until(t.app, t.pilot, lambda s: "No link is lost" in s)
+        await t.press("teach")
+        await until(t.app, t.pilot, lambda s: "No pattern is proposed" in s)
         t.app.action_do("settings_file")  # the palette has it, see test_comfort.py
         t.done.add("settings_file")
         await until(t.app, t.pilot, lambda s: "[detectors], [keys]: in " in s)

@@ -29,7 +29,7 @@ from tuimon.panels import MOST_TOGETHER, ChartOptions, axis_word, header_panel
 from tuimon.run_notes import NO_NOTE, note_of
 from tuimon.store import Run, Snapshot
 from tuimon.tui import actions, explore, opening, saved_view
-from tuimon.tui.action import Action
+from tuimon.tui.action import Action, key_names
 from tuimon.tui.arrangement import panels_of
 from tuimon.tui.ascii_mode import draw_with
 from tuimon.tui.bars import AlertBar, InputLine, KeyBar, Question
@@ -145,7 +145,8 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.header.styles.height = HEADER_ROWS
         self.board = Board(self._limiter, self._backpressure, monitor.pause_writes)
         self.board.larger = self.state.chart_size
-        self.waiting = Waiting(monitor.paths, monitor.links)
+        teach = self._action_of["teach"].keys.partition(",")[0]
+        self.waiting = Waiting(monitor.paths, monitor.links, key_names(teach) if teach else "")
         self.alert_bar = AlertBar()
         hint = "part of a name; * and ?; re:expression"
         self._filter = Question("filter charts", hint, self._submit_filter, self._set_filter, self._clear_filter)
