@@ -22,7 +22,7 @@ The file is `$XDG_CONFIG_HOME/tuimon/config.toml`, or the one named by TUIMON_CO
     [themes.mine]             # role = style, see tuimon/tui/themes.py
     base = "light"
     series-0 = "#0000ff"
-    [dashboard]               # see docs/dashboard.md
+    [dashboard]               # see docs/screens.md
     panels = ["reward", "kl", "val/*"]
     [hosts."pod-*"]           # logs on other machines, see docs/remote.md
     via = "kubectl exec -i pod -- sh"

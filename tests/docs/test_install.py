@@ -76,7 +76,7 @@ def test_first_command_opens_the_dashboard(tmp_path: Path) -> None:
     assert list(temporary.iterdir()) == []
 
 
-OPTIONAL = {"web": "tuimon[web]", "picture_worker": "tuimon[images]"}
+OPTIONAL = {"web": "tuimon[web]", "agent": "tuimon[mcp]", "picture_worker": "tuimon[images]"}
 """Package or module -> extra. They are used only by what needs the extra, and so import it at the top."""
 
 

@@ -30,7 +30,7 @@ are skipped."""
 _UNKNOWN = "not a metric log"
 _FRACTION = re.compile(rb"\d\.\d")
 _LONGEST_EXAMPLE = 80
-_TEACH = "see console_patterns in docs/settings.md"
+_TEACH = "see console_patterns in docs/formats.md"
 _READ = "logs are TensorBoard, W&B, SwanLab, MLflow and Trackio files, JSON, CSV, console text and others (README). "
 COMPANION = 10
 """Maximum rank of formats (console text) that belong to the run in their directory and are not a run of their own."""

@@ -18,7 +18,7 @@ from aiohttp import web
 
 from tuimon import lazy_re as re
 from tuimon.errors import UsageError
-from tuimon.exports.html import live, report
+from tuimon.exports.html import report
 from tuimon.exports.html.parts import run_key
 from tuimon.monitor.process import ReaderProcess
 from tuimon.text import clean
@@ -95,18 +95,18 @@ class Server:
         if run is None or board is None:
             if key:
                 raise web.HTTPNotFound(text="There is no such run any more.\n")
-            return _html(live.page(None, (), {}, ""))
+            return _html(report.live_page(None, (), {}, ""))
         drawn = {key: part.html for key, part in board.parts.items()}
         since = f"{self._boards.epoch}-{board.version}"
-        return _html(live.page(run, board.slots, drawn, since))
+        return _html(report.live_page(run, board.slots, drawn, since))
 
     async def _asset(self, request: web.Request) -> web.StreamResponse:
         name = request.match_info["file"]
         try:
-            text = live.asset_text(name)
+            text = report.asset_text(name)
         except KeyError:
             raise web.HTTPNotFound(text="Not found.\n") from None
-        return web.Response(text=text, content_type=live.ASSETS[name], charset="utf-8")
+        return web.Response(text=text, content_type=report.ASSETS[name], charset="utf-8")
 
     async def _report(self, request: web.Request) -> web.StreamResponse:
         async with self._reporting:  # it takes a second of a core with many metrics

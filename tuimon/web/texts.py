@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from tuimon.exports.texts import paths_of
+from tuimon.exports.sample_lines import paths_of
 from tuimon.samples.extremes import Extremes, extremes_in
 from tuimon.samples.library import Library
 from tuimon.store import Run

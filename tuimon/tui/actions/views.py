@@ -133,7 +133,7 @@ def _log(app: Dashboard) -> None:
     if run is None:
         app.say(_NO_RUN)
         return
-    from tuimon.tui.screens.log_page import text_files
+    from tuimon.reader.log_text import text_files
 
     texts = [
         stream for stream in run.streams if stream.info.format == "console" and not stream.info.path.endswith(".gz")

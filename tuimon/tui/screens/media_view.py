@@ -12,8 +12,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual.containers import Vertical
-
 from tuimon.draw.table import KEPT, Column
 from tuimon.media.saving import picture_data, picture_problem
 from tuimon.model.views import Role, Row, Rows, Symbols
@@ -23,8 +21,9 @@ from tuimon.text import clean, first_names, fit, home_relative
 from tuimon.tui.action import Action
 from tuimon.tui.copying import new_file
 from tuimon.tui.picture import Picture, obstacle
-from tuimon.tui.screens.table import Table, TableScreen
+from tuimon.tui.screens.table import TableScreen
 from tuimon.tui.state import ViewState
+from tuimon.tui.table import Table
 
 if TYPE_CHECKING:
     from tuimon.media import Item
@@ -62,7 +61,7 @@ class MediaTable(Table["Tag"]):
     def below(self, visible: Sequence[Tag], taken: int) -> Rows:
         from tuimon.media.rows import detail_rows
 
-        (width, height), tag = self.size, self.tag
+        width, height, tag = self.size.width, self.size.height, self.tag
         if tag is None or height <= taken + 1:
             return ()
         step = tag.last_step if self.step is None else self.step
@@ -100,7 +99,7 @@ _REDRAWN_EVERY = 0.5
 """Seconds between two redraws while the files are read for the first time."""
 
 
-class MediaScreen(TableScreen["Tag"]):
+class MediaScreen(TableScreen[MediaTable]):
     """Values other than scalars that a run has logged, such as images and tables."""
 
     WHERE = "media"
@@ -112,9 +111,8 @@ class MediaScreen(TableScreen["Tag"]):
         """step: step to show, None: the newest."""
         from tuimon.media.rows import VIEWS
 
-        self.table: MediaTable = MediaTable()
         self.picture = Picture()
-        super().__init__(actions, Vertical(self.table, self.picture))
+        super().__init__(actions, MediaTable(), self.picture)
         self._directory, self._run_name = run.directory, run.name or ""
         self._media: Found | None = None
         self._reading = True

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from sys import intern
 from typing import TYPE_CHECKING
 
-from textual.containers import Container, Vertical
+from textual.containers import Vertical
 
 from tuimon.model.views import Role, Row
 from tuimon.samples.export import group_of
@@ -18,10 +18,10 @@ from tuimon.store import Snapshot
 from tuimon.text import clean
 from tuimon.tui.action import Action
 from tuimon.tui.picture import Picture, obstacle
+from tuimon.tui.screens.table import TableScreen
 from tuimon.tui.screens.text_choice import GROUPS, STEPS, Choice
 from tuimon.tui.screens.text_pane import difference_rows, sample_rows, wrap_text
 from tuimon.tui.screens.text_widgets import SampleTable, TextPane
-from tuimon.tui.screens.work_screen import WorkScreen
 
 if TYPE_CHECKING:
     from tuimon.samples import Sample
@@ -35,7 +35,7 @@ _REST = 10.0
 """The next look for new files is after this many times the duration of the last one."""
 
 
-class TextReader(WorkScreen):
+class TextReader(TableScreen[SampleTable]):
     """The part of the texts view that reads: steps, the entries of a step, the text of the selected row."""
 
     WHERE = "texts"
@@ -44,19 +44,18 @@ class TextReader(WorkScreen):
     CSS = """
     #texts { width: 1fr; height: 1fr; layout: vertical; }
     #texts.wide { layout: horizontal; }
-    #texts.wide SampleTable { width: 45%; height: 1fr; }
-    #texts.groups SampleTable { width: 60%; }
+    #texts.wide TableGrid { width: 45%; height: 1fr; }
+    #texts.groups TableGrid { width: 60%; }
     #texts.wide Vertical { margin-left: 1; }
-    #texts SampleTable { height: 40%; width: 1fr; }
+    #texts TableGrid { height: 40%; width: 1fr; }
     """
 
     def __init__(self, actions: tuple[Action, ...], paths: tuple[str, ...], step: int | None) -> None:
         """paths: directories that are searched; step: step to begin at, None: the last."""
-        self.table = SampleTable(self.chosen)
         self.pane = TextPane(self.text_changed)
         self.picture = Picture()
-        self._both = Container(self.table, Vertical(self.pane, self.picture), id="texts")
-        super().__init__(actions, self._both)
+        super().__init__(actions, SampleTable(self.chosen), Vertical(self.pane, self.picture))
+        self._body.id = "texts"
         self.paths, self._wanted = paths, step
         self.library: Library | None = None
         self.steps: tuple[int | None, ...] = ()
@@ -350,16 +349,16 @@ class TextReader(WorkScreen):
 
     def place(self) -> None:
         """Place the text beside or below the list, or alone."""
-        self._both.set_class(self.size.width >= _WIDE, "wide")
-        self._both.set_class(self.size.width >= _WIDE and self.choice.mode == GROUPS, "groups")
-        self.table.display = not self.zoomed
+        self._body.set_class(self.size.width >= _WIDE, "wide")
+        self._body.set_class(self.size.width >= _WIDE and self.choice.mode == GROUPS, "groups")
+        self.grid.display = not self.zoomed
         self.call_after_refresh(self.resized)
 
     def resized(self) -> None:
         wide = self.app.size.width >= _WIDE
-        if wide != self._both.has_class("wide"):
-            self._both.set_class(wide, "wide")
-            self._both.set_class(wide and self.choice.mode == GROUPS, "groups")
+        if wide != self._body.has_class("wide"):
+            self._body.set_class(wide, "wide")
+            self._body.set_class(wide and self.choice.mode == GROUPS, "groups")
             self.call_after_refresh(self.resized)
             return
         self.dashboard.redraw()

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from tuimon.samples import Sample
 
 
-_FAR = 1 << 30
-"""Number of rows to reach the first or the last row."""
 _SPLITS = {"train": "training", "validation": "validation"}
 
 
@@ -65,10 +63,6 @@ class TextsScreen(TextSteps):
         """Select another sample even if the list is hidden."""
         self.touched = True
         self.table.move(by)
-
-    def go_to_end(self, last: bool) -> None:
-        """Select the last or the first sample; scroll to an end of the text if it has the whole screen."""
-        self.move(rows=_FAR if last else -_FAR)
 
     def next_sort(self, by: int) -> None:
         """Choose the next order: worst, best, longest, shortest, by advantage or change, as written."""

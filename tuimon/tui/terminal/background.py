@@ -65,6 +65,7 @@ class Background:
         assert sys.__stderr__ is not None, "only for a terminal"
         self.before = termios.tcgetattr(self._input)
         quiet = termios.tcgetattr(self._input)
+        quiet[0] &= ~termios.ICRNL  # Enter stays Enter
         quiet[3] &= ~(termios.ECHO | termios.ICANON)
         quiet[6][termios.VSUSP] = quiet[6][termios.VQUIT] = b"\0"  # they stay keys
         termios.tcsetattr(self._input, termios.TCSANOW, quiet)
