@@ -95,6 +95,15 @@ def _initial(length: int) -> int:
 
 
 @cache
+def initial_values(count: int) -> Words:
+    """Return the contributions of the register's initial value to the checksums of messages of 0 to count - 1 bytes."""
+    values = [_ONES]
+    for _ in range(count - 1):
+        values.append(_TABLE_LIST[values[-1] & 255] ^ (values[-1] >> 8))
+    return np.array(values, np.uint32)
+
+
+@cache
 def contributions(power: int) -> Words:
     """(2**power, 256): contribution of a byte to the checksum, by the number of bytes that follow it and its value."""
     if power == 0:
@@ -130,8 +139,8 @@ def crc32c_many(data: Bytes, starts: Offsets, lengths: Offsets) -> Words:
             part = chosen[first : first + at_once]
             result[part] = _registers(data, starts[part], starts[part] + lengths[part], level)
     unique, inverse = np.unique(lengths, return_inverse=True)
-    initial = np.array([_initial(length) for length in unique.tolist()], np.uint32)
-    return ~(result ^ initial[inverse])
+    begun = np.array([_initial(length) for length in unique.tolist()], np.uint32)
+    return ~(result ^ begun[inverse])
 
 
 def _registers(data: Bytes, starts: Offsets, ends: Offsets, level: int) -> Words:

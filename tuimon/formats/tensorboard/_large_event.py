@@ -1,4 +1,4 @@
-"""Incremental decoding of an Event of more than 64 KiB that skips its payloads.
+"""Incremental decoding of an Event of more than LARGE bytes that skips its payloads.
 
 Images, histograms, audio and graphs make an event large; they are not used here, and a reader that can seek skips them.
 The remaining tags, metadata and small values form a much smaller Event with the same scalars.
@@ -12,8 +12,6 @@ from tuimon.errors import FormatError
 from tuimon.formats._shared.protobuf import BYTES, FIXED32, FIXED64, VARINT
 from tuimon.formats.tensorboard._records import FOOTER
 
-LARGE = 64 << 10
-"""Size (bytes) above which an event is read this way."""
 _PAYLOAD = 4 << 10  # size (bytes) above which a field is skipped; scalars are smaller
 _KEPT = 16 << 20  # maximum number of bytes kept of one event
 _VARINT_SIZE = 10  # maximum number of bytes of a varint
