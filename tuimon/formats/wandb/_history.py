@@ -125,7 +125,8 @@ class HistoryRows:
         waiting, self._waiting = self._waiting, []
         if waiting and not self._add_together(waiting):
             for row in waiting:
-                self._add(*row)
+                if not self._add_together([row]):
+                    self._add(*row)
 
     def _add_together(self, rows: list[Waiting]) -> bool:
         """Read rows by a single parser call; return False if one of them must be read by itself."""
@@ -145,17 +146,12 @@ class HistoryRows:
             return False
         if len(values) != len(ids):
             return False
-        kinds = set(map(type, values))
-        if not kinds <= _NUMBERS:
-            if dict in kinds or any(
-                type(value) in _SPANNING and not _is_text(value, text)
-                for value, text in zip(values, texts, strict=True)
-            ):
+        if not set(map(type, values)) <= _NUMBERS:
+            if any(type(v) in _SPANNING and not _is_text(v, text) for v, text in zip(values, texts, strict=True)):
                 return False
-            kept = np.array([type(value) in _NUMBERS for value in values])
-            counts = np.bincount(np.repeat(np.arange(len(rows)), counts)[kept], minlength=len(rows)).tolist()
-            ids = [metric for metric, keep in zip(ids, kept, strict=True) if keep]
-            values = [value for value, keep in zip(values, kept, strict=True) if keep]
+            owners = np.repeat(np.arange(len(rows)), counts).tolist()
+            ids, values, owners = self._only_numbers(ids, values, owners)
+            counts = np.bincount(owners, minlength=len(rows)).tolist()
         self._metric.extend(ids)
         self._values.extend(values)
         self._counts.extend(counts)
@@ -166,16 +162,11 @@ class HistoryRows:
         return True
 
     def _add(self, row: bytes, offset: int, length: int) -> None:
-        """Read one row by itself."""
+        """Read one row field by field."""
         try:
-            try:
-                ids, values, step = self._parsed(row)
-            except FormatError:
-                ids, values, step = self._read(row)
+            self._append(*self._read(row))
         except FormatError:
             self._damage.append(Damage(offset, length, "record not readable"))
-            return
-        self._append(ids, values, step)
 
     def _append(
         self,
@@ -216,18 +207,6 @@ class HistoryRows:
             raise FormatError("row split wrongly")
         return ids, texts, _step(rest)
 
-    def _parsed(self, row: bytes) -> Row:
-        """Read a row that can be split. Raises FormatError if it must be read field by field."""
-        ids, texts, step = self._split(row)
-        values = parse(b"[%b]" % b",".join(texts))
-        if len(values) != len(ids):
-            raise FormatError("row split wrongly")
-        if any(
-            type(value) in _SPANNING and not _is_text(value, text) for value, text in zip(values, texts, strict=True)
-        ):
-            raise FormatError("row split wrongly")
-        return *self._only_numbers(ids, values), step
-
     def _learn(self, head: bytes) -> int:
         """Return the metric that a head names. Raises FormatError if it is not one whole head."""
         metric = self._heads.get(head)
@@ -259,17 +238,21 @@ class HistoryRows:
                 ids.append(self._metric_id(".".join(item_path(item))))
             elif field == 2:
                 step = Message(row[start:end]).integer(1)
-        return *self._only_numbers(ids, values), step
+        return *self._only_numbers(ids, values, [0] * len(ids))[:2], step
 
-    def _only_numbers(self, ids: list[int], values: list[Any]) -> tuple[list[int], list[float]]:
-        """Drop text, null and booleans, and replace nested objects by one metric for each number in them."""
-        kept: list[int] = []
-        numbers: list[float] = []
-        for metric, value in zip(ids, values, strict=True):
-            for name, number in number_leaves(self.names[metric], value):
-                kept.append(self._metric_id(name))
-                numbers.append(number)
-        return kept, numbers
+    def _only_numbers(
+        self, ids: list[int], values: list[Any], rows: list[int]
+    ) -> tuple[list[int], list[float], list[int]]:
+        """Drop text, null and booleans, and replace nested objects by one metric for each number in them. rows: index
+        of the row of each value."""
+        kept: list[tuple[int, float, int]] = []
+        for metric, value, row in zip(ids, values, rows, strict=True):
+            if type(value) in _NUMBERS:
+                kept.append((metric, value, row))
+            elif type(value) is dict:
+                leaves = number_leaves(self.names[metric], value)
+                kept += [(self._metric_id(name), number, row) for name, number in leaves]
+        return [metric for metric, _, _ in kept], [value for _, value, _ in kept], [row for _, _, row in kept]
 
     def take(self) -> list[Item]:
         """Return the rows so far as [Points] or [], followed by the damage among them."""
