@@ -37,6 +37,7 @@ from tensorboard.compat.proto.tensor_pb2 import TensorProto
 from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 
 from tuimon.formats import StreamDecoder, recognise
+from tuimon.formats._shared.crc32c import crc32c
 from tuimon.formats._shared.settings_text import read_settings
 from tuimon.formats.tensorboard._event_content import MAX_TEXT_BYTES
 from tuimon.formats.tensorboard.event_file import FORMAT, EventFileDecoder
@@ -243,6 +244,26 @@ def test_several_values_in_one_event_keep_their_order() -> None:
     (points,) = [item for item in decode(data) if isinstance(item, Points)]
     assert [points.names[metric] for metric in points.metric] == ["b", "a", "b"]
     assert points.values.tolist() == [1.0, 2.0, 3.0]
+
+
+def test_metrics_whose_summaries_have_the_same_checksum_are_told_apart() -> None:
+    """The tags differ by a multiple of the polynomial of CRC-32C."""
+    first = b"abcdefghijk"
+    other = bytes(a ^ b for a, b in zip(first, bytes(2) + 0x105EC76F1.to_bytes(5, "little") + bytes(4), strict=True))
+    assert crc32c(first) == crc32c(other)
+    messages = [event(step, scalar(first.decode(), step + half)) for step in range(300) for half in (0.0, 0.5)]
+    data = file_of(*(m.replace(first, other) if number % 2 else m for number, m in enumerate(messages)))
+    assert curves(decode(data)) == {
+        tag.decode("utf-8", "replace"): [(step, step + half, WALL) for step in range(300)]
+        for tag, half in ((first, 0.0), (other, 0.5))
+    }
+
+
+def test_records_within_the_payload_of_a_record_are_not_read() -> None:
+    nested = file_of(*[event(7, scalar("nested", 1))] * 3)
+    parts = [event(step, scalar("a", step)) for step in range(400)]
+    parts[200:200] = [event(200, graph_def=nested)]
+    assert curves(decode(file_of(*parts))) == {"a": [(step, float(step), WALL) for step in range(400)]}
 
 
 @pytest.mark.parametrize("step", [0, 1, 127, 128, 16_384, 1 << 40, (1 << 63) - 1, -1, -(1 << 63)])
