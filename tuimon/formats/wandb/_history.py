@@ -11,7 +11,6 @@ field.
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections.abc import Iterator
 from operator import itemgetter
@@ -99,8 +98,6 @@ class HistoryRows:
         self._counts = array("q")
         self._steps = array("q")
         self._has_step = array("b")
-        self._wall_times = array("d")
-        self._on_own_clock = array("b")  # whether the step of a row is a time (see `add_stats`)
 
     def use_step_metric(self, name: str) -> None:
         """Use this metric as the step of the rows from here on. The metric "_step" keeps their numbers."""
@@ -117,9 +114,11 @@ class HistoryRows:
     def add_stats(self, stats: dict[str, float], step: int, wall_time: float) -> None:
         """Add values by name that share a step of their own, which is not a training step."""
         self._read_waiting()
-        self._append(
-            [self._metric_id(name) for name in stats], list(stats.values()), step, wall_time, on_own_clock=True
-        )
+        self._flush_rows()
+        if stats:
+            ids = np.array([self._metric_id(name) for name in stats], np.uint32)
+            columns = np.full(len(ids), step), np.array(list(stats.values())), np.full(len(ids), wall_time)
+            self._batches.append((ids, *columns))
 
     def _read_waiting(self) -> None:
         waiting, self._waiting = self._waiting, []
@@ -157,8 +156,6 @@ class HistoryRows:
         self._counts.extend(counts)
         self._steps.extend([step or 0 for step in steps])
         self._has_step.extend([step is not None for step in steps])
-        self._wall_times.extend([math.nan] * len(rows))
-        self._on_own_clock.extend([False] * len(rows))
         return True
 
     def _add(self, row: bytes, offset: int, length: int) -> None:
@@ -168,21 +165,12 @@ class HistoryRows:
         except FormatError:
             self._damage.append(Damage(offset, length, "record not readable"))
 
-    def _append(
-        self,
-        ids: list[int],
-        values: list[float],
-        step: int | None,
-        wall_time: float = math.nan,
-        on_own_clock: bool = False,
-    ) -> None:
+    def _append(self, ids: list[int], values: list[float], step: int | None) -> None:
         self._metric.extend(ids)
         self._values.extend(values)
         self._counts.append(len(ids))
         self._steps.append(step or 0)
         self._has_step.append(step is not None)
-        self._wall_times.append(wall_time)
-        self._on_own_clock.append(on_own_clock)
 
     def _split(self, row: bytes) -> tuple[list[int], list[bytes], int | None]:
         """Split a row into metric ids, JSON texts and step. Raises FormatError if it must be read field by field."""
@@ -271,17 +259,15 @@ class HistoryRows:
             counts, steps = np.array(self._counts), np.array(self._steps)
             ids, values = np.array(self._metric, np.uint32), np.array(self._values)
             row = np.repeat(np.arange(len(counts)), counts)
-            has_step, on_own_clock = np.array(self._has_step, np.bool_), np.array(self._on_own_clock, np.bool_)
+            has_step = np.array(self._has_step, np.bool_)
             if not has_step.all():
                 logged, known = _first_of(self._step_id, ids, values, row, len(counts))
                 whole = np.where(known & (np.abs(logged) < 2.0**63), logged, 0.0).astype(np.int64)
                 steps = np.where(has_step, steps, whole)
-            steps = np.where(on_own_clock, steps, self._training_step.of_rows(ids, values, row, steps))
+            steps = self._training_step.of_rows(ids, values, row, steps)
             wall_times = _first_of(self._time_id, ids, values, row, len(counts))[0]
-            wall_times = np.where(on_own_clock, np.array(self._wall_times), wall_times)
             self._batches.append((ids, steps[row], values, wall_times[row]))
-        columns = self._metric, self._values, self._counts, self._steps, self._has_step, self._wall_times
-        for column in (*columns, self._on_own_clock):
+        for column in (self._metric, self._values, self._counts, self._steps, self._has_step):
             del column[:]
 
 
