@@ -423,12 +423,8 @@ class RunListScreen(TableScreen[RunTable]):
         runs = self.dashboard.runs_listed()
         if len(runs) < AT_ONCE:
             self._group_by_next(groupings(runs))
-            return
-
-        async def search() -> None:
-            self._group_by_next(await asyncio.to_thread(groupings, runs))
-
-        self.run_worker(search(), exclusive=True, group="group")
+        else:
+            self.in_thread(lambda: groupings(runs), self._group_by_next, queued=False)
 
     def _group_by_next(self, known: Sequence[str]) -> None:
         choice = self.dashboard.state.runs
