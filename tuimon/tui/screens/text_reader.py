@@ -106,7 +106,7 @@ class TextReader(TableScreen[SampleTable]):
     # ------------------------------------------------------------------ reading, in a thread
 
     def _open(self) -> None:
-        self.dashboard.want_texts(self._wanted)
+        self.dashboard.monitor.want_texts(self._wanted)
 
         def read() -> None:
             from tuimon.samples.library import Library
@@ -175,7 +175,7 @@ class TextReader(TableScreen[SampleTable]):
     def go_to(self, step: int | None) -> None:
         """Show the texts of another step, with the same prompt if a group or a sample was chosen, else at the same
         row."""
-        self.dashboard.want_texts(step)
+        self.dashboard.monitor.want_texts(step)
         by_prompt = self.choice.mode in (GROUPS, STEPS) and not self._followed
         if self.entry is not None and (self.touched or by_prompt):
             self._followed = self.entry.prompt

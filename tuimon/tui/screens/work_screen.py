@@ -139,7 +139,7 @@ class WorkScreen(ModalScreen[None]):
 
     def draw_lines(self, head: Row, theme: str, message: str = "") -> None:
         """Draw the links that are down, the head, the keys, and `message` or else the last message that was said."""
-        self._head_line.draw(with_lost_links(head, self.dashboard.links, time.time()), theme)
+        self._head_line.draw(with_lost_links(head, self.dashboard.monitor.links, time.time()), theme)
         message = clean(message or self._message)
         self._message_line.display = bool(message)
         self._message_line.draw(((f" i {message}", Role.ACCENT),), theme)
