@@ -148,7 +148,11 @@ def runs_of(snapshot: Snapshot, choice: RunChoice, now: float, symbols: Symbols)
     """Return the runs in the order of the run list, without the runs that it leaves out."""
     if choice == _PLAIN:
         return snapshot.runs
-    listing = listing_of(snapshot, choice, now, symbols)
+    return listed_runs(snapshot, choice, listing_of(snapshot, choice, now, symbols))
+
+
+def listed_runs(snapshot: Snapshot, choice: RunChoice, listing: Listing) -> tuple[Run, ...]:
+    """Return the runs in the order of the run list, given what its rows share."""
     return list_runs(snapshot.runs, listing, choice.filter, choice.sort, choice.reverse, choice.show_hidden)
 
 
