@@ -11,7 +11,7 @@ from support.made_run import START, run_of
 from support.programs import run
 
 from tuimon.detectors import Checker
-from tuimon.detectors._silence import Silence
+from tuimon.detectors.rules import silence_rule
 from tuimon.model.points import Fact
 
 LOSS = {"loss": (range(1, 21), [0.5] * 20)}
@@ -19,7 +19,7 @@ LAST = START + 20
 
 
 def alerts_after(seconds: float, *facts: Fact) -> list[str]:
-    checker = Checker(more=[Silence(1800.0)])
+    checker = Checker(more=[silence_rule(1800.0)])
     return [alert.message for alert in checker.check(run_of(LOSS, facts), LAST + seconds) if alert.rule == "silence"]
 
 

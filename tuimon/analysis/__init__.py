@@ -12,12 +12,9 @@ first_line.py         what the first two of these rows show
 setting_effects.py    paired differences between two values of a setting
 speed.py              how long a step of each run takes
 windows.py            usual level and noise before each point
-incidents.py          incidents from scores, computed incrementally
 alert_words.py        the sentence of an alert
 cadence.py            time per step, pauses
 progress.py           progress of a run: state, pace, ETA
-progress_state.py     the state of a run and its evidence
-progress_facts.py     the facts that these are computed from
 progress_inputs.py    gathers the facts about the progress of a run
 configured_length.py  steps and epochs that the settings of a run ask for
 training_steps.py     training steps, if a tracker counts rows or a run counts updates

@@ -103,7 +103,7 @@ class Run(Mapping[str, Metric]):
 
     @property
     def state(self) -> str:
-        """running | quiet | finished | crashed | ended | unknown, see docs/faq.md."""
+        """running | quiet | finished | crashed | ended | unknown, see docs/targets.md."""
         return self.progress.state
 
     @cached_property

@@ -13,13 +13,16 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from tuimon.commands._remote import is_mirror, job_logs, remote_paths, targets_of
+from tuimon.commands._remote import attach, is_mirror, job_logs, remote_paths, targets_of
 from tuimon.commands._stderr import ProgressBar, print_status
 from tuimon.errors import ExitCode, NothingFound, UsageError
 from tuimon.text import clean
 
 if TYPE_CHECKING:
+    from tuimon.config import Settings
+    from tuimon.detectors import Checker
     from tuimon.monitor.local import LocalMonitor
+    from tuimon.monitor.process import ReaderProcess
     from tuimon.remote.targets import Target
     from tuimon.store import Run
 
@@ -274,6 +277,27 @@ def read_logs(paths: Sequence[str]) -> LocalMonitor:
     with ProgressBar("reading") as progress:
         monitor.update(lambda done, total: progress.update(done, total, " bytes"))
     monitor.collector.require_something()
+    return monitor
+
+
+def live_monitor(paths: Sequence[str], settings: Settings, checker: Checker | None = None) -> ReaderProcess:
+    """Return the monitor of paths that are followed; the caller starts and closes it.
+
+    checker: the detectors; by default those of the settings.
+    """
+    from tuimon import config
+    from tuimon.detectors import Checker
+    from tuimon.monitor.process import ReaderProcess
+
+    monitor = ReaderProcess(
+        paths,
+        poll=settings.poll,
+        interval=settings.interval,
+        console_patterns=settings.console_patterns,
+        checker=checker or Checker(settings.detectors, settings.rules, str(config.config_path())),
+    )
+    if any(map(is_mirror, paths)):
+        attach(monitor)
     return monitor
 
 

@@ -1,4 +1,4 @@
-"""Detectors of problems: rows of the table in rules.py, and structs of plug-ins.
+"""Detectors of problems: rows of the table rules.toml, and structs of plug-ins.
 
 all_detectors()     every detector with its default thresholds
 Checker             runs them with the thresholds and rules of the user
@@ -11,7 +11,7 @@ detector:
     [detectors.clip_fraction]
     limit = 0.5
 
-A detector is a pure function of the history and mostly causal (analysis/incidents.py): an incident that was found is
+A detector is a pure function of the history and mostly causal (_incidents.py): an incident that was found is
 not lost when the run grows.
 """
 
@@ -134,12 +134,12 @@ class Checker:
         return tuple(sorted(alerts, key=_order))
 
     def _joined(self, run: Run) -> tuple[Alert, ...]:
-        alone: list[Alert] = []
-        of_learning: list[Alert] = []
+        found: dict[str, list[Alert]] = {"": []}
         for detector in self.detectors:
-            is_joined = isinstance(detector, Rule) and detector.is_of_learning
-            (of_learning if is_joined else alone).extend(_incidents(detector, run))
-        return (*joined(of_learning), *alone)
+            joins = detector.joins if isinstance(detector, Rule) else ""
+            found.setdefault(joins, []).extend(_incidents(detector, run))
+        alone = found.pop("")
+        return (*(alert for alerts in found.values() for alert in joined(alerts)), *alone)
 
     def _alerts_before_restart(self, run: Run) -> tuple[Alert, ...]:
         """Return the alerts of the attempt before the last restart. Its points do not change, so they are cached."""
@@ -228,7 +228,7 @@ def _configured(detector: Detector, options: Mapping[str, Any], where: str) -> D
 def settings_of(detector: Detector) -> dict[str, Any]:
     """Return the thresholds of a detector by name: the settings of a row, the fields of a plug-in."""
     if isinstance(detector, Rule):
-        return {own.name: own.value for own in detector.settings}
+        return dict(detector.values)
     names = [field.name for field in fields(detector) if field.name not in ("id", "title")]  # type: ignore[arg-type]
     return {name: getattr(detector, name) for name in names}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import SimpleNamespace
+from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -18,21 +18,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tuimon.analysis.concepts import metrics_of
-from tuimon.analysis.incidents import Incident, Incidents
 from tuimon.analysis.printed_units import meaning_of
-from tuimon.analysis.windows import NINE, median_of_nine
-from tuimon.detectors._scores import Creep, Limit, Relative, Score, Spike
+from tuimon.analysis.windows import NINE
+from tuimon.detectors._incidents import Incident, Incidents, Score
+from tuimon.detectors._scores import Spike
 from tuimon.errors import UsageError
 from tuimon.model.alerts import Alert
 from tuimon.model.points import Floats
 from tuimon.store import Curve, Run
 
 _KINDS = {float: "finite number", int: "whole number of at least 1", str: "text", bool: "truth value"}
-_LEFT = 0.75
-_SEARCHED = 64
-"""Rows before an incident in which its beginning is searched."""
-_MOST_KEPT = 1024
-"""Results of one curve that are kept."""
 
 
 class Setting(Struct, frozen=True):
@@ -51,6 +46,8 @@ class Check(Struct, frozen=True):
     severity: str = "warning"
     critical: float = math.inf
     """Score, as multiple of the way from the usual level to the limit, from which on the alert is critical."""
+    critical_ratio: float = math.inf
+    """Level, relative to the usual one, from which on it is critical."""
     names: str = ""
     """Expression that the names of the metrics have to match."""
     without: str = ""
@@ -65,47 +62,109 @@ class Check(Struct, frozen=True):
     """Whether an incident is information."""
 
 
-class Rule(Struct, frozen=True):
+class Rule(Struct, frozen=True, dict=True):
     """A row of the table: a detector."""
 
     id: str
     title: str
-    text: str
+    text: str = ""
     """The rule in two sentences, with the names of its settings in back quotes."""
     hint: str = ""
     settings: tuple[Setting, ...] = ()
-    checks: Callable[[Any], tuple[Check, ...]] | None = None
-    find: Callable[[Run, Rule, Any], Iterable[Alert]] | None = None
-    find_at: Callable[[Run, Rule, Any, float], Iterable[Alert]] | None = None
-    is_of_learning: bool = True
-    """Whether it is about what is learned, so that its alerts are joined with others of the same incident."""
+    checks_of: Callable[[Mapping[str, Any]], tuple[Check, ...]] = lambda values: ()
+    """Gives the checks for the values of the settings."""
+    find: Callable[[Run, Rule, Mapping[str, Any]], Iterable[Alert]] | None = None
+    find_at: Callable[[Run, Rule, Mapping[str, Any], float], Iterable[Alert]] | None = None
+    complete: Callable[[Run, Curve, Alert], Alert] | None = None
+    """Adds to an alert what the values of the curve do not show."""
+    joins: str = ""
+    """Alerts of rules with the same word are joined if they are of one incident; "" for none."""
 
-    @property
-    def values(self) -> Any:
-        """The settings as attributes."""
-        return SimpleNamespace(**{own.name: own.value for own in self.settings})
+    @cached_property
+    def values(self) -> dict[str, Any]:
+        """The settings by their names."""
+        return {own.name: own.value for own in self.settings}
+
+    @cached_property
+    def checks(self) -> tuple[Check, ...]:
+        """The checks with the values of the settings."""
+        return self.checks_of(self.values)
 
     def check(self, run: Run) -> Iterator[Alert]:
         """Yield the alerts of a run."""
         if self.find is not None:
             yield from self.find(run, self, self.values)
-        if self.checks is not None:
-            yield from self._of_curves(run, self.checks(self.values))
+        found: dict[str, list[tuple[Incident, Check]]] = {}
+        for check in self.checks:
+            for metric in self.metrics(run, check):
+                own = incidents(run.curve(metric), check.score)
+                found.setdefault(metric, []).extend((incident, check) for incident in own)
+        for metric, changes in found.items():
+            curve = run.curve(metric)
+            for incident, check in _merged(changes):
+                if self.is_alert(curve, incident) and not (check.harmless and check.harmless(run, curve, incident)):
+                    alert = self.alert_of(run, curve, incident, check)
+                    yield alert if self.complete is None else self.complete(run, curve, alert)
 
     def check_at(self, run: Run, now: float) -> Iterable[Alert]:
         """Return the alerts that depend on the time."""
         return self.find_at(run, self, self.values, now) if self.find_at is not None else ()
 
-    def _of_curves(self, run: Run, checks: Iterable[Check]) -> Iterator[Alert]:
-        found: dict[str, list[tuple[Incident, Check]]] = {}
-        for check in checks:
-            for curve in _checked(run, check):
-                found.setdefault(curve.metric, []).extend((own, check) for own in incidents(curve, check.score))
-        for metric, changes in found.items():
-            curve = run.curve(metric)
-            for incident, check in merged(changes):
-                if check.harmless is None or not check.harmless(run, curve, incident):
-                    yield alert_of(run, curve, incident, self, check)
+    def metrics(self, run: Run, check: Check) -> Iterator[str]:
+        """Yield the metrics of a check."""
+        if any(metrics_of(run, concept) for concept in check.unless):
+            return
+        for concept in check.concepts:
+            for metric in metrics_of(run, concept, all_names=check.all_names):
+                if re.search(check.names, metric) and not (check.without and re.search(check.without, metric)):
+                    yield metric
+
+    def is_alert(self, curve: Curve, incident: Incident) -> bool:
+        """Return whether an incident lasts long enough."""
+        return True
+
+    def alert_of(self, run: Run, curve: Curve, own: Incident, check: Check) -> Alert:
+        """Return the alert of an incident.
+
+        - Of a limit, `value` is the farthest value; else the newest one beyond the limit, or the farthest if it is
+          over.
+        - It begins in the middle of the nine points whose median was the first beyond the limit.
+        """
+        begun, usual, bound = own.begun
+        falls, is_over, is_limit = check.score.falls, own.cleared is not None, own.begun.usual is None
+        values = curve.values[begun : own.last + 1 if is_over else len(curve)]
+        finite = np.where(np.isfinite(values), -values if falls else values, -np.inf)
+        top = int(finite.argmax())
+        peak = float(values[top]) if finite[top] > -np.inf else math.nan
+        beyond = np.flatnonzero(values < bound if falls else values > bound)
+        latest = int(beyond[-1]) if len(beyond) else 0
+        row = begun + (top if is_limit or is_over or isinstance(check.score, Spike) else latest)
+        meaning = meaning_of(run, curve.metric)
+        scale, unit = (meaning.scale, meaning.unit) if meaning.concept.startswith("time") else (1.0, "")
+        severity = check.severity
+        if usual is not None and bound != usual and (peak - usual) / (bound - usual) >= check.critical:
+            severity = "critical"
+        if usual is not None and peak >= check.critical_ratio * usual > 0:
+            severity = "critical"
+        if check.mild is not None and check.mild(run, curve, own):
+            severity = "info"
+        return Alert(
+            self.id,
+            severity,
+            run.id,
+            curve.metric,
+            int(curve.steps[begun]),
+            hint=self.hint,
+            until=int(curve.steps[own.last]) if is_over else None,
+            what=check.score.change(peak),
+            value=float(curve.values[row]) * scale,
+            usual=None if usual is None else usual * scale,
+            limit=bound * scale,
+            extreme=int(curve.steps[row]) if row != len(curve) - 1 or is_limit else None,
+            count=len(beyond) if is_limit else None,
+            points=int((~np.isnan(values)).sum()) if is_limit else None,
+            unit=unit,
+        )
 
     def with_values(self, values: Mapping[str, Any]) -> Rule:
         """Return the rule with other values of some settings."""
@@ -122,27 +181,16 @@ def valid(value: Any, default: Any, where: str) -> Any:
     return value
 
 
-def _checked(run: Run, check: Check) -> Iterator[Curve]:
-    if any(metrics_of(run, concept) for concept in check.unless):
-        return
-    for concept in check.concepts:
-        for metric in metrics_of(run, concept, all_names=check.all_names):
-            if re.search(check.names, metric) and not (check.without and re.search(check.without, metric)):
-                yield run.curve(metric)
-
-
 class _Kept:
     """Results that are kept for a growing curve."""
 
-    __slots__ = ("filled", "filled_rows", "folds", "incidents")
+    __slots__ = ("filled", "filled_rows", "incidents")
 
     def __init__(self) -> None:
         self.filled: Floats = np.empty(0)
         """Values with gaps filled, valid in the first `filled_rows` rows."""
         self.filled_rows = 0
-        self.incidents: dict[Any, Incidents] = {}
-        self.folds: dict[Any, tuple[int, Any]] = {}
-        """(row, result) by (quantity, score, row)."""
+        self.incidents: dict[Score, Incidents] = {}
 
 
 _AT_ONCE = 1 << 15
@@ -150,16 +198,9 @@ _AT_ONCE = 1 << 15
 _kept: WeakKeyDictionary[object, _Kept] = WeakKeyDictionary()
 
 
-def _kept_of(curve: Curve) -> _Kept:
-    kept = _kept.setdefault(curve.lineage, _Kept())
-    if len(kept.folds) > _MOST_KEPT:
-        kept.folds.clear()
-    return kept
-
-
 def incidents(curve: Curve, score: Score) -> tuple[Incident, ...]:
     """Return the incidents of a score, as rows of the curve. Only points added since the last call are examined."""
-    kept = _kept_of(curve)
+    kept = _kept.setdefault(curve.lineage, _Kept())
     values, skipped = filled(curve)
     known = kept.incidents.get(score)
     if known is None or known.length > len(values):
@@ -177,7 +218,7 @@ def filled(curve: Curve) -> tuple[Floats, int]:
     tally = curve.tally
     if not len(tally.bad_starts):
         return curve.values, 0
-    kept = _kept_of(curve)
+    kept = _kept.setdefault(curve.lineage, _Kept())
     if kept.filled_rows < len(curve):
         rows = tally.finite_until(np.arange(kept.filled_rows, len(curve)))
         if kept.filled.size < len(curve):  # with spare room, so that not every new point copies the array
@@ -188,7 +229,7 @@ def filled(curve: Curve) -> tuple[Floats, int]:
     return kept.filled[skipped : len(curve)], skipped
 
 
-def merged(changes: Iterable[tuple[Incident, Any]]) -> list[tuple[Incident, Any]]:
+def _merged(changes: Iterable[tuple[Incident, Any]]) -> list[tuple[Incident, Any]]:
     """Return the incidents of several checks of a curve without any that was raised during another.
 
     An incident lasts until the last one that was raised during it is over, and keeps its beginning.
@@ -202,106 +243,6 @@ def merged(changes: Iterable[tuple[Incident, Any]]) -> list[tuple[Incident, Any]
         ends = None if lead.cleared is None or incident.cleared is None else max(lead.cleared, incident.cleared)
         result[-1] = lead._replace(last=max(lead.last, incident.last), cleared=ends), result[-1][1]
     return result
-
-
-class Extent(Struct, frozen=True):
-    """What an incident of a curve has reached."""
-
-    peak: float
-    """The finite value that is farthest on the bad side; NaN without any."""
-    peak_row: int
-    latest: int
-    """Row of the newest value beyond the limit."""
-    count: int
-    """Number of values beyond the limit."""
-    points: int
-    """Number of values."""
-
-
-def extent(curve: Curve, first: int, last: int, bound: float, falls: bool) -> Extent:
-    """Return the extent of the rows first … last."""
-    values = curve.values[first : last + 1]
-    finite = np.where(np.isfinite(values), -values if falls else values, -np.inf)
-    row = int(finite.argmax())
-    peak = float(values[row]) if finite[row] > -np.inf else math.nan
-    beyond = np.flatnonzero(values < bound if falls else values > bound)
-    latest = first + int(beyond[-1]) if len(beyond) else first
-    return Extent(peak, first + row, latest, len(beyond), int((~np.isnan(values)).sum()))
-
-
-def alert_of(run: Run, curve: Curve, incident: Incident, rule: Rule, check: Check) -> Alert:
-    """Return the alert of an incident.
-
-    - Of a limit, `value` is the farthest value; else the newest one beyond the limit, or the farthest if it is over.
-    - It begins in the middle of the nine points whose median was the first beyond the limit.
-    """
-    score = check.score
-    kept, key = _kept_of(curve), ("at", score, incident.first)
-    if key not in kept.folds:
-        values, skipped = filled(curve)
-        is_smooth = not isinstance(score, Limit) or score.smooth
-        begun = _beginning(curve, incident.first, score) if is_smooth else incident.first
-        kept.folds[key] = begun, score.at(values, incident.first - skipped)
-    first, (usual, bound) = kept.folds[key]
-    is_over = incident.cleared is not None
-    last = incident.last if is_over else len(curve) - 1
-    own = extent(curve, first, last, bound, score.falls)
-    meaning = meaning_of(run, curve.metric)
-    scale, unit = (meaning.scale, meaning.unit) if meaning.concept.startswith("time") else (1.0, "")
-    row = own.peak_row if usual is None or is_over or isinstance(score, Spike) else own.latest
-    value = float(curve.values[row])
-    far = (own.peak - usual) / (bound - usual) if usual is not None and bound != usual else 0.0
-    is_mild = check.mild is not None and check.mild(run, curve, incident)
-    if usual is not None:
-        what = "jumped" if isinstance(score, Spike) else "fallen" if score.falls else "risen"
-    else:
-        what = "zero" if score.falls and own.peak == 0 else "below" if score.falls else "above"
-    return Alert(
-        rule.id,
-        "info" if is_mild else "critical" if far >= check.critical else check.severity,
-        run.id,
-        curve.metric,
-        int(curve.steps[first]),
-        hint=rule.hint,
-        until=int(curve.steps[incident.last]) if is_over else None,
-        what=what,
-        value=value * scale,
-        usual=None if usual is None else usual * scale,
-        limit=bound * scale,
-        extreme=int(curve.steps[row]) if row != len(curve) - 1 or usual is None else None,
-        count=own.count if usual is None else None,
-        points=own.points if usual is None else None,
-        unit=unit,
-    )
-
-
-def _beginning(curve: Curve, row: int, score: Score) -> int:
-    """Return the row at which the values left the usual level, at most `row`: medians follow half of nine rows later.
-
-    It is that row before the first median that stays past _LEFT of the way to the limit.
-    """
-    values, skipped = filled(curve)
-    end, sign = row - skipped + 1, -1.0 if score.falls else 1.0
-    begin = max(0, end - _SEARCHED)
-    if isinstance(score, Limit):
-        left = np.full(end - begin, score.limit)
-    elif isinstance(score, Relative):
-        usual, bound = score.baseline(values[:end], begin)
-        left = usual + _LEFT * (bound - usual)
-    else:
-        return row
-    inside = np.flatnonzero(~(sign * median_of_nine(values[:end], begin) >= sign * left))
-    first = begin + (int(inside[-1]) + 1 if len(inside) else 0)
-    return min(row, skipped + max(0, first - NINE // 2))
-
-
-def growth_begun(curve: Curve, incident: Incident, score: Creep) -> int:
-    """Return the row at which the line begins that raised an incident; it is searched once."""
-    kept, key = _kept_of(curve), ("growth", score, incident.raised)
-    if key not in kept.folds:
-        values, skipped = filled(curve)
-        kept.folds[key] = skipped + score.begun(values, incident.raised - skipped), None
-    return kept.folds[key][0]
 
 
 def level_of(curve: Curve, end: int) -> float:

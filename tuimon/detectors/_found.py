@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
 
 from tuimon import lazy_re as re
+from tuimon.analysis.change import change
 from tuimon.analysis.concepts import curves, metrics_of
 from tuimon.analysis.device_memory import device_memory
 from tuimon.analysis.hidden_values import hidden_values
-from tuimon.analysis.incidents import Incident, Incidents
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress_inputs import failed_rank, progress_inputs, progress_of, steps_left
 from tuimon.analysis.run_states import ACTIVE
-from tuimon.analysis.windows import usual
-from tuimon.detectors._engine import Rule, filled, growth_begun, incidents, level_of
-from tuimon.detectors._scores import Creep, Limit
+from tuimon.analysis.words import duration, silence
+from tuimon.detectors._engine import Rule, level_of
+from tuimon.detectors._incidents import MOST, Beginning, Incident, Incidents
+from tuimon.detectors._scores import Limit
 from tuimon.model.alerts import Alert, Change
 from tuimon.ranks.advice import of_scheduler, of_used_memory
 from tuimon.store import Curve, Run
@@ -31,8 +32,6 @@ _CRITICAL = frozenset({"loss.total", "loss.value", "grad_norm"})
 """Concepts in which NaN or Inf means that the weights are damaged."""
 _FOLLOWING = 10
 """Number of values after an incident of which one must not be 0 if the weights are intact."""
-_NEWEST = 64
-"""Maximum number of incidents of a curve, as for other rules, and of series of memory."""
 _NEWEST_VALIDATIONS = 1024
 _LEAST_LOSS = 0.01
 """Part of the first validation below which no difference counts: a loss that has reached 1e-7 often multiplies."""
@@ -40,17 +39,17 @@ _START = 20
 """Points whose median is the start of a reward or length."""
 
 
-def nonfinite(run: Run, rule: Rule, s: Any) -> Iterator[Alert]:
+def nonfinite(run: Run, rule: Rule, s: Mapping[str, Any]) -> Iterator[Alert]:
     """Yield the alerts of metrics that are not finite, also in a log that is not drawn."""
     for metric in run.metrics:
         meaning = classify(metric)
         if meaning.panel not in CHECKED_PANELS:
             continue
         curve = run.curve(metric)
-        for own in _nonfinite_incidents(curve, meaning, s.clear_after):
+        for own in _nonfinite_incidents(curve, meaning, s["clear_after"]):
             yield _nonfinite_alert(run, rule, meaning, curve, own)
         for hidden in hidden_values(run, metric) if len(curve.sources) > 1 else ():
-            for own in _nonfinite_incidents(hidden.curve, meaning, s.clear_after):
+            for own in _nonfinite_incidents(hidden.curve, meaning, s["clear_after"]):
                 if ((hidden.rows >= own.first) & (hidden.rows <= own.last)).any():
                     alert = _nonfinite_alert(run, rule, meaning, hidden.curve, own)
                     yield replace(alert, source=hidden.source)
@@ -68,10 +67,10 @@ def _nonfinite_incidents(curve: Curve, meaning: Meaning, clear_after: int) -> It
         return
     heads = np.concatenate(([0], np.flatnonzero(starts[1:] - ends[:-1] >= clear_after) + 1))
     tails = np.concatenate((heads[1:], [len(starts)])) - 1
-    for head, tail in zip(heads[-_NEWEST:].tolist(), tails[-_NEWEST:].tolist(), strict=True):
+    for head, tail in zip(heads[-MOST:].tolist(), tails[-MOST:].tolist(), strict=True):
         cleared = int(ends[tail]) + clear_after - 1
         first, last = int(starts[head]), int(ends[tail]) - 1
-        yield Incident(first, first, last, cleared if cleared < len(curve) else None)
+        yield Incident(first, first, last, cleared if cleared < len(curve) else None, Beginning(first, None, math.nan))
 
 
 def _nonfinite_alert(run: Run, rule: Rule, meaning: Meaning, curve: Curve, own: Incident) -> Alert:
@@ -108,7 +107,7 @@ def _checkpoint_before(run: Run, step: int) -> str:
     return f"the checkpoint of {progress_inputs(run).step_name} {earlier[-1]}" if earlier else "an earlier checkpoint"
 
 
-def overfitting(run: Run, rule: Rule, s: Any) -> Iterator[Alert]:
+def overfitting(run: Run, rule: Rule, s: Mapping[str, Any]) -> Iterator[Alert]:
     """Yield the alerts of validation losses beside the training loss."""
     for metric in metrics_of(run, "loss.val", "val"):
         train = _training_loss(run, metric)
@@ -116,7 +115,7 @@ def overfitting(run: Run, rule: Rule, s: Any) -> Iterator[Alert]:
             yield from _validation(run, rule, s, run.curve(train), run.curve(metric), rises=False)
 
 
-def reward_hacking(run: Run, rule: Rule, s: Any) -> Iterator[Alert]:
+def reward_hacking(run: Run, rule: Rule, s: Mapping[str, Any]) -> Iterator[Alert]:
     """Yield the alerts of validation rewards beside the training reward."""
     train = next(curves(run, "reward.train"), None)
     concept = "reward.val" if metrics_of(run, "reward.val", "val") else "success.val"
@@ -125,7 +124,9 @@ def reward_hacking(run: Run, rule: Rule, s: Any) -> Iterator[Alert]:
             yield from _validation(run, rule, s, train, validation, rises=True)
 
 
-def _validation(run: Run, rule: Rule, s: Any, train: Curve, validation: Curve, rises: bool) -> Iterator[Alert]:
+def _validation(
+    run: Run, rule: Rule, s: Mapping[str, Any], train: Curve, validation: Curve, rises: bool
+) -> Iterator[Alert]:
     """Yield the alerts of a validation that is worse than its best while the training is better than it was then.
 
     Worse by `part` of its gain (a loss: of its lowest value) and by three typical differences of its neighbours, and
@@ -133,7 +134,7 @@ def _validation(run: Run, rule: Rule, s: Any, train: Curve, validation: Curve, r
     """
     offset = max(0, len(validation) - _NEWEST_VALIDATIONS)
     values, sign = validation.values[offset:], 1.0 if rises else -1.0
-    if len(values) < s.points + 2 or not np.isfinite(values).all():
+    if len(values) < s["points"] + 2 or not np.isfinite(values).all():
         return
     better = sign * values
     best_values = np.maximum.accumulate(better)
@@ -151,7 +152,7 @@ def _validation(run: Run, rule: Rule, s: Any, train: Curve, validation: Curve, r
         worse = (lost > 3 * typical) & (lost > _LEAST_LOSS * abs(values[0])) & (learned - learned[best] > noise)
         scores = np.where(worse & (whole > 0), lost / whole, 0.0)
     alerts: dict[int, Alert] = {}
-    score = Limit(s.part, 0.5 * s.part, s.points, s.points)
+    score = Limit(limit=s["part"], good=0.5 * s["part"], raise_after=s["points"], clear_after=s["points"])
     for own in Incidents().extended(scores, score).incidents:
         first, is_over = int(best[own.raised]), own.cleared is not None
         before, now = (abs(float(learned[row])) for row in (first, own.last))
@@ -182,117 +183,49 @@ def _training_loss(run: Run, validation: str) -> str | None:
     return losses[0] if classify(losses[0]).concept != "loss.part" else None
 
 
-_GPU = ("gpu.allocated", "gpu.reserved", "gpu.peak", "gpu.used")
-_SHARE = "gpu.frac"
-"""Share of the device in use; it is checked if no amount is logged."""
 _PERCENT = re.compile(r"system[/.]gpu\.\d+\.memoryAllocated")
 """Memory in use in percent of the device, as W&B measures it."""
-_NAMED_GPU = re.compile(
-    r"(?:(?:max|peak)[_ ])?(?:(?:gpu|cuda)[_ ]?mem(?:ory)?|(?:gpu[_ ])?vram|memory(?=[_ ]allocated))"
-    r"(?:[_ ](?:used|usage|alloc|allocated|peak|max))?",
-    re.IGNORECASE,
-)
-"""Last part of the name of GPU memory that does not say its unit."""
-_NAMED = re.compile(r"(?:(?:max|peak)[_ ])?mem(?:ory)?(?:[_ ](?:used|usage|alloc|peak|max))?", re.IGNORECASE)
-"""Last part of the name of memory, if a unit of memory is printed with it."""
 
 
-def memory_creep(run: Run, rule: Rule, s: Any) -> Iterator[Alert]:
-    """Yield an alert for the memory of each kind (GPU, process) that grows most."""
-    kinds = [_gpu_memory(run), _process_memory(run)]
-    for metrics in kinds if any(kinds) else [_memory_with_unit(run)]:
-        score = Creep(s.part)
-        growing = [
-            _growth(run, rule, run.curve(metric), score, own)
-            for metric in metrics
-            for own in incidents(run.curve(metric), score)[-1:]
-        ]
-        if growing:
-            yield _worst(growing)
+def has_no_unit(run: Run, curve: Curve, own: Incident) -> bool:
+    """Return whether a metric that is called memory has no unit of memory."""
+    return meaning_of(run, curve.metric).unit not in BYTES
 
 
-def _growth(run: Run, rule: Rule, curve: Curve, score: Creep, own: Incident) -> Alert:
-    """Return the alert of memory that grows, from the beginning of its line on."""
-    values, skipped = filled(curve)
-    first = growth_begun(curve, own, score)
+def longer_responses(run: Run, curve: Curve, own: Incident) -> bool:
+    """Return whether the responses have grown by as much as a curve since an incident began."""
+    before, now = float(curve.values[own.begun.row]), float(curve.values[own.last])
+    return before > 0 and _lengthened(run, curve, own.begun.row, own.last) >= now / before
+
+
+def when_full(run: Run, curve: Curve, alert: Alert) -> Alert:
+    """Return the alert of memory that grows with its unit, and the steps until the device is full, before the end."""
     tag, device = memory_of(curve.metric), device_memory(run, curve.metric)
     scale = 100 * tag.scale if tag is not None and tag.fraction else 1.0
     is_percent = scale != 1 or _PERCENT.fullmatch(curve.metric) is not None
-    before, now = (scale * float(values[row - skipped]) for row in (first, own.last))
-    if own.cleared is not None:
-        now = scale * float(values[first - skipped : own.last - skipped + 1].max())
+    before, now = scale * (alert.usual or 0.0), scale * (alert.value or 0.0)
     size = 100.0 if is_percent else device.size if device is not None else None
-    rate = (now - before) / max(int(curve.steps[own.last] - curve.steps[first]), 1)
-    soon = round((size - now) / rate) if size and own.cleared is None and rate > 0 and size > now else None
+    rate = (now - before) / max(int(curve.steps[-1]) - (alert.step or 0), 1)
+    soon = round((size - now) / rate) if size and alert.active and rate > 0 and size > now else None
     left = steps_left(run)
     if soon is not None and left is not None and soon > left:
         soon = None
-    return Alert(
-        rule.id,
-        "info" if before > 0 and _lengthened(run, curve, first, own.last) >= now / before else "warning",
-        run.id,
-        curve.metric,
-        int(curve.steps[first]),
-        hint=rule.hint,
-        until=int(curve.steps[own.last]) if own.cleared is not None else None,
-        what="grows",
-        value=now,
-        usual=before,
-        unit="% of the device" if is_percent else unit_text(meaning_of(run, curve.metric).logged_unit),
-        limit=size if soon is not None else None,
-        reached_in=soon,
-    )
+    unit = "% of the device" if is_percent else unit_text(meaning_of(run, curve.metric).logged_unit)
+    limit = size if soon is not None else None
+    return replace(alert, value=now, usual=before, unit=unit, limit=limit, extreme=None, reached_in=soon)
 
 
-def _worst(growing: Sequence[Alert]) -> Alert:
-    """Return the alert that grows most, an active one first, which names the others."""
-    own = max(growing, key=lambda alert: (alert.active, (alert.value or 0.0) / max(alert.usual or 0.0, 1e-300)))
-    return replace(own, related=tuple(Change(other.metric) for other in growing if other is not own))
-
-
-def _gpu_memory(run: Run) -> list[str]:
-    """Return what is allocated or in use; what is reserved only if nothing else is logged.
-
-    If ROLL logs what is allocated while the model is offloaded, only that: it shows what earlier phases left.
-    """
-    names = [name for concept in _GPU for name in metrics_of(run, concept, all_names=True)]
-    if offloaded := [name for name in names if "/start/offload/allocated" in name]:
-        return offloaded[:_NEWEST]
-    kinds = {name: tag.kind for name in names if (tag := memory_of(name)) and not tag.snapshot}
-    used = [name for name, kind in kinds.items() if "reserved" not in kind]
-    used += [name for name in metrics_of(run, "machine", all_names=True) if _PERCENT.fullmatch(name)]
-    used += _unclassified(run, _NAMED_GPU)
-    return (used or list(kinds) or metrics_of(run, _SHARE, all_names=True))[:_NEWEST]
-
-
-def _process_memory(run: Run) -> list[str]:
-    names = [name for name in metrics_of(run, "cpu.memory", all_names=True) if not name.endswith("/vms")]
-    return ([name for name in names if "/start/" in name] or names)[:_NEWEST]
-
-
-def _memory_with_unit(run: Run) -> list[str]:
-    """Return the metrics named as memory of an unknown device whose unit is one of memory."""
-    named = metrics_of(run, "memory.used", all_names=True) + _unclassified(run, _NAMED)
-    return [name for name in named if meaning_of(run, name).unit in BYTES][:_NEWEST]
-
-
-def _unclassified(run: Run, pattern: re.Pattern[str]) -> list[str]:
-    """Return the metrics without a concept whose last part of the name matches the pattern."""
-    names = [name for concept in ("other", "known.other") for name in metrics_of(run, concept, all_names=True)]
-    return [name for name in names if pattern.fullmatch(name, name.rfind("/") + 1)]
-
-
-def of_ranks(run: Run, rule: Rule, s: Any) -> Iterator[Alert]:
+def of_ranks(run: Run, rule: Rule, s: Mapping[str, Any]) -> Iterator[Alert]:
     """Yield the problems of the ranks of a run that a rule reports, from the report that the reader made of them."""
     for problem in run.ranks.problems if run.ranks is not None else ():
         if problem.rule == rule.id:
             yield Alert(rule.id, problem.severity, run.id, "", problem.step, problem.message, problem.hint)
 
 
-def disk_full(run: Run, rule: Rule, s: Any, now: float) -> Iterator[Alert]:
+def disk_full(run: Run, rule: Rule, s: Mapping[str, Any], now: float) -> Iterator[Alert]:
     """Yield an alert while the disk is nearly full and the run goes on on this machine."""
     disk = run.machine.disk_of(run.path) if run.machine is not None else None
-    if disk is not None and disk.nearly_full(s.part, s.gibibytes) and progress_of(run, now).state in ACTIVE:
+    if disk is not None and disk.nearly_full(s["part"], s["gibibytes"]) and progress_of(run, now).state in ACTIVE:
         left = f"{disk.free / 2**30:.1f} GiB ({disk.free / disk.total * 100:.1f} %)"
         yield Alert(rule.id, "warning", run.id, "", None, f"{left} are left on the disk of the run", rule.hint)
 
@@ -309,7 +242,7 @@ _ENDS = {
 """State: severity, word, hint."""
 
 
-def liveness(run: Run, rule: Rule, s: Any, now: float) -> Iterator[Alert]:
+def liveness(run: Run, rule: Rule, s: Mapping[str, Any], now: float) -> Iterator[Alert]:
     """Yield the alert of a state.
 
     - A crash whose rank is known is that of rank_failure.
@@ -326,6 +259,23 @@ def liveness(run: Run, rule: Rule, s: Any, now: float) -> Iterator[Alert]:
     if state == "ended" and not progress.age <= _NEWS:
         severity = "info"
     yield Alert(rule.id, severity, run.id, "", progress.step, f"{word}: {progress.evidence}", hint)
+
+
+def silent(run: Run, rule: Rule, s: Mapping[str, Any], now: float) -> Iterator[Alert]:
+    """Yield an alert if the newest point, or file if points have no time, is older than `limit` seconds.
+
+    Unlike liveness it knows no exceptions but runs that have finished: a run that has "ended" may have been killed.
+    """
+    progress = progress_of(run, now)
+    if progress.state == "finished" or progress.claim.reason == "not understood":
+        return
+    if progress.age > s["limit"]:
+        limit = duration(s["limit"])
+        message = f"no point for {silence(progress.age)}, longer than {limit}; its state is {progress.state}"
+        yield Alert(rule.id, "warning", run.id, "", progress.step, message, rule.hint)
+    elif math.isnan(progress.age):
+        message = "when its newest point was logged is not known: neither its points nor its files have a usable time"
+        yield Alert(rule.id, "info", run.id, "", progress.step, message)
 
 
 _NEAR = 0.9
@@ -362,12 +312,15 @@ def is_no_collapse(run: Run, curve: Curve, own: Incident) -> bool:
 def may_be_rounded(run: Run, curve: Curve, own: Incident) -> bool:
     """Return whether zeros were read from console text, which may print 1e-06 as 0.000.
 
-    Zeros after a value of at least half of the highest one are meant so.
+    Zeros are meant so after a value of ten times the smallest step between two values so far.
     """
     consoles = {stream.info.source for stream in run.streams if stream.info.format == "console"}
     if not curve.sources or curve.sources[0] not in consoles or curve.values[own.last] != 0:
         return False
-    return own.first == 0 or curve.max is None or curve.values[own.first - 1] < curve.max.value / 2
+    if own.first == 0:
+        return True
+    smallest = min((step for step in np.abs(np.diff(curve.values[: own.first])).tolist() if step > 0), default=0.0)
+    return bool(curve.values[own.first - 1] < 10 * smallest)
 
 
 def is_of_episodes(run: Run, curve: Curve, own: Incident) -> bool:
@@ -376,14 +329,10 @@ def is_of_episodes(run: Run, curve: Curve, own: Incident) -> bool:
 
 
 def reward_has_risen(run: Run, curve: Curve, own: Incident) -> bool:
-    """Return whether the reward is above its start by twice its noise: models learn to reason this way."""
+    """Return whether the reward has risen since its start: models learn to reason this way."""
     for reward in curves(run, "reward.train"):
-        end = int(reward.steps.searchsorted(curve.steps[own.raised], "right"))
-        values, skipped = filled(reward)
-        if end - skipped <= 2 * _START:
-            return False
-        noise = float(usual(values[: end - skipped], end - skipped - 1).noise[0])
-        return level_of(reward, end) - float(np.median(values[:_START])) > 2 * noise
+        risen = change(reward.values[: int(reward.steps.searchsorted(curve.steps[own.raised], "right"))], whole=True)
+        return risen is not None and risen.direction == "rising"
     return False
 
 

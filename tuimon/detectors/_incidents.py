@@ -1,19 +1,180 @@
-"""Join the alerts of one failure to one row: the worst first, which names the others."""
+"""Incidents from scores: raised once, cleared once, with hysteresis, and computed incrementally.
+
+A score says how bad each point is. An incident is raised when several points in a row score at least the upper
+threshold, and is cleared when several in a row score less than the lower one. Both depend on earlier points only, so
+incidents remain valid when a curve grows, and only new points need to be scored: `Incidents.extended` goes on.
+
+`joined` makes one row of the alerts of one failure: the worst first, which names the others.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
 from msgspec.structs import replace
 
 from tuimon.model.alerts import SEVERITIES, Alert, Change
+from tuimon.model.points import Floats
 
+MOST = 64
+"""Number of newest incidents of a curve that are kept."""
 _SOON = 5
 """Alerts belong together that begin within this part (1 / 5) of the steps before the first of them."""
 _LEAST = 20
 _WORST = ("nonfinite",)
 _MOST_TOLD = 2
 """Alerts of another kind whose change is told in the alert of an incident."""
+_ABOVE_ONE = math.nextafter(1.0, 2.0)
+_NO_ROWS, _FIRST_ROW = np.empty(0, np.int64), np.zeros(1, np.int64)
+
+
+class Beginning(NamedTuple):
+    """What is known when an incident is raised."""
+
+    row: int
+    """Row at which the values left the usual level."""
+    usual: float | None
+    """Usual level; None for a limit."""
+    bound: float
+    """Limit."""
+
+
+class Incident(NamedTuple):
+    """Rows of a curve."""
+
+    first: int
+    """First row of the points that raised it."""
+    raised: int
+    """Row at which it was raised, i.e. the earliest at which a live watcher can know of it."""
+    last: int
+    """Last row before the good points that cleared it; while it is active, before the good points so far."""
+    cleared: int | None
+    """Row at which it was cleared; None while it is active."""
+    begun: Beginning
+
+    def shifted(self, rows: int) -> Incident:
+        """Return the incident with all rows increased by `rows`."""
+        cleared = None if self.cleared is None else self.cleared + rows
+        begun = self.begun._replace(row=self.begun.row + rows)
+        return Incident(self.first + rows, self.raised + rows, self.last + rows, cleared, begun)
+
+
+class Score(Struct, frozen=True, kw_only=True, tag_field="is"):
+    """Base of the scores of a curve, with the thresholds for them. Equal scores find the same incidents.
+
+    The values are finite, NaN is replaced by the value before it.
+    """
+
+    raise_after: int = 4
+    clear_after: int = 8
+    falls: bool = False
+    """Whether low values are bad."""
+
+    @property
+    def thresholds(self) -> tuple[float, float, int]:
+        """(score from which on a point is bad, score below which it is good, good points that end an incident)."""
+        return _ABOVE_ONE, 0.5, self.clear_after
+
+    def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
+        """Return (scores of the rows from `begin` on, state for the next call); NaN counts as good.
+
+        A bounded number of rows before `begin` may be read. carried: the state that the previous call returned.
+        """
+        raise NotImplementedError
+
+    def scores_since(self, begun: Beginning, values: Floats, begin: int) -> Floats | None:
+        """Return the scores by what was usual when an incident began; None if that does not count."""
+        return None
+
+    def beginning(self, values: Floats, first: int, raised: int) -> Beginning:
+        """Return what is known when an incident is raised."""
+        raise NotImplementedError
+
+    def change(self, peak: float) -> str:
+        """Return what a metric does, one of KINDS of analysis/alert_words.py. peak: the farthest value."""
+        return "fallen" if self.falls else "risen"
+
+
+class Incidents(Struct, frozen=True, eq=False):
+    """Incidents of a score in the first `length` values, and the state to continue from there."""
+
+    length: int = 0
+    incidents: tuple[Incident, ...] = ()
+    """The oldest first; only the last one may be active."""
+    carried: Any = None
+    bad: int = 0
+    """Points in a row, up to the last, that score at least the upper threshold."""
+    good: int = 0
+    """Points in a row, up to the last, that score less than the lower one."""
+
+    def extended(self, values: Floats, score: Score) -> Incidents:
+        """Return the incidents in all of `values`, of which the first `length` have already been scored."""
+        if len(values) <= self.length:
+            return self
+        scores, carried = score.scores(values, self.length, self.carried)
+        high, low, needed = score.thresholds
+        bad, good = scores >= high, ~(scores >= low)
+        if not bad.any() and not (self.incidents and self.incidents[-1].cleared is None):  # the common case
+            return Incidents(len(values), self.incidents, carried, 0, _streak(good, self.good))
+        raises, bads = _completed(bad, self.bad, score.raise_after)
+        clears, goods = _completed(good, self.good, needed)
+        incidents = list(self.incidents)
+        position = earliest = 0
+        before = self.good
+        while True:
+            if incidents and incidents[-1].cleared is None:
+                if position < len(scores):
+                    since = score.scores_since(incidents[-1].begun, values, self.length + position)
+                    if since is not None:
+                        clears, goods = _completed(~(since >= low), before, needed)
+                        clears = clears + position
+                ahead = clears[np.searchsorted(clears, position) :]
+                if not len(ahead):
+                    break
+                position = int(ahead[0])
+                row = self.length + position
+                incidents[-1] = incidents[-1]._replace(last=row - needed, cleared=row)
+                earliest = position + 1  # the row that ends an incident begins no other one
+            else:
+                ahead = raises[np.searchsorted(raises, max(position, earliest)) :]
+                if not len(ahead):
+                    break
+                position = int(ahead[0])
+                row = self.length + position
+                first = row - score.raise_after + 1
+                incidents.append(Incident(first, row, row, None, score.beginning(values[: row + 1], first, row)))
+                before = 0
+        if incidents and incidents[-1].cleared is None:
+            last = max(incidents[-1].raised, len(values) - 1 - goods)
+            incidents[-1] = incidents[-1]._replace(last=last)
+        return Incidents(len(values), tuple(incidents[-MOST:]), carried, bads, goods)
+
+
+def _completed(flags: npt.NDArray[np.bool_], before: int, wanted: int) -> tuple[npt.NDArray[np.int64], int]:
+    """Return (positions at which `wanted` flags in a row are complete, length of the streak at the end).
+
+    before: flags in a row just before the first one.
+    """
+    if len(flags) == 1:
+        streak = before + 1 if flags[0] else 0
+        return (_FIRST_ROW if streak == wanted else _NO_ROWS), streak
+    flips = np.flatnonzero(flags[1:] != flags[:-1]) + 1
+    borders = np.concatenate((_FIRST_ROW, flips, [len(flags)]))
+    starts, ends = borders[:-1][flags[borders[:-1]]], borders[1:][flags[borders[:-1]]]
+    complete = starts + wanted - 1
+    if flags[0]:
+        complete[0] -= before
+    return complete[(complete >= starts) & (complete < ends)], _streak(flags, before)
+
+
+def _streak(flags: npt.NDArray[np.bool_], before: int) -> int:
+    """Return the number of flags in a row at the end, `before` of which came before the first."""
+    return before + len(flags) if flags.all() else int(flags[::-1].argmin())
 
 
 def joined(alerts: Iterable[Alert]) -> list[Alert]:

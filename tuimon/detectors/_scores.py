@@ -1,4 +1,4 @@
-"""How bad each point of a curve is, as functions of the points before it; analysis/incidents.py makes incidents.
+"""How bad each point of a curve is, as functions of the points before it; _incidents.py makes incidents.
 
 A score compares the level (the median of nine) with the one that is usual and with the limit: 0 at the usual level, 1
 at the limit. An incident begins above 1 and ends below one half; meanwhile both are those from before it began.
@@ -18,9 +18,9 @@ import math
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
 
 from tuimon.analysis.windows import BLOCK, NINE, median_of_nine, usual
+from tuimon.detectors._incidents import Beginning, Score
 from tuimon.model.points import Floats
 
 Pair = tuple[Floats, Floats]
@@ -30,10 +30,15 @@ _LEAST_GAIN = 0.25
 _FALLS_WITHIN, _SETTLED = 24, 32
 _Carried = tuple[float, float, float]
 _NOTHING: _Carried = (math.nan, math.nan, math.nan)
-_ABOVE_ONE = math.nextafter(1.0, 2.0)
+_BETTER = 0.2
+"""Part of a limit by which a value has to be better to be good."""
+_LEFT = 0.75
+"""Part of the way from the usual level to the limit past which a level has left the usual one."""
+_SEARCHED = 64
+"""Rows before an incident in which its beginning is searched."""
 
 
-class Limit(Struct, frozen=True):
+class Limit(Score, frozen=True, kw_only=True, tag="limit"):
     """Score: the value (or level) itself, negated if low values are bad; beyond `good` it does not count as good yet.
 
     - A value that equals the limit is not beyond it.
@@ -41,20 +46,23 @@ class Limit(Struct, frozen=True):
     """
 
     limit: float
-    good: float
+    good: float | None = None
+    """20 % better than the limit unless it is given."""
     raise_after: int = 1
-    clear_after: int = 5
-    falls: bool = False
+    clear_after: int = 0
+    """0: as many as raise it, and at least 5."""
     smooth: bool = False
     skip: int = 0
 
     @property
-    def high(self) -> float:
-        return math.nextafter(-self.limit if self.falls else self.limit, math.inf)
-
-    @property
-    def low(self) -> float:
-        return math.nextafter(-self.good if self.falls else self.good, math.inf)
+    def thresholds(self) -> tuple[float, float, int]:
+        bad = -self.limit if self.falls else self.limit
+        good = bad - _BETTER * abs(bad) if self.good is None else -self.good if self.falls else self.good
+        return (
+            math.nextafter(bad, math.inf),
+            math.nextafter(good, math.inf),
+            self.clear_after or max(5, self.raise_after),
+        )
 
     def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
         scores = median_of_nine(values, begin) if self.smooth else values[begin:]
@@ -64,24 +72,16 @@ class Limit(Struct, frozen=True):
             scores[: self.skip - begin] = np.nan
         return scores, None
 
-    def at(self, values: Floats, row: int) -> tuple[float | None, float]:
-        """Return (usual level, limit) at a row."""
-        return None, self.limit
+    def beginning(self, values: Floats, first: int, raised: int) -> Beginning:
+        left = np.full(min(first + 1, _SEARCHED), self.limit)
+        return Beginning(_left(values, first, left, self.falls) if self.smooth else first, None, self.limit)
+
+    def change(self, peak: float) -> str:
+        return "zero" if self.falls and peak == 0 else "below" if self.falls else "above"
 
 
-def limit(bad: float, points: int, *, falls: bool = False, smooth: bool = False, skip: int = 0) -> Limit:
-    """Return the limit `bad` for `points` points, over once values are 20 % better for as many (at least 5)."""
-    return Limit(bad, bad - 0.2 * abs(bad) * (-1 if falls else 1), points, max(5, points), falls, smooth, skip)
-
-
-class Relative(Struct, frozen=True):
-    """Base of scores of a level between the usual one (0) and a limit (1)."""
-
-    raise_after: int = 4
-    clear_after: int = 8
-    falls: bool = False
-    high: float = _ABOVE_ONE
-    low: float = 0.5
+class Relative(Score, frozen=True, kw_only=True):
+    """Base of scores of a level between the usual one (0) and a limit (1), both as they were when an incident began."""
 
     def baseline(self, values: Floats, begin: int) -> Pair:
         """Return (usual level, limit) at the rows from `begin` on; NaN where they are not known."""
@@ -90,22 +90,33 @@ class Relative(Struct, frozen=True):
     def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
         return _between(median_of_nine(values, begin), *self.baseline(values, begin)), None
 
-    def active_scores(self, values: Floats, begin: int, first: int) -> Floats:
-        return _between(median_of_nine(values, begin), *self.baseline(values[: first + 1], first))
+    def scores_since(self, begun: Beginning, values: Floats, begin: int) -> Floats | None:
+        return _between(median_of_nine(values, begin), np.float64(begun.usual or 0.0), np.float64(begun.bound))
 
-    def at(self, values: Floats, row: int) -> tuple[float | None, float]:
-        """Return (usual level, limit) at a row."""
-        level, bound = self.baseline(values[: row + 1], row)
-        return float(level[0]), float(bound[0])
+    def beginning(self, values: Floats, first: int, raised: int) -> Beginning:
+        usual, bound = self.baseline(values[: first + 1], max(0, first + 1 - _SEARCHED))
+        row = _left(values, first, usual + _LEFT * (bound - usual), self.falls)
+        return Beginning(row, float(usual[-1]), float(bound[-1]))
 
 
-def _between(now: Floats, usual: Floats, bound: Floats) -> Floats:
+def _left(values: Floats, first: int, left: Floats, falls: bool) -> int:
+    """Return the row at which the values left the usual level, at most `first`: medians follow half of nine rows later.
+
+    It is that row before the first median that stays past `left`, a value for each of the last rows up to `first`.
+    """
+    begin, sign = first + 1 - len(left), -1.0 if falls else 1.0
+    inside = np.flatnonzero(~(sign * median_of_nine(values[: first + 1], begin) >= sign * left))
+    row = begin + (int(inside[-1]) + 1 if len(inside) else 0)
+    return min(first, max(0, row - NINE // 2))
+
+
+def _between(now: Floats, usual: Any, bound: Any) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         scores: Floats = (now - usual) / (bound - usual)
     return scores
 
 
-class Start(Relative, frozen=True):
+class Start(Relative, frozen=True, kw_only=True, tag="start"):
     """Limit: `ratio` times the median of the `first` points after the first `skip` ones.
 
     - floor: a limit above the usual level is at least this.
@@ -130,7 +141,7 @@ class Start(Relative, frozen=True):
         return known, bound if self.falls else np.maximum(bound, self.floor)
 
 
-class Usual(Relative, frozen=True):
+class Usual(Relative, frozen=True, kw_only=True, tag="usual"):
     """Limit: `ratio` times the usual level (see analysis/windows.py), and `deviations` times its noise away.
 
     - floor: the limit is at least this, and at least `of_start` of the first level.
@@ -138,7 +149,7 @@ class Usual(Relative, frozen=True):
     """
 
     ratio: float = 2.0
-    deviations: float = 6.0
+    deviations: float = 10.0
     floor: float = -math.inf
     of_start: float = 0.0
     skip: int = 2 * BLOCK
@@ -152,7 +163,7 @@ class Usual(Relative, frozen=True):
         return level, np.maximum(np.maximum(bound, floor), self.sudden * latest)
 
 
-class Half(Relative, frozen=True):
+class Half(Relative, frozen=True, kw_only=True, tag="half"):
     """Limit: `ratio` times the usual level at half of the points so far, and at least `floor`.
 
     The level has to be steady there, no block twice as high as another: growth from 0 is none.
@@ -169,7 +180,7 @@ class Half(Relative, frozen=True):
         return level, np.maximum(self.ratio * level, self.floor)
 
 
-class Best(Relative, frozen=True):
+class Best(Relative, frozen=True, kw_only=True, tag="best"):
     """Limit: below the best level so far by `part` of the gain since the start, and by more than it usually falls.
 
     That is `falls_by` times the largest fall within 24 points, until 32 points before, and more for the first points.
@@ -207,7 +218,7 @@ class Best(Relative, frozen=True):
         return known, bound, (start, float(known[-1]), float(falls[-1]))
 
 
-class Spike(Struct, frozen=True):
+class Spike(Relative, frozen=True, kw_only=True, tag="spike"):
     """Score: distance from the median of the nine values before, relative to its limit.
 
     The limit is `extremes` times the third largest distance of the 128 points before, and `ratio` - 1 times that
@@ -217,14 +228,19 @@ class Spike(Struct, frozen=True):
     ratio: float
     extremes: float
     raise_after: int = 1
-    clear_after: int = 8
-    falls: bool = False
-    high: float = _ABOVE_ONE
-    low: float = 0.5
 
     def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
-        level, bound = self.baseline(values, begin)
-        return _between(values[begin:], level, bound), None
+        return _between(values[begin:], *self.baseline(values, begin)), None
+
+    def scores_since(self, begun: Beginning, values: Floats, begin: int) -> Floats | None:
+        return None
+
+    def beginning(self, values: Floats, first: int, raised: int) -> Beginning:
+        level, bound = self.baseline(values[: first + 1], first)
+        return Beginning(first, float(level[0]), float(bound[0]))
+
+    def change(self, peak: float) -> str:
+        return "jumped"
 
     def baseline(self, values: Floats, begin: int) -> Pair:
         lead = max(NINE, begin - 8 * BLOCK)
@@ -243,11 +259,6 @@ class Spike(Struct, frozen=True):
         level[rows < 2 * BLOCK] = np.nan
         return level, bound
 
-    def at(self, values: Floats, row: int) -> tuple[float | None, float]:
-        """Return (usual level, limit) at a row."""
-        level, bound = self.baseline(values[: row + 1], row)
-        return float(level[0]), float(bound[0])
-
 
 _WINDOWS = tuple(sorted(part * 2**power for part in (32, 48) for power in range(11)))
 _BLOCKS = 16
@@ -260,7 +271,7 @@ _LATE = 0.45
 less."""
 
 
-class Creep(Struct, frozen=True):
+class Creep(Score, frozen=True, kw_only=True, tag="creep"):
     """Score: growth along a line in a window, relative to `part` of the level at its beginning.
 
     It is 0 unless the means of the sixteenths of the window deviate from a rising line by at most a twenty-fifth of the
@@ -270,9 +281,6 @@ class Creep(Struct, frozen=True):
     part: float
     raise_after: int = 8
     clear_after: int = BLOCK
-    falls: bool = False
-    high: float = 1.0
-    low: float = 0.5
 
     def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
         scores = np.zeros(len(values) - begin)
@@ -301,13 +309,20 @@ class Creep(Struct, frozen=True):
         steady &= quarters[2] - quarters[1] >= _LATE * (quarters[2] - quarters[0])
         return np.where(steady, grown / np.maximum(self.part * blocks[:, 0], _TINY), 0.0)
 
-    def begun(self, values: Floats, row: int) -> int:
+    def beginning(self, values: Floats, first: int, raised: int) -> Beginning:
+        row = self._line_begun(values, raised)
+        return Beginning(row, float(values[row]), float(values[row]) * (1 + self.part))
+
+    def change(self, peak: float) -> str:
+        return "grows"
+
+    def _line_begun(self, values: Floats, row: int) -> int:
         """Return the row at which the line begins that raised an incident in `row`: at most a twenty-fifth off."""
         size, first, blocks = 1, 0, values[:0]
         for window in _WINDOWS:
             end = row // (window // _BLOCKS) * (window // _BLOCKS)
             own = values[max(end - window, 0) : end]
-            if len(own) == window and self._of_blocks(own.reshape(1, _BLOCKS, -1).mean(axis=2))[0] >= self.high:
+            if len(own) == window and self._of_blocks(own.reshape(1, _BLOCKS, -1).mean(axis=2))[0] >= 1.0:
                 size, first, blocks = window // _BLOCKS, end - window, own.reshape(_BLOCKS, -1).mean(axis=1)
         if not len(blocks):
             return row
@@ -315,10 +330,6 @@ class Creep(Struct, frozen=True):
         line = blocks.mean() + slope * (np.arange(first) - middle)
         off = np.flatnonzero(np.abs(values[:first] - line) > _BLOCKS * size * slope / _STRAIGHT)
         return int(off[-1]) + 1 if len(off) else 0
-
-    def at(self, values: Floats, row: int) -> tuple[float | None, float]:
-        """Return (usual level, limit): there is neither."""
-        return None, math.inf
 
 
 def _line(blocks: Floats) -> Pair:
@@ -329,4 +340,4 @@ def _line(blocks: Floats) -> Pair:
     return slopes, deviations
 
 
-Score = Limit | Relative | Spike | Creep
+SCORES = Limit | Start | Usual | Half | Best | Spike | Creep

@@ -19,15 +19,13 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from tuimon import lazy_re as re
 from tuimon.analysis.concepts import metrics_of
-from tuimon.analysis.incidents import Incident
 from tuimon.analysis.metric_filter import chosen, nearest, no_match
-from tuimon.detectors._engine import Check, Rule, alert_of, incidents
-from tuimon.detectors._incidents import joined
+from tuimon.detectors._engine import Check, Rule
+from tuimon.detectors._incidents import Incident
 from tuimon.detectors._scores import Limit
 from tuimon.errors import UsageError
 from tuimon.model.alerts import SEVERITIES, Alert
@@ -45,37 +43,25 @@ _EXAMPLE = (
 )
 
 
-class UserRule(Struct, frozen=True):
-    """A rule of the user, as a detector."""
+class UserRule(Rule, frozen=True):
+    """A rule of the user: a row whose metrics are named by the user."""
 
-    id: str
-    """Text of the rule."""
-    title: str
-    name: str
-    below: bool
-    limit: float
-    """The condition is met by values beyond it (`Threshold`)."""
-    count: float
-    unit: str
+    name: str = ""
+    count: float = 1.0
+    unit: str = "points"
     """points | steps | s."""
-    severity: str
+
+    def metrics(self, run: Run, check: Check) -> Iterator[str]:
+        yield from self.metrics_in(run)
 
     def check(self, run: Run) -> Iterator[Alert]:
-        return iter(joined(self._separate(run)))
+        for alert in Rule.check(self, run):
+            yield replace(alert, what="condition")
 
-    def _separate(self, run: Run) -> Iterator[Alert]:
-        """Yield an alert for each incident of each metric."""
-        needed = int(self.count) if self.unit == "points" else 1
-        clear = 3 if self.unit == "points" and needed == 1 else 1
-        check = Check((), Limit(self.limit, self.limit, needed, clear, self.below), self.severity)
-        row = Rule(self.id, self.title, self.id)
-        for metric in self.metrics(run):
-            curve = run.curve(metric)
-            for incident in incidents(curve, check.score):
-                if self.unit == "points" or _span(curve, incident, self.unit) >= self.count:
-                    yield replace(alert_of(run, curve, incident, row, check), what="condition")
+    def is_alert(self, curve: Curve, incident: Incident) -> bool:
+        return self.unit == "points" or _span(curve, incident, self.unit) >= self.count
 
-    def metrics(self, run: Run) -> list[str]:
+    def metrics_in(self, run: Run) -> list[str]:
         """Return the metrics that the rule checks; without any, it can never raise an alert."""
         return self._named_in(run) or sorted(chosen(run.metrics, [self.name])[0])
 
@@ -97,7 +83,7 @@ class UserRule(Struct, frozen=True):
 
     def matched_by_pattern(self, runs: Sequence[Run]) -> list[str]:
         """Return the metrics that the rule checks because they match a pattern, not by their name or concept."""
-        return sorted({metric for run in runs if not self._named_in(run) for metric in self.metrics(run)})
+        return sorted({metric for run in runs if not self._named_in(run) for metric in self.metrics_in(run)})
 
 
 def _span(curve: Curve, incident: Incident, unit: str) -> float:
@@ -138,7 +124,7 @@ def unmatched_rules(tables: Sequence[str | Mapping[str, Any]], runs: Sequence[Ru
 
 def _unmatched(rules: Sequence[UserRule], runs: Sequence[Run]) -> Iterator[UnmatchedRule]:
     for rule in rules:
-        if not any(rule.metrics(run) for run in runs):
+        if not any(rule.metrics_in(run) for run in runs):
             metrics = dict.fromkeys(name for run in runs for name in run.metrics)
             labels = (concept.label for concept in concepts() if any(metrics_of(run, concept.id) for run in runs))
             names = [*labels, *metrics]
@@ -169,4 +155,10 @@ def detector_of(rule: str | Mapping[str, Any], where: str) -> UserRule:
         limit = math.nextafter(limit, math.inf if below else -math.inf)
     count, unit = (count * _SECONDS[unit], "s") if unit in _SECONDS else (count, unit)
     name = " ".join(text.split())
-    return UserRule(name, name, match["name"], below, limit, count, unit, severity)
+    needed = int(count) if unit == "points" else 1
+    clear = 3 if unit == "points" and needed == 1 else 1
+    score = Limit(limit=limit, good=limit, raise_after=needed, clear_after=clear, falls=below)
+    check = Check(concepts=(), score=score, severity=severity)
+    return UserRule(
+        name, name, checks_of=lambda values: (check,), joins=name, name=match["name"], count=count, unit=unit
+    )

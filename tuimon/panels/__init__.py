@@ -60,7 +60,7 @@ from tuimon.panels._run_facts import (
     success_of,
 )
 from tuimon.panels._text import plural
-from tuimon.panels.header import link_row
+from tuimon.panels.header import link_row, with_live_links, with_lost_links
 from tuimon.registry import PANELS, discover, is_installed
 from tuimon.store import Run
 from tuimon.vocabulary import classify, meanings, memory_of, pair_key, phase_of
@@ -122,6 +122,8 @@ __all__ = [
     "why_empty",
     "why_no_match",
     "window_limits",
+    "with_live_links",
+    "with_lost_links",
     "with_run_name",
 ]
 

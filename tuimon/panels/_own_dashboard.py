@@ -6,7 +6,7 @@
     [dashboard.thresholds]    # panel, metric, concept or pattern = a value or several, drawn as lines
     kl = 0.1
 
-An entry is the id of a panel (docs/panels.md), the name of a metric, or a pattern of metrics, see
+An entry is the id of a panel (docs/screens.md), the name of a metric, or a pattern of metrics, see
 analysis/metric_filter.py. Entries that match nothing in a run are ignored, so that one file can serve several
 kinds of runs.
 """
@@ -182,7 +182,7 @@ def parse_dashboard(table: Mapping[str, Any], where: str) -> OwnDashboard:
         problem, _, place = clean(str(error)).partition(" - at `$.")
         named = f"{place.rstrip('`')}: {problem}" if place else problem
         prefix = f"{clean(where)}: [dashboard] " if where else ""
-        raise UsageError(f"{prefix}{named}", "docs/dashboard.md describes the table.") from error
+        raise UsageError(f"{prefix}{named}", "docs/screens.md describes the table.") from error
     entries = (
         Entry((panel,)) if isinstance(panel, str) else Entry(tuple(panel.metrics), panel.title)
         for panel in written.panels

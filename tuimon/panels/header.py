@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -253,6 +253,22 @@ def link_row(link: Link, now: float) -> Row:
     """Return the state of a link: "gpu01 live 84 ms", "gpu01 lost 00:42, shown as of 12:03:10, retry in 5 s (Ctrl+r:
     now)"."""
     return ((f"{clean(link.host)} ", Role.MUTED), _link_state(link, now))
+
+
+def with_live_links(head: Row, links: Sequence[Link], now: float) -> Row:
+    """Add the links that are up to the head of a list; those that are down are in the head of each screen."""
+    up = sum(link.up for link in links)
+    if up == 1 == len(links):
+        return (*head, ("  ", Role.TEXT), *link_row(links[0], now))
+    return (*head, (f"  {plural(up, 'host')} live", Role.MUTED)) if up else head
+
+
+def with_lost_links(head: Row, links: Sequence[Link], now: float) -> Row:
+    """Put the links that are down in front of a head, where they are never cut."""
+    down = [link for link in links if not link.up]
+    for link in down[1::-1]:
+        head = (*link_row(link, now), ("  ", Role.TEXT), *head)
+    return (*head, (f"  {len(down) - 2} more hosts down", Role.WARNING)) if len(down) > 2 else head
 
 
 def _link_state(link: Link, now: float) -> Span:

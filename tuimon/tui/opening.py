@@ -17,6 +17,7 @@ from tuimon.tui import explore, screens
 from tuimon.tui.action import Action, Dashboard, key_names
 from tuimon.tui.dashboard_file import load_dashboard
 from tuimon.tui.run_choice import has_several_runs
+from tuimon.tui.run_contents import RunContents
 from tuimon.tui.screens.run_list import RunListScreen
 from tuimon.tui.screens.work_screen import WorkScreen
 from tuimon.tui.settings_check import warnings_of
@@ -30,6 +31,8 @@ class ListingDashboard(Dashboard, Protocol):
 
     list_runs: bool
     """Whether the run list is still to be opened."""
+    first_contents: RunContents | None
+    """Contents of the run list that the screen shows since before Textual was imported."""
     begun_at: float
     """Time of the start (time.monotonic())."""
 
@@ -46,9 +49,10 @@ def open_run_list(app: ListingDashboard) -> None:
         return
     if has_several_runs(app.snapshot):
         app.list_runs = False
-        app.push_screen(RunListScreen(app.actions))  # the bar stays on the first row while runs arrive
+        contents, app.first_contents = app.first_contents, None
+        app.push_screen(RunListScreen(app.actions, contents=contents))  # the bar stays on the first row
     elif app.snapshot.progress.caught_up:
-        patience = LINK_EXPECTED_FOR if app.links else 0.0
+        patience = LINK_EXPECTED_FOR if app.monitor.links else 0.0
         app.list_runs = time.monotonic() < app.begun_at + patience
 
 
@@ -92,13 +96,13 @@ def use_dashboard(app: Dashboard) -> None:
     app.state.own, ignored = load_dashboard(app.settings, app.paths)
     if ignored:
         app.say(ignored)
-        app.post_notice(Notice("warning", ignored))
+        app.monitor.post_notice(Notice("warning", ignored))
 
 
 async def check_settings(app: Dashboard) -> None:
     """List unknown names in the settings as notices. A thread searches for them among the metrics of all runs."""
     for notice in await asyncio.to_thread(_settings_notices, app.settings, app.state.own, app.snapshot.runs):
-        app.post_notice(notice)
+        app.monitor.post_notice(notice)
 
 
 def _settings_notices(settings: Settings, own: OwnDashboard, runs: Sequence[Run]) -> list[Notice]:

@@ -20,6 +20,7 @@ from tuimon.store import Run, Snapshot
 from tuimon.text import clean, shown_path
 from tuimon.tui.ascii_mode import ascii_only
 from tuimon.tui.box import strip
+from tuimon.tui.pattern_file import proposed_patterns
 
 _MOST = 20
 """Maximum number of files that are listed."""
@@ -30,8 +31,10 @@ class Waiting(Widget):
 
     DEFAULT_CSS = "Waiting { height: 1fr; width: 1fr; padding: 1 2; }"
 
-    def __init__(self, paths: Sequence[str], links: Sequence[Link] = ()) -> None:
+    def __init__(self, paths: Sequence[str], links: Sequence[Link] = (), teach_key: str = "") -> None:
+        """teach_key: name of the key that accepts proposed patterns; "" without one."""
         super().__init__()
+        self._teach_key = teach_key
         self._paths = paths
         self._links = links
         self._rows: Rows = ()
@@ -69,10 +72,17 @@ class Waiting(Widget):
         for stream in streams[:_MOST]:
             status = stream.status
             state = f"{status.state}, {format_bytes(status.size)}" if status else "waiting"
-            message = f": {clean(status.message)}" if status and status.message else ""
-            rows.append(((f"{clean(stream.info.source)}  ", Role.TEXT), (state + message, Role.MUTED)))
+            message, *parts = clean(status.message).split("; ") if status and status.message else [""]
+            shown = f"{state}: {message}" if message else state
+            rows.append(((f"{clean(stream.info.source)}  ", Role.TEXT), (shown, Role.MUTED)))
+            rows += [((f"  {part}", Role.MUTED),) for part in ([] if unread else parts)]
         if len(streams) > _MOST:
             rows.append(((f"and {len(streams) - _MOST} more", Role.MUTED),))
+        if self._teach_key and proposed_patterns(snapshot):
+            rows += [
+                (),
+                ((f"{self._teach_key} saves console_patterns in config.toml and reads the log again", Role.TEXT),),
+            ]
         return rows
 
     def render_line(self, y: int) -> Strip:

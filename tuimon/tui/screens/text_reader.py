@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from sys import intern
 from typing import TYPE_CHECKING
 
-from textual.containers import Container
+from textual.containers import Vertical
 
 from tuimon.model.views import Role, Row
 from tuimon.samples.export import group_of
@@ -17,10 +17,11 @@ from tuimon.samples.searching import TooSlow
 from tuimon.store import Snapshot
 from tuimon.text import clean
 from tuimon.tui.action import Action
+from tuimon.tui.picture import Picture, obstacle
+from tuimon.tui.screens.table import TableScreen
 from tuimon.tui.screens.text_choice import GROUPS, STEPS, Choice
 from tuimon.tui.screens.text_pane import difference_rows, sample_rows, wrap_text
 from tuimon.tui.screens.text_widgets import SampleTable, TextPane
-from tuimon.tui.screens.work_screen import WorkScreen
 
 if TYPE_CHECKING:
     from tuimon.samples import Sample
@@ -34,7 +35,7 @@ _REST = 10.0
 """The next look for new files is after this many times the duration of the last one."""
 
 
-class TextReader(WorkScreen):
+class TextReader(TableScreen[SampleTable]):
     """The part of the texts view that reads: steps, the entries of a step, the text of the selected row."""
 
     WHERE = "texts"
@@ -43,18 +44,18 @@ class TextReader(WorkScreen):
     CSS = """
     #texts { width: 1fr; height: 1fr; layout: vertical; }
     #texts.wide { layout: horizontal; }
-    #texts.wide SampleTable { width: 45%; height: 1fr; }
-    #texts.groups SampleTable { width: 60%; }
-    #texts.wide TextPane { margin-left: 1; }
-    #texts SampleTable { height: 40%; width: 1fr; }
+    #texts.wide TableGrid { width: 45%; height: 1fr; }
+    #texts.groups TableGrid { width: 60%; }
+    #texts.wide Vertical { margin-left: 1; }
+    #texts TableGrid { height: 40%; width: 1fr; }
     """
 
     def __init__(self, actions: tuple[Action, ...], paths: tuple[str, ...], step: int | None) -> None:
         """paths: directories that are searched; step: step to begin at, None: the last."""
-        self.table = SampleTable(self.chosen)
         self.pane = TextPane(self.text_changed)
-        self._both = Container(self.table, self.pane, id="texts")
-        super().__init__(actions, self._both)
+        self.picture = Picture()
+        super().__init__(actions, SampleTable(self.chosen), Vertical(self.pane, self.picture))
+        self._body.id = "texts"
         self.paths, self._wanted = paths, step
         self.library: Library | None = None
         self.steps: tuple[int | None, ...] = ()
@@ -75,7 +76,6 @@ class TextReader(WorkScreen):
         self._followed = ""
         """Digest of the prompt that stays selected in other steps, or ""."""
         self.folded, self.raw, self.zoomed = 0, False, False
-        self.reading = asyncio.Lock()
         self.busy = "looking for texts"
         self._pickles: list[str] = []
         self._next_look = 0.0
@@ -106,24 +106,20 @@ class TextReader(WorkScreen):
     # ------------------------------------------------------------------ reading, in a thread
 
     def _open(self) -> None:
-        self.dashboard.want_texts(self._wanted)
+        self.dashboard.monitor.want_texts(self._wanted)
 
         def read() -> None:
             from tuimon.samples.library import Library
 
             library = Library(self.paths)
-            library.refresh()
+            self._refresh(library)
             if not library.steps:
                 from tuimon.samples.discovery import unreadable_files
 
                 self._pickles = [file for path in self.paths for file in unreadable_files(path)]
             self.library = library
 
-        async def work() -> None:
-            async with self.reading:
-                began = time.monotonic()
-                await asyncio.to_thread(read)
-                self._next_look = time.monotonic() + _REST * (time.monotonic() - began)
+        def show(_: None) -> None:
             self._steps_found()
             if self.steps:
                 self.go_to(self.nearest(self._wanted))
@@ -132,7 +128,14 @@ class TextReader(WorkScreen):
                 self._advise()
                 self.dashboard.redraw()
 
-        self.run_worker(work())
+        self.in_thread(read, show)
+
+    def _refresh(self, library: Library) -> Container[int | None]:
+        """Look for new files; return the steps that have changed."""
+        began = time.monotonic()
+        changed = library.refresh()
+        self._next_look = time.monotonic() + _REST * (time.monotonic() - began)
+        return changed
 
     def _advise(self) -> None:
         """Display how to make the trainer write texts."""
@@ -140,7 +143,7 @@ class TextReader(WorkScreen):
         from tuimon.samples.options import advice
 
         run = self.dashboard.run_shown
-        lines = advice(run.config, run.metrics) if run is not None else []
+        lines = advice(run.config if run is not None else {})
         if run is not None and run.link is not None:
             lines = [f"Texts that are on {run.link.host} are shown when they are here.", *lines]
         assert self.library is not None
@@ -172,7 +175,7 @@ class TextReader(WorkScreen):
     def go_to(self, step: int | None) -> None:
         """Show the texts of another step, with the same prompt if a group or a sample was chosen, else at the same
         row."""
-        self.dashboard.want_texts(step)
+        self.dashboard.monitor.want_texts(step)
         by_prompt = self.choice.mode in (GROUPS, STEPS) and not self._followed
         if self.entry is not None and (self.touched or by_prompt):
             self._followed = self.entry.prompt
@@ -191,17 +194,14 @@ class TextReader(WorkScreen):
         def progress(entries: list[Entry]) -> None:
             loop.call_soon_threadsafe(self._indexed, step, entries)
 
-        async def work() -> None:
-            async with self.reading:
-                if step == self.step:
-                    entries = await asyncio.to_thread(library.entries, step, progress)
-                    self.busy = ""
-                    self._indexed(step, entries)
-                    if self._followed and not any(entry.prompt == self._followed for entry in entries):
-                        self.say("This step does not have the prompt")
-                    self.loaded()
+        def show(entries: list[Entry]) -> None:
+            self.busy = ""
+            self._indexed(step, entries)
+            if self._followed and not any(entry.prompt == self._followed for entry in entries):
+                self.say("This step does not have the prompt")
+            self.loaded()
 
-        self.run_worker(work())
+        self.in_thread(lambda: library.entries(step, progress), show, lambda: step == self.step)
 
     def loaded(self) -> None:
         """Called when the entries of another step are complete."""
@@ -228,14 +228,22 @@ class TextReader(WorkScreen):
         library = self.library
         self._sample_read.clear()
 
-        async def work() -> None:
-            sample = await asyncio.to_thread(library.sample, entry)
-            if entry == self.entry and self.is_attached:
-                self.sample, self.other = sample, None
-                self._sample_read.set()
-                self.text_changed(top=True)
+        def show(sample: Sample | None) -> None:
+            self.sample, self.other = sample, None
+            self._sample_read.set()
+            self.text_changed(top=True)
 
-        self.run_worker(work())
+        self.in_thread(lambda: library.sample(entry), show, lambda: entry == self.entry, queued=False)
+
+    def show_picture(self, theme: str) -> None:
+        """Show the pictures of the sample below its text, in half of the height."""
+        from tuimon.samples.media import picture_data
+
+        picture, pictures = self.picture, self.sample.pictures if self.sample is not None else ()
+        picture.display = bool(pictures) and not obstacle()
+        if picture.display:
+            picture.styles.height = "1fr"
+            picture.show(pictures, picture_data, self.dashboard.settings.pictures, theme)
 
     def when_read(self, do: Callable[[], object]) -> None:
         """Call `do` once the text of the selected sample has been read, unless another one is selected before."""
@@ -272,14 +280,11 @@ class TextReader(WorkScreen):
             except TooSlow:  # the search of the step says so
                 return sample_rows(sample, width, fold, raw, None, label)
 
-        async def work() -> None:
-            rows = await asyncio.to_thread(lay_out)
-            now = self.sample, self.other, self.folded, self.raw
-            is_latest = all(a is b for a, b in zip(now, (sample, other, fold, raw), strict=True))
-            if self.is_attached and is_latest and self.pane.size.width == width:
-                self.pane.show(rows, self._theme)
+        def is_latest() -> bool:
+            now = self.sample, self.other, self.folded, self.raw, self.pane.size.width
+            return all(a is b for a, b in zip(now, (sample, other, fold, raw, width), strict=True))
 
-        self.run_worker(work())
+        self.in_thread(lay_out, lambda rows: self.pane.show(rows, self._theme), is_latest, queued=False)
 
     def tick(self) -> None:
         """Look for new steps and for growth of the step that is shown."""
@@ -289,11 +294,7 @@ class TextReader(WorkScreen):
         if time.monotonic() < self._next_look:
             return
 
-        async def work() -> None:
-            async with self.reading:
-                began = time.monotonic()
-                changed = await asyncio.to_thread(library.refresh)
-                self._next_look = time.monotonic() + _REST * (time.monotonic() - began)
+        def show(changed: Container[int | None]) -> None:
             if not changed:
                 return
             last = self.steps[-1] if self.steps else None
@@ -305,7 +306,7 @@ class TextReader(WorkScreen):
                 self._load()
             self.dashboard.redraw()
 
-        self.run_worker(work())
+        self.in_thread(lambda: self._refresh(library), show)
 
     def note_of(self, snapshot: Snapshot) -> str:
         """Return how the rewards of the texts compare with the curves, and the shares of flags."""
@@ -317,6 +318,7 @@ class TextReader(WorkScreen):
         if len(self._check) != len(inputs) or any(a is not b for a, b in zip(self._check, inputs, strict=True)):
             from tuimon.analysis.text_check import (
                 check_sentence,
+                parts_sentence,
                 shares_sentence,
                 truncation_sentence,
             )
@@ -328,7 +330,8 @@ class TextReader(WorkScreen):
             sources = library.sources(entries) if library is not None else []
             several = f"{len(sources)} sources: {', '.join(sources[:_SOURCES])}" if len(sources) > 1 else ""
             check = check_sentence(run, entries, self.step) if run is not None else "no metrics were found"
-            parts = problem, more, several, shares_sentence(entries), check, truncation_sentence(entries)
+            shares, parts_of_reward = shares_sentence(entries), parts_sentence(entries)
+            parts = problem, more, several, shares, parts_of_reward, check, truncation_sentence(entries)
             self._note = "; ".join(filter(None, parts))
         return self._note
 
@@ -336,16 +339,16 @@ class TextReader(WorkScreen):
 
     def place(self) -> None:
         """Place the text beside or below the list, or alone."""
-        self._both.set_class(self.size.width >= _WIDE, "wide")
-        self._both.set_class(self.size.width >= _WIDE and self.choice.mode == GROUPS, "groups")
-        self.table.display = not self.zoomed
+        self._body.set_class(self.size.width >= _WIDE, "wide")
+        self._body.set_class(self.size.width >= _WIDE and self.choice.mode == GROUPS, "groups")
+        self.grid.display = not self.zoomed
         self.call_after_refresh(self.resized)
 
     def resized(self) -> None:
         wide = self.app.size.width >= _WIDE
-        if wide != self._both.has_class("wide"):
-            self._both.set_class(wide, "wide")
-            self._both.set_class(wide and self.choice.mode == GROUPS, "groups")
+        if wide != self._body.has_class("wide"):
+            self._body.set_class(wide, "wide")
+            self._body.set_class(wide and self.choice.mode == GROUPS, "groups")
             self.call_after_refresh(self.resized)
             return
         self.dashboard.redraw()

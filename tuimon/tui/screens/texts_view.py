@@ -5,7 +5,6 @@ Nothing is read before the view is opened. A thread reads the files, so that a l
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,6 +18,7 @@ from tuimon.store import Snapshot
 from tuimon.text import clean
 from tuimon.tui.action import key_names
 from tuimon.tui.copying import copy, new_file, write_new
+from tuimon.tui.picture import obstacle
 from tuimon.tui.screens.text_choice import GROUPS, HISTOGRAM, SCATTER, STEPS
 from tuimon.tui.screens.text_export import TextExport
 from tuimon.tui.screens.text_pane import FOLDS, shown_text
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from tuimon.samples import Sample
 
 
-_FAR = 1 << 30
-"""Number of rows to reach the first or the last row."""
 _SPLITS = {"train": "training", "validation": "validation"}
 
 
@@ -65,10 +63,6 @@ class TextsScreen(TextSteps):
         self.touched = True
         self.table.move(by)
 
-    def go_to_end(self, last: bool) -> None:
-        """Select the last or the first sample; scroll to an end of the text if it has the whole screen."""
-        self.move(rows=_FAR if last else -_FAR)
-
     def next_sort(self, by: int) -> None:
         """Choose the next order: worst, best, longest, shortest, by advantage or change, as written."""
         self.change(lambda choice: choice.next_sort(by))
@@ -96,7 +90,8 @@ class TextsScreen(TextSteps):
         self.next(by)
 
     def next_part(self, by: int) -> None:
-        """Show the media of the run instead."""
+        """Show the media of the run at this step instead."""
+        self.keep_step(self.step, self.steps[-1] if self.steps else None)
         self.dashboard.pop_screen()
         self.dashboard.action_do("media")
 
@@ -212,12 +207,9 @@ class TextsScreen(TextSteps):
             self.say("The group has no other text: mark one with space")
             return
 
-        async def work() -> None:
-            other = await asyncio.to_thread(library.sample, opposite)
-            if self.sample is sample and self.is_attached:
-                self._compare_with(other)
-
-        self.run_worker(work())
+        self.in_thread(
+            lambda: library.sample(opposite), self._compare_with, lambda: self.sample is sample, queued=False
+        )
 
     def _compare_with(self, other: Sample | None) -> None:
         """Show the difference to a text; None shows no difference."""
@@ -284,20 +276,18 @@ class TextsScreen(TextSteps):
                 return frozenset(found), str(slow)
             return frozenset(found), ""
 
-        async def work() -> None:
-            async with self.reading:
-                found, problem = await asyncio.to_thread(find)
-            if is_wanted():
-                self.search_problem = problem
-                self.change(lambda choice: choice.set_matches(found))
+        def show(result: tuple[frozenset[tuple[str, object]], str]) -> None:
+            found, self.search_problem = result
+            self.change(lambda choice: choice.set_matches(found))
 
-        self.run_worker(work())
+        self.in_thread(find, show, is_wanted)
 
     # ------------------------------------------------------------------ the screen
 
     def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
         self.table.show(state)
         self.pane.draw(state.theme)
+        self.show_picture(state.theme)
         self.draw_lines(self._head(), state.theme, self._message or self.search_problem or self.note_of(snapshot))
 
     def _head(self) -> Row:
@@ -329,6 +319,9 @@ class TextsScreen(TextSteps):
             spans.append((f"  {choice.filter}", Role.ACCENT))
         if self.query_text:
             spans.append((f"  /{clean(self.query_text, 40)}", Role.ACCENT))
+        if self.sample is not None and self.sample.pictures:
+            spans.append((f"  {plural(len(self.sample.pictures), 'picture')}", Role.TEXT))
+            spans.append((f": {note}" if (note := obstacle()) else "", Role.WARNING))
         for work in filter(None, (self.busy, self.comparing, self._saving and self._saving.progress)):
             spans.append((f"  {work}…", Role.MUTED))
         if self.dashboard.state.paused:
@@ -375,14 +368,11 @@ class TextsScreen(TextSteps):
 
         self._saving = saving = TextExport(path, self.paths[0])
 
-        async def work() -> None:
-            async with self.reading:
-                message = await asyncio.to_thread(lambda: saving.save(samples(), write_new))
+        def report(message: str) -> None:
             self._saving = None
-            if self.is_attached:
-                self.say(message)
+            self.say(message)
 
-        self.run_worker(work())
+        self.in_thread(lambda: saving.save(samples(), write_new), report)
         self.dashboard.redraw()
 
     def tick(self) -> None:

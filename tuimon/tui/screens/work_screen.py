@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import dataclasses
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, cast
+from contextlib import nullcontext
+from typing import Any, ClassVar, TypeVar, cast
 
 from msgspec.structs import replace
 from textual.app import ComposeResult
@@ -14,15 +17,15 @@ from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 from textual.widgets import Input
 
-from tuimon.model.links import Link
 from tuimon.model.views import Role, Row
-from tuimon.panels import link_row
+from tuimon.panels import with_lost_links
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean
 from tuimon.tui.action import Action, Dashboard
 from tuimon.tui.bars import InputLine, Line, Question, key_spans
 from tuimon.tui.state import ViewState
 
+Result = TypeVar("Result")
 _BACK = 2
 """Position in the footer of the key that closes the screen: after that of the help, which is sorted before it."""
 _FAR = 1 << 30
@@ -80,6 +83,8 @@ class WorkScreen(ModalScreen[None]):
         self._head_line, self._message_line, self._key_line = Line(), Line(), Line()
         self._message_line.display = False
         self.input_line = InputLine()
+        self.reading = asyncio.Lock()
+        """Held while a thread reads what the screen shows."""
 
     def _in_footer(self, action: Action) -> Action:
         if action.opens == self.WHERE:
@@ -122,22 +127,50 @@ class WorkScreen(ModalScreen[None]):
         """Go to the next page (by = 1), or to the next one of what the screen searches; -1: to the one before."""
         self.move(pages=by)
 
+    def keep_step(self, step: int | None, newest: int | None) -> None:
+        """Put the cursor of the charts at the step that is shown, unless that is the newest one without a cursor."""
+        state = self.dashboard.state
+        if step is not None and (step != newest or state.options.cursor is not None):
+            state.options = dataclasses.replace(state.options, cursor=step)
+
     def copied(self) -> tuple[str, str] | None:
         """Return the text of the selected row and its name in messages; None if nothing is selected."""
         return None
 
     def draw_lines(self, head: Row, theme: str, message: str = "") -> None:
         """Draw the links that are down, the head, the keys, and `message` or else the last message that was said."""
-        self._head_line.draw(_with_lost_links(head, self.dashboard.links, time.time()), theme)
+        self._head_line.draw(with_lost_links(head, self.dashboard.monitor.links, time.time()), theme)
         message = clean(message or self._message)
         self._message_line.display = bool(message)
         self._message_line.draw(((f" i {message}", Role.ACCENT),), theme)
-        self._key_line.draw(key_spans(self._footers.get(self.view, self.labelled), self._key_line.size.width), theme)
+        self._key_line.draw(key_spans(self._footers.get(self.view, self.labelled), self.app.size.width), theme)
 
     def say(self, message: str) -> None:
         """Display a message until the next key."""
         self._message = message
         self.dashboard.redraw()
+
+    def in_thread(
+        self,
+        work: Callable[[], Result],
+        then: Callable[[Result], object],
+        is_wanted: Callable[[], bool] = lambda: True,
+        queued: bool = True,
+    ) -> None:
+        """Call `work` in a thread, and `then` with its result; neither if the screen is closed, or not `is_wanted`.
+
+        queued: after what was queued before. Of several that are not queued, any may end first.
+        """
+
+        async def run() -> None:
+            async with self.reading if queued else nullcontext():
+                if not is_wanted():
+                    return
+                result = await asyncio.to_thread(work)
+            if self.is_attached and is_wanted():
+                then(result)
+
+        self.run_worker(run())
 
     def tick(self) -> None:
         """Refresh what is not part of a snapshot. Called once a second."""
@@ -195,14 +228,6 @@ class WorkScreen(ModalScreen[None]):
     def resized(self) -> None:
         """Draw for the new size."""
         self.dashboard.redraw()
-
-
-def _with_lost_links(head: Row, links: Sequence[Link], now: float) -> Row:
-    """Put the links that are down in front of a head, where they are never cut."""
-    down = [link for link in links if not link.up]
-    for link in down[1::-1]:
-        head = (*link_row(link, now), ("  ", Role.TEXT), *head)
-    return (*head, (f"  {len(down) - 2} more hosts down", Role.WARNING)) if len(down) > 2 else head
 
 
 def _by_key(actions: Iterable[Action]) -> dict[str, Action]:
