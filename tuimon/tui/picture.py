@@ -175,6 +175,10 @@ class _Encoder:
         worker, self._worker = self._worker, None
         if worker is not None:
             worker.kill()
+            for pipe in (worker.stdin, worker.stdout):
+                if pipe is not None:
+                    with suppress(OSError):  # what was not written yet
+                        pipe.close()
             worker.wait()
 
 
