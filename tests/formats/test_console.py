@@ -17,7 +17,6 @@ from tuimon.formats.console.text import ConsoleDecoder
 from tuimon.model.points import Fact, Points, Topic
 
 DATA = Path(__file__).parent.parent / "data" / "console"
-LOGS = sorted(path for path in DATA.rglob("*") if path.suffix in (".log", ".out"))
 GOLDEN: dict[str, dict[str, Any]] = json.loads((DATA / "golden" / "EXPECTED.json").read_text())
 
 

@@ -111,8 +111,3 @@ def test_results_that_are_logged_again_unchanged_are_read_again(read_each: int) 
     assert metrics == {"loss_step": list(range(5, 41, 5)), "val_loss": [10, 20, 30, 40], "loss_epoch": [10, 20, 30]}
     text = text.replace(b"Validation DataLoader", b"Sanity Checking DataLoader")
     assert [step for step, _ in series(feed(ConsoleDecoder(), text))["val_loss"]] == [10]
-
-
-def bars_of_epoch(epoch: int, *metrics: str) -> str:
-    postfix = "".join(f", {name}={epoch}.5" for name in metrics)
-    return "".join(f"\rEpoch {epoch}/3: " + BAR.format(done // 2, done, 200, postfix) for done in (0, 100, 200)) + "\n"

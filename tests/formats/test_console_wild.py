@@ -17,9 +17,6 @@ def read(text: str) -> dict[str, list[tuple[int, float]]]:
     return {name: [(step, float(value)) for step, value in points] for name, points in metrics.items()}
 
 
-EPOCHS = range(1, 13)
-
-
 @pytest.mark.parametrize(
     "line",
     [
@@ -113,42 +110,3 @@ def test_the_best_round_of_lightgbm_is_named_and_not_read_again(tmp_path: Path) 
     assert run["valid_1's auc"].steps.tolist() == [10, 20, 30]
     assert run.state == "finished"
     assert run.progress.evidence.startswith("Early stopping, best iteration 13: valid_1's auc 0.13, valid_1's l2 13.50")
-
-
-BORDER = "+-------+------------+---------+\n"
-
-
-@pytest.mark.parametrize(
-    ("begin", "rule", "end"),
-    [
-        ("", "|-------|------------|---------|\n", ""),
-        (BORDER, BORDER, BORDER),
-        (
-            "┏━━━━━━━┳━━━━━━━━━━━━┳━━━━━━━━━┓\n",
-            "┡━━━━━━━╇━━━━━━━━━━━━╇━━━━━━━━━┩\n",
-            "└───────┴────────────┴─────────┘\n",
-        ),
-    ],
-    ids=["Markdown", "PrettyTable", "rich"],
-)
-def test_tables_between_bars(begin: str, rule: str, end: str) -> None:
-    rows = "".join(f"| {e:5d} | {1 / e:10.4f} | {50 + e:6.1f}% |\n" for e in EPOCHS)
-    text = f"{begin}| epoch | train_loss | val_acc |\n{rule}{rows}{end}"
-    wanted = {"train_loss": [(e, round(1 / e, 4)) for e in EPOCHS], "val_acc": [(e, 50.0 + e) for e in EPOCHS]}
-    assert read(text) == wanted
-    assert read(text.replace("|", "│") if begin.startswith("┏") else text) == wanted
-
-
-@pytest.mark.parametrize(
-    "epoch",
-    [
-        "Epoch {e}\n┏━━━━━━━━━━━━┳━━━━━━━┓\n┃ Metric     ┃ Value ┃\n┡━━━━━━━━━━━━╇━━━━━━━┩\n│ train_loss │ {e}.5000 │\n"
-        "│ val_loss   │ {e}.2500 │\n└────────────┴────────┘\n",
-        "Epoch {e}\n| train_loss | {e}.5000 |\n| val_loss | {e}.2500 |\n",
-        "----- Epoch {e} -----\ntrain_loss .......... {e}.5000\nval_loss ............ {e}.2500\n"
-        "Elapsed ............. 0:01:01\n",
-    ],
-)
-def test_a_name_and_a_value_in_each_line_below_an_epoch(epoch: str) -> None:
-    text = "".join(epoch.format(e=e) for e in EPOCHS)
-    assert read(text) == {"train_loss": [(e, e + 0.5) for e in EPOCHS], "val_loss": [(e, e + 0.25) for e in EPOCHS]}
