@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 import json
 import random
+import re
 import string
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.secret_examples import score
 from tuimon.redact import HIDDEN, is_secret_name, redacted, redacted_text
 
 SECRET_NAMES = """
@@ -61,20 +63,27 @@ PLAIN = (
 )
 
 
-@pytest.mark.parametrize("name", SECRET_NAMES.split())
-def test_names_of_secrets(name: str) -> None:
-    assert is_secret_name(name)
-    assert redacted({name: "your_wandb_api_key"}) == {name: HIDDEN}
-    assert redacted({name: ["one", "two"]}) == {name: [HIDDEN, HIDDEN]}
-    assert redacted({name: {"inner": "value"}}) == {name: {"inner": HIDDEN}}
-    for value in (3, 1e-6, True, None, ""):
-        assert redacted({name: value}) == {name: value}
+@pytest.mark.parametrize(
+    ("value", "hidden"),
+    [
+        ("your_wandb_api_key", HIDDEN),
+        (["one", "two"], [HIDDEN, HIDDEN]),
+        ({"inner": "value"}, {"inner": HIDDEN}),
+        *((value, value) for value in (3, 1e-6, True, None, "")),
+    ],
+)
+def test_names_of_secrets(value: object, hidden: object) -> None:
+    names = SECRET_NAMES.split()
+    assert [name for name in names if not is_secret_name(name)] == []
+    assert redacted(dict.fromkeys(names, value)) == dict.fromkeys(names, hidden)
 
 
-@pytest.mark.parametrize("name", OPEN_NAMES.split())
-def test_names_similar_to_those_of_secrets(name: str) -> None:
-    assert not is_secret_name(name)
-    assert redacted({name: "<|endoftext|>"}) == {name: "<|endoftext|>"}
+def test_what_is_similar_to_a_secret_is_shown() -> None:
+    names = OPEN_NAMES.split()
+    assert [name for name in names if is_secret_name(name)] == []
+    assert redacted(dict.fromkeys(names, "<|endoftext|>")) == dict.fromkeys(names, "<|endoftext|>")
+    assert redacted({"model": list(PLAIN)}) == {"model": list(PLAIN)}
+    assert [redacted_text(value) for value in PLAIN] == list(PLAIN)
 
 
 @pytest.mark.parametrize("value", LOOKS)
@@ -82,12 +91,6 @@ def test_forms_of_secrets(value: str) -> None:
     assert redacted({"notes": value}) == {"notes": HIDDEN}
     [result] = redacted({"notes": [f"use {value} here"]})["notes"]
     assert result == f"use {HIDDEN} here"
-
-
-@pytest.mark.parametrize("value", PLAIN)
-def test_forms_similar_to_those_of_secrets(value: str) -> None:
-    assert redacted({"model": value}) == {"model": value}
-    assert redacted_text(value) == value
 
 
 def test_hashes_of_code_and_data_are_shown() -> None:
@@ -162,12 +165,40 @@ def test_settings_of_the_reference_logs(data: Path) -> None:
     assert result == settings
 
 
-def test_recall_and_precision_on_the_labelled_examples() -> None:
-    result = score()
-    assert result.secrets >= 250
-    assert result.harmless >= 150
-    assert result.recall >= 0.98, result.missed
-    assert result.precision >= 0.98, result.overdone
+NOT_CHECKED = frozenset(
+    re.findall(
+        r"\w+", "Bearer Basic token BEGIN OPENSSH PRIVATE sessionid csrftoken session HttpOnly https example hook"
+    )
+)
+"""Words that may be hidden together with a secret: the scheme of a header, the frame of a key, other cookies."""
+
+
+def labelled_examples(corpus: Path) -> Iterator[tuple[bool, str, list[str]]]:
+    """Yield (is it settings as JSON, text, its secrets) of each example."""
+    for line in corpus.read_text("utf-8").splitlines():
+        kind, _, text = line.replace("¦", "").partition("\t")
+        if kind == "name":
+            for name in text.strip("«»").split():
+                yield True, json.dumps({name: "ordinary-value"}), ["ordinary-value"] if "«" in text else []
+            continue
+        text = text.replace("\\n", "\n") if kind == "text" else json.dumps(json.loads(text), ensure_ascii=False)
+        yield kind == "config", re.sub("[«»]", "", text), re.findall("(?s)«(.*?)»", text)
+
+
+def test_recall_and_precision_on_the_labelled_examples(data: Path) -> None:
+    """A secret is found if no part of it is left; what is harmless may not be hidden along with it."""
+    missed, overdone, secret, harmless = list[str](), list[str](), 0, 0
+    for is_settings, text, secrets in labelled_examples(data / "secrets" / "corpus.txt"):
+        result = json.dumps(redacted(json.loads(text)), ensure_ascii=False) if is_settings else redacted_text(text)
+        rest = functools.reduce(lambda rest, secret: rest.replace(secret, " "), secrets, text)
+        words = set(re.findall("[A-Za-z]{4,}", rest)) - NOT_CHECKED if secrets else {text}
+        missed += [text] if any(part in result for part in secrets) else []
+        overdone += [text] if any(word not in result for word in words) else []
+        secret, harmless = secret + bool(secrets), harmless + (not secrets)
+    assert secret >= 250
+    assert harmless >= 150
+    assert len(missed) <= 0.02 * secret, missed
+    assert len(overdone) <= 0.02 * (secret - len(missed)), overdone
 
 
 def test_text_with_names_of_runs_keeps_random_strings() -> None:

@@ -11,8 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from tuimon.analysis.cadence import cadence
-from tuimon.analysis.progress import report
-from tuimon.analysis.progress_facts import ProgressInputs
+from tuimon.analysis.progress import ProgressInputs, report
 from tuimon.analysis.progress_inputs import progress_inputs
 from tuimon.analysis.words import percentage
 from tuimon.exports.documents import plain

@@ -10,10 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from tuimon.analysis.cadence import cadence
-from tuimon.analysis.progress import report
-from tuimon.analysis.progress_facts import ProgressInputs
+from tuimon.analysis.progress import STATES, ProgressInputs, State, report, tolerated_silence
 from tuimon.analysis.progress_inputs import progress_inputs
-from tuimon.analysis.progress_state import STATES, State, tolerated_silence
 from tuimon.analysis.run_states import SIGNS
 from tuimon.model.events import Columns, FactFound, MetricsFound, RunFound, StreamFound, StreamStatus
 from tuimon.model.points import Fact

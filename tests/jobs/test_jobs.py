@@ -13,7 +13,7 @@ LEAST = {
     "alert divergence": 1,
     "alert entropy_collapse": 1,
     "alert kl_runaway": 1,
-    "alert learning_rate": 0.85,  # 0.98
+    "alert learning_rate": 1,
     "alert length": 1,
     "alert memory_creep": 0.75,  # 0.95
     "alert nonfinite": 1,

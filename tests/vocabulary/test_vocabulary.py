@@ -30,7 +30,6 @@ from tuimon.vocabulary import (
 )
 from tuimon.vocabulary._compile import SOURCE, compile_document, expressions, parse
 from tuimon.vocabulary._document import MAX_NAME
-from tuimon.vocabulary.context import meaning_in
 from tuimon.vocabulary.meaning import _match
 
 DOCUMENT = tomllib.loads(SOURCE.read_text(encoding="utf-8"))
@@ -574,22 +573,6 @@ def test_no_label_is_internal() -> None:
     labels = {classify(name).label for name in (*_NAMES, "eval/runtime", "total_flos", "val_auc", "odd")}
     assert not {label for label in labels if "known" in label or "secondary" in label or "." in label}
     assert classify("val_auc").label == "auc"
-
-
-def test_names_of_a_run_are_not_hashed_for_each_of_them() -> None:
-    """A hash takes a time proportional to the number of names."""
-
-    class Names(tuple[str, ...]):
-        hashed = 0
-
-        def __hash__(self) -> int:
-            Names.hashed += 1
-            return super().__hash__()
-
-    names = Names(f"layer_{number}/loss" for number in range(50))
-    found = [meaning_in(names, name) for name in names]
-    assert found == [meaning_in(tuple(names), name) for name in names]
-    assert Names.hashed <= 2
 
 
 def test_counters_of_composer_are_no_timers() -> None:

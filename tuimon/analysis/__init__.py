@@ -15,8 +15,6 @@ windows.py            usual level and noise before each point
 alert_words.py        the sentence of an alert
 cadence.py            time per step, pauses
 progress.py           progress of a run: state, pace, ETA
-progress_state.py     the state of a run and its evidence
-progress_facts.py     the facts that these are computed from
 progress_inputs.py    gathers the facts about the progress of a run
 configured_length.py  steps and epochs that the settings of a run ask for
 training_steps.py     training steps, if a tracker counts rows or a run counts updates

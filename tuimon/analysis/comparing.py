@@ -114,9 +114,7 @@ def differing_words(values: Sequence[Any], longest: int) -> tuple[Any, ...]:
     if not all(isinstance(value, str) for value in values) or max(map(len, values), default=0) <= longest:
         return tuple(values)
     words = [_WORDS.findall(value) for value in values]
-    shortest = min(map(len, words))
-    head = next((i for i in range(shortest) if len({own[i] for own in words}) > 1), shortest)
-    tail = next((i for i in range(shortest - head) if len({own[-1 - i] for own in words}) > 1), shortest - head)
+    head, tail = _common_ends(words)
     if head and words[0][head - 1].startswith("-"):
         head -= 1
     before = f"…{words[0][head - 1][-1]}" if head else ""
@@ -258,8 +256,13 @@ def distinct_names(names: Sequence[str]) -> tuple[str, ...]:
     parts = [_PARTS.findall(name) for name in names]
     if len(set(names)) < 2 or len(set(names)) < len(names):
         return tuple(names)
-    shortest = min(map(len, parts))
-    head = next((i for i in range(shortest) if len({name[i] for name in parts}) > 1), shortest)
-    tail = next((i for i in range(shortest - head) if len({name[-1 - i] for name in parts}) > 1), shortest - head)
+    head, tail = _common_ends(parts)
     short = tuple("".join(name[head : len(name) - tail]).rstrip("/_- ") for name in parts)
     return short if all(short) and len(set(short)) == len(short) else tuple(names)
+
+
+def _common_ends(parts: Sequence[Sequence[str]]) -> tuple[int, int]:
+    """Return how many parts all texts have in common at their beginning, and at their end."""
+    shortest = min(map(len, parts))
+    head = next((i for i in range(shortest) if len({own[i] for own in parts}) > 1), shortest)
+    return head, next((i for i in range(shortest - head) if len({own[-1 - i] for own in parts}) > 1), shortest - head)

@@ -34,19 +34,6 @@ _SECONDS = 0.25
 _MAY_EXPLODE = re.compile(r"\)[*+{]|\\[1-9]|\(\?P=")
 """A repeated group, or a backreference."""
 
-_SYSTEM = ("__swanlab__.", "system.", "system/")
-"""Beginnings of the names of metrics that trackers measure on the machine."""
-_SYSTEM_WORDS = {
-    "pct": "percent",
-    "mem": "memory",
-    "temp": "temperature",
-    "thds": "threads",
-    "proc": "process",
-    "avail": "available",
-    "recv": "received",
-}
-"""Abbreviations in these names."""
-
 Matcher = Callable[[str], bool]
 
 
@@ -147,28 +134,11 @@ def _with_words(names: tuple[str, ...], words: Sequence[str], titles: bool) -> S
 
 
 def _titles(name: str) -> str:
-    """Return the words by which the screen calls a metric: its concept, its panel, and "(val)"; "" if it is unknown.
-
-    A system metric of a tracker has the words that its abbreviations stand for.
-    """
-    if name.startswith(_SYSTEM):
-        return _system_words(name)
+    """Return the words by which the screen calls a metric: its concept, its panel, and "(val)"; "" if it is unknown."""
     meaning = classify(name)
     if not meaning.label:
         return ""
     return f"{meaning.label} | {meaning.panel.replace('_', ' ')} ({meaning.split})".lower()
-
-
-def _system_words(name: str) -> str:
-    """Return the words of a system metric: "gpu 0 pct percent utilisation …" for __swanlab__.gpu.0.pct."""
-    parts = re.split(r"[./_]+|(?<=[a-z])(?=[A-Z])", name.strip("_"))[1:]
-    words = [word.lower() for word in parts]
-    longer = [_SYSTEM_WORDS[word] for word in words if word in _SYSTEM_WORDS]
-    device = words[0] if words else ""
-    quantity = [word for word in words[1:] if not word.isdecimal()]
-    if device in ("gpu", "cpu", "npu") and (quantity in ([], ["pct"], ["percent"], [device]) or "utilization" in words):
-        longer.append("utilisation utilization load")
-    return " ".join([*words, *longer])
 
 
 def _expression(query: str) -> Matcher | None:
@@ -200,4 +170,9 @@ def _source(query: str) -> str | None:
 
 
 def _contains_all(name: str, words: Sequence[str]) -> bool:
-    return all(fnmatch.fnmatchcase(name, f"*{word}*") if "*" in word or "?" in word else word in name for word in words)
+    return all(contains(name, word) for word in words)
+
+
+def contains(text: str, word: str) -> bool:
+    """Return whether a word is a part of a text; * and ? are wildcards. Both in lower case."""
+    return fnmatch.fnmatchcase(text, f"*{word}*") if "*" in word or "?" in word else word in text

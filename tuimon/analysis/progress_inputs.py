@@ -8,7 +8,6 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
 from msgspec.structs import replace
 
 from tuimon.analysis.cadence import Cadence, cadence
@@ -22,9 +21,7 @@ from tuimon.analysis.log_files import (
     unread_whole,
     writer_of,
 )
-from tuimon.analysis.progress import ProgressReport, report
-from tuimon.analysis.progress_facts import ProgressInputs, total_steps
-from tuimon.analysis.progress_state import State, tolerated_silence
+from tuimon.analysis.progress import ProgressInputs, ProgressReport, State, report, tolerated_silence, total_steps
 from tuimon.analysis.run_cache import cached_per_run
 from tuimon.analysis.system_metrics import system_metrics
 from tuimon.analysis.training_steps import Updates, global_step, updates_per_step
@@ -92,34 +89,31 @@ def progress_inputs(run: Run) -> ProgressInputs:
     state = _logged_state(run)
     busiest = _busiest(run)
     position = _position(run, busiest, total_source)
-    watched_pace = _watched_pace(run, position.updates) if position.pace is None else None
+    if is_watched := position["cadence"] is None:
+        position["cadence"] = _watched_pace(run, position["updates"])
     step = whole(logged.get("step"))
-    if position.step is not None and (step is None or position.step > step):
-        step = position.step
+    if position["step"] is not None and (step is None or position["step"] > step):
+        step = position["step"]
     name, counted = _step_name(run, busiest), str(logged.get("counted", ""))
     logged_state = str(state.value.get("state", "")) if state else ""
     evidence = _evidence(state) if state else ""
-    if not logged_state and (final := _final_metric(run, position.step)):
+    if not logged_state and (final := _final_metric(run, position["step"])):
         logged_state, evidence = "finished", f"{final} is logged at the end"
     if logged_state == "crashed" and (cause := failed_rank(run)):
         evidence = cause
+    stride = max(position["stride"], round(_longest_stride(run, busiest) / max(position["rows_per_step"], 1)))
     writer, growth = writer_of(run), growth_seen(run)
     is_copied = run_is_copied(run) and writer["writer"] != "open" and math.isnan(growth)
     return ProgressInputs(
+        **position | writer | {"step": step, "stride": stride},
         points=run.point_count,
-        step=step,
-        first_step=position.first_step,
         total=whole(logged.get("total")) or configured_steps(run.config),
         step_name="step" if name == counted else name,  # the logged numbers differ from those of the console
         counted=counted,
-        updates=position.updates,
-        stride=max(position.stride, round(_longest_stride(run, busiest) / max(position.rows_per_step, 1))),
-        rows_per_step=position.rows_per_step,
         epoch=_epoch(run, whole(logged.get("step")), number(logged.get("epoch"))),
         total_epochs=number(logged.get("total_epochs")),
         configured_epochs=configured_epochs(run.config),
-        cadence=position.pace or watched_pace,
-        pace_watched=watched_pace is not None,
+        pace_watched=is_watched and position["cadence"] is not None,
         bar_seconds=math.nan if run.facts(Topic.RESUMED) else number(logged.get("seconds_per_step")),
         last_wall_time=_last_wall_time(run),
         last_change=math.nan if is_copied else _last_change(run),
@@ -130,7 +124,6 @@ def progress_inputs(run: Run) -> ProgressInputs:
         logged_evidence=evidence,
         logged_cause=str(state.value.get("cause") or "") if state else "",
         input_ended=run.latest_fact(Topic.INPUT) is not None,
-        **writer,
         deleted=is_deleted(run),
         truncated=truncated_at(run),
         unread=unread_reason(run),
@@ -145,27 +138,23 @@ def failed_rank(run: Run) -> str:
     return job.verdict if job is not None and is_known else ""
 
 
-class _Position(Struct, frozen=True):
-    """Step and pace of the training, in the steps that its total counts. Other fields as in ProgressInputs."""
+def _position(run: Run, busiest: Sequence[str], total_source: str) -> dict[str, Any]:
+    """Return step, first_step, cadence, stride, updates and rows_per_step, in the steps that the total counts.
 
-    step: int | None
-    first_step: int | None
-    pace: Cadence | None
-    stride: int = 1
-    updates: int = 1
-    rows_per_step: float = 1.0
-
-
-def _position(run: Run, busiest: Sequence[str], total_source: str) -> _Position:
-    """Return the position. busiest: see `_busiest`. total_source: the source that logs the total."""
+    busiest: see `_busiest`. total_source: the source that logs the total.
+    """
     step, source_step = _last_step(run, busiest), run.last_step_of(total_source)
     counts_alike = source_step is None or run.has_main_steps(total_source)
     if counts_alike and (counted := global_step(run)) is not None:
         evaluated = counted.training_steps_at(_evaluated(run))
-        pace = cadence(counted.training_steps, counted.wall_times, counted.restarts, evaluated)
-        stride = max(usual_stride(counted.training_steps), 1)
-        last = int(counted.training_steps[-1])
-        return _Position(last, counted.first, pace, stride, rows_per_step=counted.rows_per_step)
+        return {
+            "step": int(counted.training_steps[-1]),
+            "first_step": counted.first,
+            "cadence": cadence(counted.training_steps, counted.wall_times, counted.restarts, evaluated),
+            "stride": max(usual_stride(counted.training_steps), 1),
+            "updates": 1,
+            "rows_per_step": counted.rows_per_step,
+        }
     updates = updates_per_step(run, busiest)
     if source_step is not None and counts_alike:
         updates = Updates()  # the total counts logged steps
@@ -175,10 +164,15 @@ def _position(run: Run, busiest: Sequence[str], total_source: str) -> _Position:
         step, updates = source_step, replace(updates, per_step=max(updates.per_step, 1))
     counting = busiest if counts_alike or updates.per_step > 1 else _metrics_of_source(run, total_source)
     curve, pace = _pace(run, counting, updates)
-    first = int(curve.steps[0]) + (updates.per_step > 1) if curve is not None else None
     per_step = max(updates.per_step, 1)
-    stride = max(usual_stride(curve.steps) // per_step, 1) if curve is not None else 1
-    return _Position(step, first, pace, stride, updates.per_step, per_step)
+    return {
+        "step": step,
+        "first_step": int(curve.steps[0]) + (updates.per_step > 1) if curve is not None else None,
+        "cadence": pace,
+        "stride": max(usual_stride(curve.steps) // per_step, 1) if curve is not None else 1,
+        "updates": updates.per_step,
+        "rows_per_step": per_step,
+    }
 
 
 def _longest_stride(run: Run, busiest: Sequence[str]) -> int:

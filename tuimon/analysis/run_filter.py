@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from tuimon import lazy_re as re
 from tuimon.analysis.comparing import flat
-from tuimon.analysis.metric_filter import nearest
+from tuimon.analysis.metric_filter import contains, nearest
 from tuimon.text import clean
 
 _OWN = ("note", "tag")
@@ -182,8 +182,7 @@ def _compares(value: object, term: Term) -> bool:
         return wanted is not None and known is not None and _ORDER[term.sign](known, wanted)
     text = str(value).lower()
     if term.sign == ":":
-        has_wildcard = "*" in term.value or "?" in term.value
-        return fnmatch.fnmatchcase(text, f"*{term.value}*") if has_wildcard else term.value in text
+        return contains(text, term.value)
     if wanted is not None and known is not None:
         return wanted == known
     return fnmatch.fnmatchcase(text, term.value)

@@ -10,15 +10,15 @@ import numpy as np
 from msgspec.structs import replace
 
 from tuimon import lazy_re as re
+from tuimon.analysis.change import change
 from tuimon.analysis.concepts import curves, metrics_of
 from tuimon.analysis.device_memory import device_memory
 from tuimon.analysis.hidden_values import hidden_values
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress_inputs import failed_rank, progress_inputs, progress_of, steps_left
 from tuimon.analysis.run_states import ACTIVE
-from tuimon.analysis.windows import usual
 from tuimon.analysis.words import duration, silence
-from tuimon.detectors._engine import Rule, filled, level_of
+from tuimon.detectors._engine import Rule, level_of
 from tuimon.detectors._incidents import MOST, Beginning, Incident, Incidents
 from tuimon.detectors._scores import Limit
 from tuimon.model.alerts import Alert, Change
@@ -312,12 +312,15 @@ def is_no_collapse(run: Run, curve: Curve, own: Incident) -> bool:
 def may_be_rounded(run: Run, curve: Curve, own: Incident) -> bool:
     """Return whether zeros were read from console text, which may print 1e-06 as 0.000.
 
-    Zeros after a value of at least half of the highest one are meant so.
+    Zeros are meant so after a value of ten times the smallest step between two values so far.
     """
     consoles = {stream.info.source for stream in run.streams if stream.info.format == "console"}
     if not curve.sources or curve.sources[0] not in consoles or curve.values[own.last] != 0:
         return False
-    return own.first == 0 or curve.max is None or curve.values[own.first - 1] < curve.max.value / 2
+    if own.first == 0:
+        return True
+    smallest = min((step for step in np.abs(np.diff(curve.values[: own.first])).tolist() if step > 0), default=0.0)
+    return bool(curve.values[own.first - 1] < 10 * smallest)
 
 
 def is_of_episodes(run: Run, curve: Curve, own: Incident) -> bool:
@@ -326,14 +329,10 @@ def is_of_episodes(run: Run, curve: Curve, own: Incident) -> bool:
 
 
 def reward_has_risen(run: Run, curve: Curve, own: Incident) -> bool:
-    """Return whether the reward is above its start by twice its noise: models learn to reason this way."""
+    """Return whether the reward has risen since its start: models learn to reason this way."""
     for reward in curves(run, "reward.train"):
-        end = int(reward.steps.searchsorted(curve.steps[own.raised], "right"))
-        values, skipped = filled(reward)
-        if end - skipped <= 2 * _START:
-            return False
-        noise = float(usual(values[: end - skipped], end - skipped - 1).noise[0])
-        return level_of(reward, end) - float(np.median(values[:_START])) > 2 * noise
+        risen = change(reward.values[: int(reward.steps.searchsorted(curve.steps[own.raised], "right"))], whole=True)
+        return risen is not None and risen.direction == "rising"
     return False
 
 
