@@ -12,7 +12,7 @@ from typing import Any
 from tuimon.analysis.run_filter import RunFilter, parse
 from tuimon.analysis.run_states import failed_runs
 from tuimon.model.views import Symbols
-from tuimon.panels import OverlayLine, distinct_markers, overlay_lines, transient
+from tuimon.panels import OverlayLine, distinct_markers, overlay_lines, seed_group_key, transient
 from tuimon.panels.lists.hparam_rows import different_settings
 from tuimon.panels.lists.run_groups import SEEDS
 from tuimon.panels.lists.run_metrics import RunLevels
@@ -113,6 +113,14 @@ def run_with_id(snapshot: Snapshot, id: int) -> Run | None:
 def base_of(snapshot: Snapshot, choice: RunChoice) -> Run | None:
     """Return the run that the others are compared with, or None."""
     return next((run for run in snapshot.runs if run.path == choice.base), None) if choice.base else None
+
+
+def seeds_of(snapshot: Snapshot, base: Run | None) -> tuple[Run, ...]:
+    """Return the base and the runs that differ from it only in their seed; () without a base."""
+    if base is None:
+        return ()
+    key = seed_group_key(base)
+    return (base, *(run for run in snapshot.runs if run is not base and key is not None and seed_group_key(run) == key))
 
 
 def runs_to_compare(snapshot: Snapshot, choice: RunChoice, selected: Run | None) -> list[Run]:
