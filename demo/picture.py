@@ -5,7 +5,7 @@ python demo/picture.py [DIRECTORY] [NAME …]
 tuimon  the dashboard of a run in training
 zoom    its reward on the whole screen: smoothed in front of the raw values, read at a step
 runs    the list of four runs that have ended, one of them with a NaN
-own     the dashboard of docs/dashboard.md
+own     the dashboard of docs/screens.md
 texts   what its model wrote: the groups of a step by their reward, and the text of the selected sample
 over    the rewards of the four runs over each other, read at a step
 session a moving picture: the run while it trains, then what some keys show
@@ -36,7 +36,7 @@ from tuimon.tui.app import TuimonApp
 FONTS = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace"
 AT_STEP, STEPS, FEW_STEPS = 290, 400, 120
 NAMES = ("tuimon", "zoom", "own", "runs", "over", "texts", "session")
-DASHBOARD = Path(__file__).parent.parent / "docs" / "dashboard.md"
+DASHBOARD = Path(__file__).parent.parent / "docs" / "screens.md"
 SESSION_SIZE = (112, 34)
 KEYS = (
     ("enter", "Enter: a chart on the whole screen", 1.6),

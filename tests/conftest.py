@@ -14,14 +14,16 @@ import pytest
 from hypothesis import HealthCheck, settings
 from support import warm
 
+# With CI set, every run tests the same examples; without it, each run tests new ones. The night's are many and new:
+# --hypothesis-profile nightly, see .ci/nightly. A test that names a number of examples has that number in both.
 settings.register_profile(
     "tuimon",
     deadline=None,
-    max_examples=100,
+    max_examples=60,
     suppress_health_check=[HealthCheck.too_slow],
-    # With CI set, every run tests the same examples; without it, each run tests new ones.
     derandomize="CI" in os.environ,
 )
+settings.register_profile("nightly", settings.get_profile("tuimon"), max_examples=1500, derandomize=False)
 settings.load_profile("tuimon")
 
 # Processes that the tests start share compiled modules. Where the variable is set, as in images of containers, each of

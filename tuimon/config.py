@@ -5,6 +5,7 @@ The file is `$XDG_CONFIG_HOME/tuimon/config.toml`, or the one named by TUIMON_CO
 
     theme = "dark"            # dark | light | contrast | contrast-light | ansi …, or one of [themes]
     symbols = "braille"       # braille | block | ascii
+    pictures = "sixel"        # kitty | sixel | blocks
     frames = false            # true: borders around the panels from 160 columns on
     poll = false
     interval = 1.0
@@ -21,7 +22,7 @@ The file is `$XDG_CONFIG_HOME/tuimon/config.toml`, or the one named by TUIMON_CO
     [themes.mine]             # role = style, see tuimon/tui/themes.py
     base = "light"
     series-0 = "#0000ff"
-    [dashboard]               # see docs/dashboard.md
+    [dashboard]               # see docs/screens.md
     panels = ["reward", "kl", "val/*"]
     [hosts."pod-*"]           # logs on other machines, see docs/remote.md
     via = "kubectl exec -i pod -- sh"
@@ -41,6 +42,7 @@ from tuimon.errors import UsageError
 
 THEMES = ("auto", "dark", "light", "contrast", "contrast-light", "ansi", "ansi-dark", "ansi-light")
 SYMBOLS = ("auto", "braille", "block", "ascii")
+PICTURES = ("auto", "kitty", "sixel", "blocks")
 TABLES = ("keys", "detectors", "rules", "notify", "themes", "dashboard", "hosts")
 """Settings that only the file can have."""
 _KINDS = {
@@ -61,6 +63,8 @@ class Settings:
     ansi-light: for a background that is known."""
     symbols: str = "auto"
     """auto, braille, block or ascii. auto is braille if the locale and the terminal support it."""
+    pictures: str = "auto"
+    """auto, kitty, sixel or blocks (half blocks). auto is the best one that the terminal says it supports."""
     frames: bool = False
     """Draw borders around the panels of the dashboard from 160 columns on."""
     poll: bool = False
@@ -210,7 +214,7 @@ def _set(settings: Settings, name: str, value: Any, where: str) -> Settings:
 
 
 def _checked(settings: Settings, where: str) -> Settings:
-    for name, choices in (("theme", (*THEMES, *settings.themes)), ("symbols", SYMBOLS)):
+    for name, choices in (("theme", (*THEMES, *settings.themes)), ("symbols", SYMBOLS), ("pictures", PICTURES)):
         if getattr(settings, name) not in choices:
             value = getattr(settings, name)
             raise UsageError(

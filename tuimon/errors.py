@@ -13,6 +13,9 @@ from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from typing import Any
 
+READ_AGAIN = 75
+"""Code with which the dashboard ends if the program is to start again, with settings that it has saved."""
+
 
 class ExitCode(IntEnum):
     """Exit codes of the program."""

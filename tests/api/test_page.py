@@ -13,7 +13,7 @@ import pytest
 import tuimon
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "library.md").read_text("utf-8")
-EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE.partition("\n## Plug-ins")[0], re.DOTALL)
 
 
 def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

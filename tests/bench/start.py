@@ -1,7 +1,7 @@
 """Measure the start beside a bare Textual app and, in turns, beside other checkouts: `start [CHECKOUT …]`.
 
 The terminal answers queries. `first frame` is the time from the process to the first curve (one run) or to 20 rows of
-the run list (100 runs). The small run has three logs: event file, JSONL, console.
+the run list (100 runs). The small run has three logs: event file, JSONL, console; the wide one 10,000 metrics.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def write_corpora(folder: Path) -> dict[str, Callable[[bytes], object]]:
         lines = ({"step": step, "timestamp": 1.7e9 + step, **values[step % 100]} for step in range(count))
         return "".join(json.dumps(line) + "\n" for line in lines)
 
-    for name in ("small", "large", *(f"many/trial_{n:02}" for n in range(100))):
+    for name in ("small", "large", "wide", *(f"many/trial_{n:02}" for n in range(100))):
         (folder / name).mkdir(parents=True)
     write_events(folder / "small")
     (folder / "small/metrics.jsonl").write_text(rows(500, 12))
@@ -113,9 +113,11 @@ def write_corpora(folder: Path) -> dict[str, Callable[[bytes], object]]:
     )
     (folder / "small/train.log").write_text("".join(console))
     (folder / "large/metrics.jsonl").write_text(rows(100_000, 10))
+    (folder / "wide/metrics.jsonl").write_text(rows(20, 10_000))
     for n in range(100):
         (folder / f"many/trial_{n:02}/metrics.jsonl").write_text(rows(100, 5))
-    return {"small": _CURVE.search, "many": lambda output: len(set(_ROW.findall(output))) >= 20, "large": _CURVE.search}
+    curves = dict.fromkeys(("small", "large", "wide"), _CURVE.search)
+    return {**curves, "many": lambda output: len(set(_ROW.findall(output))) >= 20}
 
 
 def first_frame(

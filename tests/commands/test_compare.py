@@ -19,7 +19,7 @@ from conftest import DATA
 from support.programs import same_number
 
 from tuimon.commands import main
-from tuimon.commands._reading import in_order
+from tuimon.commands._shared import in_order
 from tuimon.exports.compare import _latex, as_text
 from tuimon.exports.compare_json import comparison_document
 from tuimon.exports.documents import plain

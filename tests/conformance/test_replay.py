@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from support.live import Held, Live, fresh, held, near
+from support.live import Held, Live, all_read, fresh, held, near
 from support.replay import CASES, Replay, load
 
 from tuimon.errors import NothingFound
@@ -83,9 +83,7 @@ def test_a_run_grows_as_it_did(case: str, poll: bool, tmp_path: Path) -> None:
             states += now != before
             before = now
         wanted = fresh(run)
-        live.until(lambda snapshot: held(snapshot) == wanted)
-        live.settle()
-        assert held(live.snapshot) == wanted
+        live.until(lambda snapshot: held(snapshot) == wanted and all_read(snapshot))
     assert states >= SEEN, "it was not seen growing"
     assert_begins(before, wanted)
     assert_begins(wanted, truth)

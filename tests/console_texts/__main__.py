@@ -8,7 +8,7 @@ import sys
 import time
 
 from tests.console_texts.collecting import collect
-from tests.console_texts.decoding import decode, differences, load, save
+from tests.console_texts.decoding import TEXTS, WRITTEN, decode, differences, load, save
 
 TIME_ZONE = "XXX-5:30"
 """Zone of timestamps that name none, which are local time. It is not UTC: such a mistake would not be seen."""
@@ -48,7 +48,9 @@ def main() -> int:
             print(f"{old.id} ({old.test}: {old.text[:FIRST_CHARACTERS]!a}): {sentence}")
     print(f"{changed} of {len(known)} texts are different", file=sys.stderr)
     if options.action == "update":
-        save(current)
+        count = len(load(TEXTS))
+        save(current[:count])
+        save(current[count:], WRITTEN)
         return 0
     return 1 if changed else 0
 

@@ -16,6 +16,8 @@ from tuimon.formats.console.text import ConsoleDecoder
 from tuimon.model.points import Fact, Points, Topic
 
 TEXTS = Path(__file__).parent / "texts.jsonl.xz"
+WRITTEN = Path(__file__).parent / "written.jsonl.xz"
+"""Texts of no test, as people write them: five of each of eighteen forms. Their points were those drawn for them."""
 SHOWN = 3
 """Number of points that are quoted of each metric that differs."""
 
@@ -64,8 +66,9 @@ def differences(known: Decoded, found: Decoded) -> Iterator[str]:
         yield f"{len(known.others)} other items, now {len(found.others)}: {'; '.join(changed[:SHOWN])}"
 
 
-def load(path: Path = TEXTS) -> list[Decoded]:
-    lines = lzma.decompress(path.read_bytes()).decode().splitlines()
+def load(*paths: Path) -> list[Decoded]:
+    """Return the texts of these files, by default of both."""
+    lines = [line for path in paths or (TEXTS, WRITTEN) for line in lzma.decompress(path.read_bytes()).splitlines()]
     return [Decoded(**json.loads(line)) for line in lines]
 
 

@@ -152,7 +152,7 @@ def test_growing_run_does_not_delay_other_runs() -> None:
 
 
 def test_steps_that_take_twice_as_long_are_an_alert_of_a_threshold() -> None:
-    """docs/detectors.md gives this as an example."""
+    """docs/alerts.md gives this as an example."""
     checker = Checker({"step_drift": {"ratio": 2.0}})
     for factor, expected in ((1.7, set()), (2.2, {"step_drift"})):
         run = store_of({"timing_s/step": [10.0] * 80 + [factor * 10.0] * 40}).snapshot().runs[0]

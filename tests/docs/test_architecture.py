@@ -6,33 +6,43 @@ import re
 import tomllib
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent.parent
+PACKAGE = ROOT / "tuimon"
 PAGE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
 QUOTED = sorted(set(re.findall(r"`([^`\n]+)`", PAGE)))
-FILES = [text for text in QUOTED if re.fullmatch(r"[\w/.-]+(?:/|\.py|\.toml|\.json)", text)]
+FILES = [text for text in QUOTED if re.fullmatch(r"[\w/.-]+(?:/|\.py|\.toml|\.json|\.txt)", text)]
 NAMES = [text for text in QUOTED if re.fullmatch(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", text) and text not in FILES]
-NOT_OURS = {"Key", "open", "is", "reward.train", "config.toml", "trainer_state.json", "vocabulary.json"}
-"""Words, files of others, and files that a checkout does not have before the first start."""
-SOURCES = sorted((ROOT / "tuimon").rglob("*.py"))
+STEPS = re.findall(r"^\d+\. `([\w/.]+)`:(.*(?:\n   .*)*)", PAGE, re.MULTILINE)
+"""The steps of the ways of a point and of a key: (file, sentence)."""
 _DEFINITION = re.compile(r"^ *(?:(?:async )?def|class) (\w+)|^ *(?:self\.)?(\w+)(?:: [^=\n]+)?(?: =|$)", re.MULTILINE)
-DEFINED = {
-    *(path.stem for path in SOURCES),
-    *(name for path in SOURCES for names in _DEFINITION.findall(path.read_text("utf-8")) for name in names),
-}
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+TEXT = "\n".join(path.read_text("utf-8") for path in SOURCES)
+DEFINED = {*(path.stem for path in SOURCES), *(name for names in _DEFINITION.findall(TEXT) for name in names)}
 """Names of modules, classes, functions and attributes."""
 
 
-def test_files_and_names_exist() -> None:
-    below = {name: ((ROOT / "tuimon" / name), (ROOT / name)) for name in {*FILES, *NAMES} - NOT_OURS}
-    known = {name for name, paths in below.items() if any(path.exists() for path in paths)}
-    files = {n for n in FILES if "/" not in n and any((ROOT / "tuimon").rglob(n))}
-    names = {n for n in NAMES if n.startswith("tuimon") or set(n.split(".")[-2:]) <= DEFINED}
-    assert below.keys() - known - files - names == set()
+@pytest.mark.parametrize("file", FILES)
+def test_file_exists(file: str) -> None:
+    assert (PACKAGE / file).exists()
 
 
-def test_many_names_are_checked() -> None:
-    assert len(FILES) > 40
-    assert len(NAMES) > 60
+@pytest.mark.parametrize("name", NAMES)
+def test_name_is_defined(name: str) -> None:
+    assert (PACKAGE / name).exists() or set(name.split(".")[-2:]) <= DEFINED
+
+
+def test_each_way_has_ten_steps_of_one_module_each() -> None:
+    assert [file for file, _ in STEPS] == list(dict.fromkeys(file for file, _ in STEPS))
+    assert re.findall(r"^(\d+)\. ", PAGE, re.MULTILINE) == [str(number) for number in range(1, 11)] * 2
+
+
+@pytest.mark.parametrize(("file", "sentence"), STEPS)
+def test_step_names_something_of_its_module(file: str, sentence: str) -> None:
+    text = (PACKAGE / file).read_text("utf-8")
+    names = [part for name in re.findall(r"`([\w.]+)`", sentence) for part in name.split(".")]
+    assert file.endswith(".txt") or any(re.search(rf"\b(?:def|class) {name}\b|^{name}\b", text, re.M) for name in names)
 
 
 def test_layers_are_those_of_the_import_contract() -> None:

@@ -20,7 +20,8 @@ from support.programs import run_process
 from tuimon.commands import commands, main, parser_of
 
 ROOT = Path(__file__).parent.parent.parent
-PAGES = ("README.md", "docs/commands.md", "docs/charts.md", "docs/settings.md", "docs/detectors.md")
+NAMES = ("commands", "screens", "settings", "alerts", "formats", "targets")
+PAGES = ("README.md", *(f"docs/{name}.md" for name in NAMES))
 TEXT = "\n".join((ROOT / page).read_text("utf-8") for page in PAGES)
 COMMANDS = (ROOT / "docs" / "commands.md").read_text("utf-8")
 LINES = re.findall(r"^    (tuimon .*?)(?:  .*)?$", COMMANDS, re.MULTILINE)
@@ -28,7 +29,7 @@ LINES = re.findall(r"^    (tuimon .*?)(?:  .*)?$", COMMANDS, re.MULTILINE)
 IN_TEXT = [
     words
     for words in re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", TEXT, flags=re.DOTALL))
-    if re.match(r"tuimon |train\.py |python .* --help|[a-z]+ --", words)
+    if re.match(r"tuimon |train\.py |python .* --help|[a-z]+ --", words) and not re.fullmatch(r"tuimon (\w+|-)", words)
 ]
 """Commands in sentences, as they would be typed; some are only options, without the name of the program."""
 SECOND = str(DATA / "exports" / "qwen3vl_dpo")
@@ -68,7 +69,7 @@ def test_command_of_the_pages_runs(
     line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], two_runs: Path
 ) -> None:
     words = words_of(line, tmp_path)
-    if words[0] in ("serve", "watch"):  # run until a signal; tests/web and tests/commands start them
+    if words[0] in ("serve", "watch", "mcp") or "--follow" in words:  # until a signal; others tests start them
         assert parser_of(commands()[words[0]]).parse_args(words[1:]).paths
         return
     code = main(words)
@@ -90,10 +91,13 @@ def test_command_in_a_sentence_runs_in_a_shell(words: str, tmp_path: Path) -> No
     ):
         (programs / name).write_text(f"#!/bin/sh\n{script}\n")
         (programs / name).chmod(0o755)
-    words = re.sub(r"\bPATH\b", str(log), words)
+    for placeholder, value in (("PATH|RUN", log), ("DIR", tmp_path / "out"), ("NAME", "loss")):
+        words = re.sub(rf"\b(?:{placeholder})\b", str(value), words)
+    expected = 4 if "check" in words and "--unit" not in words else 3 if "--media" in words else 0
     command = words if words.split()[0] in ("tuimon", "python", "train.py") else f"tuimon {words} {log}"
     if re.fullmatch(r"tuimon (?!watch )[\w ./:=~,-]+", command):  # the shell would only split it into words
-        assert run_process(*command.split()[1:], expect=4 if "check" in words else 0, cwd=tmp_path).stdout
+        done = run_process(*command.split()[1:], expect=expected, cwd=tmp_path)
+        assert done.stdout or done.stderr
         return
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": ":".join(paths)}
@@ -105,9 +109,9 @@ def test_command_in_a_sentence_runs_in_a_shell(words: str, tmp_path: Path) -> No
             assert it.stdout.readline().startswith(b"{")
             it.terminate()
         return
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path, env=environment)
-    assert done.returncode == (4 if "check" in words else 0), done.stderr
-    assert done.stdout
+    in_shell = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path, env=environment)
+    assert in_shell.returncode == expected, in_shell.stderr
+    assert in_shell.stdout
 
 
 def test_commands_for_a_figure_run_in_order(tmp_path: Path, two_runs: Path) -> None:
@@ -141,4 +145,4 @@ def helps() -> str:
 
 @pytest.mark.parametrize("flag", sorted(set(re.findall(r"`?(--[a-z][a-z-]+)", TEXT))))
 def test_option_exists(flag: str, helps: str) -> None:
-    assert flag in helps or flag in ("--group", "--help")
+    assert flag in helps or flag in ("--group", "--help", "--query-gpu", "--format")

@@ -76,8 +76,8 @@ def test_first_command_opens_the_dashboard(tmp_path: Path) -> None:
     assert list(temporary.iterdir()) == []
 
 
-OPTIONAL = {"web": "tuimon[web]"}
-"""Package -> extra. They are imported only by a command that needs the extra, and so import it at the top."""
+OPTIONAL = {"web": "tuimon[web]", "agent": "tuimon[mcp]", "picture_worker": "tuimon[images]"}
+"""Package or module -> extra. They are used only by what needs the extra, and so import it at the top."""
 
 
 def imported(file: Path) -> Iterator[tuple[str, bool]]:
@@ -90,7 +90,7 @@ def imported(file: Path) -> Iterator[tuple[str, bool]]:
         elif isinstance(node, ast.ImportFrom) and not node.level:
             names = [node.module or ""]
         for name in names:
-            yield name.partition(".")[0], node in tree.body and file.parent.name not in OPTIONAL
+            yield name.partition(".")[0], node in tree.body and not {file.parent.name, file.stem} & OPTIONAL.keys()
 
 
 def named(requirements: Iterable[str]) -> set[str]:

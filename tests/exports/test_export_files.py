@@ -412,4 +412,5 @@ def test_every_format_is_named_in_the_help(capsys: pytest.CaptureFixture[str]) -
     assert exit_code.value.code == 0
     text = capsys.readouterr().out
     for name, export in all_exports().items():
-        assert f"  {name:<9} {export.help}" in text
+        assert name in text
+        assert export.help in text

@@ -344,7 +344,7 @@ def test_texts_tables_and_charts_of_swanlab_are_shown(tmp_path: Path, capsys: py
     assert shown["4.json"][0] == "Precision"
     assert "not a table" in shown["5.json"][0]
     assert [tags[name].kind for name in ("001-00000006.swanlab.pts.json", "001-00000007.pdb")] == [Kind.OTHER] * 2
-    assert (tags["001-00000008.gif"].kind, shown["8.gif"][1]) == (Kind.VIDEO, "1            5 bytes  001-00000008.gif")
+    assert (tags["001-00000008.gif"].kind, shown["8.gif"][0]) == (Kind.VIDEO, "1            5 bytes  001-00000008.gif")
     assert main(["summary", str(tmp_path), "--media"]) == 0
     assert "first␛[2J second" in capsys.readouterr().out
     assert main(["summary", str(tmp_path), "--media", "--json"]) == 0

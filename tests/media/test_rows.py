@@ -121,8 +121,8 @@ def test_a_list_names_the_log_files_of_items_at_one_step() -> None:
     tag = Tag(Kind.IMAGE, "img")
     for step, log in ((75, "a.0"), (100, "a.0"), (100, "b.1"), (125, "b.1")):
         tag.add(Item(Kind.IMAGE, "img", step, 380, "8×16", log=log))
-    head, *shown = lines(detail_rows(tag, 80, 10, HEAT, 100, None, False))
-    assert "not decoded" in head
+    head, *shown = lines(detail_rows(tag, 80, 10, HEAT, 100, None, False, "why not"))
+    assert head.strip() == "why not"
     assert [" ".join(line.split()) for line in shown] == [
         "75 380 bytes 8×16",
         "100 380 bytes 8×16, 1 of 2 at this step, from a.0",

@@ -21,9 +21,9 @@ from support.stores import store_of
 
 from tuimon.detectors import Checker
 from tuimon.errors import TuimonError, UsageError
-from tuimon.model.alerts import Alert, AlertKey
+from tuimon.model.alerts import Alert
 from tuimon.model.events import Columns, Notice, Progress
-from tuimon.notify import Message, Notifier, channels_of
+from tuimon.notify import Message, News, Notifier, channels_of
 from tuimon.notify.command import Command
 from tuimon.notify.outbox import Outbox, Unreachable
 from tuimon.notify.terminal import sequence, wrapped
@@ -174,6 +174,11 @@ def test_sequence_is_chosen_by_the_terminal(environment: dict[str, str], kind: s
         {"webhook": "ftp://example.org"},
         {"webhook": "file:///etc/passwd"},
         {"severity": "loud"},
+        {"urls": "ntfy://ntfy.sh/x"},
+        {"urls": ["https//x"]},
+        {"quiet": "22-7"},
+        {"summary": "25:00"},
+        {"alive": "hc-ping.com"},
     ],
 )
 def test_invalid_settings(options: dict[str, object]) -> None:
@@ -194,11 +199,18 @@ class Recorder:
         self.sent: list[str] = []
         self.notices: list[Notice] = []
 
+    def wait_for(self, count: int) -> None:
+        """Wait until so many messages were written."""
+        end = time.monotonic() + 60
+        while len(self.sent) < count:
+            assert time.monotonic() < end, self.sent
+            time.sleep(0.01)
+
     def notifier(self, options: dict[str, object]) -> Notifier:
         return Notifier(channels_of(options, self.sent.append), self.notices.append)
 
 
-def test_one_message_per_incident_and_none_for_earlier_incidents() -> None:
+def test_one_message_per_incident_one_at_its_end_and_none_for_earlier_incidents() -> None:
     recorder, store = Recorder(), store_of({"loss": [1.0] * 20 + [math.nan] + [1.0] * 20})
     notifier = recorder.notifier({"terminal": "9", "bell": True})
     store.set_alerts(Checker().check_all(store.snapshot()))
@@ -209,11 +221,15 @@ def test_one_message_per_incident_and_none_for_earlier_incidents() -> None:
         grow(store, 420 + 10 * number, math.nan)
         notifier.update(store.snapshot())
         notifier.update(store.snapshot())
+    recorder.wait_for(2)
     for number in range(12):
         grow(store, 500 + 10 * number, 1.0)
         notifier.update(store.snapshot())
     notifier.close()
-    assert sorted(recorder.sent) == ["\a", "\x1b]9;run 0: loss is NaN since step 420; 1 of 42 points\x1b\\"]
+    bell, end, begin = sorted(recorder.sent)
+    assert bell == "\a", "an end does not ring"
+    assert begin == "\x1b]9;run 0: loss is NaN since step 420; 1 of 42 points\x1b\\"
+    assert "(resolved at step 470)" in end
     assert recorder.notices == []
 
 
@@ -227,6 +243,7 @@ def test_an_incident_that_gets_more_severe_is_sent_again_once() -> None:
     for row in range(300, 600):
         grow(store, 10 * (row + 1), float(kl[row]))
         notifier.update(store.snapshot())
+        recorder.wait_for(len(store.snapshot().alerts) and 1)
     notifier.close()
     first, second = recorder.sent
     assert "kl has risen from 0.01 to 0.1" in first.replace("0.009993", "0.01")
@@ -303,9 +320,9 @@ def test_the_newest_alerts_are_kept_while_a_channel_is_down() -> None:
                 raise Unreachable("closed")
             sent.append(message.step)
 
-    outbox = Outbox(Gate(), notices.put, lambda key: None, pauses=(1e6,))
+    outbox = Outbox(Gate(), notices.put, pauses=(1e6,))
     for step in range(130):
-        outbox.put(replace(MESSAGE, step=step), AlertKey(0, "nonfinite", "loss", step))
+        outbox.offer([News(str(step), 2, replace(MESSAGE, step=step))])
     notices.get(timeout=60)  # the first attempt has failed
     works.set()
     outbox.close()
@@ -323,9 +340,9 @@ def test_an_alert_that_is_refused_at_the_end_is_printed_once() -> None:
             closed.wait(60)
             raise TuimonError("refused") if message.step == 0 else Unreachable("closed")
 
-    outbox = Outbox(Gate(), Queue[Notice]().put, lambda key: None)
+    outbox = Outbox(Gate(), Queue[Notice]().put)
     for step, text in enumerate(("refused", "held up")):
-        outbox.put(replace(MESSAGE, step=step, message=text), AlertKey(0, "nonfinite", "loss", step))
+        outbox.offer([News(str(step), 2, replace(MESSAGE, step=step, message=text))])
     outbox.close()
     closed.set()
     assert outbox.join(60) == ["grpo-1.5b: refused", "grpo-1.5b: held up"]
@@ -342,19 +359,19 @@ def test_alerts_that_could_not_be_delivered_are_printed_at_the_end(capsys: pytes
                 raise Unreachable("closed")
 
     notices = Queue[Notice]()
-    outbox = Outbox(Gate(), notices.put, lambda key: None, pauses=(1e6,))
-    outbox.put(replace(MESSAGE, step=2, message="held up"), AlertKey(0, "nonfinite", "loss", 2))
+    outbox = Outbox(Gate(), notices.put, pauses=(1e6,))
+    outbox.offer([News("2", 2, replace(MESSAGE, step=2, message="held up"))])
     notices.get(timeout=60)  # the first attempt has failed
-    outbox.put(replace(MESSAGE, step=3, message="behind"), AlertKey(0, "nonfinite", "loss", 3))
+    outbox.offer([News("3", 2, replace(MESSAGE, step=3, message="behind"))])
     outbox.close()
     unsent = outbox.join(60)
     assert unsent == ["grpo-1.5b: held up", "grpo-1.5b: behind"]
     _report_unsent({"gate": unsent})
     assert capsys.readouterr().err.splitlines() == [f"tuimon: gate did not get: {text}" for text in unsent]
-    refusing, delivered = (Outbox(Gate(), notices.put, lambda key: None) for _ in range(2))
+    refusing, delivered = (Outbox(Gate(), notices.put) for _ in range(2))
     refusing.close()
-    refusing.put(replace(MESSAGE, step=0), AlertKey(0, "nonfinite", "loss", 0))
-    delivered.put(replace(MESSAGE, step=1), AlertKey(0, "nonfinite", "loss", 1))
+    refusing.offer([News("0", 2, replace(MESSAGE, step=0))])
+    delivered.offer([News("1", 2, replace(MESSAGE, step=1))])
     delivered.close()
     assert delivered.join(60) == []
     assert refusing.join(60) == [replace(MESSAGE, step=0).text]
@@ -371,6 +388,23 @@ def test_many_alerts_at_once_are_one_message() -> None:
     notifier.close()
     assert len(recorder.sent) == 1
     assert "(and 4 more)" in recorder.sent[0]
+
+
+def test_only_critical_alerts_are_sent_in_quiet_hours() -> None:
+    recorder = Recorder()
+    store = store_of({"loss": [1.0] * 5})
+    notifier = recorder.notifier({"terminal": "9", "quiet": "22:00-07:00"})
+    store.apply(Progress(1, 1, True))
+    night, morning = (time.mktime((2026, 11, day, hour, 0, 0, 0, 0, -1)) for day, hour in ((28, 23), (29, 7)))
+    notifier.update(store.snapshot(), now=night)
+    kl, loss = Alert("kl", "warning", 0, "kl", 60, "kl has risen"), Alert("nonfinite", "critical", 0, "loss", 60, "NaN")
+    store.set_alerts([kl, loss])
+    notifier.update(store.snapshot(), now=night)
+    recorder.wait_for(1)
+    store.set_alerts([replace(kl, until=90), loss])
+    notifier.update(store.snapshot(), now=morning)
+    notifier.close(60)
+    assert [text[4:-2] for text in recorder.sent] == ["run 0: NaN", "run 0: kl has risen (resolved at step 90)"]
 
 
 def test_log_text_cannot_control_a_terminal() -> None:

@@ -11,7 +11,7 @@ from support.tables import column_of, run_rows
 from tuimon.draw.table import Order, sort_items
 from tuimon.model.views import Symbols
 from tuimon.panels.lists.hparam_rows import different_settings
-from tuimon.panels.lists.run_levels import RunLevels
+from tuimon.panels.lists.run_metrics import RunLevels
 from tuimon.panels.lists.runs import Listing, run_columns
 from tuimon.store import Run
 

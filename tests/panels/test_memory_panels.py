@@ -221,13 +221,13 @@ def test_a_metric_per_device_is_a_row_with_a_bar_and_no_chart_of_its_own() -> No
     assert not {panel.id for panel in arrange(run)} & set(series)
     panel = next(panel for panel in arrange(run) if panel.id == "gpu_memory")
     assert panel.rows == 12
-    view = panel.view(run, Size(39, 8), START, Symbols.ASCII)
+    view = panel.view(run, Size(39, 8), START, Symbols.BRAILLE)
     assert isinstance(view, TextView)
     rows = ["".join(text for text, _ in row) for row in view.rows]
     assert [row.split()[:2] for row in rows] == [
         ["device", "max"], ["4", "44"], ["5", "45"], ["6", "46"], ["7", "47"], ["+4", "more"]
     ]  # fmt: skip
-    assert rows[4].count("#") == 16 > rows[1].count("#") > 10
+    assert rows[4].count("█") > rows[1].count("█") > 10
 
 
 def test_memory_without_a_unit_or_a_device_is_drawn_but_not_compared_with_a_device() -> None:

@@ -18,7 +18,7 @@ from tuimon.draw.numbers import format_exact
 from tuimon.model.views import DIM_ROLES, SERIES_ROLES, ChartView, Role, Size, Symbols
 from tuimon.monitor.local import open_run
 from tuimon.panels import DEFAULTS, ChartOptions, CurvePanel, distinct_markers, metric_panel, overlay_lines
-from tuimon.panels._charts.overlay_legend import wrapped_legend
+from tuimon.panels._charts.captions import wrapped_legend
 from tuimon.store import Run
 from tuimon.text import cell_width
 

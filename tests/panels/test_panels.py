@@ -398,16 +398,6 @@ def test_a_line_of_another_concept_does_not_flatten_the_leading_one() -> None:
         assert ("+1 metric" in view.note) == (drawn == 1)
 
 
-def test_points_of_another_source_are_counted_on_the_whole_screen() -> None:
-    store = store_of({"loss": (range(100), [1.0 + s for s in range(100)])})
-    add_source(store, 7, "out/trainer_state.json", 29, {"loss": (range(105), [1.0 + s for s in range(105)])})
-    for zoomed in (True, False):
-        options = ChartOptions(fullscreen=zoomed)
-        view = metric_panel("loss").view(store.snapshot().runs[0], Size(80, 12), START, Symbols.BRAILLE, options)
-        assert ("5 points of trainer_state.json" in view.note) == zoomed
-        assert view.x.high >= 104
-
-
 def test_the_note_names_the_last_restart_that_supersedes_nothing() -> None:
     store = store_of({"loss": (range(100), [1.0] * 100)})
     for begin, note in (

@@ -14,7 +14,7 @@ from tuimon.model.views import Role, Symbols
 from tuimon.monitor.local import open_run
 from tuimon.panels.lists.hparam_rows import different_settings
 from tuimon.panels.lists.parallel import Axis, axes_of, parallel_rows, quarters_row, result_of
-from tuimon.panels.lists.run_levels import RunLevels
+from tuimon.panels.lists.run_metrics import RunLevels
 from tuimon.panels.lists.run_selection import list_runs
 from tuimon.panels.lists.runs import Listing
 from tuimon.store import Run

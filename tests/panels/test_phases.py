@@ -23,7 +23,7 @@ from tuimon.panels import (
     overlay_lines,
     with_run_name,
 )
-from tuimon.panels._timers import differing_timer, read_timers, timed_seconds, timers_of
+from tuimon.panels.phases import differing_timer, read_timers, timed_seconds, timers_of
 from tuimon.store import Run, Store
 
 # ---------------------------------------------------------------- the tree

@@ -14,7 +14,7 @@ from tuimon.analysis.run_filter import parse
 from tuimon.exports.summary_text import runs_columns
 from tuimon.model.views import Role, Row, Symbols
 from tuimon.panels.lists.comparison import compare
-from tuimon.panels.lists.run_levels import RunLevels, level_note, reader_of
+from tuimon.panels.lists.run_metrics import RunLevels, level_note, reader_of
 from tuimon.panels.lists.run_selection import list_runs
 from tuimon.panels.lists.runs import Listing, run_columns
 from tuimon.store import Run, Snapshot

@@ -17,8 +17,8 @@ from support.tables import column_of, fitted_runs, run_rows
 from tuimon.analysis.run_filter import parse
 from tuimon.analysis.run_states import SIGNS as STATES
 from tuimon.analysis.run_states import state_sign, state_words
+from tuimon.draw.raster import spark_columns, sparkline
 from tuimon.draw.rows import row_width
-from tuimon.draw.spark import spark_columns, sparkline
 from tuimon.draw.table import Order, column_at
 from tuimon.model.alerts import Alert
 from tuimon.model.events import Columns, MetricsFound, Progress, RunFound, StreamFound, StreamStatus

@@ -28,7 +28,7 @@ def test_host_program_and_arguments_of_a_wandb_run() -> None:
     assert known["arguments"] == "run-good 220 3e-3 -1"
     assert known["directory"] == run.path
     lasted = format_duration(run.last_wall_time - run.first_wall_time)
-    assert known["first point"].endswith(f"{time_of_day(run.first_wall_time)}, {lasted} before the last")
+    assert known["points"].endswith(f"{time_of_day(run.last_wall_time)}, {lasted}")
 
 
 def test_experiment_or_project_is_displayed(tmp_path: Path) -> None:

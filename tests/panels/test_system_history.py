@@ -8,6 +8,7 @@ import pytest
 from support.made_run import START, run_of, store_of, text
 
 from tuimon.analysis.system_metrics import system_metrics
+from tuimon.draw.ascii import ascii_text
 from tuimon.exports.summary_text import facts_of
 from tuimon.model.points import Fact
 from tuimon.model.views import Role, Size, Symbols, TextView
@@ -126,7 +127,7 @@ def test_narrow_panels_keep_the_devices_that_stand_out(size: tuple[int, int]) ->
     rows = drawn(node("wandb", {13: {"util": 0.0}, 12: {"temp": 91.0}}, gpus=16), width, height, Symbols.ASCII)
     if width >= 38:
         assert " idle" in row_of(rows, "gpu 13")
-        assert all(character.isascii() for row in rows for character in row)
+        assert all(ascii_text(row).isascii() for row in rows)
         assert row_of(rows, "gpu 0").count("#") >= 12
         assert rows[-1].endswith("more") == (height < 20)
 
@@ -203,12 +204,12 @@ def test_whole_screen_has_strips_of_further_quantities() -> None:
     rows = [text(row) for row in view.rows]
     assert [row for row in rows if "full: " in row] == [
         "clock, full: 1,980 MHz",
-        "temperature, full: 91 C",
+        "temperature, full: 91 °C",
         "power, full: 412 W",
         "memory in use, full: 71 %",
     ]
     assert [row for row in rows if row.endswith(" MHz")][2].endswith("1,200 to 1,980 MHz")
-    hot = [row for row in view.rows if text(row).endswith(" 64 to 91 C")]
+    hot = [row for row in view.rows if text(row).endswith(" 64 to 91 °C")]
     assert [sum(role is Role.CRITICAL for _, role in row) for row in hot] == [pytest.approx(len(hot[0]) / 2, abs=2)]
     small = PANEL.view(run, Size(100, 14), START, Symbols.ASCII, ChartOptions(fullscreen=True))
     assert not any("power, full" in text(row) for row in small.rows)

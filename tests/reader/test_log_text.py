@@ -166,7 +166,7 @@ def test_steps_and_lines_are_mapped_to_each_other(name: str, tmp_path: Path) -> 
     log = put(tmp_path / name, text)
     assert log.size > 500_000
     data = text.encode()
-    for step in (0, 3, 300, 4500, 8997):
+    for step in (0, 300, 8997):
         noise = data.index(b"noise of step %d\n" % step)
         assert log.step_of(noise) == step
         assert log.step_of(noise + 60) == step
@@ -177,7 +177,7 @@ def test_steps_and_lines_are_mapped_to_each_other(name: str, tmp_path: Path) -> 
 
 
 def test_a_long_log_without_steps_has_no_line_of_a_step(tmp_path: Path) -> None:
-    assert put(tmp_path / "none.log", "no step here\n" * 100_000).offset_of(5) is None
+    assert put(tmp_path / "none.log", "no step here\n" * 30_000).offset_of(5) is None
 
 
 def test_a_hugging_face_row_has_the_step_of_the_next_bar(tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ def test_rows_of_roll_have_the_step_of_the_line_before(tmp_path: Path) -> None:
         text += f"{head}pipeline step {step} start...\n{head}{{{values}}}\n{head}pipeline step {step} finished\n"
     log = put(tmp_path / "train.log", text)
     assert log.size > 100_000
-    for step in range(40):
+    for step in range(0, 40, 6):
         begin = text.index(head, text.index(f"step {step} start"))
         assert log.offset_of(step) == begin
         assert log.step_of(begin) == step

@@ -52,7 +52,7 @@ def is_end_of(sample: Sample, cut: int) -> int:
 
 
 @pytest.mark.parametrize("log_format", WITH_TAIL, ids=lambda log_format: log_format.id)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @examples(st.floats(0, 1))
 def test_the_tail_from_any_offset_has_the_last_points(log_format: Format, part: float) -> None:
     for sample in some(log_format.id, 5):

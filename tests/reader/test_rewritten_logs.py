@@ -88,7 +88,7 @@ class Writer:
 
 
 @pytest.mark.parametrize("name", ["metrics.jsonl", "events.out.tfevents.1795226051.host"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.lists(st.sampled_from(["log", "write", "part", "disturb", "read", "look"]), max_size=30), st.integers(0, 99))
 def test_a_disturbed_log_is_read_as_by_a_fresh_start(name: str, moves: list[str], seed: int) -> None:
     with tempfile.TemporaryDirectory() as directory:

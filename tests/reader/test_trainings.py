@@ -9,41 +9,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.event_reading import read_all
-
-from tuimon.reader import Collector
-from tuimon.store import Run, Store
+from support.event_reading import Watched
 
 Curve = Callable[[int], float]
 
 
-class Watched:
-    """A collector, and a store of its events."""
-
-    def __init__(self, *roots: Path) -> None:
-        self._collector = Collector([str(root) for root in roots])
-        self._store = Store()
-        self.look()
-
-    def look(self) -> None:
-        for event in read_all(self._collector):
-            self._store.apply(event)
-
-    @property
-    def runs(self) -> dict[str, Run]:
-        return {run.name: run for run in self._store.snapshot().runs}
-
-    @property
-    def files(self) -> set[frozenset[str]]:
-        """Names of the files of each run that are still read."""
-        return {
-            frozenset(
-                os.path.basename(view.info.path)
-                for view in run.streams
-                if view.status is None or view.status.state != "superseded"
-            )
-            for run in self._store.snapshot().runs
-        } - {frozenset()}
+def files_of(watched: Watched) -> set[frozenset[str]]:
+    """Return the names of the files of each run that are still read."""
+    return {
+        frozenset(
+            os.path.basename(view.info.path)
+            for view in run.streams
+            if view.status is None or view.status.state != "superseded"
+        )
+        for run in watched.runs.values()
+    } - {frozenset()}
 
 
 def steady(rate: float) -> Curve:
@@ -156,13 +136,13 @@ ONE: dict[str, dict[str, File]] = {
 @pytest.mark.parametrize("files", SEVERAL.values(), ids=SEVERAL)
 def test_files_of_different_trainings_are_runs_of_their_own(tmp_path: Path, files: dict[str, File]) -> None:
     write(tmp_path, files)
-    assert Watched(tmp_path).files == one_run_each(*map(os.path.basename, files))
+    assert files_of(Watched(tmp_path)) == one_run_each(*map(os.path.basename, files))
 
 
 @pytest.mark.parametrize("files", ONE.values(), ids=ONE)
 def test_files_of_one_training_are_one_run(tmp_path: Path, files: dict[str, File]) -> None:
     write(tmp_path, files)
-    assert Watched(tmp_path).files == {frozenset(files)}
+    assert files_of(Watched(tmp_path)) == {frozenset(files)}
 
 
 @pytest.mark.parametrize(
@@ -182,7 +162,7 @@ def test_files_of_one_training_are_one_run(tmp_path: Path, files: dict[str, File
 )  # fmt: skip
 def test_files_of_several_trainings(tmp_path: Path, files: dict[str, File], expected: list[set[str]]) -> None:
     write(tmp_path, files)
-    assert Watched(tmp_path).files == set(map(frozenset, expected))
+    assert files_of(Watched(tmp_path)) == set(map(frozenset, expected))
 
 
 def stamped(steps: Iterable[int], loss: Curve, hour: int) -> str:
@@ -207,7 +187,9 @@ def test_a_resumed_job_continues_its_run_beside_a_job_array(tmp_path: Path, with
         text = stamped(steps, loss, hour) if with_times else lines(steps, loss)
         (tmp_path / f"slurm-{job}.out").write_text(text)
     expected = {frozenset({"slurm-123.out", "slurm-124.out"}), frozenset({"slurm-200_2.out", "slurm-201_2.out"})}
-    assert Watched(tmp_path).files == expected | one_run_each("slurm-200_0.out", "slurm-200_1.out", "slurm-200_3.out")
+    assert files_of(Watched(tmp_path)) == expected | one_run_each(
+        "slurm-200_0.out", "slurm-200_1.out", "slurm-200_3.out"
+    )
 
 
 def test_a_second_job_becomes_a_run_with_its_first_points(tmp_path: Path) -> None:
@@ -221,7 +203,7 @@ def test_a_second_job_becomes_a_run_with_its_first_points(tmp_path: Path) -> Non
     for count in range(1, 12):
         second.write_text(f"Starting job 1002\n{lines(range(1, count + 1), FAST)}")
         watched.look()
-    assert watched.files == one_run_each("slurm-1001.out", "slurm-1002.out")
+    assert files_of(watched) == one_run_each("slurm-1001.out", "slurm-1002.out")
     assert list(watched.runs) == ["slurm-1001.out", "slurm-1002.out"]
     assert watched.runs["slurm-1001.out"].id == run.id
     assert [len(run.curve("loss")) for run in watched.runs.values()] == [30, 11]

@@ -4,45 +4,27 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from support.event_reading import read_all
+from support.event_reading import Watched
 
-from tuimon.model.events import Event
 from tuimon.model.points import Points
 from tuimon.reader import Collector, assembly
 from tuimon.reader.assembly import TEXT_WITHOUT_RUN
-from tuimon.store import Run, Store
+from tuimon.store import Run
 
 
-class Watched:
-    """A collector, and a store of its events."""
+def text_of(watched: Watched) -> dict[str, list[str]]:
+    """Return the console text of each run, by its directory."""
+    return {
+        name: [line for fact in run.facts("console") for line in fact.value["lines"]]
+        for name, run in by_directory(watched).items()
+    }
 
-    def __init__(self, *roots: Path) -> None:
-        self.collector = Collector([str(root) for root in roots])
-        self._store = Store()
-        self.look()
 
-    def look(self) -> None:
-        self.apply(read_all(self.collector))
-
-    def apply(self, events: Iterable[Event]) -> None:
-        for event in events:
-            self._store.apply(event)
-
-    @property
-    def runs(self) -> dict[str, Run]:
-        return {os.path.basename(run.path): run for run in self._store.snapshot().runs}
-
-    @property
-    def text(self) -> dict[str, list[str]]:
-        """Console text by run."""
-        return {
-            name: [line for fact in run.facts("console") for line in fact.value["lines"]]
-            for name, run in self.runs.items()
-        }
+def by_directory(watched: Watched) -> dict[str, Run]:
+    return {os.path.basename(run.path): run for run in watched.runs.values()}
 
 
 def metrics(path: Path, *steps: int, age: float = 0) -> None:
@@ -68,7 +50,7 @@ def test_text_whose_points_come_with_its_last_record_becomes_a_run_with_them(tmp
     bars = bar.format(20, 10, 1.5), bar.format(40, 20, 1.25), bar.format(60, 30, 0.75)
     (tmp_path / "console.log").write_text("".join(("Seed set to 0\n", *bars, "\n")))
     watched = Watched(tmp_path)
-    curve = watched.runs[tmp_path.name].curve("train_loss")
+    curve = by_directory(watched)[tmp_path.name].curve("train_loss")
     assert list(zip(curve.steps.tolist(), curve.values.tolist(), strict=True))[:2] == [(10, 1.5), (20, 1.25)]
 
 
@@ -77,16 +59,16 @@ def test_text_above_several_runs_is_of_none_and_a_run_once_it_has_a_point(tmp_pa
         metrics(tmp_path / f"seed{seed}" / "metrics.jsonl", 0)
     write(tmp_path / "train.log", "loading")
     watched = Watched(tmp_path)
-    assert watched.text == {"seed0": [], "seed1": []}
+    assert text_of(watched) == {"seed0": [], "seed1": []}
     assert [(Path(path).name, reason) for path, reason in watched.collector.skipped] == [
         ("train.log", TEXT_WITHOUT_RUN)
     ]
     for step in (7, 8):
         write(tmp_path / "train.log", POINT.replace("7", str(step)))
         watched.look()
-        assert watched.text["seed0"] == []
-        assert watched.text[tmp_path.name][0] == "loading"
-        assert watched.runs[tmp_path.name].curve("actor/loss").steps.tolist() == list(range(7, step + 1))
+        assert text_of(watched)["seed0"] == []
+        assert text_of(watched)[tmp_path.name][0] == "loading"
+        assert by_directory(watched)[tmp_path.name].curve("actor/loss").steps.tolist() == list(range(7, step + 1))
     assert not watched.collector.skipped
 
 
@@ -94,13 +76,13 @@ def test_text_without_a_run_is_unreported_until_it_has_a_point(tmp_path: Path) -
     metrics(tmp_path / "a" / "metrics.jsonl", 0)
     write(tmp_path / "b" / "stdout.log", "listening")
     watched = Watched(tmp_path)
-    assert set(watched.runs) == {"a"}
+    assert set(by_directory(watched)) == {"a"}
     assert [(Path(path).name, reason) for path, reason in watched.collector.skipped] == [
         ("stdout.log", TEXT_WITHOUT_RUN)
     ]
     write(tmp_path / "b" / "stdout.log", POINT)
     watched.apply(watched.collector.read())
-    assert watched.text == {"a": [], "b": ["listening", POINT]}
+    assert text_of(watched) == {"a": [], "b": ["listening", POINT]}
     assert not watched.collector.skipped
 
 
@@ -110,14 +92,14 @@ def test_texts_below_a_run_are_runs_once_they_have_points(tmp_path: Path) -> Non
     for job in jobs:
         write(job, f"loading {job.parent.name}")
     watched = Watched(tmp_path)
-    assert watched.text == {tmp_path.name: []}
+    assert text_of(watched) == {tmp_path.name: []}
     for index, job in enumerate(jobs):
         write(job, POINT.replace("0.25", f"0.{index}5"))
     watched.look()
-    assert set(watched.runs) == {tmp_path.name, "job_0", "job_1", "job_2"}
-    losses = [watched.runs[f"job_{index}"].curve("actor/loss").values.tolist() for index in range(3)]
+    assert set(by_directory(watched)) == {tmp_path.name, "job_0", "job_1", "job_2"}
+    losses = [by_directory(watched)[f"job_{index}"].curve("actor/loss").values.tolist() for index in range(3)]
     assert losses == [[0.05], [0.15], [0.25]]
-    assert watched.runs[tmp_path.name].metrics == ("loss",)
+    assert by_directory(watched)[tmp_path.name].metrics == ("loss",)
 
 
 def test_text_without_a_run_joins_metrics_in_its_directory(tmp_path: Path) -> None:
@@ -126,7 +108,7 @@ def test_text_without_a_run_joins_metrics_in_its_directory(tmp_path: Path) -> No
     watched = Watched(tmp_path)
     metrics(tmp_path / "b" / "metrics.jsonl", 3)
     watched.look()
-    assert watched.text == {"a": [], "b": ["loading"]}
+    assert text_of(watched) == {"a": [], "b": ["loading"]}
     assert not watched.collector.skipped
 
 
@@ -142,7 +124,7 @@ def test_an_export_has_the_points_of_unreported_text(tmp_path: Path) -> None:
 def test_text_alone_is_a_run(tmp_path: Path) -> None:
     write(tmp_path / "train.log", "loading")
     watched = Watched(tmp_path)
-    assert watched.text == {tmp_path.name: ["loading"]}
+    assert text_of(watched) == {tmp_path.name: ["loading"]}
 
 
 def test_two_texts_of_a_directory_become_a_run_together(tmp_path: Path) -> None:
@@ -150,10 +132,10 @@ def test_two_texts_of_a_directory_become_a_run_together(tmp_path: Path) -> None:
     write(tmp_path / "b" / "stderr.log", "a warning")
     write(tmp_path / "b" / "stdout.log", "loading")
     watched = Watched(tmp_path)
-    assert set(watched.runs) == {"a"}
+    assert set(by_directory(watched)) == {"a"}
     write(tmp_path / "b" / "stdout.log", POINT)
     watched.look()
-    assert sorted(watched.text["b"]) == sorted(["a warning", "loading", POINT])
+    assert sorted(text_of(watched)["b"]) == sorted(["a warning", "loading", POINT])
     assert not watched.collector.skipped
 
 
@@ -163,10 +145,10 @@ def test_a_description_beside_text_that_becomes_a_run_belongs_to_it(tmp_path: Pa
     write(files / "output.log", "loading")
     write(files / "wandb-metadata.json", '{"host": "node3"}')
     watched = Watched(tmp_path)
-    assert set(watched.runs) == {"seed0"}
+    assert set(by_directory(watched)) == {"seed0"}
     write(files / "output.log", POINT)
     watched.look()
-    run = watched.runs["run-20260101_000000-abcdefgh"]
+    run = by_directory(watched)["run-20260101_000000-abcdefgh"]
     assert "actor/loss" in run.metrics
     assert [fact.value["host"] for fact in run.facts("writer")] == ["node3"]
     assert not watched.collector.skipped

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 from support.written_texts import ATTEMPTS, PROMPTS, write_run
 
+from tuimon.analysis.text_check import parts_sentence, shares_sentence
 from tuimon.samples.difference import differences
-from tuimon.samples.discovery import read_samples
-from tuimon.samples.library import Entry, Library
+from tuimon.samples.discovery import Location, read_samples
+from tuimon.samples.fields import sample_of
+from tuimon.samples.library import Entry, Library, entry_of
 from tuimon.samples.options import advice, trainer_of
 from tuimon.samples.overview import (
     first_numbers,
@@ -94,7 +96,6 @@ def test_passed_is_defined_by_an_accuracy_or_a_binary_reward() -> None:
 
 
 def test_identical_responses_of_a_group_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from tuimon.analysis.text_check import shares_sentence
     from tuimon.commands import main
 
     texts = {"p": ["same", "other", "same", "third", "other", "same"], "q": ["same", "b"], "r": ["x", "x"]}
@@ -216,3 +217,23 @@ def test_mean_rewards_are_compared_where_none_says_which_samples_passed() -> Non
     is_share, change = changes_since([before], after)
     assert not is_share
     assert change == {"a": pytest.approx(0.4)}
+
+
+@pytest.mark.parametrize(
+    ("parts", "rewards", "expected"),
+    [
+        ({"right": [0, 1, 0, 1], "format": [1, 1, 1, 1]}, [1, 2, 1, 2], {"right": "r 1.00", "format": "in 4 of 4"}),
+        ({"right": [0, 1, 0, 1], "length": [3, 3, 2, 2]}, [0, 1, 0, 1], {"right": "r 1.00", "length": "r 0.00"}),
+        ({"right": [0, 1, 0, 1]}, [0, 1, 0, 1], {}),
+    ],
+)
+def test_parts_of_the_reward(parts: dict[str, list[float]], rewards: list[float], expected: dict[str, str]) -> None:
+    rows = [
+        {"input": "q", "output": "a", "score": reward, "reward_extra_info": dict(zip(parts, values, strict=True))}
+        for reward, *values in zip(rewards, *parts.values(), strict=True)
+    ]
+    entries = [entry_of(sample, Location(0, 0)) for row in rows if (sample := sample_of(row, "a", "1.jsonl"))]
+    assert len(entries) == len(rewards)
+    said = dict(part.strip().split(" ", 1) for part in filter(None, parts_sentence(entries).split(";")))
+    assert said.keys() == expected.keys()
+    assert all(text in said[name] for name, text in expected.items())

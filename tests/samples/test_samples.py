@@ -83,6 +83,21 @@ CASES: dict[str, tuple[dict[str, list[Any]], str, list[tuple[Any, ...]]]] = {
         "step group response reward",
         [(2, "g", "assistant", pytest.approx(1.05))],
     ),
+    "an episode of two agents, whose rewards are its parts": (
+        {
+            "rollouts/step_2/traces.jsonl": [
+                _TRACE
+                | {
+                    "traces": [
+                        {"agent": {"name": name}, "nodes": _NODES, "rewards": {"won": won}}
+                        for name, won in (("solver", 1.0), ("critic", 0.25))
+                    ]
+                }
+            ]
+        },
+        "response reward components",
+        [("assistant\n\nassistant", 1.25, {"solver": 1.0, "critic": 0.25})],
+    ),
     "rows that a table of W&B repeats": (
         {f"files/media/table/val/generations_{n}_{'a' * 20}.table.json": [_table(n + 1)] for n in (0, 1)},
         "step",

@@ -130,8 +130,8 @@ def test_a_named_checkpoint_in_a_store_is_recognised_by_its_weights(tmp_path: Pa
     assert paths_of(scan([str(tmp_path)], wants), tmp_path) == ["checkpoints/good/b.json"]
 
 
-def test_ten_thousand_checkpoint_files_cost_one_listing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    saved = [tmp_path / "checkpoints" / f"model-step-{step}.safetensors" for step in range(10_000)]
+def test_a_thousand_checkpoint_files_cost_one_listing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    saved = [tmp_path / "checkpoints" / f"model-step-{step}.safetensors" for step in range(1000)]
     make(tmp_path, "metrics.jsonl", "checkpoints/notes.txt")
     for path in saved:
         path.touch()
@@ -142,14 +142,14 @@ def test_ten_thousand_checkpoint_files_cost_one_listing(tmp_path: Path, monkeypa
     assert calls["stat"] <= 6  # of the weights none
 
 
-def test_five_thousand_checkpoints_cost_one_listing_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    steps = 5000
+def test_five_hundred_checkpoints_cost_one_listing_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = 500
     for step in range(steps):
         directory = tmp_path / f"checkpoint-{step}"
         directory.mkdir()
         (directory / "model.safetensors").touch()
         (directory / "optimizer").mkdir()
-    for step in range(0, steps, 100):
+    for step in range(0, steps, 10):
         make(tmp_path, f"checkpoint-{step}/trainer_state.json")
     settle(tmp_path)
     with counted(monkeypatch) as calls:

@@ -86,51 +86,34 @@ def test_truncation_restarts(log: tuple[Path, Tail]) -> None:
     assert read(tail) == [Chunk(b"3\n", True)]
 
 
-def test_shrunk_and_grown_past_the_offset_between_two_looks(log: tuple[Path, Tail]) -> None:
+ROWS = b"".join(b"%d,0.25\n" % step for step in range(200))
+HEADER = b"step,loss\n" * 40
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "restarts"),
+    [
+        (HEADER + b"1,0.5\n" * 100, HEADER + b"1,0.4\n" * 200, True),  # equal at its beginning, not before the offset
+        (b"abc" * 500, b"abd" * 500, True),
+        (b"step,loss\n" + ROWS, b"step,loss,reward\n" + ROWS, True),
+        (b"old" * 100, b"new" * 200, True),
+        (bytes(range(256)) * 8, bytes(range(256)) * 8 + b"more", False),
+    ],
+)
+@pytest.mark.parametrize("how", ["in place", "replaced", "deleted"])
+def test_other_content_restarts_and_more_content_continues(
+    log: tuple[Path, Tail], how: str, before: bytes, after: bytes, restarts: bool
+) -> None:
     path, tail = log
-    header = b"step,loss\n" * 40
-    path.write_bytes(header + b"1,0.5\n" * 100)
+    path.write_bytes(before)
     data(tail)
-    path.write_bytes(header + b"1,0.4\n" * 200)  # the first 256 bytes are equal, those before the offset are not
-    assert read(tail) == [Chunk(path.read_bytes(), True)]
-
-
-def test_rewritten_in_place_with_the_same_size(log: tuple[Path, Tail]) -> None:
-    path, tail = log
-    path.write_bytes(b"abc" * 500)
-    data(tail)
-    path.write_bytes(b"abd" * 500)
-    assert read(tail) == [Chunk(b"abd" * 500, True)]
-
-
-def test_rewritten_with_a_longer_header(log: tuple[Path, Tail]) -> None:
-    path, tail = log
-    rows = b"".join(b"%d,0.25\n" % step for step in range(200))
-    path.write_bytes(b"step,loss\n" + rows)
-    data(tail)
-    path.write_bytes(b"step,loss,reward\n" + rows)
-    assert read(tail) == [Chunk(path.read_bytes(), True)]
-
-
-def test_replaced_by_a_longer_copy_continues(log: tuple[Path, Tail], tmp_path: Path) -> None:
-    path, tail = log
-    old = bytes(range(256)) * 8
-    path.write_bytes(old)
-    data(tail)
-    copy = tmp_path / ".log.rsync"
-    copy.write_bytes(old + b"more")
-    copy.replace(path)
-    assert read(tail) == [Chunk(b"more", False)]
-
-
-def test_replaced_by_another_file_restarts(log: tuple[Path, Tail], tmp_path: Path) -> None:
-    path, tail = log
-    path.write_bytes(b"old" * 100)
-    data(tail)
-    other = tmp_path / "other"
-    other.write_bytes(b"new" * 200)
-    other.replace(path)
-    assert read(tail) == [Chunk(b"new" * 200, True)]
+    if how == "deleted":
+        path.unlink()
+        assert read(tail) == []
+    target = path.with_name("other") if how == "replaced" else path
+    target.write_bytes(after)
+    target.replace(path)
+    assert read(tail) == [Chunk(after if restarts else after.removeprefix(before), restarts)]
 
 
 def test_rotation(log: tuple[Path, Tail], tmp_path: Path) -> None:
@@ -144,16 +127,6 @@ def test_rotation(log: tuple[Path, Tail], tmp_path: Path) -> None:
     path.write_bytes(b"new\n")
     assert read(tail) == [Chunk(b"new\n", True)]
     assert (tail.state, tail.message) == ("current", "")
-
-
-def test_created_again_with_the_same_beginning_continues(log: tuple[Path, Tail]) -> None:
-    path, tail = log
-    path.write_bytes(b"same" * 100)
-    data(tail)
-    path.unlink()
-    assert read(tail) == []
-    path.write_bytes(b"same" * 100 + b"!")
-    assert read(tail) == [Chunk(b"!", False)]
 
 
 def test_rewritten_between_two_chunks_of_one_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -279,7 +252,7 @@ operations = st.lists(
 )
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(operations, st.booleans(), st.integers(1, 1000))
 def test_chunks_since_the_last_restart_equal_the_file(
     tmp_path: Path, steps: list[tuple[str, int]], remote: bool, limit: int

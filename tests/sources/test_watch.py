@@ -44,10 +44,11 @@ def until(watcher: Watcher, path: Path | None = None, structure: bool = False, c
     raise AssertionError(f"no hint: {sorted(paths)}")
 
 
-def drain(watcher: Watcher) -> None:
-    """Discard pending hints until there have been none for a while."""
-    while watcher.wait(0.2) != Hints(frozenset(), frozenset(), False):
-        pass
+def drain(watcher: Watcher, directory: Path) -> set[str]:
+    """Return the paths of the hints that come before those of a file that is written now."""
+    last = directory / f"last{time.monotonic_ns()}"
+    append(last)
+    return {path for path in until(watcher, last, closed=True).paths if not Path(path).name.startswith("last")}
 
 
 def append(path: Path, data: bytes = b"x") -> None:
@@ -73,10 +74,10 @@ def test_files_created_moved_and_deleted(watcher: Watcher, tmp_path: Path) -> No
     log, temporary = tmp_path / "log", tmp_path / "log.tmp"
     temporary.write_bytes(b"x")
     assert until(watcher, temporary).structure_changed
-    drain(watcher)
+    drain(watcher, tmp_path)
     temporary.replace(log)
     assert until(watcher, log, closed=True).structure_changed
-    drain(watcher)
+    drain(watcher, tmp_path)
     (tmp_path / "new").mkdir()
     assert until(watcher, structure=True).paths == frozenset()
     log.unlink()
@@ -97,23 +98,25 @@ def test_reads_cause_no_events(watcher: Watcher, tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_bytes(b"x")
     watcher.set_directories([str(tmp_path)])
-    drain(watcher)
+    drain(watcher, tmp_path)
     for _ in range(50):
         log.read_bytes()
         list(tmp_path.iterdir())
         log.stat()
-    assert watcher.wait(0.3) == Hints(frozenset(), frozenset(), False)
+    assert drain(watcher, tmp_path) == set()
 
 
 def test_a_burst_of_writes_returns_few_times(watcher: Watcher, tmp_path: Path) -> None:
     log = tmp_path / "log"
     watcher.set_directories([str(tmp_path)])
-    drain(watcher)
+    drain(watcher, tmp_path)
     begin = time.monotonic()
     for _ in range(300):
         append(log)
-    returns = 0
-    while watcher.wait(0.3).paths:
+    append(last := tmp_path / "last")
+    returns = 1
+    while str(last) not in watcher.wait(LONG).closed:
+        assert time.monotonic() - begin < LONG
         returns += 1
     took = time.monotonic() - begin
     assert 1 <= returns <= took / watch_module.QUIET + 2
@@ -131,12 +134,11 @@ def test_a_directory_removed_and_created_again(
     (run / "log").unlink()
     run.rmdir()
     until(watcher, structure=True)
-    drain(watcher)
     run.mkdir()
     deadline = time.monotonic() + LONG
-    while not watcher.wait(0.2).paths:  # written again and again until the new watch is there
+    while str(run / "new") not in watcher.wait(0.2).paths:  # written again and again until the new watch is there
         assert time.monotonic() < deadline
-        append(run / "log")
+        append(run / "new")
 
 
 def test_removed_directory_is_a_change_of_structure_without_an_event(tmp_path: Path) -> None:
@@ -176,7 +178,7 @@ def test_paths_of_a_linked_directory_are_as_given(
     watcher.set_directories([str(latest)])
     append(tmp_path / "run1" / "log")
     assert until(watcher, latest / "log").paths == {str(latest / "log")}
-    drain(watcher)
+    drain(watcher, latest)
     latest.unlink()
     latest.symlink_to("run2")
     until(watcher, structure=True)

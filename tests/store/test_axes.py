@@ -6,7 +6,7 @@ from datetime import datetime
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tuimon.draw import FrameCache, render
@@ -127,7 +127,6 @@ def test_a_point_has_the_last_value_of_the_counter_as_position():
     assert run.curve("epoch").limits(scale) == (0.1, 0.9)
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.integers(0, 40), min_size=2, max_size=30),
     st.lists(st.tuples(st.integers(0, 40), st.integers(-3, 9)), min_size=2, max_size=20),

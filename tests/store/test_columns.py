@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tuimon.store.columns import PointColumns, SharedColumns, extend_all
@@ -16,7 +16,6 @@ Batches = list[tuple[list[tuple[int, float]], list[int]]]
 ROWS = st.lists(st.tuples(STEPS, TIMES), min_size=1, max_size=6)
 
 
-@settings(max_examples=100)
 @given(st.lists(st.tuples(ROWS, st.lists(st.integers(0, 4), min_size=1, max_size=5)), max_size=8), st.booleans())
 def test_metrics_that_share_columns_keep_their_own_points(batches: Batches, single: bool) -> None:
     """Batches go to five metrics of a stream; views taken in between never change."""
@@ -53,7 +52,6 @@ def test_metrics_that_share_columns_keep_their_own_points(batches: Batches, sing
 RUNS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2), st.integers(0, 2)), min_size=6, max_size=6)
 
 
-@settings(max_examples=100)
 @given(st.lists(RUNS, max_size=6))
 def test_extend_all_equals_extending_each_metric(batches: list[list[tuple[int, int, int]]]) -> None:
     """Six metrics, some logged together for a while, some at other times, some never."""

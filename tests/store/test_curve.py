@@ -6,57 +6,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.stores import Log
 
-from tuimon.model.events import Columns, MetricsFound, RunFound, SegmentStarted, StreamFound, StreamReplaced
-from tuimon.store import Store
-
-
-class Log:
-    """A store with one run; streams are created on first use."""
-
-    def __init__(self):
-        self.store = Store()
-        self.store.apply(RunFound(0, "run", "/run"))
-        self.names = {}
-
-    def stream(self, stream, source="events", rank=40, prefix="", path=""):
-        path = path or f"/run/{source}/{stream}"
-        self.store.apply(StreamFound(stream, 0, source, path, "tensorboard", rank, prefix, stream))
-        self.names[stream] = []
-        return self
-
-    def add(self, stream, steps, values=None, wall_times=None, metric="loss"):
-        if stream not in self.names:
-            self.stream(stream)
-        names = self.names[stream]
-        if metric not in names:
-            self.store.apply(MetricsFound(stream, len(names), (metric,)))
-            names.append(metric)
-        count = len(steps)
-        self.store.apply(
-            Columns(
-                stream,
-                np.array([names.index(metric)], np.uint32),
-                np.array([count], np.uint32),
-                np.array(steps, np.int64),
-                np.array(steps if values is None else values, np.float64),
-                np.full(count, np.nan) if wall_times is None else np.array(wall_times, np.float64),
-            )
-        )
-        return self
-
-    def start(self, stream, step=None, purge=False):
-        self.store.apply(SegmentStarted(stream, step, purge))
-        return self
-
-    @property
-    def run(self):
-        return self.store.snapshot().runs[0]
-
-    def curve(self, metric="loss"):
-        return self.run.curve(metric)
+from tuimon.model.events import StreamReplaced
 
 
 def hiding(curve):
@@ -111,7 +65,6 @@ def test_a_point_out_of_order_is_sorted():
     assert (curve.superseded, len(curve.restarts)) == (0, 0)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.integers(2, 6), st.randoms(use_true_random=True))
 def test_rows_somewhat_out_of_order_hide_no_point(width, rng):
     steps = []
@@ -298,7 +251,6 @@ EVENTS = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(EVENTS, st.booleans())
 def test_an_extended_curve_equals_one_built_at_once(events, side_by_side):
     """Two stores get the same events; one takes a snapshot after every event, the other only at the end."""

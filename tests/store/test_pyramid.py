@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, event, given, settings
+from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 from tuimon.store import Curve, curve_index
@@ -30,7 +30,6 @@ def make(seed, count, bad):
     return values
 
 
-@settings(max_examples=120, deadline=None)
 @given(
     st.integers(0, 2**32),
     st.integers(0, 9000),
@@ -64,7 +63,6 @@ def test_a_pyramid_is_small_and_grows_by_whole_blocks():
     assert (low[0], high[0]) == (values.min(), values.max())
 
 
-@settings(max_examples=120, deadline=None)
 @given(st.lists(st.lists(VALUES, max_size=30), max_size=8))
 def test_a_tally_does_not_depend_on_the_pieces(pieces):
     values = np.array([value for piece in pieces for value in piece], np.float64)
@@ -119,7 +117,6 @@ def as_array(envelope):
     return np.array([envelope.low, envelope.high, envelope.first, envelope.last, envelope.gap_after])
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.integers(0, 2**32), st.integers(0, 1500), st.sampled_from([0, 3, 60]), st.integers(1, 60), st.booleans())
 def test_envelope_equals_the_raw_points(seed, count, bad, columns, whole):
     random = np.random.default_rng(seed)
@@ -145,7 +142,6 @@ def test_envelope_equals_the_raw_points(seed, count, bad, columns, whole):
         np.testing.assert_array_equal(as_array(curve.envelope(low * 2, high * 2, columns, "time")), expected)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.integers(0, 2**32), st.lists(st.integers(0, 40), min_size=2, max_size=8), st.integers(1, 60))
 def test_envelopes_of_a_growing_run_equal_the_raw_points(seed, growth, columns):
     """Bins reused from the previous envelope equal newly computed ones."""
@@ -193,7 +189,6 @@ def test_a_window_moved_by_whole_bins_computes_only_new_bins(monkeypatch):
     assert asked[::2] == [256, quarter, quarter, quarter]
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.integers(-(2**62), 2**62),
     st.integers(1, 2**40),

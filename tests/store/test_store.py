@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tuimon.errors import WireError
@@ -32,6 +32,7 @@ from tuimon.model.points import Fact
 from tuimon.monitor.local import open_run
 from tuimon.store import Store
 from tuimon.store.columns import PointColumns
+from tuimon.store.index import Names
 from tuimon.store.series import Series
 from tuimon.store.store import CONSOLE_FACTS
 from tuimon.vocabulary import merge_key
@@ -292,7 +293,6 @@ GROWTH = st.lists(
 )
 
 
-@settings(max_examples=50)
 @given(GROWTH, GROWTH)
 def test_snapshots_of_a_growing_run_do_not_affect_each_other(first, second):
     """Two attempts are written in parallel with restarts; each snapshot equals that of a store read once."""
@@ -530,3 +530,19 @@ def test_values_that_are_not_finite_are_found_once() -> None:
     assert [series.count_finite(length) for length in (0, 2, 3, 4, 2)] == [0, 2, 2, 3, 2]
     series.columns.append(4, math.inf, 0.0)
     assert series.count_finite(5) == 3
+
+
+def test_names_of_metrics_are_hashed_once() -> None:
+    """They are the key of many caches, and there may be 200,000."""
+    hashed: list[str] = []
+
+    class Name(str):
+        __slots__ = ()
+
+        def __hash__(self) -> int:
+            hashed.append(str(self))
+            return super().__hash__()
+
+    names = Names(map(Name, ("loss", "kl", "lr")))
+    assert [{names: 1}[names] for _ in range(3)] == [1, 1, 1]
+    assert hashed == ["loss", "kl", "lr"]

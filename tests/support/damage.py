@@ -193,9 +193,9 @@ def _touches(damage: Damaged, begin: int, end: int) -> bool:
     return begin <= damage.end and damage.begin < end
 
 
-def samples_of(format_id: str, limit: int = 6_000) -> list[Sample]:
-    """Return the samples of a format that are small enough to be read byte by byte and give points."""
-    return [sample for sample in some(format_id, 2, limit) if kind(sample.format) != "unsupported"]
+def samples_of(format_id: str, count: int = 2, limit: int = 6_000) -> list[Sample]:
+    """Return samples of a format that are small enough to be read byte by byte and give points."""
+    return [sample for sample in some(format_id, count, limit) if kind(sample.format) != "unsupported"]
 
 
 def gzipped(data: bytes) -> bytes:

@@ -50,22 +50,26 @@ class Live:
         raise AssertionError(f"condition not met; {describe(self.snapshot)}")
 
     def until_points(self, metric: str, wanted: Sequence[tuple[int, float]], run: int = 0) -> Snapshot:
-        """Wait until the curve of a metric equals the points, and check that it stays so."""
+        """Wait until all logs were read to their ends and the curve of a metric equals the points."""
         expected = [(step, repr(float(value))) for step, value in wanted]
-        self.until(lambda snapshot: curve(snapshot, metric, run) == expected)
-        self.settle()
-        assert curve(self.snapshot, metric, run) == expected
-        return self.snapshot
+        return self.until(lambda snapshot: curve(snapshot, metric, run) == expected and all_read(snapshot))
 
-    def settle(self, still: float = 0.3) -> Snapshot:
-        """Return the snapshot once there was no change for `still` seconds."""
-        version, since = -1, time.monotonic()
-        while time.monotonic() - since < still:
-            snapshot = self.snapshot
-            if snapshot.version != version:
-                version, since = snapshot.version, time.monotonic()
-            time.sleep(0.01)
-        return snapshot
+
+def all_read(snapshot: Snapshot) -> bool:
+    """Return whether every log was looked at as it is now, and read to its end unless it cannot be."""
+    states = [(stream.info.path, stream.status) for run in snapshot.runs for stream in run.streams]
+    for path, status in states:
+        if status is None or (status.state == "waiting" and status.size):
+            return False
+        if status.state in ("gone", "superseded"):
+            continue
+        try:
+            is_seen = status.size == Path(path).stat().st_size
+        except OSError:
+            return False
+        if not is_seen or (status.state == "current" and status.read != status.size):
+            return False
+    return bool(states)
 
 
 def curve(snapshot: Snapshot, metric: str, run: int = 0) -> list[tuple[int, str]]:

@@ -204,6 +204,8 @@ async def test_general(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert repainted
         await t.press("retry")
         await until(t.app, t.pilot, lambda s: "No link is lost" in s)
+        await t.press("teach")
+        await until(t.app, t.pilot, lambda s: "No pattern is proposed" in s)
         t.app.action_do("settings_file")  # the palette has it, see test_comfort.py
         t.done.add("settings_file")
         await until(t.app, t.pilot, lambda s: "[detectors], [keys]: in " in s)
@@ -878,7 +880,7 @@ async def test_media(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         await until(t.app, t.pilot, lambda s: "step 3" in s and "step 4" in s)
         await t.press("down", "up")
         assert screen.table.cursor == 0
-        await t.pilot._post_mouse_events([MouseScrollDown], screen.table, offset=(2, 1))
+        await t.pilot._post_mouse_events([MouseScrollDown], screen.grid, offset=(2, 1))
         assert screen.table.cursor == 3
         await t.press("page_down")
         assert screen.table.cursor == 7
@@ -907,7 +909,7 @@ async def test_small_multiples(tmp_path: Path) -> None:
     async with tour(tmp_path, (90, 24), RUNS, enter="r") as t:
         await t.press("first", "view")
         screen = await t.on(RunListScreen)
-        grid = screen.grid
+        grid = screen.charts
         await t.until(lambda: grid.size.height > 10)
         assert (grid.columns, grid.lines) == (3, 3)
         shown = await until(t.app, t.pilot, lambda s: "12 runs  same limits  page 1/2" in s)

@@ -14,26 +14,38 @@ from support.terminal import TUIMON, Terminal
 OPEN, MOUSE = b"\x1b[?1049h", b"\x1b[?1000h"
 """What opens the screen, and the first that Textual sends."""
 STARTS = (
-    ((80, 24), {}),
-    ((120, 40), {}),
-    ((200, 50), {}),
-    ((120, 40), {"LC_ALL": "C"}),
-    ((120, 40), {"COLORTERM": "", "TERM": "xterm"}),
-    ((120, 40), {"COLORFGBG": "0;15"}),
+    (1, (80, 24), {}),
+    (1, (120, 40), {}),
+    (1, (200, 50), {}),
+    (1, (120, 40), {"LC_ALL": "C"}),
+    (1, (120, 40), {"COLORTERM": "", "TERM": "xterm"}),
+    (1, (120, 40), {"COLORFGBG": "0;15"}),
+    (3, (80, 24), {}),
+    (3, (200, 50), {}),
+    (3, (120, 40), {"LC_ALL": "C"}),
+    (3, (120, 40), {"COLORFGBG": "0;15"}),
 )
-"""Sizes, and environments: only ASCII, 16 colours, a light background."""
+"""Numbers of runs, sizes, and environments: only ASCII, 16 colours, a light background."""
 
 
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
-    """A run that has ended, so that a second does not change the page."""
+    return written(tmp_path, 1)
+
+
+def written(path: Path, runs: int) -> Path:
+    """Write runs that have ended, so that a second does not change the page."""
     began = time.time() - 86400
     rows = (
         {"step": s, "timestamp": began + 10 * s, "reward": s % 7 / 9, "loss": 1 / (s + 1), "kl": s / 900, "lr": 1e-6}
         for s in range(300)
     )
-    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return tmp_path
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    for number in range(runs):
+        folder = path / f"trial_{number:02}" if runs > 1 else path
+        folder.mkdir(exist_ok=True)
+        (folder / "metrics.jsonl").write_text(text)
+    return path
 
 
 def opened(log: Path, size: tuple[int, int], **environment: str) -> Terminal:
@@ -47,14 +59,16 @@ def early_and_later(log: Path, size: tuple[int, int], **environment: str) -> tup
             terminal.until(lambda out: MOUSE in out)
             terminal.settle(1.5)
             early, _, later = bytes(terminal.output).partition(MOUSE)
-            if b"reward" in early:
+            if b"reward" in early and b" being " not in early.rpartition(b" runs")[2]:
                 return early, later
     raise AssertionError("the page always came late")
 
 
-@pytest.mark.parametrize(("size", "environment"), STARTS)
-def test_textual_takes_over_with_equal_cells(log: Path, size: tuple[int, int], environment: dict[str, str]) -> None:
-    early, later = early_and_later(log, size, **environment)
+@pytest.mark.parametrize(("runs", "size", "environment"), STARTS)
+def test_textual_takes_over_with_equal_cells(
+    tmp_path: Path, runs: int, size: tuple[int, int], environment: dict[str, str]
+) -> None:
+    early, later = early_and_later(written(tmp_path, runs), size, **environment)
     first, last = Grid(*size), Grid(*size)
     first.feed(early)
     last.feed(early + later)
@@ -65,8 +79,9 @@ def test_textual_takes_over_with_equal_cells(log: Path, size: tuple[int, int], e
     assert (early + later).count(OPEN) == 1, "a second one clears the screen"
 
 
-def test_cells_are_sent_once(log: Path) -> None:
-    early, later = early_and_later(log, (120, 40))
+@pytest.mark.parametrize("runs", [1, 3])
+def test_cells_are_sent_once(tmp_path: Path, runs: int) -> None:
+    early, later = early_and_later(written(tmp_path, runs), (120, 40))
     assert len(later) < len(early) / 2
 
 
@@ -90,6 +105,13 @@ def test_keys_typed_before_textual_are_applied(log: Path) -> None:
         terminal.type("q")
         assert terminal.wait() == 0
         assert terminal.settings() == terminal.before
+
+
+def test_keys_typed_before_textual_choose_a_run(tmp_path: Path) -> None:
+    with opened(written(tmp_path, 3), (120, 40)) as terminal:
+        terminal.until(lambda out: OPEN in out and b"trial_02" in out)
+        terminal.type("j\r")
+        terminal.until(lambda out: b"run 2 of 3" in out)
 
 
 def test_a_resize_before_textual_is_followed(log: Path) -> None:

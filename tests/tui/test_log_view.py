@@ -10,9 +10,9 @@ import pytest
 from support.dashboard import opened, until
 
 from tuimon.reader.log_problems import LogProblems
-from tuimon.reader.log_text import LogText
+from tuimon.reader.log_text import LogText, text_files
 from tuimon.tui.screens.health import HealthScreen
-from tuimon.tui.screens.log_page import Page, Pager, text_files
+from tuimon.tui.screens.log_page import Page, Pager
 from tuimon.tui.screens.log_view import LogScreen
 
 STEPS = 300

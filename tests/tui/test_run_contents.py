@@ -8,7 +8,7 @@ from tuimon.model.events import Progress, RunFound, StreamFound, StreamStatus
 from tuimon.model.views import Row, Symbols
 from tuimon.store import Store
 from tuimon.tui.run_choice import RunChoice
-from tuimon.tui.screens.run_contents import contents_of
+from tuimon.tui.run_contents import contents_of
 
 NOW = time.time()
 

@@ -241,16 +241,16 @@ async def test_mouse_sorts_selects_marks_and_opens(runs: Path) -> None:
     async with opened(runs) as (app, pilot):
         screen = await listed(app, pilot)
         head = text(app).splitlines()[1]
-        await pilot.click(screen.table, offset=(head.index("step"), 0))
+        await pilot.click(screen.grid, offset=(head.index("step"), 0))
         assert order(app) == ["c_lr3", "a_lr1", "b_lr2"]
-        await pilot.click(screen.table, offset=(head.index("step"), 0))
+        await pilot.click(screen.grid, offset=(head.index("step"), 0))
         assert order(app) == ["b_lr2", "a_lr1", "c_lr3"]
-        await pilot.click(screen.table, offset=(20, 3))
+        await pilot.click(screen.grid, offset=(20, 3))
         assert screen.run_selected is not None
         assert screen.run_selected.name == "c_lr3"
-        await pilot.click(screen.table, offset=(2, 2))
+        await pilot.click(screen.grid, offset=(2, 2))
         assert [os.path.basename(path) for path in app.state.runs.marked] == ["a_lr1"]
-        await pilot.click(screen.table, offset=(20, 1), times=2)
+        await pilot.click(screen.grid, offset=(20, 1), times=2)
         await until(
             app, pilot, lambda s: app.run_shown is not None and app.run_shown.name == "b_lr2" and "run 1 of" in s
         )

@@ -5,8 +5,6 @@ Names are those that frameworks write, or that people choose for the same quanti
 
 from __future__ import annotations
 
-import pytest
-
 from tuimon.draw.numbers import format_value
 from tuimon.vocabulary import classify, unit_text
 
@@ -144,17 +142,15 @@ epoch_s/loss                              0.5        loss.total                 
 net_bytes_per_second                      12         other                      1             12
 """
 ROWS = [
-    (fields[0].strip(), *fields[1:])
+    [field.strip() for field in fields]
     for line in TABLE.strip().splitlines()
     if not line.startswith("#")
     for fields in [(line[:41], *line[41:].split(maxsplit=3))]
 ]
 
 
-@pytest.mark.parametrize(("name", "logged", "concept", "unit", "shown"), ROWS)
-def test_a_value_is_shown_with_the_unit_of_its_name(
-    name: str, logged: str, concept: str, unit: str, shown: str
-) -> None:
-    meaning = classify(name)
-    assert (meaning.concept, meaning.logged_unit) == (concept, unit)
-    assert format_value(float(logged), unit_text(meaning.logged_unit)) == shown.strip()
+def test_a_value_is_shown_with_the_unit_of_its_name() -> None:
+    for name, logged, *expected in ROWS:
+        meaning = classify(name)
+        shown = format_value(float(logged), unit_text(meaning.logged_unit))
+        assert (name, [meaning.concept, meaning.logged_unit, shown]) == (name, expected)

@@ -19,7 +19,8 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on PATH")
 CHART = "document.querySelector('.chart')"
 READOUT = "document.querySelector('.readout').textContent.split(', ')[1]"
 TICKS = f"[...{CHART}.querySelectorAll('.zoomed')].map(tick => tick.textContent)"
-WIDTHS = {"desktop": 1280, "phone": 390}
+PHONE = 390
+"""Width of its screen in pixels."""
 
 
 @pytest.fixture(scope="module")
@@ -67,10 +68,9 @@ def step_is(step: int) -> str:
     return f"document.querySelector('.facts').textContent.match(/step{step}\\D/)"
 
 
-@pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
-def test_a_page_changes_and_loads_nothing_from_elsewhere(width: int, browser: Browser, log: Path) -> None:
+def test_a_page_changes_and_loads_nothing_from_elsewhere(browser: Browser, log: Path) -> None:
     with WebServer(log.parent) as server:
-        page = opened(browser, server, width=width)
+        page = opened(browser, server, width=PHONE)
         until(page, step_is(39))
         append(log, 40, 41)
         until(page, step_is(41))
@@ -82,8 +82,7 @@ def test_a_page_changes_and_loads_nothing_from_elsewhere(width: int, browser: Br
         )
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (PHONE, True)])
 def test_axe_reports_no_violation(width: int, dark: bool, browser: Browser, log: Path) -> None:
     """Every rule of axe-core for WCAG 2.2 A and AA, and its best practices, with all parts drawn."""
     (log.parent.parent / "other").mkdir()

@@ -284,7 +284,7 @@ def test_the_reader_dies_and_the_page_goes_on(log: Path) -> None:
         assert reader not in server.readers()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
 def test_a_signal_ends_server_reader_and_connections(number: signal.Signals, log: Path) -> None:
     with WebServer(log.parent) as server, server.events(server.run_key()) as events:
         events.until(has_step(9))

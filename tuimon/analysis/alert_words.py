@@ -57,7 +57,7 @@ def sentence_of(alert: Alert) -> Sentence:
     if not alert.what:
         return Sentence(alert.message, "", "")
     before = "in an earlier attempt: " if alert.is_superseded else ""
-    what = f"{_subject(alert)} {_words(alert.change, alert.active)}"
+    what = f"{_subject(alert)} {change_words(alert.change, alert.active)}"
     return Sentence(f"{before}{what}", _when(alert), ", ".join(_evidence(alert)))
 
 
@@ -88,7 +88,7 @@ def _subject(alert: Alert) -> str:
     return f"{alert.rule}: {alert.metric}" if alert.what == "condition" else alert.metric
 
 
-def _words(change: Change, is_active: bool) -> str:
+def change_words(change: Change, is_active: bool) -> str:
     """Return what a metric does: "has risen from 0.06 to 0.58 (9.4 times)"."""
     value, usual, limit = (_with_unit(own, change.unit) for own in (change.value, change.usual, change.limit))
     factor = format_factor(change.value, change.usual) if change.value is not None and change.usual is not None else ""
@@ -130,7 +130,7 @@ def _evidence(alert: Alert) -> list[str]:
         if change.what:
             begun = "" if change.step is None else f" from {alert.steps} {change.step} on"
             # In the past: the extreme value of the incident, where the alert is not over until several are good again.
-            parts.append(f"{change.metric} {_words(change, is_active=False)}{begun}")
+            parts.append(f"{change.metric} {change_words(change, is_active=False)}{begun}")
     if same := list(dict.fromkeys(change.metric for change in alert.related if not change.what)):
         more = len(same) - _MOST_NAMED
         parts.append(f"also {', '.join(same[:_MOST_NAMED])}{f' and {more} more' if more > 0 else ''}")

@@ -52,17 +52,24 @@ def superseded_alert(snapshot: Snapshot, run: Run) -> Alert | None:
     return max(superseded, key=lambda alert: SEVERITIES.index(alert.severity), default=None)
 
 
-def since_onset(run: Run, alert: Alert, now: float) -> str:
-    """Return the time since the step at which an alert of a run began, as ", 4 m ago"; "" below one minute, or if the
-    log does not say when that was. now: wall time (s since epoch)."""
-    from tuimon.analysis.words import silence  # numpy, which `tuimon completion` does without
-
+def onset_time(run: Run, alert: Alert) -> float:
+    """Return when an alert of a run began (s since the epoch); NaN if the log does not say it."""
     metric = alert.metric if alert.metric in run.metrics else run.busiest_metric
     if alert.step is None or metric is None:
-        return ""
+        return math.nan
     curve = run.curve(metric)
     row = curve.row_after(alert.step - 1)
-    age = now - float(curve.wall_times[row]) if row < len(curve) else math.nan
+    return float(curve.wall_times[row]) if row < len(curve) else math.nan
+
+
+def since_onset(run: Run, alert: Alert, now: float) -> str:
+    """Return the time since an alert of a run began, as ", 4 m ago"; "" below one minute, or if it is not known.
+
+    now: wall time (s since epoch).
+    """
+    from tuimon.analysis.words import silence  # numpy, which `tuimon completion` does without
+
+    age = now - onset_time(run, alert)
     return f", {silence(age)} ago" if age >= _LEAST_AGE else ""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 from tuimon.draw.numbers import format_fraction, format_value
@@ -12,6 +13,8 @@ from tuimon.store import Run
 from tuimon.text import clean
 from tuimon.vocabulary import meanings
 
+_SATURATED = 0.9
+"""Share of the texts from which on an equal value of a part of the reward is named instead of its mean."""
 _EQUAL = 1e-3
 """Relative difference (absolute below 1) up to which two means are equal."""
 
@@ -72,6 +75,35 @@ def shares_sentence(entries: Sequence[Entry]) -> str:
     if identical := sum(group.identical > 0 for group in groups):
         parts.append(f"{identical} of {len(groups)} groups with identical texts")
     return ", ".join(parts)
+
+
+def parts_sentence(entries: Sequence[Entry]) -> str:
+    """Return how the parts of the reward vary and follow it: "correct 0.62 ± 0.49 SD, r 0.98; format 1 in 63 of 64".
+
+    A part is described by its most frequent value if nine in ten texts have it, else by its mean and its correlation
+    with the reward. "" with fewer than two parts.
+    """
+    rewards = {id(entry): entry.reward for entry in entries if entry.reward is not None and math.isfinite(entry.reward)}
+    parts: dict[str, list[tuple[float, float]]] = {}
+    for entry in entries:
+        if id(entry) in rewards:
+            for name, value in entry.components:
+                if math.isfinite(value):
+                    parts.setdefault(name, []).append((value, rewards[id(entry)]))
+    found = [f"{clean(name, 40)} {_part(points)}" for name, points in parts.items() if len(points) > 1]
+    return "; ".join(found) if len(found) > 1 else ""
+
+
+def _part(points: Sequence[tuple[float, float]]) -> str:
+    values, rewards = zip(*points, strict=True)
+    value, count = Counter(values).most_common(1)[0]
+    if count >= _SATURATED * len(values):
+        return f"{format_value(value)} in {count} of {len(values)}"
+    mean, deviation = mean_and_std(values)
+    mean_reward, deviation_reward = mean_and_std(rewards)
+    shared = math.fsum((a - mean) * (b - mean_reward) for a, b in points) / len(points)
+    r = f", r {shared / (deviation * deviation_reward):.2f}" if deviation * deviation_reward > 0 else ""
+    return f"{format_value(mean)} ± {format_value(deviation)} SD{r}"
 
 
 def truncation_sentence(entries: Sequence[Entry]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -133,7 +134,9 @@ class Follower(Iterator[Snapshot], AsyncIterator[Snapshot]):
         await self.aclose()
 
     def __del__(self) -> None:
-        if hasattr(self, "_executor"):  # else the constructor has raised
+        # Without an executor the constructor has raised. At the end of the program the threads of the watcher can no
+        # longer run, and to wait for them would be without end (Python 3.13).
+        if hasattr(self, "_executor") and not sys.is_finalizing():
             self.close()
 
 

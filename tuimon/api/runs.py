@@ -103,7 +103,7 @@ class Run(Mapping[str, Metric]):
 
     @property
     def state(self) -> str:
-        """running | quiet | finished | crashed | ended | unknown, see docs/faq.md."""
+        """running | quiet | finished | crashed | ended | unknown, see docs/targets.md."""
         return self.progress.state
 
     @cached_property
@@ -176,7 +176,7 @@ class Run(Mapping[str, Metric]):
         return Table([(None, self[name]) for name in _chosen(self.metrics, metrics)])
 
     def _repr_html_(self) -> str:
-        from tuimon.exports.html.notebook import run_as_html
+        from tuimon.exports.html.report import run_as_html
 
         return run_as_html(self._run, self._snapshot._with_alerts, self._snapshot.time)
 
@@ -254,7 +254,7 @@ class Snapshot(Sequence[Run]):
         return replace(self._snapshot, alerts=self.alerts, resolved=self.resolved)
 
     def _repr_html_(self) -> str:
-        from tuimon.exports.html.notebook import runs_as_html
+        from tuimon.exports.html.report import runs_as_html
 
         return runs_as_html(self._with_alerts, self.time)
 

@@ -9,16 +9,20 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from tuimon.commands._remote import is_mirror, job_logs, remote_paths, targets_of
-from tuimon.commands._stderr import print_status
+from tuimon.commands._remote import attach, is_mirror, job_logs, remote_paths, targets_of
+from tuimon.commands._stderr import ProgressBar, print_status
 from tuimon.errors import ExitCode, NothingFound, UsageError
 from tuimon.text import clean
 
 if TYPE_CHECKING:
+    from tuimon.config import Settings
+    from tuimon.detectors import Checker
+    from tuimon.monitor.local import LocalMonitor
+    from tuimon.monitor.process import ReaderProcess
     from tuimon.remote.targets import Target
     from tuimon.store import Run
 
@@ -263,3 +267,70 @@ def _expanded(path: str) -> list[str]:
 def terminal_width() -> int | None:
     """Return the columns of the terminal that stdout is, at least 40, or None if stdout is not a terminal."""
     return max(shutil.get_terminal_size().columns, 40) if sys.stdout.isatty() else None
+
+
+def read_logs(paths: Sequence[str]) -> LocalMonitor:
+    """Read all logs below the paths once and run the detectors. Raise NothingFound if there is no log."""
+    from tuimon.monitor.local import LocalMonitor
+
+    monitor = LocalMonitor(paths)
+    with ProgressBar("reading") as progress:
+        monitor.update(lambda done, total: progress.update(done, total, " bytes"))
+    monitor.collector.require_something()
+    return monitor
+
+
+def live_monitor(paths: Sequence[str], settings: Settings, checker: Checker | None = None) -> ReaderProcess:
+    """Return the monitor of paths that are followed; the caller starts and closes it.
+
+    checker: the detectors; by default those of the settings.
+    """
+    from tuimon import config
+    from tuimon.detectors import Checker
+    from tuimon.monitor.process import ReaderProcess
+
+    monitor = ReaderProcess(
+        paths,
+        poll=settings.poll,
+        interval=settings.interval,
+        console_patterns=settings.console_patterns,
+        checker=checker or Checker(settings.detectors, settings.rules, str(config.config_path())),
+    )
+    if any(map(is_mirror, paths)):
+        attach(monitor)
+    return monitor
+
+
+def in_order(runs: Sequence[Run], paths: Sequence[str]) -> list[Run]:
+    """Return the runs in the order of the paths they were found below."""
+    from tuimon.monitor.piped import shown_names
+
+    roots = shown_names(paths)
+
+    def position(run: Run) -> int:
+        inside = (i for i, root in enumerate(roots) if run.path == root or f"{run.path}/".startswith(f"{root}/"))
+        around = (i for i, root in enumerate(roots) if root.startswith(f"{run.path}/"))
+        return next(inside, next(around, len(roots)))
+
+    return sorted(runs, key=position)
+
+
+def setting_warnings(paths: Sequence[str], runs: Sequence[Run], rules: bool) -> Iterator[str]:
+    """Yield a sentence for each setting that is probably wrong; for invalid settings their error message.
+
+    rules: also name rules that check no metric.
+    """
+    from tuimon.monitor.settings import load
+    from tuimon.tui.dashboard_file import load_dashboard
+
+    try:
+        settings = load()
+        own, ignored = load_dashboard(settings, paths)
+        if ignored:
+            yield ignored
+        if settings.keys or settings.rules or own.entries or own.values or own.thresholds:
+            from tuimon.tui.settings_check import warnings_of
+
+            yield from warnings_of(settings, own, runs, rules)
+    except UsageError as error:
+        yield f"{error.message}. {error.hint}".rstrip(". ") if error.hint else error.message

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 import time
 
 from tuimon.commands import Command
-from tuimon.commands._settings import setting_warnings
-from tuimon.commands._shared import add_json, add_paths, add_strict, existing_paths
+from tuimon.commands._follow import follow, unit_text
+from tuimon.commands._shared import add_json, add_paths, add_strict, checked_paths, existing_paths, setting_warnings
 from tuimon.commands._stderr import print_status
 from tuimon.errors import ExitCode, NothingFound, UsageError
 from tuimon.text import clean, first_names
@@ -29,7 +30,13 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only-rules", action="store_true", help=only_rules)
     severity = "lowest severity that counts (default: warning)"
     parser.add_argument("--severity", choices=SEVERITIES, default="warning", help=severity)
+    since = "only alerts that began later: 2h, 2026-11-28T22:00, or the id of an alert in --json"
+    parser.add_argument("--since", type=_since, metavar="WHEN", help=since)
     parser.add_argument("--past", action="store_true", help="include resolved alerts")
+    follow = "watch until interrupted: print what changes, and send it as [notify] of config.toml says"
+    parser.add_argument("--follow", action="store_true", help=follow)
+    unit = "with --follow: print a unit of systemd that runs this command, and exit"
+    parser.add_argument("--unit", action="store_true", help=unit)
     add_json(parser)
     add_strict(parser, "no alert is active but ")
 
@@ -46,6 +53,8 @@ def _run(options: argparse.Namespace) -> int:
     from tuimon.monitor.local import LocalMonitor
     from tuimon.monitor.settings import load as load_settings
 
+    if options.unit:
+        return _print_unit()
     if options.only_rules and not options.rule and options.silent_for is None:
         raise UsageError("--only-rules without a rule", 'Add one: --rule "reward < 0.1 for 20 steps".')
     rules = [detector_of(rule, "--rule") for rule in options.rule]
@@ -56,12 +65,21 @@ def _run(options: argparse.Namespace) -> int:
     else:
         settings = load_settings()
         checker = Checker(settings.detectors, (*settings.rules, *options.rule), str(config.config_path()), more)
+    if options.follow:
+        follow(
+            checked_paths(options.paths, live=True, options=options),
+            load_settings(),
+            checker,
+            options.severity,
+            options.json,
+        )
     paths, code = existing_paths(options.paths, options)
     monitor = LocalMonitor(paths, checker)
     monitor.update()
     monitor.collector.require_something()
-    snapshot = monitor.snapshot()
-    now = time.time()
+    snapshot, now = monitor.snapshot(), time.time()
+    if options.since is not None:
+        snapshot = alerts.since(snapshot, options.since)
     unmatched: list[UnmatchedRule] = []
     has_points, may_log = any(run.point_count for run in snapshot.runs), False
     if has_points:
@@ -99,6 +117,25 @@ def _run(options: argparse.Namespace) -> int:
     return ExitCode.PARTLY_READ if options.strict and partly_read else ExitCode.OK
 
 
+def _print_unit() -> int:
+    print(unit_text([word for word in sys.argv[1:] if word != "--unit"]), end="")
+    return ExitCode.OK
+
+
+def _since(text: str) -> float | str:
+    """Return the time (s since the epoch) that a duration or a date names, else the text, which is an id."""
+    from datetime import datetime
+
+    from tuimon.analysis.run_filter import seconds_in
+
+    if (seconds := seconds_in(text)) is not None:
+        return time.time() - seconds
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError):
+        return text
+
+
 def _duration(text: str) -> float:
     """Return the seconds of a duration with its unit, such as 30m."""
     from tuimon.analysis.run_filter import seconds_in
@@ -118,6 +155,7 @@ _EXAMPLES = """\
   tuimon check RUN --rule "reward < 0.1 for 20 steps" --severity critical
   tuimon check RUN --silent-for 30m              also if no point was logged for 30 minutes
   tuimon check RUN --json                        for programs
+  tuimon check --follow logs/                    tell at night: see [notify] in docs/settings.md
 """
 COMMAND = Command(
     "check", "exit with 4 if an alert is active: for batch jobs, CI and cron", _arguments, _run, _EXAMPLES

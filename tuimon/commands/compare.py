@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING
 
 from tuimon.commands import Command
 from tuimon.commands._output import add_force, open_output
-from tuimon.commands._reading import in_order, read_logs
 from tuimon.commands._shared import (
     add_json,
     add_metrics,
     add_paths,
     checked_paths,
     chosen_metrics,
+    in_order,
     option_number,
+    read_logs,
     terminal_width,
 )
 from tuimon.commands._stderr import interruptible, print_status

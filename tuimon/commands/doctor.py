@@ -129,7 +129,7 @@ def _print_skipped(collector: Collector, all_files: bool) -> None:
 
 def _print_settings(paths: list[str], monitor: LocalMonitor) -> None:
     """Print warnings about the settings."""
-    from tuimon.commands._settings import setting_warnings
+    from tuimon.commands._shared import setting_warnings
 
     for message in setting_warnings(paths, monitor.snapshot().runs, rules=True):
         print(f"settings: {clean(message)}")

@@ -6,14 +6,13 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from tuimon.commands import Command
 from tuimon.commands._output import FILE_SUFFIX, add_force, directory, open_output
-from tuimon.commands._reading import in_order
 from tuimon.commands._shared import (
     add_metrics,
     add_paths,
@@ -21,26 +20,32 @@ from tuimon.commands._shared import (
     add_strict,
     checked_paths,
     chosen_metrics,
+    in_order,
     step_range,
 )
 from tuimon.commands._stderr import ProgressBar, count_of, interruptible, print_status
 from tuimon.errors import ExitCode, TuimonError, UsageError
+from tuimon.exports.files import Job
 from tuimon.registry import EXPORTS, note_failure
 from tuimon.text import clean
 
 if TYPE_CHECKING:
-    from tuimon.exports.files import Export, File, Job
+    from tuimon.exports.files import Export, File
     from tuimon.exports.points import Batch
     from tuimon.monitor.local import LocalMonitor
     from tuimon.reader import Collector
-    from tuimon.store import Snapshot
+    from tuimon.store import Run, Snapshot
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     from tuimon.exports.files import all_exports
 
     exports = all_exports()
-    parser.epilog = "formats:\n" + "".join(f"  {e.name:<9} {e.help}\n" for e in exports.values()) + _EPILOG
+    named: dict[str, list[str]] = {}
+    for export in exports.values():
+        named.setdefault(export.help, []).append(export.name)
+    lines = (f"  {', '.join(names):<13} {text}\n" for text, names in named.items())
+    parser.epilog = f"formats:\n{''.join(lines)}{_EPILOG}"
     add_paths(parser, nargs="+")
     parser.add_argument(
         "--format", action="append", choices=tuple(exports), metavar="FORMAT", help="see below; may be repeated"
@@ -48,13 +53,13 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     output = "output file or directory (default: -, standard output)"
     parser.add_argument("-o", dest="output", default="-", metavar="WHERE", help=output)
     add_force(parser)
-    by_source = "write every point of every source in file order instead of merged curves"
+    by_source = "every point of every source in file order, not curves"
     parser.add_argument("--by-source", action="store_true", help=by_source)
     add_metrics(parser)
-    steps = "only points of these steps, both included; either end may be left out"
+    steps = "only points of these steps, both included"
     parser.add_argument("--steps", type=step_range, metavar="FIRST-LAST", help=steps)
     add_smooth(parser)
-    seeds = "one line for runs that differ only in their seed (picture of several runs)"
+    seeds = "draw runs that differ only in their seed as one line"
     parser.add_argument("--seeds", action="store_true", help=seeds)
     add_strict(parser)
 
@@ -73,13 +78,13 @@ _EXAMPLES = """\
 def _run(options: argparse.Namespace) -> int:
     exports = _formats(options)
     _check_options(options, exports)
-    reading = _Reading(options)
+    job = _Job(options)
     written = 0
     try:
         for export in exports:
             is_one, files = _files(export, options.output, len(exports))
             try:
-                for name, write in files(reading.job()):
+                for name, write in files(job):
                     path = options.output if is_one else os.path.join(options.output, name)
                     if not is_one:
                         directory(os.path.dirname(path))
@@ -91,7 +96,7 @@ def _run(options: argparse.Namespace) -> int:
             except Exception as error:  # of a format of an installed package
                 raise TuimonError(note_failure(EXPORTS, export, error)) from error
     finally:
-        reading.progress.close()
+        job.progress.close()
     if not written and (options.steps or options.metric):
         what = "in these steps" if options.steps else f"matches {clean(', '.join(options.metric))}"
         raise UsageError(f"nothing to write {what}", "`tuimon summary` shows steps and metrics of a run.")
@@ -99,9 +104,9 @@ def _run(options: argparse.Namespace) -> int:
         print_status(f"wrote {count_of(written, 'file')} to {clean(options.output)}")
     elif options.output != "-" and not exports[0].is_renewed:
         print_status(f"wrote {clean(options.output)}")
-    if reading.partly_read:
+    if job.partly_read:
         print_status("some records could not be read; run `tuimon doctor` for details")
-    return ExitCode.PARTLY_READ if reading.partly_read and options.strict else reading.code
+    return ExitCode.PARTLY_READ if job.partly_read and options.strict else job.code
 
 
 def _check_options(options: argparse.Namespace, exports: list[Export]) -> None:
@@ -166,7 +171,7 @@ def _is_folder(name: str) -> bool:
     return name.endswith("/") or os.path.isdir(name)  # noqa: PTH112
 
 
-class _Reading:
+class _Job(Job):
     """Reads the logs when the formats ask for them, and in the way they need."""
 
     def __init__(self, options: argparse.Namespace) -> None:
@@ -178,45 +183,37 @@ class _Reading:
         self.code = ExitCode.OK
         """Exit code of the choice of metrics."""
         self._selected: set[str] | None = None
+        self.owner = "source" if options.by_source else "run"
+        self.patterns, self.smooth = tuple(options.metric), options.smooth
+        self.steps, self.seeds = options.steps, options.seeds
+        self.now = time.time()
+        self.on_terminal = options.output == "-" and sys.stdout.isatty()
 
-    def _wanted(self, name: str) -> bool:
+    def snapshot(self) -> Snapshot:
+        return self._read().snapshot()
+
+    def runs(self) -> Sequence[Run]:
+        return in_order(self.snapshot().runs, self._paths)
+
+    def checked(self) -> Snapshot:
+        self._read().check()
+        return self.snapshot()
+
+    def wanted(self, name: str) -> bool:
         """Return whether a metric is to be exported. Raise UsageError if none is."""
-        patterns = self._options.metric
-        if patterns and self._selected is None:
-            runs = self._read().snapshot().runs
-            self._selected, self.code = chosen_metrics(patterns, runs, self._options.by_source)
+        if self.patterns and self._selected is None:
+            runs = self.snapshot().runs
+            self._selected, self.code = chosen_metrics(self.patterns, runs, self._options.by_source)
         return self._selected is None or name in self._selected
 
-    def job(self) -> Job:
-        """Return what formats may ask for."""
-        from tuimon.exports.files import Job
-
-        options = self._options
-        return Job(
-            snapshot=lambda: self._read().snapshot(),
-            runs=lambda: in_order(self._read().snapshot().runs, self._paths),
-            checked=self._checked,
-            batches=self._batches,
-            owner="source" if options.by_source else "run",
-            wanted=self._wanted,
-            patterns=tuple(options.metric),
-            smooth=options.smooth,
-            now=time.time(),
-            on_terminal=options.output == "-" and sys.stdout.isatty(),
-            print_status=self._print_status,
-            steps=options.steps,
-            seeds=options.seeds,
-            on_progress=self._show,
-        )
-
-    def _show(self, label: str, done: int, total: int, unit: str) -> None:
+    def on_progress(self, label: str, done: int, total: int, unit: str) -> None:
         """Show the progress of a format; a new label has a new bar."""
         if label != self.progress.label:
             self.progress.close()
             self.progress = ProgressBar(label, at_once=True)
         self.progress.update(done, total, unit)
 
-    def _print_status(self, message: str) -> None:
+    def print_status(self, message: str) -> None:
         """Print a message in place of the bar."""
         self.progress.close()
         print_status(message)
@@ -232,16 +229,12 @@ class _Reading:
             self.partly_read |= monitor.collector.partly_unreadable
         return self._monitor
 
-    def _checked(self) -> Snapshot:
-        self._read().check()
-        return self._read().snapshot()
-
-    def _batches(self) -> Iterator[Batch]:
+    def batches(self) -> Iterator[Batch]:
         """Return the points. Raise an error at once rather than at the first iteration."""
-        self._wanted("")
+        self.wanted("")
         if not self._options.by_source:
-            wanted = self._wanted if self._options.metric else None
-            return self._in_steps(self._curves(self._read().snapshot(), wanted))
+            wanted = self.wanted if self.patterns else None
+            return self._in_steps(self._curves(self.snapshot(), wanted))
         from tuimon.monitor.settings import load as load_settings
         from tuimon.reader import Collector
 
@@ -249,7 +242,7 @@ class _Reading:
         for _ in collector.find():
             pass
         collector.require_something()
-        return self._in_steps(self._sources(collector, self._wanted_series() if self._options.metric else None))
+        return self._in_steps(self._sources(collector, self._wanted_series() if self.patterns else None))
 
     def _wanted_series(self) -> set[tuple[str, str]]:
         """Return (source, name in its file) of every series that is merged into a chosen metric."""
@@ -258,17 +251,17 @@ class _Reading:
         return {
             (sources[stream], name)
             for run in monitor.snapshot().runs
-            for metric in filter(self._wanted, run.metrics)
+            for metric in filter(self.wanted, run.metrics)
             for stream, name in run.names_in_files(metric)
         }
 
     def _in_steps(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         """Return the batches, or those of the chosen steps. Raise UsageError at once if there is no such step."""
-        if not self._options.steps:
+        if not self.steps:
             return batches
         from tuimon.exports.points import in_steps
 
-        first, last = self._options.steps
+        first, last = self.steps
         chosen = in_steps(batches, first, last)
         begin = next(chosen, None)
         if begin is None:
@@ -281,7 +274,7 @@ class _Reading:
 
         for batch in source_batches(collector.in_file_order(), wanted):
             yield batch
-            self._show("writing", *collector.progress(), " bytes")
+            self.on_progress("writing", *collector.progress(), " bytes")
         self.partly_read |= collector.partly_unreadable
 
     def _curves(self, snapshot: Snapshot, wanted: Callable[[str], bool] | None) -> Iterator[Batch]:
@@ -291,7 +284,7 @@ class _Reading:
         for batch in curve_batches(snapshot, wanted):
             yield batch
             done += len(batch)
-            self._show("writing", done, total, " points")
+            self.on_progress("writing", done, total, " points")
 
 
 COMMAND = Command(

@@ -26,7 +26,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from tuimon.commands._reading import read_logs
+    from tuimon.commands._shared import read_logs
     from tuimon.run_notes import note_of, save_note
     from tuimon.text import clean
 

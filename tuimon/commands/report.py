@@ -5,16 +5,20 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Sequence
 from itertools import count
+from typing import TYPE_CHECKING
 
 from tuimon.commands import Command
 from tuimon.commands._output import add_force, check_html_suffix, open_output
-from tuimon.commands._reading import read_logs
 from tuimon.commands._remote import copy_texts
-from tuimon.commands._shared import add_paths, checked_paths
+from tuimon.commands._shared import add_paths, checked_paths, read_logs
 from tuimon.commands._stderr import ProgressBar, interruptible, print_status
 from tuimon.errors import ExitCode, UsageError
 from tuimon.text import clean
+
+if TYPE_CHECKING:
+    from tuimon.store import Snapshot
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,6 +26,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", dest="output", default="-", metavar="FILE", help="output file (default: -, standard output)"
     )
+    what = "of the newest run that failed: what changed first, curves, texts and settings around it, what is lost"
+    parser.add_argument("--autopsy", action="store_true", help=what)
     add_force(parser)
     copy_texts(parser, 1)
 
@@ -37,22 +43,29 @@ def _run(options: argparse.Namespace) -> int:
     samples = load_settings().samples
     snapshot = read_logs(checked_paths(options.paths, options=options)).snapshot()
     with open_output(options.output, options.force) as stream:
-        with ProgressBar("drawing", at_once=True) as progress:
-            numbers = count(1)
-            page = as_html(
-                snapshot,
-                time.time(),
-                samples,
-                lambda: progress.update(next(numbers), 0, " panels"),
-            )
+        if options.autopsy:
+            page = _autopsy(snapshot, samples)
+        else:
+            with ProgressBar("drawing", at_once=True) as progress:
+                numbers = count(1)
+                page = as_html(snapshot, time.time(), samples, lambda: progress.update(next(numbers), 0, " panels"))
         stream.write(page.encode("utf-8", "backslashreplace"))
     if options.output != "-":
         print_status(f"wrote {clean(options.output)}")
     return ExitCode.OK
 
 
+def _autopsy(snapshot: Snapshot, samples: Sequence[str]) -> str:
+    from tuimon.exports.autopsy import autopsy_of, failed_run
+    from tuimon.exports.html.autopsy import as_html
+
+    now = time.time()
+    return as_html(autopsy_of(failed_run(snapshot, now), snapshot, now), now, samples)
+
+
 _EXAMPLES = """\
   tuimon report RUN -o report.html               curves, phase latency, memory, alerts and settings in one file
   tuimon report sweep/ -o report.html            several runs, one after the other
+  tuimon report sweep/ --autopsy -o autopsy.html the newest run that failed, beside the last healthy one
 """
 COMMAND = Command("report", "write one self-contained HTML file", _arguments, _run, _EXAMPLES)

@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 
 from tuimon.commands import Command
-from tuimon.commands._remote import attach, is_mirror
-from tuimon.commands._shared import add_paths, checked_paths
+from tuimon.commands._shared import add_paths, checked_paths, live_monitor
 from tuimon.commands._stderr import print_status
 from tuimon.errors import UsageError
 from tuimon.text import clean, home_relative
@@ -36,20 +35,9 @@ def _run(options: argparse.Namespace) -> int:
         if (error.name or "").partition(".")[0] == "tuimon":
             raise
         raise UsageError("the live page needs aiohttp", "Run: pip install 'tuimon[web]'") from error
-    from tuimon import config
-    from tuimon.detectors import Checker
-    from tuimon.monitor.process import ReaderProcess
     from tuimon.monitor.settings import load as load_settings
 
-    settings = load_settings()
-    paths = checked_paths(options.paths, live=True, options=options)
-    monitor = ReaderProcess(
-        paths,
-        poll=settings.poll,
-        interval=settings.interval,
-        console_patterns=settings.console_patterns,
-        checker=Checker(settings.detectors, settings.rules, str(config.config_path())),
-    )
+    monitor = live_monitor(checked_paths(options.paths, live=True, options=options), load_settings())
 
     def on_ready(address: str) -> None:
         print(address)
@@ -57,12 +45,10 @@ def _run(options: argparse.Namespace) -> int:
         where = ", ".join(map(clean, options.paths)) or f"the current directory, {home_relative(Path.cwd())}"
         print_status(f"Serving {where}")
         if options.host == "127.0.0.1":
-            print_status("Only this machine can open it; docs/serve.md shows how to reach it over SSH. Ctrl+C ends it.")
+            print_status("Only this machine can open it; docs/commands.md has the way over SSH. Ctrl+C ends it.")
         else:
             print_status("Who has this address can read the runs, and the connection is not encrypted. Ctrl+C ends it.")
 
-    if any(map(is_mirror, paths)):
-        attach(monitor)
     monitor.start()
     try:
         return serve(monitor, options.host, options.port, options.allow_host, on_ready)

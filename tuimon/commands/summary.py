@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tuimon.commands import Command
-from tuimon.commands._reading import read_logs
 from tuimon.commands._remote import copy_texts
 from tuimon.commands._shared import (
     add_json,
@@ -24,6 +23,7 @@ from tuimon.commands._shared import (
     checked_paths,
     chosen_metrics,
     existing_paths,
+    read_logs,
     step_range,
     terminal_width,
 )
@@ -46,7 +46,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     media = "list histograms, curves, texts, hyperparameters, tables, images, audio and video"
     what.add_argument("--media", action="store_true", help=media)
     add_metrics(parser)
-    unusual = "with --step: only metrics that are not finite, or 5 robust deviations from the 64 points before"
+    unusual = "with --step: only metrics that are not finite, or 8 robust deviations from the points before"
     parser.add_argument("--unusual", action="store_true", help=unusual)
     parser.add_argument("--full", action="store_true", help="print each of several runs in full, below their table")
     parser.add_argument("--show-secrets", action="store_true", help="show API keys and passwords of the config")

@@ -18,7 +18,7 @@ from tuimon.commands import Command
 from tuimon.commands._remote import attach, is_mirror
 from tuimon.commands._shared import add_paths, add_schema, checked_paths, resolved_paths
 from tuimon.commands._stderr import print_status
-from tuimon.errors import ExitCode, NothingFound
+from tuimon.errors import READ_AGAIN, ExitCode, NothingFound
 from tuimon.platform_support import hidden_modules
 
 if TYPE_CHECKING:
@@ -79,7 +79,10 @@ def _run(options: argparse.Namespace) -> int:
             _wait_for_logs(paths, settings.interval)
         print_status(f"{terminal.obstacle()}; printing the summary instead (--once prints the charts)")
         return print_summary(paths, as_json=False)
-    return _watch(paths, settings, options.wait or any(map(is_mirror, paths)), options.fresh)
+    code = _watch(paths, settings, options.wait or any(map(is_mirror, paths)), options.fresh)
+    if code == READ_AGAIN:
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+    return code
 
 
 def _paths(options: argparse.Namespace, live: bool) -> list[str]:
@@ -100,7 +103,8 @@ def _watch_standard_input(options: argparse.Namespace, settings: config.Settings
 
         return print_summary(checked_paths(options.paths), as_json=False)
     try:
-        return _watch(checked_paths(options.paths, live=True), settings, wait=True, fresh=True)
+        code = _watch(checked_paths(options.paths, live=True), settings, wait=True, fresh=True)
+        return ExitCode.OK if code == READ_AGAIN else code  # a pipe cannot be read again
     finally:
         stdin_spool().report_problem()
         stdin_spool().drain_in_background()
@@ -169,7 +173,9 @@ def _show(
             first.import_textual()
             from tuimon.tui.launch import run
 
-            settings = settings.with_changes(theme=terminal.theme_on(background.theme()))
+            theme = terminal.theme_on(background.theme())
+            pictures = terminal.pictures(settings.pictures, background.has_sixel)
+            settings = settings.with_changes(theme=theme, pictures=pictures)
             return run(monitor, settings, wait, fresh, first, background)
     finally:
         monitor.close()

@@ -8,6 +8,7 @@ between the two, so that a curve has no holes and minimal thickness.
 from __future__ import annotations
 
 import math
+import sys
 from functools import cache
 from typing import TypeVar
 
@@ -221,3 +222,26 @@ def points(envelope: Envelope, axis: Axis, columns: int, rows: int) -> tuple[Dot
     row = dot_rows(envelope.last[full], axis, rows)
     inside = (row >= 0) & (row < rows)
     return indices[full][inside].astype(np.int32), row[inside].astype(np.int32)
+
+
+_LARGEST = sys.float_info.max
+
+
+def spark_columns(cells: int, symbols: Symbols) -> int:
+    """Return the number of columns of an envelope for a sparkline of `cells` cells."""
+    return max(cells, 1) * glyphs(symbols).columns
+
+
+def sparkline(envelope: Envelope, cells: int, symbols: Symbols) -> str:
+    """Draw the range of values of a curve in `cells` cells; columns without points are blank."""
+    finite = np.isfinite(envelope.low) & np.isfinite(envelope.high)
+    if cells < 1 or not finite.any():
+        return " " * max(cells, 0)
+    low, high = float(envelope.low[finite].min()), float(envelope.high[finite].max())
+    if not low < high:
+        half = max(abs(low), 1e-300) * 0.5
+        low, high = max(low - half, -_LARGEST), min(low + half, _LARGEST)
+    shape = glyphs(symbols)
+    top, bottom, _ = spans(envelope, Axis(low, high), cells * shape.columns, shape.rows)
+    codes = shape.codes[masks(top, bottom, 1, shape)]
+    return "".join(map(chr, codes[0].tolist()))

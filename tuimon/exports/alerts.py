@@ -6,12 +6,24 @@ from collections import Counter
 from collections.abc import Iterator
 
 from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.exports.documents import AlertEntry, Count, RunState, Severity, Version, alert_entry, filled
-from tuimon.model.alerts import SEVERITIES, Alert
+from tuimon.analysis.run_states import onset_time
+from tuimon.errors import UsageError
+from tuimon.exports.documents import AlertEntry, Count, RunState, Severity, Version, alert_entry, filled, known
+from tuimon.model.alerts import SEVERITIES, Alert, incident_id
 from tuimon.store import Snapshot
 from tuimon.text import clean
+
+
+class CheckedAlert(AlertEntry, frozen=True, kw_only=True):
+    """An alert of a run, with what names it in the next call."""
+
+    id: str
+    """The same in every call, for --since."""
+    time: float | None
+    """When it began, in seconds since the epoch."""
 
 
 class CheckDocument(Struct, frozen=True, kw_only=True):
@@ -22,9 +34,9 @@ class CheckDocument(Struct, frozen=True, kw_only=True):
     standing: Count
     """Active alerts of at least this severity; the exit code is 4 if there are any."""
     runs: tuple[RunState, ...]
-    alerts: tuple[AlertEntry, ...]
+    alerts: tuple[CheckedAlert, ...]
     """Active."""
-    past: tuple[AlertEntry, ...]
+    past: tuple[CheckedAlert, ...]
     """Resolved."""
 
 
@@ -60,6 +72,37 @@ def check_document(snapshot: Snapshot, severity: str, now: float) -> CheckDocume
         severity=severity,
         standing=len(active_alerts(snapshot, severity)),
         runs=tuple(runs),
-        alerts=tuple(alert_entry(alert, AlertEntry) for alert in snapshot.alerts),
-        past=tuple(alert_entry(alert, AlertEntry) for alert in snapshot.resolved),
+        alerts=tuple(_entry(snapshot, alert) for alert in snapshot.alerts),
+        past=tuple(_entry(snapshot, alert) for alert in snapshot.resolved),
     )
+
+
+def since(snapshot: Snapshot, start: float | str) -> Snapshot:
+    """Return a snapshot with only the alerts that began after a time (s since the epoch), or after an alert by its id.
+
+    Those of which the log does not say when they began stay. Raises UsageError for an unknown id.
+    """
+    times = {_id(snapshot, alert): _onset(snapshot, alert) for alert in (*snapshot.alerts, *snapshot.resolved)}
+    if isinstance(start, str) and start not in times:
+        raise UsageError(f"--since: no alert has the id {clean(start)}", "A time is 2h, 3d or 2026-11-28T22:00.")
+    begin = times[start] if isinstance(start, str) else start
+
+    def is_new(alert: Alert) -> bool:
+        return _id(snapshot, alert) != start and not _onset(snapshot, alert) < begin
+
+    return replace(
+        snapshot, alerts=tuple(filter(is_new, snapshot.alerts)), resolved=tuple(filter(is_new, snapshot.resolved))
+    )
+
+
+def _entry(snapshot: Snapshot, alert: Alert) -> CheckedAlert:
+    entry = alert_entry(alert, AlertEntry)
+    return CheckedAlert(**asdict(entry), id=_id(snapshot, alert), time=known(_onset(snapshot, alert)))
+
+
+def _id(snapshot: Snapshot, alert: Alert) -> str:
+    return incident_id(snapshot.run(alert.run).path, alert.key)
+
+
+def _onset(snapshot: Snapshot, alert: Alert) -> float:
+    return onset_time(snapshot.run(alert.run), alert)

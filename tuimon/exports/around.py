@@ -20,11 +20,11 @@ from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.statistics import MAD_TO_DEVIATION, quantiles
 from tuimon.analysis.windows import NINE, median_of_nine
 from tuimon.draw.numbers import format_exact
-from tuimon.exports import texts
+from tuimon.exports import sample_lines
 from tuimon.exports.documents import Number, Version
 from tuimon.exports.metrics import unit_columns
+from tuimon.exports.sample_lines import TextsEntry
 from tuimon.exports.table import no_room, table, text_column, wrapped
-from tuimon.exports.texts import TextsEntry
 from tuimon.model.alerts import Alert
 from tuimon.model.points import Floats
 from tuimon.panels import by_relevance
@@ -107,8 +107,8 @@ def run_around(run: Run, step: int, samples: Sequence[str] = (), metrics: Contai
 
     samples: directories outside of the run with generated texts. metrics: as `around`.
     """
-    found = texts.of_run(run, step, samples)
-    shown = None if found is None else texts.as_entry(found, run.directory)
+    found = sample_lines.of_run(run, step, samples)
+    shown = None if found is None else sample_lines.as_entry(found, run.directory)
     return RunAround(name=run.name, path=run.path, metrics=around(run, step, metrics=metrics), texts=shown)
 
 
@@ -214,7 +214,7 @@ def as_text(
     else:
         yield "  nothing unusual" if part.metrics else f"  no metric has a point at or before this {word}"
     if part.texts is not None:
-        yield from texts.as_lines(part.texts, width)
+        yield from sample_lines.as_lines(part.texts, width)
 
 
 def _table(entries: list[Around], word: str, width: int | None) -> Iterator[str]:

@@ -26,7 +26,7 @@ from tuimon.exports.metrics import MetricEntry, entries, metric_summaries, summa
 from tuimon.exports.summary import RunOverSteps
 from tuimon.exports.table import no_room, table, text_column, wrapped
 from tuimon.panels import facts_about, heading_of, objective_of, relevant_metrics
-from tuimon.panels.lists.run_levels import RunLevels
+from tuimon.panels.lists.run_metrics import RunLevels
 from tuimon.panels.system_history import odd_devices
 from tuimon.run_notes import note_of
 from tuimon.store import Run, Snapshot
@@ -239,10 +239,9 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
     elif progress.lacks_times:
         yield "ETA", "unknown: no time stamps with a date"
     if math.isfinite(run.last_wall_time):
-        first = local_time(run.first_wall_time, "%Y-%m-%d %H:%M:%S") if run.duration > 0 else ""
-        if first:
-            yield "first point", f"{first}, {duration(run.duration)} before the last"
-        yield "last point", local_time(run.last_wall_time, "%Y-%m-%d %H:%M:%S") or "a time out of range"
+        ends = [local_time(when, "%Y-%m-%d %H:%M:%S") for when in (run.first_wall_time, run.last_wall_time)]
+        lasted = f", {duration(run.duration)}" if run.duration > 0 else ""
+        yield "points", " to ".join(dict.fromkeys(filter(None, ends))) + lasted or "a time out of range"
     for name, split in (("training", "train"), ("validation", "val")):
         if count_entries and (logged := entries(run, split)):
             count = "1 entry" if logged.entries == 1 else f"{logged.entries} entries"

@@ -1,7 +1,7 @@
 """Logged values that are not scalars: distributions, curves, texts, hyperparameters, tables, images, audio and video.
 
 The metric scan does not read them. `library.read_media` searches the log files when a command or a screen asks for
-them. `readers/` has one module per kind of log file. Images, audio and video are listed by size and are never decoded.
+them. `readers/` has one module per kind of log file. Images are decoded by `tuimon.tui.picture_worker` only.
 """
 
 from __future__ import annotations

@@ -35,18 +35,20 @@ _WIDEST_CELL = 40
 """Maximum width of a column of a table, except the last one."""
 
 
-def detail_rows(tag: Tag, width: int, height: int, view: str, step: int, marked: int | None, plain: bool) -> list[Row]:
+def detail_rows(
+    tag: Tag, width: int, height: int, view: str, step: int, marked: int | None, plain: bool, note: str = ""
+) -> list[Row]:
     """Return at most `height` rows of `width` cells. step, marked: the selected step and the one that it is compared
-    with (None: the first); plain: ASCII only."""
+    with (None: the first); plain: ASCII only; note: what is said of a kind whose content is not among the rows."""
     items = tag.items
-    if width < 24 or height < 2 or not items:
+    if width < 24 or height < 1 or not items:
         return []
-    rows = _rows(items, width, height, view, step, marked, plain)
+    rows = _rows(items, width, height, view, step, marked, plain, note)
     return [fit_row(row, width) for row in rows[:height]]
 
 
 def _rows(
-    items: list[Item], width: int, height: int, view: str, step: int, marked: int | None, plain: bool
+    items: list[Item], width: int, height: int, view: str, step: int, marked: int | None, plain: bool, note: str
 ) -> list[Row]:
     item = nearest(items, step)
     other = items[0] if marked is None else nearest(items, marked)
@@ -61,7 +63,7 @@ def _rows(
         return _text(item, content, width)
     if isinstance(content, dict):
         return _settings(content, width)
-    return _table(item, width, height, plain) if item.file else _list(items, item, width, height)
+    return _table(item, width, height, plain) if item.file else _list(items, item, width, height, note)
 
 
 def nearest(items: Sequence[Item], step: int) -> Item:
@@ -232,14 +234,14 @@ def _cell(value: object) -> str:
     return clean(" ".join(redacted_text(str(value)[:400]).split()), 400)
 
 
-def _list(items: list[Item], item: Item, width: int, height: int) -> list[Row]:
-    """Return a note that the data is not decoded, then step, size and name of the items, with the selected step in
-    view; the log file, too, of items that have their step in common."""
+def _list(items: list[Item], item: Item, width: int, height: int, note: str) -> list[Row]:
+    """Return a note, if there is one, then step, size and name of the items, with the selected step in view; the log
+    file, too, of items that have their step in common."""
     same_step = Counter(shown.step for shown in items)
-    height -= 1
+    height -= bool(note)
     place = items.index(item)
     top = max(0, min(place - height // 2, len(items) - height))
-    rows: list[Row] = [((f" {item.kind} data is not decoded", Role.MUTED),)]
+    rows: list[Row] = [((f" {note}", Role.MUTED),)] if note else []
     for index, shown in enumerate(items[top : top + height], top):
         count = same_step[shown.step]
         number = index - bisect_left(items, shown.step, key=lambda other: other.step) + 1

@@ -14,6 +14,8 @@ from tuimon.sources.files import open_regular
 from tuimon.text import decoded
 
 _LONGEST_NAME = 60
+_MOST_BYTES = 32 << 20
+"""Size (bytes) up to which an encoded picture is read."""
 _SIGNATURES = (
     (re.compile(rb"\x89PNG"), ".png"),
     (re.compile(rb"\xff\xd8\xff"), ".jpg"),
@@ -28,6 +30,25 @@ _SIGNATURES = (
     (re.compile(rb"\x1a\x45\xdf\xa3"), ".webm"),
 )
 """First bytes and file name extension of each format."""
+
+
+def picture_problem(item: Item) -> str:
+    """Return why an item has no picture, as a sentence; "" if it may have one: an image, or a GIF."""
+    moves = any(part.size >= 0 or part.file.lower().endswith(".gif") for part in item.parts[:1])  # in event files: GIF
+    if item.kind is not Kind.IMAGE and not (item.kind is Kind.VIDEO and moves):
+        return f"{item.kind} is not shown; it can be saved"
+    return "" if item.parts else "The file of the picture is not beside the log"
+
+
+def picture_data(part: Part) -> bytes:
+    """Return the encoded picture at a place. Raises OSError, also for one that is too large to be shown."""
+    pieces, size = [], 0
+    for piece in _pieces(part):
+        size += len(piece)
+        if size > _MOST_BYTES:
+            raise OSError(f"larger than {_MOST_BYTES >> 20} MiB")
+        pieces.append(piece)
+    return b"".join(pieces)
 
 
 def can_save(item: Item) -> bool:

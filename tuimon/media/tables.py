@@ -10,6 +10,7 @@ lie below the directory of the run's files, also after links have been followed.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +18,7 @@ from msgspec import Struct
 
 from tuimon.errors import FormatError
 from tuimon.formats._shared.json import parse
+from tuimon.media import Part
 from tuimon.media.echarts import columns_and_rows
 from tuimon.sources.files import open_regular
 
@@ -39,6 +41,13 @@ def table_file(log: str, path: object) -> str:
     if not isinstance(path, str) or not path.startswith("media/table/") or not path.endswith(".table.json"):
         return ""
     return media_file(log, path)
+
+
+def media_parts(table: str, path: object) -> Iterator[Part]:
+    """Yield the place of the file that a cell of the table at files/media/table/NAME names, if it may be opened."""
+    root, separator, _ = table.rpartition("/files/media/table/")
+    if separator and (file := media_file(f"{root}/log", path)):
+        yield Part(file)
 
 
 def media_file(log: str, path: object) -> str:

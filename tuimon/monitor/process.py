@@ -170,6 +170,13 @@ class ReaderProcess:
     def snapshot(self) -> Snapshot:
         return self._store.snapshot()
 
+    def checked_snapshot(self, timeout: float = 60.0) -> Snapshot:
+        """Return the snapshot once all logs were read and the detectors have run, or after `timeout` seconds."""
+        end = time.monotonic() + timeout
+        while not self._has_checked and time.monotonic() < end:
+            time.sleep(_STARTUP_POLL)
+        return self._store.snapshot()
+
     @property
     def caught_up(self) -> bool:
         """True once the existing part of all logs has been read. Cheap."""

@@ -1,6 +1,7 @@
-"""Notifications for a user who is not watching: one message per incident, and one if it gets more severe.
+"""Notifications for a user who is not watching: one message per incident, one if it gets more severe, one at its end.
 
-They are sent from a thread of each channel; outbox.py repeats those that a webhook did not get.
+They are sent from a thread of each channel; outbox.py repeats those that a channel did not get. The dashboard sends
+what is new while it is open; `tuimon check --follow` remembers in a file what each channel was told (ledger.py).
 
     [notify]
     severity = "warning"                # the mildest alert that is sent: info | warning | critical
@@ -8,6 +9,8 @@ They are sent from a thread of each channel; outbox.py repeats those that a webh
     terminal = "auto"                   # a notification of the terminal: auto | 9 | 777 | 99 (the OSC sequences)
     command = ["notify-send", "tuimon"] # a program, started without a shell; see command.py
     webhook = "https://example.org/x"   # a JSON object is sent there by POST
+    urls = ["ntfy://ntfy.sh/my-runs"]   # services, by their URL of apprise; see services.py
+    quiet = "22:00-07:00"               # only critical alerts are sent then; the others are sent afterwards
 
 Nothing is sent unless the user's own config.toml says so. A message that cannot be sent becomes a notice on the screen.
 """
@@ -16,29 +19,42 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from tuimon import lazy_re as re
 from tuimon.errors import UsageError
-from tuimon.model.alerts import SEVERITIES, Alert, AlertKey
+from tuimon.model.alerts import SEVERITIES, Alert
 from tuimon.model.events import Notice
-from tuimon.notify.message import Message, message_of
+from tuimon.notify.ledger import Ledger
+from tuimon.notify.message import ENDED, Message, News, finished_news, news_of
 from tuimon.notify.outbox import PAUSES, Channel, Outbox
 from tuimon.store import Snapshot
 
-__all__ = ["Channel", "Message", "Notifier", "channels_of"]
+__all__ = ["Channel", "Channels", "Ledger", "Message", "News", "Notifier", "channels_of", "finished_news"]
 
-_MAX_SEPARATE = 3
-"""More new alerts than this at once are sent as one message with a count."""
+OF_FOLLOW = ("summary", "alive")
+"""Keys that only `tuimon check --follow` uses; commands/_follow.py reads them."""
+_TIME = r"([01]?\d|2[0-3]):([0-5]\d)"
 
 
 class Channels(Struct, frozen=True):
-    """Channels that the user has configured, and the mildest severity that is sent."""
+    """Channels that the user has configured, and what is sent when."""
 
     severity: str
     channels: tuple[Channel, ...]
+    quiet: tuple[int, int] = (0, 0)
+    """First and last minute of the day in which only critical alerts are sent; equal: always all."""
+
+    def is_quiet(self, now: float) -> bool:
+        """Return whether only critical alerts are sent at a time (s since the epoch)."""
+        local = time.localtime(now)
+        first, last = self.quiet
+        return (local.tm_hour * 60 + local.tm_min - first) % 1440 < (last - first) % 1440
 
 
 def channels_of(options: Mapping[str, Any], write: Callable[[str], None]) -> Channels:
@@ -49,69 +65,127 @@ def channels_of(options: Mapping[str, Any], write: Callable[[str], None]) -> Cha
     if not options:
         return Channels("warning", ())
     from tuimon.notify.command import Command
+    from tuimon.notify.services import Service
     from tuimon.notify.terminal import Bell, TerminalNotification
-    from tuimon.notify.webhook import Webhook
+    from tuimon.notify.webhook import Webhook, is_address
 
-    factories: dict[str, Callable[[Any], Channel | None]] = {
-        "bell": lambda value: Bell.of(value, write),
-        "terminal": lambda value: TerminalNotification.of(value, write),
-        "command": Command.of,
-        "webhook": Webhook.of,
+    factories: dict[str, Callable[[Any], Sequence[Channel | None]]] = {
+        "bell": lambda value: [Bell.of(value, write)],
+        "terminal": lambda value: [TerminalNotification.of(value, write)],
+        "command": lambda value: [Command.of(value)],
+        "webhook": lambda value: [Webhook.of(value)],
+        "urls": lambda value: [Service.of(url) for url in _texts(value)],
     }
-    severity = options.get("severity", "warning")
-    if severity not in SEVERITIES:
-        raise UsageError(f"config.toml: [notify] severity must be one of {', '.join(SEVERITIES)}, not {severity!r}")
-    channels = []
+    checks: dict[str, Callable[[Any], bool]] = {
+        "severity": lambda value: value in SEVERITIES,
+        "quiet": lambda value: re.fullmatch(f"{_TIME}-{_TIME}", str(value)) is not None,
+        "summary": lambda value: re.fullmatch(_TIME, str(value)) is not None,
+        "alive": is_address,
+    }
+    channels: list[Channel] = []
     for name, value in options.items():
-        if name == "severity":
-            continue
-        if name not in factories:
-            raise UsageError(f"config.toml: [notify] has no key {name!r}", f"keys: severity, {', '.join(factories)}")
+        if name not in factories and name not in checks:
+            keys = ", ".join((*checks, *factories))
+            raise UsageError(f"config.toml: [notify] has no key {name!r}", f"keys: {keys}")
         try:
-            channel = factories[name](value)
+            if name in checks and not checks[name](value):
+                raise ValueError(f"must be {_EXPECTED[name]}, not {value!r}")
+            channels += [channel for channel in factories.get(name, _none)(value) if channel is not None]
         except ValueError as error:
             raise UsageError(f"config.toml: [notify] {name} {error}") from error
-        if channel is not None:
-            channels.append(channel)
-    return Channels(severity, tuple(channels))
+    return Channels(options.get("severity", "warning"), tuple(channels), _minutes(options.get("quiet", "0:00-0:00")))
+
+
+_EXPECTED = {
+    "severity": f"one of {', '.join(SEVERITIES)}",
+    "quiet": 'two times of the day like "22:00-07:00"',
+    "summary": 'a time of the day like "08:00"',
+    "alive": "an address that begins with https:// or http://",
+}
+
+
+def _none(value: Any) -> Sequence[Channel]:
+    return ()
+
+
+def _texts(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise ValueError(f'must be a list of addresses like ["ntfy://ntfy.sh/my-runs"], not {value!r}')
+    return value
+
+
+def _minutes(quiet: str) -> tuple[int, int]:
+    first, last = (int(hour) * 60 + int(minute) for hour, minute in re.findall(_TIME, quiet))
+    return first, last
 
 
 class Notifier:
-    """Sends one message per incident, and one for each severity that it rises to.
+    """Tells each channel the news: incidents, the severities that they rise to, their ends, and other news.
 
     `update` and `close` may be called from any thread; `update` never blocks.
+
+    - Without a ledger, the incidents of the initial read of the logs are not sent.
+    - With one, a channel is told what it was not told by an earlier process; a new channel only what goes on.
     """
 
-    def __init__(self, chosen: Channels, on_notice: Callable[[Notice], None], pauses: Sequence[float] = PAUSES) -> None:
+    def __init__(
+        self,
+        chosen: Channels,
+        on_notice: Callable[[Notice], None],
+        pauses: Sequence[float] = PAUSES,
+        ledger: Ledger | None = None,
+        draw: Callable[[Snapshot, Alert], bytes] | None = None,
+    ) -> None:
         """Start the threads. on_notice: called there when a channel fails and when it works again.
 
-        pauses: seconds after the first, second, … failed attempt; the last one is repeated.
+        - pauses: seconds after the first, second, … failed attempt; the last one is repeated.
+        - draw: returns a picture of the curve of an alert; called on the thread of a channel that can show it.
         """
-        self._severity = SEVERITIES.index(chosen.severity)
-        self._known: dict[AlertKey, int] = {}
-        """Highest severity of each incident so far, as an index into SEVERITIES."""
+        self._chosen, self._ledger, self._draw = chosen, ledger, draw
+        self._least = SEVERITIES.index(chosen.severity)
         self._caught_up = False
         self._lock = threading.Lock()
-        self._resolved: tuple[Alert, ...] = ()
-        self._outboxes = [Outbox(channel, on_notice, self._resolved_at, pauses) for channel in chosen.channels]
+        self._outboxes: list[Outbox] = []
+        for channel in chosen.channels:
+            told = (lambda stages: None) if ledger is None else partial(ledger.add, channel)
+            self._outboxes.append(Outbox(channel, on_notice, told, pauses))
 
-    def update(self, snapshot: Snapshot) -> None:
-        """Send the new alerts of a snapshot; alerts of the initial read of the logs are not sent."""
+    def update(self, snapshot: Snapshot, more: Iterable[News] = (), now: float | None = None) -> None:
+        """Send what is new in a snapshot. more: other news. now: wall time (s since the epoch), for the quiet hours."""
         if not self._outboxes:
             return
+        is_quiet = self._chosen.is_quiet(time.time() if now is None else now)
+        alerts = (
+            alert
+            for alert in (*snapshot.alerts, *snapshot.resolved)
+            if SEVERITIES.index(alert.severity) >= self._least and not (is_quiet and alert.severity != "critical")
+        )
         with self._lock:
-            self._resolved = snapshot.resolved
-            new = [
-                alert
-                for alert in (*snapshot.alerts, *snapshot.resolved)
-                if SEVERITIES.index(alert.severity) > self._known.get(alert.key, self._severity - 1)
-            ]
-            self._known.update((alert.key, SEVERITIES.index(alert.severity)) for alert in new)
-            if self._caught_up:
-                for message, key in _messages(snapshot, new):
-                    for outbox in self._outboxes:
-                        outbox.put(message, key)
+            news = [*(self._news(snapshot, alert) for alert in alerts), *(() if is_quiet else more)]
+            if self._ledger is None and not self._caught_up:
+                for outbox in self._outboxes:
+                    outbox.learn({one.id: one.stage for one in news})
+            elif snapshot.progress.caught_up:
+                for channel, outbox in zip(self._chosen.channels, self._outboxes, strict=True):
+                    if self._ledger is not None and not self._caught_up:
+                        self._recall(channel, outbox, news)
+                    outbox.offer(news)
             self._caught_up = self._caught_up or snapshot.progress.caught_up
+
+    def _recall(self, channel: Channel, outbox: Outbox, news: Sequence[News]) -> None:
+        """Let an outbox know what its channel was told before; of a new channel, all that has ended counts as told."""
+        assert self._ledger is not None
+        told = self._ledger.told(channel)
+        if told is None:
+            told = {one.id: ENDED for one in news if one.stage == ENDED}
+            self._ledger.add(channel, told)
+        outbox.learn(told)
+
+    def _news(self, snapshot: Snapshot, alert: Alert) -> News:
+        news = news_of(snapshot, alert)
+        if self._draw is None or not alert.metric:
+            return news
+        return replace(news, message=replace(news.message, draw=partial(self._draw, snapshot, alert)))
 
     def close(self, timeout: float = 0.5) -> dict[str, list[str]]:
         """Stop after an attempt to send each queued message; wait at most `timeout` seconds for that.
@@ -123,13 +197,3 @@ class Notifier:
         until = time.monotonic() + timeout
         unsent = {outbox.name: outbox.join(max(0.0, until - time.monotonic())) for outbox in self._outboxes}
         return {name: texts for name, texts in unsent.items() if texts}
-
-    def _resolved_at(self, key: AlertKey) -> int | None:
-        """Return the last step of an incident; None while it is active."""
-        return next((alert.until for alert in self._resolved if alert.key == key), None)
-
-
-def _messages(snapshot: Snapshot, new: list[Alert]) -> list[tuple[Message, AlertKey]]:
-    if len(new) > _MAX_SEPARATE:
-        return [(message_of(snapshot, new[0], len(new) - 1), new[0].key)]
-    return [(message_of(snapshot, alert), alert.key) for alert in new]

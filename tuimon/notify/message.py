@@ -1,15 +1,19 @@
-"""Message of an alert, as text without control characters and as data."""
+"""Messages of alerts, as text without control characters and as data."""
 
 from __future__ import annotations
 
-from msgspec import Struct
-from msgspec.structs import asdict
+from collections.abc import Callable, Sequence
 
-from tuimon.model.alerts import Alert
+from msgspec import Struct, field
+from msgspec.structs import asdict, replace
+
+from tuimon.model.alerts import SEVERITIES, Alert, AlertKey, incident_id
 from tuimon.store import Snapshot
 from tuimon.text import clean, shown_path
 
 SCHEMA = 1
+ENDED = len(SEVERITIES)
+"""Stage of news about something that has ended; before, the stage is the index of the severity."""
 
 
 class Message(Struct, frozen=True):
@@ -18,6 +22,7 @@ class Message(Struct, frozen=True):
     run: str
     path: str
     rule: str
+    """Id of the detector; "finished" and "summary" for what is no alert."""
     severity: str
     metric: str
     step: int | None
@@ -26,7 +31,9 @@ class Message(Struct, frozen=True):
     more: int = 0
     """Number of other alerts that were raised at the same time."""
     until: int | None = None
-    """Last step of the incident if it was resolved before the message could be sent."""
+    """Last step of an incident that has ended."""
+    draw: Callable[[], bytes] | None = field(default=None)
+    """Returns a picture of the curve (PNG)."""
 
     @property
     def text(self) -> str:
@@ -37,11 +44,43 @@ class Message(Struct, frozen=True):
 
     def document(self) -> dict[str, str | int | None]:
         """Return the message as a JSON object; `text` is the key that chat services display."""
-        return {"schema": SCHEMA, "text": self.text, **asdict(self)}
+        fields = asdict(self)
+        del fields["draw"]
+        return {"schema": SCHEMA, "text": self.text, **fields}
 
 
-def message_of(snapshot: Snapshot, alert: Alert, more: int = 0) -> Message:
-    """Build the message of an alert. more: number of other alerts raised at the same time."""
+class News(Struct, frozen=True, eq=False):
+    """Something that each channel is told once at each stage."""
+
+    id: str
+    """The same in every process."""
+    stage: int
+    """Index of the severity, or ENDED."""
+    message: Message
+
+
+def news_of(snapshot: Snapshot, alert: Alert) -> News:
+    """Return the present stage of an incident."""
+    path = snapshot.run(alert.run).path
+    stage = SEVERITIES.index(alert.severity) if alert.active else ENDED
+    return News(incident_id(path, alert.key), stage, message_of(snapshot, alert))
+
+
+def finished_news(path: str, name: str, step: int | None, message: str) -> News:
+    """Return the news that a run has finished. message: what it has reached."""
+    key = AlertKey(0, "finished", "", step)
+    told = Message(clean(name), shown_path(path), key.rule, "info", "", step, clean(message), "")
+    return News(incident_id(path, key), ENDED, told)
+
+
+def combined(news: Sequence[News]) -> Message:
+    """Return one message for several: the most severe one, with the number of others."""
+    worst = max(news, key=lambda one: SEVERITIES.index(one.message.severity) - ENDED * (one.stage == ENDED))
+    return replace(worst.message, more=len(news) - 1)
+
+
+def message_of(snapshot: Snapshot, alert: Alert) -> Message:
+    """Return the message of an alert."""
     run = snapshot.run(alert.run)
     return Message(
         clean(run.name),
@@ -52,5 +91,5 @@ def message_of(snapshot: Snapshot, alert: Alert, more: int = 0) -> Message:
         alert.step,
         clean(alert.message),
         clean(alert.hint),
-        more,
+        until=alert.until,
     )

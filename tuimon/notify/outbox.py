@@ -1,7 +1,7 @@
-"""Queue of the messages of one channel, which are sent from a thread of its own.
+"""Queue of the news of one channel, which are sent from a thread of its own.
 
-While the channel is unreachable, the messages are kept, and the oldest is sent again after growing pauses. A message
-whose incident was resolved meanwhile is sent with the step of its end.
+While the channel is unreachable, the news are kept, and the oldest are sent again after growing pauses. Of an incident
+only the newest state is kept, so one that has ended meanwhile is one message with the step of its end.
 """
 
 from __future__ import annotations
@@ -9,21 +9,21 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from tuimon.errors import TuimonError
-from tuimon.model.alerts import AlertKey
 from tuimon.model.events import Notice
-from tuimon.notify.message import Message
+from tuimon.notify.message import Message, News, combined
 
 PAUSES = (5.0, 15.0, 30.0, 60.0)
 """Pauses (s) after the first, second, … of the failed attempts in a row; the last one is repeated."""
 _MAX_QUEUED = 100
 """Number of messages kept; the oldest are dropped."""
+_MAX_SEPARATE = 3
+"""More news than this at once are sent as one message with a count."""
 
 
 class Unreachable(TuimonError):
@@ -43,25 +43,28 @@ class Channel(Protocol):
 
 class _Queued(Struct, frozen=True, eq=False):
     message: Message
-    key: AlertKey
+    stages: Mapping[str, int]
+    """What the channel knows once the message was sent: stages of news, by their ids."""
 
 
 class Outbox:
-    """Queue of messages of one channel, and the thread that sends them."""
+    """Queue of the messages of one channel, and the thread that sends them."""
 
     def __init__(
         self,
         channel: Channel,
         on_notice: Callable[[Notice], None],
-        resolved_at: Callable[[AlertKey], int | None],
+        on_sent: Callable[[Mapping[str, int]], None] = lambda stages: None,
         pauses: Sequence[float] = PAUSES,
     ) -> None:
         """Start the thread. on_notice: called there when sending fails and when it works again.
 
-        resolved_at: returns the last step of an incident, None while it is active.
+        on_sent: called there with the stages of the news that the channel has got.
         """
-        self._channel, self._on_notice, self._resolved_at, self._pauses = channel, on_notice, resolved_at, pauses
+        self._channel, self._on_notice, self._on_sent, self._pauses = channel, on_notice, on_sent, pauses
         self._queue: deque[_Queued] = deque(maxlen=_MAX_QUEUED)
+        self._known: dict[str, int] = {}
+        """Highest stage of each of the news that are queued, or that the channel has got."""
         self._changed = threading.Condition()
         self._closing = False
         self._attempts = 0
@@ -73,11 +76,30 @@ class Outbox:
         self._thread = threading.Thread(target=self._work, name=f"notify {channel.name}", daemon=True)
         self._thread.start()
 
-    def put(self, message: Message, key: AlertKey) -> None:
-        """Append a message about the incident `key`; never blocks."""
+    def learn(self, stages: Mapping[str, int]) -> None:
+        """Take note of news that need not be sent."""
+        self._known.update(stages)
+
+    def offer(self, news: Sequence[News]) -> None:
+        """Queue what the channel does not know; never blocks. Many news at once are one message."""
+        new = [one for one in news if one.stage > self._known.get(one.id, -1)]
+        self.learn({one.id: one.stage for one in new})
+        if len(new) > _MAX_SEPARATE:
+            self._put(combined(new), {one.id: one.stage for one in new})
+        else:
+            for one in new:
+                self._put(one.message, {one.id: one.stage})
+
+    def _put(self, message: Message, stages: Mapping[str, int]) -> None:
+        """Append a message, or replace one about the same incident that waits."""
         with self._changed:
+            added = _Queued(message, stages)
+            for place, waiting in enumerate(self._queue):
+                if waiting.stages.keys() == stages.keys():
+                    self._queue[place] = added
+                    return
             self._lost += len(self._queue) == _MAX_QUEUED
-            self._queue.append(_Queued(message, key))
+            self._queue.append(added)
             self._changed.notify()
 
     def close(self) -> None:
@@ -103,7 +125,7 @@ class Outbox:
     def _work(self) -> None:
         while (queued := self._next()) is not None:
             try:
-                self._channel.send(self._with_state(queued))
+                self._channel.send(queued.message)
             except Unreachable as error:
                 if self._closing:
                     return
@@ -116,6 +138,7 @@ class Outbox:
                 self._notify("failed", f"{error.message}; {_count(self._lost)} not sent", error.hint)
             else:
                 self._remove(queued)
+                self._on_sent(queued.stages)
                 self._report_success()
 
     def _next(self) -> _Queued | None:
@@ -128,10 +151,6 @@ class Outbox:
         with self._changed:
             if self._queue and self._queue[0] is queued:  # otherwise newer messages have displaced it
                 self._queue.popleft()
-
-    def _with_state(self, queued: _Queued) -> Message:
-        until = self._resolved_at(queued.key) if self._attempts else None
-        return queued.message if until is None else replace(queued.message, until=until)
 
     def _wait(self, error: Unreachable) -> None:
         """Report a failed attempt, and wait before the next one."""

@@ -21,7 +21,7 @@ _ST = "\x1b\\"
 
 
 class Bell(Struct, frozen=True):
-    """Writes a BEL character for each message."""
+    """Writes a BEL character for each message but those of an end."""
 
     write: Callable[[str], None]
     name: str = "bell"
@@ -34,7 +34,8 @@ class Bell(Struct, frozen=True):
         return cls(write) if value else None
 
     def send(self, message: Message) -> None:
-        self.write("\a")
+        if message.until is None:
+            self.write("\a")
 
 
 class TerminalNotification(Struct, frozen=True):

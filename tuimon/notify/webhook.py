@@ -30,7 +30,7 @@ class Webhook(Struct, frozen=True):
         """Build it from the setting, an http or https address; None for "". ValueError otherwise."""
         if value == "":
             return None
-        if not isinstance(value, str) or urlsplit(value).scheme not in ("http", "https") or not urlsplit(value).netloc:
+        if not is_address(value):
             raise ValueError(f"must be an address that begins with https:// or http://, not {value!r}")
         return cls(value)
 
@@ -63,6 +63,11 @@ class Webhook(Struct, frozen=True):
             raise Unreachable(f"cannot reach {host}: {_reason(error)}") from error
         except ValueError as error:
             raise TuimonError(f"cannot reach {host}: {_reason(error)}") from error
+
+
+def is_address(value: Any) -> bool:
+    """Return whether a setting is the address of a web service."""
+    return isinstance(value, str) and urlsplit(value).scheme in ("http", "https") and bool(urlsplit(value).netloc)
 
 
 def _reason(error: Exception) -> str:

@@ -27,24 +27,26 @@ from tuimon.panels._charts.chart import chart_of
 from tuimon.panels._charts.curve_panel import SINGLE_METRIC, CurvePanel, metric_panel, metric_panel_by_id
 from tuimon.panels._charts.options import DEFAULTS, SMOOTHINGS, Y_RANGES, Y_SCALES, ChartOptions, transient
 from tuimon.panels._charts.overlay_lines import OverlayLine, distinct_markers, overlay_lines, seed_group_key
-from tuimon.panels._charts.run_name import with_run_name
 from tuimon.panels._charts.together import MOST_TOGETHER, TogetherPanel
 from tuimon.panels._charts.traces import Series, mean_and_band
 from tuimon.panels._installed import InstalledPanel
-from tuimon.panels._link import link_row
 from tuimon.panels._metrics import (
+    PLAIN,
+    RESULT,
     SECONDARY_PANELS,
     MetricReading,
     by_relevance,
+    by_telling,
     is_over,
     is_total,
     label_of,
     leftovers,
+    rank_of,
     reading_of,
 )
 from tuimon.panels._missing import why_empty, why_no_match
 from tuimon.panels._own_dashboard import OwnDashboard, parse_dashboard
-from tuimon.panels._page import highlighted, page_boxes, page_places, page_rows, panel_rows, panel_view
+from tuimon.panels._page import highlighted, page_boxes, page_places, page_rows, panel_rows, panel_view, with_run_name
 from tuimon.panels._run_facts import (
     comparable_facts,
     facts_about,
@@ -57,8 +59,8 @@ from tuimon.panels._run_facts import (
     reward_of,
     success_of,
 )
-from tuimon.panels._telling import PLAIN, RESULT, by_telling, rank_of
 from tuimon.panels._text import plural
+from tuimon.panels.header import link_row, with_live_links, with_lost_links
 from tuimon.registry import PANELS, discover, is_installed
 from tuimon.store import Run
 from tuimon.vocabulary import classify, meanings, memory_of, pair_key, phase_of
@@ -120,6 +122,8 @@ __all__ = [
     "why_empty",
     "why_no_match",
     "window_limits",
+    "with_live_links",
+    "with_lost_links",
     "with_run_name",
 ]
 

@@ -6,7 +6,7 @@
     [dashboard.thresholds]    # panel, metric, concept or pattern = a value or several, drawn as lines
     kl = 0.1
 
-An entry is the id of a panel (docs/panels.md), the name of a metric, or a pattern of metrics, see
+An entry is the id of a panel (docs/screens.md), the name of a metric, or a pattern of metrics, see
 analysis/metric_filter.py. Entries that match nothing in a run are ignored, so that one file can serve several
 kinds of runs.
 """
@@ -15,15 +15,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from itertools import chain
+from typing import Annotated, Any, Protocol, TypeVar
 
-from msgspec import Struct
+from msgspec import Meta, Struct, ValidationError, convert
 from msgspec.structs import replace
 
 from tuimon.analysis.metric_filter import chosen
 from tuimon.errors import UsageError
 from tuimon.panels._charts.curve_panel import CurvePanel, metric_panel
-from tuimon.panels._charts.thresholds import has_threshold
+from tuimon.panels._charts.marks import has_threshold
 from tuimon.panels._missing import MissingPanel, missing_panel
 from tuimon.store import Run
 from tuimon.text import clean
@@ -36,7 +37,6 @@ _MAX_LINES = 12
 """Maximum number of metrics in one chart, and of thresholds of one chart."""
 _LONGEST = 300
 """Maximum number of characters of a pattern or a title."""
-_KEYS = ("panels", "others", "values", "thresholds")
 
 
 class _Panel(Protocol):
@@ -102,7 +102,7 @@ class OwnDashboard(Struct, frozen=True):
         thresholds = dict(self.thresholds)
         values = (*thresholds.get(name, ()), value)
         thresholds[name] = values
-        if not _is_text(name) or not math.isfinite(value):
+        if not 0 < len(name) <= _LONGEST or not math.isfinite(value):
             raise UsageError(f"a threshold needs a finite number and a name of at most {_LONGEST} characters")
         if len(values) > _MAX_LINES or len(thresholds) > _MAX_ENTRIES:
             raise UsageError(
@@ -146,56 +146,45 @@ def _entry_of(panel: _Panel) -> Entry:
     return Entry((panel.id,))
 
 
+_Text = Annotated[str, Meta(min_length=1, max_length=_LONGEST)]
+_Values = Annotated[list[float], Meta(min_length=1, max_length=_MAX_LINES)]
+
+
+class _Chart(Struct, forbid_unknown_fields=True):
+    """One chart with several metrics."""
+
+    title: _Text
+    metrics: Annotated[list[_Text], Meta(min_length=1, max_length=_MAX_LINES)]
+
+
+class _Table(Struct, forbid_unknown_fields=True):
+    """The `[dashboard]` table as written."""
+
+    panels: Annotated[list[_Text | _Chart], Meta(max_length=_MAX_ENTRIES)] = []
+    others: bool = True
+    values: Annotated[list[_Text], Meta(max_length=_MAX_LINES)] = []
+    thresholds: Annotated[dict[_Text, float | _Values], Meta(max_length=_MAX_ENTRIES)] = {}
+
+
 def parse_dashboard(table: Mapping[str, Any], where: str) -> OwnDashboard:
     """Return the dashboard of a `[dashboard]` table. Raises UsageError if it is invalid.
 
     where: path of the file for its message; "" if the caller names the file.
     """
-
-    def wrong(text: str) -> UsageError:
+    try:
+        written = convert(table, _Table)
+        limits = {
+            name: tuple(value) if isinstance(value, list) else (value,) for name, value in written.thresholds.items()
+        }
+        if not all(map(math.isfinite, chain.from_iterable(limits.values()))):
+            raise ValidationError("Expected finite numbers - at `$.thresholds`")
+    except ValidationError as error:
+        problem, _, place = clean(str(error)).partition(" - at `$.")
+        named = f"{place.rstrip('`')}: {problem}" if place else problem
         prefix = f"{clean(where)}: [dashboard] " if where else ""
-        return UsageError(f"{prefix}{text}", "docs/dashboard.md describes the table.")
-
-    if unknown := next((key for key in table if key not in _KEYS), None):
-        raise wrong(f"has no setting {clean(unknown)!r}; it has {', '.join(_KEYS)}")
-    panels, values = table.get("panels", []), table.get("values", [])
-    if not isinstance(panels, list) or len(panels) > _MAX_ENTRIES:
-        raise wrong(f"panels must be a list of at most {_MAX_ENTRIES} panels, metrics or patterns")
-    entries = []
-    for panel in panels:
-        if _is_text(panel):
-            entries.append(Entry((panel,)))
-        elif isinstance(panel, dict) and panel.keys() == {"title", "metrics"} and _are_texts(panel["metrics"]):
-            if not _is_text(panel["title"]):
-                raise wrong("a chart needs a title")
-            entries.append(Entry(tuple(panel["metrics"]), panel["title"]))
-        else:
-            raise wrong('panels has an entry that is neither a name nor {title = "…", metrics = ["…"]}')
-    if not isinstance(values, list) or (values and not _are_texts(values)):
-        raise wrong(f"values must be a list of at most {_MAX_LINES} metrics or patterns")
-    others, limits = table.get("others", True), table.get("thresholds", {})
-    if not isinstance(others, bool):
-        raise wrong("others must be true or false")
-    if not isinstance(limits, dict) or not all(map(_is_text, limits)) or len(limits) > _MAX_ENTRIES:
-        raise wrong("thresholds must map panels or metrics to values, as in kl = 0.1")
-    thresholds = []
-    for name, value in limits.items():
-        numbers = value if isinstance(value, list) else [value]
-        if not all(map(_is_number, numbers)) or not numbers:
-            raise wrong(f"thresholds: {clean(name)} must be a number or a list of numbers")
-        if len(numbers) > _MAX_LINES:
-            raise wrong(f"thresholds: {clean(name)} must have at most {_MAX_LINES} numbers")
-        thresholds.append((name, tuple(map(float, numbers))))
-    return OwnDashboard(tuple(entries), others, tuple(values), tuple(thresholds))
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and 0 < len(value) <= _LONGEST
-
-
-def _are_texts(values: object) -> bool:
-    return isinstance(values, list) and 0 < len(values) <= _MAX_LINES and all(map(_is_text, values))
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        raise UsageError(f"{prefix}{named}", "docs/screens.md describes the table.") from error
+    entries = (
+        Entry((panel,)) if isinstance(panel, str) else Entry(tuple(panel.metrics), panel.title)
+        for panel in written.panels
+    )
+    return OwnDashboard(tuple(entries), written.others, tuple(written.values), tuple(limits.items()))

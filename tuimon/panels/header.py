@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -14,12 +14,12 @@ from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import state_sign, state_words
-from tuimon.analysis.words import day, duration, percentage, time_of_day, with_article
-from tuimon.draw.numbers import format_duration, format_value, thousands
+from tuimon.analysis.words import day, percentage, with_article
+from tuimon.draw.numbers import format_bytes, format_duration, format_value, thousands
 from tuimon.draw.rows import row_width
+from tuimon.model.links import Link
 from tuimon.model.views import Role, Row, Size, Span, Symbols, TextView
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
-from tuimon.panels._link import link_row
 from tuimon.panels._metrics import by_concept, curve_or_none, reading_of
 from tuimon.panels._own_dashboard import named
 from tuimon.panels._text import plural
@@ -150,15 +150,8 @@ def _facts(run: Run, report: ProgressReport, now: float) -> Iterator[Row]:
     if math.isfinite(epoch):
         yield (("epoch ", Role.MUTED), (format_value(epoch), Role.TEXT))
     yield ((f"{plural(run.point_count, 'point')}{_superseded(run)}", Role.MUTED),)
-    lasted = run.duration + report.last_wall_time - run.last_wall_time
-    if lasted > 0:
-        begin = _date_and_time(run.first_wall_time, now)
-        yield (("first point ", Role.MUTED), *begin, (f", {duration(lasted)} before the last", Role.MUTED))
-
-
-def _date_and_time(when: float, now: float) -> Row:
-    """Return a time of day, after its date if it is not near now."""
-    return (f"{day(when)} " if abs(now - when) > _DAY / 2 else "", Role.TEXT), (time_of_day(when), Role.TEXT)
+    if run.duration > 0:
+        yield (("since ", Role.MUTED), (clock(run.first_wall_time, now), Role.TEXT))
 
 
 def _with_values(run: Run, facts: list[Row], options: ChartOptions, width: int) -> list[Row]:
@@ -233,7 +226,7 @@ def clock(when: float, now: float) -> str:
     """Return the local time of day, or the date from the next day on: "17:42", "Sat 17:42", "2026-11-21"."""
     if when - now < _DAY and day(when) == day(now):
         return local_time(when, "%H:%M")
-    return local_time(when, "%a %H:%M" if when - now < 6 * _DAY else "%Y-%m-%d") or "the end of time"
+    return local_time(when, "%a %H:%M" if abs(when - now) < 6 * _DAY else "%Y-%m-%d") or "the end of time"
 
 
 def _fill(parts: list[Row], width: int) -> Row:
@@ -254,3 +247,61 @@ def _fill(parts: list[Row], width: int) -> Row:
 
 
 PANEL = Header()
+
+
+def link_row(link: Link, now: float) -> Row:
+    """Return the state of a link: "gpu01 live 84 ms", "gpu01 lost 00:42, shown as of 12:03:10, retry in 5 s (Ctrl+r:
+    now)"."""
+    return ((f"{clean(link.host)} ", Role.MUTED), _link_state(link, now))
+
+
+def with_live_links(head: Row, links: Sequence[Link], now: float) -> Row:
+    """Add the links that are up to the head of a list; those that are down are in the head of each screen."""
+    up = sum(link.up for link in links)
+    if up == 1 == len(links):
+        return (*head, ("  ", Role.TEXT), *link_row(links[0], now))
+    return (*head, (f"  {plural(up, 'host')} live", Role.MUTED)) if up else head
+
+
+def with_lost_links(head: Row, links: Sequence[Link], now: float) -> Row:
+    """Put the links that are down in front of a head, where they are never cut."""
+    down = [link for link in links if not link.up]
+    for link in down[1::-1]:
+        head = (*link_row(link, now), ("  ", Role.TEXT), *head)
+    return (*head, (f"  {len(down) - 2} more hosts down", Role.WARNING)) if len(down) > 2 else head
+
+
+def _link_state(link: Link, now: float) -> Span:
+    match link.state:
+        case "live" if link.members and link.detail:
+            return f"live without {clean(link.detail, 60)}", Role.WARNING
+        case "live":
+            return ("live" if math.isnan(link.delay) else f"live {1000 * link.delay:.0f} ms"), Role.MUTED
+        case "copying":
+            amount = f" {format_bytes(link.here)} of {format_bytes(link.total)}" if link.total else ""
+            return f"copying{amount}", Role.ACCENT
+        case "lost" | "connecting" if link.state == "lost" or link.detail:
+            left = max(0, math.ceil(link.retry - now))
+            attempt = f"retry in {left} s (Ctrl+r: now)" if link.state == "lost" else "connecting"
+            return f"lost {_clock(now - link.since)}{_as_of(link)}, {attempt}", Role.WARNING
+        case "connecting":
+            return f"connecting{_as_of(link)}", Role.WARNING
+        case "login":
+            return f"login needed: press L{_as_of(link)}", Role.CRITICAL
+        case "offline":
+            return f"offline{_as_of(link)}", Role.WARNING
+        case "shared":
+            return "copied by another tuimon", Role.MUTED
+        case "missing":
+            return "no such path", Role.WARNING
+        case _:
+            return f"{clean(link.detail, 80)}{_as_of(link)}", Role.CRITICAL
+
+
+def _as_of(link: Link) -> str:
+    return "" if math.isnan(link.heard) else f", shown as of {local_time(link.heard)}"
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(int(max(0.0, seconds)), 60)
+    return f"{minutes:02d}:{rest:02d}"

@@ -18,7 +18,7 @@ from tuimon.draw.table import aligned
 from tuimon.model.machine import Disk, Gpu, GpuProcess, Machine
 from tuimon.model.views import Role, Row, Size, Span, Symbols, TextView
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
-from tuimon.panels._system import HOT, IDLE, WORKING
+from tuimon.panels.system_history import HOT, IDLE, WORKING
 from tuimon.store import Run
 from tuimon.store.arrays import median
 from tuimon.text import cell_width, clean, fit

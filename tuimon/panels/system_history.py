@@ -6,7 +6,8 @@ that is idle while the others work, or that is throttled, clocked down or too ho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from math import nan
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tuimon import lazy_re as re
 from tuimon.analysis.aligned_steps import step_name, training_steps_at
 from tuimon.analysis.system_metrics import system_metrics
 from tuimon.analysis.words import day, time_of_day
@@ -25,9 +27,121 @@ from tuimon.model.points import Floats
 from tuimon.model.views import Role, Row, Size, Span, Symbols, TextView
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
 from tuimon.panels._metrics import curve_or_none
-from tuimon.panels._system import HOT, IDLE, WORKING, Device, devices_of
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit
+
+_PREFIX = re.compile(r"(?:__swanlab__\.|system[./])?(?:(?P<rank>rank\d+)/)?(?P<rest>.*?)(?:/l:(?P<label>.+))?")
+_MLFLOW_NODE = re.compile(r"(?P<node>[^/]+)/(?P<rest>(?:gpu_\d+|cpu|system_memory|disk|network)_[a-z_]+)")
+_ACCELERATOR = re.compile(r"(?P<type>gpu|npu|mlu|dcu|xpu|tpu|trn)[./_](?P<index>\d{1,4})[./_](?P<what>.+)")
+_DISK = re.compile(r"disk[./](?P<path>.+)\.(?P<what>usagePercent|in|out)")
+
+
+class Quantity(Struct, frozen=True):
+    """A quantity of a device and how to read it."""
+
+    kind: str
+    """util | memory | temp | power | clock | throttle | soft throttle | reasons of an accelerator, the last as bits of
+    NVML; used | rate of the host."""
+    scale: float = 1.0
+    """Factor to fractions, °C, W, MHz, or bytes/s."""
+    counter: bool = False
+    """Whether the values count up, so that the rate is their slope."""
+
+
+IDLE, WORKING = 0.05, 0.5
+"""Utilisation below which a GPU counts as idle, and median utilisation from which the GPUs count as working."""
+HOT = 85.0
+"""Degrees Celsius; data-centre GPUs throttle a few degrees above."""
+_PERCENT, _MIB = 0.01, float(1 << 20)
+_ACCELERATORS = (
+    (Quantity("util", _PERCENT), "gpu ptc pct utilization utilization_percentage dutyCycle neuroncore_utilization"),
+    (Quantity("util", _PERCENT), "utilization.gpu"),
+    (Quantity("memory", _PERCENT), "memoryAllocated mem.ptc mem.pct memory_usage_percentage memoryUsage"),
+    (Quantity("memory", _PERCENT), "memory.used_percent"),
+    (Quantity("memory"), "memory_usage"),
+    (Quantity("temp"), "temp temperature.gpu"),
+    (Quantity("power"), "powerWatts power power_usage_watts power.draw"),
+    (Quantity("clock"), "smClock sm_clock clocks.sm clocks.current.sm"),
+    (Quantity("throttle"), "throttle_thermal throttle_hw_slowdown clocks_throttle_reasons.hw_thermal_slowdown"),
+    (Quantity("throttle"), "clocks_event_reasons.hw_thermal_slowdown"),
+    (Quantity("soft throttle"), "clocks_throttle_reasons.sw_thermal_slowdown clocks_event_reasons.sw_thermal_slowdown"),
+    (Quantity("reasons"), "clocks_throttle_reasons.active clocks_event_reasons.active"),
+)
+"""(quantity, its names) of accelerators."""
+_USED = Quantity("used", _PERCENT)
+_HOST = (
+    ("CPU", _USED, "cpu cpu.pct cpu/utilization cpu_utilization_percentage"),
+    ("RAM", _USED, "memory_percent memory mem mem.pct memory/percent system_memory_usage_percentage"),
+    ("disk", _USED, "disk disk_usage_percentage"),
+    ("net in", Quantity("rate", _MIB), "network/recv_mb_per_sec"),
+    ("net in", Quantity("rate", 1e6, True), "network_receive_megabytes"),
+    ("net out", Quantity("rate", _MIB), "network/sent_mb_per_sec"),
+    ("net out", Quantity("rate", 1e6, True), "network_transmit_megabytes"),
+    ("disk in", Quantity("rate", _MIB), "disk/read_mb_per_sec"),
+    ("disk out", Quantity("rate", _MIB), "disk/write_mb_per_sec"),
+)
+"""(title, quantity, its names) of the host, in the order in which they are displayed."""
+_OF_ACCELERATOR = {name: quantity for quantity, names in _ACCELERATORS for name in names.split()}
+_OF_HOST = {name: (title, quantity) for title, quantity, names in _HOST for name in names.split()}
+_ORDER = tuple(dict.fromkeys(title for title, *_ in _HOST))
+_NETWORK = {"network.recv": "net in", "network.sent": "net out"}
+"""W&B counts bytes, SwanLab measures KiB/s, under the same name."""
+
+
+class Device(Struct, frozen=True):
+    """A device of a run and its metrics."""
+
+    name: str
+    accelerator: bool
+    metrics: Mapping[str, tuple[str, Quantity]]
+    """Kind of quantity -> metric and how to read it; the first metric if several have the same kind."""
+
+
+@lru_cache(maxsize=64)
+def devices_of(names: Iterable[str]) -> tuple[Device, ...]:
+    """Return the devices that some system metrics belong to: accelerators by index, then CPU, memory, disk, network.
+
+    names: hashable (a frozenset).
+    """
+    found: dict[tuple[bool, str, int, str], dict[str, tuple[str, Quantity]]] = {}
+    for name in sorted(names):
+        parsed = _parse(name)
+        if parsed is not None:
+            key, quantity = parsed
+            found.setdefault(key, {}).setdefault(quantity.kind, (name, quantity))
+    return tuple(
+        Device(" ".join(filter(None, (node, title))), not host, found[key])
+        for key in sorted(found)
+        for host, node, _, title in (key,)
+    )
+
+
+def _parse(name: str) -> tuple[tuple[bool, str, int, str], Quantity] | None:
+    """Return ((whether it belongs to the host, node, position, title), quantity), or None for any other metric."""
+    match = _PREFIX.fullmatch(name)
+    if match is None:
+        return None
+    rest, node = match["rest"], match["rank"] or match["label"] or ""
+    if of_node := _MLFLOW_NODE.fullmatch(rest):
+        node, rest = of_node["node"], of_node["rest"]
+    if accelerator := _ACCELERATOR.fullmatch(rest):
+        quantity = _OF_ACCELERATOR.get(accelerator["what"])
+        index = int(accelerator["index"])
+        return None if quantity is None else ((False, node, index, f"{accelerator['type']} {index}"), quantity)
+    title, quantity = _of_host(name, rest)
+    return None if quantity is None else ((True, node, _ORDER.index(title), title), quantity)
+
+
+def _of_host(name: str, rest: str) -> tuple[str, Quantity | None]:
+    if rest in _NETWORK:
+        counter = not name.startswith("__swanlab__.")
+        return _NETWORK[rest], Quantity("rate", 1.0 if counter else 1024.0, counter)
+    if disk := _DISK.fullmatch(rest):
+        if disk["what"] == "usagePercent":
+            return "disk", _USED
+        return f"disk {disk['what']}", Quantity("rate", _MIB, True)
+    return _OF_HOST.get(rest, ("", None))
+
 
 TITLE = "system metrics"
 _IDLE_FOR = 60.0
@@ -133,12 +247,10 @@ class SystemHistory(Struct, frozen=True):
         begin, end = min(float(t[0]) for t in times), max(float(t[-1]) for t in times)
         ascii_only = symbols is Symbols.ASCII
         sentence = _sentence(lines)
-        if ascii_only:
-            sentence = tuple((text.replace("°", ""), role) for text, role in sentence)
         top = wrap_row(sentence, size.width, 2) if sentence else []
         room = max(size.height - 1 - len(top), 1)
         shown = _keep(lines, room)
-        cells = [_cells(line, ascii_only) for line in shown]
+        cells = [_cells(line) for line in shown]
         more = f"+{len(lines) - len(shown)} more" if len(shown) < len(lines) else ""
         label = max(min(max(cell_width(line.name) for line in shown), 14), len(more))
         most = size.width - label - 2 - max(_NARROWEST, size.width * 2 // 5)  # the strips get the rest
@@ -151,7 +263,7 @@ class SystemHistory(Struct, frozen=True):
             rows.append(((" " * (label + 1) + axis, Role.MUTED),))
         for line, row in zip(shown, beside, strict=True):
             name = fit(line.name, label) + " "
-            strip_row = _strip(line, begin, end, columns, ascii_only)
+            strip_row = _strip(line, line.main, (begin, end, columns), ascii_only)
             rows.append(((name, Role.MUTED), *strip_row, (" ", Role.MUTED), *row))
         headline = _headline(lines)
         if more and len(rows) < room:
@@ -269,23 +381,15 @@ def _keep(lines: list[_Line], room: int) -> list[_Line]:
     return [lines[index] for index in sorted(ranked[: max(room - 1, 1)])]
 
 
-_DEGREES = {False: "°C", True: "C"}
-_COLUMNS: tuple[tuple[str, Callable[[float, bool], str]], ...] = (
-    ("temp", lambda value, plain: f"{value:.0f}{_DEGREES[plain]}"),
-    ("power", lambda value, _: f"{value:.0f} W"),
-    ("memory", lambda value, _: f"{format_fraction(value)} mem"),
-)
-
-
-def _cells(line: _Line, ascii_only: bool) -> list[Span]:
+def _cells(line: _Line) -> list[Span]:
     """Return the newest utilisation, the state, and the other measurements; those on the right are left out first."""
-    main, last = line.main, line.last(line.main)
-    first = format_bytes(last) + "/s" if main == "rate" else format_fraction(last) if main in ("util", "used") else ""
-    cells: list[Span] = [(first, Role.VALUE), (state.word, state.role) if (state := line.state) else ("", Role.MUTED)]
-    for kind, text in _COLUMNS:
+    last, state = line.last(line.main), line.state
+    first = {"rate": f"{format_bytes(last)}/s", "util": format_fraction(last), "used": format_fraction(last)}
+    cells = [(first.get(line.main, ""), Role.VALUE), (state.word, state.role) if state else ("", Role.MUTED)]
+    for kind, unit, scale in (("temp", "°C", 1.0), ("power", " W", 1.0), ("memory", " % mem", 100.0)):
         value = line.last(kind)
         role = Role.CRITICAL if kind == "temp" and value >= HOT else Role.TEXT
-        cells.append((text(value, ascii_only) if np.isfinite(value) else "", role))
+        cells.append((f"{value * scale:.0f}{unit}" if np.isfinite(value) else "", role))
     return cells
 
 
@@ -298,21 +402,24 @@ def _axis(begin: float, end: float, columns: int) -> str:
     return first + (" " * gap + last if gap > 0 else "")
 
 
-def _strip(line: _Line, begin: float, end: float, columns: int, ascii_only: bool) -> list[Span]:
-    """Return one glyph for each stretch of time; of a rate, relative to its maximum."""
-    means = _means(line.series[line.main], begin, end, columns)
-    whole = 1.0 if line.main in ("util", "used", "memory") else float(means[np.isfinite(means)].max(initial=0.0))
-    return _glyphs(means / (whole or 1.0), Role.SERIES_0 if line.device.accelerator else Role.MUTED, ascii_only)
+def _strip(
+    line: _Line, kind: str, times: tuple[float, float, int], ascii_only: bool, whole: float | None = None
+) -> list[Span]:
+    """Return one glyph for each stretch of time, relative to `whole`, or else to the maximum; red where it is too hot.
 
-
-def _glyphs(fractions: Floats, role: Role, ascii_only: bool) -> list[Span]:
+    times: begin and end of the strip, and its columns.
+    """
     glyphs = _PLAIN if ascii_only else _BLOCKS
-    return [
-        (glyphs[min(max(int(fraction * len(glyphs)), 0), len(glyphs) - 1)], role)
-        if fraction == fraction
-        else (" ", Role.FAINT)
-        for fraction in fractions.tolist()
-    ]
+    role = Role.SERIES_0 if line.device.accelerator else Role.MUTED
+    means = _means(line.series[kind], *times)
+    if whole is None:
+        whole = 1.0 if kind in ("util", "used", "memory") else float(means[np.isfinite(means)].max(initial=0.0))
+    spans: list[Span] = []
+    for mean in means.tolist():
+        level = min(max(int(mean / (whole or 1.0) * len(glyphs)), 0), len(glyphs) - 1) if mean == mean else -1
+        is_hot = kind == "temp" and mean >= HOT
+        spans.append((" ", Role.FAINT) if level < 0 else (glyphs[level], Role.CRITICAL if is_hot else role))
+    return spans
 
 
 def _more(
@@ -320,8 +427,8 @@ def _more(
 ) -> list[Row]:
     """Return strips of further quantities of the GPUs, as many quantities as fit in `room` rows.
 
-    times: begin and end of the strips, and their columns. A strip is relative to the maximum of all GPUs, and red where
-    the GPU is too hot. On its right are the lowest and the highest value.
+    times: see `_strip`. A strip is relative to the maximum of all GPUs. On its right are the lowest and the highest
+    value.
     """
     rows: list[Row] = []
     for kind, title, unit in _MORE:
@@ -329,20 +436,13 @@ def _more(
         if not of_kind or len(rows) + len(of_kind) + 1 > room:
             continue
         scale = 100.0 if kind == "memory" else 1.0
-        unit = unit.replace("°", "") if ascii_only else unit
         most = max(float(line.series[kind].values.max()) for line in of_kind)
         rows.append(((f"{title}, full: {most * scale:,.0f} {unit}", Role.MUTED),))
         for line in of_kind:
-            means = _means(line.series[kind], *times)
-            spans = _glyphs(means / (most or 1.0), Role.SERIES_0, ascii_only)
-            if kind == "temp":
-                spans = [
-                    (glyph, Role.CRITICAL if mean >= HOT else role)
-                    for (glyph, role), mean in zip(spans, means, strict=True)
-                ]
             values = line.series[kind].values * scale
             between = f" {values.min():,.0f} to {values.max():,.0f} {unit}"
-            rows.append(((fit(line.name, label) + " ", Role.MUTED), *spans, (between, Role.TEXT)))
+            strip = _strip(line, kind, times, ascii_only, most)
+            rows.append(((fit(line.name, label) + " ", Role.MUTED), *strip, (between, Role.TEXT)))
     return rows
 
 

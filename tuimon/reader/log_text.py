@@ -8,7 +8,7 @@ lines before it. A line of more than MAX_RAW bytes is displayed as several.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import isnan
 
 from msgspec import Struct
@@ -37,6 +37,10 @@ _HEAD = 256
 MAX_UTF16 = 16 << 20
 """Maximum size (bytes) of a file in UTF-16 that is converted. It is held in memory as UTF-8; offsets are those of the
 UTF-8 text."""
+
+_SUFFIXES = (".log", ".out", ".err", ".txt")
+"""Suffixes of text files that may say why a run ended although they contain no metric."""
+_MOST_FILES = 50
 
 
 class LogLine(Struct, frozen=True):
@@ -300,3 +304,17 @@ def _split(data: bytes, start: int) -> Iterator[tuple[int, bytes]]:
 
 _ERROR = re.compile(ERROR_PATTERN.encode(), re.MULTILINE)
 _PROBLEM = re.compile(PROBLEM_WORDS.encode())
+
+
+def text_files(directory: str, known: Iterable[str]) -> list[str]:
+    """Return the text files of a run: `known` first, then the files with one of _SUFFIXES directly in the directory and
+    in its logs/ and log/."""
+    paths = dict.fromkeys(known)
+    for folder in (directory, os.path.join(directory, "logs"), os.path.join(directory, "log")):
+        try:
+            with os.scandir(folder) as entries:
+                texts = (e.path for e in entries if e.name.endswith(_SUFFIXES) and e.is_file(follow_symlinks=False))
+                paths |= dict.fromkeys(sorted(texts)[:_MOST_FILES])
+        except OSError:
+            continue
+    return list(paths)[:_MOST_FILES]

@@ -30,7 +30,7 @@ are skipped."""
 _UNKNOWN = "not a metric log"
 _FRACTION = re.compile(rb"\d\.\d")
 _LONGEST_EXAMPLE = 80
-_TEACH = "see console_patterns in docs/settings.md"
+_TEACH = "see console_patterns in docs/formats.md"
 _READ = "logs are TensorBoard, W&B, SwanLab, MLflow and Trackio files, JSON, CSV, console text and others (README). "
 COMPANION = 10
 """Maximum rank of formats (console text) that belong to the run in their directory and are not a run of their own."""
@@ -135,7 +135,10 @@ class Recognition:
         have_numbers = f"{len(numbered)} of the first {len(lines)} lines have numbers"
         if self._own_patterns:
             return f"{_UNKNOWN}: {have_numbers}, and console_patterns match none of them, such as `{example}`"
-        return f"{_UNKNOWN}: {have_numbers} in an unknown form, such as `{example}`; {_TEACH}"
+        decoder = console.ConsoleDecoder()
+        decoder.feed(head)
+        teach = clean(decoder.remark) or f"{have_numbers} in an unknown form, such as `{example}`"
+        return f"{_UNKNOWN}: {teach}; {_TEACH}"
 
     def _console_by_ending(self, path: str, head: bytes) -> Format | None:
         """Return the format of console text if its last lines are metrics: settings and warnings can fill its head."""

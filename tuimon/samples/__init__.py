@@ -23,6 +23,8 @@ class Turn(NamedTuple):
     role: str
     """"system", "user", "assistant", "thinking", "tool call", "tool", or another role as written."""
     text: str
+    note: str = ""
+    """What is logged about it: "3.2 s, log-prob gap 0.012, at most 0.8"."""
 
 
 @dataclass(slots=True)
@@ -49,7 +51,11 @@ class Sample:
     error: str = ""
     """Error while the text was generated, "" if the file reports nothing."""
     turns: tuple[Turn, ...] = ()
-    """Messages of the conversation, if the file has more than a prompt and a response."""
+    """Messages of the conversation, of each agent in turn, if the file has more than a prompt and a response."""
+    note: str = ""
+    """What is logged about the response, if there are no turns."""
+    pictures: tuple[Any, ...] = ()
+    """References to the pictures of the row, see `media.picture_data`."""
 
 
 class Shape(NamedTuple):

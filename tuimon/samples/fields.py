@@ -11,7 +11,16 @@ from typing import Any
 
 from tuimon import lazy_re as re
 from tuimon.samples import Sample
-from tuimon.samples.messages import conversation, is_turn, prompt_of_turns, prompt_text, response_text
+from tuimon.samples.media import pictures_of
+from tuimon.samples.messages import (
+    conversation,
+    gaps_of,
+    is_turn,
+    prompt_of_turns,
+    prompt_text,
+    response_text,
+    traces_of,
+)
 from tuimon.samples.named_in_path import split_of_path, step_of_path
 
 _UID = re.compile(r"(.+)_\d+_\d+", re.DOTALL)
@@ -42,7 +51,8 @@ def sample_of(row: dict[str, Any], path: str, below: str) -> Sample | None:
         response_key = next((key for key in known("response") if flat.get(key) == ""), None)
     if response_key is None:
         return None
-    response = response_text(flat[response_key])
+    traces = traces_of(row)
+    response = "\n\n".join(response_text(trace["nodes"]) for _, trace in traces) or response_text(flat[response_key])
     prompt = next((text for key in known("prompt") if (text := prompt_text(flat.get(key)))), None)
     if prompt is None:
         prompt = next((text for key in known("response") if (text := prompt_of_turns(flat.get(key)))), None)
@@ -68,13 +78,15 @@ def sample_of(row: dict[str, Any], path: str, below: str) -> Sample | None:
         response=response,
         prompt=prompt,
         reference=reference,
-        components=_named_parts(row) | (columns or _other_numbers(row)),
+        components=_agent_rewards(traces) | _named_parts(row) | (columns or _other_numbers(row)),
         length=len(response) if length is None else length,
         length_unit="chars" if length is None else "tokens",
         truncated=_truncated(flat),
         advantage=_advantage(flat),
         error=_error(row, flat),
         turns=conversation(flat),
+        note=next(iter(gaps_of(row)), ""),
+        pictures=pictures_of(row, path),
     )
 
 
@@ -146,8 +158,10 @@ def _named_parts(row: dict[str, Any]) -> dict[str, float]:
 def _reward(row: dict[str, Any], flat: dict[str, Any], columns: dict[str, float]) -> tuple[bool, float | None]:
     """Return (whether the row has a reward, the reward)."""
     traces = row.get("traces")
-    if isinstance(traces, list) and traces and isinstance(traces[0], dict) and "rewards" in traces[0]:
-        return True, _total(traces[0]["rewards"])
+    rewards = [trace["rewards"] for trace in traces or () if "rewards" in trace] if _are_objects(traces) else []
+    if rewards:
+        totals = [total for reward in rewards if (total := _total(reward)) is not None]
+        return True, sum(totals) if totals else None
     for key in known("total"):
         if key in flat:
             return True, _total(flat[key])
@@ -163,6 +177,15 @@ def _reward(row: dict[str, Any], flat: dict[str, Any], columns: dict[str, float]
             if isinstance(name, str) and name in row:
                 return True, _number(row[name])
     return False, None
+
+
+def _are_objects(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(part, dict) for part in value)
+
+
+def _agent_rewards(traces: Sequence[tuple[str, dict[str, Any]]]) -> dict[str, float]:
+    """Return the reward of each agent of an episode, by its name."""
+    return {name: total for name, trace in traces if (total := _total(trace.get("rewards"))) is not None}
 
 
 def _total(value: Any) -> float | None:

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
+from itertools import groupby
+from math import fsum
 from typing import Any
 
 from tuimon.samples import Turn
+
+_LOGPROBS = (("generation_logprobs", "prev_logprobs"), ("rollout_log_probs", "log_probs"))
+"""Names of the log-probabilities of the rollout engine and of the trainer (NeMo-RL, slime)."""
+_SECONDS = ("duration", "elapsed", "latency", "execution_time", "time_s")
+"""Names of the seconds that a message took."""
 
 
 def response_text(value: Any) -> str:
@@ -37,11 +45,27 @@ def prompt_of_turns(value: Any) -> str | None:
     return "\n\n".join(texts) or None
 
 
+def traces_of(row: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Return the name of the agent and the trace, for each trace of an episode of several agents; [] for others."""
+    traces = row.get("traces")
+    found: list[tuple[str, dict[str, Any]]] = []
+    for trace in traces if isinstance(traces, list) else ():
+        if isinstance(trace, dict) and isinstance(trace.get("nodes"), list):
+            agent = trace.get("agent")
+            name = agent.get("name") if isinstance(agent, dict) else None
+            found.append((str(name or f"agent {len(found) + 1}"), trace))
+    return found if len(found) > 1 else []
+
+
 def conversation(flat: dict[str, Any]) -> tuple[Turn, ...]:
     """Return the messages of the sample in order, with thinking and tool calls as turns of their own, or () if the row
-    has only texts."""
+    has only texts. Those of several agents follow each other, each after a turn with its name."""
+    if traces := traces_of(flat):
+        return tuple(
+            turn for name, trace in traces for turn in (Turn("agent", name), *_with_notes(trace["nodes"], trace))
+        )
     for key in ("nodes", "chat_completions", "traj", "messages", "trajectory", "content"):
-        if turns := list(_messages(flat.get(key))):
+        if turns := list(_with_notes(flat.get(key), flat)):
             return tuple(turns)
     parts = [turn for key in ("prompt", "completion", "completions") for turn in _messages(flat.get(key))]
     return tuple(parts)
@@ -58,6 +82,70 @@ def _turns(value: Any) -> list[tuple[str, str]]:
     if _are_texts(entries):
         return [("assistant" if index % 2 else "user", text) for index, text in enumerate(entries)]
     return [(str(message["role"]), _text(message.get("content"))) for message in _with_role(entries)]
+
+
+def _with_notes(value: Any, trace: dict[str, Any]) -> Iterator[Turn]:
+    """Yield the messages of a list with what its trace says about them: times, and log-probability gaps."""
+    entries = _entries(value)
+    gaps = gaps_of(trace)
+    written = sum(role == "assistant" for role, _ in _turns(value))
+    notes, before, spoken = dict[int, str](), math.nan, 0
+    for entry in filter(is_turn, entries):
+        message = entry["message"] if isinstance(entry.get("message"), dict) else entry
+        took, at = _seconds(message, entry), _number(entry.get("timestamp", message.get("timestamp")))
+        took = at - before if math.isnan(took) else took
+        before = at
+        parts = [f"{took:.3g} s"] if took > 0 else []
+        if message.get("role") == "assistant":
+            parts += [gaps[spoken]] if len(gaps) == written else []
+            spoken += 1
+        notes[id(entry)] = ", ".join(parts)
+    if not any(notes.values()):
+        yield from _messages(value)
+        return
+    for entry in entries:
+        for turn in _messages([entry]):
+            yield turn._replace(note=notes.get(id(entry), ""))
+
+
+def gaps_of(row: dict[str, Any]) -> list[str]:
+    """Return, for each turn of the model, how far two logged log-probabilities of its tokens are apart.
+
+    ["log-prob gap 0.012, at most 0.8"]; the turns are the runs of tokens whose loss counts. [] if one is not logged.
+    """
+    for first, second in _LOGPROBS:
+        one, other = _tokens(row.get(first)), _tokens(row.get(second))
+        if one and len(one) == len(other):
+            mask = _tokens(row.get("token_loss_mask", row.get("loss_mask")))
+            counted = mask if len(mask) == len(one) else [1.0] * len(one)
+            gaps = [abs(a - b) for a, b in zip(one, other, strict=True)]
+            runs = [
+                [gap for gap, _ in run] for counts, run in groupby(zip(gaps, counted, strict=True), _counts) if counts
+            ]
+            return [f"log-prob gap {fsum(run) / len(run):.3g}, at most {max(run):.3g}" for run in runs]
+    return []
+
+
+def _counts(token: tuple[float, float]) -> bool:
+    """Return whether the loss counts a token: (gap, value of its mask)."""
+    return token[1] > 0
+
+
+def _tokens(value: Any) -> list[float]:
+    """Return the numbers of the tokens of a sample, also of a batch of one."""
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
+        value = value[0]
+    is_list = isinstance(value, list) and all(isinstance(number, int | float) for number in value)
+    return value if is_list else []
+
+
+def _seconds(*places: dict[str, Any]) -> float:
+    """Return the seconds that a message took, as far as it is logged; NaN if not."""
+    return next((number for place in places for key in _SECONDS if (number := _number(place.get(key))) >= 0), math.nan)
+
+
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
 
 
 def _messages(value: Any) -> Iterator[Turn]:

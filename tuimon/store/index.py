@@ -21,6 +21,19 @@ TEXT = 10
 """Highest rank of sources that are text for people, whose values are rounded."""
 
 
+class Names(tuple[str, ...]):
+    """Names of the metrics of a run: a tuple that is hashed once, as it is the key of many caches."""
+
+    _hash: int
+
+    def __hash__(self) -> int:
+        try:
+            return self._hash
+        except AttributeError:
+            self._hash = super().__hash__()
+            return self._hash
+
+
 class MetricSource(Struct, eq=False):
     """A metric as one source holds it: its series in the order of the source's streams."""
 
@@ -75,7 +88,7 @@ class RunIndex(Struct, eq=False):
     """Sources that count steps alike."""
     along_other_axis: npt.NDArray[np.bool_]
     """Whether the series repeats another one along the wall time or the iterations."""
-    metrics: tuple[str, ...] | None = None
+    metrics: Names | None = None
     """Names of the entries that have points, which stay the same as long as the structure."""
     main: tuple[frozenset[int], frozenset[str]] | None = None
     """(step groups that count like the main sources, names of their entries)."""

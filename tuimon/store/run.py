@@ -19,7 +19,7 @@ from tuimon.store.axes import COUNTERS, METRIC_AXIS, Scale, counter_candidates, 
 from tuimon.store.cache import ViewCache
 from tuimon.store.curve import Curve
 from tuimon.store.curve_builder import CurveBuilder, FilePart
-from tuimon.store.index import TEXT, MergeKey, MetricEntry, RunIndex, build_index
+from tuimon.store.index import TEXT, MergeKey, MetricEntry, Names, RunIndex, build_index
 from tuimon.store.last_steps import is_left_behind, last_steps
 from tuimon.store.records import RunRecord
 from tuimon.store.run_facts import RunFacts
@@ -223,10 +223,10 @@ class Run(RunFacts):
         """
         index = self._index
         if index.metrics is None:
-            index.metrics = tuple(dict.fromkeys(compress(index.names, (self._lengths > 0).tolist())))
+            index.metrics = Names(dict.fromkeys(compress(index.names, (self._lengths > 0).tolist())))
         if not any(view.start_count or any(step is not None for step in view.cuts) for view in self.streams):
             return index.metrics
-        return tuple(name for name in index.metrics if self._builder.has_curve(self._entry(name)))
+        return Names(name for name in index.metrics if self._builder.has_curve(self._entry(name)))
 
     @cached_property
     def point_counts(self) -> Mapping[str, int]:
@@ -255,7 +255,7 @@ class Run(RunFacts):
         if not printed or len(printed) == len(self.metrics):
             return self.metrics
         logged = {_quantity(name) for name in self.metrics if name not in printed}
-        return tuple(name for name in self.metrics if name not in printed or _quantity(name) not in logged)
+        return Names(name for name in self.metrics if name not in printed or _quantity(name) not in logged)
 
     @cached_property
     def _builder(self) -> CurveBuilder:

@@ -29,7 +29,7 @@ from tuimon.panels import MOST_TOGETHER, ChartOptions, axis_word, header_panel
 from tuimon.run_notes import NO_NOTE, note_of
 from tuimon.store import Run, Snapshot
 from tuimon.tui import actions, explore, opening, saved_view
-from tuimon.tui.action import Action
+from tuimon.tui.action import Action, key_names
 from tuimon.tui.arrangement import panels_of
 from tuimon.tui.ascii_mode import draw_with
 from tuimon.tui.bars import AlertBar, InputLine, KeyBar, Question
@@ -40,6 +40,7 @@ from tuimon.tui.page import HEADER_ROWS, chart_options, default_state, header_op
 from tuimon.tui.palette import ActionProvider, Palette
 from tuimon.tui.redraw_loop import RedrawLoop
 from tuimon.tui.run_choice import RunChoice, run_with_id, runs_of
+from tuimon.tui.run_contents import RunContents
 from tuimon.tui.screens.work_screen import WorkScreen
 from tuimon.tui.startup import GC_FREEZE_DELAY, freeze_gc, preload
 from tuimon.tui.terminal import textual_patches
@@ -121,6 +122,8 @@ class TuimonApp(App[None], inherit_bindings=False):
         self._default = default_state(settings, list_runs)
         self.list_runs = list_runs
         """Whether the run list is still to be opened."""
+        self.first_contents: RunContents | None = None
+        """Contents of the run list that the screen shows already."""
         self.begun_at = time.monotonic()
         fresh = replace(self._default)
         self.state = saved_view.restored(fresh, monitor.paths, views) if views else fresh
@@ -142,7 +145,8 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.header.styles.height = HEADER_ROWS
         self.board = Board(self._limiter, self._backpressure, monitor.pause_writes)
         self.board.larger = self.state.chart_size
-        self.waiting = Waiting(monitor.paths, monitor.links)
+        teach = self._action_of["teach"].keys.partition(",")[0]
+        self.waiting = Waiting(monitor.paths, monitor.links, key_names(teach) if teach else "")
         self.alert_bar = AlertBar()
         hint = "part of a name; * and ?; re:expression"
         self._filter = Question("filter charts", hint, self._submit_filter, self._set_filter, self._clear_filter)
@@ -176,6 +180,8 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.set_interval(TICK, self._tick)
         self.set_timer(GC_FREEZE_DELAY, freeze_gc)
         opening.use_dashboard(self)
+        if opening.is_list_expected(self):
+            opening.open_run_list(self)
         self._redraw_loop.draw_first_page()
         self.started()
         self.run_worker(self._redraw_loop.run())

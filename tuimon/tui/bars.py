@@ -16,7 +16,7 @@ from textual.widgets import Input, Static
 from tuimon.analysis.alert_words import Sentence, sentence_of
 from tuimon.analysis.run_states import since_onset, superseded_alert
 from tuimon.draw.ascii import ascii_row, ascii_rows
-from tuimon.draw.rows import wrap_row
+from tuimon.draw.rows import fit_row, wrap_row
 from tuimon.model.alerts import Alert
 from tuimon.model.events import Notice
 from tuimon.model.views import Role, Row, Rows, Span
@@ -63,7 +63,7 @@ class Line(Widget):
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        return strip(_filled(self._row, self.size.width), self._theme)
+        return strip(fit_row(self._row, self.size.width), self._theme)
 
 
 class AlertBar(Line):
@@ -103,7 +103,7 @@ class AlertBar(Line):
 
     def render_line(self, y: int) -> Strip:
         row = (self._row, *self._below)[y] if y <= len(self._below) else ()
-        return strip(_filled(row, self.size.width), self._theme)
+        return strip(fit_row(row, self.size.width), self._theme)
 
     @property
     def expired(self) -> bool:
@@ -294,17 +294,3 @@ def key_spans(actions: Iterable[Action], room: int) -> Row:
         keys += [(key, Role.ACCENT), (f" {action.label} ", Role.MUTED)]
         room -= need
     return (*keys, (" " * max(0, room), Role.MUTED))
-
-
-def _filled(row: Row, width: int) -> Row:
-    """Cut or fill a row to `width` cells."""
-    spans: list[Span] = []
-    for text, role in row:
-        if width <= 0:
-            break
-        text = fit(text, width) if cell_width(text) > width else text
-        spans.append((text, role))
-        width -= cell_width(text)
-    if width > 0:
-        spans.append((" " * width, Role.TEXT))
-    return tuple(spans)

@@ -163,6 +163,8 @@ def _rendered(line: Iterable[Segment], begin: int, stop: int, colors: ColorSyste
     start = 0
     for segment in line:
         text = segment.text
+        if segment.control:  # a row of a picture, which draws all its cells itself
+            return text
         end = start + (len(text) if text.isascii() else segment.cell_length)
         if end > begin:
             if begin > start:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from types import FrameType, TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tuimon.config import Settings
 from tuimon.draw.layout import Box
@@ -23,13 +23,16 @@ from tuimon.model.views import Rows, Size
 from tuimon.monitor.process import ReaderProcess
 from tuimon.tui import saved_view, themes
 from tuimon.tui.dashboard_file import load_dashboard
-from tuimon.tui.page import dashboard_boxes, default_state
+from tuimon.tui.page import dashboard_boxes, default_state, run_list_boxes
 from tuimon.tui.run_choice import has_several_runs
 from tuimon.tui.startup import preload
 from tuimon.tui.state import ViewState
 from tuimon.tui.terminal import capabilities
 from tuimon.tui.terminal.background import Background
 from tuimon.tui.terminal.signals import SIGNALS
+
+if TYPE_CHECKING:
+    from tuimon.tui.run_contents import RunContents
 
 Cells = tuple[int, int, int]
 """Row of the screen, first cell, cell after the last."""
@@ -52,6 +55,8 @@ _PIECES = (
     "textual.drivers.linux_driver",
 )
 """Modules that are imported one after the other; each takes at most 30 ms."""
+_MOST_LISTED = 256
+"""Number of runs up to which the list is drawn; sorting more would delay the import for too long."""
 _LEAST = Size(20, 8)
 """Size of the smallest terminal for which the first page is drawn; a smaller one is left to Textual."""
 
@@ -71,7 +76,10 @@ class FirstFrame:
         """What the screen shows."""
         self.size = 0, 0
         """Columns and rows of the terminal when it was drawn."""
-        self._is_drawn = False
+        self.contents: RunContents | None = None
+        """Contents of the run list, if that is drawn."""
+        self._drawn = 0, False
+        """Number of runs when something was drawn (0 before), and whether all runs of the list had been read."""
 
     def __enter__(self) -> FirstFrame:
         for number in SIGNALS:
@@ -97,7 +105,7 @@ class FirstFrame:
         for name in _PIECES:
             self._raise_signal()
             import_module(name)
-            if not self._is_drawn and self._background.has_replied():
+            if self._background.has_replied():
                 self._draw()
 
     def _raise_signal(self) -> None:
@@ -111,27 +119,37 @@ class FirstFrame:
         self.signal = number
 
     def _draw(self) -> None:
-        """Draw the first page if there is one: a single run with metrics, without warnings."""
+        """Draw the first page if there is one that is not drawn yet and there are no warnings: the dashboard of a
+        single run with metrics, or the run list, again when more runs were found and when all were read."""
         snapshot = self._monitor.snapshot()
-        run = snapshot.newest_run
+        run, is_list = snapshot.newest_run, has_several_runs(snapshot)
+        drawn = len(snapshot.runs), is_list and snapshot.progress.caught_up
         size = Size(*os.get_terminal_size(_output()))
-        if run is None or not run.metrics or has_several_runs(snapshot) or os.environ.get("NO_COLOR"):
+        if run is None or drawn == self._drawn or not (is_list or run.metrics):
             return
-        if size.width < _LEAST.width or size.height < _LEAST.height:
+        if size.width < _LEAST.width or size.height < _LEAST.height or os.environ.get("NO_COLOR"):
             return
-        if any(notice.level != "info" for notice in snapshot.notices):
+        if any(notice.level != "info" for notice in snapshot.notices) or len(snapshot.runs) > _MOST_LISTED:
             return
-        self._is_drawn = True
+        self._drawn = drawn
         with suppress(Exception), self._monitor.pause_writes():  # Textual draws it again, and reports the error
-            state = self._state()
-            self.sent = _sent_cells(dashboard_boxes(snapshot, run, state, size, time.time()), state.theme)
-            self.size = size.width, size.height
-            _send(
-                capabilities.OPEN_SCREEN
-                + _HIDE_CURSOR
-                + "".join(f"\x1b[{y + 1};{x + 1}H{cells}" for (y, x, _), cells in self.sent.items())
-            )
-            self.is_open = True
+            state, now = self._state(), time.time()
+            if is_list:
+                from tuimon.tui.run_contents import contents_of
+
+                self.contents = contents_of(snapshot, state.runs, state.symbols, now)
+                boxes = run_list_boxes(snapshot, self.contents, state, self._monitor.links, size, now)
+            else:
+                boxes = dashboard_boxes(snapshot, run, state, size, now)
+            self._show(_sent_cells(boxes, state.theme), size)
+
+    def _show(self, cells: dict[Cells, str], size: Size) -> None:
+        """Show cells in place of those before, which they cover."""
+        changed = {place: text for place, text in cells.items() if self.sent.get(place) != text}
+        opening = "" if self.is_open else capabilities.OPEN_SCREEN + _HIDE_CURSOR
+        self.sent, self.size = cells, (size.width, size.height)
+        _send(opening + "".join(f"\x1b[{y + 1};{x + 1}H{text}" for (y, x, _), text in changed.items()))
+        self.is_open = True
 
     def _state(self) -> ViewState:
         theme = capabilities.theme_on(self._background.theme())

@@ -42,6 +42,7 @@ def run(
     """
     capabilities.unset_exported_size()
     app = TuimonApp(monitor, settings, wait, None if fresh else saved_view.directory(), list_runs=True)
+    app.first_contents = first.contents
     app.started = partial(_take_over, app, first, background)
     textual_patches.keep_screen(app, first)
     notifier = Notifier(channels_of(settings.notify, app.write), monitor.post_notice)

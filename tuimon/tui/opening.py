@@ -17,6 +17,7 @@ from tuimon.tui import explore, screens
 from tuimon.tui.action import Action, Dashboard, key_names
 from tuimon.tui.dashboard_file import load_dashboard
 from tuimon.tui.run_choice import has_several_runs
+from tuimon.tui.run_contents import RunContents
 from tuimon.tui.screens.run_list import RunListScreen
 from tuimon.tui.screens.work_screen import WorkScreen
 from tuimon.tui.settings_check import warnings_of
@@ -30,6 +31,8 @@ class ListingDashboard(Dashboard, Protocol):
 
     list_runs: bool
     """Whether the run list is still to be opened."""
+    first_contents: RunContents | None
+    """Contents of the run list that the screen shows since before Textual was imported."""
     begun_at: float
     """Time of the start (time.monotonic())."""
 
@@ -46,7 +49,8 @@ def open_run_list(app: ListingDashboard) -> None:
         return
     if has_several_runs(app.snapshot):
         app.list_runs = False
-        app.push_screen(RunListScreen(app.actions))  # the bar stays on the first row while runs arrive
+        contents, app.first_contents = app.first_contents, None
+        app.push_screen(RunListScreen(app.actions, contents=contents))  # the bar stays on the first row
     elif app.snapshot.progress.caught_up:
         patience = LINK_EXPECTED_FOR if app.links else 0.0
         app.list_runs = time.monotonic() < app.begun_at + patience

@@ -15,7 +15,7 @@ from tuimon.model.views import Symbols
 from tuimon.panels import OverlayLine, distinct_markers, overlay_lines, transient
 from tuimon.panels.lists.hparam_rows import different_settings
 from tuimon.panels.lists.run_groups import SEEDS
-from tuimon.panels.lists.run_levels import RunLevels
+from tuimon.panels.lists.run_metrics import RunLevels
 from tuimon.panels.lists.run_selection import count_alerts, list_runs, shared_directory, shared_words, worst_alerts
 from tuimon.panels.lists.runs import Listing
 from tuimon.run_notes import notes

@@ -58,8 +58,8 @@ class TextWatch:
 
 def _kinds_in(paths: tuple[str, ...]) -> frozenset[str]:
     """Return the actions for which there are texts. paths: directory of the run, and others with generated texts."""
+    from tuimon.reader.log_text import text_files
     from tuimon.samples.discovery import has_samples
-    from tuimon.tui.screens.log_page import text_files
 
     kinds = {"texts": has_samples(paths, _LONGEST), "log": bool(text_files(paths[0], ()))}
     return frozenset(kind for kind, is_there in kinds.items() if is_there)

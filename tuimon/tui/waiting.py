@@ -20,6 +20,7 @@ from tuimon.store import Run, Snapshot
 from tuimon.text import clean, shown_path
 from tuimon.tui.ascii_mode import ascii_only
 from tuimon.tui.box import strip
+from tuimon.tui.pattern_file import proposed_patterns
 
 _MOST = 20
 """Maximum number of files that are listed."""
@@ -30,8 +31,10 @@ class Waiting(Widget):
 
     DEFAULT_CSS = "Waiting { height: 1fr; width: 1fr; padding: 1 2; }"
 
-    def __init__(self, paths: Sequence[str], links: Sequence[Link] = ()) -> None:
+    def __init__(self, paths: Sequence[str], links: Sequence[Link] = (), teach_key: str = "") -> None:
+        """teach_key: name of the key that accepts proposed patterns; "" without one."""
         super().__init__()
+        self._teach_key = teach_key
         self._paths = paths
         self._links = links
         self._rows: Rows = ()
@@ -66,6 +69,12 @@ class Waiting(Widget):
         rows: list[Row] = [((title, Role.TITLE), *where), ()]
         for reason in list(unread.values())[:_MOST]:
             rows += [((clean(part), Role.WARNING),) for part in reason.split("; ")]
+        if self._teach_key and proposed_patterns(snapshot):
+            rows += [
+                (),
+                ((f"{self._teach_key} saves console_patterns in config.toml and reads the log again", Role.TEXT),),
+                (),
+            ]
         for stream in streams[:_MOST]:
             status = stream.status
             state = f"{status.state}, {format_bytes(status.size)}" if status else "waiting"

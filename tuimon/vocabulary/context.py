@@ -31,11 +31,9 @@ _TOKEN_COUNTERS = frozenset({"total_tokens", "num_input_tokens_seen"})
 MOST_NAMES = 20_000
 """Names of a run whose meaning is looked up, the shortest, in 0.06 ms each. More names are those of single layers."""
 _KEPT = 64
-_by_identity: dict[int, tuple[tuple[str, ...], Mapping[str, Meaning]]] = {}
-"""Names of runs and their meanings by the id() of the names. A lookup by equality takes a time proportional to the
-number of names, and is made for each of them."""
 
 
+@lru_cache(maxsize=_KEPT)
 def meanings(metrics: tuple[str, ...]) -> Mapping[str, Meaning]:
     """Return the meaning of each metric of a run. It differs from classify() as follows.
 
@@ -45,18 +43,6 @@ def meanings(metrics: tuple[str, ...]) -> Mapping[str, Meaning]:
     along another axis than the steps (`repeats_along_other_axis`), are hidden. time/batch counts batches if
     time/batch_in_epoch is logged, too. A throughput is of tokens if tokens are counted (LLaMA-Factory).
     """
-    kept = _by_identity.get(id(metrics))
-    if kept is not None and kept[0] is metrics:
-        return kept[1]
-    found = _meanings(metrics)
-    if len(_by_identity) >= _KEPT:
-        _by_identity.clear()
-    _by_identity[id(metrics)] = metrics, found
-    return found
-
-
-@lru_cache(maxsize=_KEPT)
-def _meanings(metrics: tuple[str, ...]) -> Mapping[str, Meaning]:
     examined = metrics if len(metrics) <= MOST_NAMES else nsmallest(MOST_NAMES, metrics, key=len)
     known = {**dict.fromkeys(metrics, OTHER), **{name: classify(name) for name in examined}}
     concepts = {meaning.concept for meaning in known.values()}

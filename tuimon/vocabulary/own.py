@@ -2,7 +2,7 @@
 
     [[metric]]
     names = ["team/{ds}_goodness", "goodness_*"]     # templates, as at the head of the program's vocabulary.toml
-    concept = "reward.val"                           # see docs/vocabulary.md; without it: a metric like any other
+    concept = "reward.val"                           # see docs/formats.md; without it: a metric like any other
     label = "goodness {ds}"
     unit = "frac"
     direction = "up"                                 # up | down | neutral | band

@@ -6,5 +6,5 @@
     guard       which requests are answered: the token, Host and Origin
     server      the addresses; only here is aiohttp
 
-docs/serve.md describes what a user sees.
+docs/commands.md describes what a user sees.
 """

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -18,22 +19,11 @@ File = tuple[str, Callable[[BinaryIO], None]]
 """A path below the output directory, made of safe names, and the function that writes the file."""
 
 
-class Job(Struct, frozen=True):
-    """Selection of what to export, and its options."""
+class Job(ABC):
+    """Selection of what to export, and its options. Logs are read when a format asks for them first."""
 
-    snapshot: Callable[[], Snapshot]
-    """Return the snapshot; the first call reads the logs."""
-    runs: Callable[[], Sequence[Run]]
-    """Return the runs of the snapshot in the order of the paths that the user gave."""
-    checked: Callable[[], Snapshot]
-    """Return the snapshot with alerts, for which the detectors go through every curve."""
-    batches: Callable[[], Iterator[Batch]]
-    """Return the points, unmerged or as curves, for one iteration. Raises NothingFound at the call, so call it before
-    anything is written."""
     owner: str
     """Name of the first column, which says what a batch belongs to: "run" or "source"."""
-    wanted: Callable[[str], bool]
-    """Return True if the metric with this name is to be exported."""
     patterns: tuple[str, ...]
     """The patterns of --metric that `wanted` stands for; () for all metrics."""
     smooth: float
@@ -42,15 +32,41 @@ class Job(Struct, frozen=True):
     """Wall time (s since epoch)."""
     on_terminal: bool
     """True if stdout is a terminal, where foreign text must not contain control characters."""
-    print_status: Callable[[str], None]
-    """Print a message to the user on stderr."""
-    steps: tuple[int, int] | None = None
+    steps: tuple[int, int] | None
     """First and last step to export, both included; None for all. `curve` and `batches` have no others."""
-    seeds: bool = False
+    seeds: bool
     """True to draw runs that differ only in their seed as one line in a picture of several runs."""
 
-    on_progress: Callable[[str, int, int, str], None] = lambda label, done, total, unit: None
-    """Show (what is done, number of units done, their total or 0, name of the unit) while a file is written."""
+    @abstractmethod
+    def snapshot(self) -> Snapshot:
+        """Return the snapshot."""
+
+    @abstractmethod
+    def runs(self) -> Sequence[Run]:
+        """Return the runs of the snapshot in the order of the paths that the user gave."""
+
+    @abstractmethod
+    def checked(self) -> Snapshot:
+        """Return the snapshot with alerts, for which the detectors go through every curve."""
+
+    @abstractmethod
+    def batches(self) -> Iterator[Batch]:
+        """Return the points, unmerged or as curves, for one iteration.
+
+        Raises NothingFound at the call, so call it before anything is written.
+        """
+
+    @abstractmethod
+    def wanted(self, name: str) -> bool:
+        """Return True if the metric with this name is to be exported."""
+
+    @abstractmethod
+    def print_status(self, message: str) -> None:
+        """Print a message to the user on stderr."""
+
+    @abstractmethod
+    def on_progress(self, label: str, done: int, total: int, unit: str) -> None:
+        """Show what is done, the number of units done, their total or 0, and their name, while a file is written."""
 
     def curve(self, run: Run, name: str) -> Curve:
         """Return the curve of a metric in the chosen steps; it can be empty."""

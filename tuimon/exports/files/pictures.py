@@ -76,7 +76,7 @@ def _one_file(job: Job, form: str) -> Iterator[File]:
 EXPORTS = tuple(
     Export(
         form,
-        f"a picture per metric and run; -o NAME.{form}: one file, all runs in each chart (needs matplotlib)",
+        "a picture per metric and run; to one FILE.png: all runs in each chart (needs matplotlib)",
         "",
         partial(_files, form=form),
         partial(_one_file, form=form),

@@ -16,7 +16,7 @@ from tuimon.analysis.comparing import flat
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import critical_count, state_sign, state_words
 from tuimon.analysis.words import setting_text
-from tuimon.exports import ranks, texts
+from tuimon.exports import ranks, sample_lines
 from tuimon.exports.charts import chart_size
 from tuimon.exports.html import environment
 from tuimon.exports.html.figures import (
@@ -147,7 +147,7 @@ def draw(
         case None if slot.group == "ranks":
             return str(macros.ranks(ranks.for_page(run.ranks)))
         case None if slot.group == "texts":
-            return str(macros.texts(texts.for_page(samples)))
+            return str(macros.texts(sample_lines.for_page(samples)))
         case None if slot.group == "settings":
             return "".join(str(macros.settings(title, pairs)) for title, pairs in _settings(run))
         case None:

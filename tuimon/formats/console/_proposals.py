@@ -24,8 +24,12 @@ _EXAMINED = 2000
 """Number of lines that are counted."""
 _LEAST = 5
 """Lines of one shape."""
+_SHOWN = 3
+"""Shapes that are proposed."""
 _MAX_LENGTH, _MAX_NUMBERS = 400, 24
 _NO_NAME = re.compile(r"[^\w/@.-]+")
+_UNIT = re.compile(r"[^\W\d]+|%")
+"""Text directly after the last number."""
 
 
 class _Lines(Struct):
@@ -62,14 +66,16 @@ class UnreadShapes:
 
     @property
     def text(self) -> str:
-        """The most frequent shape with a pattern that reads it, in words; "" without one."""
+        """The most frequent shapes with the patterns that read them, in words; "" without one."""
         shapes = [shape for shape in self._shapes.values() if shape.count >= _LEAST and shape.changes]
-        for shape in sorted(shapes, key=lambda shape: -shape.count):
-            if pattern := pattern_of(shape.first, shape.last):
-                quoted = pattern.replace("\\", "\\\\").replace('"', '\\"')
-                lines = f'{shape.count} lines like "{shape.first}" are not understood'
-                return f'{lines}; console_patterns = ["{quoted}"] reads them'
-        return ""
+        shapes.sort(key=lambda shape: -shape.count)
+        proposed = [(shape, pattern) for shape in shapes if (pattern := pattern_of(shape.first, shape.last))][:_SHOWN]
+        if not proposed:
+            return ""
+        lines = " and ".join(f'{shape.count} lines like "{shape.first}"' for shape, _ in proposed)
+        quoted = [pattern.replace("\\", "\\\\").replace('"', '\\"') for _, pattern in proposed]
+        patterns = ", ".join(f'"{pattern}"' for pattern in dict.fromkeys(quoted))
+        return f"{lines} are not understood; console_patterns = [{patterns}] reads them"
 
 
 def pattern_of(line: str, last: Sequence[str] = ()) -> str:
@@ -87,6 +93,8 @@ def pattern_of(line: str, last: Sequence[str] = ()) -> str:
             name = ""
         names.append(name)
         pattern += text.replace("{", "{{").replace("}", "}}") + f"{{{name}}}"
+    if unit := _UNIT.match(parts[-1]):
+        pattern += unit[0]
     pattern = pattern.strip()
     try:
         return pattern if has_step and Pattern(pattern).numbers(line) else ""

@@ -13,7 +13,7 @@ from tuimon.analysis.attempts import restart_name
 from tuimon.analysis.change import change
 from tuimon.analysis.words import steps_text
 from tuimon.draw.numbers import distinct_digits, format_exact, format_value, nonfinite, thousands
-from tuimon.model.views import Role, Row, Span, Symbols
+from tuimon.model.views import Role, Row, Rows, Span, Symbols
 from tuimon.panels._charts.marks import restart_steps
 from tuimon.panels._charts.options import ChartOptions
 from tuimon.panels._charts.traces import Stroke, Trace
@@ -21,6 +21,7 @@ from tuimon.panels._metrics import PAIR, MetricReading, is_counterpart, level_di
 from tuimon.panels._text import change_span, plural, signed, value_text
 from tuimon.store import Curve, Run
 from tuimon.store.curve_builder import RANK
+from tuimon.text import cell_width, clean, fit_distinct
 from tuimon.vocabulary import Meaning, unit_text
 
 _SHORT, _SHORTEST = 10, 6
@@ -235,13 +236,6 @@ def chart_notes(
             yield "no point since the restart"
         if len(curves[0].sources) > 1 and RANK.search(curves[0].sources[0]):  # each process logs to its own file
             yield f"of {_short(curves[0].sources[0])}"
-        filled = max(curves, key=lambda curve: curve.filled)
-        # While a run is live, another log is often a step ahead: a small chart does not say so.
-        if options.fullscreen and filled.filled:
-            names = [_short(source) for source in filled.sources[1:]]
-            # The name of a directory of logs, such as "logs", names no source that a reader knows.
-            other = names[0] if "." in names[0] else "another log"
-            yield f"{plural(filled.filled, 'point')} of {other if len(names) == 1 else 'other logs'}"
     if drawn is not None and drawn < inside and not (options.weight and strokes[0].line is not None):
         yield f"{thousands(drawn)} of {plural(inside, 'point')}"
     if left:
@@ -287,3 +281,61 @@ def _restarts(run: Run, curve: Curve) -> Iterator[str]:
 
 def _short(source: str) -> str:
     return PurePosixPath(source).name or source
+
+
+LEGEND_GAP = 4
+"""Cells of an entry besides its label: the marker and blanks."""
+_LEAST = 8
+"""Minimum cells of a name that is cut; with less, names are left out and counted instead."""
+_HEIGHT_OF_ROW = 6
+"""Rows of a chart for each row of its legend below the title row."""
+
+
+def wrapped_legend(
+    names: Sequence[str], signs: Sequence[Span], room: int, width: int, height: int
+) -> tuple[int, list[str], Rows]:
+    """Return (number of names in the title row, names, rows below it). Names that do not fit are cut where they stay
+    distinct, or else left out and counted: "+2 more".
+
+    signs: marker and role of each line. room: cells of the title row for the legend. width, height: of the chart.
+    """
+    names = [clean(name) for name in names]
+    rooms = [room, *[width] * (height // _HEIGHT_OF_ROW)]
+    longest = max(map(cell_width, names))
+    columns = (min(width // count - LEGEND_GAP, longest) for count in range(1, len(names) + 1))
+    labels = names
+    for cells in (longest, *columns):
+        if cells < _LEAST:
+            break
+        cut = fit_distinct(names, cells)
+        if len(set(cut)) < len(set(names)):
+            break
+        labels = cut
+        if sum(_counts(labels, rooms)) == len(labels):
+            break
+    counts = _counts(labels, rooms)
+    more = f"+{len(labels) - sum(counts)} more"
+    if sum(counts) < len(labels) and len(rooms) > 1:
+        counts = _counts(labels, [*rooms[:-1], width - cell_width(more) - 2])
+        more = f"+{len(labels) - sum(counts)} more"
+    rows: list[Row] = []
+    start = counts[0]
+    for count in counts[1:]:
+        entries = zip(labels[start : start + count], signs[start : start + count], strict=True)
+        rows.append(tuple((f"{marker} {label}  ", role) for label, (marker, role) in entries))
+        start += count
+    if rows and start < len(labels):
+        rows[-1] = (*rows[-1], (more, Role.MUTED))
+    return counts[0] if rows else len(labels), labels, tuple(row for row in rows if row)
+
+
+def _counts(labels: Sequence[str], rooms: Sequence[int]) -> list[int]:
+    """Return how many of the labels fit into each row, in order."""
+    counts = []
+    start = 0
+    for room in rooms:
+        count = 0
+        while start < len(labels) and (room := room - cell_width(labels[start]) - LEGEND_GAP) >= -2:
+            count, start = count + 1, start + 1
+        counts.append(count)
+    return counts

@@ -16,13 +16,28 @@ from tuimon.draw.limits import x_limits
 from tuimon.draw.rows import row_width
 from tuimon.model.views import Axis, ChartView, Envelope, Line, Role, Row, Rows, Size, Symbols
 from tuimon.panels._charts.axes import cursor_place, cursor_x, end_of_data, x_label, y_axis
-from tuimon.panels._charts.captions import chart_notes, cursor_headline, headline_of, labels_of, legend_values
-from tuimon.panels._charts.marks import chart_marks, milestone_legend, note_rows, undrawn_alerts
+from tuimon.panels._charts.captions import (
+    LEGEND_GAP,
+    chart_notes,
+    cursor_headline,
+    headline_of,
+    labels_of,
+    legend_values,
+    wrapped_legend,
+)
+from tuimon.panels._charts.marks import (
+    chart_marks,
+    milestone_legend,
+    note_rows,
+    outside_notes,
+    threshold_limits,
+    threshold_lines,
+    thresholds_of,
+    undrawn_alerts,
+)
 from tuimon.panels._charts.options import DEFAULTS, X_KINDS, ChartOptions
-from tuimon.panels._charts.overlay_legend import LEGEND_GAP, wrapped_legend
 from tuimon.panels._charts.overlay_lines import failure_sign
 from tuimon.panels._charts.table import TableLine, line_table
-from tuimon.panels._charts.thresholds import outside_notes, threshold_limits, threshold_lines, thresholds_of
 from tuimon.panels._charts.traces import (
     Series,
     Smoothed,

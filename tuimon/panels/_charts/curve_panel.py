@@ -132,7 +132,8 @@ class CurvePanel(Struct, frozen=True):
         """Return (metrics with a line in a chart of this size, names of those without one)."""
         names = self.in_order(run)
         drawn: list[MetricReading] = []
-        undrawn = [name for name in self.names(run) if name not in names]
+        ordered = frozenset(names)
+        undrawn = [name for name in self.names(run) if name not in ordered]
         most = max(2, min(size.height // _ROWS_PER_LINE, size.width // _COLUMNS_PER_LINE, MAX_LINES))
         for name in names:
             if len(drawn) == most:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from tuimon import lazy_re as re
 from tuimon.analysis.comparison_rows import level_until
 from tuimon.analysis.smoothing import smooth
-from tuimon.draw.spark import spark_columns, sparkline
+from tuimon.draw.raster import spark_columns, sparkline
 from tuimon.model.points import Floats
 from tuimon.model.views import DIM_ROLES, SERIES_ROLES, Envelope, Role, Symbols
 from tuimon.panels._charts.overlay_lines import OverlayLine

@@ -17,8 +17,7 @@ from tuimon.panels._charts.options import ChartOptions
 from tuimon.panels._charts.overlay_lines import OverlayLine, overlay_lines
 from tuimon.panels._metrics import MetricReading, drawn_curve, reading_of
 from tuimon.panels._run_facts import main_of
-from tuimon.panels.lists.run_levels import Reader, level_cell
-from tuimon.panels.lists.run_metrics import common_metrics, metric_of, name_in
+from tuimon.panels.lists.run_metrics import Reader, common_metrics, level_cell, metric_of, name_in
 from tuimon.panels.lists.runs import Listing
 from tuimon.store import Run
 from tuimon.text import clean, fit

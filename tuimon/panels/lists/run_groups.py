@@ -22,8 +22,7 @@ from tuimon.panels._metrics import MetricReading
 from tuimon.panels._run_facts import loss_of, main_of, reward_of, settings_of
 from tuimon.panels._text import plural
 from tuimon.panels.lists.hparam_rows import sort_key
-from tuimon.panels.lists.run_levels import Reader, reader_of
-from tuimon.panels.lists.run_metrics import falls
+from tuimon.panels.lists.run_metrics import Reader, falls, reader_of
 from tuimon.panels.lists.run_selection import shared_directory
 from tuimon.panels.lists.runs import Listing
 from tuimon.sources.layout import array_of_task

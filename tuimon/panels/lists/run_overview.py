@@ -15,8 +15,7 @@ from tuimon.panels._charts.overlay_lines import overlay_lines
 from tuimon.panels._run_facts import loss_of, main_of, reward_of
 from tuimon.panels._text import plural
 from tuimon.panels.curves import LOSS, REWARD
-from tuimon.panels.lists.run_levels import reader_of
-from tuimon.panels.lists.run_metrics import METRIC, RESULTS
+from tuimon.panels.lists.run_metrics import METRIC, RESULTS, reader_of
 from tuimon.panels.lists.runs import Listing
 from tuimon.store import Run
 

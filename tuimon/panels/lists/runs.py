@@ -24,8 +24,16 @@ from tuimon.panels._metrics import label_of, level_difference
 from tuimon.panels._run_facts import heading_of, loss_of, main_of, objective_of, reward_of
 from tuimon.panels._text import signed
 from tuimon.panels.lists.hparam_rows import Settings, setting_columns
-from tuimon.panels.lists.run_levels import Reader, RunLevels, level_cell
-from tuimon.panels.lists.run_metrics import METRIC, RESULTS, is_name_of_falling, is_renamed, metric_of
+from tuimon.panels.lists.run_metrics import (
+    METRIC,
+    RESULTS,
+    Reader,
+    RunLevels,
+    is_name_of_falling,
+    is_renamed,
+    level_cell,
+    metric_of,
+)
 from tuimon.run_notes import RunNote, note_in
 from tuimon.sources.grouped_files import natural_order
 from tuimon.store import Run

@@ -66,9 +66,9 @@ def _about(run: Run) -> dict[str, Any]:
     known = {"directory": run.path, **facts_about(run)}
     if isinstance(known.get("started"), float):
         known["started"] = f"{day(known['started'])} {time_of_day(known['started'])}"
-    first, lasted = run.first_wall_time, run.duration
-    if lasted > 0:
-        known["first point"] = f"{day(first)} {time_of_day(first)}, {duration(lasted)} before the last"
+    if run.duration > 0:
+        first, last = (f"{day(when)} {time_of_day(when)}" for when in (run.first_wall_time, run.last_wall_time))
+        known["points"] = f"{first} to {last}, {duration(run.duration)}"
     return known if len(known) > 1 else {}
 
 

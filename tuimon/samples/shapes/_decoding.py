@@ -11,12 +11,12 @@ from tuimon.formats._shared.json import parse
 
 SKIPPED = frozenset(
     {
-        "token_ids", "token_loss_mask", "generation_logprobs", "prev_logprobs", "logprobs", "ref_logprobs", "values",
-        "token_rewards", "prompt_tokens", "response_tokens", "tokens", "masks", "loss_mask", "rollout_log_probs",
+        "token_ids", "logprobs", "ref_logprobs", "values", "token_rewards", "prompt_tokens", "response_tokens",
+        "tokens", "masks",
         "prompt_ids", "response_ids", "input_ids", "attention_mask", "position_ids",
     }
 )  # fmt: skip
-"""Names of token lists."""
+"""Names of token lists, except those whose difference is shown (log-probabilities of engine and trainer)."""
 _LARGE = 64 << 10
 """Size (bytes) of a line from which the lists are worth skipping."""
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])

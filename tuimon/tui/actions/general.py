@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from tuimon.config import config_path
+from tuimon.errors import READ_AGAIN, UsageError
 from tuimon.model.views import Symbols
 from tuimon.text import clean, home_relative
 from tuimon.tui import screens
 from tuimon.tui.action import Dashboard
 from tuimon.tui.actions.views import closed
 from tuimon.tui.copying import new_file, write_new
+from tuimon.tui.pattern_file import add_patterns, proposed_patterns
 from tuimon.tui.screens.work_screen import WorkScreen, labelled_actions
 from tuimon.tui.themes import names, on_paper
 
@@ -51,6 +53,19 @@ def _say_where(app: Dashboard) -> None:
     app.say(f"{_NAMES}: in {home_relative(config_path())}, at the next start")
 
 
+def _teach(app: Dashboard) -> None:
+    patterns = proposed_patterns(app.snapshot)
+    if not patterns:
+        app.say("No pattern is proposed: each log is understood, or no line recurs with other numbers")
+        return
+    try:
+        add_patterns(patterns)
+    except (OSError, UsageError) as error:
+        app.say(clean(f"The pattern cannot be saved: {error}"))
+    else:
+        app.leave(READ_AGAIN)
+
+
 def _theme(app: Dashboard) -> None:
     order = names()
     place = order.index(app.state.theme) if app.state.theme in order else -1
@@ -89,4 +104,5 @@ DO = {
     "screenshot": _screenshot,
     "retry": _retry,
     "settings_file": _say_where,
+    "teach": _teach,
 }

@@ -133,7 +133,7 @@ def _log(app: Dashboard) -> None:
     if run is None:
         app.say(_NO_RUN)
         return
-    from tuimon.tui.screens.log_page import text_files
+    from tuimon.reader.log_text import text_files
 
     texts = [
         stream for stream in run.streams if stream.info.format == "console" and not stream.info.path.endswith(".gz")
@@ -163,7 +163,7 @@ DO = {
     "log": _log,
     "metric_list": _toggle("MetricBrowser", _metric_list),
     "texts": _texts,
-    "media": _toggle("MediaScreen", lambda app, run: screens.MediaScreen(app.actions, run, None)),
+    "media": _toggle("MediaScreen", lambda app, run: screens.MediaScreen(app.actions, run, app.state.options.cursor)),
     "ranks": _toggle("RanksScreen", lambda app, run: screens.RanksScreen(app.actions)),
     "notes": _health("alerts"),
     "config": _health("settings"),

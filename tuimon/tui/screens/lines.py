@@ -11,7 +11,8 @@ from tuimon.draw.table import cursor_sign
 from tuimon.model.views import Role, Row
 from tuimon.text import clean
 from tuimon.tui.action import Action
-from tuimon.tui.screens.table import Table, TableScreen
+from tuimon.tui.screens.table import TableScreen
+from tuimon.tui.table import Table
 
 Target = TypeVar("Target")
 _MARGIN = 2
@@ -63,19 +64,18 @@ class LinesTable(Table[Entry[Target]], Generic[Target]):
         self.show_items(lines, (), self.order, self.symbols, theme)
 
 
-class LinesScreen(TableScreen[Entry[Target]], Generic[Target]):
+class LinesScreen(TableScreen[LinesTable[Target]], Generic[Target]):
     """Lines that keys select and filter."""
 
     def __init__(self, actions: tuple[Action, ...]) -> None:
-        self.table: LinesTable[Target] = LinesTable()
-        super().__init__(actions, self.table)
+        super().__init__(actions, LinesTable())
 
     def on_mount(self) -> None:
         self.dashboard.redraw()
 
     def draw_entries(self, entries: Sequence[Entry[Target]], title: str, theme: str) -> None:
         """Display the lines below a title."""
-        if not self.table.size:  # before the first layout
+        if not self.table.size.width:  # before the first layout
             return
         self.table.show(entries, theme)
         head: list[tuple[str, Role]] = [(f" {title}", Role.TITLE)]

@@ -4,7 +4,6 @@ may read the file, so that callers run it in a thread.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
@@ -15,9 +14,6 @@ if TYPE_CHECKING:  # not needed at start-up
     from tuimon.reader.log_problems import LogProblems
     from tuimon.reader.log_text import LogLine, LogText, SearchResult
 
-SUFFIXES = (".log", ".out", ".err", ".txt")
-"""Suffixes of text files that may say why a run ended although they contain no metric."""
-_MOST_FILES = 50
 _ABOVE = 3
 """A line that is jumped to is placed below 1/3 of the page, so that the lines that led to it are visible."""
 
@@ -189,17 +185,3 @@ class Pager:
         step = self.log.step_of(lines[selected].offset) if selected < len(lines) else None
         self.page = Page(lines, selected, following, step, self.log.size, self.log.message)
         return self.page
-
-
-def text_files(directory: str, known: Iterable[str]) -> list[str]:
-    """Return the text files of a run: `known` first, then the files with one of SUFFIXES directly in the directory and
-    in its logs/ and log/."""
-    paths = dict.fromkeys(known)
-    for folder in (directory, os.path.join(directory, "logs"), os.path.join(directory, "log")):
-        try:
-            with os.scandir(folder) as entries:
-                texts = (e.path for e in entries if e.name.endswith(SUFFIXES) and e.is_file(follow_symlinks=False))
-                paths |= dict.fromkeys(sorted(texts)[:_MOST_FILES])
-        except OSError:
-            continue
-    return list(paths)[:_MOST_FILES]

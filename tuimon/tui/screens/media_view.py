@@ -13,16 +13,20 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tuimon.draw.table import KEPT, Column
+from tuimon.media.saving import picture_data, picture_problem
 from tuimon.model.views import Role, Row, Rows, Symbols
 from tuimon.panels import plural
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean, first_names, fit, home_relative
 from tuimon.tui.action import Action
 from tuimon.tui.copying import new_file
-from tuimon.tui.screens.table import Table, TableScreen
+from tuimon.tui.picture import Picture, obstacle
+from tuimon.tui.screens.table import TableScreen
 from tuimon.tui.state import ViewState
+from tuimon.tui.table import Table
 
 if TYPE_CHECKING:
+    from tuimon.media import Item
     from tuimon.media.library import Found, Tag
 
 
@@ -36,11 +40,15 @@ class MediaTable(Table["Tag"]):
         """Selected step; None: the newest."""
         self.marked: int | None = None
         """Step that the selected one is compared with; None: the first."""
+        self.lent = 0
+        """Rows below that a picture takes."""
+        self.note = ""
+        """What is said of a value that is not shown."""
 
     @property
     def room(self) -> int:
         """Rows of the list: at most a third of the height."""
-        return max(min(self.count, self.size.height // 3), 1)
+        return max(min(self.count, (self.size.height + self.lent) // 3), 1)
 
     @property
     def tag(self) -> Tag | None:
@@ -53,13 +61,13 @@ class MediaTable(Table["Tag"]):
     def below(self, visible: Sequence[Tag], taken: int) -> Rows:
         from tuimon.media.rows import detail_rows
 
-        (width, height), tag = self.size, self.tag
-        if tag is None or height <= taken + 2:
+        width, height, tag = self.size.width, self.size.height, self.tag
+        if tag is None or height <= taken + 1:
             return ()
         step = tag.last_step if self.step is None else self.step
         is_plain = self.symbols is Symbols.ASCII
         rule: Row = ((("-" if is_plain else "─") * width, Role.FAINT),)
-        return rule, *detail_rows(tag, width, height - taken - 1, self.view, step, self.marked, is_plain)
+        return rule, *detail_rows(tag, width, height - taken - 1, self.view, step, self.marked, is_plain, self.note)
 
 
 def _column(id: str, text: Callable[[Tag], str], role: Role, least: int, **more: Any) -> Column[Tag]:
@@ -85,11 +93,13 @@ def _steps(tag: Tag) -> str:
 
 _EVERY, _SHARE = 2.0, 0.05
 """Seconds between two checks of the files, and maximum share of the time that reading them takes."""
+_ITEM_ROWS = 3
+"""Rows between the list and a picture: a line, and the steps and sizes of two items."""
 _REDRAWN_EVERY = 0.5
 """Seconds between two redraws while the files are read for the first time."""
 
 
-class MediaScreen(TableScreen["Tag"]):
+class MediaScreen(TableScreen[MediaTable]):
     """Values other than scalars that a run has logged, such as images and tables."""
 
     WHERE = "media"
@@ -101,8 +111,8 @@ class MediaScreen(TableScreen["Tag"]):
         """step: step to show, None: the newest."""
         from tuimon.media.rows import VIEWS
 
-        self.table: MediaTable = MediaTable()
-        super().__init__(actions, self.table)
+        self.picture = Picture()
+        super().__init__(actions, MediaTable(), self.picture)
         self._directory, self._run_name = run.directory, run.name or ""
         self._media: Found | None = None
         self._reading = True
@@ -148,7 +158,31 @@ class MediaScreen(TableScreen["Tag"]):
         tags = [tag for tag in tags if all(word in f"{tag.kind} {tag.name}".lower() for word in words)]
         self.table.empty = ((f" {self._empty()}", Role.MUTED),)
         self.table.show_items(tags, _COLUMNS, self.order, state.symbols, state.theme)
+        self._show_picture(state.theme)
         self.draw_lines(self._head(), state.theme)
+
+    def _show_picture(self, theme: str) -> None:
+        """Show the picture of the selected item in the lower part of the screen, or say why it is not shown."""
+        table, picture = self.table, self.picture
+        item = self._item
+        self.table.note = note = "" if item is None else picture_problem(item) or obstacle()
+        table.lent = 0
+        if item is not None and not note:
+            height = table.size.height + (picture.size.height if picture.display else 0)
+            table.lent = max(height - min(table.count, height // 3) - _ITEM_ROWS, 0)
+        picture.display = table.lent > 0
+        picture.styles.height = table.lent
+        if item is not None and picture.display:
+            picture.show(item.parts, picture_data, self.dashboard.settings.pictures, theme)
+        table.draw()
+
+    @property
+    def _item(self) -> Item | None:
+        """The selected item; None without any."""
+        from tuimon.media.rows import nearest
+
+        tag = self.table.tag
+        return None if tag is None else nearest(tag.items, self._item_step(tag))
 
     def _empty(self) -> str:
         if self._media is not None and self._media.tags:
@@ -206,20 +240,20 @@ class MediaScreen(TableScreen["Tag"]):
         self.aside(by)
 
     def next_part(self, by: int) -> None:
-        """Show the texts of the run instead."""
+        """Show the texts of the run at this step instead."""
+        if (tag := self.table.tag) is not None:
+            self.keep_step(self._item_step(tag), tag.last_step)
         self.dashboard.pop_screen()
         self.dashboard.action_do("texts")
 
     def export(self) -> None:
         """Write what is selected to a new file."""
-        from tuimon.media.rows import nearest
         from tuimon.media.saving import can_save, save
 
-        tag = self.table.tag
-        if tag is None:
+        item = self._item
+        if item is None:
             self.say("No tag is selected")
             return
-        item = nearest(tag.items, self._item_step(tag))
         if not can_save(item):
             self.say(
                 f"Nothing to save of {item.kind}: only histograms, PR curves, texts, images, audio, video and tables"

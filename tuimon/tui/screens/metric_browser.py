@@ -17,8 +17,9 @@ from tuimon.text import clean, fit_distinct
 from tuimon.tui.action import Action
 from tuimon.tui.arrangement import ordered
 from tuimon.tui.screens.scatter import scatter_plot
-from tuimon.tui.screens.table import Table, TableScreen
+from tuimon.tui.screens.table import TableScreen
 from tuimon.tui.state import ViewState
+from tuimon.tui.table import Table
 
 _LIST = 8
 """Maximum number of rows of the list above a plot."""
@@ -48,7 +49,7 @@ class MetricTable(Table[str]):
 
     def below(self, visible: Sequence[str], taken: int) -> Rows:
         """Return the plot of the selected metric."""
-        width, height = self.size
+        width, height = self.size.width, self.size.height
         if not self.fixed or self.run is None or self.selected is None or height <= taken + 1:
             return ()
         x, y = (self.selected, self.fixed) if self.is_y else (self.fixed, self.selected)
@@ -78,7 +79,7 @@ def unusual_metrics(run: Run, step: int, stop: Callable[[], bool]) -> dict[str, 
     return {entry.name: math.nan if entry.usual is None else entry.usual for entry in entries}
 
 
-class MetricBrowser(TableScreen[str]):
+class MetricBrowser(TableScreen[MetricTable]):
     """The metric list of the run that is shown."""
 
     WHERE = "metrics"
@@ -97,8 +98,7 @@ class MetricBrowser(TableScreen[str]):
 
     def __init__(self, actions: tuple[Action, ...], selected: str = "", unusual: bool = False) -> None:
         """selected: metric that is selected at first; unusual: list only metrics that are unusual at the cursor."""
-        self.table: MetricTable = MetricTable()
-        super().__init__(actions, self.table)
+        super().__init__(actions, MetricTable())
         self._is_unusual = unusual
         self.table.select(selected or None)
         self._made_for: tuple[object, ...] = ()

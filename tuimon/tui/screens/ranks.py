@@ -6,8 +6,6 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.events import Click
-
 from tuimon.analysis.attempts import lost_work
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.draw.numbers import format_bytes, format_duration
@@ -16,12 +14,13 @@ from tuimon.draw.table import Column, cursor_sign
 from tuimon.model.views import Role, Row, Rows, Span, Symbols
 from tuimon.panels import plural
 from tuimon.panels.lists import rank_rows
-from tuimon.panels.lists.rank_grid import QUANTITIES, Grid
+from tuimon.panels.lists.rank_rows import QUANTITIES, Grid
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean
 from tuimon.tui.action import Action
-from tuimon.tui.screens.table import Table, TableScreen
+from tuimon.tui.screens.table import TableScreen
 from tuimon.tui.state import ViewState
+from tuimon.tui.table import Click, Table
 
 if TYPE_CHECKING:
     from tuimon.model.ranks import JobRanks, RankRow
@@ -101,7 +100,7 @@ class RanksTable(Table["RankRow"]):
 
     def above(self) -> Rows:
         """Return the verdict, what was lost, hosts that are away, and the map."""
-        job, (width, height) = self.job, self.size
+        job, width, height = self.job, self.size.width, self.size.height
         if job is None:
             return ()
         role = Role.CRITICAL if job.problems else Role.WARNING if job.restart else Role.GOOD
@@ -130,7 +129,7 @@ class RanksTable(Table["RankRow"]):
 
     def _evidence_rows(self) -> list[Row]:
         """Return what is known about the selected rank besides the verdict; [] if there is no room for it."""
-        row, (width, height) = self.selected, self.size
+        row, width, height = self.selected, self.size.width, self.size.height
         if row is None or self.job is None or height < _LEAST_BODY + _EVIDENCE_ROWS:
             return []
         where = ", ".join(part for part in (row.node, "" if row.gpu is None else f"gpu {row.gpu}") if part)
@@ -158,17 +157,17 @@ class RanksTable(Table["RankRow"]):
             ((f" {clean(place)}" if place else " no log of its own", Role.ACCENT),),
         ]
 
-    def on_click(self, event: Click) -> None:
+    def click(self, x: int, y: int, twice: bool) -> Click | None:
         if not self.is_map:
-            super().on_click(event)
-            return
-        block, gpu = divmod(self._map_start + event.y - self._map_top, len(self._grid.gpus) + 2)
-        node = block * rank_rows.map_columns(self.size.width) + event.x - rank_rows.LABEL
+            return super().click(x, y, twice)
+        block, gpu = divmod(self._map_start + y - self._map_top, len(self._grid.gpus) + 2)
+        node = block * rank_rows.map_columns(self.size.width) + x - rank_rows.LABEL
         if (index := self._grid.index_at(node, gpu - 2)) is not None:
             self.move(index - self.cursor)
+        return None
 
 
-class RanksScreen(TableScreen["RankRow"]):
+class RanksScreen(TableScreen[RanksTable]):
     """The ranks of the job that wrote the run that is shown."""
 
     WHERE = "ranks"
@@ -177,8 +176,7 @@ class RanksScreen(TableScreen["RankRow"]):
     PLACEHOLDER = "number of a rank, or part of a node's name"
 
     def __init__(self, actions: tuple[Action, ...]) -> None:
-        self.table: RanksTable = RanksTable()
-        super().__init__(actions, self.table)
+        super().__init__(actions, RanksTable())
         self._made_from: tuple[JobRanks | None, str] = (None, "")
         self._shown_job: JobRanks | None = None
 

@@ -8,48 +8,39 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from textual.containers import Container
 from textual.events import Key
 
 from tuimon.analysis.metric_filter import matching, no_match
-from tuimon.draw import FrameCache
-from tuimon.draw.rows import blank, row_width, wrap_row
-from tuimon.draw.table import Column, Order
-from tuimon.model.links import Link
-from tuimon.model.views import Role, Row, Rows, Size, Span, Symbols
-from tuimon.panels import link_row, plural
-from tuimon.panels.lists import multiples, run_overview
+from tuimon.draw.rows import row_width
+from tuimon.draw.table import Order
+from tuimon.model.views import Role, Row, Size, Span, Symbols
+from tuimon.panels import plural
+from tuimon.panels.lists import multiples
 from tuimon.panels.lists.comparison import MOST, Comparison, compare
 from tuimon.panels.lists.comparison_tables import screen_rows
 from tuimon.panels.lists.hparam_rows import SETTING
-from tuimon.panels.lists.parallel import parallel_rows, quarters_row, result_of
-from tuimon.panels.lists.run_groups import MOST_VALUES, SEEDS, Entry, RunGroup, group_row, groupings
-from tuimon.panels.lists.run_levels import level_note
+from tuimon.panels.lists.run_groups import MOST_VALUES, RunGroup, groupings
 from tuimon.panels.lists.run_metrics import (
     METRIC,
-    RESULTS,
     common_metrics,
+    level_note,
     metric_with_words,
-    repeated_columns,
-    split_statistic,
 )
-from tuimon.panels.lists.runs import GAP, SIGNS, Listing, headed, run_columns, run_signs
-from tuimon.panels.lists.settings import SETTINGS_SOURCES
+from tuimon.panels.lists.runs import Listing
 from tuimon.run_notes import RunNote, notes
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean
 from tuimon.tui.action import Action
 from tuimon.tui.bars import Question
 from tuimon.tui.run_choice import RunChoice, runs_to_compare
+from tuimon.tui.run_contents import RunContents, contents_of
+from tuimon.tui.run_table import RunTable
 from tuimon.tui.screens.document import Document
-from tuimon.tui.screens.run_contents import RunContents, contents_of
 from tuimon.tui.screens.run_grid import RunGrid
-from tuimon.tui.screens.table import Table, TableScreen
+from tuimon.tui.screens.table import TableScreen
 from tuimon.tui.state import ViewState
 
 _NO_GROUPS = "There are no groups: o groups the runs"
-_WIDE, _TALL = 160, 30
-"""Columns and rows of the table from which parallel coordinates are shown above the settings at first."""
 AT_ONCE = 32
 """Number of runs from which the contents of the list are computed in a thread: a key would wait for them otherwise."""
 _SHARE = 0.2
@@ -60,126 +51,7 @@ _UNCHANGED_FOR = 10.0
 depend on the time."""
 
 
-class RunTable(Table[Entry]):
-    """Runs and headings of groups, below them a chart, above them what the settings of the runs show."""
-
-    SIGNS, GAP = SIGNS, GAP
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.contents: RunContents | None = None
-        self.parallel: bool | None = None
-        """Whether parallel coordinates are above the settings; None: if the screen is wide."""
-        self.shows_parallel = False
-        self._frames = FrameCache()
-        self._chart_inputs: tuple[object, ...] = ()
-        """Inputs from which the chart below the list was drawn."""
-        self._chart_rows: Rows = ()
-
-    @property
-    def entries(self) -> Sequence[Entry]:
-        """The runs and the headings of groups."""
-        return self.items
-
-    @property
-    def runs(self) -> tuple[Run, ...]:
-        """The runs that are listed, without those in folded groups."""
-        return tuple(entry for entry in self.items if isinstance(entry, Run))
-
-    @property
-    def run_selected(self) -> Run | None:
-        """Selected run, or None if the list is empty or a group is selected."""
-        return self.selected if isinstance(self.selected, Run) else None
-
-    @property
-    def group_selected(self) -> RunGroup | None:
-        """Group that is selected, or that the selected run is in; None without groups."""
-        above, own = self.items[: self.cursor + 1], self.selected
-        groups = (entry for entry in reversed(above) if isinstance(entry, RunGroup))
-        return next((group for group in groups if group is own or own in group.runs), None)
-
-    @property
-    def has_levels(self) -> bool:
-        """Whether a displayed column has the levels of a metric, not only the last or best values of the chosen one."""
-        statistic = split_statistic(self._listing.metric)[1] if self.contents is not None else ""
-        return any(column.id in RESULTS or (column.id == METRIC and not statistic) for column, _ in self.fitted)
-
-    def show(self, contents: RunContents, theme: str) -> None:
-        """Display these runs and groups in this order.
-
-        Contents that are displayed already stay as they are: those of many runs are computed again every ten seconds.
-        """
-        if self.contents is contents and self.theme_shown == theme:
-            return
-        self.contents = contents
-        if contents.listing.base is None:
-            self._seen.pop("base", None)
-        order = Order(contents.choice.sort, contents.choice.reverse)
-        self.show_items(contents.entries, run_columns(self._listing), order, contents.listing.symbols, theme)
-
-    def move(self, rows: int) -> None:
-        if self.contents is None:  # the list is still being sorted: the first row, whichever run it is
-            self._kept = ""
-        super().move(rows)
-
-    @property
-    def _listing(self) -> Listing:
-        assert self.contents is not None
-        return self.contents.listing
-
-    def key(self, item: Entry) -> str:
-        return item.title if isinstance(item, RunGroup) else item.path
-
-    def signs(self, item: Entry, selected: bool) -> Row:
-        assert isinstance(item, Run)
-        return run_signs(item, self._listing, selected)
-
-    def heading(self, item: Entry, selected: bool) -> Row | None:
-        if not isinstance(item, RunGroup):
-            return None
-        values = self.contents.values.get(item.title, ()) if self.contents is not None else ()
-        return group_row(item, self._listing, selected, self.size.width, values)
-
-    def columns_for(self, visible: Sequence[Entry]) -> tuple[Column[Run], ...]:
-        runs = [entry for entry in visible if isinstance(entry, Run)]
-        repeated = repeated_columns(runs, self._listing.metric)
-        return headed((column for column in self.columns if column.id not in repeated), runs)
-
-    def above(self) -> Rows:
-        """Return parallel coordinates of the settings, if there is room."""
-        axes = self.contents.axes if self.contents is not None else ()
-        width, height = self.size
-        rows: list[Row] = []
-        if axes and (self.parallel or (self.parallel is None and width >= _WIDE and height >= _TALL)):
-            selected = self.runs.index(self.run_selected) if self.run_selected is not None else -1
-            rows = parallel_rows(axes, selected, width, max(height // 2, 6), self.symbols)
-        self.shows_parallel = bool(rows)
-        settings = self._listing.settings if self._listing.all_settings else None
-        if settings is not None and not (settings.names or settings.equal):
-            missing = f" no settings in the logs of these runs; {SETTINGS_SOURCES}"
-            rows += wrap_row(((missing, Role.MUTED),), width, max(height - 2, 1))
-        return tuple(rows)
-
-    def below(self, visible: Sequence[Entry], taken: int) -> Rows:
-        """Return the chart below the list, drawn only after a change, with a blank row above it."""
-        assert self.contents is not None
-        listing, choice = self._listing, self.contents.choice
-        runs = [entry for entry in visible if isinstance(entry, Run)]
-        if choice.grouping == SEEDS:  # also the runs below folded headings
-            runs = list(dict.fromkeys(run for entry in visible for run in _runs_of(entry)))
-        size = Size(self.size.width, self.size.height - taken - 1)
-        if len(runs) < 2 or size.height < run_overview.LEAST.height:
-            return ()
-        sorting = choice.sort, listing.metric
-        inputs = (tuple(runs), listing.marked, listing.failed, choice.grouped, size, listing.symbols, sorting)
-        if self._chart_inputs != inputs:
-            self._chart_inputs = inputs
-            chart = run_overview.overview(runs, listing, choice.grouped, size, self._frames, choice.sort)
-            self._chart_rows = (blank(size.width), *chart) if chart else ()
-        return self._chart_rows
-
-
-class RunListScreen(TableScreen[Entry]):
+class RunListScreen(TableScreen[RunTable]):
     """The runs as a table, as a grid of charts of one metric, or compared side by side. The filter, the order and the
     marks are part of the view state."""
 
@@ -211,11 +83,12 @@ class RunListScreen(TableScreen[Entry]):
         },
     }
 
-    def __init__(self, actions: tuple[Action, ...], selected: str = "") -> None:
-        """selected: path of the run that is selected at first; "": the first row, whichever run it is, until a key."""
-        self.table: RunTable = RunTable()
-        self.grid, self.document = RunGrid(), Document()
-        super().__init__(actions, Container(self.table, self.grid, self.document))
+    def __init__(self, actions: tuple[Action, ...], selected: str = "", contents: RunContents | None = None) -> None:
+        """selected: path of the run that is selected at first; "": the first row, whichever run it is, until a key.
+
+        contents: those that the screen shows already."""
+        self.charts, self.document = RunGrid(), Document()
+        super().__init__(actions, RunTable(), self.charts, self.document)
         self._first = selected
         self.view = "table"
         """What is displayed: table, grid or comparison; parallel coordinates are above the table."""
@@ -223,7 +96,7 @@ class RunListScreen(TableScreen[Entry]):
         """The comparison, and the number of runs that are left out."""
         self.just_hidden = ""
         """Path of the run that the last key has hidden, or ""."""
-        self._contents: RunContents | None = None
+        self._contents = contents
         """Contents that are displayed."""
         self._inputs: tuple[Snapshot, RunChoice, Symbols, Mapping[str, RunNote]] | None = None
         """Inputs of the last computation in a thread, which may not be finished."""
@@ -234,6 +107,9 @@ class RunListScreen(TableScreen[Entry]):
     def on_mount(self) -> None:
         self._show_view(self.view)
         self.table.select(self._first)
+        self.grid.room = Size(self.app.size.width, self.app.size.height - 2)
+        if self._contents is not None:  # drawn before the first layout: else blank rows would cover what is shown
+            self._display(self.dashboard.state, time.time())
 
     def on_key(self, event: Key) -> None:
         """Keep selected what is selected when a key is pressed; the base class handles the key after this."""
@@ -254,7 +130,7 @@ class RunListScreen(TableScreen[Entry]):
     @property
     def run_selected(self) -> Run | None:
         """Run that keys apply to."""
-        return self.grid.selected if self.view == "grid" else self.table.run_selected
+        return self.charts.selected if self.view == "grid" else self.table.run_selected
 
     @property
     def query_text(self) -> str:
@@ -317,26 +193,13 @@ class RunListScreen(TableScreen[Entry]):
             self.table.show(contents, state.theme)
             asks = self.input_line.display and self.input_line.question.prompt == self.PROMPT
             problem = state.runs.filter.problem if asks else ""
-            self.draw_lines(self._head(contents, state, now), state.theme, problem or contents.problem)
-
-    def _head(self, contents: RunContents, state: ViewState, now: float) -> Row:
-        head = contents.head(self.size.width, self.dashboard.snapshot.is_reading)
-        if state.paused:
-            head = (*head, ("  paused", Role.WARNING))
-        head = _with_live_links(head, self.dashboard.links, now)
-        if self.table.shows_parallel:
-            result = result_of(contents.axes)
-            head = (*head, *quarters_row(result, state.symbols, self.size.width - row_width(head)))
-        if self.table.has_levels:
-            levels = contents.listing.levels
-            steps = (levels.last_step(reader) for reader in RESULTS.values()) if state.runs.all_settings else ()
-            until = next((f"step {step}" for step in steps if step is not None), "")
-            head = (*head, level_note(self.size.width - row_width(head), until))
-        return head
+            is_reading, links = self.dashboard.snapshot.is_reading, self.dashboard.links
+            head = self.table.head(self.size.width, is_reading, state.paused, links, now)
+            self.draw_lines(head, state.theme, problem or contents.problem)
 
     def _draw_grid(self, listing: Listing, state: ViewState) -> Row:
         """Draw the grid in the order of the list and without the runs that its filter leaves out; return the head."""
-        runs, grid = self.dashboard.runs_listed(), self.grid
+        runs, grid = self.dashboard.runs_listed(), self.charts
         if not grid.metric:
             grid.metric = multiples.first_metric(runs, self.table.run_selected, state.runs.metric)
         shown = multiples.with_metric(runs, grid.metric)
@@ -369,7 +232,7 @@ class RunListScreen(TableScreen[Entry]):
 
     def _show_view(self, view: str) -> None:
         self.view = view
-        for name, body in (("table", self.table), ("grid", self.grid), ("comparison", self.document)):
+        for name, body in (("table", self.grid), ("grid", self.charts), ("comparison", self.document)):
             body.display = name == view
         self.call_after_refresh(self.dashboard.redraw)
 
@@ -380,7 +243,7 @@ class RunListScreen(TableScreen[Entry]):
         elif self.view == "comparison" or self.table.parallel:
             self.show_settings(False)
         else:
-            self.grid.select(self.table.run_selected.path if self.table.run_selected is not None else "")
+            self.charts.select(self.table.run_selected.path if self.table.run_selected is not None else "")
             self._show_view("grid")
 
     def compare(self) -> None:
@@ -415,7 +278,7 @@ class RunListScreen(TableScreen[Entry]):
         if self.view != "grid":
             self.say("Limits belong to the grid of charts: v shows it")
             return
-        self.grid.same_limits = not self.grid.shares_limits
+        self.charts.same_limits = not self.charts.shares_limits
         self.dashboard.redraw()
 
     # ------------------------------------------------------------------ the input line
@@ -433,7 +296,7 @@ class RunListScreen(TableScreen[Entry]):
         """Show the first metric that matches in the grid; return those that match."""
         names = matching(tuple(common_metrics(self.dashboard.runs_listed())), text) if text.strip() else []
         if names:
-            self.grid.metric = names[0]
+            self.charts.metric = names[0]
             self.dashboard.redraw()
         return names
 
@@ -483,7 +346,7 @@ class RunListScreen(TableScreen[Entry]):
 
     def move(self, rows: int = 0, pages: int = 0) -> None:
         if self.view == "grid":
-            self.grid.move(rows * self.grid.columns + pages * self.grid.room)
+            self.charts.move(rows * self.charts.columns + pages * self.charts.room)
         elif self.view == "comparison":
             self.document.move(rows, pages)
         else:
@@ -494,7 +357,7 @@ class RunListScreen(TableScreen[Entry]):
     def aside(self, by: int) -> None:
         """Select the chart to the left or to the right, or shift the comparison."""
         if self.view == "grid":
-            self.grid.move(by)
+            self.charts.move(by)
         elif self.view == "comparison":
             self.document.aside(by)
         self.dashboard.redraw()
@@ -518,8 +381,8 @@ class RunListScreen(TableScreen[Entry]):
         if self.view != "grid":
             super().next_sort(by)
         elif names:
-            index = names.index(self.grid.metric) if self.grid.metric in names else -by
-            self.grid.metric = names[(index + by) % len(names)]
+            index = names.index(self.charts.metric) if self.charts.metric in names else -by
+            self.charts.metric = names[(index + by) % len(names)]
         self.dashboard.redraw()
 
     def open(self) -> None:
@@ -625,15 +488,3 @@ class RunListScreen(TableScreen[Entry]):
             self._choose(show_hidden=not choice.show_hidden)
         else:
             self.say("No run is hidden: H hides the selected one")
-
-
-def _with_live_links(head: Row, links: Sequence[Link], now: float) -> Row:
-    """Add the links that are up to a head; those that are down are in the head of each screen."""
-    up = sum(link.up for link in links)
-    if up == 1 == len(links):
-        return (*head, ("  ", Role.TEXT), *link_row(links[0], now))
-    return (*head, (f"  {plural(up, 'host')} live", Role.MUTED)) if up else head
-
-
-def _runs_of(entry: Entry) -> tuple[Run, ...]:
-    return entry.runs if isinstance(entry, RunGroup) else (entry,)

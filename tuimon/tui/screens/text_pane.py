@@ -42,8 +42,8 @@ def sample_rows(sample: Sample, width: int, fold: int, raw: bool, search: Search
         sections = [Turn("prompt", sample.prompt or ""), Turn("response", sample.response)]
     else:
         sections = list(_sections(sample))
-    for role, text in sections:
-        rows += [(), _heading(role, text, width)]
+    for role, text, note in sections:
+        rows += [(), _heading(role, text, note, width)]
         shown = shown_text(text)
         body = list(_body(shown, width, search, raw))
         foldable = role.lower() in _TOOLS or role in ("prompt", "user", "system")
@@ -116,11 +116,11 @@ def shown_text(text: str) -> str:
 def _sections(sample: Sample) -> Iterator[Turn]:
     """Yield the messages, with the thinking inside a message as one of its own."""
     prompt, response = parts_of(sample)
-    turns = sample.turns or (Turn("prompt", prompt), Turn("response", response))
-    for role, text in turns:
+    turns = sample.turns or (Turn("prompt", prompt), Turn("response", response, sample.note))
+    for role, text, note in turns:
         if role not in ("assistant", "response") or "<think" not in text:
             if text or role == "response":
-                yield Turn(role, text)
+                yield Turn(role, text, note)
             continue
         end = 0
         for match in _THINKING.finditer(text):
@@ -128,7 +128,7 @@ def _sections(sample: Sample) -> Iterator[Turn]:
                 yield Turn(role, before)
             yield Turn("thinking", match[1].strip("\n"))
             end = match.end()
-        yield Turn(role, text[end:].strip("\n"))
+        yield Turn(role, text[end:].strip("\n"), note)
 
 
 def _numbers(sample: Sample, width: int, label: str) -> Iterator[Row]:
@@ -174,9 +174,9 @@ def _number(value: float | None) -> str:
     return "unknown" if value is None else format_value(value)
 
 
-def _heading(role: str, text: str, width: int) -> Row:
+def _heading(role: str, text: str, note: str, width: int) -> Row:
     title = f" {clean(role, 30)} "
-    size = f" {thousands(len(text))} "
+    size = f" {clean(note)}{', ' * bool(note)}{thousands(len(text))} "
     return (
         ("─", Role.AXIS),
         (title, _ROLES.get(role, Role.ACCENT)),

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from sys import intern
 from typing import TYPE_CHECKING
 
-from textual.containers import Container
+from textual.containers import Vertical
 
 from tuimon.model.views import Role, Row
 from tuimon.samples.export import group_of
@@ -17,10 +17,11 @@ from tuimon.samples.searching import TooSlow
 from tuimon.store import Snapshot
 from tuimon.text import clean
 from tuimon.tui.action import Action
+from tuimon.tui.picture import Picture, obstacle
+from tuimon.tui.screens.table import TableScreen
 from tuimon.tui.screens.text_choice import GROUPS, STEPS, Choice
 from tuimon.tui.screens.text_pane import difference_rows, sample_rows, wrap_text
 from tuimon.tui.screens.text_widgets import SampleTable, TextPane
-from tuimon.tui.screens.work_screen import WorkScreen
 
 if TYPE_CHECKING:
     from tuimon.samples import Sample
@@ -34,7 +35,7 @@ _REST = 10.0
 """The next look for new files is after this many times the duration of the last one."""
 
 
-class TextReader(WorkScreen):
+class TextReader(TableScreen[SampleTable]):
     """The part of the texts view that reads: steps, the entries of a step, the text of the selected row."""
 
     WHERE = "texts"
@@ -43,18 +44,18 @@ class TextReader(WorkScreen):
     CSS = """
     #texts { width: 1fr; height: 1fr; layout: vertical; }
     #texts.wide { layout: horizontal; }
-    #texts.wide SampleTable { width: 45%; height: 1fr; }
-    #texts.groups SampleTable { width: 60%; }
-    #texts.wide TextPane { margin-left: 1; }
-    #texts SampleTable { height: 40%; width: 1fr; }
+    #texts.wide TableGrid { width: 45%; height: 1fr; }
+    #texts.groups TableGrid { width: 60%; }
+    #texts.wide Vertical { margin-left: 1; }
+    #texts TableGrid { height: 40%; width: 1fr; }
     """
 
     def __init__(self, actions: tuple[Action, ...], paths: tuple[str, ...], step: int | None) -> None:
         """paths: directories that are searched; step: step to begin at, None: the last."""
-        self.table = SampleTable(self.chosen)
         self.pane = TextPane(self.text_changed)
-        self._both = Container(self.table, self.pane, id="texts")
-        super().__init__(actions, self._both)
+        self.picture = Picture()
+        super().__init__(actions, SampleTable(self.chosen), Vertical(self.pane, self.picture))
+        self._body.id = "texts"
         self.paths, self._wanted = paths, step
         self.library: Library | None = None
         self.steps: tuple[int | None, ...] = ()
@@ -237,6 +238,16 @@ class TextReader(WorkScreen):
 
         self.run_worker(work())
 
+    def show_picture(self, theme: str) -> None:
+        """Show the pictures of the sample below its text, in half of the height."""
+        from tuimon.samples.media import picture_data
+
+        picture, pictures = self.picture, self.sample.pictures if self.sample is not None else ()
+        picture.display = bool(pictures) and not obstacle()
+        if picture.display:
+            picture.styles.height = "1fr"
+            picture.show(pictures, picture_data, self.dashboard.settings.pictures, theme)
+
     def when_read(self, do: Callable[[], object]) -> None:
         """Call `do` once the text of the selected sample has been read, unless another one is selected before."""
         entry = self.entry
@@ -317,6 +328,7 @@ class TextReader(WorkScreen):
         if len(self._check) != len(inputs) or any(a is not b for a, b in zip(self._check, inputs, strict=True)):
             from tuimon.analysis.text_check import (
                 check_sentence,
+                parts_sentence,
                 shares_sentence,
                 truncation_sentence,
             )
@@ -328,7 +340,8 @@ class TextReader(WorkScreen):
             sources = library.sources(entries) if library is not None else []
             several = f"{len(sources)} sources: {', '.join(sources[:_SOURCES])}" if len(sources) > 1 else ""
             check = check_sentence(run, entries, self.step) if run is not None else "no metrics were found"
-            parts = problem, more, several, shares_sentence(entries), check, truncation_sentence(entries)
+            shares, parts_of_reward = shares_sentence(entries), parts_sentence(entries)
+            parts = problem, more, several, shares, check, parts_of_reward, truncation_sentence(entries)
             self._note = "; ".join(filter(None, parts))
         return self._note
 
@@ -336,16 +349,16 @@ class TextReader(WorkScreen):
 
     def place(self) -> None:
         """Place the text beside or below the list, or alone."""
-        self._both.set_class(self.size.width >= _WIDE, "wide")
-        self._both.set_class(self.size.width >= _WIDE and self.choice.mode == GROUPS, "groups")
-        self.table.display = not self.zoomed
+        self._body.set_class(self.size.width >= _WIDE, "wide")
+        self._body.set_class(self.size.width >= _WIDE and self.choice.mode == GROUPS, "groups")
+        self.grid.display = not self.zoomed
         self.call_after_refresh(self.resized)
 
     def resized(self) -> None:
         wide = self.app.size.width >= _WIDE
-        if wide != self._both.has_class("wide"):
-            self._both.set_class(wide, "wide")
-            self._both.set_class(wide and self.choice.mode == GROUPS, "groups")
+        if wide != self._body.has_class("wide"):
+            self._body.set_class(wide, "wide")
+            self._body.set_class(wide and self.choice.mode == GROUPS, "groups")
             self.call_after_refresh(self.resized)
             return
         self.dashboard.redraw()

@@ -41,7 +41,7 @@ class TextSteps(TextReader):
         if self.choice.sort != sort and not (self.touched or self._followed):
             entry = None
         self.table.cursor = self.choice.index(entry)
-        if self._both.has_class("groups") != (self.choice.mode == GROUPS):
+        if self._body.has_class("groups") != (self.choice.mode == GROUPS):
             self.place()
         self.chosen()
         self.compare_steps()

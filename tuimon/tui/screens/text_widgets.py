@@ -6,12 +6,12 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from tuimon.model.views import Rows, Size
+from tuimon.model.views import Rows
 from tuimon.tui.screens.document import Document
-from tuimon.tui.screens.table import Table
 from tuimon.tui.screens.text_choice import SCATTER, Choice
 from tuimon.tui.screens.text_list import list_columns, scatter_rows
 from tuimon.tui.state import ViewState
+from tuimon.tui.table import Table
 
 
 class SampleTable(Table[Any]):
@@ -51,7 +51,7 @@ class SampleTable(Table[Any]):
         """Return the plot of the samples, which takes the place of their rows."""
         if self.choice.mode != SCATTER:
             return ()
-        return scatter_rows(self.choice, self.cursor, self.symbols, Size(*self.size))
+        return scatter_rows(self.choice, self.cursor, self.symbols, self.size)
 
 
 class TextPane(Document):

@@ -19,6 +19,7 @@ from tuimon.store import Snapshot
 from tuimon.text import clean
 from tuimon.tui.action import key_names
 from tuimon.tui.copying import copy, new_file, write_new
+from tuimon.tui.picture import obstacle
 from tuimon.tui.screens.text_choice import GROUPS, HISTOGRAM, SCATTER, STEPS
 from tuimon.tui.screens.text_export import TextExport
 from tuimon.tui.screens.text_pane import FOLDS, shown_text
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from tuimon.samples import Sample
 
 
-_FAR = 1 << 30
-"""Number of rows to reach the first or the last row."""
 _SPLITS = {"train": "training", "validation": "validation"}
 
 
@@ -65,10 +64,6 @@ class TextsScreen(TextSteps):
         self.touched = True
         self.table.move(by)
 
-    def go_to_end(self, last: bool) -> None:
-        """Select the last or the first sample; scroll to an end of the text if it has the whole screen."""
-        self.move(rows=_FAR if last else -_FAR)
-
     def next_sort(self, by: int) -> None:
         """Choose the next order: worst, best, longest, shortest, by advantage or change, as written."""
         self.change(lambda choice: choice.next_sort(by))
@@ -96,7 +91,8 @@ class TextsScreen(TextSteps):
         self.next(by)
 
     def next_part(self, by: int) -> None:
-        """Show the media of the run instead."""
+        """Show the media of the run at this step instead."""
+        self.keep_step(self.step, self.steps[-1] if self.steps else None)
         self.dashboard.pop_screen()
         self.dashboard.action_do("media")
 
@@ -298,6 +294,7 @@ class TextsScreen(TextSteps):
     def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
         self.table.show(state)
         self.pane.draw(state.theme)
+        self.show_picture(state.theme)
         self.draw_lines(self._head(), state.theme, self._message or self.search_problem or self.note_of(snapshot))
 
     def _head(self) -> Row:
@@ -329,6 +326,9 @@ class TextsScreen(TextSteps):
             spans.append((f"  {choice.filter}", Role.ACCENT))
         if self.query_text:
             spans.append((f"  /{clean(self.query_text, 40)}", Role.ACCENT))
+        if self.sample is not None and self.sample.pictures:
+            spans.append((f"  {plural(len(self.sample.pictures), 'picture')}", Role.TEXT))
+            spans.append((f": {note}" if (note := obstacle()) else "", Role.WARNING))
         for work in filter(None, (self.busy, self.comparing, self._saving and self._saving.progress)):
             spans.append((f"  {work}…", Role.MUTED))
         if self.dashboard.state.paused:

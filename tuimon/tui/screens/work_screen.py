@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,9 +15,8 @@ from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 from textual.widgets import Input
 
-from tuimon.model.links import Link
 from tuimon.model.views import Role, Row
-from tuimon.panels import link_row
+from tuimon.panels import with_lost_links
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean
 from tuimon.tui.action import Action, Dashboard
@@ -122,17 +122,23 @@ class WorkScreen(ModalScreen[None]):
         """Go to the next page (by = 1), or to the next one of what the screen searches; -1: to the one before."""
         self.move(pages=by)
 
+    def keep_step(self, step: int | None, newest: int | None) -> None:
+        """Put the cursor of the charts at the step that is shown, unless that is the newest one without a cursor."""
+        state = self.dashboard.state
+        if step is not None and (step != newest or state.options.cursor is not None):
+            state.options = dataclasses.replace(state.options, cursor=step)
+
     def copied(self) -> tuple[str, str] | None:
         """Return the text of the selected row and its name in messages; None if nothing is selected."""
         return None
 
     def draw_lines(self, head: Row, theme: str, message: str = "") -> None:
         """Draw the links that are down, the head, the keys, and `message` or else the last message that was said."""
-        self._head_line.draw(_with_lost_links(head, self.dashboard.links, time.time()), theme)
+        self._head_line.draw(with_lost_links(head, self.dashboard.links, time.time()), theme)
         message = clean(message or self._message)
         self._message_line.display = bool(message)
         self._message_line.draw(((f" i {message}", Role.ACCENT),), theme)
-        self._key_line.draw(key_spans(self._footers.get(self.view, self.labelled), self._key_line.size.width), theme)
+        self._key_line.draw(key_spans(self._footers.get(self.view, self.labelled), self.app.size.width), theme)
 
     def say(self, message: str) -> None:
         """Display a message until the next key."""
@@ -195,14 +201,6 @@ class WorkScreen(ModalScreen[None]):
     def resized(self) -> None:
         """Draw for the new size."""
         self.dashboard.redraw()
-
-
-def _with_lost_links(head: Row, links: Sequence[Link], now: float) -> Row:
-    """Put the links that are down in front of a head, where they are never cut."""
-    down = [link for link in links if not link.up]
-    for link in down[1::-1]:
-        head = (*link_row(link, now), ("  ", Role.TEXT), *head)
-    return (*head, (f"  {len(down) - 2} more hosts down", Role.WARNING)) if len(down) > 2 else head
 
 
 def _by_key(actions: Iterable[Action]) -> dict[str, Action]:

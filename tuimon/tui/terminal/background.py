@@ -27,6 +27,8 @@ _COLOUR = re.compile(rb"\x1b\]11;rgba?:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0
 _KNOWN = ("xterm", "screen", "tmux", "rxvt", "konsole", "gnome", "putty", "alacritty", "foot", "kitty", "wezterm")
 """Beginnings of TERM of terminals that parse the query; an older one could print it."""
 _END = re.compile(rb"\x1b\[\?[0-9;]*c")
+_SIXEL = re.compile(rb"\x1b\[\?(?:[0-9]+;)*4(?:;[0-9]+)*c")
+"""Reply to DA1 of a terminal that shows sixels."""
 _REPLY = re.compile(rb"\x1b\]11;[^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[\?[0-9;]*c")
 
 
@@ -63,6 +65,7 @@ class Background:
         assert sys.__stderr__ is not None, "only for a terminal"
         self.before = termios.tcgetattr(self._input)
         quiet = termios.tcgetattr(self._input)
+        quiet[0] &= ~termios.ICRNL  # Enter stays Enter
         quiet[3] &= ~(termios.ECHO | termios.ICANON)
         quiet[6][termios.VSUSP] = quiet[6][termios.VQUIT] = b"\0"  # they stay keys
         termios.tcsetattr(self._input, termios.TCSANOW, quiet)
@@ -83,6 +86,11 @@ class Background:
         if self._asks and not _END.search(self._reply) and select.select([self._input], [], [], 0)[0]:
             self._reply += os.read(self._input, 1024)
         return not self._asks or bool(_END.search(self._reply))
+
+    @property
+    def has_sixel(self) -> bool:
+        """Whether the terminal has replied that it shows sixels."""
+        return bool(_SIXEL.search(self._reply))
 
     def theme(self) -> str | None:
         """Return "dark" or "light", or None if the terminal was not asked or does not reply in time."""

@@ -56,6 +56,20 @@ def theme_on(background: str | None, environment: Mapping[str, str] = os.environ
     return background and (f"ansi-{background}" if _has_16_colours(environment) else background)
 
 
+def pictures(choice: str, has_sixel: bool, environment: Mapping[str, str] = os.environ) -> str:
+    """Return the chosen protocol of pictures; for "auto", the best one that the terminal supports.
+
+    has_sixel: whether it has replied so. tmux replies for itself, and passes no kitty protocol on.
+    """
+    if choice != "auto":
+        return choice
+    if has_sixel:
+        return "sixel"
+    names = {environment.get("TERM"), environment.get("TERM_PROGRAM")}
+    kitty = "KITTY_WINDOW_ID" in environment or names & {"xterm-kitty", "xterm-ghostty", "ghostty"}
+    return "kitty" if kitty and not ({"TMUX", "STY"} & environment.keys()) else "blocks"
+
+
 def _has_16_colours(environment: Mapping[str, str]) -> bool:
     return not environment.get("COLORTERM") and "256color" not in environment.get("TERM", "")
 

@@ -121,6 +121,10 @@ class Sink:
         """(epoch, step) of the last progress bar that is named after its epoch."""
         self.bar_names: frozenset[str] = frozenset()
         """Names of the metrics of that bar."""
+        self.heading: int | None = None
+        """Epoch or step of a line that names nothing else; the rows below it are of it until one names another step."""
+        self.rows_at_heading = 0
+        """Number of rows when it was read, with those below it."""
         self.line_steps: list[tuple[int, int]] | None = None
         """(offset of the line, step) of each row whose step was logged; None if they are not recorded."""
         self.points = PointsBuilder()
@@ -165,7 +169,7 @@ class Sink:
         if step is None:
             if self.interrupted:
                 return True  # its step may be named in the missing lines
-            step, counted = step_before or 0, step_before is None
+            step, counted = self.place or 0, self.place is None
         else:
             self._step_unit.note(unit)
         if not counted and not keep_step:
@@ -178,6 +182,30 @@ class Sink:
         if self.line_steps is not None and not counted:
             self.line_steps.append((line.offset, step))
         return True
+
+    def note_heading(self, step: int) -> None:
+        """Note a line that names an epoch or a step and nothing else."""
+        self.heading, self.rows_at_heading = step, self.row_count
+
+    @property
+    def is_below_heading(self) -> bool:
+        """Whether all rows since the last heading are of it."""
+        return self.heading is not None and self.row_count == self.rows_at_heading
+
+    @property
+    def place(self) -> int | None:
+        """The step of a line that names none: that of the heading above it, else of the row above it."""
+        if self.is_below_heading:
+            return self.heading
+        return None if self.interrupted else self.step
+
+    def add_below(self, row: Iterable[Pair], place: int, line: Line) -> bool:
+        """Add a row that names no step at a `place`; what follows is still below the heading."""
+        below = self.is_below_heading
+        used = self.add_row(row, place, line, keep_step=True)
+        if below:
+            self.rows_at_heading = self.row_count
+        return used
 
     def _add_points(self, row: list[Pair], step: int, line: Line) -> None:
         self.has_converted = False
@@ -270,7 +298,7 @@ class Sink:
 
     def interrupt(self) -> None:
         """Note that lines are missing here: rows that name no step are left out until one names it."""
-        self.step, self.last_row, self.interrupted = None, [], True
+        self.step, self.last_row, self.interrupted, self.heading = None, [], True, None
 
     def take(self) -> list[Item]:
         """Return and forget the collected items: the units of new metrics, at most one Points, then other facts."""

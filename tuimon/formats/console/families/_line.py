@@ -42,6 +42,7 @@ _PREFIX = re.compile(
     r"|(?:(?:\d\d-)?\d\d-\d\d )?\d\d:\d\d:\d\d(?:[.,]\d+)?(?=\s|$)"
     rf"|:(?=(?:{_LEVEL}):)|(?:{_LEVEL}):[\w.]{{1,60}}:|(?:{_LEVEL})\b:?(?:\s(?!val|eval|test)[\w.]{{1,60}}:(?=\s(?:[\[{{]|$)))?"
     rf"|[\w./\\-]{{1,160}}(?= - (?:{_LEVEL})\b)"  # name of a logger
+    r"|(?<=- )\w{1,60}(?:\.\w{1,60}){1,9}(?= - )"  # the same behind the level
     r"|[\w./<>-]{1,80}\.py:\d+\]?|[\w.]{1,80}:[\w<>]{1,60}:\d+(?= - )"
     r"|[-|>:](?=\s))*+",
     re.IGNORECASE,
@@ -144,6 +145,8 @@ def plain(raw: bytes) -> str:
         text = CONTROLS.sub("", text)
     if "(" in text[:4] and (match := _RAY.match(text)):
         text = text[match.end() :]
+    if "\b" in text:
+        text = text.replace("\b", "")
     if _REPEATED in text:
         text = _REPEATED_END.sub("", text)
     return text.rstrip()

@@ -73,8 +73,6 @@ class ShapedReader(LineReader):
         self._first_epoch = 1
         self._epoch: int | None = None
         """Epoch of a heading above the lines."""
-        self._heading: int | None = None
-        """Epoch or step of a heading above the lines."""
         self._has_results = False
         """Whether a result of training was below a heading: then the other numbers there are read as well."""
         self._beside: list[tuple[list[Pair], Line]] = []
@@ -83,8 +81,6 @@ class ShapedReader(LineReader):
         """Stage of a heading above the lines."""
         self._staged: _Shape | None = None
         """Shape of the lines below it that count their steps."""
-        self._rows_before = 0
-        """Number of rows of the sink when that began."""
         self._names = set[str]()
         """Names of the metrics of the training."""
         self._last_training = 0
@@ -102,7 +98,7 @@ class ShapedReader(LineReader):
             text = line.message
             if "%|" in text:
                 return False
-        if "\b" in text or "━" in text or _BAR.search(text):
+        if "━" in text or _BAR.search(text):
             return False
         if "20" in text:
             text = _GLUED_DATE.sub(r"\1", text)
@@ -123,20 +119,20 @@ class ShapedReader(LineReader):
         elif shape.layout and shape.layout.varies:
             shape.layout = examine(text)
         layout = shape.layout
-        if layout is None or (layout.is_cell and self._heading is None):
+        if layout is None or (layout.is_cell and self.sink.heading is None):
             return self._read_beside(text, line)
         if not layout.columns:
             return self._note_step(layout, cells, line)
-        if layout.step is None and layout.has_metric and (layout.is_staged or self._heading is not None):
+        if layout.step is None and layout.has_metric and (layout.is_staged or self.sink.heading is not None):
             shape.recurs = self._has_results = True
             self._release_beside()
         if not shape.recurs and not self._recurs(shape, cells, line):
             return False
-        return self._add(shape, cells, line, self._place())
+        return self._add(shape, cells, line, self.sink.place)
 
     def _read_beside(self, text: str, line: Line) -> bool:
         """Read a named number that may be no result, such as "lr: 1e-05", in the lines right below a heading."""
-        if self.lines_awaited <= 0 or not self._is_below_heading():
+        if self.lines_awaited <= 0 or not self.sink.is_below_heading:
             return False
         text = message_of(text).strip(": ")
         if METRIC.search(text) or not _NAMED.fullmatch(text):  # results are repeated here: "Best loss: 0.5"
@@ -149,16 +145,16 @@ class ShapedReader(LineReader):
 
     def _release_beside(self) -> None:
         beside, self._beside = self._beside, []
-        for row, line in beside if self._is_below_heading() else ():
-            self.sink.add_row(row, self._heading, line, keep_step=True)
-            self._rows_before = self.sink.row_count
+        for row, line in beside:
+            if self.sink.is_below_heading and self.sink.heading is not None:
+                self.sink.add_below(row, self.sink.heading, line)
 
     def _recurs(self, shape: _Shape, cells: Cells, line: Line) -> bool:
         """Hold a line until others like it have other numbers; then add those that were held."""
         layout = shape.layout
         assert layout is not None
         if not shape.held or shape.held[-1][0] != cells:
-            shape.held.append((cells, line, self._place()))
+            shape.held.append((cells, line, self.sink.place))
         if len(shape.held) < (_ROWS_OF_UNKNOWN if layout.rank == 1 else 2):
             return False
         if layout.rank == 1:
@@ -240,27 +236,19 @@ class ShapedReader(LineReader):
         self._last_in_epoch = epoch, step
         return step, epoch
 
-    def _is_below_heading(self) -> bool:
-        return self._heading is not None and self.sink.row_count == self._rows_before
-
-    def _place(self) -> int | None:
-        """Return the step of a line that names none: of a row above it, else the epoch of the heading above it."""
-        if self._is_below_heading():
-            return self._heading
-        return None if self.sink.interrupted else self.sink.step
-
     def _note_step(self, layout: Layout, cells: Cells, line: Line) -> bool:
         """Note the epoch or the step that a line without metrics names."""
         assert layout.step is not None
         self._stage = ""
         if layout.is_heading:
-            self._heading, self._rows_before = integer(layout.step, cells), self.sink.row_count
+            step = integer(layout.step, cells)
+            self.sink.note_heading(step)
             self._beside, self.lines_awaited = [], _BELOW
             if layout.rank == EPOCH:
-                self._epoch = self._heading
-                self._first_epoch = min(self._first_epoch, self._epoch)
+                self._epoch = step
+                self._first_epoch = min(self._first_epoch, step)
             if layout.total:
-                self.sink.report_progress(self._heading, integer(layout.total, cells))
+                self.sink.report_progress(step, integer(layout.total, cells))
         return False
 
     def _note_stage(self, text: str) -> bool:
@@ -273,21 +261,20 @@ class ShapedReader(LineReader):
         """Add a row to the step of the row before; while there is none, keep it to be counted."""
         if place is None:
             shape.precedes = True
-            if self.sink.step is None and len(shape.counted) < _MAX_HELD:
+            has_metric = shape.layout is not None and shape.layout.has_metric
+            if has_metric and self.sink.step is None and len(shape.counted) < _MAX_HELD:
                 shape.counted.append((row, line.time))
         if place is None or shape.precedes:
             return False  # the lines that name its steps may follow its rows
         shape.place, shape.alike = place, shape.alike + 1 if place == shape.place else 1
         if shape.alike > _MAX_ALIKE:
             return False
-        own = self._is_below_heading()
-        used = self.sink.add_row(row, place, line, keep_step=True)
-        if own:
-            self._rows_before, self.lines_awaited = self.sink.row_count, _BELOW
-        return used
+        if self.sink.is_below_heading:
+            self.lines_awaited = _BELOW
+        return self.sink.add_below(row, place, line)
 
     def reads_alone(self, line: Line) -> bool:
-        if self._heading is not None or self._stage:
+        if self.sink.heading is not None or self._stage:
             return False
         layout = examine(line.text)
         if layout is None or layout.step is None or layout.varies or layout.stage:
@@ -296,7 +283,7 @@ class ShapedReader(LineReader):
 
     def interrupt(self) -> None:
         super().interrupt()
-        self._epoch = self._heading = None
+        self._epoch = None
         self._stage = ""
 
     def flush(self) -> None:

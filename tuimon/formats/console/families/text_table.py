@@ -1,6 +1,6 @@
-"""Tables of text: a header of names, then a row of numbers for each epoch.
+"""Tables of text: a header of names, then rows of numbers.
 
-    epoch     train_loss  valid_loss  accuracy  time          fastai
+    epoch     train_loss  valid_loss  accuracy  time          fastai: a row for each epoch
     0         1.234567    0.987654    0.712000  00:12
     | Epoch | Train Loss | Val Acc |                          Markdown, PrettyTable, tabulate, rich
     |-------|------------|---------|
@@ -8,10 +8,16 @@
     epoch  iteration  main/loss  validation/main/loss         Chainer, with blank cells
     1      100        0.5
     E    #       LOSS TOK2VEC  LOSS NER  SCORE                spaCy: the epoch and the step
+              Training |  Validation                          AllenNLP, and reports of scikit-learn: rows with a name
+    accuracy |   0.512 |       0.601                          at the step of the lines above
 
-The first column has the name of a step; a better one may follow. Rows may be interrupted by other lines, but not by
-many. Names between single blanks ("epoch loss acc", "# epoch loss") are a header if a row of numbers follows at once.
-Source: fastai/callback/progress.py (ProgressCallback), and logs of public repositories.
+- The first column has the name of a step; a better one may follow. Otherwise a row of numbers follows at once.
+- Rows may be interrupted by other lines, but not by many; rows with a name by few.
+- Names between single blanks ("epoch loss acc", "# epoch loss") are a header if a row of numbers follows at once.
+- A name that occurs twice has its number: "Fitness", "Fitness/2".
+
+Source: fastai/callback/progress.py (ProgressCallback), allennlp/training/callbacks/console_logger.py, and logs of
+public repositories.
 """
 
 from __future__ import annotations
@@ -20,17 +26,22 @@ from typing import TypeAlias
 
 from tuimon import lazy_re as re
 from tuimon.formats.console.families import Family, Line, LineReader, Sink, number
-from tuimon.formats.console.shapes.labels import step_rank
+from tuimon.formats.console.shapes.labels import GLOBAL, MARKS, METRIC, stage_word, step_rank
 
-_STEP = re.compile(r"(?:global[_ ]?)?(?:epoch|step|iter(?:ation)?|episode|round|generation|it|ep)s?#?", re.IGNORECASE)
+_STEP = re.compile(
+    r"(?:global[_ ]?)?(?:epoch|step|iter(?:ation)?|episode|round|gen(?:eration)?|it|ep)s?#?", re.IGNORECASE
+)
 _NAME = re.compile(r"[^\W\d][^|]{0,60}")
 _WORDS = re.compile(rf"(?:{_STEP.pattern})(?: [A-Za-z][\w./()%-]{{0,60}}){{1,40}}", re.IGNORECASE)
 _BARS = "|│┃║"
 _CELL = re.compile(rf"[^\s{_BARS}]+(?: [^\s{_BARS}]+)*")
 _COMMENT = re.compile(r"\s{0,8}[#%](?=\s)")
 _UNIT = re.compile(r"(?<=\d)(?:%|ms|s)$")
+_MISSING = frozenset(("N/A", "n/a", "-", "—"))
 _AWAITED = 200
 """Lines between two rows: progress bars and messages."""
+_AWAITED_NAMED = 3
+"""Lines between two rows with names: rules of a box."""
 _MAX_LENGTH = 4000
 _Cell: TypeAlias = tuple[int, int, str]
 """(start, end, text) of a cell."""
@@ -43,11 +54,19 @@ class TextTableReader(LineReader):
         self._step = 0
         """Number of the column that counts the steps."""
         self._next: list[_Cell] = []
-        """Names between single blanks in the line before."""
+        """Header of the line before, if a row of numbers must follow at once."""
+        self._heads: list[str] = []
+        """Header of rows with names."""
+
+    def interrupt(self) -> None:
+        super().interrupt()
+        self._heads = []
 
     def read(self, line: Line) -> bool:
         text = line.text
         if not text or len(text) > _MAX_LENGTH:
+            return False
+        if ("=" in text or "%|" in text) and not (self._columns or self._next or self._heads):
             return False
         if comment := _COMMENT.match(text):
             text = " " * comment.end() + text[comment.end() :]
@@ -58,17 +77,20 @@ class TextTableReader(LineReader):
             and len(words := _words(text)) == len(columns)
             and all(number(word) is not None for _, _, word in words)
         ):
-            self._columns, self._step = columns, 0
+            self._open(columns)
         if [name for _, _, name in cells[:2]] == ["E", "#"]:
             cells = [(*cells[0][:2], "epoch"), (*cells[1][:2], "step"), *cells[2:]]
         if len(cells) == 1 and _WORDS.fullmatch(cells[0][2]):
             self._next, self.lines_awaited = _words(text), max(2, self.lines_awaited)
             return False
         if len(cells) > 1 and _STEP.fullmatch(cells[0][2]) and all(_NAME.fullmatch(name) for _, _, name in cells):
-            ranks = [step_rank(name) for _, _, name in cells]
-            self._columns, self._step = cells, ranks.index(max(ranks))
-            self.lines_awaited = _AWAITED
+            self._open(cells)
             return False
+        message = line.message
+        if ":" not in message and "=" not in message and self._begin_named(message):
+            return False
+        if self._heads:
+            return self._read_named(line)
         row = self._row(text, cells) if self._columns else {}
         step = row.pop(self._step, "").partition("/")[0]
         if not step.isdecimal():
@@ -78,13 +100,64 @@ class TextTableReader(LineReader):
         self.lines_awaited = _AWAITED
         return bool(pairs) and self.sink.add_row(pairs, int(step[:18]), line)
 
+    def _open(self, cells: list[_Cell]) -> None:
+        """Begin a table with the columns of a header line."""
+        names = [name for _, _, name in cells]
+        counts = [names[:index].count(name) + 1 for index, name in enumerate(names)]
+        cells = [
+            (start, end, name if count == 1 else f"{name}/{count}")
+            for (start, end, name), count in zip(cells, counts, strict=True)
+        ]
+        ranks = [step_rank(name) for name in names]
+        self._columns, self._step, self._heads = cells, ranks.index(max(ranks)), []
+        self.lines_awaited = _AWAITED
+
+    def _begin_named(self, text: str) -> bool:
+        """Return whether a line is the header of rows with names, or of a row of numbers with a step among them."""
+        cells = _cells(text)
+        names = [name for _, _, name in cells]
+        if len(cells) < 2 or not all(map(_NAME.fullmatch, names)):
+            return False
+        if any(number(word) is not None for name in names for word in name.split()):
+            return False
+        if not any(METRIC.search(name) or stage_word(name) == name for name in names):
+            return False
+        if max(map(step_rank, names)) == GLOBAL:
+            self._next, self.lines_awaited = cells, max(2, self.lines_awaited)
+        else:
+            self._heads, self.lines_awaited = names, _AWAITED_NAMED
+        return True
+
+    def _read_named(self, line: Line) -> bool:
+        """Read a row of a name and numbers: "accuracy | 0.512 | 0.601"."""
+        if self.lines_awaited <= 0:
+            self._heads = []
+            return False
+        name, *printed = [cell for _, _, cell in _cells(line.message)] or [""]
+        place = self.sink.place
+        if not _NAME.fullmatch(name) or len(self._heads) - len(printed) not in (0, 1) or place is None:
+            return False
+        values = [
+            (head, number(_UNIT.sub("", cell)), cell)
+            for head, cell in zip(self._heads[-len(printed) :], printed, strict=True)
+        ]
+        if any(value is None and cell not in _MISSING for _, value, cell in values):
+            return False
+        self.lines_awaited = _AWAITED_NAMED
+        row = [
+            (f"{head}/{name}" if stage_word(head) == head else f"{name}/{head}", value)
+            for head, value, _ in values
+            if value is not None
+        ]
+        return self.sink.add_below(row, place, line)
+
     def _row(self, text: str, cells: list[_Cell]) -> dict[int, str]:
         """Return the cells of a line by column: in their order, or by their place if some are blank."""
         if len(cells) != len(self._columns):
             cells = _words(text)
         if len(cells) == len(self._columns):
             return {index: cell for index, (_, _, cell) in enumerate(cells)}
-        if len(cells) > len(self._columns) or not all(cell[:1] in _STARTS for _, _, cell in cells[:1]):
+        if len(cells) > len(self._columns) or not all(cell[:1].isdecimal() for _, _, cell in cells[:1]):
             return {}
         row = {}
         for start, end, cell in cells:
@@ -101,27 +174,4 @@ def _words(text: str) -> list[_Cell]:
     return [(*word.span(), word[0]) for word in re.finditer(rf"[^\s{_BARS}]+", text)]
 
 
-_STARTS = frozenset("0123456789")
-FAMILY = Family(
-    "text-table",
-    (
-        *(
-            "tep  ",
-            "#  step",
-            "poch ",
-            "poch\t",
-            "EPOCH ",
-            "tep ",
-            "tep\t",
-            "teration ",
-            "pisode ",
-            "Iter  ",
-            "iter  ",
-            "Iter\t",
-            " LOSS ",
-        ),
-        *("Iter |", "iter |", "Iter │", "iter │"),
-    ),
-    TextTableReader,
-    order=40,
-)
+FAMILY = Family("text-table", (*MARKS, " LOSS ", "gen\t"), TextTableReader, order=40)

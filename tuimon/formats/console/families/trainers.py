@@ -20,6 +20,10 @@ import msgspec
 from msgspec import Struct
 
 from tuimon import lazy_re as re
+from tuimon.errors import FormatError
+from tuimon.formats._shared.json import parse
+from tuimon.formats._shared.rows import flatten
+from tuimon.formats._shared.rows import number as number_of
 from tuimon.formats.console.families import NUMBER, Family, Line, LineReader, Pair, Quantity, Sink, number, printed_dict
 from tuimon.formats.console.families._steps import EpochSteps
 from tuimon.formats.console.shapes.rows import pairs_of
@@ -60,11 +64,18 @@ class Trainer(Struct, frozen=True, forbid_unknown_fields=True):
     columns: tuple[str, ...] = ()
     """Names of the numbers behind the head, which have none; "" for a number that is no metric."""
     header: str = ""
-    """Regular expression of a line that names the numbers of later ones: groups names, between commas, and section."""
+    """Regular expression of a line that names the numbers of later ones: groups names and section. These numbers are
+    the group cells of `head`, or stand behind it; both are between commas or blanks."""
+    heading: str = ""
+    """Regular expression of a line that names the step of the rows below it; with the group ended, of those before."""
+    once: bool = False
+    """Whether a metric that was already given at the step of the row, or below its heading, is left out."""
+    trimmed: str = ""
+    """Regular expression of what is cut off from names."""
     waits: bool = False
     """Whether its rows have the step of the next line that names one."""
     dictionary: bool = False
-    """Whether a printed dictionary follows the head."""
+    """Whether a printed dictionary or a JSON object follows the head; `steps` are its keys that name the step."""
     block: int = 0
     """Lines after the head that may belong to it: the head opens a block, and the lines hold cells."""
     close: str = ""
@@ -104,6 +115,8 @@ class Trainer(Struct, frozen=True, forbid_unknown_fields=True):
     """Id of the row of the training in whose epoch it is: its step is the last one of that; else it is the epoch."""
     counted: bool = False
     """Whether the step is the number of the line."""
+    unit: str = ""
+    """What the total of the heading counts, if that is not the step."""
     only_total: bool = False
     """Whether the line only names the total of steps."""
     last: bool = False
@@ -125,12 +138,19 @@ class TrainerReader(LineReader):
         self._alone = False
         self._columns: tuple[str, ...] = ()
         """Names that the last header line gave."""
+        self._header: Trainer | None = None
+        """Row of the table that this line belongs to."""
+        self._headings: dict[str, int] = {}
+        """Step of the last heading of each row of the table."""
+        self._given: dict[str, int] = {}
+        """Metric -> step at which it was last given, of rows whose metrics are given once."""
         self._waiting: list[tuple[list[Pair], Line]] = []
 
     def interrupt(self) -> None:
         super().interrupt()
         self._open, self._step, self._section = None, None, ""
         self._columns, self._waiting = (), []
+        self._headings.clear()
 
     @property
     def awaits_end(self) -> bool:
@@ -157,11 +177,25 @@ class TrainerReader(LineReader):
         for trainer, head, cell in [_expressions()[place] for place in sorted(places)]:
             if match := _beginning(trainer, head, line):
                 return self._begin(trainer, match, cell, line)
+            if trainer.heading and (match := _compiled(trainer.heading).search(line.message)):
+                return self._note_heading(trainer, match)
             if trainer.header and (match := re.match(trainer.header, text)):
-                self._section = f"{match['section']}/" if match["section"] else self._section
-                self._columns = tuple((match["names"] or "").split(","))
+                groups = match.groupdict()
+                self._section = f"{groups['section']}/" if groups.get("section") else self._section
+                self._columns, self._header = _header_names(groups["names"] or ""), trainer
                 return True
         return self.lines_awaited > 0 and self._open is not None and self._read_block(self._open, line)
+
+    def _note_heading(self, trainer: Trainer, match: re.Match[str]) -> bool:
+        """Note the step of the rows below a line. The line is left to other families, which may need it as well."""
+        step = int(match["step"]) + trainer.shift + ("ended" in match.groupdict() and match["ended"] is not None)
+        self._headings[trainer.id] = step
+        self._given.clear()
+        if trainer.unit:
+            self.sink.report_progress(step, int(match["total"]), trainer.unit)
+        else:
+            self.sink.note_heading(step)
+        return False
 
     def _begin(self, trainer: Trainer, match: re.Match[str], cell: re.Pattern[str] | None, line: Line) -> bool:
         """Read the line that a head begins."""
@@ -182,23 +216,44 @@ class TrainerReader(LineReader):
             self._open, self._cell, self.lines_awaited, self._held = trainer, cell, trainer.block, []
             self._section = _prefix_of(trainer, groups["section"]) if "section" in groups else ""
             return True
+        if trainer.heading and not trainer.dictionary:
+            step = self._headings.get(trainer.id)
+            if step is None:
+                return False
         if trainer.last and numbers["position"] != numbers["size"]:
             return True
+        if trainer.header and trainer is not self._header:
+            return False
         if trainer.counted and not self.sink.interrupted:
             step = self._last[trainer.id] = self._last.get(trainer.id, -1) + 1
-        named = not {"step", "step2", "epoch"}.isdisjoint(numbers)
-        if not named and self.sink.step is None and not (trainer.keep_step or trainer.counted or trainer.waits):
+        named = step is not None or not {"step", "step2", "epoch"}.isdisjoint(numbers)
+        finds_step = trainer.keep_step or trainer.counted or trainer.waits or trainer.steps
+        if not named and self.sink.step is None and not finds_step:
             return False
         prefix = trainer.prefix.format(**groups) + (self._section if trainer.header else "")
         if stage := groups.get("stage", ""):
             prefix += trainer.stages.get(stage, f"{stage[0].lower()}{stage[1:]}/")
+        if "cells" in groups:
+            text, start = groups["cells"], 0
+        else:
+            text, start = match.string, match.end()
         row = [
             (f"{name}{trainer.suffix.format(**groups)}", value)
-            for name, value in self._row(trainer, match.string, match.end(), cell, prefix)
+            for name, value in self._row(trainer, text, start, cell, prefix)
         ]
+        if trainer.steps and not trainer.block:
+            step, row = self._step_among(trainer, row)
+            named = step is not None
+        if trainer.once and step is not None and row:
+            row = [pair for pair in row if self._given.get(pair[0]) != step]
+            if not row:
+                return True
+            self._given.update((name, step) for name, _ in row)
         if "epoch" in numbers and not prefix and row and not (trainer.restarts or trainer.follows):
             row.append(("epoch", float(numbers["epoch"])))
-        self._alone = named and not (trainer.restarts or trainer.follows or self._waiting)
+        self._alone = named and not (
+            trainer.heading or trainer.once or trainer.restarts or trainer.follows or self._waiting
+        )
         if trainer.waits:
             self._waiting += [(row, line)] if len(self._waiting) < _MAX_WAITING else []
             return True
@@ -221,6 +276,13 @@ class TrainerReader(LineReader):
             return begin + step + trainer.shift
         self._last[trainer.id] = step
         return step + trainer.shift
+
+    def _step_among(self, trainer: Trainer, row: list[Pair]) -> tuple[int | None, list[Pair]]:
+        """Return (step, row without it) of a dictionary: the best key that names it, else the heading."""
+        values = dict(row)
+        named = [values[name] for name in trainer.steps if name in values and values[name].is_integer()]
+        step = int(named[0]) if named else self._headings.get(trainer.id, None if self.sink.interrupted else 0)
+        return step, [pair for pair in row if pair[0] != trainer.steps[0]]
 
     def _read_block(self, trainer: Trainer, line: Line) -> bool:
         """Read a line of an open block."""
@@ -271,11 +333,13 @@ def _pairs(
 ) -> Iterator[tuple[str, float | None]]:
     """Yield the names and numbers of a text; (title, None) for the beginning of a section."""
     if trainer.dictionary:
-        row = printed_dict(text) or {}
+        row = _dictionary(text) if trainer.steps else printed_dict(text) or {}
         yield from ((name, value) for name, value in row.items() if not isinstance(value, str))
     elif columns:
-        values = map(number, text.split(",") if trainer.header else _NUMBERS.findall(text))
-        yield from ((name, value) for name, value in zip(columns, values, strict=False) if name and value is not None)
+        cells = _SEPARATOR.split(text.strip()) if trainer.header else _NUMBERS.findall(text)
+        if not trainer.header or len(cells) == len(columns):
+            values = zip(columns, map(number, cells), strict=False)
+            yield from ((name, value) for name, value in values if name and value is not None)
     elif cell is None:
         yield from pairs_of(f"{trainer.first} {text}" if trainer.first and text.lstrip()[:1].isdigit() else text)
     else:
@@ -298,7 +362,26 @@ def _pairs(
                 yield before, Quantity(value, unit) if unit else value
 
 
+def _dictionary(text: str) -> dict[str, float]:
+    """Return the numbers of a JSON object or of a printed dictionary."""
+    try:
+        parsed = parse(text.encode())
+    except FormatError:
+        parsed = printed_dict(text)
+    row = flatten(parsed) if isinstance(parsed, dict) else {}
+    return {name: value for name, printed in row.items() if (value := number_of(printed, name)) is not None}
+
+
+def _header_names(text: str) -> tuple[str, ...]:
+    """Return the names of a header line; "R" and "R/2" for one that occurs twice."""
+    names = _SEPARATOR.split(text.strip(" :"))
+    counts = [names[:index].count(name) + 1 for index, name in enumerate(names)]
+    return tuple(name if count == 1 else f"{name}/{count}" for name, count in zip(names, counts, strict=True))
+
+
 def _named(trainer: Trainer, name: str, prefix: str) -> str:
+    if trainer.trimmed:
+        name = re.sub(trainer.trimmed, "", name)
     name = trainer.names.get(name, name)
     full = f"{prefix}{name}"
     for printed, wanted in trainer.names.items():
@@ -330,7 +413,11 @@ def trainers() -> tuple[Trainer, ...]:
 @cache
 def _expressions() -> tuple[tuple[Trainer, re.Pattern[str], re.Pattern[str] | None], ...]:
     return tuple(
-        (trainer, _compiled(trainer, trainer.head), _compiled(trainer, trainer.cell) if trainer.cell else None)
+        (
+            trainer,
+            _compiled(trainer.head, trainer.ignores_case),
+            _compiled(trainer.cell, trainer.ignores_case) if trainer.cell else None,
+        )
         for trainer in trainers()
     )
 
@@ -342,12 +429,13 @@ def _numbers_by_mark() -> tuple[tuple[str, tuple[int, ...]], ...]:
     return tuple((mark, tuple(i for i, trainer in enumerate(trainers()) if mark in trainer.marks)) for mark in marks)
 
 
-def _compiled(trainer: Trainer, expression: str) -> re.Pattern[str]:
+@cache
+def _compiled(expression: str, ignores_case: bool = False) -> re.Pattern[str]:
     for name, place in {**_PLACES, "number": NUMBER, "pair": _PAIR}.items():
         expression = expression.replace(f"{{{name}}}", place)
-    ignored = re.IGNORECASE if trainer.ignores_case else 0
-    return re.compile(expression, re.ASCII | ignored)
+    return re.compile(expression, re.ASCII | (re.IGNORECASE if ignores_case else 0))
 
 
 _NUMBERS = re.compile(NUMBER, re.IGNORECASE)
+_SEPARATOR = re.compile(r"[,\s]+")
 FAMILY = Family("trainers", tuple(mark for mark, _ in _numbers_by_mark()), TrainerReader, order=10, self_closing=True)

@@ -33,10 +33,13 @@ _SETTING = re.compile(
     re.IGNORECASE,
 )
 """Words by which a counter is a setting or belongs to another step."""
+_DONE = re.compile(r" (?:executed|done|completed|finished|taken)$")
+"""What may follow a counter: "Steps executed"."""
 METRIC = re.compile(
     r"(?<![a-z])(?:[a-z]{0,12}loss(?:es)?|cost|fitness|[a-z]{0,8}acc(?:uracy)?|accu|top-?\d|ppl|perplexity|rewards?|"
     r"scores?|bleu|rouge[\w-]{0,5}|wer|cer|f1|auc|auroc|r?mse|mae|mape|rmsle|m?ap\d{0,2}|m?iou|dice|psnr|ssim|fid|lpips|"
-    r"kl|pearson|spearman|entropy|elbo|nll|bpc|bpb|precision|recall|ndcg|mrr|(?:train|val(?:id)?|eval|test)[_/-]err(?:or)?|"
+    r"kl|pearson|spearman|entropy|elbo|nll|objective|(?:log[-_ ]?)?likelihood|"
+    r"log[-_ ]?prob|ll(?=/)|bpc|bpb|precision|recall|ndcg|mrr|(?:train|val(?:id)?|eval|test)[_/-]err(?:or)?|"
     r"grad[_ ]?norm|success[_ ]rate|win[_ ]?rate|(?:episod\w{1,3}|mean|avg)[_ ]return)"
     r"(?![a-z]|\.(?:c|cc|cpp|cu|cuh|h|o|py|pyc|rs|so)(?![a-z])|"
     r"[ _-](?:weights?|scale|fn|func\w{0,9}|coeff?\w{0,9}|type|lambda)(?![a-z]))"
@@ -52,7 +55,7 @@ _PARTS = """
     oss LOSS cost Cost acc Acc ACC ppl PPL erplexity eward REWARD score Score SCORE bleu BLEU rouge ROUGE wer WER cer
     CER f1 F1 auc AUC mse MSE mae MAE mape MAPE rmsle map mAP MAP iou IoU IOU dice Dice psnr PSNR ssim SSIM fid FID
     lpips LPIPS kl KL ntropy elbo ELBO nll NLL bpc BPC bpb BPB recision ecall ndcg NDCG mrr MRR -err _err /err grad Grad
-    earson pearman uccess in_rate eturn itness top Top
+    earson pearman uccess in_rate eturn itness top Top bjective ikelihood og-prob og_prob ogprob LL/
     损失 准确 精度 召回 正解率 損失 손실 정확도 erlust enauigkeit perte rdida perda perdita ccuratezza strata okładność
     erlies auwkeurigheid kayıp doğruluk mất chính отер очност خسارة دقة
     eval Eval EVAL alid ALID test Test TEST train Train 验证 测试
@@ -116,7 +119,7 @@ _SEPARATOR = re.compile(
 )
 _NORM = re.compile(r"(?:^|[\s,;])([|‖]{1,2}[A-Za-z_]\w{0,20}[|‖]{1,2})\W{1,4}$")
 _SENTENCE = re.compile(
-    r"(?:.*[\s)][a-z)]{0,20}\. |[a-z]{6,20}\. |and |is |of |the |at |in |for |"
+    r"(?:.*[\s)][a-z)]{0,20}\. |[a-z]{6,20}\. |and |is |of |the |at |in |for |with |"
     r"(?:is )?(?:done|finished|completed?|ended)\W{1,3}(?=\w))",
     re.IGNORECASE,
 )
@@ -141,7 +144,7 @@ def step_rank(label: str) -> int:
         return _RANKS[low]
     if "/" in low and not low.endswith(("/step", "/global_step", "/total_timesteps", "/epoch")):
         return 0
-    words = low.replace("-", " ").replace("_", " ").replace("/", " ").split()
+    words = _DONE.sub("", low).replace("-", " ").replace("_", " ").replace("/", " ").split()
     if not words or len(words) > 4 or METRIC.search(low) or _SETTING.search(low):
         return 0
     rank = _RANKS.get(words[-1], 0)

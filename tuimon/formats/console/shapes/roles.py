@@ -37,6 +37,8 @@ _REPEATED = re.compile(
     re.IGNORECASE,
 )
 """Words of lines that repeat what was logged before."""
+_REPETITION = re.compile(r"[.;] (?:Best|Previous) ")
+"""Behind this, a line repeats what was logged before: "Trial 5 finished with value: 0.3. Best is trial 2 with …"."""
 _SETTINGS = re.compile(
     r"(?:\w+[ _])*(?:lr|learning[ _]rate|wd|weight[ _]decay|momentum|gamma|betas?\d?|seed|batch[ _]?size|bs|steps?|"
     r"epochs?|warm\w*|iter(?:ation)?s|workers|gpus|devices|world[ _]size|param\w*|min[ _]delta|dropout)",
@@ -59,8 +61,10 @@ _BEFORE_DICT = ("", "|", ":", ">", "]", "-", "=")
 """Signs before a dictionary that names its step; others are a sentence about it."""
 _QUOTED_DICT = re.compile(r"\{[^{}]{1,2000}\} [a-z]{2}")
 """A dictionary within a sentence, as in an error message."""
-_IN_BRACKETS = re.compile(r"[\]\s,:|-]{0,20}\[?\s{0,9}")
-_ALONE = re.compile(r"[\s\[(#|│]{0,12}")
+_IN_BRACKETS = re.compile(r"[\]\s,:|%)-]{0,20}\[?\s{0,9}")
+_ALONE = re.compile(r"[\s\[(<#|│]{0,12}")
+_BEHIND = (*":]>|),│\t",)
+"""Signs behind a number that stands alone at the beginning of a message, if it is a step."""
 _GROUP = re.compile(r"(?<![\w./-])([A-Za-z_][\w./-]{0,60})\[[^\[\]]{1,400}$", re.ASCII)
 _MEMORY = re.compile(r"mem|ram\b|cache|size|disk|rss|alloc|reserved|(?<!per.)gpu", re.IGNORECASE)
 _COUNTED = re.compile(r"token|sample|example|param|step|frame|seen", re.IGNORECASE)
@@ -74,6 +78,8 @@ _WORDS = re.compile(r"[^\W\d_]{2,}")
 _OPENING = re.compile(r"\D{0,200}")
 _MAX_WORDS_BEFORE = 4
 """Words before the first number; behind more of them the numbers of a sentence must be joined to their names."""
+_MANY = 5
+"""Names joined to their numbers that show a list of metrics, whatever the names are."""
 _MAX_LEAD = 40
 """Characters before a step that are its words, rather than a sentence."""
 MAX_NUMBERS = 1000
@@ -127,7 +133,9 @@ def examine(text: str, is_part: bool = False) -> Layout | None:
         return None
     if text.startswith("{", begin) and "}" not in text:
         return None  # the first line of a dictionary, or one that was cut
-    message = [number for number in numbers if number.start >= begin]
+    repetition = _REPETITION.search(text, begin)
+    end = repetition.start() if repetition else len(text)
+    message = [number for number in numbers if begin <= number.start < end]
     stage = name_numbers(message, text, begin)
     if not is_part and any(number.rank > EPOCH and number.text[0] == "-" for number in message):
         return None
@@ -159,11 +167,11 @@ def _choose_step(layout: Layout, numbers: list[Number], text: str, begin: int) -
         elif (
             id(number) in totals
             and (
-                alone or (not number.label and (_IN_BRACKETS.fullmatch(number.before) or number.before.endswith(": [")))
+                alone
+                or (first and number.label and number.label == stage_word(number.label))
+                or (not number.label and (_IN_BRACKETS.fullmatch(number.before) or number.before.endswith(": [")))
             )
-        ) or (
-            alone and (behind[:1] in (":", "]", "|", ")", ",", "│", "\t") or (behind[:1] == " " and not number.unit))
-        ):
+        ) or (alone and (behind[:1] in _BEHIND or (behind[:1] == " " and not number.unit))):
             candidates.append((2, number))
         elif first and number.label and BESIDE.search(number.before) is None and len(number.before) < 30:
             candidates.append((1, number))
@@ -244,18 +252,25 @@ def _are_metrics(
         or "s/" in number.label
         or (by_word and number.label.count(" ") < 3 and (number.has_fraction or number.unit or number.factor))
     ]
-    layout.is_sure = layout.rank > 1 and (layout.has_metric or len(good) == len(named))
+    joined = bool(named) and all(_JOINED.search(number.before) for number in named)
+    layout.is_sure = layout.rank > 1 and layout.rank != COARSE and len(good) == len(named)
+    layout.is_sure = layout.is_sure or (layout.rank > 1 and layout.has_metric)
     if not good or 3 * len(good) < len(named):
         return False
-    lead = text[begin : step.start] if step else text[begin:]
-    if _REPEATED.search(lead if by_word and len(lead) < _MAX_LEAD else text[begin:]):
+    end = step.start if step and by_word and step.start - begin < _MAX_LEAD else len(text)
+    if by_word and joined and len(named) >= _MANY:
+        end = min(end, named[0].start)
+    if _REPEATED.search(text, begin, end):
         return False
     opening = _OPENING.match(text, begin)
     if step and opening and (len(_WORDS.findall(opening[0])) > _MAX_WORDS_BEFORE or "::" in opening[0]):
-        return all(_JOINED.search(number.before) for number in named) and layout.has_metric
-    if not layout.has_metric and (not by_word or layout.rank == COARSE or (step and len(step.label) < 3)):
+        return joined and layout.has_metric
+    fraction = any(number.has_fraction for number in named)
+    if not layout.has_metric and (not by_word or (step and len(step.label) < 3)):
+        return step is None and all("/s" in number.label and number.has_fraction for number in named)
+    if not layout.has_metric and layout.rank == COARSE and not (joined and fraction):
         return False
-    if not by_word and not any(number.has_fraction for number in named):
+    if not by_word and not fraction:
         return False
     if step and step.label.endswith("s") and not layout.total:
         return not all(_SETTINGS.fullmatch(number.label) for number in named)

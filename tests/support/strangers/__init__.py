@@ -1,1 +1,0 @@
-"""Logs as strangers write them, with what a reader should get from them."""

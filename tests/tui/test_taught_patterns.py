@@ -1,0 +1,58 @@
+"""Proposed patterns that are accepted on the screen."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from support.dashboard import opened, until
+
+from tuimon.errors import READ_AGAIN, UsageError
+from tuimon.tui.pattern_file import add_patterns
+
+LINES = [f"zzz {step} qwx {1 / step:.4f} / 3.{step % 7}\n" for step in range(1, 40)]
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "settings" / "config.toml"
+    monkeypatch.setenv("TUIMON_CONFIG", str(path))
+    return path
+
+
+async def test_one_key_accepts_the_proposal(tmp_path: Path, file: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "train.log").write_text("starting torch\n" + "".join(LINES))
+    async with opened(tmp_path / "run") as (app, pilot):
+        await until(app, pilot, lambda screen: "A saves console_patterns" in screen)
+        await pilot.press("A")
+        await pilot.pause(0.2)
+    assert app.return_code == READ_AGAIN
+    assert tomllib.loads(file.read_text()) == {"console_patterns": ["zzz {step} qwx {qwx} / {}"]}
+
+
+@pytest.mark.parametrize(
+    ("before", "wanted"),
+    [
+        ("", ["new"]),
+        ('# mine\ninterval = 2\n[keys]\nzoom = "z"\n', ["new"]),
+        ("console_patterns = []\n", ["new"]),
+        ('console_patterns = [\n  "[{step}] a {a}",  # kept\n]\ninterval = 2\n', ["new", "[{step}] a {a}"]),
+    ],
+)
+def test_patterns_are_added_to_the_settings(file: Path, before: str, wanted: list[str]) -> None:
+    file.parent.mkdir()
+    file.write_text(before)
+    add_patterns(["new"])
+    assert tomllib.loads(file.read_text()) == {**tomllib.loads(before), "console_patterns": wanted}
+    assert all(line in file.read_text() for line in before.splitlines() if "#" in line)
+
+
+@pytest.mark.parametrize("before", ["console_patterns = 'x'\n", "console_patterns\n", '"console_patterns" = ["x"]\n'])
+def test_settings_that_cannot_be_changed_are_kept(file: Path, before: str) -> None:
+    file.parent.mkdir()
+    file.write_text(before)
+    with pytest.raises(UsageError):
+        add_patterns(["new"])
+    assert file.read_text() == before

@@ -1,0 +1,39 @@
+"""`tuimon mcp PATH…`: answer an agent over the Model Context Protocol on standard input and output."""
+
+from __future__ import annotations
+
+import argparse
+
+from tuimon.commands import Command
+from tuimon.commands._shared import add_paths, checked_paths, live_monitor
+from tuimon.errors import ExitCode, UsageError
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    add_paths(parser)
+
+
+def _run(options: argparse.Namespace) -> int:
+    try:
+        from tuimon.agent.server import server_of
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "tuimon":
+            raise
+        raise UsageError("an agent is answered with the package mcp", "Run: pip install 'tuimon[mcp]'") from error
+    from tuimon.agent.answers import Answers
+    from tuimon.monitor.settings import load as load_settings
+
+    settings = load_settings()
+    monitor = live_monitor(checked_paths(options.paths, live=True, options=options), settings)
+    monitor.start()
+    try:
+        server_of(Answers(monitor.checked_snapshot, settings.console_patterns)).run("stdio")
+    finally:
+        monitor.close()
+    return ExitCode.OK
+
+
+_EXAMPLES = """\
+  tuimon mcp RUN                                 the command that the settings of an agent name
+"""
+COMMAND = Command("mcp", "answer an agent over the Model Context Protocol", _arguments, _run, _EXAMPLES)
