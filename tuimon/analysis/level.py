@@ -44,6 +44,8 @@ _PARABOLA = 2
 """Degree of the trend of a single curve."""
 _WANDERING = 7.0
 """Deviation of noise with a rho of 0.97, relative to that of its second differences if it had none."""
+_FAR = 3 * 1.4826
+"""Median deviations that are three standard deviations of normal noise."""
 _MEAN_TO_DEVIATION = 1.2533
 """Standard deviation of normal noise, relative to its mean deviation."""
 _ROUNDING = 64 * float(np.finfo(np.float64).eps)
@@ -189,6 +191,14 @@ def mean_errors(rows: Floats, count: int, degree: int, caution: float = 0.0) -> 
     lost = np.minimum((degree + 1) * of_all, 0.95)  # part of the noise that the trend takes away
     errors = np.sqrt(squares / number / (1 - lost) * _variance_of_mean(count, shared))
     return errors * scale, 1 / of_all
+
+
+def without_bursts(rows: Floats) -> Floats:
+    """Return rows in which what is far from the median counts only as far as three deviations."""
+    middle = np.median(rows, axis=1)[:, None]
+    far = _FAR * np.median(np.abs(rows - middle), axis=1)[:, None]
+    clipped: Floats = np.clip(rows, middle - far, middle + far)
+    return clipped
 
 
 def most_noise(rows: Floats) -> Floats:

@@ -45,7 +45,7 @@ def _run(options: argparse.Namespace) -> int:
     from tuimon.analysis.progress_inputs import not_understood, progress_of
     from tuimon.analysis.run_states import ACTIVE
     from tuimon.detectors import Checker, all_detectors
-    from tuimon.detectors._user_rules import UnmatchedRule, detector_of, require_metrics, unmatched_rules
+    from tuimon.detectors._user_rules import UnmatchedRule, detector_of, unmatched_rules
     from tuimon.detectors.rules import silence_rule
     from tuimon.exports import alerts
     from tuimon.exports.documents import dumps
@@ -84,7 +84,8 @@ def _run(options: argparse.Namespace) -> int:
     unmatched: list[UnmatchedRule] = []
     has_points, may_log = any(run.point_count for run in snapshot.runs), False
     if has_points:
-        require_metrics(rules, snapshot.runs, "--rule")
+        if own := next(iter(unmatched_rules(rules, snapshot.runs)), None):
+            raise UsageError(f"--rule {own.message}", "`tuimon summary` lists all metrics.")
         for rule in rules:
             if matched := rule.matched_by_pattern(snapshot.runs):
                 print_status(f"--rule {clean(rule.id)} checks {_listed(matched)}")
