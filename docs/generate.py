@@ -26,6 +26,10 @@ DOCS = Path(__file__).resolve().parent
 BLOCK = re.compile(r"(?<=<!-- generated: )(\w+)( -->\n)(.*?)(?=<!-- end -->)", re.DOTALL)
 
 
+MOST_WORDS = 12
+"""Words of the effect of a key, from which on its last part is left out."""
+
+
 def page_of(text: str) -> str:
     """Return a page with the present content of its blocks."""
     return BLOCK.sub(lambda found: f"{found[1]}{found[2]}{BLOCKS[found[1]]()}", text)
@@ -110,7 +114,8 @@ def _first_effect(text: str) -> str:
     """Return the beginning of a help text that can be understood alone: "Pause the screen"."""
     effect = re.split(r"[;.] ", text)[0]
     short = effect.partition(": ")[0]
-    return short if len(short.split()) > 3 else effect
+    effect = short if len(short.split()) > 3 else effect
+    return effect.rpartition(", ")[0] or effect if len(effect.split()) > MOST_WORDS else effect
 
 
 BLOCKS: dict[str, Callable[[], str]] = {

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support import rank_jobs as jobs
 from tuimon.detectors import Checker
-from tuimon.model.ranks import Place, RankRow, RootCause
+from tuimon.model.ranks import FileLine, RankRow, RootCause
 from tuimon.monitor.local import open_run
 from tuimon.ranks import advice
 
@@ -35,7 +35,7 @@ def _row(node: str = "n02", evidence: tuple[str, ...] = ()) -> RankRow:
     ],
 )
 def test_advice_about_a_failure(rule: str, text: str, wanted: str) -> None:
-    cause = RootCause(5, "n01", text, text, Place("logs/5.err", 9), rule)
+    cause = RootCause(5, "n01", text, text, FileLine("logs/5.err", 9), rule)
     assert wanted in advice.of_failure(cause, _row())
 
 

@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from tests.support import rank_jobs as jobs
-from tuimon.model.ranks import JobRanks
+from tuimon.model.ranks import JobRanks, RankRow, all_well
 from tuimon.ranks import lines
 from tuimon.ranks.evidence import Evidence, LogFile
 from tuimon.ranks.file_reading import FileReading
@@ -147,3 +148,9 @@ def test_a_job_that_goes_on_without_the_ranks_of_a_lost_node(tmp_path: Path) -> 
     assert [(problem.rule, problem.severity) for problem in report.problems] == [("rank_failure", "warning")]
     assert report.root_cause is not None
     assert "did not answer any more (node01.log:3)" in report.root_cause.text
+
+
+@pytest.mark.parametrize(("own", "said"), [(1.0, True), (None, False)])
+def test_stragglers_are_excluded_only_where_compute_times_are_logged(own: float | None, said: bool) -> None:
+    rows = [RankRow("", rank, "", None, "run", 0.0, 5, own) for rank in range(2)]
+    assert ("no straggler" in all_well(rows)) == said

@@ -69,6 +69,12 @@ def test_formats_are_named_only_for_files_of_other_kinds(tmp_path: Path) -> None
         ),
         (
             "own.log",
+            b"".join(b"<<%d>> qwx~0.%d5 (yyy 3.%dms) ok\n" % (row, row, row) for row in range(9)),
+            (),
+            'console_patterns = ["<<{step}>> qwx~{qwx} (yyy {yyy}ms"] reads them',
+        ),
+        (
+            "own.log",
             b">> upd#0 | 3.25\n",
             ("other {x}",),
             "1 of the first 1 lines have numbers, and console_patterns match none",

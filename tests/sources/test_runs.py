@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tuimon.formats import all_formats
-from tuimon.sources.grouped_files import GroupedFile, RunGroup
+from tuimon.sources.grouped_files import GroupedFile, RunLogs
 from tuimon.sources.overrides import Overrides
 from tuimon.sources.runs import group_runs
 
@@ -33,11 +33,11 @@ def grouped_file(path: str) -> GroupedFile:
 
 def group(
     paths: Sequence[str], root: str = ROOT, roots: Sequence[str] | None = None, overrides: Overrides | None = None
-) -> tuple[RunGroup, ...]:
+) -> tuple[RunLogs, ...]:
     return group_runs([grouped_file(f"{root}/{path}") for path in paths], roots or [root], None, overrides)
 
 
-def as_dict(groups: Sequence[RunGroup], root: str = ROOT) -> dict[str, list[str]]:
+def as_dict(groups: Sequence[RunLogs], root: str = ROOT) -> dict[str, list[str]]:
     """ "prefix|source" of each member, by path below the root."""
     return {
         os.path.relpath(run.path, root): [f"{m.prefix}|{m.source}" if m.prefix else m.source for m in run.members]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tuimon.draw.numbers import format_value
-from tuimon.model.ranks import JobRanks, RankRow
+from tuimon.model.ranks import JobRanks, RankRow, all_well
 from tuimon.redact import redacted_text
 from tuimon.store import Snapshot
 from tuimon.text import clean
@@ -61,7 +61,7 @@ def rank_lines(snapshot: Snapshot) -> Iterator[str]:
         if ranks.root_cause is not None and ranks.root_cause.resolved:
             problems.append(f"{ranks.restart}: {redacted_text(clean(ranks.root_cause.text))}")
         count = f"{len(ranks.rows)} ranks" if len(ranks.rows) > 1 else "one rank named"
-        yield f"{clean(run.name)}: {count}{'' if problems else ', no failure and no straggler'}"
+        yield f"{clean(run.name)}: {count}{'' if problems else f', {all_well(ranks.rows)}'}"
         yield from (f"  {message}" for message in problems)
         yield from (f"  {host} is unreachable: {why}" for host, why in ranks.unreachable)
         for row in ranks.rows[:_MOST_LINES]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 
 
-class Place(Struct, frozen=True):
+class FileLine(Struct, frozen=True):
     """A line of a file."""
 
     path: str
@@ -24,7 +26,7 @@ class RootCause(Struct):
     text: str
     evidence: str = ""
     """The line that shows it."""
-    place: Place | None = None
+    place: FileLine | None = None
     rule: str = ""
     time: float | None = None
     """When it happened (s since the epoch), if a line says so."""
@@ -107,6 +109,16 @@ class RankRow(Struct, frozen=True):
     """Byte offset of that line."""
     evidence: tuple[str, ...] = ()
     """Sentences that say what is unusual about the rank."""
+
+
+def all_well(rows: Iterable[RankRow], failure: str = "no failure") -> str:
+    """Return the verdict about ranks without a problem: "no failure and no straggler".
+
+    Without compute times nothing is said about stragglers.
+    """
+    if any(row.own is not None for row in rows):
+        return f"{failure} and no straggler"
+    return f"{failure}; no compute times are logged, so a slow rank cannot be found"
 
 
 class RankProblem(Struct, frozen=True):

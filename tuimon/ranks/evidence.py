@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
-from tuimon.model.ranks import Place
+from tuimon.model.ranks import FileLine
 from tuimon.ranks.collectives import Collective, Progress
 
 
@@ -16,7 +16,7 @@ class Failure(Struct):
 
     kind: int
     text: str
-    place: Place
+    place: FileLine
     time: float | None = None
     exact: bool = False
     """Does the line itself have a time stamp, unlike one that only follows a stamped line?"""
@@ -44,7 +44,7 @@ class Rank(Struct):
     begun_step: int | None = None
     """Newest step that was mentioned without a measurement."""
     last_line: str = ""
-    place: Place | None = None
+    place: FileLine | None = None
     progress: dict[str, Progress] = field(default_factory=dict)
     """Newest work by process group; "" is that of all ranks."""
     stuck: int = 0
@@ -53,7 +53,7 @@ class Rank(Struct):
     """Newest line with measurements of a step."""
     nan_step: int | None = None
     """First step whose loss or gradient norm was not a number."""
-    nan_place: Place | None = None
+    nan_place: FileLine | None = None
 
 
 class Gpu(Struct):
@@ -102,9 +102,9 @@ class Evidence(Struct):
     """By (node, index)."""
     step_times: dict[int, list[float]] = field(default_factory=dict)
     """[first, last] time at which a line reports a step."""
-    accused: dict[int, tuple[str, Place]] = field(default_factory=dict)
+    accused: dict[int, tuple[str, FileLine]] = field(default_factory=dict)
     """Reports of another program's detector about slow ranks, and their places, by rank."""
-    lagging: dict[int, tuple[str, Place]] = field(default_factory=dict)
+    lagging: dict[int, tuple[str, FileLine]] = field(default_factory=dict)
     """(what torch's report about a desynchronisation says, its place) by rank."""
     has_agents: bool = False
     """Does a launcher on each node start several ranks?"""
@@ -114,7 +114,7 @@ class Evidence(Struct):
     quiet_for: float = 0.0
     """Seconds since the newest of the files was written."""
     attempts: Mapping[str, int] = field(default_factory=dict)
-    """Number of the attempt of the training by the path of a file, as in `Place`; empty if there is only one."""
+    """Number of the attempt of the training by the path of a file, as in `FileLine`; empty if there is only one."""
     unreachable: dict[str, str] = field(default_factory=dict)
     """Why a host cannot be reached now, by its name."""
     lost: dict[tuple[str, int], str] = field(default_factory=dict)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tuimon import lazy_re as re
-from tuimon.model.ranks import Place
+from tuimon.model.ranks import FileLine
 from tuimon.ranks import lines
 from tuimon.ranks.collectives import collective_of, group_of, lagging_ranks, progress_of, stuck_seconds
 from tuimon.ranks.evidence import Evidence, Failure, LogFile
@@ -60,7 +60,7 @@ class FileReading:
 
         marked: whether it has a word of lines.MARKS, without which it reports no failure.
         """
-        place = Place(self._file.path, number, offset)
+        place = FileLine(self._file.path, number, offset)
         evidence, file = self._evidence, self._file
         if self._section and (times := _RANK_TIME.match(line)):
             self._rank_time(int(times[1]), float(times[2]))
@@ -158,7 +158,7 @@ class FileReading:
         elif stamp < times[0]:
             times[0] = stamp
 
-    def _progress(self, key: tuple[str, int], text: str, place: Place, step: tuple[int, bool] | None) -> None:
+    def _progress(self, key: tuple[str, int], text: str, place: FileLine, step: tuple[int, bool] | None) -> None:
         rank = self._evidence.rank(key)
         is_newest = self._time is None or rank.last_time is None or self._time >= rank.last_time
         if is_newest and (not text.startswith("{") or not rank.last_line or rank.last_line.startswith("{")):
@@ -199,7 +199,7 @@ class FileReading:
         for step in steps[_KEPT_FIRST : _KEPT_FIRST + len(steps) // 8]:
             del self._evidence.own_times[step]
 
-    def _span(self, span: lines.Span, line: str, place: Place) -> None:
+    def _span(self, span: lines.Span, line: str, place: FileLine) -> None:
         """Take an event of a structured log, which says when a phase of a step began or ended."""
         key = ("", span.rank)
         if key not in self._evidence.ranks and len(self._evidence.ranks) >= _MOST_RANKS:
@@ -248,7 +248,7 @@ class FileReading:
         self,
         kind: int,
         text: str,
-        place: Place,
+        place: FileLine,
         key: tuple[str, int] | None,
         node: str,
         pid: int | None,
@@ -284,7 +284,7 @@ class FileReading:
             self._open, self._open_lines = failure, 0
         evidence.failures.append(failure)
 
-    def _end(self, ended: Exit, text: str, place: Place, node: str, stamp: float | None) -> None:
+    def _end(self, ended: Exit, text: str, place: FileLine, node: str, stamp: float | None) -> None:
         """Take the report of a launcher about processes that ended."""
         evidence, is_srun = self._evidence, "srun: error:" in text
         if not (ended.signal or ended.code) and not ended.out_of_memory:

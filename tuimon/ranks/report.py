@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tuimon import lazy_re as re
-from tuimon.model.ranks import JobRanks, Place, RankProblem, RankRow, RootCause, Straggler
+from tuimon.model.ranks import FileLine, JobRanks, RankProblem, RankRow, RootCause, Straggler, all_well
 from tuimon.ranks import advice, lines
 from tuimon.ranks.evidence import Evidence, Failure
 from tuimon.ranks.verdict import Verdict, identified, members
@@ -183,7 +183,7 @@ def _sentences(
     away = f"; cannot be reached: {hosts}" if hosts else ""
     failure = "no new failure" if restart else "no failure"
     details = f"{place}{spread}{away}{earlier}"
-    return f"{len(rows)} ranks{where}, {failure} and no straggler{details}", ""
+    return f"{len(rows)} ranks{where}, {all_well(rows, failure)}{details}", ""
 
 
 def _few_words(cause: RootCause) -> str:
@@ -258,7 +258,7 @@ def _row(evidence: Evidence, verdict: Verdict, key: Key) -> RankRow:
     )
 
 
-def _located(place: Place | None) -> tuple[str, int, int]:
+def _located(place: FileLine | None) -> tuple[str, int, int]:
     return (place.path, place.line, place.offset) if place else ("", 0, 0)
 
 

@@ -30,7 +30,7 @@ from tuimon.reader.naming import SwanLabNames
 from tuimon.reader.recognition import as_grouped
 from tuimon.reader.trainings import Trainings
 from tuimon.sources import filesystem
-from tuimon.sources.grouped_files import GroupedFile, Member, RunGroup, natural_order
+from tuimon.sources.grouped_files import GroupedFile, Member, RunLogs, natural_order
 from tuimon.sources.overrides import load_overrides
 from tuimon.sources.runs import group_runs
 from tuimon.sources.scan import FoundFile
@@ -43,7 +43,7 @@ CONFIG_WITHOUT_RUN = "no metrics beside it"
 class UnassignedFile(Struct):
     """A file without metrics that is not part of a run."""
 
-    group: RunGroup
+    group: RunLogs
     """The run that the file would be part of."""
     member: Member
     file: FoundFile
@@ -74,7 +74,7 @@ class RunAssembly:
         """The log that is followed at each path."""
         self._left_out: set[str] = set()
         """Paths of files that are recognised and need not be examined again."""
-        self._group_at: dict[str, RunGroup] = {}
+        self._group_at: dict[str, RunLogs] = {}
         """Group by the path of a run."""
         self._next_run = 0
         self.is_outdated = False
@@ -175,7 +175,7 @@ class RunAssembly:
             return replace(file, companion=not (path in self._with_points or self._trainings.has_points(path)))
         return file
 
-    def _number_runs(self, groups: Sequence[RunGroup]) -> None:
+    def _number_runs(self, groups: Sequence[RunLogs]) -> None:
         """Set the id of each run: that of its path, else that of most of its logs if their run is no more."""
         before, self.runs = (
             self.runs,
@@ -192,7 +192,7 @@ class RunAssembly:
                 (self.runs[group.path], _) = ids.most_common(1)[0]
                 free.discard(self.runs[group.path])
 
-    def _has_moved(self, log: Followed, group: RunGroup, member: Member) -> bool:
+    def _has_moved(self, log: Followed, group: RunLogs, member: Member) -> bool:
         """Return whether a log is followed as part of another run, or with another prefix, than that of its group."""
         found = log.found
         return (
@@ -213,19 +213,19 @@ class RunAssembly:
         """Is it still the log that is followed at its path?"""
         return self._by_path.get(followed.path) is followed
 
-    def _is_run(self, group: RunGroup, files: Mapping[str, GroupedFile]) -> bool:
+    def _is_run(self, group: RunLogs, files: Mapping[str, GroupedFile]) -> bool:
         """Files without metrics are a run only if there are no metrics anywhere."""
         if group.has_metrics or group.path in self.runs:
             return True
         return not self._with_metrics and not all(files[member.path].beside for member in group.members)
 
-    def _announce_run(self, group: RunGroup) -> Iterator[Event]:
+    def _announce_run(self, group: RunLogs) -> Iterator[Event]:
         run = self.runs[group.path]
         if self._announced.get(run) != (group.name, group.path):
             self._announced[run] = group.name, group.path
             yield RunFound(run, clean(group.name), group.path)
 
-    def _follow(self, group: RunGroup, member: Member, file: FoundFile, log_format: Format) -> Iterator[Event]:
+    def _follow(self, group: RunLogs, member: Member, file: FoundFile, log_format: Format) -> Iterator[Event]:
         """Follow a file as part of its run, unless its run has metrics elsewhere or a newer file supersedes it."""
         if log_format.unsupported and log_format.describes_run and group.path in self._with_metrics:
             self.unassigned.pop(member.path, None)
@@ -247,7 +247,7 @@ class RunAssembly:
             del self._by_path[older.path]
             self._reconsider(older.path)
 
-    def _order_files(self, group: RunGroup) -> Iterator[Event]:
+    def _order_files(self, group: RunLogs) -> Iterator[Event]:
         """Announce the streams whose source has changed, or their order in a source of several attempts, again.
 
         A file of a rotated log that is moved aside is found after the log that continues it, but began before. It can

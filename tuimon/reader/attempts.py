@@ -32,7 +32,7 @@ _MOST_DOUBTFUL, _MOST_FOUND = 64, 1024
 """Places where the steps go back without a restart, and restarts, after which no more are looked for."""
 
 
-class AttemptStart(Struct, frozen=True, eq=False):
+class LaterAttempt(Struct, frozen=True, eq=False):
     """The place at which a later attempt of the training begins."""
 
     step: int
@@ -48,7 +48,7 @@ class AttemptStart(Struct, frozen=True, eq=False):
 class _Turn(Struct):
     """A place where the steps of the deciding metric go back, or stay, until it is known whether it is a restart."""
 
-    start: AttemptStart
+    start: LaterAttempt
     highest: int
     """Highest step of the attempt before."""
     window: Steps
@@ -105,7 +105,7 @@ class AttemptFinder:
         """Whether each metric is a schedule or a counter, which decides only if there is nothing else."""
         self._doubtful = self._found = 0
 
-    def add(self, ids: Ids, steps: Steps) -> Iterator[AttemptStart]:
+    def add(self, ids: Ids, steps: Steps) -> Iterator[LaterAttempt]:
         """Yield the attempts that are known after the next points. ids: uint32 (n,), metric of each point."""
         if self._doubtful > _MOST_DOUBTFUL or self._found > _MOST_FOUND:
             return
@@ -144,7 +144,7 @@ class AttemptFinder:
         falls = np.flatnonzero(np.diff(steps[begin:end], prepend=before) < 0)
         return begin + int(falls[0]) if len(falls) else None
 
-    def _read(self, ids: Ids, steps: Steps, rows: Indices, counts: Indices) -> Iterator[AttemptStart]:
+    def _read(self, ids: Ids, steps: Steps, rows: Indices, counts: Indices) -> Iterator[LaterAttempt]:
         """Read the points of the deciding metric. counts: number of points of each metric before all of these."""
         own = steps[rows]
         known = np.concatenate((self._window[-_ORDERED - 1 :], own))
@@ -199,7 +199,7 @@ class AttemptFinder:
         rises = np.diff(self._window)
         rises = rises[rises > 0]
         stride = int(np.median(rises)) if len(rises) else 1
-        start = AttemptStart(int(steps[row]), self._top, stride, before)
+        start = LaterAttempt(int(steps[row]), self._top, stride, before)
         is_full, own_steps = self._seen > len(self._window), min(self._own, len(self._window))
         return _Turn(start, self._highest, self._window, is_full, own_steps, self._window[:0], again)
 

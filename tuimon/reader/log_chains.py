@@ -24,7 +24,7 @@ from tuimon import lazy_re as re
 from tuimon.model.equal import is_predictable
 from tuimon.reader.log_beginning import Beginning, compared
 from tuimon.sources import layout
-from tuimon.sources.grouped_files import Attempt, natural_order
+from tuimon.sources.grouped_files import AttemptFile, natural_order
 
 PROCESS = re.compile(r"(?:global|local|log)?[-_]?(?:rank|worker|node|host|gpu|proc|process)[-_]?\d+", re.IGNORECASE)
 """The part of a file's name that identifies a process of a job."""
@@ -67,10 +67,10 @@ class LogChains:
             names |= dict.fromkeys(paths, min(map(os.path.basename, paths), key=natural_order))
         return names
 
-    def attempts(self) -> dict[str, Attempt]:
+    def attempts(self) -> dict[str, AttemptFile]:
         """Return the attempt of each log that another one continues, or that continues another one."""
         chains = [self._in_order(chain) for training in self._trainings for chain in training if len(chain) > 1]
-        return {path: Attempt(chain[0], number) for chain in chains for number, path in enumerate(chain)}
+        return {path: AttemptFile(chain[0], number) for chain in chains for number, path in enumerate(chain)}
 
     def _in_order(self, chain: Chain) -> Chain:
         """Return attempts in their order: by their times, else by the numbers in names that are equal otherwise.

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from tuimon.model.events import RanksSeen
 from tuimon.model.points import Item, Lines
-from tuimon.model.ranks import JobRanks, Place
+from tuimon.model.ranks import FileLine, JobRanks
 from tuimon.ranks.evidence import Evidence, Failure
 from tuimon.ranks.file_reading import FileReading
 from tuimon.ranks.hangs import HANGS_AFTER
@@ -273,7 +273,7 @@ class _Job:
             return
         line = clean(str(text).split("\n", 1)[0])[:400]
         if (kind := failure_of(line)) is not None:
-            self._evidence.failures.append(Failure(kind, line, Place(path, 1), stamp, stamp is not None))
+            self._evidence.failures.append(Failure(kind, line, FileLine(path, 1), stamp, stamp is not None))
 
 
 def _modified(log: Followed) -> float:

@@ -135,7 +135,10 @@ class Recognition:
         have_numbers = f"{len(numbered)} of the first {len(lines)} lines have numbers"
         if self._own_patterns:
             return f"{_UNKNOWN}: {have_numbers}, and console_patterns match none of them, such as `{example}`"
-        return f"{_UNKNOWN}: {have_numbers} in an unknown form, such as `{example}`; {_TEACH}"
+        decoder = console.ConsoleDecoder()
+        decoder.feed(head)
+        teach = clean(decoder.remark) or f"{have_numbers} in an unknown form, such as `{example}`"
+        return f"{_UNKNOWN}: {teach}; {_TEACH}"
 
     def _console_by_ending(self, path: str, head: bytes) -> Format | None:
         """Return the format of console text if its last lines are metrics: settings and warnings can fill its head."""

@@ -25,7 +25,7 @@ from tuimon.reader.supersession import SAME_SAVE
 from tuimon.remote.host import MAX_FILES, Entry, Host, Received, TooLarge
 from tuimon.remote.mirror import Mirror, MirrorError
 from tuimon.remote.texts import DIRECTORIES, WantedTexts, is_in_directory, is_named_text, step_of
-from tuimon.sources.listing import CLOSED_PATHS, JSON, KEPT_IN_CHECKPOINT, OF_A_MODEL, SAVED, WEIGHTS, Place, place
+from tuimon.sources.listing import CLOSED_PATHS, JSON, KEPT_IN_CHECKPOINT, OF_A_MODEL, SAVED, WEIGHTS, SearchMode, place
 from tuimon.sources.sqlite_copy import MAGIC
 
 HEAD = 4096
@@ -74,7 +74,7 @@ class File(Struct, eq=False):
 
 class _Folder(Struct, eq=False):
     parts: tuple[str, ...]
-    place: Place | None
+    place: SearchMode | None
     """How it is searched; None: it holds generated texts."""
     entry: Entry
     links: int = 0
@@ -159,7 +159,7 @@ class Tree:
         level = {}
         for root in roots:
             if root.entry.is_directory and root.path not in self._folders:
-                folder = self._folders[root.path] = level[root.path] = _Folder(root.parts, Place.OPEN, root.entry)
+                folder = self._folders[root.path] = level[root.path] = _Folder(root.parts, SearchMode.OPEN, root.entry)
                 self._by_identity[folder.entry.identity] = root.path
             elif root.entry.is_file:
                 self._add(root.path, self._mirror.path(root.parts), root.entry)
@@ -183,19 +183,19 @@ class Tree:
                 continue
             if entry.is_directory:
                 where = _place(whole, folder.place, bool(entry.leads_to))
-                if where is Place.CLOSED:
+                if where is SearchMode.CLOSED:
                     continue
                 links = folder.links + 1 if entry.leads_to or folder.links else 0
                 below[whole] = _Folder((*folder.parts, name), where, entry, links), bool(entry.leads_to)
                 names.add(f"{name}/")
-                if where is Place.CHECKPOINT and folder.place is not Place.CHECKPOINT:
+                if where is SearchMode.CHECKPOINT and folder.place is not SearchMode.CHECKPOINT:
                     saved.append(whole)
             elif entry.is_file and not (entry.leads_to and self._is_inside(entry.leads_to)):
                 names.add(_without_part(name))
                 if name.endswith(WEIGHTS):
                     weights = weights or whole
                 self._take_file(folder, name, whole, local, entry)
-        if folder.place is Place.IN_STORE and weights:
+        if folder.place is SearchMode.IN_STORE and weights:
             below, names = {}, {name for name in names if not name.endswith("/")}
             self._placeholder(self._mirror.path([*folder.parts, weights.rpartition("/")[2]]), False)
         self._saved += [self._mirror.path(below[whole][0].parts) for whole in saved if whole in below]
@@ -224,7 +224,7 @@ class Tree:
         return any(_is_below(real, top) for top in self._tops)
 
     def _take_file(self, folder: _Folder, name: str, path: str, local: str, entry: Entry) -> None:
-        if folder.place is Place.CHECKPOINT:
+        if folder.place is SearchMode.CHECKPOINT:
             if name.endswith(JSON) and name not in OF_A_MODEL and is_candidate(local):
                 self._add(path, local, entry)
         elif folder.place is not None and name.endswith(SAVED):
@@ -344,15 +344,15 @@ def remove_others(mirror: Mirror, paths: set[str]) -> Iterator[str]:
                 yield path
 
 
-def _place(path: str, parent: Place | None, is_link: bool) -> Place | None:
+def _place(path: str, parent: SearchMode | None, is_link: bool) -> SearchMode | None:
     """Return how a directory is searched; None if it holds generated texts."""
     name = path.rpartition("/")[2]
-    if parent is Place.CHECKPOINT:
-        return Place.CHECKPOINT if name in KEPT_IN_CHECKPOINT and not is_link else Place.CLOSED
+    if parent is SearchMode.CHECKPOINT:
+        return SearchMode.CHECKPOINT if name in KEPT_IN_CHECKPOINT and not is_link else SearchMode.CLOSED
     if name in DIRECTORIES and path not in CLOSED_PATHS:
         return None
     if parent is None:
-        return Place.CLOSED if place(path, Place.OPEN) is Place.CLOSED else None
+        return SearchMode.CLOSED if place(path, SearchMode.OPEN) is SearchMode.CLOSED else None
     return place(path, parent)
 
 

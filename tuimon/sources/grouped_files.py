@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 Parts = tuple[str, ...]
-Home = tuple[str, Parts]
+RunDirectory = tuple[str, Parts]
 """A run directory: (the given path, or the directory of the given file; the path components below it)."""
 
 
@@ -51,7 +51,7 @@ class Member(Struct, frozen=True):
     """Why the file is in its run, for `tuimon doctor`."""
 
 
-class Attempt(Struct, frozen=True):
+class AttemptFile(Struct, frozen=True):
     """An attempt of a training, one of several in files of their own."""
 
     first: str
@@ -66,7 +66,7 @@ class SplitFiles(Struct, frozen=True):
     names: Mapping[str, str] = {}
     """Name of the training by path; empty unless there are several. Files without points of an unknown training are
     missing."""
-    attempts: Mapping[str, Attempt] = {}
+    attempts: Mapping[str, AttemptFile] = {}
     """Attempts by path, of trainings with several attempts."""
 
 
@@ -79,7 +79,7 @@ class ParallelWriters(Struct, frozen=True):
     """Whether they wrote equal values, as the ranks of one training do."""
 
 
-class RunGroup(Struct, frozen=True):
+class RunLogs(Struct, frozen=True):
     """The logs of one training job."""
 
     path: str
@@ -96,8 +96,8 @@ class Located(Struct):
 
     file: GroupedFile
     source: str
-    directory: Home
-    home: Home
+    directory: RunDirectory
+    home: RunDirectory
     prefix: str = ""
     joined: str = ""
     attempt: int = 0

@@ -12,16 +12,14 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from tuimon import lazy_re as re
-
-Parts = tuple[str, ...]
-Home = tuple[str, Parts]
+from tuimon.sources.grouped_files import RunDirectory
 
 _ATTEMPT, _AGENT = re.compile(r"attempt_\d+"), re.compile(r".+_[a-z0-9_]{8}|none_.*")
 _LOG_DIRECTORY = re.compile(r"(torchrun|torchelastic|elastic|rank|torch)?[-_]?(logs?|logdir|metrics)", re.IGNORECASE)
 _SESSION = re.compile(r"session_(latest|\d{4}-\d\d-\d\d_.*)")
 
 
-def homes_of_jobs(homes: Mapping[Home, bool]) -> dict[Home, Home]:
+def homes_of_jobs(homes: Mapping[RunDirectory, bool]) -> dict[RunDirectory, RunDirectory]:
     """Return the home of the job for each home that is a part of one. homes: whether each has metrics."""
     jobs = _torchrun(homes) | _ray(homes)
     for job in sorted(set(jobs.values())):
@@ -31,7 +29,7 @@ def homes_of_jobs(homes: Mapping[Home, bool]) -> dict[Home, Home]:
     return {home: holder for home, holder in jobs.items() if home != holder}
 
 
-def _holder(job: Home, homes: Mapping[Home, bool], parts: set[Home]) -> Home:
+def _holder(job: RunDirectory, homes: Mapping[RunDirectory, bool], parts: set[RunDirectory]) -> RunDirectory:
     """Return the only run with metrics in or below the directory of the job, or else that directory."""
     base, prefix = job
     inside = [
@@ -42,8 +40,8 @@ def _holder(job: Home, homes: Mapping[Home, bool], parts: set[Home]) -> Home:
     return inside[0] if len(inside) == 1 else job
 
 
-def _torchrun(homes: Mapping[Home, bool]) -> dict[Home, Home]:
-    jobs: dict[Home, Home] = {}
+def _torchrun(homes: Mapping[RunDirectory, bool]) -> dict[RunDirectory, RunDirectory]:
+    jobs: dict[RunDirectory, RunDirectory] = {}
     for home in homes:
         base, parts = home
         if len(parts) > 2 and parts[-1].isdigit() and _ATTEMPT.fullmatch(parts[-2]) and _AGENT.fullmatch(parts[-3]):
@@ -54,8 +52,8 @@ def _torchrun(homes: Mapping[Home, bool]) -> dict[Home, Home]:
     return jobs
 
 
-def _ray(homes: Mapping[Home, bool]) -> dict[Home, Home]:
-    nodes: dict[Home, dict[str, list[Home]]] = defaultdict(lambda: defaultdict(list))
+def _ray(homes: Mapping[RunDirectory, bool]) -> dict[RunDirectory, RunDirectory]:
+    nodes: dict[RunDirectory, dict[str, list[RunDirectory]]] = defaultdict(lambda: defaultdict(list))
     for home in homes:
         base, parts = home
         for index, part in enumerate(parts):

@@ -23,7 +23,7 @@ from tuimon import lazy_re as re
 from tuimon.sources.files import explain, fresh, kind_name
 
 
-class Place(Enum):
+class SearchMode(Enum):
     """How a directory is searched."""
 
     OPEN = 1
@@ -73,23 +73,23 @@ STEP_NAME = re.compile(
 )
 
 
-def place(path: str, parent: Place) -> Place:
+def place(path: str, parent: SearchMode) -> SearchMode:
     """How to search the directory at `path`, found in a directory that is searched as `parent`."""
     name = path.rpartition("/")[2]
     if name in CLOSED_NAMES or path in CLOSED_PATHS:
-        return Place.CLOSED
-    if parent is Place.CHECKPOINT:
-        return Place.CHECKPOINT if name in KEPT_IN_CHECKPOINT else Place.CLOSED
+        return SearchMode.CLOSED
+    if parent is SearchMode.CHECKPOINT:
+        return SearchMode.CHECKPOINT if name in KEPT_IN_CHECKPOINT else SearchMode.CLOSED
     if CHECKPOINT_NAME.fullmatch(name):
-        return Place.CHECKPOINT
-    if parent in (Place.STORE, Place.IN_STORE):
-        return Place.CHECKPOINT if STEP_NAME.fullmatch(name) else Place.IN_STORE
-    return Place.STORE if STORE_NAME.fullmatch(name) else Place.OPEN
+        return SearchMode.CHECKPOINT
+    if parent in (SearchMode.STORE, SearchMode.IN_STORE):
+        return SearchMode.CHECKPOINT if STEP_NAME.fullmatch(name) else SearchMode.IN_STORE
+    return SearchMode.STORE if STORE_NAME.fullmatch(name) else SearchMode.OPEN
 
 
 Wants = Callable[[str], bool]
 """(path) -> should the file be listed?"""
-Child: TypeAlias = tuple[str, Place, int, bool]
+Child: TypeAlias = tuple[str, SearchMode, int, bool]
 """A directory in another: (path, place, inode of the entry, is it a link)."""
 REVISIT = 60.0
 """Interval (s) after which a directory is listed again even if its time stamps are unchanged."""
@@ -156,10 +156,12 @@ class Listing(Struct):
         return not self.settled and now - self.listed >= self.good_for
 
 
-def list_directory(path: str, root: str, where: Place, status: os.stat_result, wants: Wants, limit: int) -> Listing:
+def list_directory(
+    path: str, root: str, where: SearchMode, status: os.stat_result, wants: Wants, limit: int
+) -> Listing:
     """List the directory. limit: maximum number of entries."""
     listing = Listing(stamp_of(status), status.st_mtime, time.monotonic(), 0.0 if fresh(status) else REVISIT)
-    listing.settled = where is Place.CHECKPOINT and time.time() - status.st_mtime > CHECKPOINT_SETTLED
+    listing.settled = where is SearchMode.CHECKPOINT and time.time() - status.st_mtime > CHECKPOINT_SETTLED
     prefix = path if path.endswith("/") else path + "/"
     holds_weights = False
     try:
@@ -169,7 +171,7 @@ def list_directory(path: str, root: str, where: Place, status: os.stat_result, w
                 if listing.entries > limit:
                     break
                 name = entry.name
-                if where is Place.CHECKPOINT:
+                if where is SearchMode.CHECKPOINT:
                     if name.endswith(JSON):
                         if name not in OF_A_MODEL and wants(prefix + name):
                             _take(entry, root, listing, entry.is_symlink())
@@ -187,20 +189,20 @@ def list_directory(path: str, root: str, where: Place, status: os.stat_result, w
                     _take(entry, root, listing, False)
     except OSError as error:
         listing.problems.append(Problem(path, explain(error), CHECK_ACCESS))
-    if where is Place.IN_STORE and holds_weights:
+    if where is SearchMode.IN_STORE and holds_weights:
         listing.directories.clear()
     listing.directories.sort()
     listing.saved.sort()
     return listing
 
 
-def _branch(path: str, parent: Place, inode: int, listing: Listing, is_link: bool) -> None:
+def _branch(path: str, parent: SearchMode, inode: int, listing: Listing, is_link: bool) -> None:
     where = place(path, parent)
-    if where is not Place.CLOSED:
+    if where is not SearchMode.CLOSED:
         listing.directories.append((path, where, inode, is_link))
 
 
-def _follow(entry: os.DirEntry[str], root: str, where: Place, listing: Listing, wants: Wants) -> None:
+def _follow(entry: os.DirEntry[str], root: str, where: SearchMode, listing: Listing, wants: Wants) -> None:
     """Add what a symbolic link leads to: a directory, a file, or nothing yet."""
     status, _ = try_stat(entry.path)
     if status is not None and stat.S_ISDIR(status.st_mode):

@@ -11,17 +11,17 @@ from collections import Counter, defaultdict
 from msgspec import Struct
 
 from tuimon.sources import layout
-from tuimon.sources.grouped_files import Home, Located, Parts
+from tuimon.sources.grouped_files import Located, Parts, RunDirectory
 
 
 class _Directories(Struct):
     """_Directories that hold metric files."""
 
-    events: set[Home]
+    events: set[RunDirectory]
     """_Directories with event files."""
-    others: set[Home]
+    others: set[RunDirectory]
     """_Directories with other metric files."""
-    roles: Counter[Home]
+    roles: Counter[RunDirectory]
     """Number of roles in each parent directory."""
 
 
@@ -31,7 +31,7 @@ def find_parts(located: list[Located]) -> None:
     others = {item.directory for item in located if not (item.file.directory_is_source or item.file.companion)}
     roles = Counter((base, parts[:-1]) for base, parts in events | others if parts and layout.is_role(parts[-1]))
     directories = _Directories(events, others, roles)
-    homes: dict[Home, tuple[Home, str]] = {}
+    homes: dict[RunDirectory, tuple[RunDirectory, str]] = {}
     for item in located:
         if item.directory not in homes:
             base, parts = item.directory
@@ -44,7 +44,7 @@ def find_parts(located: list[Located]) -> None:
 def _prefix_tables(located: list[Located]) -> None:
     """Set the prefix of tables in one directory that have common metric names and are named after the parts of a run:
     CatBoost's learn_error.tsv and test_error.tsv, or train.csv and val.csv."""
-    tables: dict[tuple[Home, str, str], list[tuple[str, Located]]] = defaultdict(list)
+    tables: dict[tuple[RunDirectory, str, str], list[tuple[str, Located]]] = defaultdict(list)
     for item in located:
         if not item.file.metric_names:
             continue

@@ -35,12 +35,12 @@ from msgspec.structs import replace
 from tuimon.sources import layout
 from tuimon.sources.grouped_files import (
     GroupedFile,
-    Home,
     Located,
     Member,
     ParallelWriters,
     Parts,
-    RunGroup,
+    RunDirectory,
+    RunLogs,
     SplitFiles,
     has_metrics,
     natural_order,
@@ -52,7 +52,7 @@ from tuimon.sources.run_names import run_names
 from tuimon.sources.run_parts import find_parts, without_facets
 
 
-class Trainings(Protocol):
+class TrainingSplitter(Protocol):
     """Knows which files of one directory and one format are of different trainings."""
 
     def of(self, files: Sequence[GroupedFile]) -> SplitFiles:
@@ -72,15 +72,15 @@ class Trainings(Protocol):
         ...
 
 
-Groups = dict[Home, list[Located]]
+Groups = dict[RunDirectory, list[Located]]
 
 
 def group_runs(
     files: Iterable[GroupedFile],
     roots: Sequence[str],
-    trainings: Trainings | None = None,
+    trainings: TrainingSplitter | None = None,
     overrides: Overrides | None = None,
-) -> tuple[RunGroup, ...]:
+) -> tuple[RunLogs, ...]:
     """The runs, sorted by path.
 
     roots: the given paths, absolute; each file is below one of them. trainings: without it the files of a directory are
@@ -111,11 +111,11 @@ def group_runs(
     return _as_groups(groups)
 
 
-def _as_groups(groups: Groups) -> tuple[RunGroup, ...]:
+def _as_groups(groups: Groups) -> tuple[RunLogs, ...]:
     homes = {_path_of(home): home for home in groups}
     names = run_names(homes, {path: base for path, (base, _) in homes.items()})
     return tuple(
-        RunGroup(
+        RunLogs(
             path,
             names[path],
             tuple(
@@ -158,7 +158,7 @@ def _is_in_container(file: GroupedFile, root: str) -> bool:
 
 def _join_resumed(located: Sequence[Located]) -> None:
     """Make the directories of a tracker with one id one run, of which each directory is an attempt."""
-    sessions: dict[tuple[Home, str], dict[str, list[Located]]] = defaultdict(lambda: defaultdict(list))
+    sessions: dict[tuple[RunDirectory, str], dict[str, list[Located]]] = defaultdict(lambda: defaultdict(list))
     for item in located:
         base, parts = item.home
         if parts and (id := layout.unit_id(parts[-1])):
@@ -178,7 +178,7 @@ def _set_sessions(names: Sequence[str], sessions: Sequence[Sequence[Located]]) -
             item.joined, item.attempt = (item.joined or item.source).replace(name, names[0]), number
 
 
-def _order_parts(located: Iterable[Located], trainings: Trainings) -> None:
+def _order_parts(located: Iterable[Located], trainings: TrainingSplitter) -> None:
     logs: dict[str, dict[str, Located]] = defaultdict(dict)
     for item in located:
         logs[item.file.joined or item.file.path][item.file.path] = item
@@ -188,7 +188,7 @@ def _order_parts(located: Iterable[Located], trainings: Trainings) -> None:
                 parts[path].part = number
 
 
-def _split_given_files(located: Sequence[Located], roots: Sequence[str], trainings: Trainings) -> None:
+def _split_given_files(located: Sequence[Located], roots: Sequence[str], trainings: TrainingSplitter) -> None:
     """Make files that are given by name runs of their own, unless it is a single one whose name says nothing."""
     given = [item for item in located if item.file.path in roots and not _is_part(item)]
     for (directory, _), items in _by_directory(given).items():
@@ -199,7 +199,7 @@ def _split_given_files(located: Sequence[Located], roots: Sequence[str], trainin
             _set_homes(items, {path: posixpath.basename(name) for path, name in live.items()}, "given by name")
 
 
-def _split_trainings(located: Iterable[Located], trainings: Trainings) -> None:
+def _split_trainings(located: Iterable[Located], trainings: TrainingSplitter) -> None:
     """Make files of one directory and format that are of different trainings runs of their own, and those of the
     attempts of one training one source."""
     at_home = [item for item in located if not _is_part(item)]
@@ -213,7 +213,7 @@ def _split_trainings(located: Iterable[Located], trainings: Trainings) -> None:
             _set_attempts(items, split)
 
 
-def _split_parallel_writers(located: Iterable[Located], trainings: Trainings) -> None:
+def _split_parallel_writers(located: Iterable[Located], trainings: TrainingSplitter) -> None:
     """Make event files that several programs wrote at the same time a run for each, or a source if they are equal.
 
     The sources are named "host node1", so that they are ranks (store/curve_builder.py)."""
@@ -239,7 +239,7 @@ def _set_attempts(items: Sequence[Located], split: SplitFiles) -> None:
                 item.rule = f"it goes on where attempt {attempt.number} stopped"
 
 
-def _split_texts(groups: Groups, trainings: Trainings, of_jobs: Container[Home]) -> None:
+def _split_texts(groups: Groups, trainings: TrainingSplitter, of_jobs: Container[RunDirectory]) -> None:
     """Make console texts of different trainings runs of their own, unless runs with metrics are below them, or they are
     those of the processes of a job."""
     runs = [_bare(home) for home, items in groups.items() if has_metrics(items)]
@@ -251,7 +251,7 @@ def _split_texts(groups: Groups, trainings: Trainings, of_jobs: Container[Home])
             groups[item.home].append(item)
 
 
-def _join_attempts_of_texts(groups: Groups, trainings: Trainings) -> None:
+def _join_attempts_of_texts(groups: Groups, trainings: TrainingSplitter) -> None:
     """Draw the console texts beside metric files that continue one another as one source."""
     for items in groups.values():
         texts = [item for item in items if item.file.companion and not item.file.beside]
@@ -265,8 +265,8 @@ def _is_part(item: Located) -> bool:
     return item.file.directory_is_source or bool(item.file.source)
 
 
-def _by_directory(items: Iterable[Located]) -> dict[tuple[Home, str], list[Located]]:
-    found: dict[tuple[Home, str], list[Located]] = defaultdict(list)
+def _by_directory(items: Iterable[Located]) -> dict[tuple[RunDirectory, str], list[Located]]:
+    found: dict[tuple[RunDirectory, str], list[Located]] = defaultdict(list)
     for item in items:
         found[item.directory, item.file.format].append(item)
     return found
@@ -282,7 +282,7 @@ def _set_homes(items: Iterable[Located], names: Mapping[str, str], rule: str) ->
 
 
 def _fold_sessions(groups: Groups) -> None:
-    holders: dict[Home, dict[Parts, list[Home]]] = defaultdict(lambda: defaultdict(list))
+    holders: dict[RunDirectory, dict[Parts, list[RunDirectory]]] = defaultdict(lambda: defaultdict(list))
     for home, items in groups.items():
         base, parts = home
         if has_metrics(items) and len(parts) > 1 and layout.is_session(parts[-1]) and layout.is_facet(parts[-2]):
@@ -300,7 +300,7 @@ def _fold_sessions(groups: Groups) -> None:
             _move(groups, home, holder, groups[home], "a session of the directory's tracker")
 
 
-def _bare(home: Home) -> Home:
+def _bare(home: RunDirectory) -> RunDirectory:
     """The home without any facet in its path."""
     base, parts = home
     return base, tuple(part for part in parts if not layout.is_facet(part))
@@ -308,7 +308,7 @@ def _bare(home: Home) -> Home:
 
 def _join_companions(groups: Groups) -> None:
     runs = {home for home, items in groups.items() if has_metrics(items)}
-    below: dict[Home, list[Home]] = defaultdict(list)
+    below: dict[RunDirectory, list[RunDirectory]] = defaultdict(list)
     for run in runs:
         base, parts = _bare(run)
         for length in range(len(parts) + 1):
@@ -323,7 +323,7 @@ def _join_companions(groups: Groups) -> None:
             _move(groups, home, joined, [item for item in groups[home] if not item.file.beside], rule)
 
 
-def _run_of_process(home: Home, runs: set[Home]) -> Home | None:
+def _run_of_process(home: RunDirectory, runs: set[RunDirectory]) -> RunDirectory | None:
     """The nearest run above whose process writes to this directory (rank_0/, attempt_0/3/); None without one."""
     base, parts = home
     for length in range(len(parts) - 1, -1, -1):
@@ -335,7 +335,7 @@ def _run_of_process(home: Home, runs: set[Home]) -> Home | None:
     return None
 
 
-def _move(groups: Groups, home: Home, other: Home, items: list[Located], rule: str) -> None:
+def _move(groups: Groups, home: RunDirectory, other: RunDirectory, items: list[Located], rule: str) -> None:
     """Move items of the group `home` to another group, which need not exist yet."""
     left = [item for item in groups.pop(home) if item not in items]
     for item in items:
@@ -358,7 +358,7 @@ def _split_by_hand(groups: Groups, directories: Iterable[str]) -> None:
                     _move(groups, home, own, [item], f"split {directory}")
 
 
-def _join_by_hand(groups: Groups, joins: Iterable[Sequence[str]], trainings: Trainings | None) -> None:
+def _join_by_hand(groups: Groups, joins: Iterable[Sequence[str]], trainings: TrainingSplitter | None) -> None:
     """Make the logs at or below the paths of each join one run, at the home of the first."""
     for paths in joins:
         parts = [
@@ -380,7 +380,7 @@ def _join_by_hand(groups: Groups, joins: Iterable[Sequence[str]], trainings: Tra
                 _set_attempts(items, trainings.of([item.file for item in items]))
 
 
-def _path_of(home: Home) -> str:
+def _path_of(home: RunDirectory) -> str:
     base, parts = home
     return posixpath.join(base, *parts)
 

@@ -31,8 +31,8 @@ from tuimon.sources.listing import (
     Child,
     FoundFile,
     Listing,
-    Place,
     Problem,
+    SearchMode,
     Wants,
     list_directory,
     special,
@@ -176,9 +176,9 @@ class _Search:
         self._directories: dict[str, float] = {}
         self._checkpoints: list[str] = []
         self._problems: list[Problem] = []
-        self._queue: deque[tuple[str, str, int, Place, int, str]] = deque()
-        self._links: deque[tuple[str, str, int, Place, int, str]] = deque()
-        self._outside: deque[tuple[str, str, int, Place, int, str]] = deque()
+        self._queue: deque[tuple[str, str, int, SearchMode, int, str]] = deque()
+        self._links: deque[tuple[str, str, int, SearchMode, int, str]] = deque()
+        self._outside: deque[tuple[str, str, int, SearchMode, int, str]] = deque()
         """Directories reached by links out of the given paths; the last item is the link, else ""."""
         self._real_roots = tuple(map(os.path.realpath, memory.roots))
         self._linked_entries = 0
@@ -214,7 +214,7 @@ class _Search:
         status, error = try_stat(root)
         self._memory.root_states[root] = _root_state(status)
         if status is not None and stat.S_ISDIR(status.st_mode):
-            self._queue.append((root, root, 0, Place.OPEN, 0, ""))
+            self._queue.append((root, root, 0, SearchMode.OPEN, 0, ""))
             return
         parent = os.path.dirname(root)
         if (above := try_stat(parent)[0]) is not None:
@@ -227,7 +227,7 @@ class _Search:
         else:
             self._problems.append(special(root, status))
 
-    def _enter(self, path: str, root: str, depth: int, where: Place, inode: int, link: str) -> None:
+    def _enter(self, path: str, root: str, depth: int, where: SearchMode, inode: int, link: str) -> None:
         if link and self._linked_entries >= self._memory.budget.linked_entries:
             self._cut_links.add(link)
             return
@@ -240,7 +240,7 @@ class _Search:
         self._problems += listing.problems
         for file, is_link in listing.files:
             self._files.setdefault(file.path, (file if file.root == root else replace(file, root=root), is_link))
-        if where is Place.CHECKPOINT:
+        if where is SearchMode.CHECKPOINT:
             self._checkpoints.append(path)
         else:
             self._checkpoints += listing.saved
@@ -257,7 +257,9 @@ class _Search:
         if self._entries > self._memory.budget.entries:
             self._exhausted = f"more than {self._memory.budget.entries:,} entries: the search ended early"
 
-    def _add_linked(self, path: str, root: str, depth: int, where: Place, inode: int, link: str, is_link: bool) -> None:
+    def _add_linked(
+        self, path: str, root: str, depth: int, where: SearchMode, inode: int, link: str, is_link: bool
+    ) -> None:
         """Queue a directory that is a link, or that is below `link`, which leads out of the given paths."""
         if is_link:
             target = os.path.realpath(path)
@@ -280,7 +282,7 @@ class _Search:
 
     def _children(self, listing: Listing) -> list[Child]:
         """The subdirectories to enter in this search."""
-        saved = [child for child in listing.directories if child[1] is Place.CHECKPOINT] if self._hurry else []
+        saved = [child for child in listing.directories if child[1] is SearchMode.CHECKPOINT] if self._hurry else []
         if len(saved) <= CHECKPOINTS_IN_A_HURRY:
             return listing.directories
         self._hurried = True
@@ -288,7 +290,7 @@ class _Search:
         later = set(saved[:-CHECKPOINTS_IN_A_HURRY])
         return [child for child in listing.directories if child not in later]
 
-    def _listing(self, path: str, root: str, where: Place, inode: int) -> Listing | None:
+    def _listing(self, path: str, root: str, where: SearchMode, inode: int) -> Listing | None:
         """The listing of a directory, from memory if still valid; None if it was entered before or cannot be."""
         known = self._known.get(path)
         if known is not None and (self._late() or (known.settled and known.stamp[1] == inode)):

@@ -16,7 +16,7 @@ _PIECE = FACTOR << 14
 """Values at a time, so that no copy of a long column is made."""
 
 
-class Level:
+class BlockLevel:
     """The blocks of one size."""
 
     __slots__ = ("arrays", "count")
@@ -47,7 +47,7 @@ class Blocks:
     def __init__(self, first: Callable[[Floats], Sequence[Floats]], ufuncs: Sequence[np.ufunc]) -> None:
         """first: returns the two numbers of each value. ufuncs: how each of them is reduced."""
         self._first, self._ufuncs = first, ufuncs
-        self._levels: list[Level] = []
+        self._levels: list[BlockLevel] = []
 
     @property
     def nbytes(self) -> int:
@@ -59,7 +59,7 @@ class Blocks:
         available, depth = len(values), 0
         while available >= FACTOR:
             if depth == len(self._levels):
-                self._levels.append(Level())
+                self._levels.append(BlockLevel())
             level, whole = self._levels[depth], available // FACTOR * FACTOR
             for start in range(level.count * FACTOR, whole, _PIECE):
                 part = slice(start, min(start + _PIECE, whole))

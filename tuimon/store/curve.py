@@ -63,7 +63,7 @@ class Disagreement(NamedTuple):
     """Number of steps at which they differ."""
 
 
-class Sample(NamedTuple):
+class CurvePoint(NamedTuple):
     """One point of a curve."""
 
     step: int
@@ -193,36 +193,36 @@ class Curve(Struct, frozen=True, eq=False, weakref=True):
         return len(self.steps) > 1 and bool(self.steps[0] == self.steps[-1])
 
     @property
-    def first(self) -> Sample | None:
+    def first(self) -> CurvePoint | None:
         """First finite point, or None."""
         return self._sample(int(self.tally.finite_from(np.zeros(1, np.int64))[0]))
 
     @property
-    def last(self) -> Sample | None:
+    def last(self) -> CurvePoint | None:
         """Last finite point, or None."""
         return self._sample(int(self.tally.finite_until(np.array([len(self) - 1]))[0]))
 
     @property
-    def min(self) -> Sample | None:
+    def min(self) -> CurvePoint | None:
         """First of the lowest finite points, or None."""
         return self._sample(self.tally.lowest)
 
     @property
-    def max(self) -> Sample | None:
+    def max(self) -> CurvePoint | None:
         """First of the highest finite points, or None."""
         return self._sample(self.tally.highest)
 
-    def _sample(self, row: int) -> Sample | None:
+    def _sample(self, row: int) -> CurvePoint | None:
         if not 0 <= row < len(self):
             return None
-        return Sample(int(self.steps[row]), float(self.values[row]), float(self.wall_times[row]))
+        return CurvePoint(int(self.steps[row]), float(self.values[row]), float(self.wall_times[row]))
 
     def value_at(self, step: int) -> float:
         """Return the value of the last point at or before `step`; NaN before the first point."""
         sample = self.sample_at(step)
         return sample.value if sample is not None else float("nan")
 
-    def sample_at(self, step: int) -> Sample | None:
+    def sample_at(self, step: int) -> CurvePoint | None:
         """Return the last point at or before `step`, finite or not; None before the first point.
 
         In an ordinal curve `step` is the number of the point.
@@ -268,7 +268,7 @@ class Curve(Struct, frozen=True, eq=False, weakref=True):
         none = np.empty(0, np.int64)
         return self._read_superseded() if self._read_superseded else SupersededPoints(none, *_NO_VALUES, none, none)
 
-    def superseded_at(self, step: int) -> Sample | None:
+    def superseded_at(self, step: int) -> CurvePoint | None:
         """Return the superseded point at a step, the last one logged if there are several; None without one."""
         hidden = self.superseded_curve
         sample = hidden._sample(hidden._row_until(step)) if hidden is not None else None

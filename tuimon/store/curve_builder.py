@@ -21,7 +21,7 @@ from tuimon.store.columns import PointColumns
 from tuimon.store.curve import Curve, Disagreement, same_time
 from tuimon.store.fill import fill, plan_fill
 from tuimon.store.index import TEXT, MetricEntry, MetricSource, SourceOrder, order_sources
-from tuimon.store.join import Joined, join, restarts_as_logged, superseded_points
+from tuimon.store.join import JoinedCurve, join, restarts_as_logged, superseded_points
 from tuimon.store.preview import append_preview
 from tuimon.store.segments import SeriesSlice, arrange, has_valid, slice_series, training_begin
 from tuimon.store.streams import SeriesLengths, StreamView
@@ -209,12 +209,12 @@ class CurveBuilder:
 
     # Points of one source
 
-    def _joined(self, source: MetricSource) -> Joined:
+    def _joined(self, source: MetricSource) -> JoinedCurve:
         """Return the points of a source as one curve."""
         slices = self._slices(source)
         with self._cache.lock:
             cached = self._cache.of(source)
-            joined: Joined | None = None
+            joined: JoinedCurve | None = None
             if slices or not source.previews:
                 known = cached.joined
                 joined = join(slices, known, self._cache.shared[source.source])
@@ -222,7 +222,7 @@ class CurveBuilder:
                     cached.joined = joined
             return self._with_preview(source, joined)
 
-    def _with_preview(self, source: MetricSource, history: Joined | None) -> Joined:
+    def _with_preview(self, source: MetricSource, history: JoinedCurve | None) -> JoinedCurve:
         """Return the history followed by the preview of its last stream, if there is one. Call with the lock held."""
         cached = self._cache.of(source)
         position, series = source.previews[-1] if source.previews else (-1, None)
@@ -358,7 +358,7 @@ def _is_text(best: MetricSource, other: MetricSource) -> bool:
     return min(best.rank, other.rank) <= TEXT
 
 
-def _on_another_axis(ours: Joined, theirs: Joined, compared: Compared, text: bool) -> bool:
+def _on_another_axis(ours: JoinedCurve, theirs: JoinedCurve, compared: Compared, text: bool) -> bool:
     """Return whether two sources are successive attempts, or only count steps differently.
 
     They count differently if most steps differ and both begin with the same values, but at other steps.

@@ -43,7 +43,7 @@ _SAME_END = 120.0
 _SEPARATORS = re.compile(r"[^a-z0-9]+")
 
 
-class Joined(Struct, frozen=True):
+class EqualRuns(Struct, frozen=True):
     """Runs that are one training."""
 
     run: int
@@ -100,7 +100,7 @@ class RunJoiner:
         """Whether there are pairs that are compared only in the next calls of `find`."""
         return bool(self._waiting)
 
-    def find(self, runs: Sequence[RunRecord]) -> list[Joined]:
+    def find(self, runs: Sequence[RunRecord]) -> list[EqualRuns]:
         """Return the runs that have been found to be one training since the last call."""
         formats = {record.info.run: _formats(record) for record in runs}
         if not self._waiting:
@@ -239,7 +239,7 @@ def _rises_evenly(values: Floats) -> bool:
     return not len(changes) or bool(np.ptp(changes) <= 1e-9 * np.abs(changes).max())
 
 
-def _unambiguous(equal: dict[tuple[int, int], str], formats: dict[int, frozenset[str]]) -> Iterator[Joined]:
+def _unambiguous(equal: dict[tuple[int, int], str], formats: dict[int, frozenset[str]]) -> Iterator[EqualRuns]:
     """Yield the groups of runs that are connected by pairs, if no format occurs in two runs of the group."""
     groups: dict[int, set[int]] = {}
     for first, second in equal:
@@ -250,4 +250,4 @@ def _unambiguous(equal: dict[tuple[int, int], str], formats: dict[int, frozenset
         count = sum(len(formats[run]) for run in runs)
         if count == len(frozenset[str]().union(*(formats[run] for run in runs))):
             evidence = tuple(text for pair, text in sorted(equal.items()) if pair[0] in group)
-            yield Joined(runs[0], tuple(runs[1:]), evidence)
+            yield EqualRuns(runs[0], tuple(runs[1:]), evidence)

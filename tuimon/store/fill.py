@@ -19,7 +19,7 @@ from tuimon.model.points import Indices, Steps
 from tuimon.store.arrays import count_below, usual_stride
 from tuimon.store.columns import PointColumns, SharedColumns
 from tuimon.store.curve_index import CurveIndex
-from tuimon.store.join import Joined
+from tuimon.store.join import JoinedCurve
 
 _CLOCKS = 1.0
 """Seconds by which the wall times of two sources may differ; text often has whole seconds."""
@@ -32,7 +32,7 @@ _WORTH = 64
 class Piece(Struct, frozen=True, eq=False):
     """Rows start:stop of one source."""
 
-    joined: Joined
+    joined: JoinedCurve
     start: int
     stop: int
 
@@ -47,7 +47,7 @@ class Piece(Struct, frozen=True, eq=False):
 class FillPlan(Struct, frozen=True, eq=False):
     """Pieces of sources to be drawn, by ascending step."""
 
-    best: Joined
+    best: JoinedCurve
     ahead: tuple[Piece, ...]
     """Pieces of other sources after the best source's last step."""
 
@@ -77,7 +77,7 @@ class Filled(Struct, frozen=True, eq=False):
     index: CurveIndex
 
 
-def plan_fill(best: Joined, others: Sequence[tuple[Joined, Compared]]) -> FillPlan | None:
+def plan_fill(best: JoinedCurve, others: Sequence[tuple[JoinedCurve, Compared]]) -> FillPlan | None:
     """Return what other sources add to the best one, or None if they add nothing.
 
     others: the other sources with points, better ones first, and how they compare with the best one.
@@ -137,7 +137,7 @@ def _has_one_step(steps: Steps) -> bool:
     return len(steps) > 1 and bool(steps[0] == steps[-1])
 
 
-def _is_trusted(best: Joined, other: Joined, compared: Compared) -> bool:
+def _is_trusted(best: JoinedCurve, other: JoinedCurve, compared: Compared) -> bool:
     """Return whether the other's points after the last step of the best source are of the same curve."""
     ours, theirs = best.columns, other.columns
     if theirs.wall_times[other.length - 1] < ours.wall_times[0]:  # False if either is unknown
@@ -145,7 +145,7 @@ def _is_trusted(best: Joined, other: Joined, compared: Compared) -> bool:
     return 0 < compared.common >= 2 * compared.differing
 
 
-def _skip_superseded(best: Joined, other: Joined, start: int) -> int:
+def _skip_superseded(best: JoinedCurve, other: JoinedCurve, start: int) -> int:
     """Return the first row from `start` on that does not belong to an attempt which the best source saw end."""
     if start >= other.length or not (best.superseded or len(best.restarts)):
         return start

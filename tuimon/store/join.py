@@ -15,7 +15,7 @@ from tuimon.store.curve_index import CurveIndex
 from tuimon.store.segments import SeriesSlice, arrange
 
 
-class Joined(Struct, frozen=True, eq=False):
+class JoinedCurve(Struct, frozen=True, eq=False):
     """The curve of some slices: the first `length` rows of `columns`."""
 
     slices: tuple[SeriesSlice, ...]
@@ -37,7 +37,9 @@ class Joined(Struct, frozen=True, eq=False):
         )
 
 
-def join(slices: tuple[SeriesSlice, ...], previous: Joined | None, shared: SharedColumns | None = None) -> Joined:
+def join(
+    slices: tuple[SeriesSlice, ...], previous: JoinedCurve | None, shared: SharedColumns | None = None
+) -> JoinedCurve:
     """Join slices into one curve.
 
     previous: result of the last call for this metric and source; returned or extended if only later points have been
@@ -50,14 +52,14 @@ def join(slices: tuple[SeriesSlice, ...], previous: Joined | None, shared: Share
     if restarts is not None:
         columns = slices[0].series.columns
         index = previous.index if previous is not None and previous.columns is columns else CurveIndex()
-        return Joined(slices, columns, slices[0].length, restarts, 0, index)
+        return JoinedCurve(slices, columns, slices[0].length, restarts, 0, index)
     if previous is not None and similar and _append(previous, slices):
         return replace(previous, slices=slices, length=previous.columns.length)
     arrangement = arrange(slices)
     columns = PointColumns(shared)
     steps, values, wall_times = _points(slices)
     columns.extend(steps[arrangement.order], values[arrangement.order], wall_times[arrangement.order])
-    return Joined(slices, columns, columns.length, arrangement.restarts, len(arrangement.hidden), CurveIndex())
+    return JoinedCurve(slices, columns, columns.length, arrangement.restarts, len(arrangement.hidden), CurveIndex())
 
 
 def superseded_points(slices: Sequence[SeriesSlice]) -> SupersededPoints:
@@ -109,7 +111,7 @@ def _points(slices: Sequence[SeriesSlice]) -> tuple[Steps, Floats, Floats]:
     )
 
 
-def _append(previous: Joined, slices: tuple[SeriesSlice, ...]) -> bool:
+def _append(previous: JoinedCurve, slices: tuple[SeriesSlice, ...]) -> bool:
     """Append new points to the columns of `previous` if all come after its last step; return whether they do."""
     columns, length = previous.columns, previous.length
     grown = [

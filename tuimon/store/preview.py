@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from tuimon.model.events import Preview
 from tuimon.store.columns import PointColumns, SharedColumns
 from tuimon.store.curve_index import CurveIndex
-from tuimon.store.join import Joined, join
+from tuimon.store.join import JoinedCurve, join
 from tuimon.store.segments import SeriesSlice
 from tuimon.store.series import PREVIEW_ID, Series
 
@@ -33,7 +33,7 @@ class Previewed(Struct, frozen=True, eq=False):
     series: Series
     history: int
     """Rows of the history before the preview."""
-    joined: Joined
+    joined: JoinedCurve
 
 
 def preview_series(preview: Preview, prefix: str) -> tuple[Series, ...]:
@@ -49,7 +49,7 @@ def preview_series(preview: Preview, prefix: str) -> tuple[Series, ...]:
     return tuple(result)
 
 
-def append_preview(history: Joined | None, series: Series, previous: Previewed | None) -> Previewed:
+def append_preview(history: JoinedCurve | None, series: Series, previous: Previewed | None) -> Previewed:
     """Return the history so far followed by the preview; previous: result of the last call for this metric."""
     if previous is not None and previous.series is not series:
         previous = None
@@ -76,5 +76,5 @@ def append_preview(history: Joined | None, series: Series, previous: Previewed |
     return Previewed(series, rows, joined)
 
 
-def _without_history(series: Series) -> Joined:
+def _without_history(series: Series) -> JoinedCurve:
     return join((SeriesSlice(series, series.columns.length, (), (), 0),), None)

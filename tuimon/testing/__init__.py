@@ -18,8 +18,7 @@ import re
 
 from tuimon.formats import DocumentDecoder, Format, StreamDecoder
 from tuimon.testing import documents, streams
-from tuimon.testing.expectations import expect
-from tuimon.testing.given import fed, given
+from tuimon.testing.given import expect, fed, given
 
 __all__ = ["check_format", "points_of"]
 

@@ -11,8 +11,7 @@ import random
 from tuimon.errors import FormatError, Unfinished
 from tuimon.formats import DocumentDecoder, Format
 from tuimon.model.points import Damage, Item, Points, Replaced
-from tuimon.testing.expectations import expect
-from tuimon.testing.given import HOSTILE, begins, given, places
+from tuimon.testing.given import HOSTILE, begins, expect, given, places
 
 
 def check(log_format: Format, log: bytes, draw: random.Random) -> None:

@@ -12,7 +12,6 @@ import numpy as np
 
 from tuimon.formats import Format, StreamDecoder
 from tuimon.model.points import Damage, Fact, Floats, Item, Points, Replaced, SegmentStart
-from tuimon.testing.expectations import expect
 
 MARGIN = 150, 30
 """Bytes at both ends of a short and of a long log in which every position is tried."""
@@ -201,3 +200,9 @@ HOSTILE = (
     b",;\t" * 20_000,
 )
 """Lines that crash naive parsers: nesting, numbers beyond any type, lone surrogates, endless near-matches."""
+
+
+def expect(condition: object, message: str) -> None:
+    """Raise AssertionError with a message unless `condition` is true, under `python -O` as well."""
+    if not condition:
+        raise AssertionError(message)

@@ -14,8 +14,7 @@ from typing import Any
 
 from tuimon.formats import Format
 from tuimon.model.points import Points
-from tuimon.testing.expectations import expect
-from tuimon.testing.given import HOSTILE, Given, begins, fed, lies_in, new_decoder, places
+from tuimon.testing.given import HOSTILE, Given, begins, expect, fed, lies_in, new_decoder, places
 
 EVERY_BYTE = 20_000
 """Size (bytes) above which logs are not fed byte by byte."""

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 
 from tuimon.exports.html.parts import run_key
 from tuimon.store import Run, Snapshot
-from tuimon.web.boards import Board, Boards
+from tuimon.web.run_pages import RunPage, RunPages
 
 SHORTEST_PAUSE = 0.2
 """Minimum seconds between two rounds."""
@@ -31,7 +31,7 @@ MAX_KEYS = 2000
 """Maximum number of parts that a page can have in view."""
 
 
-class Page:
+class OpenPage:
     """An open page."""
 
     def __init__(self, run: str, sent: int) -> None:
@@ -49,10 +49,10 @@ class Page:
 class Hub:
     """Draws for the open pages. All methods but `announce` belong to the thread of the event loop."""
 
-    def __init__(self, snapshot: Callable[[], Snapshot], boards: Boards) -> None:
+    def __init__(self, snapshot: Callable[[], Snapshot], boards: RunPages) -> None:
         self._snapshot = snapshot
         self._boards = boards
-        self.pages: dict[str, Page] = {}
+        self.pages: dict[str, OpenPage] = {}
         self._loop = asyncio.get_running_loop()
         self._changed = asyncio.Event()
         self._urgent = asyncio.Event()
@@ -63,9 +63,9 @@ class Hub:
         self._loop.call_soon_threadsafe(self._changed.set)
 
     @contextmanager
-    def open(self, run: str, sent: int) -> Iterator[Page]:
+    def open(self, run: str, sent: int) -> Iterator[OpenPage]:
         """Return a page, which is open until the block is left."""
-        page = Page(run, sent)
+        page = OpenPage(run, sent)
         self.pages[page.id] = page
         self._changed.set()
         try:
@@ -89,7 +89,7 @@ class Hub:
             return snapshot.newest_run
         return next((run for run in snapshot.runs if run_key(run) == key), None)
 
-    async def board(self, key: str) -> Board | None:
+    async def board(self, key: str) -> RunPage | None:
         """Return the board of a run with its first parts drawn, for a page that is about to be opened."""
         async with self._drawing:
             await asyncio.to_thread(self._draw, {key: None}, math.inf)

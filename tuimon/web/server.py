@@ -22,10 +22,10 @@ from tuimon.exports.html import report
 from tuimon.exports.html.parts import run_key
 from tuimon.monitor.process import ReaderProcess
 from tuimon.text import clean
-from tuimon.web.boards import Boards
 from tuimon.web.connections import BACKLOG, Connections
 from tuimon.web.guard import HEADERS, Guard
-from tuimon.web.hub import MAX_KEYS, MAX_PAGES, Hub, Page
+from tuimon.web.hub import MAX_KEYS, MAX_PAGES, Hub, OpenPage
+from tuimon.web.run_pages import RunPages
 
 KEEP_ALIVE = 15.0
 """Seconds after which a comment is sent to a page for which there is nothing else."""
@@ -37,7 +37,7 @@ _VERSION = re.compile(r"([0-9a-f]{8})-(\d{1,15})")
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-class View(msgspec.Struct, frozen=True):
+class PageView(msgspec.Struct, frozen=True):
     """The body of a request that says what a page has in view."""
 
     page: str
@@ -50,7 +50,7 @@ class Server:
     def __init__(self, monitor: ReaderProcess, guard: Guard) -> None:
         self._monitor = monitor
         self._guard = guard
-        self._boards = Boards()
+        self._boards = RunPages()
         self._hub = Hub(monitor.snapshot, self._boards)
         self._reporting = asyncio.Lock()
         self.note_request: Callable[[web.Request], None] = lambda request: None
@@ -117,7 +117,7 @@ class Server:
 
     async def _view(self, request: web.Request) -> web.StreamResponse:
         try:
-            view = msgspec.json.decode(await request.read(), type=View)
+            view = msgspec.json.decode(await request.read(), type=PageView)
         except msgspec.DecodeError:
             raise web.HTTPBadRequest(text="The body must be an object with page and keys.\n") from None
         if len(view.keys) > MAX_KEYS or not self._hub.set_view(view.page, view.keys):
@@ -139,7 +139,7 @@ class Server:
             await _write(response, b"event: reload\ndata:\n\n")
         return response
 
-    async def _send_changes(self, response: web.StreamResponse, page: Page) -> None:
+    async def _send_changes(self, response: web.StreamResponse, page: OpenPage) -> None:
         """Send what a page does not have yet, then wait for the next round."""
         page.changed.clear()
         board = self._boards.get(page.run)

@@ -28,6 +28,8 @@ _SHOWN = 3
 """Shapes that are proposed."""
 _MAX_LENGTH, _MAX_NUMBERS = 400, 24
 _NO_NAME = re.compile(r"[^\w/@.-]+")
+_UNIT = re.compile(r"[^\W\d]+|%")
+"""Text directly after the last number."""
 
 
 class _Lines(Struct):
@@ -91,6 +93,8 @@ def pattern_of(line: str, last: Sequence[str] = ()) -> str:
             name = ""
         names.append(name)
         pattern += text.replace("{", "{{").replace("}", "}}") + f"{{{name}}}"
+    if unit := _UNIT.match(parts[-1]):
+        pattern += unit[0]
     pattern = pattern.strip()
     try:
         return pattern if has_step and Pattern(pattern).numbers(line) else ""

@@ -13,7 +13,7 @@ from tuimon.draw.table import aligned
 from tuimon.model.views import Role, Row, Rows, Span, Symbols
 from tuimon.panels._charts.captions import cursor_value, superseded_value
 from tuimon.panels._charts.traces import Trace
-from tuimon.store import METRIC_AXIS, Curve, Sample
+from tuimon.store import METRIC_AXIS, Curve, CurvePoint
 from tuimon.text import clean, fit_distinct
 
 _DOT = {Symbols.BRAILLE: "●", Symbols.BLOCK: "●", Symbols.ASCII: "o"}
@@ -119,7 +119,7 @@ def _is_placed(trace: Trace) -> bool:
     return not trace.scale.is_time and trace.scale.name != "step" and not trace.curve.ordinal
 
 
-def _sample(trace: Trace, sample: Sample | None, digits: int) -> str:
+def _sample(trace: Trace, sample: CurvePoint | None, digits: int) -> str:
     if sample is None:
         return "-"
     value = format_exact(sample.value * trace.factor, digits)

@@ -17,7 +17,7 @@ from tuimon.model.views import Role, Row, Symbols
 from tuimon.panels._charts.captions import recent_change_row
 from tuimon.panels._charts.traces import spark
 from tuimon.panels._metrics import curve_or_none, factor_of
-from tuimon.store import Curve, Run, Sample
+from tuimon.store import Curve, CurvePoint, Run
 from tuimon.text import cell_width, clean, fit, fit_name
 from tuimon.vocabulary import Meaning, unit_text
 
@@ -49,7 +49,7 @@ class _Metric(Struct, frozen=True):
         return float(self.curve.values[-1])
 
     @property
-    def at_cursor(self) -> Sample | None:
+    def at_cursor(self) -> CurvePoint | None:
         """The point at the cursor, or else the last one before it."""
         return None if self.cursor is None else self.curve.sample_at(self.cursor)
 

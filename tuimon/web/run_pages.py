@@ -17,8 +17,10 @@ from msgspec import Struct
 
 from tuimon.exports.html import parts as page_parts
 from tuimon.exports.html.parts import Slot, run_key
+from tuimon.exports.sample_lines import paths_of
+from tuimon.samples.extremes import Extremes, extremes_in
+from tuimon.samples.library import Library
 from tuimon.store import Run, Snapshot
-from tuimon.web.texts import RunTexts
 
 FIRST_SLOTS = 8
 """Number of parts that are drawn before a page has said what it has in view: the head and the first charts."""
@@ -26,9 +28,11 @@ FIRST_SLOTS = 8
 
 _REST = 60.0
 """A part that takes t seconds to draw is due this many times t after it was drawn: cheap parts change more often."""
+_SEARCH_REST, _SHORTEST_REST = 20.0, 1.0
+"""A search for texts that takes t seconds is not repeated for the first many times t, and for the second (s)."""
 
 
-class Part(Struct, frozen=True):
+class DrawnSlot(Struct, frozen=True):
     """A drawn slot."""
 
     version: int
@@ -40,10 +44,12 @@ class Part(Struct, frozen=True):
     """Monotonic time before which parts that are due earlier are drawn."""
 
 
-class Board:
+class RunPage:
     """The page of one run at one moment. Immutable, so any thread may read it."""
 
-    def __init__(self, slots: tuple[Slot, ...], layout_version: int, parts: Mapping[str, Part], metrics: int) -> None:
+    def __init__(
+        self, slots: tuple[Slot, ...], layout_version: int, parts: Mapping[str, DrawnSlot], metrics: int
+    ) -> None:
         self.slots = slots
         self.layout_version = layout_version
         """Version of the last change of the keys and their order."""
@@ -72,17 +78,17 @@ class Board:
         return self._events[since]
 
 
-class Boards:
+class RunPages:
     """The boards of the runs whose pages have been asked for. `update` must not run in two threads at once."""
 
     def __init__(self) -> None:
         self.epoch = secrets.token_hex(4)
         """Distinguishes the versions from those of an earlier server at the same address."""
         self._version = 0
-        self._boards: dict[str, Board] = {}
+        self._boards: dict[str, RunPage] = {}
         self._texts: dict[str, RunTexts] = {}
 
-    def get(self, key: str) -> Board | None:
+    def get(self, key: str) -> RunPage | None:
         """Return the board of a run, or None if it was never updated."""
         return self._boards.get(key)
 
@@ -119,8 +125,8 @@ class Boards:
             used = time.thread_time() - begun
             budget -= used
             version = part.version if part is not None and part.html == html else self._next()
-            parts[slot.key] = Part(version, html, inputs, time.monotonic() + used * _REST)
-        self._boards[key] = Board(slots, layout_version, parts, len(run.metrics))
+            parts[slot.key] = DrawnSlot(version, html, inputs, time.monotonic() + used * _REST)
+        self._boards[key] = RunPage(slots, layout_version, parts, len(run.metrics))
         return budget
 
     def keep_only(self, keys: Collection[str]) -> None:
@@ -132,3 +138,22 @@ class Boards:
     def _next(self) -> int:
         self._version += 1
         return self._version
+
+
+class RunTexts:
+    """Follows the texts of one run. Nothing is read before the first call."""
+
+    def __init__(self, run: Run) -> None:
+        self._library = Library(paths_of(run))
+        self._newest: Extremes | None = None
+        self._due = 0.0
+
+    def newest(self) -> Extremes | None:
+        """Return the texts, or None without any; the same object as long as no file has changed."""
+        begun = time.monotonic()
+        if begun >= self._due:
+            if self._library.refresh():
+                self._newest = extremes_in(self._library)
+            ended = time.monotonic()
+            self._due = ended + max(_SHORTEST_REST, (ended - begun) * _SEARCH_REST)
+        return self._newest
