@@ -4,7 +4,6 @@ line and back. A thread reads the file, so that a slow disk does not delay keys.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
@@ -103,7 +102,6 @@ class LogScreen(Wheel, WorkScreen):
         self.pager: Pager | None = None
         """None until the file has been opened."""
         self.shift_by = 0
-        self._reading = asyncio.Lock()
 
     def on_mount(self) -> None:
         self.call_after_refresh(self._open)
@@ -143,12 +141,12 @@ class LogScreen(Wheel, WorkScreen):
 
     def _read(self, work: Callable[[], str]) -> None:
         """Run `work` in a thread after any earlier work, display the message that it returns ("": none) and draw."""
-        self.run_worker(self._finished(work))
 
-    async def _finished(self, work: Callable[[], str]) -> None:
-        async with self._reading:
-            self._message = await asyncio.to_thread(work) or self._message
-        self.dashboard.redraw()
+        def show(message: str) -> None:
+            self._message = message or self._message
+            self.dashboard.redraw()
+
+        self.in_thread(work, show)
 
     def _room(self) -> int:
         return max(1, self.pane.size.height)
@@ -238,7 +236,7 @@ class LogScreen(Wheel, WorkScreen):
 
     def tick(self) -> None:
         """Read what has been appended to the file."""
-        if self.pager is not None and not self._reading.locked() and not self.dashboard.state.paused:
+        if self.pager is not None and not self.reading.locked() and not self.dashboard.state.paused:
             self._with_pager(_continue)
 
     def _head(self, page: Page) -> Row:
