@@ -2,8 +2,8 @@
 
     LevelChange(before=0.62, after=0.71, error=0.01, count=20, ...).direction == "rising"
 
-- A level is the mean of a tenth of the points, its error that of analysis/level.py. It is less where the curve is so
-  smooth that its noise must be less: of noise with an autocorrelation up to 0.95 the second differences show a fifth.
+- A level is the mean of a tenth of the points, its error that of analysis/level.py, at most that of all second
+  differences.
 - A change counts if noise explains it in less than 1 % of the cases, and if no rounding to 32 bits does. A curve that
   only rises has risen.
 """
@@ -15,7 +15,7 @@ import math
 import numpy as np
 from msgspec import Struct
 
-from tuimon.analysis.level import chance_of, level_error, points_of_level
+from tuimon.analysis.level import chance_of, level_error, most_noise, points_of_level
 from tuimon.model.points import Floats
 
 _FEWEST = 6
@@ -26,10 +26,6 @@ _MOST = 2048
 """Number of points, evenly chosen, that are examined of a longer curve, because charts are drawn often."""
 _ROUNDING = 2.0**-20
 """Part of the level below which a change may be the rounding of 32-bit floats."""
-_WANDERING = 5.4
-"""Deviation of noise with an autocorrelation of 0.95, relative to that of its second differences if it had none."""
-_MEAN_TO_DEVIATION = 1.2533
-"""Standard deviation of normal noise, relative to its mean deviation."""
 _CHANCE = 0.01
 """Probability with which noise alone is called a change."""
 
@@ -102,10 +98,9 @@ def change(values: Floats, whole: bool = False) -> LevelChange | None:
         before = float(known[:count].mean())
     else:
         errors, before = math.sqrt(2) * error, float(known[-2 * count : -count].mean())
-    bends = np.abs(np.diff(known, 2))
-    most = math.sqrt(2 / 6) * _WANDERING * _MEAN_TO_DEVIATION * float(bends.mean())
+    most = math.sqrt(2) * float(most_noise(known[None])[0])
     if not errors <= most:
-        errors, freedom = most, len(bends)
+        errors, freedom = most, len(known) - 2
     moves = np.sign(np.diff(known))
     return LevelChange(
         before * scale,

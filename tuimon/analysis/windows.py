@@ -6,12 +6,11 @@ rows before it. A result that is not known yet is NaN.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
-from tuimon.analysis.statistics import MAD_TO_DEVIATION
+from tuimon.analysis.level import mean_errors, most_noise, without_bursts
 from tuimon.model.points import Floats
 
 BLOCK = 16
@@ -19,8 +18,8 @@ BLOCK = 16
 BLOCKS = 8
 """Blocks from which the usual level is computed."""
 _FEWEST_BLOCKS, _FEWEST_OF_NOISE = 2, 3
-_UNSURE = 2
-"""A deviation of n changes is multiplied by 1 + 2 / n, because that of a few is often too small."""
+_LINE = 1
+"""Degree of the trend that is no noise: a steady rise does not count, but slow waves do."""
 _NETWORK = (
     (1, 2), (4, 5), (7, 8), (0, 1), (3, 4), (6, 7), (1, 2), (4, 5), (7, 8), (0, 3),
     (5, 8), (4, 7), (3, 6), (1, 4), (2, 5), (4, 7), (4, 2), (6, 4), (4, 2),
@@ -53,8 +52,8 @@ class Usual(NamedTuple):
     latest: Floats
     """The last of these medians."""
     noise: Floats
-    """Robust deviation of these medians, from their changes: a steady rise does not count, but slow waves do; NaN with
-    less than three."""
+    """Standard error of the mean of a block, by the noise of the points of these blocks (level.py); NaN with less than
+    three."""
 
 
 def usual(values: Floats, begin: int) -> Usual:
@@ -68,21 +67,29 @@ def usual(values: Floats, begin: int) -> Usual:
     windows = np.lib.stride_tricks.sliding_window_view(known, BLOCKS)[first - lead :]
     count = (~np.isnan(windows)).sum(axis=1)
     level = np.where(count >= _FEWEST_BLOCKS, _known_median(windows), np.nan)
-    noise = np.where(count >= _FEWEST_OF_NOISE, _deviation(windows, count), np.nan)
     lowest, highest = np.fmin.reduce(windows, axis=1), np.fmax.reduce(windows, axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         spread = np.where((lowest > 0) & (count >= BLOCKS // 2), highest / lowest, np.inf)
+    noise = _noise(values, first, last)
     rows = np.arange(begin, len(values)) // BLOCK - first
     return Usual(level[rows], spread[rows], windows[rows, -1], noise[rows])
 
 
-def _deviation(blocks: Floats, count: Floats) -> Floats:
-    """Return the robust deviation of each row of blocks, by their changes less the median change."""
-    changes = np.diff(blocks, axis=1)
-    apart = np.abs(changes - _known_median(changes)[:, None])
-    factor = MAD_TO_DEVIATION / math.sqrt(2) * (1 + _UNSURE / np.maximum(count - 1, 1))
-    result: Floats = factor * _known_median(apart)
-    return result
+def _noise(values: Floats, first: int, last: int) -> Floats:
+    """Return the noise at the blocks `first` … `last`, from the points of the eight blocks before each."""
+    parts = [values[None, : block * BLOCK] for block in range(first, min(last + 1, BLOCKS))]
+    if last >= BLOCKS:
+        begin = max(first - BLOCKS, 0) * BLOCK
+        windows = np.lib.stride_tricks.sliding_window_view(values[begin : last * BLOCK], BLOCKS * BLOCK)
+        parts.append(windows[::BLOCK])
+    return np.concatenate([_error_of_block(rows) for rows in parts])
+
+
+def _error_of_block(rows: Floats) -> Floats:
+    if rows.shape[1] < _FEWEST_OF_NOISE * BLOCK:
+        return np.full(len(rows), np.nan)
+    clipped = without_bursts(rows)  # they are no noise
+    return np.minimum(mean_errors(clipped, BLOCK, _LINE)[0], most_noise(clipped))
 
 
 def _known_median(rows: Floats) -> Floats:

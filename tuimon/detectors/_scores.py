@@ -149,7 +149,7 @@ class Usual(Relative, frozen=True, kw_only=True, tag="usual"):
     """
 
     ratio: float = 2.0
-    deviations: float = 6.0
+    deviations: float = 10.0
     floor: float = -math.inf
     of_start: float = 0.0
     skip: int = 2 * BLOCK

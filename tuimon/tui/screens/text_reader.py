@@ -143,7 +143,7 @@ class TextReader(TableScreen[SampleTable]):
         from tuimon.samples.options import advice
 
         run = self.dashboard.run_shown
-        lines = advice(run.config, run.metrics) if run is not None else []
+        lines = advice(run.config if run is not None else {})
         if run is not None and run.link is not None:
             lines = [f"Texts that are on {run.link.host} are shown when they are here.", *lines]
         assert self.library is not None
@@ -331,7 +331,7 @@ class TextReader(TableScreen[SampleTable]):
             several = f"{len(sources)} sources: {', '.join(sources[:_SOURCES])}" if len(sources) > 1 else ""
             check = check_sentence(run, entries, self.step) if run is not None else "no metrics were found"
             shares, parts_of_reward = shares_sentence(entries), parts_sentence(entries)
-            parts = problem, more, several, shares, check, parts_of_reward, truncation_sentence(entries)
+            parts = problem, more, several, shares, parts_of_reward, check, truncation_sentence(entries)
             self._note = "; ".join(filter(None, parts))
         return self._note
 
