@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 import json
 import random
+import re
 import string
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.secret_examples import score
 from tuimon.redact import HIDDEN, is_secret_name, redacted, redacted_text
 
 SECRET_NAMES = """
@@ -163,12 +165,40 @@ def test_settings_of_the_reference_logs(data: Path) -> None:
     assert result == settings
 
 
-def test_recall_and_precision_on_the_labelled_examples() -> None:
-    result = score()
-    assert result.secrets >= 250
-    assert result.harmless >= 150
-    assert result.recall >= 0.98, result.missed
-    assert result.precision >= 0.98, result.overdone
+NOT_CHECKED = frozenset(
+    re.findall(
+        r"\w+", "Bearer Basic token BEGIN OPENSSH PRIVATE sessionid csrftoken session HttpOnly https example hook"
+    )
+)
+"""Words that may be hidden together with a secret: the scheme of a header, the frame of a key, other cookies."""
+
+
+def labelled_examples(corpus: Path) -> Iterator[tuple[bool, str, list[str]]]:
+    """Yield (is it settings as JSON, text, its secrets) of each example."""
+    for line in corpus.read_text("utf-8").splitlines():
+        kind, _, text = line.replace("¦", "").partition("\t")
+        if kind == "name":
+            for name in text.strip("«»").split():
+                yield True, json.dumps({name: "ordinary-value"}), ["ordinary-value"] if "«" in text else []
+            continue
+        text = text.replace("\\n", "\n") if kind == "text" else json.dumps(json.loads(text), ensure_ascii=False)
+        yield kind == "config", re.sub("[«»]", "", text), re.findall("(?s)«(.*?)»", text)
+
+
+def test_recall_and_precision_on_the_labelled_examples(data: Path) -> None:
+    """A secret is found if no part of it is left; what is harmless may not be hidden along with it."""
+    missed, overdone, secret, harmless = list[str](), list[str](), 0, 0
+    for is_settings, text, secrets in labelled_examples(data / "secrets" / "corpus.txt"):
+        result = json.dumps(redacted(json.loads(text)), ensure_ascii=False) if is_settings else redacted_text(text)
+        rest = functools.reduce(lambda rest, secret: rest.replace(secret, " "), secrets, text)
+        words = set(re.findall("[A-Za-z]{4,}", rest)) - NOT_CHECKED if secrets else {text}
+        missed += [text] if any(part in result for part in secrets) else []
+        overdone += [text] if any(word not in result for word in words) else []
+        secret, harmless = secret + bool(secrets), harmless + (not secrets)
+    assert secret >= 250
+    assert harmless >= 150
+    assert len(missed) <= 0.02 * secret, missed
+    assert len(overdone) <= 0.02 * (secret - len(missed)), overdone
 
 
 def test_text_with_names_of_runs_keeps_random_strings() -> None:

@@ -89,7 +89,7 @@ def work(arguments: list[str]) -> int:
     return int(pstats.Stats(profile).total_calls)  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("command", ["summary", "summary --json", "check", "doctor", "export --format csv -o -"])
+@pytest.mark.parametrize("command", ["summary --json", "check", "doctor", "export --format csv -o -"])
 @pytest.mark.parametrize(
     "write", [metrics, lines, console_lines, columns, runs, files, depth, document_rows, damaged_lines]
 )

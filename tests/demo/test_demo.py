@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from tuimon.demo import launch, train
-from tuimon.demo.curves import CARD_GIB, DEVICES, PHASES, Curves, Settings
+from tuimon.demo.curves import CARD_GIB, DEVICES, PHASES, Curves, Hyperparameters
 from tuimon.demo.event_file import EventFile, masked_crc32c
 from tuimon.demo.logs import MADE_UP
 from tuimon.monitor.local import open_run
@@ -69,13 +69,15 @@ def test_the_reward_rises_and_the_policy_leaves_the_reference(straight: Path) ->
     assert min(kl) >= 0
     assert kl[-1] > 0.2
     assert entropies[-1] < entropies[0]
-    assert max(column(straight, "actor/lr")) == Settings().learning_rate
+    assert max(column(straight, "actor/lr")) == Hyperparameters().learning_rate
 
 
 def test_a_seed_gives_the_same_numbers() -> None:
-    first, second = ([curves.step(step) for step in (1, 2, 3)] for curves in (Curves(Settings(), 0.5) for _ in "ab"))
+    first, second = (
+        [curves.step(step) for step in (1, 2, 3)] for curves in (Curves(Hyperparameters(), 0.5) for _ in "ab")
+    )
     assert first == second
-    assert Curves(Settings(seed=1), 0.5).step(1) != first[0]
+    assert Curves(Hyperparameters(seed=1), 0.5).step(1) != first[0]
 
 
 def test_event_accumulator_reads_what_was_logged(straight: Path) -> None:
@@ -143,7 +145,7 @@ def test_tuimon_reads_one_run_that_has_ended_now(straight: Path) -> None:
 
 
 def test_an_injected_fault_gives_nan() -> None:
-    curves = Curves(Settings(), 0.5, inject_at=3)
+    curves = Curves(Hyperparameters(), 0.5, inject_at=3)
     _, before, at, after = (curves.step(step) for step in (1, 2, 3, 4))
     assert all(map(math.isfinite, before.values()))
     assert at["actor/lr"] > 1e15

@@ -64,41 +64,67 @@ def test_changed_total_is_emitted_again() -> None:
 # Steps
 
 
-@pytest.mark.parametrize(
-    "key",
-    ["step", "global_step", "_step", "current_steps", "iteration", "iter", "training_iteration", "epoch"],
+STEP_KEYS = ["step", "global_step", "_step", "current_steps", "iteration", "iter", "training_iteration", "epoch"]
+"""Keys that are no metrics where they are the step."""
+STEP_TAGS = (
+    *("train/global_step", "trainer/global_step", "training/global_step", "system/global_step", "system/step"),
+    *("time/total_timesteps", "rollout/step", "train/step"),
 )
-def test_step_key_is_not_a_metric(key: str) -> None:
-    assert read({key: 7, "loss": 1.0}) == {"loss": [(7, "1.0")]}
+"""Keys that are metrics as well."""
+BIG = 1_795_224_133_123_456_789
+POINTS: list[tuple[list[dict[str, Any]], dict[str, dict[int, float]]]] = [
+    *(([{key: 7, "loss": 1}], {"loss": {7: 1}}) for key in STEP_KEYS),
+    *(([{key: 7, "loss": 1}], {key: {7: 7}, "loss": {7: 1}}) for key in STEP_TAGS),
+    # the best key wins, and the others are metrics
+    ([{"epoch": 1, "iter": 10, "step": 300, "loss": 1}], {"epoch": {300: 1}, "iter": {300: 10}, "loss": {300: 1}}),
+    ([{"step": None, "global_step": 4, "loss": 1}], {"loss": {4: 1}}),
+    ([{"step": "warm-up", "iter": 4, "loss": 1}], {"loss": {4: 1}}),
+    ([{"step": 0.5, "iter": 4, "loss": 1}], {"step": {4: 0.5}, "loss": {4: 1}}),
+    ([{"epoch": e, "loss": 1} for e in (0.5, 1.0)], {"epoch": {0: 0.5, 1: 1}, "loss": {0: 1, 1: 1}}),
+    ([{"step": BIG, "loss": math.nan}, {"step": -BIG, "loss": math.inf}], {"loss": {BIG: math.nan, -BIG: math.inf}}),
+    # a row without a step has that of the row before, also of one without numbers
+    ([{"step": 5, "a": 1}, {"b": 2}, {"step": 6, "a": 1}, {"b": 3}], {"a": {5: 1, 6: 1}, "b": {5: 2, 6: 3}}),
+    *(
+        ([{"step": 6, "a": 1}, row, {"b": 2}], {"a": {6: 1}, "b": {7: 2}})
+        for row in ({"step": 7, "note": "x"}, {"step": 7, "a": None}, {"step": "7/10", "note": "x"}, {"step": 7})
+    ),
+    ([{"loss": 1}, {"note": "no number"}, {"loss": 2}], {"loss": {0: 1, 1: 2}}),
+    # values
+    ([{"step": 1, "loss": "NaN"}, {"step": 2, "loss": "nan"}], {"loss": {1: math.nan, 2: math.nan}}),
+    (
+        [{"step": 1, "a": "1,234.5", "b": "-1,234,567", "c": "1.234.567", "d": "1,2", "e": "0,123"}],
+        {"a": {1: 1234.5}, "b": {1: -1234567}, "c": {1: 1234567}},
+    ),
+    # nested objects are joined, and names kept
+    (
+        [{"step": 1, "eval": {"pass@1": 0.5, "val/ gsm8k": {"平均": 1}}, "a.b": 2, "empty": {}, "list": [[1, 2]]}],
+        {"eval/pass@1": {1: 0.5}, "eval/val/ gsm8k/平均": {1: 1}, "a.b": {1: 2}},
+    ),
+    *(
+        ([{"step": 1, wrapper: {"loss": 0.5, "a": {"b": 1}}}], {"loss": {1: 0.5}, "a/b": {1: 1}})
+        for wrapper in ("data", "metrics")
+    ),
+    *(([{wrapper: {"loss": 0.5}}], {f"{wrapper}/loss": {0: 0.5}}) for wrapper in ("data", "metrics")),
+    # elements of short lists of numbers are metrics, those of samples and other lists are not
+    ([{"step": 1, "lr": [0.1, 0.01]}], {"lr/0": {1: 0.1}, "lr/1": {1: 0.01}}),
+    ([{"step": 1, "gpu": [{"util": 90}, {"util": 85}]}], {"gpu/0/util": {1: 90}, "gpu/1/util": {1: 85}}),
+    ([{"step": 1, "optim": {"lr": [0.1]}}], {"optim/lr/0": {1: 0.1}}),
+    *(
+        ([{"step": 1, "loss": 0.5, "data": value}], {"loss": {1: 0.5}})
+        for value in ([0.5] * 17, [[1, 2], [3, 4]], [1, "a"], [{"a": [1]}], [{"a": None}], [], [True])
+    ),
+    ([{"step": 1, "prompt": "Why?", "reward": 1.0, "lengths": [3, 4]}], {}),
+    ([{"step": 0, "loss": 1.0}, {"loss": 0.5, "lengths": [3, 4]}], {"loss": {0: 0.5}}),
+]
+"""Rows, and the points of each metric: step -> last value."""
 
 
-@pytest.mark.parametrize(
-    "key",
-    ["train/global_step", "trainer/global_step", "training/global_step", "system/global_step", "system/step",
-     "time/total_timesteps", "rollout/step", "train/step"],
-)  # fmt: skip
-def test_step_key_with_a_slash_is_also_a_metric(key: str) -> None:
-    assert read({key: 7, "loss": 1.0}) == {key: [(7, "7.0")], "loss": [(7, "1.0")]}
-
-
-def test_the_best_step_key_wins_and_the_others_are_metrics() -> None:
-    assert read({"epoch": 1, "iter": 10, "step": 300, "loss": 1}) == {
-        "epoch": [(300, "1.0")],
-        "iter": [(300, "10.0")],
-        "loss": [(300, "1.0")],
-    }
-
-
-def test_step_key_without_an_integer_is_skipped() -> None:
-    assert read({"step": None, "global_step": 4, "loss": 1}) == {"loss": [(4, "1.0")]}
-    assert read({"step": "warm-up", "iter": 4, "loss": 1}) == {"loss": [(4, "1.0")]}
-    assert read({"step": 0.5, "iter": 4, "loss": 1}) == {"step": [(4, "0.5")], "loss": [(4, "1.0")]}
-
-
-def test_fractional_epoch_is_not_a_step() -> None:
-    metrics = read({"epoch": 0.5, "loss": 1}, {"epoch": 1.0, "loss": 2}, {"epoch": 1.5, "loss": 3})
-    assert [step for step, _ in metrics["loss"]] == [0, 1, 2]
-    assert [value for _, value in metrics["epoch"]] == ["0.5", "1.0", "1.5"]
+@pytest.mark.parametrize(("given", "wanted"), POINTS)
+def test_points_of_rows(given: list[dict[str, Any]], wanted: dict[str, dict[int, float]]) -> None:
+    data = lines(*given)
+    expected = {name: {step: repr(float(value)) for step, value in points.items()} for name, points in wanted.items()}
+    for cuts in ((), range(len(data))):
+        assert {name: dict(points) for name, points in series(feed(jsonl.decoder(), data, cuts)).items()} == expected
 
 
 @pytest.mark.parametrize(
@@ -119,50 +145,12 @@ def test_steps_that_are_epochs_are_called_so(rows: list[dict[str, Any]], units: 
         assert [fact["unit"] for fact in facts([*items, *decoder.flush()], "progress")] == units
 
 
-def test_row_without_a_step_has_the_step_of_the_row_before() -> None:
-    given = ({"step": 5, "loss": 1}, {"eval_loss": 2}, {"step": 6, "loss": 1}, {"eval_loss": 3})
-    assert read(*given)["eval_loss"] == [(5, "2.0"), (6, "3.0")]
-    data = lines(*given)
-    assert rows(feed(jsonl.decoder(), data, range(len(data)))) == rows(feed(jsonl.decoder(), data))
-
-
 @pytest.mark.parametrize("epoch", [3, "3", "3/10"])
 def test_epoch_in_a_log_that_counts_steps_is_a_metric_of_the_row_before(epoch: int | str) -> None:
     given = lines({"step": 76, "loss": 1}, {"step": 77, "loss": 1}, {"epoch": epoch, "acc": 2})
     items = feed(jsonl.decoder(), given)
     assert {name: series(items)[name] for name in ("epoch", "acc")} == {"epoch": [(77, "3.0")], "acc": [(77, "2.0")]}
     assert not facts(items, "progress")
-
-
-@pytest.mark.parametrize(
-    "row",
-    [
-        {"step": 7, "note": "evaluating"},
-        {"step": 7, "loss": None},
-        {"step": "7/10", "note": "evaluating"},
-        {"step": 7},
-    ],
-)
-def test_row_without_numbers_still_sets_the_step(row: dict[str, Any]) -> None:
-    given = ({"step": 6, "loss": 1}, row, {"eval_loss": 2})
-    assert read(*given)["eval_loss"] == [(7, "2.0")]
-    data = lines(*given)
-    assert series(feed(jsonl.decoder(), data, range(len(data))))["eval_loss"] == [(7, "2.0")]
-
-
-def test_large_integer_step_is_exact_beside_nan() -> None:
-    step = 1_795_224_133_123_456_789
-    assert read({"step": step, "loss": math.nan}, {"step": -step, "loss": math.inf}) == {
-        "loss": [(step, "nan"), (-step, "inf")]
-    }
-
-
-def test_a_log_without_steps_counts_its_rows() -> None:
-    assert read({"loss": 1}, {"note": "no number"}, {"loss": 2}, {"loss": 3})["loss"] == [
-        (0, "1.0"),
-        (1, "2.0"),
-        (2, "3.0"),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -238,27 +226,10 @@ def test_numbers(value: Any, expected: float | None) -> None:
     assert number(value, "loss") == expected
 
 
-def test_nan_as_text_is_a_point() -> None:
-    assert read({"step": 1, "loss": "NaN"}, {"step": 2, "loss": "nan"}, {"step": 3, "loss": 0.5}) == {
-        "loss": [(1, "nan"), (2, "nan"), (3, "0.5")]
-    }
-
-
 @pytest.mark.parametrize("key", ["run_id", "id", "version", "git/commit", "experiment-name", "date"])
 def test_digits_under_a_name_key_are_not_a_metric(key: str) -> None:
     assert number("12", key) is None
     assert number(12, key) == 12.0
-
-
-def test_nested_objects_are_joined_and_names_kept() -> None:
-    row = {"step": 1, "eval": {"pass@1": 0.5, "val/ gsm8k": {"平均": 1}}, "a.b": 2, "empty": {}, "list": [[1, 2]]}
-    assert read(row) == {"eval/pass@1": [(1, "0.5")], "eval/val/ gsm8k/平均": [(1, "1.0")], "a.b": [(1, "2.0")]}
-
-
-@pytest.mark.parametrize("wrapper", ["data", "metrics"])
-def test_wrappers_are_removed_if_the_step_is_outside(wrapper: str) -> None:
-    assert read({"step": 1, wrapper: {"loss": 0.5, "a": {"b": 1}}}) == {"loss": [(1, "0.5")], "a/b": [(1, "1.0")]}
-    assert read({wrapper: {"loss": 0.5}}) == {f"{wrapper}/loss": [(0, "0.5")]}
 
 
 def test_config_is_emitted_once() -> None:
@@ -501,33 +472,6 @@ def test_beast_logger_rollouts_are_no_metrics() -> None:
     items = feed(marked_lines.RecordedText("content"), (DATA / "beast" / "rollout.json.log").read_bytes() + b"{bad}\n")
     assert rows(items) == []
     assert [reason for _, _, reason in damage(items)] == ["not JSON"]
-
-
-def test_elements_of_short_lists_are_metrics() -> None:
-    row = {"step": 1, "loss": 0.5, "lr": [0.1, 0.01], "gpu": [{"util": 90, "mem": 2.5}, {"util": 85, "mem": 3}]}
-    wanted = {"loss", "lr/0", "lr/1", "gpu/0/util", "gpu/0/mem", "gpu/1/util", "gpu/1/mem"}
-    assert set(read(row)) == wanted
-    assert set(read({"step": 1, "optim": {"lr": [0.1]}})) == {"optim/lr/0"}
-
-
-@pytest.mark.parametrize("value", [[0.5] * 17, [[1, 2], [3, 4]], [1, "a"], [{"a": [1]}], [{"a": None}], [], [True]])
-def test_other_lists_are_no_metrics(value: object) -> None:
-    assert set(read({"step": 1, "loss": 0.5, "data": value})) == {"loss"}
-
-
-def test_lists_of_samples_are_no_metrics() -> None:
-    assert not read({"step": 1, "prompt": "Why?", "reward": 1.0, "lengths": [3, 4]})
-    assert set(read({"step": 0, "loss": 1.0}, {"loss": 0.5, "lengths": [3, 4]})) == {"loss"}
-
-
-def test_texts_with_separated_thousands_are_points() -> None:
-    lines = b'{"step": 1, "loss": 0.5, "a": "1,234.5", "b": "-1,234,567", "c": "1.234.567", "d": "1,2", "e": "0,123"}\n'
-    assert series(feed(jsonl.decoder(), lines)) == {
-        "loss": [(1, "0.5")],
-        "a": [(1, "1234.5")],
-        "b": [(1, "-1234567.0")],
-        "c": [(1, "1234567.0")],
-    }
 
 
 def test_texts_like_numbers_that_are_not_read_are_named() -> None:

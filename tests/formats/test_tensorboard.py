@@ -6,7 +6,6 @@ import json
 import math
 import random
 import struct
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +26,10 @@ from support.event_points import (
     long_run,
     long_run_curves,
     others,
-    records,
     same,
     scalar,
     tensor,
     text,
-    version,
 )
 from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 from tensorboard.compat.proto.summary_pb2 import Summary, SummaryMetadata
@@ -40,12 +37,11 @@ from tensorboard.compat.proto.tensor_pb2 import TensorProto
 from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 
 from tuimon.formats import StreamDecoder, recognise
+from tuimon.formats._shared.crc32c import crc32c
 from tuimon.formats._shared.settings_text import read_settings
 from tuimon.formats.tensorboard._event_content import MAX_TEXT_BYTES
-from tuimon.formats.tensorboard._row_template import Rows, RowTemplate
 from tuimon.formats.tensorboard.event_file import FORMAT, EventFileDecoder
 from tuimon.model.points import Damage, Fact, Points, SegmentStart
-from tuimon.reader.item_sources import StreamSource
 
 # ---- the same points as other readers ------------------------------------------------------------------------------
 
@@ -136,22 +132,6 @@ def _layouts() -> dict[str, list[bytes]]:
 LAYOUTS = _layouts()
 
 
-@pytest.mark.parametrize("layout", sorted(LAYOUTS.keys() - {"varints in between", "any order"}))
-def test_repeated_records_are_decoded_in_rows(layout: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    taken = 0
-    take = RowTemplate.take
-
-    def counted(template: RowTemplate, data: bytes, start: int) -> Rows | None:
-        nonlocal taken
-        rows = take(template, data, start)
-        taken += len(rows.steps) if rows else 0
-        return rows
-
-    monkeypatch.setattr(RowTemplate, "take", counted)
-    points = sum(map(len, curves(decode(file_of(*LAYOUTS[layout]))).values()))
-    assert taken > points // 3
-
-
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_bulk_of_every_layout(layout: str, tmp_path: Path) -> None:
     data = file_of(*LAYOUTS[layout])
@@ -162,50 +142,6 @@ def test_bulk_of_every_layout(layout: str, tmp_path: Path) -> None:
     assert same(whole, walked)
     readable = {tag: points for tag, points in whole.items() if tag != f"t{BFLOAT16}"}
     assert same(readable, accumulated(path))
-
-
-@cache
-def wide_rows() -> bytes:
-    """7 MB of rows of 100 kB each, the last one incomplete."""
-    step = [[event(step, scalar(f"tag {tag}", tag + step)) for tag in range(1500)] for step in (1, 2, 3)]
-    rows = [records(messages) for messages in step]
-    return b"".join([*records([version()]), *(b"".join(rows[index % 3]) for index in range(70)), *rows[1][:400]])
-
-
-def test_an_incomplete_row_of_a_large_feed_waits_for_its_rest() -> None:
-    data, decoder, items, held_back = wide_rows(), EventFileDecoder(), [], 0
-    for begin in range(0, len(data), 2 << 20):
-        items += decoder.feed(data[begin : begin + (2 << 20)])
-        held_back += decoder.held_back
-    assert held_back >= 2
-    items += decoder.feed(b"")
-    assert not decoder.held_back
-    assert not decoder.flush()
-    assert same(curves(items), curves(decode(data, range(100_003, len(data), 100_003))))
-    assert sum(map(len, curves(items).values())) == 70 * 1500 + 400
-
-
-def test_held_back_records_are_returned_when_the_log_is_replaced_or_ends(tmp_path: Path) -> None:
-    path = tmp_path / "events.out.tfevents.1"
-    path.write_bytes(wide_rows())
-    way = StreamSource(str(path), FORMAT, remote=False)
-    reported = list(way.read_new(4 << 20, closed=False))
-    before = sum(map(len, curves(reported).values()))
-    (tmp_path / "other").write_bytes(file_of(event(1, scalar("another", 1.0))))
-    (tmp_path / "other").replace(path)
-    items = list(way.read_new(4 << 20, closed=False))
-    place = next(index for index, item in enumerate(items) if isinstance(item, SegmentStart))
-    late = sum(map(len, curves(items[:place]).values()))
-    assert late > 0
-    first = wide_rows()[: 4 << 20]
-    assert before + late == sum(map(len, curves(decode(first, range(100_003, len(first), 100_003))).values()))
-    assert list(curves(items[place:])) == ["another"]
-
-    path.write_bytes(wide_rows())
-    way, reported = StreamSource(str(path), FORMAT, remote=False), []
-    while way.read < way.file.size or not reported:
-        reported += way.read_new(4 << 20, closed=False)
-    assert sum(map(len, curves(reported).values())) == 70 * 1500 + 400
 
 
 # ---- scalars of every kind -----------------------------------------------------------------------------------------
@@ -308,6 +244,26 @@ def test_several_values_in_one_event_keep_their_order() -> None:
     (points,) = [item for item in decode(data) if isinstance(item, Points)]
     assert [points.names[metric] for metric in points.metric] == ["b", "a", "b"]
     assert points.values.tolist() == [1.0, 2.0, 3.0]
+
+
+def test_metrics_whose_summaries_have_the_same_checksum_are_told_apart() -> None:
+    """The tags differ by a multiple of the polynomial of CRC-32C."""
+    first = b"abcdefghijk"
+    other = bytes(a ^ b for a, b in zip(first, bytes(2) + 0x105EC76F1.to_bytes(5, "little") + bytes(4), strict=True))
+    assert crc32c(first) == crc32c(other)
+    messages = [event(step, scalar(first.decode(), step + half)) for step in range(300) for half in (0.0, 0.5)]
+    data = file_of(*(m.replace(first, other) if number % 2 else m for number, m in enumerate(messages)))
+    assert curves(decode(data)) == {
+        tag.decode("utf-8", "replace"): [(step, step + half, WALL) for step in range(300)]
+        for tag, half in ((first, 0.0), (other, 0.5))
+    }
+
+
+def test_records_within_the_payload_of_a_record_are_not_read() -> None:
+    nested = file_of(*[event(7, scalar("nested", 1))] * 3)
+    parts = [event(step, scalar("a", step)) for step in range(400)]
+    parts[200:200] = [event(200, graph_def=nested)]
+    assert curves(decode(file_of(*parts))) == {"a": [(step, float(step), WALL) for step in range(400)]}
 
 
 @pytest.mark.parametrize("step", [0, 1, 127, 128, 16_384, 1 << 40, (1 << 63) - 1, -1, -(1 << 63)])
@@ -447,7 +403,7 @@ def test_the_format() -> None:
 
 
 def test_too_many_metrics_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tuimon.formats.tensorboard._event_metrics.MAX_METRICS", 10)
+    monkeypatch.setattr("tuimon.formats.tensorboard._event_reader.MAX_METRICS", 10)
     items = decode(file_of(*(event(step, scalar(f"tag {i}", i)) for step in range(2) for i in range(15))))
     assert len(curves(items)) == 10
     assert all(len(points) == 2 for points in curves(items).values())

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from support.event_points import WALL, event, image, records, scalar, tensor
 from tensorboard.compat.proto.tensor_pb2 import TensorProto
 
-from tuimon.formats.tensorboard import _template_pool
+from tuimon.formats.tensorboard import _records
 from tuimon.formats.tensorboard import event_file as tensorboard
-from tuimon.formats.tensorboard._large_event import LARGE
+from tuimon.formats.tensorboard._records import LARGE
 from tuimon.model.points import Damage, Points
 
 Point = tuple[str, int, float, float]
@@ -106,11 +106,9 @@ def test_whole_records_yield_their_points_whatever_surrounds_them(chance: random
             data += record
     cuts = [chance.randrange(len(data)) for _ in range(chance.choice([0, 1, 5, 50]))]
     with pytest.MonkeyPatch.context() as patch:  # small files take the code paths of large ones
-        patch.setattr(tensorboard, "_BULK", chance.choice([1000, 20_000, 1 << 20]))
         patch.setattr(tensorboard, "_SEAM", chance.choice([10, 1000, 1 << 16]))
-        patch.setattr(_template_pool, "_WORTH", chance.choice([5, 150]))
-        patch.setattr(_template_pool, "_LEAST_BYTES", chance.choice([200, 8 << 10]))
-        patch.setattr(_template_pool, "_FIRST_LIMIT", chance.choice([8, 64, 512]))
+        patch.setattr(_records, "_ONE_BY_ONE", chance.choice([4, 64]))
+        patch.setattr(_records, "_FIRST_WINDOW", chance.choice([200, 8 << 10]))
         decoder = tensorboard.EventFileDecoder()
         items = [
             item

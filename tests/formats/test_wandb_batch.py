@@ -8,10 +8,8 @@ from collections import defaultdict
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.log_writer import WANDB, Series, damage, decode, field, framed, history, series, varint, wall_times
+from support.log_writer import WANDB, Series, damage, decode, framed, history, series, varint, wall_times
 
-from tuimon.formats._shared.protobuf import fields
-from tuimon.formats.wandb import run_file
 from tuimon.formats.wandb.run_file import WandbDecoder
 
 ODD = (
@@ -129,17 +127,3 @@ def test_a_step_that_looks_like_a_tag_costs_no_row() -> None:
     items = decode(WandbDecoder(), framed(WANDB, records))
     assert series(items) == {"loss": [(step, repr(index * 0.5)) for index, step in enumerate(steps)]}
     assert not damage(items)
-
-
-NUMBERS = st.sampled_from([0, 1, 127, 128, 16_383, 16_384, 2**21, 2**35, 2**42, 2**49, 2**63])
-
-
-@given(NUMBERS, st.integers(2, 4), st.integers(0, 20_000), st.booleans())
-def test_a_plain_body_is_what_a_parser_of_fields_finds(number: int, kind: int, size: int, more: bool) -> None:
-    """A record of a number and a row or a summary, and any other record."""
-    record = field(1, number) + field(kind, b"x" * size) + (field(200, b"") if more else b"")
-    parts = [(found, start, end) for found, _, start, end in fields(record, 0, len(record)) if found == kind]
-    is_plain = kind in (run_file.HISTORY, run_file.SUMMARY) and not more
-    assert run_file._plain_body(record) == (parts[0] if is_plain else None)
-    for cut in range(0 if more else min(len(record), 20)):
-        assert run_file._plain_body(record[:cut]) is None

@@ -24,7 +24,7 @@ from tuimon.errors import TuimonError, UsageError
 from tuimon.model.alerts import Alert
 from tuimon.model.events import Columns, Notice, Progress
 from tuimon.notify import Message, News, Notifier, channels_of
-from tuimon.notify.command import Command
+from tuimon.notify.command import CommandChannel
 from tuimon.notify.outbox import Outbox, Unreachable
 from tuimon.notify.terminal import sequence, wrapped
 from tuimon.notify.webhook import Webhook
@@ -120,7 +120,7 @@ def test_program_gets_environment_and_standard_input(tmp_path: Path) -> None:
         "sent = {k: v for k, v in os.environ.items() if k.startswith('TUIMON_')}\n"
         f"json.dump([sys.argv[1:], sent, json.load(sys.stdin)], open({str(out)!r}, 'w'))\n"
     )
-    command = Command.of([sys.executable, str(script), "$(touch x); `y`"])
+    command = CommandChannel.of([sys.executable, str(script), "$(touch x); `y`"])
     assert command is not None
     command.send(MESSAGE)
     arguments, environment, document = json.loads(out.read_text())
@@ -132,9 +132,11 @@ def test_program_gets_environment_and_standard_input(tmp_path: Path) -> None:
 
 def test_program_errors(tmp_path: Path) -> None:
     with pytest.raises(TuimonError, match="could not be started"):
-        Command((str(tmp_path / "none"),)).send(MESSAGE)
+        CommandChannel((str(tmp_path / "none"),)).send(MESSAGE)
     with pytest.raises(TuimonError, match="exited with status 3") as caught:
-        Command((sys.executable, "-c", "import sys; print('no bus', file=sys.stderr); sys.exit(3)")).send(MESSAGE)
+        CommandChannel((sys.executable, "-c", "import sys; print('no bus', file=sys.stderr); sys.exit(3)")).send(
+            MESSAGE
+        )
     assert caught.value.hint == "no bus"
 
 

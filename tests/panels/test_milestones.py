@@ -17,7 +17,7 @@ from tuimon.draw.frames import GUTTER
 from tuimon.model.views import ChartView, Size, Symbols
 from tuimon.monitor.local import LocalMonitor, open_run
 from tuimon.panels import ChartOptions, metric_panel, overlay_lines
-from tuimon.reader.checkpoints import step_of
+from tuimon.reader.checkpoints import checkpoint_step
 from tuimon.store import Run
 
 
@@ -44,7 +44,7 @@ def evaluated(step: int) -> dict[str, float]:
     ],
 )
 def test_a_step_is_read_from_the_name_of_a_directory(name: str, step: int | None) -> None:
-    assert step_of(f"/logs/{name}") == step
+    assert checkpoint_step(f"/logs/{name}") == step
 
 
 def test_each_run_has_the_checkpoints_in_its_directory_as_they_appear_and_disappear(tmp_path: Path) -> None:

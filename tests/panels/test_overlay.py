@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import statistics
 from dataclasses import replace
 from pathlib import Path
@@ -275,6 +276,29 @@ def test_the_difference_to_the_base_is_taken_at_the_same_step(tmp_path: Path) ->
     assert chart(b, replace(DEFAULTS, base=b)).headline == chart(b, DEFAULTS).headline, (
         "the base is not held against itself"
     )
+
+
+def test_the_seeds_of_the_base_lie_behind_another_run(tmp_path: Path) -> None:
+    noise = np.random.default_rng(7)
+    shifts = {"base1": 0.0, "base2": 0.1, "base3": 0.5, "new": 0.24}
+    for name, shift in shifts.items():
+        spread = 0.02 if name in ("base1", "new") else 0.0
+        logged(tmp_path, name, {s: 1.0 + shift + spread * noise.standard_normal() for s in range(500)})
+    runs = runs_below(tmp_path)
+    seeds = tuple(runs[f"base{n}"] for n in (1, 2, 3))
+    view = chart(runs["new"], replace(DEFAULTS, base=seeds[0], seeds=seeds), Size(100, 20))
+    area, mean = (line for line in view.lines if line.behind)
+    assert area.filled
+    known = np.isfinite(mean.envelope.last)
+    assert np.all(area.envelope.high[known] == 1.5)
+    assert np.all(np.abs(area.envelope.low[known] - 1.0) < 0.1)
+    assert np.allclose(mean.envelope.last[known], 1.2, atol=0.03)
+    errors = re.search(r"([+-][0-9.]+) \(([0-9.]+) SE\) to base", "".join(text for text, _ in view.headline))
+    assert errors is not None
+    assert float(errors[1]) == pytest.approx(0.24, abs=0.02)
+    assert float(errors[2]) == pytest.approx(0.24 / (0.02 * math.sqrt(2 / 50)), rel=0.5), "of 50 points each"
+    own = chart(seeds[1], replace(DEFAULTS, base=seeds[0], seeds=seeds), Size(100, 20))
+    assert not any(line.filled for line in own.lines), "a seed of the base is not held against its own group"
 
 
 def test_nonfinite_and_missing_values_are_in_the_note(tmp_path: Path) -> None:

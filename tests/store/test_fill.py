@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.stores import Log
 
-from tuimon.model.equal import compare, decimals
+from tuimon.model.equal import compare_series, decimals
 from tuimon.store.arrays import usual_stride
 
 NAN = float("nan")
@@ -286,7 +286,7 @@ def test_a_comparison_equals_the_definition(best, other):
         (np.array([step for step, _ in points], np.int64), np.array([float(number) for _, number in points]))
         for points in (best, other)
     ]
-    seen = compare(*columns[0], *columns[1])
+    seen = compare_series(*columns[0], *columns[1])
     ours, theirs = dict(best), dict(other)
     meeting = sorted(ours.keys() & theirs.keys())
     differing = [step for step in meeting if ours[step] != theirs[step]]

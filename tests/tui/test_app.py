@@ -93,25 +93,6 @@ async def test_the_step_of_an_alert_comes_first_where_the_line_is_short(tmp_path
             assert (f"since {unit} {alert.step}: train/kl has" in shown) == (width == 80)
 
 
-async def test_zoom_help_filter_metrics_and_back(log: Path) -> None:
-    async with opened(log.parent) as (app, pilot):
-        await until(app, pilot, lambda s: "KL" in s)
-        await pilot.press("right", "enter")
-        shown = await until(app, pilot, lambda s: "KL" not in s.replace("KLM", ""))
-        assert "loss" in shown
-        assert app.board.zoomed
-        await pilot.press("escape")
-        await until(app, pilot, lambda s: "KL" in s)
-        await pilot.press("question_mark")
-        await until(app, pilot, lambda s: "Leave tuimon" in s)
-        await pilot.press("escape", "slash", "k", "l")
-        await until(app, pilot, lambda s: len(app.board.panels) == 1 and app.board.panels[0].title == "kl")
-        await pilot.press("enter", "escape", "m")
-        await until(app, pilot, lambda s: len(app.board.panels) == 3)
-        await pilot.press("m")
-        await until(app, pilot, lambda s: "KL" in s)
-
-
 async def test_letters_typed_into_the_filter_are_not_keys(log: Path) -> None:
     async with opened(log.parent) as (app, pilot):
         await until(app, pilot, lambda s: "KL" in s)
@@ -121,19 +102,6 @@ async def test_letters_typed_into_the_filter_are_not_keys(log: Path) -> None:
         assert app.is_running
         await pilot.press("escape")
         await until(app, pilot, lambda s: "KL" in s)
-
-
-async def test_pause_holds_the_screen(log: Path) -> None:
-    async with opened(log.parent) as (app, pilot):
-        await until(app, pilot, lambda s: "step 19" in s)
-        await pilot.press("p")
-        with log.open("a") as file:
-            file.write(rows(20))
-        await pilot.pause(1.5)
-        assert "step 19" in text(app)
-        assert "paused" in text(app)
-        await pilot.press("p")
-        await until(app, pilot, lambda s: "step 20" in s)
 
 
 async def test_any_size_down_to_one_cell_and_back(log: Path) -> None:
@@ -245,7 +213,7 @@ async def test_hostile_names_are_shown_and_not_executed(tmp_path: Path) -> None:
 async def test_killed_reader_is_restarted_and_no_point_is_duplicated(log: Path) -> None:
     async with opened(log.parent) as (app, pilot):
         await until(app, pilot, lambda s: "step 19" in s)
-        first = app._monitor.process_id
+        first = app.monitor.process_id
         assert first is not None
         os.kill(first, signal.SIGKILL)
         await until(app, pilot, lambda s: "reader stopped" in s)
@@ -253,19 +221,10 @@ async def test_killed_reader_is_restarted_and_no_point_is_duplicated(log: Path) 
         with log.open("a") as file:
             file.write(rows(20))
         await until(app, pilot, lambda s: "step 20" in s)
-        assert app._monitor.process_id != first
+        assert app.monitor.process_id != first
         [run] = app.snapshot.runs
         assert run.curve("reward").steps.tolist() == list(range(21))
         assert run.point_count == 21 * 3
-
-
-async def test_quit(log: Path) -> None:
-    async with opened(log.parent) as (app, pilot):
-        await until(app, pilot, lambda s: "KL" in s)
-        await pilot.press("q")
-        while app.is_running:
-            await pilot.pause(0.01)
-        assert app.return_code == 0
 
 
 async def test_a_metric_is_the_axis_of_all_charts(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from support.stores import store_of
 from tuimon.draw.rows import row_width
 from tuimon.model.views import Size, Symbols
 from tuimon.panels import metric_panel
-from tuimon.tui.box import PanelBox
+from tuimon.tui.box import Drawing, PanelBox
 
 
 def test_a_border_of_the_same_size_inside_is_drawn() -> None:
@@ -17,6 +17,6 @@ def test_a_border_of_the_same_size_inside_is_drawn() -> None:
     for bordered, size in ((False, Size(40, 10)), (True, Size(44, 11)), (False, Size(40, 10))):
         box.bordered, box.room = bordered, size
         drawn = [box.is_drawn]
-        box.update(run, 0.0, Symbols.BRAILLE, "dark", False)
+        box.update(Drawing(run, 0.0, Symbols.BRAILLE, "dark"), False)
         assert [*drawn, box.is_drawn] == [False, True]
         assert (row_width(box._rows[0]), len(box._rows)) == (size.width, size.height)

@@ -188,7 +188,7 @@ async def test_general(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         await t.press("pause")
         with (tmp_path / "sweep" / "seed00" / "metrics.jsonl").open("a") as file:
             file.write(row(LAST + 1))
-        await t.until(lambda: t.app._monitor.snapshot().runs[0].last_step == LAST + 1)
+        await t.until(lambda: t.app.monitor.snapshot().runs[0].last_step == LAST + 1)
         await t.pilot.pause(0.3)
         assert f"step {LAST + 1}" not in text(t.app), "received, but the screen is paused"
         await t.press("pause")
@@ -261,7 +261,7 @@ async def test_enter_on_an_alert_opens_its_run_at_its_step(tmp_path: Path, monke
         assert app.board.panel is not None
         assert (app.board.panel.title, app.state.options.cursor) == ("loss", 30)
         app.state.options = ChartOptions()
-        for key in (")", "(", "A"):
+        for key in (")", "("):
             await pilot.press(key)
             await until(app, pilot, lambda s: "Alert 1 of 1: " in s and "step 30" in s)
             assert (app.board.panel.title, app.state.options.cursor) == ("loss", 30)
@@ -309,6 +309,8 @@ async def test_panels(tmp_path: Path) -> None:
         assert place()[1] > first[1]
         await t.press("up", "right", "pin")
         assert [panel.id for panel in board.panels[:2]] == ["loss", "reward"]
+        assert board.panel is board.panels[0], "the selection goes with it"
+        await until(t.app, t.pilot, lambda s: "◆ loss" in s)
         await t.press("export")
         await until(t.app, t.pilot, lambda s: "Saved in " in s)
         await t.press("pin")
@@ -911,7 +913,7 @@ async def test_small_multiples(tmp_path: Path) -> None:
         screen = await t.on(RunListScreen)
         grid = screen.charts
         await t.until(lambda: grid.size.height > 10)
-        assert (grid.columns, grid.lines) == (3, 3)
+        assert (grid.across, grid.lines) == (3, 3)
         shown = await until(t.app, t.pilot, lambda s: "12 runs  same limits  page 1/2" in s)
         assert shown.splitlines()[0].startswith(" reward")
         assert [f"seed{number:02}" in shown for number in range(RUNS)] == [number < 9 for number in range(RUNS)]

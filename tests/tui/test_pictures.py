@@ -116,6 +116,10 @@ def test_kitty_gets_the_image_and_forgets_the_one_before(tmp_path: Path) -> None
         image = Image.open(io.BytesIO(base64.b64decode(b"".join(data for *_, data in uploads))))
         terminal.type("h")
         terminal.until(lambda output: b"\x1b_Ga=d,d=I,i=" + number in output)
+        *_, later = re.findall(rb"\x1b_Gi=(\d+),", bytes(terminal.output))
+        assert later != number
+        terminal.type("D")
+        terminal.until(lambda output: b"\x1b_Ga=d,d=I,i=" + later in output)
     places = [(x * image.width // 4, y * image.height // 4) for y in (1, 3) for x in (1, 3)]
     for place, colour in zip(places, (WHITE, BLUE, GREEN, RED), strict=True):
         assert near(image.getpixel(place), colour)

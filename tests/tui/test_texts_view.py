@@ -432,7 +432,7 @@ async def test_a_run_without_texts_names_the_option(tmp_path: Path) -> None:
     async with opened(run, (80, 24)) as (app, pilot):
         await until(app, pilot, lambda s: "step 1" in s)
         await pilot.press("T")
-        shown = await until(app, pilot, lambda s: "The run looks like verl" in s)
+        shown = await until(app, pilot, lambda s: "Trainers write texts" in s)
         assert "trainer.rollout_data_dir" in shown
         assert "is a pickle" in shown
         write_step(run, 5)

@@ -85,6 +85,24 @@ __swanlab__.gpu.0.mem.time                machine                     -        -
 __swanlab__.gpu.0.mem.value               machine                     -        -      MB         1
 __swanlab__.npu.3.temp                    machine                     -        -      °C         1
 __swanlab__.cpu.thds                      machine                     -        -      1          1
+rollout/frac_reward_zero_std              reward.zero_std_frac        down      -      frac       1
+entropy/all/mean                          entropy                     band      -      nats       1
+mismatch_kl/all/mean                      kl.mismatch                 down      -      nats       1
+math/is_truncated/mean                    truncation                  down      -      frac       1
+eval/aime24/avg@32                        success.val                 up        val    frac       1
+off_policy/mean_staleness                 staleness                   neutral   -      1          1
+rollout/staleness                         staleness                   neutral   -      1          1
+rollouts/dropped                          rollouts.dropped            neutral   -      1          1
+rollout/carried_over                      rollouts.dropped            neutral   -      1          1
+map@20                                    quality                     up        -      1          1
+eval/ndcg@100                             quality                     up        val    1          1
+recall_at_k                               quality                     up        -      1          1
+eval/german_wer                           error                       down      val    1          1
+der                                       error                       down      -      1          1
+val_dice                                  quality                     up        val    1          1
+eval/chrf                                 quality                     up        val    1          1
+lr_multiplier                             other                       neutral   -      1          1
+eval/win_rate                             success.val                 up        val    frac       1
 memory (MB)/allocated/0                   other                       -        -      MB         1
 clipped_percentage                        other                       -        -      1          1
 spread (mb)/0                             other                       -        -      1          1

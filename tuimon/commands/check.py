@@ -8,7 +8,6 @@ import sys
 import time
 
 from tuimon.commands import Command
-from tuimon.commands._follow import follow, unit_text
 from tuimon.commands._shared import add_json, add_paths, add_strict, checked_paths, existing_paths, setting_warnings
 from tuimon.commands._stderr import print_status
 from tuimon.errors import ExitCode, NothingFound, UsageError
@@ -66,6 +65,8 @@ def _run(options: argparse.Namespace) -> int:
         settings = load_settings()
         checker = Checker(settings.detectors, (*settings.rules, *options.rule), str(config.config_path()), more)
     if options.follow:
+        from tuimon.commands._follow import follow
+
         follow(
             checked_paths(options.paths, live=True, options=options),
             load_settings(),
@@ -119,6 +120,8 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _print_unit() -> int:
+    from tuimon.commands._follow import unit_text
+
     print(unit_text([word for word in sys.argv[1:] if word != "--unit"]), end="")
     return ExitCode.OK
 

@@ -28,8 +28,8 @@ PHASES = (
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Settings of a run; written to training_log.json unchanged."""
+class Hyperparameters:
+    """Hyperparameters of a run; written to training_log.json unchanged."""
 
     max_steps: int = 400
     seed: int = 0
@@ -47,7 +47,7 @@ class Settings:
 class Curves:
     """A made-up training run, step by step."""
 
-    def __init__(self, settings: Settings, seconds: float, inject_at: int | None = None) -> None:
+    def __init__(self, settings: Hyperparameters, seconds: float, inject_at: int | None = None) -> None:
         """seconds: time of a step. inject_at: the step at which the learning rate explodes."""
         self.settings = settings
         self.samples: list[dict[str, Any]] = []

@@ -68,13 +68,13 @@ def train(logs: Logs, curves: Curves, pace: float, stop: Stop) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """0: the run is complete or was asked to end; 2: it cannot begin."""
     options = parser().parse_args(arguments)
-    from tuimon.demo.curves import DEVICES, Curves, Settings
+    from tuimon.demo.curves import DEVICES, Curves, Hyperparameters
     from tuimon.demo.logs import MADE_UP, Logs
 
     run: Path = options.output.absolute() / options.name
     if run.exists():
         parser().error(f"{run} holds a run already")
-    settings = Settings(max_steps=options.steps, seed=options.seed)
+    settings = Hyperparameters(max_steps=options.steps, seed=options.seed)
     stop = Stop(options.parent)
     config = {
         "run": options.name,

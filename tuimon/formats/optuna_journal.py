@@ -20,7 +20,7 @@ from typing import Any
 from tuimon.errors import FormatError
 from tuimon.formats import Format, JournalDecoder
 from tuimon.formats._shared.json import parse
-from tuimon.formats._shared.lines import LineSplitter
+from tuimon.formats._shared.lines import LineSplitter, each_line
 from tuimon.formats._shared.rows import number, seconds, trimmed
 from tuimon.model.points import Damage, Fact, Item, PointsBuilder, Topic
 
@@ -57,18 +57,13 @@ class OptunaJournalDecoder(JournalDecoder):
     def feed_runs(self, data: bytes) -> list[tuple[str, list[Item]]]:
         new: dict[str, list[Item]] = {}
         changed: dict[int, _Trial] = {}
-        for part in self._lines.feed(data):
+        for part in each_line(self._lines.feed(data)):
             if isinstance(part, Damage):
                 self._lose(part)
-                continue
-            offset, lines = part
-            for line in lines:
-                operation = _operation(line)
-                if operation is not None:
-                    self._apply(operation, new, changed)
-                elif line.strip():
-                    self._lose(Damage(offset, len(line) + 1, "not an operation"))
-                offset += len(line) + 1
+            elif operation := _operation(part[1]):
+                self._apply(operation, new, changed)
+            elif part[1].strip():
+                self._lose(Damage(part[0], len(part[1]) + 1, "not an operation"))
         self._damage += self._lines.hole_at_end()
         for trial in changed.values():
             new[trial.name] += trial.points.take()

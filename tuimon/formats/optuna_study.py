@@ -15,8 +15,6 @@ from __future__ import annotations
 
 import math
 import sqlite3
-from collections import defaultdict
-from typing import Any
 
 from tuimon import lazy_re as re
 from tuimon.formats import Format
@@ -48,29 +46,28 @@ class OptunaStudyDecoder(RunsDatabase):
 
     def _read(self, database: sqlite3.Connection) -> None:
         studies = dict(database.execute(_STUDIES))
-        config: dict[int, dict[str, Any]] = defaultdict(dict)
-        for trial, name, value, distribution in self.rows(database, _PARAMS, "trial_params"):
-            config[trial][name] = trimmed(param_value(value, distribution))
-        results: dict[int, list[Any]] = defaultdict(list)
-        for trial, value in self.rows(database, _VALUES, "trial_values"):
-            results[trial].append(value)
+        params = self.grouped(database, _PARAMS, "trial_params")
+        values = self.grouped(database, _VALUES, "trial_values")
         typed = "intermediate_value_type" in columns(database, "trial_intermediate_values")
-        steps: dict[int, list[tuple[int, float]]] = defaultdict(list)
         query = _STEPS.format("cast(intermediate_value_type as text)" if typed else "''")
-        for trial, step, value, kind in self.rows(database, query, "trial_intermediate_values"):
-            value = _NON_FINITE.get(kind, value)
-            if type(step) is int and isinstance(value, int | float):
-                steps[trial].append((step, float(value)))
-        for trial, count, study, state, completed in self.rows(database, _TRIALS, "trials")[:_MAX_TRIALS]:
+        intermediate = self.grouped(database, query, "trial_intermediate_values")
+        for trial_id, count, study, state, completed in self.rows(database, _TRIALS, "trials")[:_MAX_TRIALS]:
+            trial = f"{trial_id}"
             first = study == next(iter(studies), study)
-            name = self.name(f"{trial}", trial_name(count, "" if first else str(studies.get(study, study))))
+            name = self.name(trial, trial_name(count, "" if first else str(studies.get(study, study))))
             time = seconds(completed)
-            finals = [(0, float(value)) for value in results[trial][:1] if number(value, "") is not None]
-            unknown = time is None or bool(steps[trial])
-            self._add_points(f"{trial}", name, steps[trial] or finals, math.nan if unknown else float(time or 0))
-            settings = [Fact(Topic.CONFIG, config[trial])] if config[trial] else []
-            for fact in (*settings, *final_values(results[trial], time), *trial_state(state, time)):
-                self.add_fact(f"{trial}", fact)
+            results = [value for (value,) in values.get(trial, ())]
+            finals = [(0, float(value)) for value in results[:1] if number(value, "") is not None]
+            steps = [
+                (step, float(value))
+                for step, logged, kind in intermediate.get(trial, ())
+                if type(step) is int and isinstance(value := _NON_FINITE.get(kind, logged), int | float)
+            ]
+            self._add_points(trial, name, steps or finals, math.nan if time is None or steps else time)
+            config = {key: trimmed(param_value(*value)) for key, *value in params.get(trial, ())}
+            settings = [Fact(Topic.CONFIG, config)] if config else []
+            for fact in (*settings, *final_values(results, time), *trial_state(state, time)):
+                self.add_fact(trial, fact)
 
     def _add_points(self, run: str, name: str, points: list[tuple[int, float]], time: float) -> None:
         """Add the points of a trial that are new; all of them if an earlier one has changed."""

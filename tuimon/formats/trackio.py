@@ -21,25 +21,12 @@ from tuimon.errors import FormatError
 from tuimon.formats import Format
 from tuimon.formats._shared.database import NewRows, RunsDatabase, columns
 from tuimon.formats._shared.json import parse
-from tuimon.formats._shared.row_reader import Names, RowReader
+from tuimon.formats._shared.row_reader import RowReader
 from tuimon.formats._shared.rows import number, trimmed
-from tuimon.model.points import Damage, Fact, Points, Replaced
+from tuimon.model.points import Damage, Fact, Points
 
 _TABLE = re.compile(rb'create table "?metrics"? ?\((?=.*\brun_name\b)(?=.*\bstep\b)(?=.*\bmetrics\b)', re.IGNORECASE)
 _NON_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-
-
-class _Run:
-    """State of one run."""
-
-    def __init__(self) -> None:
-        self.names = Names()
-        self.reset_readers()
-        self.system: set[str] = set()
-        """Names of system metrics that have been reported as such."""
-
-    def reset_readers(self) -> None:
-        self.readers = {"metrics": RowReader(self.names), "system_metrics": RowReader(self.names)}
 
 
 class TrackioDecoder(RunsDatabase):
@@ -48,7 +35,10 @@ class TrackioDecoder(RunsDatabase):
     def __init__(self) -> None:
         super().__init__()
         self._tables: dict[str, NewRows] = {}
-        self._runs: dict[str, _Run] = {}
+        self._readers: dict[tuple[str, str], RowReader] = {}
+        """By run and table."""
+        self._system: set[tuple[str, str]] = set()
+        """Run and name of the system metrics that have been reported as such."""
 
     def _read(self, database: sqlite3.Connection) -> None:
         for table in ("metrics", "system_metrics"):
@@ -57,12 +47,8 @@ class TrackioDecoder(RunsDatabase):
                 step = "cast(step as integer)" if "step" in names else "null"
                 expressions = _run_id(names), "run_name", step, "timestamp", "coalesce(cast(metrics as blob), x'')"
                 self._tables[table] = NewRows(table, expressions)
-        if any(rows.begun_anew(database) for rows in self._tables.values()):
-            for rows in self._tables.values():
-                rows.forget()
-            for run, known in self._runs.items():
-                known.reset_readers()
-                self.add(run, Replaced())
+        if self.begin_anew(database, self._tables.values()):
+            self._readers.clear()
         run_id = _run_id(columns(database, "configs"))
         configs = f"select {run_id}, run_name, coalesce(cast(config as blob), x'') from configs"
         for run, name, document in self.rows(database, configs, "configs"):
@@ -87,18 +73,18 @@ class TrackioDecoder(RunsDatabase):
                 row.pop(key, None)
             by_run.setdefault(run, []).append(stamp | _numbers(row))
         for run, rows in by_run.items():
-            known = self._runs[run]
-            items = [item for item in known.readers[table].read(rows) if isinstance(item, Points)]
+            if (run, table) not in self._readers:
+                self._readers[run, table] = RowReader(self.metrics(run))
+            items = [item for item in self._readers[run, table].read(rows) if isinstance(item, Points)]
             if table == "system_metrics":
-                names = {points.names[index] for points in items for index in set(points.metric.tolist())}
-                if added := sorted(names - known.system):
-                    known.system.update(added)
-                    self.add(run, Fact("metrics", {name: {"system": True} for name in added}))
+                names = {(run, points.names[index]) for points in items for index in set(points.metric.tolist())}
+                if added := sorted(names - self._system):
+                    self._system.update(added)
+                    self.add(run, Fact("metrics", {name: {"system": True} for _, name in added}))
             self.add(run, *items)
 
     def _run(self, run: str, name: object) -> None:
-        if run not in self._runs:
-            self._runs[run] = _Run()
+        if run not in self._names:
             self.name(run, name)
             self.add_fact(run, Fact("writer", {"name": "trackio", "run_name": str(name)}))
 

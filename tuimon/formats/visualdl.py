@@ -18,12 +18,11 @@ from typing import Any
 
 from tuimon.errors import FormatError
 from tuimon.formats import Format, StreamDecoder
-from tuimon.formats._shared.protobuf import BYTES, FIXED32, FIXED64, VARINT, fields, signed, varint
+from tuimon.formats._shared.protobuf import BYTES, FIXED32, VARINT, Message, fields, signed, varint
 from tuimon.model.points import Damage, Fact, Item, PointsBuilder, Topic
 
 _LENGTH = struct.Struct("<Q")
 _FLOAT = struct.Struct("<f")
-_DOUBLE = struct.Struct("<d")
 _LARGE = 64 << 10
 _LARGEST = 1 << 32
 """Bytes above which a length is damage."""
@@ -169,21 +168,11 @@ def _is_record(data: bytes, start: int, end: int) -> bool:
 
 def _hparams(data: bytes, start: int, end: int) -> dict[str, Any]:
     settings: dict[str, Any] = {}
-    for number, wire, first, stop in fields(data, start, end):
-        if number != 1 or wire != BYTES:
-            continue
-        name: str = ""
-        value: Any = 0
-        for inner, inner_wire, begin, until in fields(data, first, stop):
-            if inner == 1 and inner_wire == VARINT:
-                value = signed(varint(data, begin, until)[0])
-            elif inner == 2 and inner_wire == FIXED64:
-                (value,) = _DOUBLE.unpack_from(data, begin)
-            elif inner == 3 and inner_wire == BYTES:
-                value = data[begin:until].decode("utf-8", "replace")
-            elif inner == 4 and inner_wire == BYTES:
-                name = data[begin:until].decode("utf-8", "replace")
-        settings[name] = value
+    for encoded in Message(data[start:end]).all_bytes(1):
+        setting = Message(encoded)
+        kind = next((kind for kind in (3, 2) if kind in setting), 1)
+        value = {1: setting.integer, 2: setting.double, 3: setting.text}[kind](kind)
+        settings[setting.text(4)] = value
     return settings
 
 

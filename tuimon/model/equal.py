@@ -65,7 +65,7 @@ class Compared(Struct, frozen=True, eq=False):
         return Compared(self.common, self.differing, self.first)
 
 
-def compare(
+def compare_series(
     steps: Steps,
     values: Floats,
     other_steps: Steps,

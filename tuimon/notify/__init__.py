@@ -64,7 +64,7 @@ def channels_of(options: Mapping[str, Any], write: Callable[[str], None]) -> Cha
     """
     if not options:
         return Channels("warning", ())
-    from tuimon.notify.command import Command
+    from tuimon.notify.command import CommandChannel
     from tuimon.notify.services import Service
     from tuimon.notify.terminal import Bell, TerminalNotification
     from tuimon.notify.webhook import Webhook, is_address
@@ -72,7 +72,7 @@ def channels_of(options: Mapping[str, Any], write: Callable[[str], None]) -> Cha
     factories: dict[str, Callable[[Any], Sequence[Channel | None]]] = {
         "bell": lambda value: [Bell.of(value, write)],
         "terminal": lambda value: [TerminalNotification.of(value, write)],
-        "command": lambda value: [Command.of(value)],
+        "command": lambda value: [CommandChannel.of(value)],
         "webhook": lambda value: [Webhook.of(value)],
         "urls": lambda value: [Service.of(url) for url in _texts(value)],
     }

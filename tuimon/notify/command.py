@@ -22,14 +22,14 @@ _TIMEOUT = 20.0
 _VARIABLES = ("text", "run", "path", "rule", "severity", "metric", "step", "message", "hint")
 
 
-class Command(Struct, frozen=True):
+class CommandChannel(Struct, frozen=True):
     """A program that is started for each message."""
 
     words: tuple[str, ...]
     name: str = "command"
 
     @classmethod
-    def of(cls, value: Any) -> Command | None:
+    def of(cls, value: Any) -> CommandChannel | None:
         """Build it from the setting, a list of the program and its arguments; None if empty. ValueError otherwise."""
         if not isinstance(value, list) or not all(isinstance(word, str) and "\0" not in word for word in value):
             raise ValueError(f'must be a list of texts like ["notify-send", "tuimon"], not {value!r}')

@@ -63,7 +63,7 @@ def news_of(snapshot: Snapshot, alert: Alert) -> News:
     """Return the present stage of an incident."""
     path = snapshot.run(alert.run).path
     stage = SEVERITIES.index(alert.severity) if alert.active else ENDED
-    return News(incident_id(path, alert.key), stage, message_of(snapshot, alert))
+    return News(incident_id(path, alert.key), stage, alert_message(snapshot, alert))
 
 
 def finished_news(path: str, name: str, step: int | None, message: str) -> News:
@@ -79,7 +79,7 @@ def combined(news: Sequence[News]) -> Message:
     return replace(worst.message, more=len(news) - 1)
 
 
-def message_of(snapshot: Snapshot, alert: Alert) -> Message:
+def alert_message(snapshot: Snapshot, alert: Alert) -> Message:
     """Return the message of an alert."""
     run = snapshot.run(alert.run)
     return Message(

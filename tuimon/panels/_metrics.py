@@ -12,6 +12,7 @@ from msgspec import Struct
 from tuimon import lazy_re as re
 from tuimon.analysis.aligned_steps import aligned
 from tuimon.analysis.comparison_rows import comparable_step, level_until
+from tuimon.analysis.level import level
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.run_cache import cached_until_doubled
 from tuimon.registry import discover
@@ -236,6 +237,13 @@ def level_difference(own: MetricReading | None, base: MetricReading | None) -> f
         return None
     difference = level_until(own.curve, step) * own.factor - level_until(base.curve, step) * base.factor
     return difference if math.isfinite(difference) else None
+
+
+def difference_error(own: MetricReading, base: MetricReading) -> float:
+    """Return the standard error of a difference of `level_difference`; NaN if it is unknown."""
+    step = comparable_step((own.curve, base.curve))
+    errors = (level(reading.curve.values[: reading.curve.row_after(step or 0)]).error for reading in (own, base))
+    return math.hypot(*(error * factor for error, factor in zip(errors, (own.factor, base.factor), strict=True)))
 
 
 RESULT, PLAIN, USAGE, CONSTANT = range(4)

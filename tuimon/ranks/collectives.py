@@ -29,7 +29,7 @@ _SAME_SIZE = ("ALLREDUCE", "BROADCAST")
 _STUCK = re.compile(r"watchdog got stuck for (\d+) seconds")
 
 
-class Progress(Struct):
+class CollectiveWork(Struct):
     """The work of a rank in a process group."""
 
     enqueued: int
@@ -55,10 +55,10 @@ def group_of(text: str) -> str:
     return str(match[2] or match[1])
 
 
-def progress_of(text: str) -> Progress | None:
+def progress_of(text: str) -> CollectiveWork | None:
     """Return the work that a line reports."""
     match = _WORK.search(text) if "enqueued" in text else None
-    return Progress(int(match[1]), int(match[2])) if match else None
+    return CollectiveWork(int(match[1]), int(match[2])) if match else None
 
 
 def collective_of(text: str) -> Collective | None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 
 from tuimon.model.ranks import FileLine
-from tuimon.ranks.collectives import Collective, Progress
+from tuimon.ranks.collectives import Collective, CollectiveWork
 
 
 class Failure(Struct):
@@ -45,7 +45,7 @@ class Rank(Struct):
     """Newest step that was mentioned without a measurement."""
     last_line: str = ""
     place: FileLine | None = None
-    progress: dict[str, Progress] = field(default_factory=dict)
+    progress: dict[str, CollectiveWork] = field(default_factory=dict)
     """Newest work by process group; "" is that of all ranks."""
     stuck: int = 0
     """Seconds for which its NCCL watchdog made no progress."""
@@ -56,7 +56,7 @@ class Rank(Struct):
     nan_place: FileLine | None = None
 
 
-class Gpu(Struct):
+class GpuStatus(Struct):
     """Newest status of a GPU; None if unknown."""
 
     temperature: float | None = None
@@ -98,7 +98,7 @@ class Evidence(Struct):
     """Path of the log of the launcher on a node, by node."""
     buses: dict[tuple[str, str], int] = field(default_factory=dict)
     """Index of the GPU by (node, PCI bus)."""
-    gpus: dict[tuple[str, int], Gpu] = field(default_factory=dict)
+    gpus: dict[tuple[str, int], GpuStatus] = field(default_factory=dict)
     """By (node, index)."""
     step_times: dict[int, list[float]] = field(default_factory=dict)
     """[first, last] time at which a line reports a step."""

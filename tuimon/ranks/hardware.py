@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tuimon import lazy_re as re
-from tuimon.ranks.evidence import Evidence, Gpu
+from tuimon.ranks.evidence import Evidence, GpuStatus
 from tuimon.ranks.lines import bus_of
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
@@ -29,7 +29,7 @@ def read_gpus(text: str, node: str, evidence: Evidence) -> None:
         index = int(cells["index"])
         if cells.get("pci.bus_id"):
             evidence.buses[node, bus_of(cells["pci.bus_id"])] = index
-        gpu = evidence.gpus.setdefault((node, index), Gpu())
+        gpu = evidence.gpus.setdefault((node, index), GpuStatus())
         for name, field in _COLUMNS.items():
             if (match := _NUMBER.match(cells.get(name, ""))) is not None:
                 setattr(gpu, field, float(match[0]))

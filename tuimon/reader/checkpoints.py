@@ -20,7 +20,7 @@ _DATE = re.compile(r"20\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:[0-2]\d[0-
 """Numbers that are dates rather than steps."""
 
 
-def step_of(path: str) -> int | None:
+def checkpoint_step(path: str) -> int | None:
     """The training step in the name of a checkpoint's directory or file, or None."""
     match = _STEP.search(os.path.basename(path))
     number = (match[1] or match[2]) if match else ""
@@ -44,7 +44,7 @@ class Checkpoints:
         owners: dict[str, int | None] = {}
         steps: dict[int, set[int]] = {run: set() for run in self._reported}
         for path in paths:
-            step = step_of(path)
+            step = checkpoint_step(path)
             if step is None:
                 continue
             directory = os.path.dirname(merged(path))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from msgspec import Struct
 
-from tuimon.model.equal import compare, is_predictable
+from tuimon.model.equal import compare_series, is_predictable
 from tuimon.model.points import Floats, Steps
 
 _COMPARED_METRICS = 3
@@ -56,7 +56,7 @@ def compared(before: Values, after: Values) -> EqualMetrics:
     for metric in sorted(before.keys() & after.keys()):
         if is_predictable(metric):
             continue
-        points = compare(*_columns(before[metric]), *_columns(after[metric]))
+        points = compare_series(*_columns(before[metric]), *_columns(after[metric]))
         result.steps = max(result.steps, points.common)
         result.metrics += points.common > 0
         result.different += points.differing > 0.1 * points.common

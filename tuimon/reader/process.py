@@ -24,6 +24,10 @@ from tuimon.sources.watch import Watcher
 
 MIN_WRITE = 1 << 16
 """Minimum number of bytes per write() while there are more frames."""
+MANY_GROWING, SHARE, LONGEST_REST = 64, 0.05, 6.0
+"""Beyond the first number of logs that grow at once, as those of the ranks of a job, the reader rests after a round, so
+that the round is the second part of the time, for at most the third number of seconds: several lines of a log that are
+read together cost little more than one."""
 FLUSH_AFTER = 1.0, ENDED_AFTER + 1.0
 """Times (s) without growth after which last records without their ends are decoded, the second time because their logs
 have probably ended."""
@@ -84,6 +88,7 @@ class _Session:
         self._find(hurry=True)
         next_find = time.monotonic() + 2 * self._interval
         flushes = 0
+        used = time.process_time()
         while not stop.is_set():
             busy = self._send(collector.read())
             while collector.behind and not stop.is_set():
@@ -124,6 +129,9 @@ class _Session:
                 next_find = time.monotonic() + max(2 * self._interval, self._poll_interval(now))
             if hints.paths and self._send(collector.read(hints.paths)):
                 self._last_growth, flushes = time.monotonic(), 0
+            if len(hints.paths) > MANY_GROWING:
+                stop.wait(min((time.process_time() - used) / SHARE, LONGEST_REST))
+            used = time.process_time()
 
     def _poll_interval(self, now: float) -> float:
         """Time (s) until the next poll if there is no event.

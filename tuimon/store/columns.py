@@ -24,7 +24,7 @@ _MAX_SHARED = 8
 """Maximum number of columns offered to the metrics of a stream: those logged every step, every epoch and so on."""
 
 
-class Column:
+class GrowingColumn:
     """A growing array of 8-byte numbers. Several metrics may share it if they have the same rows."""
 
     __slots__ = ("__weakref__", "array", "length")
@@ -73,13 +73,13 @@ class Column:
         self.array = rows
         self.length = len(rows)
 
-    def begins_as(self, other: Column, length: int) -> bool:
+    def begins_as(self, other: GrowingColumn, length: int) -> bool:
         """Return whether the first `length` rows of both columns are equal."""
         return not length or (length <= self.length and _same(self.array[:length], other.array[:length]))
 
-    def copy(self, length: int) -> Column:
+    def copy(self, length: int) -> GrowingColumn:
         """Return a new column with the first `length` rows."""
-        column = Column(self.array[:length].copy() if length else self.array[:0])
+        column = GrowingColumn(self.array[:length].copy() if length else self.array[:0])
         column.length = length
         return column
 
@@ -106,7 +106,7 @@ class Column:
 
 
 _NO_FLOATS: Floats = np.empty(0)
-_NO_STEPS, _NO_TIMES = Column(np.empty(0, np.int64)), Column(_NO_FLOATS)
+_NO_STEPS, _NO_TIMES = GrowingColumn(np.empty(0, np.int64)), GrowingColumn(_NO_FLOATS)
 """Columns of metrics without points; nothing is ever added to them."""
 
 
@@ -116,8 +116,8 @@ class SharedColumns(Struct, eq=False):
     Metrics that are logged together have the same steps and times. The references are weak.
     """
 
-    steps: list[ref[Column]] = field(default_factory=list)
-    wall_times: list[ref[Column]] = field(default_factory=list)
+    steps: list[ref[GrowingColumn]] = field(default_factory=list)
+    wall_times: list[ref[GrowingColumn]] = field(default_factory=list)
 
 
 class PointColumns:
@@ -129,7 +129,7 @@ class PointColumns:
         """shared: columns of the other metrics of the stream."""
         self._shared = shared
         self._steps, self._wall_times = _NO_STEPS, _NO_TIMES
-        self._values = Column(_NO_FLOATS)
+        self._values = GrowingColumn(_NO_FLOATS)
         self.length = 0
         self.ordered = 0
         """Number of leading points whose steps never go back; equals `length` for a well-behaved log."""
@@ -242,7 +242,7 @@ def extend_all(
         columns.length = length + count
 
 
-def _grow_together(columns: Sequence[Column], counts: Sequence[int]) -> None:
+def _grow_together(columns: Sequence[GrowingColumn], counts: Sequence[int]) -> None:
     """Allocate capacity for `counts` more rows in short columns that lack it, as parts of one array.
 
     An array for each of ten thousand metrics would take most of the time of adding their points.
@@ -276,7 +276,9 @@ def _repeats(counts: npt.NDArray[np.uint32], rows: Steps) -> npt.NDArray[np.bool
     return result
 
 
-def _placed(column: Column, start: int, rows: npt.NDArray[Any], shared: list[ref[Column]]) -> Column:
+def _placed(
+    column: GrowingColumn, start: int, rows: npt.NDArray[Any], shared: list[ref[GrowingColumn]]
+) -> GrowingColumn:
     """Return a column with these rows from `start` on: the column itself, a shared one, or a copy."""
     if start and column.put(start, rows):
         return column

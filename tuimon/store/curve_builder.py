@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from tuimon import lazy_re as re
-from tuimon.model.equal import Compared, agree, compare
+from tuimon.model.equal import Compared, agree, compare_series
 from tuimon.model.points import Floats, Indices, Steps
 from tuimon.store.arrays import distinct
 from tuimon.store.cache import CachedCurve, CachedFill, CachedSlices, KnownComparison, ViewCache
@@ -314,7 +314,7 @@ class CurveBuilder:
         if last is not None and last.columns == columns and 0 <= points - last.points <= most:
             return last.result
         slices = self._slices(best)
-        result = compare(
+        result = compare_series(
             *_rows(ours.columns, ours.length)[:2],
             *_rows(theirs.columns, theirs.length)[:2],
             _is_text(best, other),

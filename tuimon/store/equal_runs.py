@@ -23,7 +23,7 @@ import numpy as np
 from msgspec import Struct
 
 from tuimon import lazy_re as re
-from tuimon.model.equal import compare, is_predictable
+from tuimon.model.equal import compare_series, is_predictable
 from tuimon.model.points import Floats, Steps
 from tuimon.store.columns import PointColumns
 from tuimon.store.index import TEXT
@@ -218,7 +218,7 @@ def _equality(first: _Candidate, second: _Candidate) -> str:
         if one.is_predictable or other.is_predictable:
             continue
         points = *one.first(_COMPARED_POINTS), *other.first(_COMPARED_POINTS)
-        compared = compare(*points, one.is_text or other.is_text)
+        compared = compare_series(*points, one.is_text or other.is_text)
         if compared.differing:
             different += 1
         elif compared.common and not _rises_evenly(compared.values):

@@ -11,8 +11,7 @@ from textual.screen import Screen
 
 from tuimon.config import Settings
 from tuimon.model.alerts import Alert
-from tuimon.model.events import Notice
-from tuimon.model.links import Link
+from tuimon.monitor.process import ReaderProcess
 from tuimon.panels import ChartOptions
 from tuimon.store import Run, Snapshot
 from tuimon.tui.ascii_mode import ascii_only
@@ -25,16 +24,14 @@ class Dashboard(Protocol):
 
     actions: tuple[Action, ...]
     settings: Settings
+    monitor: ReaderProcess
+    """Reads the logs, and keeps the links to the other machines whose logs are shown."""
     paths: list[str]
     """Paths of the logs, as the user gave them."""
     state: ViewState
     board: Board
     snapshot: Snapshot
     """Snapshot that is displayed. While paused it is not the newest one."""
-
-    @property
-    def links(self) -> tuple[Link, ...]:
-        """Links to the other machines whose logs are shown."""
 
     @property
     def saves_view(self) -> bool:
@@ -62,9 +59,6 @@ class Dashboard(Protocol):
     def say(self, message: str) -> None:
         """Display a message that says what an action did, or why it did nothing."""
 
-    def post_notice(self, notice: Notice) -> None:
-        """Display a notice, which stays in the list of notices."""
-
     def redraw(self) -> None:
         """Draw the topmost screen again after a change of `state`."""
 
@@ -73,15 +67,6 @@ class Dashboard(Protocol):
 
     def log_in(self) -> bool:
         """Log in to the hosts that ask for it, on the terminal without the screen; return whether there is one."""
-
-    def retry_links(self) -> bool:
-        """Connect again now to hosts whose link is lost; return whether there is one."""
-
-    def group_again(self) -> None:
-        """Read all logs again, with the runs that the user has joined or split."""
-
-    def want_texts(self, step: int | None) -> None:
-        """Copy the generated texts of a step, and of the last steps, if the run is on another machine."""
 
     def open_palette(self) -> None:
         """Open the palette, which finds actions, panels and metrics by words."""

@@ -21,8 +21,6 @@ from tuimon.analysis.metric_filter import expression_error
 from tuimon.config import Settings, config_path
 from tuimon.detectors import Checker
 from tuimon.model.alerts import Alert
-from tuimon.model.events import Notice
-from tuimon.model.links import Link
 from tuimon.model.views import Size
 from tuimon.monitor.process import ReaderProcess
 from tuimon.panels import MOST_TOGETHER, ChartOptions, axis_word, header_panel
@@ -34,7 +32,7 @@ from tuimon.tui.arrangement import panels_of
 from tuimon.tui.ascii_mode import draw_with
 from tuimon.tui.bars import AlertBar, InputLine, KeyBar, Question
 from tuimon.tui.board import Board
-from tuimon.tui.box import PanelBox
+from tuimon.tui.box import Drawing, PanelBox
 from tuimon.tui.frame_limiter import FrameLimiter
 from tuimon.tui.page import HEADER_ROWS, chart_options, default_state, header_options
 from tuimon.tui.palette import ActionProvider, Palette
@@ -115,7 +113,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         super().__init__(ansi_color=True)
         self.use_command_palette = True
         self.animation_level = "none"
-        self._monitor, self.paths = monitor, monitor.paths
+        self.monitor, self.paths = monitor, monitor.paths
         self.settings = settings
         self._wait = wait
         self._views = views
@@ -176,7 +174,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.exit_signals.install(loop)
         textual_patches.observe_writes(self, self._backpressure.wrote)
         self.app_resume_signal.subscribe(self, self._resume)
-        self._monitor.on_change = partial(self._redraw_loop.announce, loop)
+        self.monitor.on_change = partial(self._redraw_loop.announce, loop)
         self.set_interval(TICK, self._tick)
         self.set_timer(GC_FREEZE_DELAY, freeze_gc)
         opening.use_dashboard(self)
@@ -250,7 +248,7 @@ class TuimonApp(App[None], inherit_bindings=False):
             self._draw_header(run, now)
         options = self.options
         note = note_of(run.path) if run is not None else NO_NOTE
-        self.board.update(run, now, self.state.symbols, theme, options, snapshot.alerts, note)
+        self.board.update(Drawing(run, now, self.state.symbols, theme, options, snapshot.alerts, note))
         typing, axis = self.input_line.display, axis_word(run, options.axis_of(run))
         number, missing = self._run_number(run), frozenset[str]() if run is None else self._text_watch.missing(run)
         changes = self.state.options.changes(run)
@@ -260,7 +258,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.header_at = time.monotonic()
         self.header.room = Size(self.size.width, HEADER_ROWS)
         options = header_options(self.snapshot, self.state, run)
-        self.header.update(run, now, self.state.symbols, self.state.theme, False, options)
+        self.header.update(Drawing(run, now, self.state.symbols, self.state.theme, options), False)
 
     def _run_number(self, run: Run | None) -> str:
         """Return the position of the run in the run list, such as "run 2 of 3", or "run 1 of 2 listed" if the list
@@ -308,26 +306,13 @@ class TuimonApp(App[None], inherit_bindings=False):
         await self._backpressure.finish()
         self.action_suspend_process()
 
-    @property
-    def links(self) -> tuple[Link, ...]:
-        return self._monitor.links
-
     def log_in(self) -> bool:
-        if not any(link.state == "login" for link in self.links):
+        if not any(link.state == "login" for link in self.monitor.links):
             return False
         with self.suspend():
-            self._monitor.log_in()
+            self.monitor.log_in()
         self.repaint()
         return True
-
-    def retry_links(self) -> bool:
-        return self._monitor.retry_links()
-
-    def group_again(self) -> None:
-        self._monitor.read_again()
-
-    def want_texts(self, step: int | None) -> None:
-        self._monitor.want_texts(step)
 
     def open_palette(self) -> None:
         if not isinstance(self.screen, Palette):
@@ -372,9 +357,6 @@ class TuimonApp(App[None], inherit_bindings=False):
         else:
             self.alert_bar.say(message)
             self.draw()
-
-    def post_notice(self, notice: Notice) -> None:
-        self._monitor.post_notice(notice)
 
     def runs_listed(self) -> tuple[Run, ...]:
         inputs = self.snapshot, self.state.runs
@@ -430,7 +412,7 @@ class TuimonApp(App[None], inherit_bindings=False):
 
     def use_rules(self, rules: tuple[Mapping[str, Any], ...]) -> None:
         self.settings = replace(self.settings, rules=rules)
-        self._monitor.use_checker(Checker(self.settings.detectors, rules, str(config_path())))
+        self.monitor.use_checker(Checker(self.settings.detectors, rules, str(config_path())))
 
     def _set_filter(self, query: str) -> None:
         self.state.query = query
@@ -487,4 +469,4 @@ class TuimonApp(App[None], inherit_bindings=False):
     def save_view(self) -> None:
         """Save the view for the next start on the same paths. Raises OSError."""
         if self._views:
-            saved_view.save(self.state, self._default, self._monitor.paths, self._views)
+            saved_view.save(self.state, self._default, self.monitor.paths, self._views)

@@ -17,12 +17,9 @@ from textual.widget import Widget
 
 from tuimon.draw.border import BORDERS_FROM, has_border, inside
 from tuimon.draw.layout import Box, Page, grid_shape, neighbour, side_by_side
-from tuimon.model.alerts import Alert
-from tuimon.model.views import Size, Symbols
-from tuimon.panels import DEFAULTS, ChartOptions, Panel, page_places
-from tuimon.run_notes import NO_NOTE, RunNote
-from tuimon.store import Run
-from tuimon.tui.box import PanelBox
+from tuimon.model.views import Size
+from tuimon.panels import Panel, page_places
+from tuimon.tui.box import Drawing, PanelBox
 from tuimon.tui.frame_limiter import FrameLimiter
 from tuimon.tui.terminal import textual_patches
 from tuimon.tui.terminal.backpressure import OutputBackpressure
@@ -88,8 +85,7 @@ class Board(Container):
         self._pause_writes = pause_writes
         self.room = Size(0, 0)
         """Size for which the boxes are placed."""
-        self._inputs: tuple[Run | None, float, Symbols, str, ChartOptions, tuple[Alert, ...], RunNote] | None = None
-        """Arguments of the last `update`."""
+        self._drawing: Drawing | None = None
         self._due = asyncio.Event()
         self._batch = ExitStack()
         """Context in which nothing is sent, from the request for a page until it is drawn."""
@@ -182,21 +178,12 @@ class Board(Container):
     def on_mount(self) -> None:
         self.run_worker(self._draw_boxes())
 
-    def update(
-        self,
-        run: Run | None,
-        now: float,
-        symbols: Symbols,
-        theme: str,
-        options: ChartOptions = DEFAULTS,
-        alerts: tuple[Alert, ...] = (),
-        note: RunNote = NO_NOTE,
-    ) -> None:
-        """Draw the current page for a run, soon. Boxes are drawn a few at a time, one at a time on a slow link, and the
+    def update(self, drawing: Drawing) -> None:
+        """Draw the current page, soon. Boxes are drawn a few at a time, one at a time on a slow link, and the
         event loop runs in between, so that a key never waits for a page. Panels on other pages compute nothing."""
-        self._inputs = run, now, symbols, theme, options, alerts, note
+        self._drawing = drawing
         for box, place in zip(self.boxes, self.places, strict=False):
-            box.select(self._is_selected(place), theme)
+            box.select(self._is_selected(place), drawing.theme)
         if not self.drawing:  # a paint that Textual has scheduled may come before the first box is drawn
             self._batch.enter_context(self.app.batch_update())
         self.drawing = True
@@ -260,12 +247,9 @@ class Board(Container):
                 self.boxes[number].reserve_note(reserved)
 
     def _draw_box(self, number: int) -> None:
-        if self._inputs is None:
-            return
-        run, now, symbols, theme, options, alerts, note = self._inputs
-        selected = self._is_selected(self.places[number])
-        with self._limiter.piece():
-            self.boxes[number].update(run, now, symbols, theme, selected, options, alerts, note)
+        if self._drawing is not None:
+            with self._limiter.piece():
+                self.boxes[number].update(self._drawing, self._is_selected(self.places[number]))
 
     def _is_selected(self, place: Box) -> bool:
         return place.index == self.selected and len(self.places) > 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 from weakref import ref
 
 from rich.segment import Segment
@@ -104,6 +105,18 @@ class CellGrid(Widget):
         return self._strips[y]
 
 
+class Drawing(NamedTuple):
+    """What the panels of a page are drawn from."""
+
+    run: Run | None
+    now: float
+    symbols: Symbols
+    theme: str
+    options: ChartOptions = DEFAULTS
+    alerts: tuple[Alert, ...] = ()
+    note: RunNote = NO_NOTE
+
+
 class PanelBox(CellGrid):
     """Displays one panel. Only `update` and `select` draw, and only if something changed."""
 
@@ -170,18 +183,9 @@ class PanelBox(CellGrid):
         """Whether the panel has been drawn since it was assigned, and for the size that the box has now."""
         return self._drawn_from[1:3] == (self.room, self.bordered)
 
-    def update(
-        self,
-        run: Run | None,
-        now: float,
-        symbols: Symbols,
-        theme: str,
-        selected: bool,
-        options: ChartOptions = DEFAULTS,
-        alerts: tuple[Alert, ...] = (),
-        note: RunNote = NO_NOTE,
-    ) -> None:
+    def update(self, drawing: Drawing, selected: bool) -> None:
         """Draw the panel for a run. Costs almost nothing if nothing that the panel depends on has changed."""
+        run, now, symbols, theme, options, alerts, note = drawing
         size = self.inside
         if run is None or self.panel is None or size.width < 1 or size.height < 1:
             return

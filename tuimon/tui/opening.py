@@ -52,7 +52,7 @@ def open_run_list(app: ListingDashboard) -> None:
         contents, app.first_contents = app.first_contents, None
         app.push_screen(RunListScreen(app.actions, contents=contents))  # the bar stays on the first row
     elif app.snapshot.progress.caught_up:
-        patience = LINK_EXPECTED_FOR if app.links else 0.0
+        patience = LINK_EXPECTED_FOR if app.monitor.links else 0.0
         app.list_runs = time.monotonic() < app.begun_at + patience
 
 
@@ -96,13 +96,13 @@ def use_dashboard(app: Dashboard) -> None:
     app.state.own, ignored = load_dashboard(app.settings, app.paths)
     if ignored:
         app.say(ignored)
-        app.post_notice(Notice("warning", ignored))
+        app.monitor.post_notice(Notice("warning", ignored))
 
 
 async def check_settings(app: Dashboard) -> None:
     """List unknown names in the settings as notices. A thread searches for them among the metrics of all runs."""
     for notice in await asyncio.to_thread(_settings_notices, app.settings, app.state.own, app.snapshot.runs):
-        app.post_notice(notice)
+        app.monitor.post_notice(notice)
 
 
 def _settings_notices(settings: Settings, own: OwnDashboard, runs: Sequence[Run]) -> list[Notice]:

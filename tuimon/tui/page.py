@@ -20,7 +20,7 @@ from tuimon.panels import ChartOptions, header_panel, page_boxes, with_lost_link
 from tuimon.run_notes import note_of
 from tuimon.store import Run, Snapshot
 from tuimon.tui.arrangement import panels_of
-from tuimon.tui.run_choice import RunChoice, base_of, lines_of
+from tuimon.tui.run_choice import RunChoice, base_of, lines_of, seeds_of
 from tuimon.tui.state import ViewState
 from tuimon.tui.table import Sheet
 from tuimon.tui.terminal import capabilities
@@ -42,7 +42,8 @@ def chart_options(snapshot: Snapshot, state: ViewState, run: Run | None, zoomed:
     """Return the display options of the charts of a run."""
     options = replace(state.options, axis_named=True, fullscreen=zoomed, thresholds=state.own.thresholds)
     overlay = lines_of(snapshot, state.runs, run, state.symbols)
-    return replace(options, overlay=overlay, base=base_of(snapshot, state.runs))
+    base = base_of(snapshot, state.runs)
+    return replace(options, overlay=overlay, base=base, seeds=seeds_of(snapshot, base))
 
 
 def header_options(snapshot: Snapshot, state: ViewState, run: Run | None) -> ChartOptions:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from tuimon import lazy_re as re
-from tuimon.analysis.progress_inputs import not_understood
 from tuimon.config import config_path
 from tuimon.errors import UsageError
 from tuimon.store import Snapshot
@@ -19,8 +17,9 @@ _LIST = re.compile(r"(?m)^[ \t]*console_patterns[ \t]*=[ \t]*\[")
 
 def proposed_patterns(snapshot: Snapshot) -> list[str]:
     """Return the patterns that are proposed for the first log without points, such as ["zzz {step} qwx {qwx}"]."""
-    for reason in not_understood(snapshot, time.time()).values():
-        if match := _PROPOSED.search(reason):
+    streams = (stream for run in snapshot.runs if not run.point_count for stream in run.streams)
+    for status in (stream.status for stream in streams):
+        if status and (match := _PROPOSED.search(status.message)):
             return list(parsed(match[0])["console_patterns"])
     return []
 

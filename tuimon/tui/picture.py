@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from rich.segment import ControlType, Segment
 from textual.geometry import Region
@@ -26,6 +26,7 @@ from tuimon import lazy_re as re
 from tuimon.model.views import Role
 from tuimon.text import clean
 from tuimon.tui import themes
+from tuimon.tui.action import Dashboard
 from tuimon.tui.ascii_mode import ascii_only
 
 _MOST = 16
@@ -86,6 +87,12 @@ class Picture(Widget):
     def on_unmount(self) -> None:
         self._key = ()
         self._encoder.end()
+        cast(Dashboard, self.app).write(self._forgotten())
+
+    def _forgotten(self) -> str:
+        """Return the sequence that lets the terminal forget the uploaded picture; "" without one."""
+        number, self._uploaded = self._uploaded, ""
+        return f"\x1b_Ga=d,d=I,i={number},q=2\x1b\\" if number else ""
 
     def _drawn(self, answer: dict[str, Any], theme: str) -> list[str]:
         """Return the sequences of the rows."""
@@ -94,10 +101,9 @@ class Picture(Widget):
             return [style.render(clean(f" {answer['problem']}", self.size.width))]
         rows: list[str] = answer["rows"]
         if answer["head"]:
-            forget = f"\x1b_Ga=d,d=I,i={self._uploaded},q=2\x1b\\" if self._uploaded else ""
+            rows[0] = self._forgotten() + answer["head"] + rows[0]
             match = _ID.match(answer["head"])
             self._uploaded = match[1] if match else ""
-            rows[0] = forget + answer["head"] + rows[0]
         if answer["sixel"]:  # after the last row, as blanks that follow would erase it
             rows += [""] * (self.size.height - len(rows))
             left, top = self.region.x + 1, self.region.y + 1
@@ -169,13 +175,17 @@ class _Encoder:
         worker, self._worker = self._worker, None
         if worker is not None:
             worker.kill()
+            for pipe in (worker.stdin, worker.stdout):
+                if pipe is not None:
+                    with suppress(OSError):  # what was not written yet
+                        pipe.close()
             worker.wait()
 
 
 def _start(cell: tuple[int, int]) -> subprocess.Popen[bytes]:
     size = {"TEXTUAL_CELL_WIDTH": str(cell[0]), "TEXTUAL_CELL_HEIGHT": str(cell[1])}  # read by textual-image
     return subprocess.Popen(
-        [sys.executable, str(Path(__file__).with_name("picture_worker.py"))],
+        [sys.executable, "-P", str(Path(__file__).with_name("picture_worker.py"))],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

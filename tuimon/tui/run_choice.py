@@ -12,7 +12,7 @@ from typing import Any
 from tuimon.analysis.run_filter import RunFilter, parse
 from tuimon.analysis.run_states import failed_runs
 from tuimon.model.views import Symbols
-from tuimon.panels import OverlayLine, distinct_markers, overlay_lines, transient
+from tuimon.panels import OverlayLine, distinct_markers, overlay_lines, seed_group_key, transient
 from tuimon.panels.lists.hparam_rows import different_settings
 from tuimon.panels.lists.run_groups import SEEDS
 from tuimon.panels.lists.run_metrics import RunLevels
@@ -115,6 +115,14 @@ def base_of(snapshot: Snapshot, choice: RunChoice) -> Run | None:
     return next((run for run in snapshot.runs if run.path == choice.base), None) if choice.base else None
 
 
+def seeds_of(snapshot: Snapshot, base: Run | None) -> tuple[Run, ...]:
+    """Return the base and the runs that differ from it only in their seed; () without a base."""
+    if base is None:
+        return ()
+    key = seed_group_key(base)
+    return (base, *(run for run in snapshot.runs if run is not base and key is not None and seed_group_key(run) == key))
+
+
 def runs_to_compare(snapshot: Snapshot, choice: RunChoice, selected: Run | None) -> list[Run]:
     """Return the base, the selected run if fewer than two are marked, and the marked runs, in this order.
 
@@ -140,7 +148,11 @@ def runs_of(snapshot: Snapshot, choice: RunChoice, now: float, symbols: Symbols)
     """Return the runs in the order of the run list, without the runs that it leaves out."""
     if choice == _PLAIN:
         return snapshot.runs
-    listing = listing_of(snapshot, choice, now, symbols)
+    return listed_runs(snapshot, choice, listing_of(snapshot, choice, now, symbols))
+
+
+def listed_runs(snapshot: Snapshot, choice: RunChoice, listing: Listing) -> tuple[Run, ...]:
+    """Return the runs in the order of the run list, given what its rows share."""
     return list_runs(snapshot.runs, listing, choice.filter, choice.sort, choice.reverse, choice.show_hidden)
 
 

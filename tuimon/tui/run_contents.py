@@ -16,7 +16,7 @@ from tuimon.panels.lists.run_selection import filter_problem, totals
 from tuimon.panels.lists.runs import Listing
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean
-from tuimon.tui.run_choice import RunChoice, listing_of, runs_of
+from tuimon.tui.run_choice import RunChoice, listed_runs, listing_of
 
 _SAMPLE = 200
 """Maximum number of runs whose names of the chosen metric are looked up."""
@@ -61,25 +61,25 @@ class RunContents:
 def contents_of(snapshot: Snapshot, choice: RunChoice, symbols: Symbols, now: float) -> RunContents:
     """Return the contents of the run list. now: wall time (s since epoch)."""
     is_reading = snapshot.is_reading
-    runs = runs_of(snapshot, choice, now, symbols)
     listing = listing_of(snapshot, choice, now, symbols)
+    runs = listed_runs(snapshot, choice, listing)
     by_value = choice.sort in ("found", "urgent") and not choice.reverse
-    listed = entries(runs, choice.grouping, frozenset(choice.folded), listing, by_value)
-    listed_runs = [entry for entry in listed if isinstance(entry, Run)]
-    values = {entry.title: group_values(entry.runs, listing) for entry in listed if isinstance(entry, RunGroup)}
+    rows = entries(runs, choice.grouping, frozenset(choice.folded), listing, by_value)
+    runs_shown = [entry for entry in rows if isinstance(entry, Run)]
+    values = {entry.title: group_values(entry.runs, listing) for entry in rows if isinstance(entry, RunGroup)}
     problem = ""
     if choice.query:
         problem = filter_problem(snapshot.runs, listing, choice.filter, len(runs)) or ("" if runs else _NO_MATCH)
     return RunContents(
         choice,
         listing,
-        listed,
+        rows,
         values,
         _counts(snapshot, choice, len(runs)),
         totals(runs, listing) if len(snapshot.runs) > 1 else (),
         tuple(_choices(snapshot, choice, runs)),
         is_reading,
-        tuple(axes_of(listed_runs, listing)) if choice.all_settings else (),
+        tuple(axes_of(runs_shown, listing)) if choice.all_settings else (),
         problem,
     )
 

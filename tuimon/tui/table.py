@@ -160,6 +160,10 @@ class Table(Generic[Item]):
         self.keep()
         self.draw()
 
+    def scroll(self, turns: int) -> None:
+        """Select another item, for turns of the mouse wheel."""
+        self.move(3 * turns)
+
     def scroll_to_cursor(self) -> range:
         """Scroll as far as needed to show the selected item and return the indices of the visible ones."""
         self.top = max(min(self.top, self.cursor, self.count - self.room), self.cursor - self.room + 1, 0)

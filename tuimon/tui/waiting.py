@@ -69,19 +69,20 @@ class Waiting(Widget):
         rows: list[Row] = [((title, Role.TITLE), *where), ()]
         for reason in list(unread.values())[:_MOST]:
             rows += [((clean(part), Role.WARNING),) for part in reason.split("; ")]
+        for stream in streams[:_MOST]:
+            status = stream.status
+            state = f"{status.state}, {format_bytes(status.size)}" if status else "waiting"
+            message, *parts = clean(status.message).split("; ") if status and status.message else [""]
+            shown = f"{state}: {message}" if message else state
+            rows.append(((f"{clean(stream.info.source)}  ", Role.TEXT), (shown, Role.MUTED)))
+            rows += [((f"  {part}", Role.MUTED),) for part in ([] if unread else parts)]
+        if len(streams) > _MOST:
+            rows.append(((f"and {len(streams) - _MOST} more", Role.MUTED),))
         if self._teach_key and proposed_patterns(snapshot):
             rows += [
                 (),
                 ((f"{self._teach_key} saves console_patterns in config.toml and reads the log again", Role.TEXT),),
-                (),
             ]
-        for stream in streams[:_MOST]:
-            status = stream.status
-            state = f"{status.state}, {format_bytes(status.size)}" if status else "waiting"
-            message = f": {clean(status.message)}" if status and status.message else ""
-            rows.append(((f"{clean(stream.info.source)}  ", Role.TEXT), (state + message, Role.MUTED)))
-        if len(streams) > _MOST:
-            rows.append(((f"and {len(streams) - _MOST} more", Role.MUTED),))
         return rows
 
     def render_line(self, y: int) -> Strip:

@@ -48,7 +48,7 @@ class _File(Struct, forbid_unknown_fields=True):
     metric: list[_Metric] = []
 
 
-class Entry(NamedTuple):
+class OwnMeaning(NamedTuple):
     """An entry of the file. "" and 1.0: as the concept has it."""
 
     expressions: tuple[re.Pattern[str], ...]
@@ -62,7 +62,7 @@ class Entry(NamedTuple):
     scale: float
 
 
-def load(path: Path, known: Mapping[str, Any], units: frozenset[str]) -> tuple[Entry, ...]:
+def load(path: Path, known: Mapping[str, Any], units: frozenset[str]) -> tuple[OwnMeaning, ...]:
     """Return the entries of a file; () if there is none. Raise UsageError for an invalid one.
 
     known: the ids of the concepts. units: the names of units.
@@ -87,7 +87,7 @@ def load(path: Path, known: Mapping[str, Any], units: frozenset[str]) -> tuple[E
     )
 
 
-def _entry(metric: _Metric, where: str, known: Mapping[str, Any], units: frozenset[str]) -> Entry:
+def _entry(metric: _Metric, where: str, known: Mapping[str, Any], units: frozenset[str]) -> OwnMeaning:
     from tuimon.vocabulary._compile import expressions
 
     for key, allowed in (("concept", known), ("direction", DIRECTIONS), ("split", SPLITS), ("unit", units)):
@@ -108,13 +108,13 @@ def _entry(metric: _Metric, where: str, known: Mapping[str, Any], units: frozens
         raise UsageError(f"{where}: {error}") from None
     except (KeyError, IndexError) as error:
         raise UsageError(f"{where}: label: no name has the part {error}") from None
-    return Entry(
+    return OwnMeaning(
         compiled, parts, metric.concept, metric.label, metric.unit, metric.direction, metric.split, metric.scale
     )
 
 
 @cache
-def entries() -> tuple[Entry, ...]:
+def entries() -> tuple[OwnMeaning, ...]:
     """Return the entries of the user's file; () if there is none, or if it is invalid, which `check` reports."""
     try:
         return load(vocabulary_path(), *_known())
@@ -138,7 +138,7 @@ def _known() -> tuple[Mapping[str, Any], frozenset[str]]:
     )
 
 
-def match(name: str) -> tuple[Entry, Mapping[str, str]] | None:
+def match(name: str) -> tuple[OwnMeaning, Mapping[str, str]] | None:
     """Return (the first entry that matches the whole name, its facets)."""
     for entry in entries():
         found = next((m for expression in entry.expressions if (m := expression.fullmatch(name))), None)

@@ -12,6 +12,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tuimon import lazy_re as re
 from tuimon.vocabulary._document import compiled
@@ -21,6 +22,7 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _POSSESSIVE = re.compile(r"'s\b")
 _SLASH = re.compile(r"\s*/\s*|(?<!\d)\.(?=[^\W\d])")
 _SEPARATORS = re.compile(r"[\s\-()\[\]:=]+")
+_CUTOFF = re.compile(r"(?:@|_at_|\bat )(\d{1,4}|[kK])$", re.ASCII)
 _PLAIN = re.compile(r"[a-z0-9_/@]*")
 _WEAK_MARKS = frozenset({"valid", "dev", "test", "testing"})
 """Marks of the validation that are also ordinary words."""
@@ -121,7 +123,13 @@ def _translations() -> tuple[Mapping[str, str], re.Pattern[str]]:
 
 
 def words_of(name: str) -> Words:
-    """Return what the words of a name say, split at separators, and if that says nothing also at capitals."""
+    """Return what the words of a name say, split at separators, and if that says nothing also at capitals.
+
+    The number of "recall@20" and "ndcg_at_k" is no word; it is kept in the stem.
+    """
+    if cutoff := _CUTOFF.search(name):
+        words = words_of(name[: cutoff.start()])
+        return replace(words, stem=f"{words.stem}@{cutoff[1]}") if words.stem else words
     words = _read(canonical(name))
     if words.number < 0 and not name.islower() and not name.isupper():
         camel = _read(canonical(_CAMEL.sub("_", name)))

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, BinaryIO
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 if TYPE_CHECKING:
     from tuimon.exports.points import Batch
@@ -76,7 +74,7 @@ class Job(ABC):
         return curve.in_steps(*self.steps) if self.steps else curve
 
 
-class Export(Struct, frozen=True):
+class Export(NamedTuple):
     """A format."""
 
     name: str

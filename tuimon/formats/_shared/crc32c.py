@@ -11,7 +11,6 @@ looking up these bytes.
 
 from __future__ import annotations
 
-from array import array
 from functools import cache, lru_cache
 from typing import TypeAlias
 
@@ -47,12 +46,8 @@ def crc32c(data: bytes) -> int:
         padded = np.frombuffer(b"\0\0\0" + data, np.uint8)
         return int(crc32c_many(padded, np.array([3]), np.array([len(data)]))[0])
     register = _ONES
-    table = _pairs()
-    even = len(data) & ~1
-    for pair in memoryview(data)[:even].cast("H"):
-        register = table[(register ^ pair) & 0xFFFF] ^ (register >> 16)
-    if even < len(data):
-        register = _TABLE_LIST[(register ^ data[-1]) & 255] ^ (register >> 8)
+    for byte in data:
+        register = _TABLE_LIST[(register ^ byte) & 255] ^ (register >> 8)
     return register ^ _ONES
 
 
@@ -95,20 +90,21 @@ def _initial(length: int) -> int:
 
 
 @cache
+def initial_values(count: int) -> Words:
+    """Return the contributions of the register's initial value to the checksums of messages of 0 to count - 1 bytes."""
+    values = [_ONES]
+    for _ in range(count - 1):
+        values.append(_TABLE_LIST[values[-1] & 255] ^ (values[-1] >> 8))
+    return np.array(values, np.uint32)
+
+
+@cache
 def contributions(power: int) -> Words:
     """(2**power, 256): contribution of a byte to the checksum, by the number of bytes that follow it and its value."""
     if power == 0:
         return _TABLE[None, :]
     near = contributions(power - 1)
     return np.concatenate([near, _advance(_zeros_operator(power - 1), near)])
-
-
-@cache
-def _pairs() -> array[int]:
-    """Effect of two bytes, as one little-endian number, on an empty register."""
-    value = np.arange(1 << 16)
-    near = contributions(1)
-    return array("I", (near[1][value & 255] ^ near[0][value >> 8]).tobytes())
 
 
 @cache
@@ -130,8 +126,8 @@ def crc32c_many(data: Bytes, starts: Offsets, lengths: Offsets) -> Words:
             part = chosen[first : first + at_once]
             result[part] = _registers(data, starts[part], starts[part] + lengths[part], level)
     unique, inverse = np.unique(lengths, return_inverse=True)
-    initial = np.array([_initial(length) for length in unique.tolist()], np.uint32)
-    return ~(result ^ initial[inverse])
+    begun = np.array([_initial(length) for length in unique.tolist()], np.uint32)
+    return ~(result ^ begun[inverse])
 
 
 def _registers(data: Bytes, starts: Offsets, ends: Offsets, level: int) -> Words:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
 from tuimon.errors import FormatError
-from tuimon.model.points import Damage, Fact, Item
+from tuimon.formats._shared.row_reader import Names
+from tuimon.model.points import Damage, Fact, Item, Replaced
 
 ROWS = 50_000
 """Rows returned per batch: bounds the memory of their Python values."""
@@ -84,6 +85,7 @@ class RunsDatabase(ABC):
         self._names: dict[str, str] = {}
         self._used: set[str] = set()
         self._facts: dict[tuple[str, str], Fact] = {}
+        self._metrics: dict[str, Names] = {}
         self._new: dict[str, list[Item]] = {}
         self._broken = self._was_broken = False
 
@@ -137,6 +139,28 @@ class RunsDatabase(ABC):
         except sqlite3.DatabaseError:
             self._broken = True
         return rows
+
+    def grouped(self, database: sqlite3.Connection, query: str, table: str) -> dict[str, list[list[Any]]]:
+        """Return the rows of a query without their first column, by that column: the id of a run. As `rows`."""
+        groups: dict[str, list[list[Any]]] = {}
+        for run, *values in self.rows(database, query, table):
+            groups.setdefault(str(run), []).append(values)
+        return groups
+
+    def metrics(self, run: str) -> Names:
+        """Return the names of the metrics of a run that has points."""
+        return self._metrics.setdefault(run, Names())
+
+    def begin_anew(self, database: sqlite3.Connection, tables: Collection[NewRows]) -> bool:
+        """Return whether all rows of the tables must be read again, as those of one of them have changed; the points so
+        far are then void."""
+        if not any(rows.begun_anew(database) for rows in tables):
+            return False
+        for rows in tables:
+            rows.forget()
+        for run in self._metrics:
+            self.add(run, Replaced())
+        return True
 
     def batches(self, database: sqlite3.Connection, rows: NewRows) -> Iterator[list[tuple[Any, ...]]]:
         """Yield batches of new rows up to the first damaged page."""

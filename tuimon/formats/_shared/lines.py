@@ -177,6 +177,18 @@ class LineSplitter:
             yield offset, [line]
 
 
+def each_line(parts: Iterator[tuple[int, list[bytes]] | Damage]) -> Iterator[tuple[int, bytes] | Damage]:
+    """Yield (file offset, line) for each line of what `LineSplitter.feed` yields, and its Damage."""
+    for part in parts:
+        if isinstance(part, Damage):
+            yield part
+            continue
+        offset, lines = part
+        for line in lines:
+            yield offset, line
+            offset += len(line) + 1
+
+
 def _too_long(offset: int, length: int) -> Damage:
     return Damage(offset, length, f"line longer than {MAX_LINE >> 20} MiB")
 
@@ -196,15 +208,11 @@ class LineDecoder(StreamDecoder):
 
     def _items(self, parts: Iterator[tuple[int, list[bytes]] | Damage]) -> list[Item]:
         damage: list[Item] = []
-        for part in parts:
+        for part in each_line(parts):
             if isinstance(part, Damage):
                 damage.append(part)
-                continue
-            offset, lines = part
-            for line in lines:
-                if reason := self._read(line.rstrip(b"\r")):
-                    damage.append(Damage(offset, len(line) + 1, reason))
-                offset += len(line) + 1
+            elif reason := self._read(part[1].rstrip(b"\r")):
+                damage.append(Damage(part[0], len(part[1]) + 1, reason))
         return [*self._points.take(), *damage]
 
     def _read(self, line: bytes) -> str:

@@ -17,12 +17,9 @@ from __future__ import annotations
 import struct
 import zlib
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
-from operator import itemgetter
 from typing import TypeAlias
 
 import numpy as np
-from msgspec import Struct
 
 from tuimon.errors import FormatError
 from tuimon.formats import StreamDecoder
@@ -44,33 +41,10 @@ that look like a chunk."""
 _SEARCH_AGAIN = 4096  # bytes that must arrive before an unsuccessful search is repeated
 
 Record: TypeAlias = tuple[int, bytes, int, int]
-"""(file offset of the first chunk, data, start, end): the payload is data[start:end]."""
-
-
-class Records(Struct, eq=False):
-    """Records and damage, in file order when iterated over. Nearly all records are a single chunk. These are kept as
-    positions in the data, so that unused records are not copied and all of them can be examined at once."""
-
-    data: bytes
-    offset: int
-    """File offset of `data`."""
-    starts: list[int] = []
-    ends: list[int] = []
-    """The records of one chunk: data[start:end]."""
-    others: list[tuple[int, Record | Damage]] = []
-    """(number of one-chunk records before it, a record of several chunks or damage)."""
-
-    def add(self, other: Record | Damage) -> None:
-        self.others.append((len(self.starts), other))
-
-    def in_order(self, indices: Iterable[int]) -> list[tuple[int, Record | Damage]]:
-        """Return `others` together with the one-chunk records with these indices."""
-        starts, ends, first = self.starts, self.ends, self.offset - HEADER
-        chosen = [(index, (first + starts[index], self.data, starts[index], ends[index])) for index in indices]
-        return sorted([*self.others, *chosen], key=itemgetter(0))
-
-    def __iter__(self) -> Iterator[Record | Damage]:
-        return (record for _, record in self.in_order(range(len(self.starts))))
+"""(file offset of the first chunk, data, start, end): the payload is data[start:end], which is not copied if it is not
+used."""
+Records: TypeAlias = list[Record | Damage]
+"""In file order."""
 
 
 class LogBlocks:
@@ -101,12 +75,10 @@ class LogBlocks:
         done = _ENOUGH - len(self._buffer)
         if done < 0:
             self._buffer += data[_ENOUGH:]
-            records = self._walk(at_rest=False)
-        else:  # read the rest in place: copying it costs as much as its checksums
-            self._buffer, self._offset = data, self._offset - done
-            records = self._walk(at_rest=False, position=done)
-        records.others = [*((0, record) for record in first), *records.others]
-        return records
+            return first + self._walk(at_rest=False)
+        # read the rest in place: copying it costs as much as its checksums
+        self._buffer, self._offset = data, self._offset - done
+        return first + self._walk(at_rest=False, position=done)
 
     @property
     def incomplete_at(self) -> int | None:
@@ -123,18 +95,18 @@ class LogBlocks:
     def _walk(self, at_rest: bool, position: int = 0) -> Records:
         """Read chunks from `position` on, and keep an incomplete rest in the buffer."""
         buffer, end, base = self._buffer, len(self._buffer), self._offset
-        out = Records(buffer, base)
+        out: Records = []
         if not self._header_read:
             if end < HEADER:
                 return out
             self._header_read, position = True, HEADER
             if not buffer.startswith(self._head):
-                out.add(Damage(0, HEADER, "file header wrong", records=0))
+                out.append(Damage(0, HEADER, "file header wrong", records=0))
         view, crc32, unpack = memoryview(buffer), zlib.crc32, _CHUNK.unpack_from
         while end - position >= HEADER:
             if self._bad_from < 0:
                 if not self._parts:
-                    before, position = position, _full_chunks(buffer, position, out)
+                    before, position = position, _full_chunks(buffer, position, base, out)
                     self._lost = self._lost and position == before
                     if end - position < HEADER:
                         break
@@ -176,7 +148,7 @@ class LogBlocks:
 
     def _add_damage(self, until: int, out: Records) -> None:
         if not self._damage_added:
-            out.add(Damage(self._bad_from, until - self._bad_from, "chunk damaged"))
+            out.append(Damage(self._bad_from, until - self._bad_from, "chunk damaged"))
         self._damage_added = True
 
     def _chunk(self, kind: int, offset: int, payload: bytes, out: Records) -> None:
@@ -184,25 +156,25 @@ class LogBlocks:
         if kind in (_FULL, _FIRST):
             if self._parts:
                 length = offset - self._parts_offset
-                out.add(Damage(self._parts_offset, length, "record without its end"))
+                out.append(Damage(self._parts_offset, length, "record without its end"))
                 self._parts = []
             self._lost = False
             if kind == _FULL:
-                out.add((offset, payload, 0, len(payload)))
+                out.append((offset, payload, 0, len(payload)))
             else:
                 self._parts, self._parts_size, self._parts_offset = [payload], len(payload), offset
         elif self._parts:
             self._parts.append(payload)
             self._parts_size += len(payload)
             if self._parts_size > MAX_RECORD:
-                out.add(Damage(self._parts_offset, self._parts_size, "record too long"))
+                out.append(Damage(self._parts_offset, self._parts_size, "record too long"))
                 self._parts, self._lost = [], True
             elif kind == _LAST:
                 payload = b"".join(self._parts)
-                out.add((self._parts_offset, payload, 0, len(payload)))
+                out.append((self._parts_offset, payload, 0, len(payload)))
                 self._parts = []
         elif not self._lost:
-            out.add(Damage(offset, HEADER + len(payload), "record without its beginning"))
+            out.append(Damage(offset, HEADER + len(payload), "record without its beginning"))
             self._lost = True
 
 
@@ -255,18 +227,16 @@ class BlockDecoder(StreamDecoder):
         """Return the items of the records since the last call, including `_other_items`."""
 
 
-def _full_chunks(buffer: bytes, position: int, out: Records) -> int:
+def _full_chunks(buffer: bytes, position: int, base: int, out: Records) -> int:
     """Add the adjacent whole FULL chunks from `position` on, as nearly all chunks are, and return the position after
     them."""
-    add_start, add_end = out.starts.append, out.ends.append
     view, crc32, unpack, end = memoryview(buffer), zlib.crc32, _CHUNK.unpack_from, len(buffer)
     while end - position >= HEADER:
         crc, length, kind = unpack(buffer, position)
         stop = position + HEADER + length
         if kind != _FULL or stop > end or length > MAX_PAYLOAD or crc32(view[position + 6 : stop]) != crc:
             break
-        add_start(position + HEADER)
-        add_end(stop)
+        out.append((base + position, buffer, position + HEADER, stop))
         position = stop
     return position
 

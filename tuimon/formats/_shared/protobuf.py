@@ -53,7 +53,7 @@ def fields(data: bytes, start: int, end: int) -> Iterator[tuple[int, int, int, i
                 size, start = varint(data, start, end)
             stop = start + size
         elif wire == VARINT:
-            stop = varint(data, start, end)[1]
+            stop = start + 1 if start < end and data[start] < 128 else varint(data, start, end)[1]
         elif wire in _SIZE:
             stop = start + _SIZE[wire]
         else:

@@ -170,9 +170,15 @@ class ConsoleDecoder(StreamDecoder):
         ):
             return
         begin = resume = offset
+        task = self._tasks[""]
+        is_free = ended and self._is_free(task)
         for raw in lines:
             start, offset = offset, offset + len(raw) + 1
             if start < resume or not raw or len(raw) > MAX_ROW:
+                continue
+            if is_free and (family := self._uniform.read_line(raw, start, self._sink)) is not None:
+                task.reader(family).note_row(self._sink.step or 0, self._sink.last_row)
+                self._row_texts.append(raw)
                 continue
             first = 0
             for _, marks in candidates:
@@ -192,6 +198,11 @@ class ConsoleDecoder(StreamDecoder):
                     self._row_texts.append(raw)
                 if self._sink.row_count == rows + 1 and self._nothing_is_open():
                     resume = begin + self._uniform.read(raw, block, offset - begin, self._sink)
+                is_free = ended and self._is_free(task)
+
+    def _is_free(self, task: Task) -> bool:
+        """Return True if lines of known shapes can be read without their families."""
+        return self._unread_parts.is_done and self._nothing_is_open() and task.is_neutral
 
     def _nothing_is_open(self) -> bool:
         """Return True if no line before this place influences how the next ones are read."""
@@ -300,11 +311,11 @@ class ConsoleDecoder(StreamDecoder):
     def remark(self) -> str:
         no_points = not self._sink.points.names
         not_understood = f'"{self._first_unread}" is not understood' if self._first_unread and no_points else ""
-        if no_points and not self._own_marks:
+        missed = missed_remark(self._own_readers())
+        if no_points and not missed:
             not_understood = self._unread_shapes.text or not_understood
         numbered = sum(task.sink.numbered_count for task in self._tasks.values())
         computed = any(task.sink.computed_count for task in self._tasks.values())
-        missed = missed_remark(self._own_readers())
         if no_points and self._own_marks and not missed:
             missed = "console_patterns match no line"
         counted = numbered_remark(numbered) if numbered else ""

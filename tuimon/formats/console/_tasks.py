@@ -195,6 +195,11 @@ class Task:
             reader = self._readers[index] = self.families[index].reader(self.sink)
         return reader
 
+    @property
+    def is_neutral(self) -> bool:
+        """Whether no reader has seen a line that influences how later ones are read."""
+        return all(reader.is_neutral for reader in self._readers.values())
+
     def flush(self) -> None:
         for reader in self._readers.values():
             reader.flush()

@@ -21,17 +21,19 @@ from math import nan
 import numpy as np
 
 from tuimon import lazy_re as re
-from tuimon.formats.console._marks import marks_of
-from tuimon.formats.console._outcome import Outcome
+from tuimon.formats.console._marks import NOTED_MARKS, marks_of
 from tuimon.formats.console._tasks import Task
 from tuimon.formats.console.families import Family, Line, Pair, Sink, parse_timestamp
 from tuimon.model.points import Points
 
 _MAX_ATTEMPTS, _MAX_ATTEMPTS_ALIKE, _MAX_TEMPLATES = 32, 4, 16
+_MAX_SHAPES = 256
 _MAX_LINE = 1 << 13
 """Bytes of a line from which a template is learned."""
 _WORTH = 16
 """Number of lines like the first one that must follow for a template to be learned."""
+_SEEN = 24
+"""Rows of one shape, between lines of other shapes, after which a template is learned."""
 _TIME = (
     rb"\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,6}(?!\d)|(?![.,]\d))(?:Z|[+-]\d\d:?\d\d|(?!Z|[+-]\d\d:?\d\d))"
 )
@@ -65,8 +67,11 @@ _PROBES: tuple[tuple[Callable[[int], int], Callable[[int], str]], ...] = (
 class _Template:
     """The expression for the lines of one statement, and which slots are the step, the time and the values."""
 
-    def __init__(self, expression: bytes, step: int, time: int | None, row: Sequence[tuple[str, int]]) -> None:
-        """step, time: groups of the expression. row: (name, group) of each metric."""
+    def __init__(
+        self, expression: bytes, step: int, time: int | None, row: Sequence[tuple[str, int]], family: int
+    ) -> None:
+        """step, time: groups of the expression. row: (name, group) of each metric. family: index of its family."""
+        self.family = family
         self.line = re.compile(expression)
         self._lines = re.compile(expression + rb"\n")
         self.names = [name for name, _ in row]
@@ -80,6 +85,20 @@ class _Template:
         if match is None or int(match[self._step]) != step:
             return False
         return [(name, float(match[group])) for name, group in zip(self.names, self._values, strict=True)] == list(row)
+
+    def add(self, raw: bytes, offset: int, sink: Sink) -> bool:
+        """Add the points of a line if it matches."""
+        match = self.line.fullmatch(raw)
+        if match is None:
+            return False
+        step = int(match[self._step])
+        time = nan if self._time is None else parse_timestamp(match[self._time].decode())
+        row = [(name, float(match[group])) for name, group in zip(self.names, self._values, strict=True)]
+        for name, value in row:
+            sink.points.add(name, step, value, time)
+        sink.step, sink.last_row, sink.last_offset, sink.interrupted = step, row, offset, False
+        sink.row_count += 1
+        return True
 
     def read(self, block: bytes, start: int, sink: Sink) -> int:
         """Add the points of the lines that match from `start` on, except the last of them; return where it begins."""
@@ -107,6 +126,16 @@ class UniformLines:
         self._templates: list[_Template] = []
         self._attempts = Counter[bytes]()
         """Number of attempts to learn a template, by the shape of the line: all of it but the numbers."""
+        self._seen = Counter[bytes]()
+        """Number of rows by shape, of lines between those of other shapes."""
+        self._by_shape: dict[bytes, _Template] = {}
+
+    def read_line(self, raw: bytes, offset: int, sink: Sink) -> int | None:
+        """Add the row of a line whose shape is known and return the index of its family; None for other lines."""
+        template = self._by_shape.get(raw.translate(None, _NUMERIC))
+        if template is None or not sink.fallback_names.isdisjoint(template.names):
+            return None
+        return template.family if template.add(raw, offset, sink) else None
 
     def read(self, raw: bytes, block: bytes, start: int, sink: Sink) -> int:
         """Read the lines of `block` from `start` on that are like `raw`, except the last; return where the rest begins.
@@ -119,18 +148,21 @@ class UniformLines:
             template = self._learned(raw, block, start)
             if template is None or not template.reads(raw, sink.step, row):
                 return start
+        shape = raw.translate(None, _NUMERIC)
+        if self._seen[shape] >= _SEEN and all(map(sink.points.has, template.names)):
+            self._by_shape[shape] = template
         if not sink.fallback_names.isdisjoint(template.names):
             return start
         return template.read(block, start, sink)
 
     def _learned(self, raw: bytes, block: bytes, start: int) -> _Template | None:
-        if self._attempts.total() >= _MAX_ATTEMPTS or len(raw) > _MAX_LINE or len(block) - start < _WORTH * len(raw):
+        if self._attempts.total() >= _MAX_ATTEMPTS or len(raw) > _MAX_LINE:
             return None
         shape = raw.translate(None, _NUMERIC)
-        if (
-            self._attempts[shape] >= _MAX_ATTEMPTS_ALIKE
-            or block[start : block.find(b"\n", start)].translate(None, _NUMERIC) != shape
-        ):
+        self._seen[shape] += len(self._seen) < _MAX_SHAPES or shape in self._seen
+        is_worth = len(block) - start >= _WORTH * len(raw)
+        follows = is_worth and block[start : block.find(b"\n", start)].translate(None, _NUMERIC) == shape
+        if self._attempts[shape] >= _MAX_ATTEMPTS_ALIKE or not (follows or self._seen[shape] >= _SEEN):
             return None
         self._attempts[shape] += 1
         template = _template_of(raw, self._families)
@@ -141,7 +173,7 @@ class UniformLines:
 
 def _template_of(raw: bytes, known: tuple[Family, ...]) -> _Template | None:
     """Return the template of a line, or None if its row depends on more than the numbers in its slots."""
-    if _NOT_ALIKE.search(raw) or any(mark in raw for mark in Outcome.marks):
+    if _NOT_ALIKE.search(raw) or any(mark in raw for mark in NOTED_MARKS):
         return None
     slots = list(_SLOT.finditer(raw))
     times = [index for index, slot in enumerate(slots) if slot[1]]
@@ -155,7 +187,7 @@ def _template_of(raw: bytes, known: tuple[Family, ...]) -> _Template | None:
         end = slot.end()
     expression += re.escape(raw[end:])
     task = Task(known, Sink())
-    step, row = None, list[tuple[str, int]]()
+    step, row, family = None, list[tuple[str, int]](), 0
     for number, (integer, real) in enumerate(_PROBES):
         texts = [_filled(slot, number, index, integer(index), real(index)) for index, slot in enumerate(slots)]
         line = _joined(raw, slots, texts)
@@ -170,6 +202,7 @@ def _template_of(raw: bytes, known: tuple[Family, ...]) -> _Template | None:
             if not distinct or read[0] not in numbers or any(value not in numbers for _, value in read[1]):
                 return None
             step, row = numbers[read[0]], [(name, numbers[value]) for name, value in read[1]]
+            family = read[3]
             if slots[step][3] is None or len(dict(row)) < len(row):
                 return None
         assert step is not None
@@ -178,7 +211,8 @@ def _template_of(raw: bytes, known: tuple[Family, ...]) -> _Template | None:
         if read[:2] != expected or repr(read[2]) != repr(time):
             return None
     assert step is not None
-    return _Template(expression, step + 1, times[0] + 1 if times else None, [(name, index + 1) for name, index in row])
+    groups = [(name, index + 1) for name, index in row]
+    return _Template(expression, step + 1, times[0] + 1 if times else None, groups, family)
 
 
 def _class_of(slot: re.Match[bytes]) -> bytes:
@@ -211,8 +245,8 @@ def _joined(raw: bytes, slots: Sequence[re.Match[bytes]], texts: Sequence[bytes]
     return b"".join([*parts, raw[end:]])
 
 
-def _read(raw: bytes, task: Task, may_report: bool) -> tuple[int, list[Pair], float] | None:
-    """Return (step, row, time) of a line, or None unless one family takes it by itself and reads exactly one row.
+def _read(raw: bytes, task: Task, may_report: bool) -> tuple[int, list[Pair], float, int] | None:
+    """Return (step, row, time, index of the family) of a line; None unless one family takes it and reads one row.
 
     may_report: whether it may report a total, which is then the same in all lines."""
     sink, line = task.sink, Line(raw)
@@ -230,7 +264,7 @@ def _read(raw: bytes, task: Task, may_report: bool) -> tuple[int, list[Pair], fl
                 whole = whole and (len(items) == 1 or may_report)
                 if not whole or not reader.reads_alone(line) or sink.step is None:
                     return None
-                return sink.step, list(sink.last_row), line.time
+                return sink.step, list(sink.last_row), line.time, index
     return None
 
 

@@ -45,6 +45,7 @@ class MarkedLines(LineDecoder):
     def __init__(self) -> None:
         super().__init__()
         self._reader = RowReader(Names(), unit=StepUnit())
+        self._rows: list[Row] = []
         self._first_epoch: int | None = None
         self._epoch_size = 0
         self._final: list[Item] = []
@@ -55,23 +56,19 @@ class MarkedLines(LineDecoder):
         return self._reader.remark
 
     def _items(self, parts: Iterator[tuple[int, list[bytes]] | Damage]) -> list[Item]:
-        rows: list[Row] = []
-        damage: list[Item] = []
-        for part in parts:
-            if isinstance(part, Damage):
-                damage.append(part)
-                continue
-            offset, lines = part
-            for line in lines:
-                if mark := _MARK.search(line[:200]):
-                    try:
-                        record = parse(line[mark.end() :])
-                        rows.append(self._dllogger(record) if mark[1] == b"DLLL" else self._mlperf(record))
-                    except FormatError as error:
-                        damage.append(Damage(offset, len(line) + 1, error.message))
-                offset += len(line) + 1
+        damage = super()._items(parts)
+        rows, self._rows = self._rows, []
         final, self._final = self._final, []
         return [*self._reader.read(rows), *final, *damage]
+
+    def _read(self, line: bytes) -> str:
+        if mark := _MARK.search(line[:200]):
+            try:
+                record = parse(line[mark.end() :])
+            except FormatError as error:
+                return error.message
+            self._rows.append(self._dllogger(record) if mark[1] == b"DLLL" else self._mlperf(record))
+        return ""
 
     def _dllogger(self, record: Row) -> Row:
         data, step = record.get("data"), record.get("step")

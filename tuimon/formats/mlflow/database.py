@@ -21,10 +21,9 @@ import numpy as np
 from tuimon import lazy_re as re
 from tuimon.formats import Format
 from tuimon.formats._shared.database import NewRows, RunsDatabase, columns
-from tuimon.formats._shared.row_reader import Names
 from tuimon.formats._shared.rows import seconds
 from tuimon.formats.mlflow.file_store import EARLIEST, TAGS
-from tuimon.model.points import Fact, Points, Replaced
+from tuimon.model.points import Fact, Points
 
 _TABLE = re.compile(rb'create table "?metrics"? ?\((?=.*\brun_uuid\b)(?=.*\bis_nan\b)', re.IGNORECASE)
 _STATES = {"FINISHED": "finished", "FAILED": "crashed", "KILLED": "crashed", "RUNNING": "running"}
@@ -50,7 +49,6 @@ class MLflowDecoder(RunsDatabase):
     def __init__(self) -> None:
         super().__init__()
         self._rows = NewRows("metrics", _VALUES)
-        self._metric_names: dict[str, Names] = {}
         self._encoding = "utf-8"
 
     def _read(self, database: sqlite3.Connection) -> None:
@@ -59,10 +57,7 @@ class MLflowDecoder(RunsDatabase):
             "experiment_id",
             "name",
         }
-        tags: dict[str, dict[str, str]] = {}
-        for run, key, value in self.rows(database, _TAGS, "tags"):
-            if value:
-                tags.setdefault(str(run), {})[TAGS[key]] = str(value)
+        tags = self.grouped(database, _TAGS, "tags")
         query = _RUNS.format(_EXPERIMENT if in_experiments else "null")
         for run_id, name, status, end, experiment in self.rows(database, query, "runs"):
             run = str(run_id)
@@ -70,18 +65,14 @@ class MLflowDecoder(RunsDatabase):
             writer = {"name": "mlflow", "run_id": run, "run_name": str(name or "")}
             if experiment:
                 writer["experiment"] = str(experiment)
-            self.add_fact(run, Fact("writer", writer | tags.get(run, {})))
+            writer |= {TAGS[key]: str(value) for key, value in tags.get(run, ()) if value}
+            self.add_fact(run, Fact("writer", writer))
             if status in _STATES:
                 value = {"state": _STATES[status], "evidence": f"MLflow says {status}"}
                 self.add_fact(run, Fact("state", value, wall_time=seconds(end)))
-        params: dict[str, dict[str, Any]] = {}
-        for run, key, value in self.rows(database, _PARAMS, "params"):
-            params.setdefault(str(run), {})[str(key)] = value
-        for run, config in params.items():
-            self.add_fact(run, Fact("config", config))
-        if self._rows.begun_anew(database):
-            for run in self._metric_names:
-                self.add(run, Replaced())
+        for run, params in self.grouped(database, _PARAMS, "params").items():
+            self.add_fact(run, Fact("config", {str(key): value for key, value in params}))
+        self.begin_anew(database, [self._rows])
         for batch in self.batches(database, self._rows):
             for run, points in self._points(batch):
                 self.add(run, points)
@@ -104,11 +95,11 @@ class MLflowDecoder(RunsDatabase):
         for (run, key), number in order.items():
             name = self._text(run)
             owner[number] = owners.setdefault(name, len(owners))
-            ids[number] = self._metric_names.setdefault(name, Names()).id(self._text(key))
+            ids[number] = self.metrics(name).id(self._text(key))
         result = []
         for run, number in owners.items():
             rows = np.flatnonzero(owner[pair] == number) if len(owners) > 1 else slice(None)
-            names = self._metric_names[run].names
+            names = self.metrics(run).names
             result.append((run, Points(names, ids[pair[rows]], int_steps[rows], logged[rows], times[rows])))
         return result
 

@@ -1,8 +1,8 @@
 """SwanLab's local logs: swanlog/run-<time>-<id>/logs/<folder>/<N>.log, written by 0.2 to 0.10 in local mode.
 
 JSON lines, one per point, in the order of logging: {"index": step, "data": value, "create_time": time}. Media have a
-list as data and are not points; for the forms of data and create_time see _values. N is the number of points rounded up
-to a thousand, so a metric's files are read in the order of that number: 1000.log, 2000.log, … 10000.log.
+list as data and are not points; run_file lists the forms of values and times. N is the number of points rounded up to
+a thousand, so a metric's files are read in the order of that number: 1000.log, 2000.log, … 10000.log.
 
 From 0.8 on a file is rewritten under another inode when a step is logged twice; it then holds the last value.
 

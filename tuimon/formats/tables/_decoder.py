@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -83,12 +83,9 @@ class TableDecoder(RestartableDecoder):
 
     def _read_lines(self, parts: Iterator[tuple[int, list[bytes]] | Damage], items: list[Item]) -> None:
         for part in parts:
-            if isinstance(part, Damage):
-                self._emit(part, items)
-                continue
-            self._emit_all(self._read(*part), items)
+            self._emit_all([part] if isinstance(part, Damage) else self._read(*part), items)
 
-    def _emit_all(self, parts: Iterable[Batch | Damage | SegmentStart | Fact], items: list[Item]) -> None:
+    def _emit_all(self, parts: Iterable[Batch | Item], items: list[Item]) -> None:
         for item in parts:
             if isinstance(item, Batch):
                 self._emit_points(*item, items)
@@ -98,24 +95,18 @@ class TableDecoder(RestartableDecoder):
     def flush(self) -> list[Item]:
         items: list[Item] = []
         self._read_lines(self._lines.last_line(), items)
-        for damage in self._lines.hole_at_end():
-            self._emit(damage, items)
+        self._emit_all(self._lines.hole_at_end(), items)
         return items + self._release()
 
     def end(self) -> list[Item]:
-        if not self._lines.can_end():
-            items = self._release()
-            self._emit_all(self._decide_step(), items)
-            return items
-        cut = self._cut_cell(self._lines.pending())
-        if not cut or self._table is None:
-            items = self.feed(b"\n")
-            self._emit_all(self._decide_step(), items)
-            return [*items, *self.flush()]
-        if (len(self._table.header.names) - 1) in (*self._table.header.steps, *self._table.header.times):
-            return []
-        row, items = self._lines.pending()[: -len(cut)], self._release()
-        self._read_lines(iter([(self._lines.take(), [row])]), items)
+        items = self._release()
+        if self._lines.can_end():
+            row = self._lines.pending()
+            cut = self._cut_cell(row)
+            if cut and self._table is not None and self._table.header.is_last_decisive():
+                return []
+            row = row.removesuffix(cut)
+            self._read_lines(iter([(self._lines.take(), [row])]), items)
         self._emit_all(self._decide_step(), items)
         return items + self.flush()
 
@@ -266,6 +257,13 @@ class TableDecoder(RestartableDecoder):
         if cells != len(table.header.names):
             return Damage(offset, length, f"row with {cells} cells instead of {len(table.header.names)}")
         return row
+
+
+def read_tail(decoder: Callable[[], TableDecoder], head: bytes, data: bytes) -> list[Item]:
+    """Read the last rows of a file by its header and first rows, as Format.tail."""
+    table = decoder()
+    table.feed(head[: head.rfind(b"\n") + 1])
+    return table.read_tail(data[data.find(b"\n") + 1 :]) if table.skip_ahead() else []
 
 
 def _start_time(line: bytes) -> float:

@@ -82,6 +82,10 @@ class Header(Struct, frozen=True):
         """Return rows with a single separator between their cells, where several blanks may stand."""
         return lines if self.separator != b" " else [b" ".join(line.split()) for line in lines]
 
+    def is_last_decisive(self) -> bool:
+        """Return whether the last column is a step or a time, without which a row is not read."""
+        return len(self.names) - 1 in (*self.steps, *self.times)
+
     def may_begin_with_step(self) -> bool:
         """Return whether the first column may be the step although its name is not that of a step."""
         if self.has_step or 0 in self.times or not self.names[0] or self.names[:3] == EPISODES:

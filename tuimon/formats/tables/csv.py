@@ -19,6 +19,7 @@ Sources: the writers of these projects, and files that they wrote.
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import zip_longest
 
 from tuimon import lazy_re as re
@@ -26,9 +27,8 @@ from tuimon.formats import Format
 from tuimon.formats._shared.cells import MISSING, read_cells, unquoted
 from tuimon.formats._shared.json import BOM
 from tuimon.formats._shared.rows import LONG_TEXT, SAMPLE_KEYS
-from tuimon.formats.tables._decoder import TableDecoder
+from tuimon.formats.tables._decoder import TableDecoder, read_tail
 from tuimon.formats.tables._header import EPISODES, ROWS_DECIDING, Header, first_header, read_header, units_of
-from tuimon.model.points import Item
 from tuimon.vocabulary import classify
 
 _BY_NAME = (".csv", ".tsv")
@@ -71,13 +71,6 @@ def metric_names(head: bytes) -> frozenset[str]:
         return frozenset()
     others = {*header.steps, *header.times}
     return frozenset(name for column, name in enumerate(header.names) if column not in others)
-
-
-def tail(head: bytes, data: bytes) -> list[Item]:
-    """Read the last rows of a file by its header and first rows, as Format.tail."""
-    table = TableDecoder()
-    table.feed(head[: head.rfind(b"\n") + 1])
-    return table.read_tail(data[data.find(b"\n") + 1 :]) if table.skip_ahead() else []
 
 
 def _rows(header: Header, lines: list[bytes]) -> list[list[bytes]] | None:
@@ -157,7 +150,7 @@ FORMAT = Format(
     rank=20,
     matches=matches,
     decoder=TableDecoder,
-    tail=tail,
+    tail=partial(read_tail, TableDecoder),
     metric_names=metric_names,
     wants_name=lambda name: name.lower().endswith(_BY_NAME + _OTHER_NAMES),
 )

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import math
 import posixpath
+from functools import partial
 from itertools import pairwise
 
 from tuimon import lazy_re as re
 from tuimon.formats import Format
-from tuimon.formats.tables._decoder import TableDecoder
+from tuimon.formats.tables._decoder import TableDecoder, read_tail
 from tuimon.formats.tables._header import Header
 from tuimon.formats.tables._rows import Rows
 from tuimon.model.points import Item
@@ -103,12 +104,6 @@ def metric_name(path: str) -> str:
     return match["name"] if match else posixpath.basename(path).rpartition(".")[0]
 
 
-def tail(head: bytes, data: bytes) -> list[Item]:
-    table = HeaderlessDecoder()
-    table.feed(head[: head.rfind(b"\n") + 1])
-    return table.read_tail(data[data.find(b"\n") + 1 :]) if table.skip_ahead() else []
-
-
 def _rows(head: bytes) -> int:
     """Return the number of rows whose steps do not fall; 0 if more than a few other lines are found."""
     whole = head.removesuffix(b"\n").split(b"\n")
@@ -165,7 +160,7 @@ FORMATS = (
         rank=20,
         matches=lambda name, head: _rows(head) > 0,
         decoder=HeaderlessDecoder,
-        tail=tail,
+        tail=partial(read_tail, HeaderlessDecoder),
         wants_path=lambda path: _PATH.fullmatch(path) is not None,
         source_path=lambda path: path,
         metric_name=metric_name,
@@ -177,7 +172,7 @@ FORMATS = (
         rank=20,
         matches=_is_metric,
         decoder=HeaderlessDecoder,
-        tail=tail,
+        tail=partial(read_tail, HeaderlessDecoder),
         wants_name=lambda name: name.lower().endswith((".csv", ".tsv", ".txt", ".dat", ".log")),
         metric_name=metric_name,
     ),

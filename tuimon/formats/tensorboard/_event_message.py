@@ -18,7 +18,7 @@ import struct
 from msgspec import Struct, field
 
 from tuimon.errors import FormatError
-from tuimon.formats._shared.protobuf import BYTES, FIXED32, FIXED64, VARINT, fields, signed, varint
+from tuimon.formats._shared.protobuf import BYTES, FIXED32, FIXED64, VARINT, Message, fields, signed, varint
 
 MAX_VALUES = 1 << 16
 """Values of one Summary; a message with more is malformed."""
@@ -124,29 +124,21 @@ def read_hparams(data: bytes, start: int, end: int, limit: int) -> dict[str, flo
         3 session_start_info { 1 repeated entry { 1 string key | 2 google.protobuf.Value } }
     """
     hparams: dict[str, float | str | bool | None] = {}
-    for number, wire, first, stop in fields(data, start, end):
-        if number != 3 or wire != BYTES:
-            continue
-        for inner, inner_wire, begin, until in fields(data, first, stop):
-            if inner == 1 and inner_wire == BYTES and len(hparams) < limit:
-                name = ""
-                value: float | str | bool | None = None
-                for part, part_wire, left, right in fields(data, begin, until):
-                    if part == 1 and part_wire == BYTES:
-                        name = data[left : min(right, left + 1024)].decode("utf-8", "replace")
-                    elif part == 2 and part_wire == BYTES:
-                        value = _any_value(data, left, right)
-                hparams[name] = value
+    for session in Message(data[start:end]).all_bytes(3):
+        for encoded in Message(session).all_bytes(1)[: limit - len(hparams)]:
+            entry = Message(encoded)
+            hparams[_text(entry.data(1), 1024)] = _any_value(entry.message(2))
     return hparams
 
 
-def _any_value(data: bytes, start: int, end: int) -> float | str | bool | None:
-    """Decode a google.protobuf.Value: 2 number | 3 string | 4 bool. Return None for lists and structs."""
-    for number, wire, first, stop in fields(data, start, end):
-        if number == 2 and wire == FIXED64:
-            return float(_double(data, first)[0])
-        if number == 3 and wire == BYTES:
-            return data[first : min(stop, first + 4096)].decode("utf-8", "replace")
-        if number == 4 and wire == VARINT:
-            return varint(data, first, stop)[0] != 0
-    return None
+def _any_value(value: Message) -> float | str | bool | None:
+    """Return what a google.protobuf.Value holds: 2 number | 3 string | 4 bool. None for lists and structs."""
+    if 2 in value:
+        return value.double(2)
+    if 3 in value:
+        return _text(value.data(3), 4096)
+    return value.integer(4) != 0 if 4 in value else None
+
+
+def _text(data: bytes, limit: int) -> str:
+    return data[:limit].decode("utf-8", "replace")

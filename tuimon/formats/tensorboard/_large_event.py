@@ -1,4 +1,4 @@
-"""Incremental decoding of an Event of more than 64 KiB that skips its payloads.
+"""Incremental decoding of an Event of more than LARGE bytes that skips its payloads.
 
 Images, histograms, audio and graphs make an event large; they are not used here, and a reader that can seek skips them.
 The remaining tags, metadata and small values form a much smaller Event with the same scalars.
@@ -6,19 +6,17 @@ The remaining tags, metadata and small values form a much smaller Event with the
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 
 from tuimon.errors import FormatError
 from tuimon.formats._shared.protobuf import BYTES, FIXED32, FIXED64, VARINT
 from tuimon.formats.tensorboard._records import FOOTER
 
-LARGE = 64 << 10
-"""Size (bytes) above which an event is read this way."""
 _PAYLOAD = 4 << 10  # size (bytes) above which a field is skipped; scalars are smaller
 _KEPT = 16 << 20  # maximum number of bytes kept of one event
 _VARINT_SIZE = 10  # maximum number of bytes of a varint
-_SUMMARY = 5 << 3 | BYTES
-_VALUE = 1 << 3 | BYTES
+_MESSAGES = (5 << 3 | BYTES, 1 << 3 | BYTES)
+"""Keys of the summary in an event and of a value in a summary."""
 
 
 class LargeEvent:
@@ -67,55 +65,35 @@ class LargeEvent:
     def _reduce(self, length: int) -> Generator[None, None, bytes]:
         """Build the Event of `length` bytes without fields of more than 4 KiB. Yields when more bytes are needed or to
         be skipped."""
-        event = bytearray()
-        while length:
-            while (field := self._field(length)) is None:
+        opened: list[tuple[int, bytearray]] = []
+        """(bytes that follow, kept fields) of the event and the summary around the message that is being read."""
+        left, kept = length, bytearray()
+        while True:
+            while not left:
+                _check(len(kept))
+                if not opened:
+                    while self._short_of(self.left):
+                        yield
+                    self._take(self.left)
+                    return bytes(kept)
+                field = _delimited(_MESSAGES[len(opened) - 1], kept)
+                left, kept = opened.pop()
+                kept += field
+            while (found := self._field(left)) is None:
                 yield
-            key, size, head = field
-            length -= len(head) + size
-            if key == _SUMMARY:
-                summary = bytearray()
-                while size:
-                    while (field := self._field(size)) is None:
-                        yield
-                    inner, inner_size, head = field
-                    size -= len(head) + inner_size
-                    if inner == _VALUE:
-                        value = bytearray()
-                        yield from self._fields(value, inner_size)
-                        summary += _delimited(_VALUE, value)
-                    elif inner_size:
-                        self._skip(inner_size)
-                        yield
-                event += _delimited(_SUMMARY, summary)
+            key, size, head = found
+            left -= len(head) + size
+            if len(opened) < len(_MESSAGES) and key == _MESSAGES[len(opened)]:
+                opened.append((left, kept))
+                left, kept = size, bytearray()
             elif size > _PAYLOAD:
                 self._skip(size)
                 yield
             else:
                 while self._short_of(size):
                     yield
-                event += head + self._take(size)
-            _check(len(event))
-        while self._short_of(self.left):
-            yield
-        self._take(self.left)
-        return bytes(event)
-
-    def _fields(self, kept: bytearray, length: int) -> Iterator[None]:
-        """Append the fields of a message except payloads."""
-        while length:
-            while (field := self._field(length)) is None:
-                yield
-            _, size, head = field
-            length -= len(head) + size
-            if size > _PAYLOAD:
-                self._skip(size)
-                yield
-            else:
-                while self._short_of(size):
-                    yield
                 kept += head + self._take(size)
-            _check(len(kept))
+                _check(len(kept))
 
     def _short_of(self, size: int) -> bool:
         return len(self._data) - self._position < size

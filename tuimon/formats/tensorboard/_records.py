@@ -9,21 +9,41 @@ by its checksum.
 from __future__ import annotations
 
 import struct
+from enum import Enum, auto
+from functools import cache
 
 import numpy as np
+import numpy.typing as npt
 
-from tuimon.formats._shared.crc32c import contributions, crc32c, crc32c_many, masked, unmasked
+from tuimon.formats._shared.crc32c import Offsets, Words, contributions, crc32c, crc32c_many, masked, unmasked
 
 HEADER = 12
 """Bytes before the data."""
 FOOTER = 4
 """Bytes after the data."""
+LARGE = 64 << 10
+"""Size (bytes) above which a record is not read at once."""
 MAX_LENGTH = 256 << 20
 """Longer records are treated as damage even if the checksum matches: no logger writes them, and waiting for their end
 would block the file."""
 
+
+class Stop(Enum):
+    """What follows the last of the records that were found."""
+
+    END = auto()
+    """An incomplete record, or nothing."""
+    NO_HEADER = auto()
+    LARGE = auto()
+    """A record of more than LARGE bytes."""
+    LIMIT = auto()
+    """More records than wanted."""
+
+
 _length_of = struct.Struct("<QI").unpack
 _checksum_at = struct.Struct("<I").unpack_from
+_ONE_BY_ONE = 64  # records that are found by a loop before headers are searched for with numpy
+_FIRST_WINDOW, _LAST_WINDOW = 8 << 10, 4 << 20
 _FEW = 32  # up to this many records a loop checks faster than numpy
 
 
@@ -31,18 +51,6 @@ def record_length(header: bytes) -> int:
     """Return the data length in the 12 bytes of `header`, or -1 if they are not a valid header."""
     length, checksum = _length_of(header)
     return -1 if length > MAX_LENGTH or masked(crc32c(header[:8])) != checksum else int(length)
-
-
-class Lengths(dict[bytes, int]):
-    """Cache of `record_length` for valid headers."""
-
-    def __missing__(self, header: bytes) -> int:
-        length = record_length(header)
-        if length >= 0:
-            if len(self) >= 4096:
-                self.clear()
-            self[header] = length
-        return length
 
 
 def find_header(data: bytes, start: int) -> int:
@@ -72,15 +80,95 @@ def is_intact(data: bytes, start: int, end: int) -> bool:
     return bool(masked(crc32c(data[start:end])) == _checksum_at(data, end)[0])
 
 
-def first_damaged(data: bytes, starts: list[int], ends: list[int]) -> int:
-    """Return the index of the first record with a wrong checksum of data[starts[i]:ends[i]], or -1."""
+def intact(data: bytes, starts: Offsets, ends: Offsets) -> npt.NDArray[np.bool_]:
+    """Return which of the records data[starts[i]:ends[i]] have the right checksum."""
     if len(starts) <= _FEW:
-        for index, (start, end) in enumerate(zip(starts, ends, strict=True)):
-            if not is_intact(data, start, end):
-                return index
-        return -1
+        return np.array([is_intact(data, *span) for span in zip(starts.tolist(), ends.tolist(), strict=True)], np.bool_)
     buffer = np.frombuffer(data, np.uint8)
-    begin, stop = np.array(starts), np.array(ends)
-    stored = np.ndarray((len(data) - 3,), "<u4", buffer, 0, (1,))[stop]
-    wrong = np.flatnonzero(crc32c_many(buffer, begin, stop - begin) != unmasked(stored))
-    return int(wrong[0]) if len(wrong) else -1
+    stored = np.ndarray((len(data) - 3,), "<u4", buffer, 0, (1,))[ends]
+    right: npt.NDArray[np.bool_] = crc32c_many(buffer, starts, ends - starts) == unmasked(stored)
+    return right
+
+
+class Frames:
+    """Finds the records of one file: few by a loop, many with numpy."""
+
+    def __init__(self) -> None:
+        self._lengths: dict[bytes, int] = {}
+        """Cache of `record_length` for valid headers."""
+        self._window = 0
+        """Bytes in which headers are searched for at once, doubled as long as every header follows a record."""
+
+    def find(self, data: bytes, position: int, limit: int) -> tuple[Offsets, Offsets, Stop]:
+        """Return (starts, ends) of the data of at most `limit` adjacent records, and what follows them."""
+        if self._window and limit >= _ONE_BY_ONE:
+            starts, ends, whole = _chain(data, position, position + self._window)
+            self._window = min(2 * self._window, _LAST_WINDOW) if whole else 0
+            if len(starts):
+                return starts, ends, Stop.LIMIT
+        spans: list[tuple[int, int]] = []
+        stop = self._next(data, position)
+        while isinstance(stop, int) and len(spans) < min(limit, _ONE_BY_ONE):
+            spans.append((position + HEADER, stop))
+            position = stop + FOOTER
+            stop = self._next(data, position)
+        if len(spans) == _ONE_BY_ONE:
+            self._window = _FIRST_WINDOW
+        columns = np.array(spans, np.int64).reshape(-1, 2)
+        return columns[:, 0], columns[:, 1], Stop.LIMIT if isinstance(stop, int) else stop
+
+    def _next(self, data: bytes, position: int) -> int | Stop:
+        """Return the end of the data of the record at `position`, or why there is none."""
+        start = position + HEADER
+        if start > len(data):
+            return Stop.END
+        header = data[position:start]
+        length = self._lengths.get(header)
+        if length is None:
+            length = record_length(header)
+            if length < 0:
+                return Stop.NO_HEADER
+            if len(self._lengths) >= 4096:
+                self._lengths.clear()
+            self._lengths[header] = length
+        if length > LARGE:
+            return Stop.LARGE
+        return start + length if start + length + FOOTER <= len(data) else Stop.END
+
+
+def _chain(data: bytes, position: int, end: int) -> tuple[Offsets, Offsets, bool]:
+    """Return (starts, ends) of the data of the records from `position` on whose headers lie before `end`, and whether
+    these are all headers there. Only the first in a row of records below 64 KiB are found."""
+    count = min(end, len(data)) - position - HEADER
+    none = np.zeros(0, np.int64)
+    if count <= 0:
+        return none, none, False
+    buffer = np.frombuffer(data, np.uint8, count + HEADER, position)
+    zero = buffer == 0
+    two = zero[:-1] & zero[1:]
+    six = two[2:-8] & two[4:-6] & two[6:-4]  # the upper bytes of a length
+    headers = np.flatnonzero(six)
+    low = np.ndarray((count + HEADER - 1,), "<u2", buffer, 0, (1,))[headers]
+    stored = np.ndarray((count + HEADER - 3,), "<u4", buffer, 0, (1,))[headers + 8]
+    right = _length_checksums()[low] == stored
+    headers, lengths = headers[right], low[right].astype(np.int64)
+    after = headers + (HEADER + FOOTER) + lengths
+    breaks = np.flatnonzero(after[:-1] != headers[1:])
+    records = int(breaks[0]) + 1 if len(breaks) else len(headers)
+    if not records or headers[0] != 0:
+        return none, none, False
+    starts = headers[:records] + (position + HEADER)
+    whole = records == len(headers)
+    if position + int(after[records - 1]) > len(data):
+        starts, lengths = starts[:-1], lengths[: records - 1]
+    return starts, starts + lengths[: len(starts)], whole
+
+
+@cache
+def _length_checksums() -> Words:
+    """Return the stored checksum of each length below 64 KiB."""
+    table = contributions(3)
+    length = np.arange(LARGE)
+    crc = np.uint32(crc32c(bytes(8))) ^ table[7][length & 255] ^ table[6][length >> 8]
+    checksums: Words = ((crc >> np.uint32(15)) | (crc << np.uint32(17))) + np.uint32(masked(0))
+    return checksums

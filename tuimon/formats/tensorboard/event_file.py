@@ -15,39 +15,37 @@ from __future__ import annotations
 
 from tuimon.errors import FormatError
 from tuimon.formats import Format, StreamDecoder
-from tuimon.formats.tensorboard._event_walker import EventWalker, Stop
+from tuimon.formats.tensorboard._event_reader import DAMAGED, NO_EVENT, EventReader
 from tuimon.formats.tensorboard._large_event import LargeEvent
-from tuimon.formats.tensorboard._records import FOOTER, HEADER, find_header, is_intact, record_length
-from tuimon.formats.tensorboard._template_pool import TemplatePool
+from tuimon.formats.tensorboard._records import FOOTER, HEADER, Frames, Stop, find_header, is_intact, record_length
 from tuimon.model.points import Damage, Item
 
-_SEAM = 1 << 16  # bytes in which an incomplete record or row is likely to end
+_SEAM = 1 << 16  # bytes in which an incomplete record is likely to end
 _SMALL = 4 << 10
 """A damaged record of up to this many bytes may have been cut short: a header is searched for inside it."""
-_BULK = 1 << 20  # if a feed has this many bytes, more are likely to follow at once
 _MAX_CUT_SHORT = 100
 """Damaged records in a row after which none is taken for cut short: otherwise hostile bytes would take very long."""
-_MAX_AT_ONCE = 1 << 16  # records walked at most between checksum verifications
-_BAD_HEADER, _BAD_DATA, _NO_EVENT = "no record header", "data checksum wrong", "not an event"
+_MOST = 1 << 14  # records that are found at most before they are read: bounds the memory of their columns
+_BAD_HEADER = "no record header"
 
 
 class EventFileDecoder(StreamDecoder):
-    """StreamDecoder of one event file. Holds at most an incomplete record of up to 64 KiB, the small fields of a larger
-    one, and during large feeds the incomplete row of a template. `inside`: the first bytes may
-    be from the middle of a record."""
+    """StreamDecoder of one event file. Holds at most an incomplete record of up to 64 KiB, or the small fields of a
+    larger one.
+
+    inside: the first bytes may be from the middle of a record.
+    """
 
     def __init__(self, inside: bool = False) -> None:
-        self._walker = EventWalker()
-        self._templates = TemplatePool(self._walker)
+        self._frames = Frames()
+        self._events = EventReader()
         self._rest = b""  # bytes that have not been decoded yet
         self._offset = 0  # file offset of `_rest`
         self._skip = 0
         self._large: LargeEvent | None = None
         self._large_offset = 0
-        self._bulk = self._held_back = False
-        self._walk_limit = _MAX_AT_ONCE
-        """Records walked at most before they are checked: few after damage, as the records after it are walked
-        again."""
+        self._most = _MOST
+        """Records that are found at most before they are read: few after damage, as those after it are found again."""
         self._damaged_in_a_row = 0
         self._damage = Damage(0, 0, _BAD_HEADER) if inside else None
         """The current damage while a header is searched for: where it began, the reason, lost records."""
@@ -66,10 +64,6 @@ class EventFileDecoder(StreamDecoder):
         self._offset += count
 
     @property
-    def held_back(self) -> bool:
-        return self._held_back
-
-    @property
     def incomplete_at(self) -> int | None:
         if self._large is not None:
             return self._large_offset
@@ -77,8 +71,7 @@ class EventFileDecoder(StreamDecoder):
 
     def feed(self, data: bytes) -> list[Item]:
         items: list[Item] = []
-        self._bulk = len(data) >= _BULK
-        if self._bulk and self._rest:  # join up to the end of the incomplete record or row: copying all costs a tenth
+        if self._rest and len(data) > _SEAM:  # join up to the end of the incomplete record: copying all costs a tenth
             seam = data[:_SEAM]
             self._read(self._rest + seam, 0, items)
             if len(self._rest) <= len(seam):
@@ -92,7 +85,6 @@ class EventFileDecoder(StreamDecoder):
     def _read(self, data: bytes, position: int, items: list[Item]) -> None:
         """Decode data[position:] up to an incomplete record."""
         self._offset -= position
-        self._held_back = False
         more = True
         while more:
             if self._skip:
@@ -103,8 +95,8 @@ class EventFileDecoder(StreamDecoder):
                 position, more = self._search(self._damage, data, position, items)
             else:
                 position, more = self._read_records(data, position, items)
-        items += self._walker.take_points()
-        items += self._walker.take_lost(self._offset)
+        items += self._events.take_points()
+        items += self._events.take_lost(self._offset)
         self._rest = data[position:]
         self._offset += position
 
@@ -136,46 +128,33 @@ class EventFileDecoder(StreamDecoder):
         return header, True
 
     def _read_records(self, data: bytes, position: int, items: list[Item]) -> tuple[int, bool]:
-        if self._bulk:
-            position = self._templates.take(data, position, items)
-            self._held_back = self._templates.is_begun(data, position)
-            if self._held_back:
-                return position, False
-        position, stop = self._walk(data, position, items)
-        offset = self._offset + position
-        if stop is Stop.END:
-            return position, False
-        if stop is Stop.NO_HEADER:
-            self._damage = Damage(offset, 0, _BAD_HEADER)
-            return position + 1, True
-        if stop in (Stop.LIMIT, Stop.TEMPLATE):
+        starts, ends, stop = self._frames.find(data, position, self._most)
+        count, reason = self._events.read(data, starts, ends, items)
+        if count:
+            position = int(ends[count - 1]) + FOOTER
+            self._damaged_in_a_row = 0
+        self._most = 1 if reason == DAMAGED else min(_MOST, 2 * self._most)
+        if reason:
+            return self._skip_damaged(position, int(ends[count]) + FOOTER, reason, items), True
+        if count < len(starts) or stop is Stop.LIMIT:
             return position, True
+        if stop is Stop.NO_HEADER:
+            self._damage = Damage(self._offset + position, 0, _BAD_HEADER)
+            return position + 1, True
         if stop is Stop.LARGE:
             return self._begin_large(data, position), True
-        length = record_length(data[position : position + HEADER])
-        if self._may_be_cut_short(stop, length):
-            self._damage = Damage(offset, 0, _BAD_DATA)
-            return position + HEADER, True
-        size = HEADER + length + FOOTER
-        items.append(Damage(offset, size, _BAD_DATA if stop is Stop.DAMAGED else _NO_EVENT))
-        return position + size, True
+        return position, False
 
-    def _walk(self, data: bytes, position: int, items: list[Item]) -> tuple[int, Stop]:
-        """Read records by templates, then one by one; return the position and the reason for stopping."""
-        position = self._templates.take(data, position, items)
-        heads = self._templates.heads(len(data) - position)
-        limit = min(self._templates.limit, self._walk_limit)
-        position, stop = self._walker.walk(data, position, limit, heads, items, self._templates.resume)
-        if limit == self._templates.limit:
-            self._templates.learn(data, stop)
-        self._walk_limit = 1 if stop is Stop.DAMAGED else min(_MAX_AT_ONCE, 2 * self._walk_limit)
-        if self._walker.starts:
-            self._damaged_in_a_row = 0
-        return position, stop
-
-    def _may_be_cut_short(self, stop: Stop, length: int) -> bool:
+    def _skip_damaged(self, position: int, end: int, reason: str, items: list[Item]) -> int:
+        """Report a record of which the checksum or the content is wrong, or search for the next header in it."""
+        offset = self._offset + position
         self._damaged_in_a_row += 1
-        return stop is Stop.DAMAGED and length <= _SMALL and self._damaged_in_a_row < _MAX_CUT_SHORT
+        is_short = end - position <= HEADER + _SMALL + FOOTER and self._damaged_in_a_row < _MAX_CUT_SHORT
+        if reason == DAMAGED and is_short:
+            self._damage = Damage(offset, 0, reason)
+            return position + HEADER
+        items.append(Damage(offset, end - position, reason))
+        return end
 
     def _begin_large(self, data: bytes, position: int) -> int:
         length = record_length(data[position : position + HEADER])
@@ -189,19 +168,19 @@ class EventFileDecoder(StreamDecoder):
             return position, True
         reason = ""
         if large.broken:
-            reason = _NO_EVENT
+            reason = NO_EVENT
             self._skip = large.left
         elif large.reduced is None:
             return position, False
         elif large.raw and not is_intact(bytes(large.raw), 0, len(large.raw) - FOOTER):
-            reason = _BAD_DATA
-        elif not self._walker.is_known_empty(large.reduced):
+            reason = DAMAGED
+        else:
             try:
-                self._walker.read_checked(large.reduced, items)
+                self._events.read_one(large.reduced, 0, len(large.reduced), items)
             except FormatError:
-                reason = _NO_EVENT
+                reason = NO_EVENT
         if reason:
-            items += self._walker.take_points()
+            items += self._events.take_points()
             items.append(Damage(self._large_offset, HEADER + large.length + FOOTER, reason))
         self._large = None
         return position, True

@@ -11,7 +11,6 @@ field.
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections.abc import Iterator
 from operator import itemgetter
@@ -99,8 +98,6 @@ class HistoryRows:
         self._counts = array("q")
         self._steps = array("q")
         self._has_step = array("b")
-        self._wall_times = array("d")
-        self._on_own_clock = array("b")  # whether the step of a row is a time (see `add_stats`)
 
     def use_step_metric(self, name: str) -> None:
         """Use this metric as the step of the rows from here on. The metric "_step" keeps their numbers."""
@@ -117,15 +114,18 @@ class HistoryRows:
     def add_stats(self, stats: dict[str, float], step: int, wall_time: float) -> None:
         """Add values by name that share a step of their own, which is not a training step."""
         self._read_waiting()
-        self._append(
-            [self._metric_id(name) for name in stats], list(stats.values()), step, wall_time, on_own_clock=True
-        )
+        self._flush_rows()
+        if stats:
+            ids = np.array([self._metric_id(name) for name in stats], np.uint32)
+            columns = np.full(len(ids), step), np.array(list(stats.values())), np.full(len(ids), wall_time)
+            self._batches.append((ids, *columns))
 
     def _read_waiting(self) -> None:
         waiting, self._waiting = self._waiting, []
         if waiting and not self._add_together(waiting):
             for row in waiting:
-                self._add(*row)
+                if not self._add_together([row]):
+                    self._add(*row)
 
     def _add_together(self, rows: list[Waiting]) -> bool:
         """Read rows by a single parser call; return False if one of them must be read by itself."""
@@ -145,53 +145,32 @@ class HistoryRows:
             return False
         if len(values) != len(ids):
             return False
-        kinds = set(map(type, values))
-        if not kinds <= _NUMBERS:
-            if dict in kinds or any(
-                type(value) in _SPANNING and not _is_text(value, text)
-                for value, text in zip(values, texts, strict=True)
-            ):
+        if not set(map(type, values)) <= _NUMBERS:
+            if any(type(v) in _SPANNING and not _is_text(v, text) for v, text in zip(values, texts, strict=True)):
                 return False
-            kept = np.array([type(value) in _NUMBERS for value in values])
-            counts = np.bincount(np.repeat(np.arange(len(rows)), counts)[kept], minlength=len(rows)).tolist()
-            ids = [metric for metric, keep in zip(ids, kept, strict=True) if keep]
-            values = [value for value, keep in zip(values, kept, strict=True) if keep]
+            owners = np.repeat(np.arange(len(rows)), counts).tolist()
+            ids, values, owners = self._only_numbers(ids, values, owners)
+            counts = np.bincount(owners, minlength=len(rows)).tolist()
         self._metric.extend(ids)
         self._values.extend(values)
         self._counts.extend(counts)
         self._steps.extend([step or 0 for step in steps])
         self._has_step.extend([step is not None for step in steps])
-        self._wall_times.extend([math.nan] * len(rows))
-        self._on_own_clock.extend([False] * len(rows))
         return True
 
     def _add(self, row: bytes, offset: int, length: int) -> None:
-        """Read one row by itself."""
+        """Read one row field by field."""
         try:
-            try:
-                ids, values, step = self._parsed(row)
-            except FormatError:
-                ids, values, step = self._read(row)
+            self._append(*self._read(row))
         except FormatError:
             self._damage.append(Damage(offset, length, "record not readable"))
-            return
-        self._append(ids, values, step)
 
-    def _append(
-        self,
-        ids: list[int],
-        values: list[float],
-        step: int | None,
-        wall_time: float = math.nan,
-        on_own_clock: bool = False,
-    ) -> None:
+    def _append(self, ids: list[int], values: list[float], step: int | None) -> None:
         self._metric.extend(ids)
         self._values.extend(values)
         self._counts.append(len(ids))
         self._steps.append(step or 0)
         self._has_step.append(step is not None)
-        self._wall_times.append(wall_time)
-        self._on_own_clock.append(on_own_clock)
 
     def _split(self, row: bytes) -> tuple[list[int], list[bytes], int | None]:
         """Split a row into metric ids, JSON texts and step. Raises FormatError if it must be read field by field."""
@@ -215,18 +194,6 @@ class HistoryRows:
         if not parts[-1].endswith(texts[-1] + rest):
             raise FormatError("row split wrongly")
         return ids, texts, _step(rest)
-
-    def _parsed(self, row: bytes) -> Row:
-        """Read a row that can be split. Raises FormatError if it must be read field by field."""
-        ids, texts, step = self._split(row)
-        values = parse(b"[%b]" % b",".join(texts))
-        if len(values) != len(ids):
-            raise FormatError("row split wrongly")
-        if any(
-            type(value) in _SPANNING and not _is_text(value, text) for value, text in zip(values, texts, strict=True)
-        ):
-            raise FormatError("row split wrongly")
-        return *self._only_numbers(ids, values), step
 
     def _learn(self, head: bytes) -> int:
         """Return the metric that a head names. Raises FormatError if it is not one whole head."""
@@ -259,17 +226,21 @@ class HistoryRows:
                 ids.append(self._metric_id(".".join(item_path(item))))
             elif field == 2:
                 step = Message(row[start:end]).integer(1)
-        return *self._only_numbers(ids, values), step
+        return *self._only_numbers(ids, values, [0] * len(ids))[:2], step
 
-    def _only_numbers(self, ids: list[int], values: list[Any]) -> tuple[list[int], list[float]]:
-        """Drop text, null and booleans, and replace nested objects by one metric for each number in them."""
-        kept: list[int] = []
-        numbers: list[float] = []
-        for metric, value in zip(ids, values, strict=True):
-            for name, number in number_leaves(self.names[metric], value):
-                kept.append(self._metric_id(name))
-                numbers.append(number)
-        return kept, numbers
+    def _only_numbers(
+        self, ids: list[int], values: list[Any], rows: list[int]
+    ) -> tuple[list[int], list[float], list[int]]:
+        """Drop text, null and booleans, and replace nested objects by one metric for each number in them. rows: index
+        of the row of each value."""
+        kept: list[tuple[int, float, int]] = []
+        for metric, value, row in zip(ids, values, rows, strict=True):
+            if type(value) in _NUMBERS:
+                kept.append((metric, value, row))
+            elif type(value) is dict:
+                leaves = number_leaves(self.names[metric], value)
+                kept += [(self._metric_id(name), number, row) for name, number in leaves]
+        return [metric for metric, _, _ in kept], [value for _, value, _ in kept], [row for _, _, row in kept]
 
     def take(self) -> list[Item]:
         """Return the rows so far as [Points] or [], followed by the damage among them."""
@@ -288,17 +259,15 @@ class HistoryRows:
             counts, steps = np.array(self._counts), np.array(self._steps)
             ids, values = np.array(self._metric, np.uint32), np.array(self._values)
             row = np.repeat(np.arange(len(counts)), counts)
-            has_step, on_own_clock = np.array(self._has_step, np.bool_), np.array(self._on_own_clock, np.bool_)
+            has_step = np.array(self._has_step, np.bool_)
             if not has_step.all():
                 logged, known = _first_of(self._step_id, ids, values, row, len(counts))
                 whole = np.where(known & (np.abs(logged) < 2.0**63), logged, 0.0).astype(np.int64)
                 steps = np.where(has_step, steps, whole)
-            steps = np.where(on_own_clock, steps, self._training_step.of_rows(ids, values, row, steps))
+            steps = self._training_step.of_rows(ids, values, row, steps)
             wall_times = _first_of(self._time_id, ids, values, row, len(counts))[0]
-            wall_times = np.where(on_own_clock, np.array(self._wall_times), wall_times)
             self._batches.append((ids, steps[row], values, wall_times[row]))
-        columns = self._metric, self._values, self._counts, self._steps, self._has_step, self._wall_times
-        for column in (*columns, self._on_own_clock):
+        for column in (self._metric, self._values, self._counts, self._steps, self._has_step):
             del column[:]
 
 

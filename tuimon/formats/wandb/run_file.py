@@ -32,7 +32,7 @@ from tuimon.errors import FormatError
 from tuimon.formats import Format
 from tuimon.formats._shared.console_lines import ConsoleLines
 from tuimon.formats._shared.log_blocks import HEADER, BlockDecoder
-from tuimon.formats._shared.protobuf import BYTES, Message, fields, varint
+from tuimon.formats._shared.protobuf import BYTES, Message, fields
 from tuimon.formats.wandb._history import HistoryRows, item_path, item_value, number_leaves, store_item
 from tuimon.model.points import Fact, Item, Points, SegmentStart, Topic
 
@@ -45,7 +45,6 @@ _RUN_TEXTS = {2: "entity", 3: "project", 6: "group", 7: "job_type", 8: "run_name
 _ENVIRONMENT_TEXTS = {1: "os", 2: "python", 6: "program", 12: "host", 18: "gpu"}
 _INTERNAL = "_wandb"
 HISTORY, SUMMARY = 2, 3
-_PLAIN = (HISTORY << 3 | BYTES, SUMMARY << 3 | BYTES)
 
 
 class WandbDecoder(BlockDecoder):
@@ -79,13 +78,12 @@ class WandbDecoder(BlockDecoder):
         return [Fact(topic, deepcopy(value)) for topic, value in documents.items() if topic in changed]
 
     def _decode_record(self, record: bytes) -> None:
-        content, from_user = _plain_body(record), False
-        if content is None:
-            for number, wire, start, end in fields(record, 0, len(record)):
-                if number == 200:
-                    from_user = True
-                elif wire == BYTES and (number == HISTORY or number in _READERS):
-                    content = number, start, end
+        content, from_user = None, False
+        for number, wire, start, end in fields(record, 0, len(record)):
+            if number == 200:
+                from_user = True
+            elif wire == BYTES and (number == HISTORY or number in _READERS):
+                content = number, start, end
         if content is None:
             return
         number, start, end = content
@@ -191,25 +189,6 @@ class WandbDecoder(BlockDecoder):
         code = exit_record.integer(1)
         state = "crashed" if code else "finished"
         self._other_items.append(Fact(Topic.STATE, {"state": state, "evidence": f"wandb wrote exit code {code}"}))
-
-
-def _plain_body(record: bytes) -> tuple[int, int, int] | None:
-    """Return (HISTORY or SUMMARY, start and end of the body) of a record with nothing else but its number, as nearly
-    all are; None for any other: 08 <number> <12 or 1a> <length> <body>."""
-    try:
-        key = 1
-        while record[key] > 127:
-            key += 1
-        key += 1
-        if record[0] != 0x08 or record[key] not in _PLAIN:
-            return None
-        start = key + 2
-        length = record[key + 1]
-        if length > 127:
-            length, start = varint(record, key + 1, len(record))
-    except (IndexError, FormatError):
-        return None
-    return (record[key] >> 3, start, len(record)) if start + length == len(record) else None
 
 
 def _counts_steps(name: str) -> bool:

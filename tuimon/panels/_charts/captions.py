@@ -17,7 +17,7 @@ from tuimon.model.views import Role, Row, Rows, Span, Symbols
 from tuimon.panels._charts.marks import restart_steps
 from tuimon.panels._charts.options import ChartOptions
 from tuimon.panels._charts.traces import Stroke, Trace
-from tuimon.panels._metrics import PAIR, MetricReading, is_counterpart, level_difference
+from tuimon.panels._metrics import PAIR, MetricReading, difference_error, is_counterpart, level_difference
 from tuimon.panels._text import change_span, plural, signed, value_text
 from tuimon.store import Curve, Run
 from tuimon.store.curve_builder import RANK
@@ -153,8 +153,10 @@ def with_difference(headline: Row, own: MetricReading | None, base: MetricReadin
     delta = level_difference(own, base)
     if own is None or delta is None:
         return headline
+    error = difference_error(own, base)
     text, role = signed(delta, own.meaning.direction)
-    return (*headline, (f" {text}", role), (" to base", Role.MUTED)) if text else headline
+    errors = f" ({abs(delta) / error:.1f} SE)" if error > 0 else ""
+    return (*headline, (f" {text}", role), (f"{errors} to base", Role.MUTED)) if text else headline
 
 
 # ---------------------------------------------------------------------- line labels

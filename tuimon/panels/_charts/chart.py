@@ -86,6 +86,7 @@ def chart_of(
     left: int = 0,
     undrawn: Sequence[str] = (),
     base: MetricReading | None = None,
+    behind: Series | None = None,
     markers: str = "",
     with_band: bool = True,
 ) -> ChartView:
@@ -95,6 +96,7 @@ def chart_of(
     - panel: the panel's id, for its limits and pin in `options`. scale: its own scale, linear | auto.
     - left: number of metrics without a line, besides `undrawn`; a full-screen chart has these in its table.
     - base: the metric of the base run in `options`, from which the legend of an overlay has the differences.
+    - behind: the metric of the base and of its seeds, whose area and mean lie behind the lines of another run.
     - markers: symbols of the lines of one run, drawn along averages and their values.
     - with_band: draw the area from the minimum to the maximum that were logged with the leading metric.
     """
@@ -122,6 +124,8 @@ def chart_of(
     levels = thresholds_of(panel, lead.metric, lead.meaning, run.metrics, options)
     shown = [raw[id(trace)] for trace in traces]
     beside = [] if band is None else [band]
+    seeds = _seed_lines(plot, behind) if behind is not None else []
+    beside += [line.envelope for line in seeds]
     if overlaid:  # so that noise does not flatten the averages
         shown = [*fronts, *(line.envelope for line in background if line.filled)]
         beside = [line.envelope for line in background if not line.filled]
@@ -137,6 +141,7 @@ def chart_of(
     )
     if band is not None and not _covers(band, y):
         background.insert(0, _band_line(band, options.fullscreen, symbols))
+    background[:0] = seeds
     background += threshold_lines([level for level in levels if y.low <= level <= y.high], columns)
     pin = pin_of(panel, options, symbols)
     headline, place = _headline(plot, averages)
@@ -329,6 +334,18 @@ def _band_line(band: Envelope, fullscreen: bool, symbols: Symbols) -> Line:
     """Return the area of a band; only the legend of a full-screen chart has room to name it."""
     label, glyph = ("min to max", _AREA[symbols]) if fullscreen else ("", "")
     return Line(label, Role.FAINT, band, filled=True, behind=True, glyph=glyph)
+
+
+def _seed_lines(plot: _Plot, behind: Series) -> list[Line]:
+    """Return the area from the lowest to the highest value of the base and its seeds, and their mean."""
+    strokes, _ = strokes_of([behind], plot.axis, "")
+    if not strokes:
+        return []
+    low, high, columns = plot.low, plot.high, plot.columns
+    traces = strokes[0].traces
+    mean, band = mean_and_band([scaled(t.curve.envelope(low, high, columns, t.scale), t.factor) for t in traces])
+    area = Line("", Role.FAINT, band, filled=True, behind=True, glyph=_AREA[plot.symbols])
+    return [*([area] if len(traces) > 1 else []), Line("base", Role.MUTED, mean, behind=True)]
 
 
 def _own_count(run: Run, lead: Trace) -> str:

@@ -72,6 +72,8 @@ class ChartOptions:
     """Lines of runs drawn over each other, the displayed run first; () to draw that run alone."""
     base: Run | None = field(default=None, metadata=_TRANSIENT)
     """The run with which values are compared."""
+    seeds: tuple[Run, ...] = field(default=(), metadata=_TRANSIENT)
+    """The base and the runs that differ from it only in their seed, which lie behind the chart of another run."""
 
     def axis_of(self, run: Run | None) -> str:
         """Return the chosen axis if the run has it, else the steps, or the time if it counts none."""

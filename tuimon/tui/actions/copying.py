@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 
 from tuimon.panels import CurvePanel, axis_word, plural
 from tuimon.store import Curve
@@ -51,18 +52,15 @@ def _series(app: Dashboard) -> None:
     copy(app, text, f"{plural(len(curve), 'point')} of {clean(curve.metric)}, tab-separated")
 
 
-def _command(app: Dashboard) -> None:
-    run = app.run_shown
-    if run is not None:
-        command = f"tuimon summary {shell_word(run.path)}"
-        copy(app, command, clean(command))
+def _command(words: str) -> Callable[[Dashboard], None]:
+    """Return an action that copies a command about the run. words: "summary PATH", with the path of the run."""
 
+    def do(app: Dashboard) -> None:
+        if (run := app.run_shown) is not None:
+            command = f"tuimon {words.replace('PATH', shell_word(run.path))}"
+            copy(app, command, clean(command))
 
-def _report(app: Dashboard) -> None:
-    run = app.run_shown
-    if run is not None:
-        command = f"tuimon report {shell_word(run.path)} -o report.html"
-        copy(app, command, clean(command))
+    return do
 
 
 def _path(app: Dashboard) -> None:
@@ -94,7 +92,7 @@ def _escaped(character: str) -> str:
 DO = {
     "copy": _copy,
     "copy_all": _series,
-    "copy_command": _command,
-    "copy_report": _report,
+    "copy_command": _command("summary PATH"),
+    "copy_report": _command("report PATH -o report.html"),
     "copy_path": _path,
 }

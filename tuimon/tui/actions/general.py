@@ -46,7 +46,7 @@ def _symbols(app: Dashboard) -> None:
 
 def _retry(app: Dashboard) -> None:
     if not app.log_in():
-        app.say("Connecting again" if app.retry_links() else "No link is lost")
+        app.say("Connecting again" if app.monitor.retry_links() else "No link is lost")
 
 
 def _say_where(app: Dashboard) -> None:

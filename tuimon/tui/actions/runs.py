@@ -132,7 +132,7 @@ def _group(app: Dashboard, done: str, join: Sequence[str] = (), split: str = "")
         app.say(clean(f"The runs stay as they are: {error}"))
         return
     app.state.runs = replace(app.state.runs, marked=())
-    app.group_again()
+    app.monitor.read_again()
     app.say(f"{done}; {home_relative(file)} says so under [runs]")
 
 

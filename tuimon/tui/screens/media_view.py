@@ -262,18 +262,15 @@ class MediaScreen(TableScreen[MediaTable]):
 
         runs = self.dashboard.snapshot.runs
 
-        async def work() -> None:
+        def work() -> str:
             try:
-                paths = await asyncio.to_thread(save, item, lambda end: new_file(end, runs, (self._directory,)))
+                paths = save(item, lambda end: new_file(end, runs, (self._directory,)))
             except OSError as error:
-                message = f"Cannot be saved: {error}"
-            else:
-                folder = home_relative(paths[0].absolute().parent)
-                message = f"Saved {first_names([path.name for path in paths], 1)} in {folder}"
-            if self.is_attached:
-                self.say(clean(message))
+                return f"Cannot be saved: {error}"
+            folder = home_relative(paths[0].absolute().parent)
+            return f"Saved {first_names([path.name for path in paths], 1)} in {folder}"
 
-        self.run_worker(work())
+        self.in_thread(work, lambda message: self.say(clean(message)))
 
     def mark(self) -> None:
         """Compare other steps with the selected one; again: with the first."""

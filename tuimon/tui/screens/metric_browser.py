@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections.abc import Callable, Sequence
 from typing import ClassVar
@@ -122,16 +121,14 @@ class MetricBrowser(TableScreen[MetricTable]):
             return
         self._unusual, self._unusual_for = None, wanted
 
-        def is_outdated() -> bool:
-            return self._unusual_for != wanted
+        def is_wanted() -> bool:
+            return self._unusual_for == wanted
 
-        async def work() -> None:
-            names = await asyncio.to_thread(unusual_metrics, run, step, is_outdated)
-            if not is_outdated():
-                self._unusual = names
-                self.dashboard.redraw()
+        def show(names: dict[str, float]) -> None:
+            self._unusual = names
+            self.dashboard.redraw()
 
-        self.run_worker(work())
+        self.in_thread(lambda: unusual_metrics(run, step, lambda: not is_wanted()), show, is_wanted, queued=False)
 
     def on_unmount(self) -> None:
         self._unusual_for = ()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from textual.events import Click, MouseScrollDown, MouseScrollUp
-
 from tuimon.draw import FrameCache
 from tuimon.draw.rows import fit_row
 from tuimon.model.views import Role, Row, Rows, Size, Symbols
@@ -13,55 +11,47 @@ from tuimon.panels import OverlayLine
 from tuimon.panels.lists import multiples
 from tuimon.panels.lists.runs import Listing
 from tuimon.store import Run
-from tuimon.tui.box import CellGrid
+from tuimon.tui.table import Click, Table
 
 
-class RunGrid(CellGrid):
+class RunGrid(Table[Run]):
     """A page of charts, one of which is selected. Only charts of this page are drawn, and only if their run, the
     metric, the limits or the size has changed."""
 
-    DEFAULT_CSS = "RunGrid { height: 1fr; width: 1fr; }"
-
     def __init__(self) -> None:
         super().__init__()
-        self.runs: tuple[Run, ...] = ()
         self.metric = ""
         self.same_limits: bool | None = None
         """Whether the charts share their limits, as the user has chosen; None: see multiples.comparable."""
         self._comparable: tuple[str, int, bool] = ("", 0, True)
         """Metric, number of runs, and whether their charts can be compared."""
-        self.cursor, self._kept = 0, ""
-        """Index of the selected run, and its path, which stays selected."""
-        self.columns, self.lines = 1, 1
+        self.across, self.lines = 1, 1
+        """Charts beside each other, and below each other."""
         self._listing: Listing | None = None
-        self._theme = ""
         self._lines: Mapping[int, OverlayLine] = {}
         self._drawn: dict[str, tuple[tuple[object, ...], Rows, FrameCache]] = {}
         """Path of a run -> inputs of its chart, the drawn rows, and the cached frames."""
 
     @property
     def room(self) -> int:
-        """Number of charts on a page."""
-        return self.columns * self.lines
+        return self.across * self.lines
 
     @property
     def shares_limits(self) -> bool:
         """Whether all charts have the same limits."""
         if self.same_limits is not None:
             return self.same_limits
-        if self._comparable[:2] != (self.metric, len(self.runs)):
-            self._comparable = (self.metric, len(self.runs), multiples.comparable(self.runs, self.metric))
+        if self._comparable[:2] != (self.metric, self.count):
+            self._comparable = (self.metric, self.count, multiples.comparable(self.items, self.metric))
         return self._comparable[2]
-
-    @property
-    def selected(self) -> Run | None:
-        """The selected run, or None if there is none."""
-        return self.runs[self.cursor] if self.cursor < len(self.runs) else None
 
     @property
     def page(self) -> tuple[int, int]:
         """(number of this page from 1, number of pages)."""
-        return self.cursor // self.room + 1, max(1, -(-len(self.runs) // self.room))
+        return self.cursor // self.room + 1, max(1, -(-self.count // self.room))
+
+    def key(self, item: Run) -> str:
+        return item.path
 
     def show(
         self, runs: tuple[Run, ...], listing: Listing, theme: str, lines: Mapping[int, OverlayLine] | None = None
@@ -72,34 +62,21 @@ class RunGrid(CellGrid):
         """
         self._lines = lines or {}
         others = {run.id for line in self._lines.values() for run in line.runs[1:]}
-        runs = tuple(run for run in runs if run.id not in others)
-        self.runs, self._listing, self._theme = runs, listing, theme
-        places = (index for index, run in enumerate(runs) if run.path == self._kept)
-        self.cursor = next(places, max(0, min(self.cursor, len(runs) - 1)))
-        self.draw()
-
-    def select(self, path: str) -> None:
-        """Select a run, now or when it is displayed."""
-        self._kept = path
-
-    def move(self, charts: int) -> None:
-        """Select another chart, or the last one in that direction."""
-        self.cursor = max(0, min(self.cursor + charts, len(self.runs) - 1))
-        self._kept = self.selected.path if self.selected is not None else ""
-        self.draw()
+        self._listing = listing
+        self.show_items([run for run in runs if run.id not in others], (), self.order, listing.symbols, theme)
 
     def draw(self) -> None:
-        width, height = self.size
+        width, height = self.size.width, self.size.height
         if self._listing is None or width < 1 or height < 1:
             return
-        self.columns, self.lines, size = multiples.grid(Size(width, height), len(self.runs))
-        gap = int(self.columns > 1)
+        self.across, self.lines, size = multiples.grid(self.size, self.count)
+        gap = int(self.across > 1)
         inside, blank = Size(size.width - gap, size.height), (" " * gap, Role.TEXT)
         first = self.cursor // self.room * self.room
-        limits = multiples.common_limits(self.runs, self.metric) if self.shares_limits else multiples.Limits()
+        limits = multiples.common_limits(self.items, self.metric) if self.shares_limits else multiples.Limits()
         rows: list[Row] = []
-        for start in range(first, min(first + self.room, len(self.runs)), self.columns):
-            charts = [self._chart(run, limits, inside) for run in self.runs[start : start + self.columns]]
+        for start in range(first, min(first + self.room, self.count), self.across):
+            charts = [self._chart(run, limits, inside) for run in self.items[start : start + self.across]]
             for line in range(size.height):
                 spans = [
                     span
@@ -107,9 +84,9 @@ class RunGrid(CellGrid):
                     for span in (*(chart[line] if line < len(chart) else ((" " * inside.width, Role.TEXT),)), blank)
                 ]
                 rows.append(fit_row(spans, width))
-        if not self.runs:
+        if not self.items:
             rows.append(fit_row(((" no run is listed", Role.MUTED),), width))
-        self.paint_filled(rows, self._theme)
+        self.surface.paint_filled(rows, self.theme_shown)
 
     def _chart(self, run: Run, limits: multiples.Limits, size: Size) -> Rows:
         assert self._listing is not None
@@ -132,20 +109,16 @@ class RunGrid(CellGrid):
         cursor = ">" if listing.symbols is Symbols.ASCII else "▌"
         return ((cursor + title[1:], Role.ACCENT), *others), *rows[1:]
 
-    def on_resize(self) -> None:
-        self._rows = ()
+    def forget_widths(self) -> None:
         self._drawn.clear()
-        self.draw()
 
-    def on_click(self, event: Click) -> None:
+    def scroll(self, turns: int) -> None:
+        self.move(turns * self.across)
+
+    def click(self, x: int, y: int, twice: bool) -> Click | None:
         if self._listing is None:
-            return
-        _, _, size = multiples.grid(Size(*self.size), len(self.runs))
-        place = event.y // size.height * self.columns + min(event.x // size.width, self.columns - 1)
+            return None
+        _, _, size = multiples.grid(self.size, self.count)
+        place = y // size.height * self.across + min(x // size.width, self.across - 1)
         self.move(self.cursor // self.room * self.room + place - self.cursor)
-
-    def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
-        self.move(self.columns)
-
-    def on_mouse_scroll_up(self, event: MouseScrollUp) -> None:
-        self.move(-self.columns)
+        return Click(None, twice)

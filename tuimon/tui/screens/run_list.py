@@ -37,7 +37,7 @@ from tuimon.tui.run_contents import RunContents, contents_of
 from tuimon.tui.run_table import RunTable
 from tuimon.tui.screens.document import Document
 from tuimon.tui.screens.run_grid import RunGrid
-from tuimon.tui.screens.table import TableScreen
+from tuimon.tui.screens.table import TableGrid, TableScreen
 from tuimon.tui.state import ViewState
 
 _NO_GROUPS = "There are no groups: o groups the runs"
@@ -88,7 +88,8 @@ class RunListScreen(TableScreen[RunTable]):
 
         contents: those that the screen shows already."""
         self.charts, self.document = RunGrid(), Document()
-        super().__init__(actions, RunTable(), self.charts, self.document)
+        self._bodies = TableGrid(self.charts), self.document
+        super().__init__(actions, RunTable(), *self._bodies)
         self._first = selected
         self.view = "table"
         """What is displayed: table, grid or comparison; parallel coordinates are above the table."""
@@ -193,7 +194,7 @@ class RunListScreen(TableScreen[RunTable]):
             self.table.show(contents, state.theme)
             asks = self.input_line.display and self.input_line.question.prompt == self.PROMPT
             problem = state.runs.filter.problem if asks else ""
-            is_reading, links = self.dashboard.snapshot.is_reading, self.dashboard.links
+            is_reading, links = self.dashboard.snapshot.is_reading, self.dashboard.monitor.links
             head = self.table.head(self.size.width, is_reading, state.paused, links, now)
             self.draw_lines(head, state.theme, problem or contents.problem)
 
@@ -232,7 +233,7 @@ class RunListScreen(TableScreen[RunTable]):
 
     def _show_view(self, view: str) -> None:
         self.view = view
-        for name, body in (("table", self.grid), ("grid", self.charts), ("comparison", self.document)):
+        for name, body in zip(("table", "grid", "comparison"), (self.grid, *self._bodies), strict=True):
             body.display = name == view
         self.call_after_refresh(self.dashboard.redraw)
 
@@ -346,7 +347,7 @@ class RunListScreen(TableScreen[RunTable]):
 
     def move(self, rows: int = 0, pages: int = 0) -> None:
         if self.view == "grid":
-            self.charts.move(rows * self.charts.columns + pages * self.charts.room)
+            self.charts.move(rows * self.charts.across + pages * self.charts.room)
         elif self.view == "comparison":
             self.document.move(rows, pages)
         else:
@@ -423,12 +424,8 @@ class RunListScreen(TableScreen[RunTable]):
         runs = self.dashboard.runs_listed()
         if len(runs) < AT_ONCE:
             self._group_by_next(groupings(runs))
-            return
-
-        async def search() -> None:
-            self._group_by_next(await asyncio.to_thread(groupings, runs))
-
-        self.run_worker(search(), exclusive=True, group="group")
+        else:
+            self.in_thread(lambda: groupings(runs), self._group_by_next, queued=False)
 
     def _group_by_next(self, known: Sequence[str]) -> None:
         choice = self.dashboard.state.runs

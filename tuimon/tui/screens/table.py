@@ -13,14 +13,13 @@ from tuimon.draw.table import Order
 from tuimon.model.views import Size
 from tuimon.tui.action import Action
 from tuimon.tui.box import CellGrid
-from tuimon.tui.screens.wheel import Wheel
 from tuimon.tui.screens.work_screen import WorkScreen
 from tuimon.tui.table import Click, Table
 
 Body = TypeVar("Body", bound=Table[Any])
 
 
-class TableGrid(Wheel, CellGrid):
+class TableGrid(CellGrid):
     """Surface of a table on the screen, with the mouse."""
 
     DEFAULT_CSS = "TableGrid { height: 1fr; width: 1fr; }"
@@ -43,8 +42,11 @@ class TableGrid(Wheel, CellGrid):
     def extent(self) -> Size:
         return Size(*self.size) if self.size else self.room
 
-    def move(self, rows: int) -> None:
-        self.table.move(rows)
+    def on_mouse_scroll_down(self) -> None:
+        self.table.scroll(1)
+
+    def on_mouse_scroll_up(self) -> None:
+        self.table.scroll(-1)
 
     def on_resize(self) -> None:
         self._rows = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from sys import intern
 from typing import TYPE_CHECKING
 
@@ -76,7 +76,6 @@ class TextReader(TableScreen[SampleTable]):
         self._followed = ""
         """Digest of the prompt that stays selected in other steps, or ""."""
         self.folded, self.raw, self.zoomed = 0, False, False
-        self.reading = asyncio.Lock()
         self.busy = "looking for texts"
         self._pickles: list[str] = []
         self._next_look = 0.0
@@ -107,24 +106,20 @@ class TextReader(TableScreen[SampleTable]):
     # ------------------------------------------------------------------ reading, in a thread
 
     def _open(self) -> None:
-        self.dashboard.want_texts(self._wanted)
+        self.dashboard.monitor.want_texts(self._wanted)
 
         def read() -> None:
             from tuimon.samples.library import Library
 
             library = Library(self.paths)
-            library.refresh()
+            self._refresh(library)
             if not library.steps:
                 from tuimon.samples.discovery import unreadable_files
 
                 self._pickles = [file for path in self.paths for file in unreadable_files(path)]
             self.library = library
 
-        async def work() -> None:
-            async with self.reading:
-                began = time.monotonic()
-                await asyncio.to_thread(read)
-                self._next_look = time.monotonic() + _REST * (time.monotonic() - began)
+        def show(_: None) -> None:
             self._steps_found()
             if self.steps:
                 self.go_to(self.nearest(self._wanted))
@@ -133,7 +128,14 @@ class TextReader(TableScreen[SampleTable]):
                 self._advise()
                 self.dashboard.redraw()
 
-        self.run_worker(work())
+        self.in_thread(read, show)
+
+    def _refresh(self, library: Library) -> Container[int | None]:
+        """Look for new files; return the steps that have changed."""
+        began = time.monotonic()
+        changed = library.refresh()
+        self._next_look = time.monotonic() + _REST * (time.monotonic() - began)
+        return changed
 
     def _advise(self) -> None:
         """Display how to make the trainer write texts."""
@@ -141,7 +143,7 @@ class TextReader(TableScreen[SampleTable]):
         from tuimon.samples.options import advice
 
         run = self.dashboard.run_shown
-        lines = advice(run.config, run.metrics) if run is not None else []
+        lines = advice(run.config if run is not None else {})
         if run is not None and run.link is not None:
             lines = [f"Texts that are on {run.link.host} are shown when they are here.", *lines]
         assert self.library is not None
@@ -173,7 +175,7 @@ class TextReader(TableScreen[SampleTable]):
     def go_to(self, step: int | None) -> None:
         """Show the texts of another step, with the same prompt if a group or a sample was chosen, else at the same
         row."""
-        self.dashboard.want_texts(step)
+        self.dashboard.monitor.want_texts(step)
         by_prompt = self.choice.mode in (GROUPS, STEPS) and not self._followed
         if self.entry is not None and (self.touched or by_prompt):
             self._followed = self.entry.prompt
@@ -192,17 +194,14 @@ class TextReader(TableScreen[SampleTable]):
         def progress(entries: list[Entry]) -> None:
             loop.call_soon_threadsafe(self._indexed, step, entries)
 
-        async def work() -> None:
-            async with self.reading:
-                if step == self.step:
-                    entries = await asyncio.to_thread(library.entries, step, progress)
-                    self.busy = ""
-                    self._indexed(step, entries)
-                    if self._followed and not any(entry.prompt == self._followed for entry in entries):
-                        self.say("This step does not have the prompt")
-                    self.loaded()
+        def show(entries: list[Entry]) -> None:
+            self.busy = ""
+            self._indexed(step, entries)
+            if self._followed and not any(entry.prompt == self._followed for entry in entries):
+                self.say("This step does not have the prompt")
+            self.loaded()
 
-        self.run_worker(work())
+        self.in_thread(lambda: library.entries(step, progress), show, lambda: step == self.step)
 
     def loaded(self) -> None:
         """Called when the entries of another step are complete."""
@@ -229,14 +228,12 @@ class TextReader(TableScreen[SampleTable]):
         library = self.library
         self._sample_read.clear()
 
-        async def work() -> None:
-            sample = await asyncio.to_thread(library.sample, entry)
-            if entry == self.entry and self.is_attached:
-                self.sample, self.other = sample, None
-                self._sample_read.set()
-                self.text_changed(top=True)
+        def show(sample: Sample | None) -> None:
+            self.sample, self.other = sample, None
+            self._sample_read.set()
+            self.text_changed(top=True)
 
-        self.run_worker(work())
+        self.in_thread(lambda: library.sample(entry), show, lambda: entry == self.entry, queued=False)
 
     def show_picture(self, theme: str) -> None:
         """Show the pictures of the sample below its text, in half of the height."""
@@ -283,14 +280,11 @@ class TextReader(TableScreen[SampleTable]):
             except TooSlow:  # the search of the step says so
                 return sample_rows(sample, width, fold, raw, None, label)
 
-        async def work() -> None:
-            rows = await asyncio.to_thread(lay_out)
-            now = self.sample, self.other, self.folded, self.raw
-            is_latest = all(a is b for a, b in zip(now, (sample, other, fold, raw), strict=True))
-            if self.is_attached and is_latest and self.pane.size.width == width:
-                self.pane.show(rows, self._theme)
+        def is_latest() -> bool:
+            now = self.sample, self.other, self.folded, self.raw, self.pane.size.width
+            return all(a is b for a, b in zip(now, (sample, other, fold, raw, width), strict=True))
 
-        self.run_worker(work())
+        self.in_thread(lay_out, lambda rows: self.pane.show(rows, self._theme), is_latest, queued=False)
 
     def tick(self) -> None:
         """Look for new steps and for growth of the step that is shown."""
@@ -300,11 +294,7 @@ class TextReader(TableScreen[SampleTable]):
         if time.monotonic() < self._next_look:
             return
 
-        async def work() -> None:
-            async with self.reading:
-                began = time.monotonic()
-                changed = await asyncio.to_thread(library.refresh)
-                self._next_look = time.monotonic() + _REST * (time.monotonic() - began)
+        def show(changed: Container[int | None]) -> None:
             if not changed:
                 return
             last = self.steps[-1] if self.steps else None
@@ -316,7 +306,7 @@ class TextReader(TableScreen[SampleTable]):
                 self._load()
             self.dashboard.redraw()
 
-        self.run_worker(work())
+        self.in_thread(lambda: self._refresh(library), show)
 
     def note_of(self, snapshot: Snapshot) -> str:
         """Return how the rewards of the texts compare with the curves, and the shares of flags."""
@@ -341,7 +331,7 @@ class TextReader(TableScreen[SampleTable]):
             several = f"{len(sources)} sources: {', '.join(sources[:_SOURCES])}" if len(sources) > 1 else ""
             check = check_sentence(run, entries, self.step) if run is not None else "no metrics were found"
             shares, parts_of_reward = shares_sentence(entries), parts_sentence(entries)
-            parts = problem, more, several, shares, check, parts_of_reward, truncation_sentence(entries)
+            parts = problem, more, several, shares, parts_of_reward, check, truncation_sentence(entries)
             self._note = "; ".join(filter(None, parts))
         return self._note
 

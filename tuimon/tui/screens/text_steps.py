@@ -76,10 +76,7 @@ class TextSteps(TextReader):
 
             return first_numbers(library, step, split, prompts, is_wanted, steps)
 
-        async def work() -> None:
-            self.comparing = "reading earlier steps"
-            async with self.reading:
-                firsts = await asyncio.to_thread(read)
+        def show(firsts: list[PromptNumbers] | None) -> None:
             self.comparing = ""
             if compared != self._compared:
                 return
@@ -90,7 +87,8 @@ class TextSteps(TextReader):
             elif choice.sort == SINCE_FIRST:
                 self.say("No change is known: no step before has these prompts")
 
-        self.run_worker(work())
+        self.comparing = "reading earlier steps"
+        self.in_thread(read, show)
 
     def same_prompt(self) -> None:
         """List the steps that have the prompt of the selected sample; again: the samples."""
@@ -138,20 +136,21 @@ class TextSteps(TextReader):
             if self.choice.by_step is found and self.is_attached:
                 self.dashboard.redraw()
 
-        def scan() -> None:
-            for numbers in read(library):
-                if self.choice.by_step is not found or self.choice.mode != STEPS or not self.is_attached:
-                    return
-                loop.call_soon_threadsafe(extend, numbers)
+        def scan() -> str:
+            try:
+                for numbers in read(library):
+                    if self.choice.by_step is not found or self.choice.mode != STEPS or not self.is_attached:
+                        break
+                    loop.call_soon_threadsafe(extend, numbers)
+            except TooSlow as slow:
+                return str(slow)
+            return ""
 
-        async def work() -> None:
-            async with self.reading:
-                try:
-                    await asyncio.to_thread(scan)
-                except TooSlow as slow:
-                    self.say(str(slow))
+        def report(problem: str) -> None:
+            if problem:
+                self.say(problem)
 
-        self.run_worker(work())
+        self.in_thread(scan, report)
 
 
 def _is_there(numbers: StepNumbers) -> bool:

@@ -5,7 +5,6 @@ Nothing is read before the view is opened. A thread reads the files, so that a l
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -208,12 +207,9 @@ class TextsScreen(TextSteps):
             self.say("The group has no other text: mark one with space")
             return
 
-        async def work() -> None:
-            other = await asyncio.to_thread(library.sample, opposite)
-            if self.sample is sample and self.is_attached:
-                self._compare_with(other)
-
-        self.run_worker(work())
+        self.in_thread(
+            lambda: library.sample(opposite), self._compare_with, lambda: self.sample is sample, queued=False
+        )
 
     def _compare_with(self, other: Sample | None) -> None:
         """Show the difference to a text; None shows no difference."""
@@ -280,14 +276,11 @@ class TextsScreen(TextSteps):
                 return frozenset(found), str(slow)
             return frozenset(found), ""
 
-        async def work() -> None:
-            async with self.reading:
-                found, problem = await asyncio.to_thread(find)
-            if is_wanted():
-                self.search_problem = problem
-                self.change(lambda choice: choice.set_matches(found))
+        def show(result: tuple[frozenset[tuple[str, object]], str]) -> None:
+            found, self.search_problem = result
+            self.change(lambda choice: choice.set_matches(found))
 
-        self.run_worker(work())
+        self.in_thread(find, show, is_wanted)
 
     # ------------------------------------------------------------------ the screen
 
@@ -375,14 +368,11 @@ class TextsScreen(TextSteps):
 
         self._saving = saving = TextExport(path, self.paths[0])
 
-        async def work() -> None:
-            async with self.reading:
-                message = await asyncio.to_thread(lambda: saving.save(samples(), write_new))
+        def report(message: str) -> None:
             self._saving = None
-            if self.is_attached:
-                self.say(message)
+            self.say(message)
 
-        self.run_worker(work())
+        self.in_thread(lambda: saving.save(samples(), write_new), report)
         self.dashboard.redraw()
 
     def tick(self) -> None:

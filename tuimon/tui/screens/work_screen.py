@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, cast
+from contextlib import nullcontext
+from typing import Any, ClassVar, TypeVar, cast
 
 from msgspec.structs import replace
 from textual.app import ComposeResult
@@ -23,6 +25,7 @@ from tuimon.tui.action import Action, Dashboard
 from tuimon.tui.bars import InputLine, Line, Question, key_spans
 from tuimon.tui.state import ViewState
 
+Result = TypeVar("Result")
 _BACK = 2
 """Position in the footer of the key that closes the screen: after that of the help, which is sorted before it."""
 _FAR = 1 << 30
@@ -80,6 +83,8 @@ class WorkScreen(ModalScreen[None]):
         self._head_line, self._message_line, self._key_line = Line(), Line(), Line()
         self._message_line.display = False
         self.input_line = InputLine()
+        self.reading = asyncio.Lock()
+        """Held while a thread reads what the screen shows."""
 
     def _in_footer(self, action: Action) -> Action:
         if action.opens == self.WHERE:
@@ -134,7 +139,7 @@ class WorkScreen(ModalScreen[None]):
 
     def draw_lines(self, head: Row, theme: str, message: str = "") -> None:
         """Draw the links that are down, the head, the keys, and `message` or else the last message that was said."""
-        self._head_line.draw(with_lost_links(head, self.dashboard.links, time.time()), theme)
+        self._head_line.draw(with_lost_links(head, self.dashboard.monitor.links, time.time()), theme)
         message = clean(message or self._message)
         self._message_line.display = bool(message)
         self._message_line.draw(((f" i {message}", Role.ACCENT),), theme)
@@ -144,6 +149,28 @@ class WorkScreen(ModalScreen[None]):
         """Display a message until the next key."""
         self._message = message
         self.dashboard.redraw()
+
+    def in_thread(
+        self,
+        work: Callable[[], Result],
+        then: Callable[[Result], object],
+        is_wanted: Callable[[], bool] = lambda: True,
+        queued: bool = True,
+    ) -> None:
+        """Call `work` in a thread, and `then` with its result; neither if the screen is closed, or not `is_wanted`.
+
+        queued: after what was queued before. Of several that are not queued, any may end first.
+        """
+
+        async def run() -> None:
+            async with self.reading if queued else nullcontext():
+                if not is_wanted():
+                    return
+                result = await asyncio.to_thread(work)
+            if self.is_attached and is_wanted():
+                then(result)
+
+        self.run_worker(run())
 
     def tick(self) -> None:
         """Refresh what is not part of a snapshot. Called once a second."""

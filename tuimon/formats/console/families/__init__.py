@@ -19,7 +19,7 @@ Regular expressions must match or fail in linear time on any line: repetitions a
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 
 from msgspec import Struct
@@ -61,6 +61,15 @@ class LineReader(ABC):
     def reads_alone(self, line: Line) -> bool:
         """Return True if the row of a line that was read depends on no other line."""
         return False
+
+    @property
+    def is_neutral(self) -> bool:
+        """Whether no line before this place influences how the lines that `reads_alone` accepts are read."""
+        return True
+
+    def note_row(self, step: int, row: Sequence[Pair]) -> None:
+        """Note a row of such a line that was added without this reader."""
+        return
 
     def flush(self) -> None:
         """Add rows that were held back, as no more lines come for now."""

@@ -12,6 +12,7 @@ read to its end; if a later line names a step, the log is read again.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from tuimon import lazy_re as re
@@ -274,12 +275,21 @@ class ShapedReader(LineReader):
         return self.sink.add_below(row, place, line)
 
     def reads_alone(self, line: Line) -> bool:
-        if self.sink.heading is not None or self._stage:
+        if not self.is_neutral:
             return False
         layout = examine(line.text)
         if layout is None or layout.step is None or layout.varies or layout.stage:
             return False
-        return layout.rank > EPOCH and not layout.is_position and layout.is_sure
+        counts = layout.rank > EPOCH or (layout.rank == 2 and layout.total is None)
+        return counts and not layout.is_position and layout.is_sure
+
+    @property
+    def is_neutral(self) -> bool:
+        return self.sink.heading is None and not self._stage
+
+    def note_row(self, step: int, row: Sequence[Pair]) -> None:
+        self._last_training = step
+        self._names.update(name for name, _ in row)
 
     def interrupt(self) -> None:
         super().interrupt()

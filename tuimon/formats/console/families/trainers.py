@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import msgspec
@@ -32,6 +32,9 @@ TABLE = Path(__file__).with_name("trainers.toml")
 _WITHIN = 400
 """Characters within which a head that is searched for ends."""
 _MAX_WAITING = 1000
+_MAX_SHAPE = 2000
+"""Characters; the rows for longer lines are not kept."""
+_WITHOUT_DIGITS = str.maketrans("", "", "0123456789")
 _COUNT = r"\d[\d,]{0,17}"
 _PLACES = {
     name: rf"(?P<{name}>{_COUNT})" for name in ("step", "step2", "total", "last", "epoch", "epochs", "size", "position")
@@ -168,13 +171,17 @@ class TrainerReader(LineReader):
     def reads_alone(self, line: Line) -> bool:
         return self._alone
 
+    @property
+    def is_neutral(self) -> bool:
+        return not (self._waiting or self._headings)
+
     def read(self, line: Line) -> bool:
         text = line.text
         self._alone = False
         if self._open and self._held and self._open.close and re.match(self._open.close, text):
             return self._end_block(self._open, line)
-        places = {place for mark, found in _numbers_by_mark() if mark in text for place in found}
-        for trainer, head, cell in [_expressions()[place] for place in sorted(places)]:
+        shape = text.translate(_WITHOUT_DIGITS)
+        for trainer, head, cell in _candidates(shape) if len(shape) <= _MAX_SHAPE else _candidates.__wrapped__(shape):
             if match := _beginning(trainer, head, line):
                 return self._begin(trainer, match, cell, line)
             if trainer.heading and (match := _compiled(trainer.heading).search(line.message)):
@@ -424,9 +431,19 @@ def _expressions() -> tuple[tuple[Trainer, re.Pattern[str], re.Pattern[str] | No
 
 @cache
 def _numbers_by_mark() -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """Return (mark, places in the table of the rows that have it): a loop over 40 marks takes 2 us."""
-    marks = dict.fromkeys(mark for trainer in trainers() for mark in trainer.marks)
-    return tuple((mark, tuple(i for i, trainer in enumerate(trainers()) if mark in trainer.marks)) for mark in marks)
+    """Return (mark without its digits, places in the table of the rows that have it)."""
+    rows: dict[str, list[int]] = {}
+    for place, trainer in enumerate(trainers()):
+        for mark in trainer.marks:
+            rows.setdefault(mark.translate(_WITHOUT_DIGITS), []).append(place)
+    return tuple((mark, tuple(places)) for mark, places in rows.items())
+
+
+@lru_cache(1024)
+def _candidates(shape: str) -> tuple[tuple[Trainer, re.Pattern[str], re.Pattern[str] | None], ...]:
+    """Return the rows of the table of which a line without its digits contains a mark, in their order."""
+    places = {place for mark, found in _numbers_by_mark() if mark in shape for place in found}
+    return tuple(_expressions()[place] for place in sorted(places))
 
 
 @cache
@@ -438,4 +455,5 @@ def _compiled(expression: str, ignores_case: bool = False) -> re.Pattern[str]:
 
 _NUMBERS = re.compile(NUMBER, re.IGNORECASE)
 _SEPARATOR = re.compile(r"[,\s]+")
-FAMILY = Family("trainers", tuple(mark for mark, _ in _numbers_by_mark()), TrainerReader, order=10, self_closing=True)
+_MARKS = dict.fromkeys(mark for trainer in trainers() for mark in trainer.marks)
+FAMILY = Family("trainers", tuple(_MARKS), TrainerReader, order=10, self_closing=True)

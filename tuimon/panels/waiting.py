@@ -1,0 +1,131 @@
+"""Panel of asynchronous training: who waits for whom.
+
+    trainer  ██████████████████▒▒▒▒▒▒▒▒▒▒▒▒  waits 41 % for rollouts, 80 s
+    rollout  █████████████████████████████▒  waits 3 % for the trainer
+    sync     ▒▒                              takes 6 %, 12 s
+
+Numbers are medians of the last RECENT points. Names were read in verl 0.6 (fully_async_policy), slime 0.2, NeMo-RL 0.4,
+prime-rl 0.4, SkyRL 0.3 and TRL 0.24.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from msgspec import Struct
+
+from tuimon import lazy_re as re
+from tuimon.analysis.printed_units import seconds_of
+from tuimon.draw.numbers import format_duration, format_fraction
+from tuimon.model.views import SERIES_ROLES, Role, Row, Size, Symbols, TextView
+from tuimon.panels._charts.options import DEFAULTS, ChartOptions
+from tuimon.panels.phases import step_seconds
+from tuimon.store import Run
+from tuimon.store.arrays import median
+
+RECENT = 20
+"""Points of which the medians are taken."""
+_LEAST_BAR, _TEXT = 10, 47
+"""Least cells of a bar, and cells of the name and the words beside it."""
+_MARKS = {Symbols.ASCII: ("#", "-")}
+"""Cells of work and of waiting, where they are not blocks."""
+
+
+class Part(Struct, frozen=True):
+    """A part of the job that works or waits."""
+
+    name: str
+    words: str
+    """Before the share: "waits", "takes"."""
+    names: str
+    """Regular expression of the ends of names: seconds in a step, or with `is_share` a fraction of the time."""
+    is_share: bool = False
+    what_for: str = ""
+
+
+PARTS = (
+    Part("trainer", "waits", r"fully_async/trainer/idle_ratio|perf/wait_time_ratio", True, "for rollouts"),
+    Part(
+        "trainer",
+        "waits",
+        r"time/wait_for_batch|train_wait_time|exposed_generation|wait_for_generation_buffer|queue_wait_time_s",
+        what_for="for rollouts",
+    ),
+    Part("rollout", "waits", r"fully_async/rollouter/idle_ratio", True, "for the trainer"),
+    Part("rollout", "waits", r"time/wait_for_(?:ckpt|policy)", what_for="for the trainer"),
+    Part("reward", "takes", r"timing_s/reward|perf/reward_time|time/reward"),
+    Part("sync", "takes", r"timing_s/param_sync|update_weights_time|weight_sync|broadcast_weights"),
+)
+"""Of several with one name, the first that is logged."""
+_ANY = re.compile("|".join(part.names for part in PARTS if part.words == "waits"))
+
+
+class WaitingPanel(Struct, frozen=True):
+    """Shares of the step in which trainer and rollouts wait for each other."""
+
+    id: str = "waiting"
+    title: str = "who waits for whom"
+    order: int = 41
+    kind: str = "text"
+    rows: int = 6
+
+    def relevant(self, run: Run) -> bool:
+        """Whether the log says how long the trainer or the rollouts wait."""
+        return any(_ANY.search(name) for name in run.metrics)
+
+    def fitted(self, run: Run) -> WaitingPanel:
+        """Return the panel with a row for each part that is logged."""
+        return WaitingPanel(rows=2 + len(_shares(run)))
+
+    def view(self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS) -> TextView:
+        """Return a bar for each part: the time that it waits or takes, in its share of the step."""
+        shares = _shares(run)
+        bar = max(min(size.width - _TEXT, 60), _LEAST_BAR)
+        rows = tuple(_row(part, share, seconds, bar, symbols) for part, share, seconds in shares)
+        waiting = [(share, part.name) for part, share, _ in shares if part.words == "waits"]
+        share, name = max(waiting, default=(math.nan, ""))
+        headline: Row = ((f"{name} waits {format_fraction(share)}", Role.VALUE),) if name else ()
+        return TextView(self.title, rows[: max(size.height - 1, 0)], headline, f"medians of the last {RECENT} points")
+
+
+def _shares(run: Run) -> list[tuple[Part, float, float]]:
+    """Return (part, share of the step, seconds) of each part; NaN for what is not known."""
+    found: dict[str, tuple[Part, float, float]] = {}
+    for part in PARTS:
+        pattern = re.compile(f"(?:{part.names})$")
+        metric = next((name for name in run.metrics if pattern.search(name)), None)
+        if part.name in found or metric is None or not len(curve := run.curve(metric)):
+            continue
+        value, last = _recent(curve.values), int(curve.steps[-1])
+        if part.is_share:
+            found[part.name] = part, value, math.nan
+            continue
+        seconds, whole = value * seconds_of(run, metric), step_seconds(run, last)
+        if math.isfinite(seconds) and whole > 0:
+            found[part.name] = part, seconds / whole, seconds
+    return [entry for entry in found.values() if math.isfinite(entry[1])]
+
+
+def _recent(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
+    kept = values[-RECENT:][np.isfinite(values[-RECENT:])]
+    return median(kept) if len(kept) else math.nan
+
+
+def _row(part: Part, share: float, seconds: float, bar: int, symbols: Symbols) -> Row:
+    work, wait = _MARKS.get(symbols, ("█", "▒"))
+    cells = round(min(max(share, 0.0), 1.0) * bar)
+    goal = f" {part.what_for}" if part.what_for else ""
+    time = f", {format_duration(seconds)}" if math.isfinite(seconds) else ""
+    text = f"  {part.words} {format_fraction(share)}{goal}{time}"
+    filled = wait * cells + " " * (bar - cells) if part.words == "takes" else work * (bar - cells) + wait * cells
+    split = len(filled.rstrip(wait + " ")) if part.words == "waits" else 0
+    return (
+        (f"{part.name:<9}", Role.MUTED),
+        (filled[:split], SERIES_ROLES[0]),
+        (filled[split:], Role.WARNING if part.words == "waits" else SERIES_ROLES[1]),
+        (text, Role.TEXT),
+    )
+
+
+PANEL = WaitingPanel()
