@@ -57,7 +57,8 @@ PAGES = ("report -o", "export --format html -o", "compare -o")
 TESTED_ELSEWHERE = {
     "watch": "test_hostile_terminal.py",
     "serve": "tests/web",
-    **dict.fromkeys(("completion", "demo"), "reads no log of others"),
+    "mcp": "tests/agent",
+    **dict.fromkeys(("completion", "demo", "skill"), "reads no log of others"),
 }
 
 

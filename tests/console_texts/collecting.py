@@ -1,4 +1,4 @@
-"""collect(): the texts that the console tests feed to the decoder."""
+"""collect(): the stored texts, and those that the console tests feed to the decoder and that are not stored yet."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.console_texts.decoding import Decoded, decode
+from tests.console_texts.decoding import Decoded, decode, load
 from tuimon.formats.console.text import ConsoleDecoder
 
 FORMATS = Path(__file__).parents[1] / "formats"
@@ -20,7 +20,10 @@ MAX_SIZE = 8192
 
 
 def collect() -> list[Decoded]:
-    """Run the console tests and return the distinct texts, in the order of their bytes, with what is decoded now."""
+    """Run the console tests and return the distinct texts, in the order of their bytes, with what is decoded now.
+
+    A stored text stays when its test is deleted.
+    """
     os.environ["CI"] = "1"  # the same examples of the property tests in each run
     recorder = _Recorder()
     files = [str(path) for pattern in TESTS for path in sorted(FORMATS.glob(pattern))]
@@ -28,7 +31,7 @@ def collect() -> list[Decoded]:
         recorder.record(patch)
         if pytest.main(["-q", "-n", "0", "-p", "no:cacheprovider", *files], plugins=[recorder]):
             raise SystemExit("the console tests must pass before their texts are collected")
-    tests: dict[bytes, str] = {}
+    tests = {text.text.encode("utf-8", "surrogateescape"): text.test for text in load()}
     for test, text in recorder.fed:
         if 0 < len(text) < MAX_SIZE:
             tests.setdefault(bytes(text), test)

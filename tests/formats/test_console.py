@@ -17,7 +17,6 @@ from tuimon.formats.console.text import ConsoleDecoder
 from tuimon.model.points import Fact, Points, Topic
 
 DATA = Path(__file__).parent.parent / "data" / "console"
-LOGS = sorted(path for path in DATA.rglob("*") if path.suffix in (".log", ".out"))
 GOLDEN: dict[str, dict[str, Any]] = json.loads((DATA / "golden" / "EXPECTED.json").read_text())
 
 
@@ -123,26 +122,6 @@ def test_nanotron() -> None:
     assert times == {datetime(2026, 11, 5, 10, 0, 2).timestamp()}
 
 
-def test_megatron() -> None:
-    text = (
-        " [2026-08-22 15:22:01.123456] iteration       10/     500 | consumed samples:          640 |"
-        " elapsed time per iteration (ms): 1147.6 | learning rate: 1.0E-05 | lm loss: 1.0E+01 | grad norm: nan |\n"
-        " validation loss at iteration 10 | lm loss value: 9.5E+00 | lm loss PPL: 1.3E+04 |\n"
-        "[Rank 3] (after 10 iterations) memory (MB) | allocated: 9334.5 | max allocated: 10606.5\n"
-    )
-    assert read(text) == {
-        "consumed samples": points((10, 640)),
-        "elapsed time per iteration (ms)": points((10, 1147.6)),
-        "learning rate": points((10, 1e-5)),
-        "lm loss": points((10, 10)),
-        "grad norm": points((10, math.nan)),
-        "validation/lm loss value": points((10, 9.5)),
-        "validation/lm loss PPL": points((10, 13000)),
-        "memory (MB)/allocated/3": points((10, 9334.5)),
-        "memory (MB)/max allocated/3": points((10, 10606.5)),
-    }
-
-
 @pytest.mark.parametrize("start", ["Trainer is initialized", "Training starts at step 1,"])
 def test_the_total_of_torchtitan(start: str) -> None:
     head = "[titan] 2026-08-21 21:30:01,123 - root - INFO - "
@@ -185,121 +164,6 @@ def test_torchtitan() -> None:
     assert float(rows(items)[0][3]) == datetime(2026, 8, 21, 21, 30, 1, 123000).timestamp()
 
 
-def test_prime_rl_and_torchtune() -> None:
-    text = (
-        "16:03:09 SUCCESS Step 3 | 10.21s | Loss 0.0123 | Mismatch KL 0.0012 | Grad. Norm nan | LR 1.00e-06 |"
-        " Throughput 8123 tokens/s | MFU 31.2% | Peak Mem. 61.3 GiB\n"
-        "16:03:10 SUCCESS Step 3 |  11.50s | Reward 0.4100 | Trainable 480/512 (93.8%)\n"
-    )
-    assert read(text) == {
-        "time/step": points((3, 10.21), (3, 11.5)),
-        "loss/mean": points((3, 0.0123)),
-        "mismatch_kl/all/mean": points((3, 0.0012)),
-        "optim/grad_norm": points((3, math.nan)),
-        "optim/lr": points((3, 1e-6)),
-        "perf/throughput": points((3, 8123)),
-        "perf/mfu": points((3, 31.2)),
-        "perf/peak_memory": points((3, 61.3)),
-        "reward/all/mean": points((3, 0.41)),
-    }
-    assert read("Step 4 | loss:nan lr:2e-05 peak_memory_active:10.2 \n") == {
-        "loss": points((4, math.nan)),
-        "lr": points((4, 2e-5)),
-        "peak_memory_active": points((4, 10.2)),
-    }
-
-
-def test_roll_step_logged_in_two_shapes_is_read_once() -> None:
-    head = "[2026-08-18 14:00:09] [x.py (1)] [INFO] [DRIVER 0 / 1][PID 7] "
-    text = (
-        f'{head}metrics_tag: {{"step": 5, "metrics": {{"system/global_step": 5, "actor/loss": NaN, "a": null}}}}\n'
-        f'{head}{{"system/global_step": 5, "actor/loss@sum": NaN, "critic/kl@8": 1}}\n'
-        f"{head}pipeline step 5 finished\n{head}pipeline step 6 start...\n"
-        f"{head}metrics: {{'sft_train/loss': 0.5, 'note': None}}\n{head}val metrics: {{'val/score/mean': 0.25}}\n"
-    )
-    assert read(text) == {
-        "system/global_step": points((5, 5)),
-        "actor/loss": points((5, math.nan)),
-        "critic/kl@8": points((5, 1)),
-        "sft_train/loss": points((6, 0.5)),
-        "val/score/mean": points((6, 0.25)),
-    }
-
-
-def test_cut_rlinf_cells_are_ignored() -> None:
-    text = (
-        "├── Metric Table ──┤\n│ Global Step:    8/10 │ Progress: ░ │\n├── Replay Buffer ──┤\n"
-        "│size=128  │a_very_long_na…=0.5  │b=0.1…  │\n├── My Own ──┤\n│x=1 │\n╰──╯\n│y=1 │\n"
-    )
-    assert read(text) == {"train/replay_buffer/size": points((7, 128)), "my_own/x": points((7, 1))}
-
-
-def test_sb3_tables_need_a_border() -> None:
-    table = "-" * 40 + "\n| rollout/    |    |\n|    rew  | nan |\n| time/  |   |\n|    total_timesteps | 64 |\n"
-    assert read(table) == {}
-    assert read(table + "-" * 40 + "\n") == {
-        "rollout/rew": points((64, math.nan)),
-        "time/total_timesteps": points((64, 64)),
-    }
-    assert read("| a | 1 |\n|---|---|\n| loss | 0.5 |\n") == {}
-
-
-@pytest.mark.parametrize(
-    ("line", "wanted"),
-    [
-        ("Epoch [2/10], Step [100/600], Loss: 0.5", {"Loss": (700, 0.5), "epoch": (700, 2)}),
-        ("Train Epoch: 2 [640/60000 (1%)]\tLoss: 2.25", {"Loss": (60640, 2.25), "epoch": (60640, 2)}),
-        ("Epoch 3: Train Loss: 0.5, Val Loss: 0.6", {"Train Loss": (3, 0.5), "Val Loss": (3, 0.6)}),
-        ("Epoch 3 | loss=nan | acc: 91.5%", {"loss": (3, math.nan), "acc": (3, 91.5)}),
-        ("INFO:root:iter 7: loss 0.5, time 12.5ms", {"loss": (7, 0.5), "time": (7, 12.5)}),
-        ("[Val] Step 5: loss = -1e-3", {"val/loss": (5, -0.001)}),
-        ("step=12 loss=np.float64(0.5) lr=1e-05", {"loss": (12, 0.5), "lr": (12, 1e-5)}),
-        ("Epoch 3 | valid on 'valid' subset | loss 10.25 | ppl 9.5", {"val/loss": (3, 10.25), "val/ppl": (3, 9.5)}),
-        ("Epoch 3 Test: loss=0.5", {"test/loss": (3, 0.5)}),
-        (
-            "Epoch 3 - Train loss=1 acc=2 - Val loss=3 acc=4",
-            {"Train loss": (3, 1), "Train acc": (3, 2), "Val loss": (3, 3), "Val acc": (3, 4)},
-        ),
-        (
-            "Epoch 3 | train: loss=1, acc=2 | val: loss=3, acc=4 | lr=5",
-            {"train/loss": (3, 1), "train/acc": (3, 2), "val/loss": (3, 3), "val/acc": (3, 4), "lr": (3, 5)},
-        ),
-        ("step 5: saving checkpoint to runs/ckpt-5", {}),
-        ("step 5 of 10", {}),
-        ("step 5 took 3 s", {}),
-        ("Step 5 started at time: 12:30:01", {}),
-        ("step 5 tokens: 1,234,567", {"tokens": (5, 1234567)}),
-        ("steps", {}),
-        ("Total steps: 1000, lr 1e-4", {}),
-        ("Total training steps = 1,000 | batch size: 32 | epochs: 3", {}),
-        ("Gradient accumulation steps: 8, loss scale: 1", {}),
-        ("Logging steps: 10, save steps: 100", {}),
-        ("Epochs: 10, batch_size: 32, lr: 0.001", {}),
-        ("LR decay epochs: 30, gamma: 0.1", {}),
-        ("Best epoch: 5, val loss: 0.3", {}),
-        ("Resuming from step 500, loss 0.5", {}),
-        ("Loaded checkpoint from epoch 3, loss=0.2", {}),
-        ("Total steps: 5000, episode reward: 12.5", {"episode reward": (5000, 12.5)}),
-        ("Steps: 100, loss: 0.5, lr: 1e-4", {"loss": (100, 0.5), "lr": (100, 1e-4)}),
-        ("Steps: 100/1000, lr: 1e-4", {"lr": (100, 1e-4)}),
-        ("Epoch 3/10", {}),
-        (" 10%|#  | Step 5: loss=0.5, 1/10 [00:10<01:30, 10.00s/it, loss=0.5]", {}),
-    ],
-)
-def test_plain_lines(line: str, wanted: dict[str, tuple[int, float]]) -> None:
-    assert read(f"{line}\n") == {name: points(value) for name, value in wanted.items()}
-
-
-def test_lines_about_an_epoch_have_its_last_step() -> None:
-    text = "".join(
-        f"Epoch [{epoch}/2], Step [{step}/600], Loss: 0.5\n" * 2 + f"Epoch [{epoch}/2] Val Loss: 0.25\n" * (step == 600)
-        for epoch in (1, 2)
-        for step in (300, 600)
-    )
-    assert read(text)["Val Loss"] == points((600, 0.25), (1200, 0.25))
-    assert read("Epoch 1: Val Loss=0.5\nEpoch 2: Val Loss=0.5\n") == {"Val Loss": points((1, 0.5), (2, 0.5))}
-
-
 @pytest.mark.parametrize(
     "prefix",
     [
@@ -318,47 +182,6 @@ def test_lines_about_an_epoch_have_its_last_step() -> None:
 def test_prefixes_are_removed(prefix: str, line: str) -> None:
     assert read(f"{prefix}{line}\n") == {"loss": points((3, 0.5))}
     assert read(f"{prefix}{line} [repeated 3x across cluster]\n") == {"loss": points((3, 0.5))}
-
-
-def test_dictionary_with_a_ray_prefix_on_each_line() -> None:
-    ray = "(Trainer pid=7) "
-    lines = ["{'loss': '0.5',", " 'rewards/a': nan,", "hello", " 'note': 'x',", " 'epoch': 0.25}"]
-    text = "".join(f"{ray}{line}\n" for line in lines)
-    assert read(text) == {"loss": points((1, 0.5)), "rewards/a": points((1, math.nan)), "epoch": points((1, 0.25))}
-
-
-def test_hugging_face_without_a_bar_counts_rows() -> None:
-    text = "{'loss': 2.0, 'epoch': 0.1}\n{'eval_loss': 1.5, 'epoch': 0.1}\n{'loss': nan, 'epoch': 0.2}\n{'lr': 1}\n"
-    assert read(text) == {
-        "loss": points((1, 2), (2, math.nan)),
-        "epoch": points((1, 0.1), (1, 0.1), (2, 0.2)),
-        "eval_loss": points((1, 1.5)),
-    }
-
-
-def test_last_row_of_a_hugging_face_burst_has_the_step_of_the_next_bar() -> None:
-    bar = "\r 10%|#   | {}/100 [00:10<01:30, 10.00it/s]"
-    burst = "".join(f"{{'loss': {step}.0, 'epoch': {step / 100}}}\n" for step in (10, 20, 30))
-    cleared = f"\r{40 * ' '}\r"  # as tqdm.write does before a row
-    drawn_again = bar.format(4) + cleared + bar.format(4)
-    for text in (bar.format(5) + cleared, drawn_again + bar.format(5) + "\n"):
-        assert read(text + burst + bar.format(30))["loss"] == points((10, 10), (20, 20), (30, 30))
-    killed = (
-        bar.format(10) + "\n" + "".join(f"{{'loss': {s}.0}}\n{bar.format(s)}\n" for s in (10, 20)) + "{'loss': 30.0}\n"
-    )
-    decoder = ConsoleDecoder()
-    assert series(feed(decoder, killed.encode()))["loss"] == points((10, 10), (20, 20))
-    assert series(decoder.end())["loss"] == points((30, 30))
-
-
-def test_rows_that_were_buffered_while_the_bar_went_on_have_the_steps_of_their_epochs() -> None:
-    """Standard output is a file, so its rows come in pieces of 8 KiB; the bar on standard error is written at once."""
-    bar = "\r 10%|#   | {}/100 [00:10<01:30, 10.00it/s]"
-    row = "{{'loss': {}.0, 'epoch': '{:.4g}'}}\n"
-    text = bar.format(0) + "\n" + "".join(f"{row.format(step, step / 80)}{bar.format(step)}\n" for step in (5, 10))
-    late = "".join(row.format(step, step / 80) for step in (15, 20, 25, 30))
-    wanted = points(*((step, step) for step in range(5, 35, 5)))
-    assert read(text + bar.format(34) + "\n" + late + bar.format(34) + "\n")["loss"] == wanted
 
 
 def test_values() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from support.json_points import damage, facts, feed, rows, series
 
 from tuimon.formats import Format, recognise
 from tuimon.formats._shared.lines import MAX_LINE, may_be_cut
+from tuimon.formats.console import _outcome
 from tuimon.formats.console._display import KEPT
 from tuimon.formats.console.families import Family, Line, LineReader, families
 from tuimon.formats.console.text import FORMAT, ConsoleDecoder, matches, wants_name
@@ -21,6 +23,8 @@ from tuimon.monitor.local import LocalMonitor, open_run
 from tuimon.reader.collect import Collector
 
 DATA = Path(__file__).parent.parent / "data" / "console"
+OUTCOMES = tomllib.loads((Path(_outcome.__file__).parent / "outcomes.toml").read_text("utf-8"))
+CRASHES = [(line, cause["name"]) for cause in OUTCOMES["cause"] for line in cause["examples"]]
 LOGS = sorted(path for path in DATA.rglob("*") if path.suffix in (".log", ".out"))
 
 
@@ -99,18 +103,7 @@ def test_run_that_continues_has_not_crashed() -> None:
     assert state(feed(ConsoleDecoder(), text + b"ordinary line\n" * 30)) is None
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB",
-        "[rank3]:[E1121] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1)",
-        "slurmstepd: error: *** JOB 123 ON node7 CANCELLED AT 2026-11-21T01:00:00 DUE TO TIME LIMIT ***",
-        "(raylet) A worker died or was killed while executing a task by an unexpected system error.",
-        "Received SIGTERM, shutting down",
-        "Killed",
-        "train.sh: line 12: 4711 Killed                  python train.py",
-    ],
-)
+@pytest.mark.parametrize("line", [line for line, _ in CRASHES if "\n" not in line])
 def test_fatal_line_is_the_evidence(line: str) -> None:
     logged = state(feed(ConsoleDecoder(), f"step 1 loss 0.5\n{line}\n{'bye' * 3}\n".encode() * 1 + b"x\n" * 50))
     assert logged is not None
@@ -118,40 +111,8 @@ def test_fatal_line_is_the_evidence(line: str) -> None:
     assert logged[1] == line
 
 
-_TRACEBACK = 'Traceback (most recent call last):\n  File "t.py", line 1, in f\n    f()\n'
-
-
 @pytest.mark.parametrize(
-    ("line", "cause"),
-    [
-        ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB", "GPU out of memory"),
-        ("[rank3]:[E1121] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1)", "NCCL timeout"),
-        ("slurmstepd: error: *** JOB 123 ON node7 CANCELLED AT 01:00:00 DUE TO TIME LIMIT ***", "time limit reached"),
-        ("slurmstepd: error: *** JOB 123 ON node7 CANCELLED AT 01:00:00 DUE TO PREEMPTION ***", "preempted"),
-        ("slurmstepd: error: *** JOB 123 ON node7 CANCELLED AT 01:00:00 DUE TO NODE FAILURE ***", "node failure"),
-        ("srun: error: Node failure on node08", "node failure on node08"),
-        ("slurmstepd: error: *** JOB 123 ON node7 CANCELLED AT 01:00:00 ***", "cancelled"),
-        ("(raylet) A worker died or was killed while executing a task", "a Ray worker died"),
-        ("ray: worker was killed due to the node running low on memory", "out of host memory"),
-        ("Out of memory: Killed process 4711 (python)", "out of host memory"),
-        ("Received SIGTERM, shutting down", "terminated (SIGTERM)"),
-        ("train.sh: line 12: 4711 Killed                  python train.py", "killed (SIGKILL)"),
-        ("Segmentation fault (core dumped)", "crashed in native code"),
-        ("RuntimeError: CUDA error: device-side assert triggered", "device-side assert"),
-        ("RuntimeError: CUDA error: uncorrectable ECC error encountered", "GPU memory error (ECC)"),
-        ("RuntimeError: CUDA error: an illegal memory access was encountered", "illegal GPU memory access"),
-        ("torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:1970", "NCCL error"),
-        ("vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue.", "the vLLM engine died"),
-        ("ray.exceptions.ActorDiedError: The actor died unexpectedly", "a Ray actor died"),
-        ("RuntimeError: DataLoader worker (pid 4711) is killed by signal: Killed.", "a DataLoader worker died"),
-        ("Exception: Current loss scale already at minimum - cannot decrease", "loss scale at its minimum"),
-        (f"{_TRACEBACK}OSError: [Errno 28] No space left on device: '/ckpt'", "disk full"),
-        (f"{_TRACEBACK}OSError: [Errno 122] Disk quota exceeded", "disk quota exceeded"),
-        (f"{_TRACEBACK}x.HfHubHTTPError: 429 Client Error: Too Many Requests", "too many requests (HTTP 429)"),
-        (f"{_TRACEBACK}FileNotFoundError: [Errno 2] No such file: 'model-00003-of-00008.safetensors'", "missing file"),
-        (f"{_TRACEBACK}OSError: [Errno 28] No space left on device\nx.ChildFailedError:", "disk full"),
-        ("x.ChildFailedError:\n  exitcode  : -9 (pid: 4711)\n", "killed (SIGKILL)"),
-    ],
+    ("line", "cause"), [*CRASHES, ("srun: error: Node failure on node08", "node failure on node08")]
 )
 def test_crash_has_a_cause_and_a_step(line: str, cause: str) -> None:
     text = f"step 40 loss 0.5\nstep 41 loss 0.4\n{line}\nbye\n"
@@ -178,25 +139,7 @@ def test_last_words_of_a_trainer(line: str, evidence: str) -> None:
     assert state(feed(ConsoleDecoder(), f"{text}step 2 loss 0.5\n".encode())) is None
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "MAX EPOCHS NUM!",
-        "[INFO]: Environment closed",
-        "Training complete in 2m 3s",
-        "2026-11-21 15:54:00,123 INFO Training finished!",
-        "TRAINING COMPLETE",
-        "Done training.",
-        "Finished Training",
-        "Training time 0:05:23",
-        "  train_runtime            =     0:00:12",
-        "Early stopping, best iteration is: [31]",
-        "Optimization Finished!",
-        "100 epochs completed in 0.352 hours.",
-        "Epoch 00015: early stopping",
-        "Monitored metric val_loss did not improve in the last 3 records. Best score: 0.51. Signaling Trainer to stop.",
-    ],
-)
+@pytest.mark.parametrize("line", OUTCOMES["last_examples"])
 def test_last_words_of_other_trainers(line: str) -> None:
     text = f"step 1 loss 0.5\n{line}\nmodel saved to out/\n"
     finished = state(feed(ConsoleDecoder(), text.encode()))

@@ -6,7 +6,10 @@ import random
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from support.console_writers import NOISE, WRITERS
+from support.json_points import feed, rows
 
 from tuimon.formats.console.text import ConsoleDecoder
 from tuimon.model.points import Points
@@ -126,3 +129,30 @@ def test_nearly_all_uniform_lines_are_read_at_once(line: str) -> None:
     decoder = Counting()
     assert items_read(decoder, data, []) == items_read(LineByLine(), data, [])
     assert decoder.lines_read < 10
+
+
+SHAPES = (
+    "step {0}/900 loss {1:.4f} lr 1.0e-04",
+    "step {0} acc={1:.4f} f1=0.5",
+    "[{0}] | grad_norm: {1:.5f} | loss: {1:.4f}",
+    "iter {0} | loss {1:.4f} | {2} ms/it",
+    "gpu: {2}ms step={0}",
+    "gpu: {2}s step={0}",
+    "saving checkpoint to runs/ckpt-{0}",
+    "[eval] step {0}: acc={1:.4f}",
+    "Epoch {0}: val_loss={1:.3f}",
+    "Validation",
+    "loss: {1:.4f}",
+    "step {0} loss nan",
+)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.sampled_from(SHAPES), min_size=2, max_size=5, unique=True), st.integers(1, 4000))
+def test_lines_of_several_shapes_in_turns_are_read_as_one_by_one(shapes: list[str], piece: int) -> None:
+    text = "".join(
+        shapes[number % len(shapes)].format(number, 1 / (number + 1), number % 7 + 0.5) + "\n" for number in range(400)
+    ).encode()
+    wanted = rows(feed(LineByLine(), text))
+    assert rows(feed(ConsoleDecoder(), text)) == wanted
+    assert rows(feed(ConsoleDecoder(), text, range(0, len(text), piece))) == wanted

@@ -9,31 +9,22 @@ collective that timed out) count until metrics continue, and are reported with t
 
 from __future__ import annotations
 
+import tomllib
 from math import isnan
+from pathlib import Path
 
 from tuimon import lazy_re as re
 from tuimon.formats.console.families import Line, Sink
 from tuimon.formats.console.families._line import PROGRESS_BAR, plain
 from tuimon.model.points import Fact, Item, Topic
 
+_KNOWN = tomllib.loads(Path(__file__).with_name("outcomes.toml").read_text(encoding="utf-8"))
+_FINISHED, _LAST_WORDS, _STOPPED_EARLY, _KILLED = (
+    re.compile("|".join(_KNOWN[kind])) for kind in ("finished", "last_words", "stopped_early", "killed")
+)
+_CAUSES = tuple((re.compile(cause["shown_by"]), cause["name"]) for cause in _KNOWN["cause"])
 _TRACEBACK = "Traceback (most recent call last)"
-_FINISHED = re.compile(
-    r"pipeline complete!|'train_runtime': |Training completed\.|`Trainer\.fit` stopped: |"
-    r"wandb: Find logs at: |wandb: You can sync this run|swanlab: .{0,200}has completed|"
-    r"\* Run finished\. Uploading logs"
-)
 _WEAKLY_FINISHED = ("wandb: ", "swanlab: ", "* Run")
-_LAST_WORDS = re.compile(
-    r"MAX EPOCHS NUM!|\bEnvironment closed\b|(?<![\w-])train_runtime +=|"
-    r"(?<![\w-])(?:[Tt]raining|TRAINING)(?: (?:is|has|was|run|process|loop|job))? "
-    r"(?:[Cc]omplete|COMPLETE|[Ff]inished|FINISHED|[Ee]nded|[Dd]one\b|DONE\b)|"
-    r"\b(?:[Ff]inished|[Dd]one|[Cc]ompleted) (?:the )?[Tt]raining\b|\b[Tt]raining time:? +(?:[\d.]+ *s|\d+:\d\d)|"
-    r"\b[Oo]ptimization [Ff]inished|\b[Ee]arly stopping, best iteration|Did not meet early stopping|"
-    r"\d+ epochs completed in "
-)
-"""Last words of frameworks and home-made scripts that are weaker evidence than those of `_FINISHED`."""
-_STOPPED_EARLY = re.compile(r"\b[Ee]poch \d+: early stopping|\bSignaling Trainer to stop\b")
-"""Words of Keras' EarlyStopping and of Lightning's."""
 _BEST_FOLLOWS = " is:"
 _BEST = re.compile(r"\[(\d{1,12})\]\s", re.ASCII)
 """The round that LightGBM prints in the line after "best iteration is:", followed by its scores. It need not be among
@@ -42,66 +33,8 @@ _REFUTED = 60
 """More lines than this after the last words mean that they were about a part of the work."""
 _OF_A_PART = re.compile(r"\b(?:epoch|fold|stage|phase|round|iteration|trial|seed|step|batch) *[#:]? *\d", re.IGNORECASE)
 """A line that reports the end of a numbered part of the training."""
-_KILLED = re.compile(
-    r"CUDA out of memory|OutOfMemoryError|CUDA error: out of memory|[wW]atchdog caught collective operation timeout|"
-    r"NCCL watchdog thread terminated|[Oo]ut of memory: Killed process|oom-kill|\bPREEMPTED\b|ChildFailedError|"
-    r"[wW]orker died|was killed due to the node running low on memory|"
-    r"raylet(?!.{0,200}its owner died).{0,200}(?:died|killed|terminated)|"
-    r"slurmstepd: error: .{0,400}CANCELLED|DUE TO (?:TIME LIMIT|PREEMPTION)|srun: error: Node failure on |"
-    r"(?:[rR]eceived|[gG]ot|[cC]aught|death) .{0,60}SIGTERM|Signal 15 \(SIGTERM\)|"
-    r"Segmentation fault|[Bb]us error|core dumped|exitcode {0,4}: -\d|(?:^|: line \d+: +\d+ )(?:Killed|Terminated)\b|"
-    r"CUDA error: (?:uncorrectable|an illegal|device-side|unspecified)|NCCL error in: |EngineDeadError|ActorDiedError|"
-    r"DataLoader worker \(pid.{0,200}(?:killed|exited)|loss scale already at minimum"
-)
 _SOURCE = re.compile(r"\s+raise |\s+File \"")
 """A line of a traceback that quotes the program; the message of the exception follows."""
-_CAUSES = (
-    (re.compile(r"CUDA (?:error: )?out of memory|(?:cuda|torch)\.OutOfMemory|HIP out of memory"), "GPU out of memory"),
-    (re.compile(r"collective operation timeout|NCCL watchdog"), "NCCL timeout"),
-    (re.compile(r"No space left on device"), "disk full"),
-    (re.compile(r"Disk quota exceeded"), "disk quota exceeded"),
-    (re.compile(r"429 Client Error|Too Many Requests"), "too many requests (HTTP 429)"),
-    (re.compile(r"loss scale already at minimum"), "loss scale at its minimum"),
-    (re.compile(r"DataLoader worker"), "a DataLoader worker died"),
-    (re.compile(r"uncorrectable ECC"), "GPU memory error (ECC)"),
-    (re.compile(r"device-side assert"), "device-side assert"),
-    (re.compile(r"an illegal memory access"), "illegal GPU memory access"),
-    (re.compile(r"NCCL error"), "NCCL error"),
-    (re.compile(r"EngineDeadError"), "the vLLM engine died"),
-    (re.compile(r"ActorDiedError"), "a Ray actor died"),
-    (re.compile(r"FileNotFoundError"), "missing file"),
-    (re.compile(r"low on memory|[Oo]ut of memory: Killed|oom-kill"), "out of host memory"),
-    (re.compile(r"PREEMPT"), "preempted"),
-    (re.compile(r"DUE TO TIME LIMIT"), "time limit reached"),
-    (re.compile(r"Node failure on (?P<node>[\w.-]{1,99})|DUE TO NODE FAILURE"), "node failure"),
-    (re.compile(r"slurmstepd: .{0,400}CANCELLED"), "cancelled"),
-    (re.compile(r"raylet|[wW]orker died"), "a Ray worker died"),
-    (re.compile(r"SIGTERM|Terminated|exitcode {0,4}: -15\b"), "terminated (SIGTERM)"),
-    (re.compile(r"Killed|exitcode {0,4}: -9\b"), "killed (SIGKILL)"),
-    (re.compile(r"Segmentation fault|[Bb]us error|core dumped|exitcode {0,4}: -11\b"), "crashed in native code"),
-)
-"""(expression, cause) of fatal lines and of the last lines of tracebacks, the most specific first."""
-_MARKS = (
-    *(
-        _TRACEBACK,
-        "pipeline complete",
-        "train_runtime",
-        "raining completed",
-        ".fit` stopped",
-        "wandb: Find",
-        "wandb: You",
-    ),
-    *("has completed", "Run finished", "out of memory", "OutOfMemory", "atchdog", "ChildFailed", "orker died"),
-    *("low on memory", "raylet", "slurmstepd", "DUE TO ", "SIGTERM", "egmentation fault", "us error", "core dumped"),
-    *("CUDA error: ", "NCCL error in", "EngineDead", "ActorDied", "DataLoader worker", "loss scale already"),
-    *("exitcode: -", "exitcode  : -", "Killed", "Terminated", "oom-kill", "PREEMPTED", "Node failure on "),
-    *("MAX EPOCHS", "nvironment closed", "ptimization Finished", "ptimization finished", "arly stopping"),
-    "Signaling Trainer",
-    *("epochs completed", "TRAINING COMPLETE", "TRAINING FINISHED", "TRAINING DONE"),
-    *(f"raining {word}" for word in ("complete", "finished", "done", "ended", "Complete", "Finished", "time")),
-    *(f"raining {word} " for word in ("is", "has", "was", "run", "process", "loop", "job")),
-    *(f"{word}raining" for word in ("inished t", "inished T", "one t", "one T", "ompleted t", "inished the t")),
-)
 _SUMMARY = "'train_runtime'"
 """Key in the last dictionary of Hugging Face's Trainer, which is too long to be shown as evidence."""
 _LOGGED = re.compile(r"\A(?:\[[^\]]{0,99}\]:? {0,9}|\d{4}-\d\d-\d\d[ T][\d:.,]{5,20}[ |-]{0,9}|[A-Z]{4,8}[ :|-]{1,9})+")
@@ -134,7 +67,7 @@ def _is_last(text: str) -> bool:
 class Outcome:
     """State of a run: reads the lines that contain one of the marks and, while `watching`, all that follow."""
 
-    marks = frozenset(mark.encode() for mark in _MARKS)
+    marks = frozenset(mark.encode() for mark in _KNOWN["marks"])
 
     def __init__(self) -> None:
         self.watching = False

@@ -96,7 +96,7 @@ class _Template:
         row = [(name, float(match[group])) for name, group in zip(self.names, self._values, strict=True)]
         for name, value in row:
             sink.points.add(name, step, value, time)
-        sink.step, sink.last_row, sink.last_offset = step, row, offset
+        sink.step, sink.last_row, sink.last_offset, sink.interrupted = step, row, offset, False
         sink.row_count += 1
         return True
 

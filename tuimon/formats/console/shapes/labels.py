@@ -6,26 +6,29 @@
 
 from __future__ import annotations
 
+import tomllib
 from functools import lru_cache
+from pathlib import Path
 
 from tuimon import lazy_re as re
 
-_STEP_WORDS = {
-    9: "global_step globalstep total_timesteps training_step train_step num_updates learner_steps env_steps "
-    "trainer/global_step",
-    8: "step steps timesteps timestep num_steps env_step schritt schritte étape paso passo stap krok adım bước шаг 步 "
-    "步数 步骤 ステップ 스텝 خطوة kimg",
-    7: "iter iteration iterations iters it update updates itr iterate iteración itération iteração итерация 反復 迭代 "
-    "迭代次数 イテレーション",
-    6: "batch minibatch mini-batch micro_step mb batches batch_id batch_idx batch_index 批次",
-    5: "episode episodes épisode episodio эпизод 回合 에피소드 エピソード",
-    4: "round rounds tick game generation generations gen trial frame frames",
-    3: "epoch epochs ep epoche época epoca époque epoka dönem эпоха 轮 轮次 エポック 에포크 에폭 الحقبة حقبة epoch_num "
-    "e",
-}
+_WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
 EPOCH, COARSE, BATCH, GLOBAL = 3, 4, 6, 9
 """Ranks of the words for epochs, rounds and frames, batches of an epoch, and steps of the whole training."""
-_RANKS = {word: rank for rank, words in _STEP_WORDS.items() for word in words.split()}
+_RANKS = {word: int(rank) for rank, words in _WORDS["steps"].items() for word in words}
+METRIC = re.compile(
+    rf"(?<![a-z])(?:{'|'.join(_WORDS['metrics'])})"
+    r"(?![a-z]|\.(?:c|cc|cpp|cu|cuh|h|o|py|pyc|rs|so)(?![a-z])|"
+    r"[ _-](?:weights?|scale|fn|func\w{0,9}|coeff?\w{0,9}|type|lambda)(?![a-z]))"
+    rf"|{'|'.join(_WORDS['metrics_anywhere'])}",
+    re.IGNORECASE,
+)
+"""Occurs in the names of results of training."""
+MARKS = (*_WORDS["marks"], *(f"E{digit}" for digit in range(10)))
+"""Each line of metrics and each heading of an epoch or a stage has at least one of these strings."""
+_NO_NAME = frozenset(_WORDS["joining"])
+_IGNORED = re.compile(rf"(?:.*[\W_])?(?:{'|'.join(_WORDS['ignored'])})", re.IGNORECASE)
+"""Names of numbers that are no metrics."""
 _GLOBAL = ("global", "total", "training", "train", "environment", "env", "learner", "agent")
 _SETTING = re.compile(
     r"(?<![a-z])(?:max|maximum|number of|num_(?!steps|updates)|warm|warmup|every|per|decay|patience|accum\w{0,8}|"
@@ -35,69 +38,14 @@ _SETTING = re.compile(
 """Words by which a counter is a setting or belongs to another step."""
 _DONE = re.compile(r" (?:executed|done|completed|finished|taken)$")
 """What may follow a counter: "Steps executed"."""
-METRIC = re.compile(
-    r"(?<![a-z])(?:[a-z]{0,12}loss(?:es)?|cost|fitness|[a-z]{0,8}acc(?:uracy)?|accu|top-?\d|ppl|perplexity|rewards?|"
-    r"scores?|bleu|rouge[\w-]{0,5}|wer|cer|f1|auc|auroc|r?mse|mae|mape|rmsle|m?ap\d{0,2}|m?iou|dice|psnr|ssim|fid|lpips|"
-    r"kl|pearson|spearman|entropy|elbo|nll|objective|(?:log[-_ ]?)?likelihood|"
-    r"log[-_ ]?prob|ll(?=/)|bpc|bpb|precision|recall|ndcg|mrr|(?:train|val(?:id)?|eval|test)[_/-]err(?:or)?|"
-    r"grad[_ ]?norm|success[_ ]rate|win[_ ]?rate|(?:episod\w{1,3}|mean|avg)[_ ]return)"
-    r"(?![a-z]|\.(?:c|cc|cpp|cu|cuh|h|o|py|pyc|rs|so)(?![a-z])|"
-    r"[ _-](?:weights?|scale|fn|func\w{0,9}|coeff?\w{0,9}|type|lambda)(?![a-z]))"
-    r"|损失|准确率|精度|召回率|正解率|損失|손실|정확도|verlust|genauigkeit|perte|pérdida|perda|perdita|accuratezza|strata"
-    r"|dokładność|verlies|nauwkeurigheid|kayıp|doğruluk|mất mát|chính xác|потер|точност|الخسارة|خسارة|الدقة",
-    re.IGNORECASE,
-)
-"""Occurs in the names of results of training."""
-_PARTS = """
-    tep TEP poch POCH iter Iter ITER atch BATCH pdate pisode round Round eneration trial Trial tick frame Frame kimg
-    poca poque poche poka dönem حقبة пох エポ 에포 에폭 teraci térat teraç терац 反復 迭代 aso tape chritt adım
-    bước krok stap خطوة шаг Шаг ステップ 스텝 步 第 轮 批次 回合 피소드 ピソード пизод
-    oss LOSS cost Cost acc Acc ACC ppl PPL erplexity eward REWARD score Score SCORE bleu BLEU rouge ROUGE wer WER cer
-    CER f1 F1 auc AUC mse MSE mae MAE mape MAPE rmsle map mAP MAP iou IoU IOU dice Dice psnr PSNR ssim SSIM fid FID
-    lpips LPIPS kl KL ntropy elbo ELBO nll NLL bpc BPC bpb BPB recision ecall ndcg NDCG mrr MRR -err _err /err grad Grad
-    earson pearman uccess in_rate eturn itness top Top bjective ikelihood og-prob og_prob ogprob LL/
-    损失 准确 精度 召回 正解率 損失 손실 정확도 erlust enauigkeit perte rdida perda perdita ccuratezza strata okładność
-    erlies auwkeurigheid kayıp doğruluk mất chính отер очност خسارة دقة
-    eval Eval EVAL alid ALID test Test TEST train Train 验证 测试
-"""
-_SHORT = ("it ", "it:", "it=", "it/", "ep ", "Ep ", "ep:", "ep=", "Ep:", "Ep=", "epoch_")
-MARKS = (*_PARTS.split(), *_SHORT, *(f"E{digit}" for digit in range(10)))
-"""Each line of metrics and each heading of an epoch or a stage has at least one of these strings."""
 FRACTION = re.compile(r"\d\.\d|\d[eE]-\d|\b(?:nan|inf)\b", re.IGNORECASE)
 """Occurs in lines of metrics, but hardly in those that count something."""
-_IGNORED = re.compile(
-    r"(?:.*[\W_])?(?:eta|remaining|left|pid|port|seed|rank|version|lineno|line|process|worker|device|cuda|"
-    r"gpu id|node|job|id|copypaste)",
-    re.IGNORECASE,
-)
-"""Names of numbers that are no metrics."""
 _STAGE = re.compile(
     r"(?<![\w./@-])(?:(val(?:id(?:ation|ating)?)?)|(eval(?:uation|uating|uate)?)|(test(?:ing)?)|(dev)|(train(?:ing)?))"
     r"(?![\w/@.-])",
     re.IGNORECASE,
 )
 _STAGES = ("", "val", "eval", "test", "dev", "train")
-_NO_NAME = frozenset(
-    [
-        "of",
-        "in",
-        "at",
-        "took",
-        "for",
-        "to",
-        "after",
-        "from",
-        "and",
-        "on",
-        "with",
-        "by",
-        "is",
-        "was",
-        "done",
-        "over",
-        "so",
-    ]
-)
 _UNITS = (
     r"%|‰|[A-Za-z]{1,15}/s(?:ec)?(?:/(?:gpu|device|rank))?|[mu]?s/[a-z]{2,12}|TFLOPS|"
     r"(?-i:[kMGT]i?B)|[muµ]s|seconds|sec|(?-i:s|W)|min|h"
