@@ -3,9 +3,9 @@
     python -m tests.bench.console [MEGABYTES]
 
 Six logs: one without rows of metrics, verl's with one line per step, lines of k=v after a timestamp, short lines, those
-of four shapes in turns, and Hugging Face's rows between the states of a progress bar. Times are CPU seconds, the best of
-three rounds; a log is fed in pieces of 1 MiB. "line by line" is the decoder without the templates of uniform lines, in
-turn with the other.
+of four shapes in turns, and Hugging Face's rows between the states of a progress bar. Times are CPU seconds, the best
+of three rounds; a log is fed in pieces of 1 MiB. "line by line" is the decoder without the templates of uniform lines,
+in turn with the other.
 """
 
 from __future__ import annotations
