@@ -25,7 +25,7 @@ LOGS = {
     "model.bin": bytes(range(256)) * 20,
     "odd \x1b[31mname\n/metrics.jsonl": b'{"step": 1, "a\\u001b]0;b": 1}\n',
 }
-WORDS = sorted(commands().keys() - {"demo", "serve"})
+WORDS = sorted(commands().keys() - {"demo", "mcp", "serve"})
 """Without those that end only with a signal."""
 GOOD = ("run", "run/metrics.jsonl", ".", "odd \x1b[31mname\n", "run/../run")
 PATHS = (

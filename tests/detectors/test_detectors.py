@@ -6,6 +6,7 @@ import math
 import re
 
 import numpy as np
+import pytest
 from support.stores import add_run, store_of
 
 from tuimon.detectors import Checker, Detector, Rule, all_detectors, settings_of
@@ -29,52 +30,43 @@ def test_the_sentences_of_a_rule_name_settings_that_it_has() -> None:
         assert 1 <= len(re.findall(r"[.](?: |$)", rule.text)) <= 3, rule.id
 
 
-def test_healthy_run_has_no_alerts() -> None:
-    assert check(store_of({"loss": [1.0, 0.5], "grad_norm": [1.0, 1.0]}).snapshot().runs[0]) == ()
+NAN, INF = math.nan, math.inf
 
 
-def test_gradient_norm_that_stays_nan() -> None:
-    (alert,) = Checker().check(
-        store_of({"grad_norm": [1.0, 1.0, math.nan, math.nan], "loss": [1.0] * 4}).snapshot().runs[0]
-    )
-    assert (alert.rule, alert.severity, alert.metric, alert.step) == ("nonfinite", "critical", "grad_norm", 30)
-    assert (alert.what, alert.count, alert.points) == ("nan", 2, 4)
-    assert "checkpoint" in alert.hint
+@pytest.mark.parametrize(
+    ("name", "values", "severity", "step", "until", "what", "count", "hint"),
+    [
+        ("grad_norm", [1, 1, NAN, NAN], "critical", 30, None, "nan", 2, "an earlier checkpoint"),
+        ("train/loss", [1, INF, 1, NAN, 1], "warning", 20, None, "some infinite", 2, "look at step 20"),
+        ("loss", [1, 0.5, NAN, 0, 0.25], "warning", 30, None, "some nan", 1, "look at step 30"),
+        ("loss", [1, 0.5, NAN, 0, 0], "warning", 30, None, "some nan", 1, "the weights are NaN"),
+        ("loss", [1] * 4 + [NAN, NAN] + [1] * 12, "warning", 50, 60, "some nan", 2, "look at step 50"),
+        ("loss", [NAN, 1], "warning", 10, None, "some nan", 1, "look at step 10"),
+    ],
+    ids=["stays", "two finite values do not resolve it", "0 between", "0 in place of NaN", "over", "at the start"],
+)
+def test_values_that_are_not_finite(
+    name: str, values: list[float], severity: str, step: int, until: int | None, what: str, count: int, hint: str
+) -> None:
+    (alert,) = check(store_of({name: values, "reward": [1.0] * len(values)}).snapshot().runs[0])
+    assert (alert.rule, alert.metric, alert.points) == ("nonfinite", name, len(values))
+    assert (alert.severity, alert.step, alert.until, alert.what, alert.count) == (severity, step, until, what, count)
+    assert hint in alert.hint
 
 
-def test_single_infinity_is_a_warning() -> None:
-    (alert,) = Checker().check(store_of({"train/loss": [1.0, math.inf, 1.0, math.nan, 1.0]}).snapshot().runs[0])
-    assert alert.severity == "warning"
-    assert alert.step == 20
-    assert (alert.what, alert.count, alert.points) == ("some infinite", 2, 5)
-    assert alert.active, "two finite values do not resolve it"
-    assert alert.hint == "a bad batch or reward: look at step 20"
+@pytest.mark.parametrize(
+    "series", [{"loss": [1.0, 0.5], "grad_norm": [1, 1]}, {"rollout/ep_rew_mean": [NAN, NAN, 3, 4]}]
+)
+def test_healthy_runs_and_rewards_before_the_first_episode_ends(series: dict[str, list[float]]) -> None:
+    assert check(store_of(series).snapshot().runs[0]) == ()
 
 
-def test_weights_are_not_called_nan_if_finite_losses_follow() -> None:
-    def hint(*values: float) -> str:
-        (alert,) = Checker().check(store_of({"loss": list(values)}).snapshot().runs[0])
-        assert alert.severity == "warning"
-        return alert.hint
-
-    assert hint(1.0, 0.5, math.nan, 0.0, 0.25) == "a bad batch or reward: look at step 30"
-    assert hint(1.0, 0.5, math.nan, 0.0, 0.0).startswith("the weights are NaN"), "0 is logged in place of NaN"
-
-
-def test_incident_is_resolved_when_values_are_finite_again() -> None:
-    values = [1.0] * 4 + [math.nan, math.nan] + [1.0] * 12 + [math.inf] + [1.0] * 3
-    active, resolved = Checker().check(store_of({"loss": values}).snapshot().runs[0])
-    assert (active.step, active.until) == (190, None)
-    assert (resolved.step, resolved.until) == (50, 60)
-    assert (resolved.what, resolved.count, resolved.points) == ("some nan", 2, 22)
-    assert resolved.hint == "a bad batch or reward: look at step 50"
-    store = store_of({"loss": values})
+def test_two_incidents_of_a_curve() -> None:
+    store = store_of({"loss": [1.0] * 4 + [NAN, NAN] + [1.0] * 12 + [INF] + [1.0] * 3})
+    active, resolved = check(store.snapshot().runs[0])
+    assert [(own.step, own.until) for own in (active, resolved)] == [(190, None), (50, 60)]
     store.set_alerts((active, resolved))
     assert (store.snapshot().alerts, store.snapshot().resolved) == ((active,), (resolved,))
-
-
-def test_initial_nan_of_a_reward_is_ignored() -> None:
-    assert check(store_of({"rollout/ep_rew_mean": [math.nan, math.nan, 3.0, 4.0]}).snapshot().runs[0]) == ()
 
 
 def test_one_alert_per_metric_of_the_checked_panels() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import math
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +14,7 @@ from support.stores import store_of
 from tuimon.detectors import Checker, _engine
 from tuimon.model.alerts import Alert
 from tuimon.model.points import Floats
+from tuimon.monitor.local import open_run
 
 
 def alerts(**series: Floats) -> tuple[Alert, ...]:
@@ -124,3 +128,43 @@ def test_many_points_are_examined_in_parts(monkeypatch: pytest.MonkeyPatch) -> N
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 150 << 20
+
+
+@pytest.mark.parametrize(("lr", "expected"), [(30.0, True), (0.01, False)])
+def test_an_absurd_learning_rate_is_an_alert(lr: float, expected: bool) -> None:
+    assert [alert.rule for alert in alerts(train__learning_rate=np.full(60, lr))] == ["learning_rate"] * expected
+
+
+@pytest.mark.parametrize("behind", [0, 3], ids=["equal", "the second source is behind"])
+def test_a_metric_of_two_names_is_one_alert(tmp_path: Path, behind: int) -> None:
+    values = [0.3 + step / 50 if step < 60 else math.nan for step in range(80)]
+    rows = [{"step": step, "charts/episodic_return": value} for step, value in enumerate(values)]
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    lines = [f"{step},{value}\n" for step, value in enumerate(values[: 80 - behind])]
+    (tmp_path / "log.csv").write_text("".join(["step,score\n", *lines]))
+    [run] = open_run(tmp_path).runs
+    found = Checker().check(run)
+    assert {(alert.rule, alert.step) for alert in found} == {("nonfinite", 60)}
+    assert [alert.severity for alert in found].count("info") == len(found) - 1
+
+
+def test_an_estimate_of_the_entropy_may_scatter_around_0_but_a_continuous_one_falls_below() -> None:
+    noise = 0.01 * np.random.default_rng(2).standard_normal(300)
+    entropy = np.maximum(1.2 - np.arange(300) / 150, 0) + noise
+    assert entropy.min() < 0
+    assert only("entropy_collapse", entropy=entropy)
+    assert alerts(entropy=1.2 - np.arange(300) / 150 + noise) == ()
+
+
+@pytest.mark.parametrize(
+    ("metric", "rule"),
+    [
+        ("actor/ratio_mean", "policy_ratio"),
+        ("val/ratio", "policy_ratio"),
+        ("train/importance_ratio", "policy_ratio"),
+        ("rollout_corr/rollout_is_mean", "engine_mismatch"),
+    ],
+)
+def test_a_ratio_of_policies_is_no_mismatch_of_engines(metric: str, rule: str) -> None:
+    (alert,) = alerts(**{metric.replace("/", "__"): np.repeat([1.0, 3.0], [60, 40])})
+    assert alert.rule == rule

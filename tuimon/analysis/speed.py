@@ -19,7 +19,7 @@ from msgspec import Struct
 from tuimon.analysis.aligned_steps import counts_alike, step_name, updates_per_step
 from tuimon.analysis.cadence import PAUSE, intervals
 from tuimon.analysis.comparison_rows import comparable_step
-from tuimon.analysis.level import Difference, mean_error
+from tuimon.analysis.level import Difference, mean_error, without_bursts
 from tuimon.analysis.printed_units import seconds_of
 from tuimon.analysis.timers import step_timer
 from tuimon.analysis.words import with_article
@@ -36,7 +36,6 @@ _LEAST = 0.05
 _LATE = 2 / 3
 _MEDIAN = 1.2533
 """Standard error of a median, as a multiple of that of the mean (normal distribution)."""
-_NORMAL = 1.4826
 
 
 class Speed(Struct, frozen=True):
@@ -105,12 +104,11 @@ def _between(curve: Curve, until: int) -> Floats:
 def _speed(seconds: Floats) -> Speed | None:
     """Return the speed by these durations; None if there are too few, or it is not positive.
 
-    Pauses are left out, and what is far from the median counts only as far as three deviations.
+    Pauses are left out.
     """
     late = seconds[-round(_LATE * len(seconds)) :] if len(seconds) else seconds
     late = late[late <= PAUSE * median(late)] if len(late) else late
     if len(late) < _FEWEST or not (middle := median(late)) > 0:
         return None
-    spread = 3 * _NORMAL * median(np.abs(late - middle))
-    error, freedom = mean_error(np.clip(late, middle - spread, middle + spread), len(late))
+    error, freedom = mean_error(without_bursts(late[None])[0], len(late))
     return Speed(middle, _MEDIAN * error, freedom)

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tuimon.analysis.level import mean_errors, most_noise
-from tuimon.analysis.statistics import MAD_TO_DEVIATION
+from tuimon.analysis.level import mean_errors, most_noise, without_bursts
 from tuimon.model.points import Floats
 
 BLOCK = 16
@@ -19,8 +18,6 @@ BLOCK = 16
 BLOCKS = 8
 """Blocks from which the usual level is computed."""
 _FEWEST_BLOCKS, _FEWEST_OF_NOISE = 2, 3
-_CLIPPED = 3 * MAD_TO_DEVIATION
-"""Median deviations beyond which a point counts only as far for the noise: bursts are none."""
 _LINE = 1
 """Degree of the trend that is no noise: a steady rise does not count, but slow waves do."""
 _NETWORK = (
@@ -91,9 +88,7 @@ def _noise(values: Floats, first: int, last: int) -> Floats:
 def _error_of_block(rows: Floats) -> Floats:
     if rows.shape[1] < _FEWEST_OF_NOISE * BLOCK:
         return np.full(len(rows), np.nan)
-    middle = np.median(rows, axis=1)[:, None]
-    far = _CLIPPED * np.median(np.abs(rows - middle), axis=1)[:, None]
-    clipped = np.clip(rows, middle - far, middle + far)
+    clipped = without_bursts(rows)  # they are no noise
     return np.minimum(mean_errors(clipped, BLOCK, _LINE)[0], most_noise(clipped))
 
 

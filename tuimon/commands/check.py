@@ -8,7 +8,6 @@ import sys
 import time
 
 from tuimon.commands import Command
-from tuimon.commands._follow import follow, unit_text
 from tuimon.commands._shared import add_json, add_paths, add_strict, checked_paths, existing_paths, setting_warnings
 from tuimon.commands._stderr import print_status
 from tuimon.errors import ExitCode, NothingFound, UsageError
@@ -46,7 +45,7 @@ def _run(options: argparse.Namespace) -> int:
     from tuimon.analysis.progress_inputs import not_understood, progress_of
     from tuimon.analysis.run_states import ACTIVE
     from tuimon.detectors import Checker, all_detectors
-    from tuimon.detectors._user_rules import UnmatchedRule, detector_of, require_metrics, unmatched_rules
+    from tuimon.detectors._user_rules import UnmatchedRule, detector_of, unmatched_rules
     from tuimon.detectors.rules import silence_rule
     from tuimon.exports import alerts
     from tuimon.exports.documents import dumps
@@ -66,6 +65,8 @@ def _run(options: argparse.Namespace) -> int:
         settings = load_settings()
         checker = Checker(settings.detectors, (*settings.rules, *options.rule), str(config.config_path()), more)
     if options.follow:
+        from tuimon.commands._follow import follow
+
         follow(
             checked_paths(options.paths, live=True, options=options),
             load_settings(),
@@ -83,7 +84,8 @@ def _run(options: argparse.Namespace) -> int:
     unmatched: list[UnmatchedRule] = []
     has_points, may_log = any(run.point_count for run in snapshot.runs), False
     if has_points:
-        require_metrics(rules, snapshot.runs, "--rule")
+        if own := next(iter(unmatched_rules(rules, snapshot.runs)), None):
+            raise UsageError(f"--rule {own.message}", "`tuimon summary` lists all metrics.")
         for rule in rules:
             if matched := rule.matched_by_pattern(snapshot.runs):
                 print_status(f"--rule {clean(rule.id)} checks {_listed(matched)}")
@@ -118,6 +120,8 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _print_unit() -> int:
+    from tuimon.commands._follow import unit_text
+
     print(unit_text([word for word in sys.argv[1:] if word != "--unit"]), end="")
     return ExitCode.OK
 

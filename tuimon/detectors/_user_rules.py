@@ -94,12 +94,6 @@ def _span(curve: Curve, incident: Incident, unit: str) -> float:
     return span if math.isfinite(span) else 0.0
 
 
-def require_metrics(rules: Sequence[UserRule], runs: Sequence[Run], where: str) -> None:
-    """Raise UsageError for the first rule whose name matches no metric of any run."""
-    for unmatched in _unmatched(rules, runs):
-        raise UsageError(f"{where} {unmatched.message}", "`tuimon summary` lists all metrics.")
-
-
 class UnmatchedRule(NamedTuple):
     """A rule whose name matches no metric of any run."""
 
@@ -117,19 +111,16 @@ class UnmatchedRule(NamedTuple):
         return f"{self.rule}: {self.reason}"
 
 
-def unmatched_rules(tables: Sequence[str | Mapping[str, Any]], runs: Sequence[Run]) -> list[UnmatchedRule]:
+def unmatched_rules(rules: Sequence[str | Mapping[str, Any] | UserRule], runs: Sequence[Run]) -> list[UnmatchedRule]:
     """Return the valid rules of the user whose names match no metric of any run."""
-    return list(_unmatched([detector_of(table, "[[rules]]") for table in tables], runs))
-
-
-def _unmatched(rules: Sequence[UserRule], runs: Sequence[Run]) -> Iterator[UnmatchedRule]:
-    for rule in rules:
+    found = []
+    for rule in (own if isinstance(own, UserRule) else detector_of(own, "[[rules]]") for own in rules):
         if not any(rule.metrics_in(run) for run in runs):
-            metrics = dict.fromkeys(name for run in runs for name in run.metrics)
             labels = (concept.label for concept in concepts() if any(metrics_of(run, concept.id) for run in runs))
-            names = [*labels, *metrics]
-            reason = no_match(rule.name, names)
-            yield UnmatchedRule(clean(rule.id), reason, bool(nearest(rule.name, names)), rule.is_concept)
+            names = [*labels, *dict.fromkeys(name for run in runs for name in run.metrics)]
+            reason, near = no_match(rule.name, names), nearest(rule.name, names)
+            found.append(UnmatchedRule(clean(rule.id), reason, bool(near), rule.is_concept))
+    return found
 
 
 def detector_of(rule: str | Mapping[str, Any], where: str) -> UserRule:

@@ -83,12 +83,9 @@ class TableDecoder(RestartableDecoder):
 
     def _read_lines(self, parts: Iterator[tuple[int, list[bytes]] | Damage], items: list[Item]) -> None:
         for part in parts:
-            if isinstance(part, Damage):
-                self._emit(part, items)
-                continue
-            self._emit_all(self._read(*part), items)
+            self._emit_all([part] if isinstance(part, Damage) else self._read(*part), items)
 
-    def _emit_all(self, parts: Iterable[Batch | Damage | SegmentStart | Fact], items: list[Item]) -> None:
+    def _emit_all(self, parts: Iterable[Batch | Item], items: list[Item]) -> None:
         for item in parts:
             if isinstance(item, Batch):
                 self._emit_points(*item, items)
@@ -98,8 +95,7 @@ class TableDecoder(RestartableDecoder):
     def flush(self) -> list[Item]:
         items: list[Item] = []
         self._read_lines(self._lines.last_line(), items)
-        for damage in self._lines.hole_at_end():
-            self._emit(damage, items)
+        self._emit_all(self._lines.hole_at_end(), items)
         return items + self._release()
 
     def end(self) -> list[Item]:

@@ -41,7 +41,7 @@ class EventReader:
         right = intact(data, starts[others], ends[others]).tolist()
         position = 0
         for other, is_right in zip(others.tolist(), right, strict=True):
-            self._add_known(known, slice(position, other))
+            self._add_known(known, position, other)
             if not is_right:
                 return other, DAMAGED
             try:
@@ -49,7 +49,7 @@ class EventReader:
             except FormatError:
                 return other, NO_EVENT
             position = other + 1
-        self._add_known(known, slice(position, len(starts)))
+        self._add_known(known, position, len(starts))
         return len(starts), ""
 
     def read_one(self, data: bytes, start: int, end: int, items: list[Item]) -> None:
@@ -81,11 +81,13 @@ class EventReader:
         lost, self._lost_points = self._lost_points, 0
         return [Damage(offset, 0, "too many metric names", lost)] if lost else []
 
-    def _add_known(self, known: Known, events: slice) -> None:
-        counts = known.counts[events]
-        if not len(counts):
+    def _add_known(self, known: Known, first: int, end: int) -> None:
+        """Add the points of the events first … end - 1, all of which were recognised."""
+        if first == end:
             return
         self._join_points()
+        events = slice(first, end)
+        counts = known.counts[events]
         firsts, steps, walls = known.firsts[events], known.steps[events], known.walls[events]
         if (counts != 1).any():
             before = np.cumsum(counts) - counts

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import struct
 from typing import NamedTuple
 
 import numpy as np
@@ -13,11 +11,12 @@ from tuimon.formats._shared.protobuf import BYTES, VARINT, fields, signed, varin
 _DTYPE, _SHAPE, _CONTENT = 1, 2, 4
 _DTYPES = {
     1: ("<f4", 5), 2: ("<f8", 6), 3: ("<i4", 7), 4: ("<u1", 7), 5: ("<i2", 7), 6: ("<i1", 7), 9: ("<i8", 10),
-    10: ("<u1", 11), 14: ("<u2", 13), 17: ("<u2", 7), 19: ("<f2", 13), 22: ("<u4", 16), 23: ("<u8", 17),
+    10: ("<u1", 11), 14: ("bf", 13), 17: ("<u2", 7), 19: ("<f2", 13), 22: ("<u4", 16), 23: ("<u8", 17),
 }  # fmt: skip
-"""DataType -> (numpy dtype of an element in tensor_content, number of the field that may hold the elements instead:
-float_val, double_val, int_val …)."""
-_FLOAT, _DOUBLE, _BOOL, _BFLOAT16, _HALF, _UINT32, _UINT64 = 1, 2, 10, 14, 19, 22, 23
+"""DataType -> (numpy dtype of an element in tensor_content, "bf" for bfloat16; number of the field that may hold the
+elements instead: float_val, double_val, int_val …)."""
+_FIXED = (5, 6)
+"""Of these fields those whose elements are no varints."""
 
 
 class TensorScalar(NamedTuple):
@@ -47,16 +46,18 @@ def tensor_scalar(data: bytes, start: int, end: int) -> TensorScalar | None:
             lists.append((number, wire, first, stop))
     if dtype not in _DTYPES or elements != 1:
         return None
+    name, list_number = _DTYPES[dtype]
+    spans = [(first, stop) for number, _, first, stop in lists if number == list_number and stop > first]
     if content is not None:
-        return _fixed(data, *content, dtype)
-    element_fields = [(first, stop) for number, _, first, stop in lists if number == _DTYPES[dtype][1] and stop > first]
-    if len(element_fields) != 1:
+        first, stop = content
+    elif len(spans) == 1:
+        first, stop = spans[0]
+        if list_number not in _FIXED:
+            value, after = varint(data, first, stop)
+            return TensorScalar(_number(value.to_bytes(8, "little"), name), -1, "") if after == stop else None
+    else:
         return None
-    first, stop = element_fields[0]
-    if dtype in (_FLOAT, _DOUBLE):
-        return _fixed(data, first, stop, dtype)
-    value, after = varint(data, first, stop)
-    return TensorScalar(_from_varint(value, dtype), -1, "") if after == stop else None
+    return TensorScalar(_number(data[first:stop], name), first, name) if stop - first == _size(name) else None
 
 
 def _element_count(data: bytes, start: int, end: int) -> int:
@@ -76,28 +77,12 @@ def _element_count(data: bytes, start: int, end: int) -> int:
     return -1 if any(size != 1 for size in sizes) else 1
 
 
-def _fixed(data: bytes, start: int, end: int, dtype: int) -> TensorScalar | None:
-    name = _DTYPES[dtype][0]
-    if end - start != np.dtype(name).itemsize:
-        return None
-    if dtype == _BFLOAT16:
-        return TensorScalar(_bfloat16(struct.unpack_from("<H", data, start)[0]), start, "bf")
-    return TensorScalar(float(np.frombuffer(data, name, 1, start)[0]), start, name)
+def _size(name: str) -> int:
+    return 2 if name == "bf" else np.dtype(name).itemsize
 
 
-def _from_varint(value: int, dtype: int) -> float:
-    if dtype == _BFLOAT16:
-        return _bfloat16(value & 0xFFFF)
-    if dtype == _HALF:
-        return float(struct.unpack("<e", struct.pack("<H", value & 0xFFFF))[0])
-    if dtype in (_UINT32, _UINT64):
-        return float(value)
-    if dtype == _BOOL:
-        return float(value != 0)
-    return float(signed(value))
-
-
-def _bfloat16(bits: int) -> float:
-    """Convert the upper half of a float32."""
-    value: float = struct.unpack("<f", struct.pack("<I", bits << 16))[0]
-    return math.nan if value != value else value
+def _number(element: bytes, name: str) -> float:
+    """Return the number in the first bytes of an element. A bfloat16 is the upper half of a float32."""
+    if name == "bf":
+        return float(np.frombuffer(b"\0\0" + element[:2], "<f4")[0])
+    return float(np.frombuffer(element, name, 1)[0])

@@ -16,7 +16,7 @@ from tuimon.panels import plural
 from tuimon.store import Snapshot
 from tuimon.text import clean, fit
 from tuimon.tui.action import Action
-from tuimon.tui.box import CellGrid
+from tuimon.tui.screens.document import Document
 from tuimon.tui.screens.log_page import Page, Pager
 from tuimon.tui.screens.wheel import Wheel
 from tuimon.tui.screens.work_screen import WorkScreen
@@ -38,20 +38,13 @@ def _continue(pager: Pager, rows: int) -> None:
     pager.problems.extend(_COUNTED)
 
 
-class LogPane(CellGrid):
-    """The lines of a page."""
+def page_rows(page: Page, shift: int, query: str, width: int) -> list[Row]:
+    """Return the lines of a page as rows of `width` cells, or the sentence in place of them.
 
-    DEFAULT_CSS = "LogPane { height: 1fr; width: 1fr; }"
-
-    def show(self, page: Page, shift: int, query: str, theme: str) -> None:
-        """Display a page. shift: number of characters hidden at the left; query: text to highlight."""
-        width, height = self.size
-        if width < 2 or height < 1:
-            return
-        rows = [line_row(line, index == page.selected, shift, query, width) for index, line in enumerate(page.lines)]
-        if page.message:
-            rows = [((fit(f" {clean(page.message)}", width), Role.WARNING),)]
-        self.paint_filled(rows[:height], theme)
+    shift: number of characters hidden at the left; query: text to highlight."""
+    if page.message:
+        return [((f" {clean(page.message)}", Role.WARNING),)]
+    return [line_row(line, index == page.selected, shift, query, width) for index, line in enumerate(page.lines)]
 
 
 def line_row(line: LogLine, selected: bool, shift: int, query: str, width: int) -> Row:
@@ -95,7 +88,7 @@ class LogScreen(Wheel, WorkScreen):
 
         offset: that of the line to begin at, instead of a step.
         """
-        self.pane = LogPane()
+        self.pane = Document()
         super().__init__(actions, self.pane)
         self._files, self._file, self._patterns, self._step = tuple(files), 0, tuple(patterns), step
         self._offset = offset
@@ -231,7 +224,8 @@ class LogScreen(Wheel, WorkScreen):
     # ------------------------------------------------------------------ the screen
 
     def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
-        self.pane.show(self.page, self.shift_by, self.query_text, state.theme)
+        width = max(self.pane.size.width, 2)  # 0 before the first layout
+        self.pane.show(page_rows(self.page, self.shift_by, self.query_text, width), state.theme)
         self.draw_lines(self._head(self.page), state.theme)
 
     def tick(self) -> None:
