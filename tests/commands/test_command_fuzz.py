@@ -28,42 +28,10 @@ LOGS = {
 WORDS = sorted(commands().keys() - {"demo", "mcp", "serve"})
 """Without those that end only with a signal."""
 GOOD = ("run", "run/metrics.jsonl", ".", "odd \x1b[31mname\n", "run/../run")
-PATHS = (
-    *GOOD,
-    "empty.jsonl",
-    "notes.txt",
-    "model.bin",
-    "nowhere",
-    "nowhere/at/all",
-    "odd",
-    "-",
-    "--",
-    "run/..",
-    "host:",
-)
-PATHS += ("", "\x1b[2J", "run\0", "é\udcff", "x" * 5000)
-VALUES = (
-    "0",
-    "-1",
-    "1",
-    "7",
-    "80",
-    "1000",
-    "0.1",
-    "nan",
-    "inf",
-    "1e9",
-    "x",
-    "csv",
-    "jsonl",
-    "parquet",
-    "history",
-    "100x30",
-    "ascii",
-    "block",
-    "dark",
-    "9" * 30,
-)
+FILES = "empty.jsonl notes.txt model.bin nowhere nowhere/at/all odd - -- run/.. host:"
+PATHS = (*GOOD, *FILES.split(), "", "\x1b[2J", "run\0", "é\udcff", "x" * 5000)
+GIVEN = "0 -1 1 7 80 1000 0.1 nan inf 1e9 x csv jsonl parquet history 100x30 ascii block dark"
+VALUES = (*GIVEN.split(), "9" * 30)
 WITH_VALUE = ("--format", "--width", "--height", "--theme", "--step", "--smooth")
 FLAGS_TO_LEAVE = {"--wait", "--follow", "--force"}
 """Two go on for ever, and one may overwrite."""

@@ -273,11 +273,11 @@ def test_export_as_csv(logs: Path, tmp_path: Path) -> None:
 
 
 def test_a_name_like_a_formula_is_neutralised_and_a_number_is_not(tmp_path: Path) -> None:
-    rows = '{"step": 1, "=cmd()": -0.5, "a,b\\"c": 1}\n'
+    rows = '{"step": 1, "=cmd()": -0.5, "@x": 1, "a,b\\"c": 1}\n'
     (tmp_path / "metrics.jsonl").write_text(rows)
     got = list(csv.reader(io.StringIO(run("export", str(tmp_path)).stdout)))
     assert ["'=cmd()", "1", "-0.5"] in [row[1:4] for row in got]
-    assert 'a,b"c' in [row[1] for row in got]
+    assert {"'@x", 'a,b"c'} < {row[1] for row in got}
 
 
 def test_an_unwritable_output_is_an_error(logs: Path) -> None:
@@ -341,16 +341,6 @@ def test_doctor_lists_read_skipped_and_damaged_files(logs: Path) -> None:
     assert run("doctor", "--strict", str(logs), expect=5).stdout
     assert run("summary", "--strict", str(logs), expect=5).stdout
     assert [p["step"] for p in exported(logs, "--by-source") if p["metric"] == "train/loss"][-2:] == [10, 12]
-
-
-def test_nothing_is_written_below_the_run(logs: Path) -> None:
-    def state() -> dict[str, tuple[int, int]]:
-        return {str(p): (p.stat().st_mtime_ns, p.stat().st_ino) for p in [logs, *logs.rglob("*")]}
-
-    before = state()
-    for arguments in ([str(logs)], ["summary", str(logs)], ["doctor", str(logs)], ["export", str(logs)]):
-        run(*arguments)
-    assert state() == before
 
 
 # ---------------------------------------------------------------------- waiting, demo

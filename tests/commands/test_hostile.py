@@ -142,14 +142,6 @@ def test_a_copied_command_has_no_control_character_and_names_the_same_file(shell
     assert done.stdout.split(b"\0")[:-1] == [name.encode("utf-8", "surrogateescape") for name in expected]
 
 
-def test_cells_of_a_spreadsheet_are_no_formulas(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "metrics.jsonl").write_text(json.dumps({"step": 1, "=cmd|' /C calc'!A0": 2.0, "@x": 1.0}) + "\n")
-    main(["export", "--format", "csv", "-o", "-", str(tmp_path)])
-    cells = [cell.strip('"') for line in capsys.readouterr().out.splitlines() for cell in line.split(",")]
-    assert any(cell.startswith("'=") for cell in cells)
-    assert not [cell for cell in cells if cell[:1] in ("=", "@", "+")]
-
-
 def test_closed_standard_output_is_reported_in_one_sentence(hostile: Path) -> None:
     for redirection in (">&-", "<&- >&-"):
         command = f'"{sys.executable}" -m tuimon summary "{hostile}" {redirection}'

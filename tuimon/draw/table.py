@@ -60,6 +60,8 @@ class TextColumn(Struct, frozen=True):
     """Priority: 0 is never left out, otherwise the greatest is left out first."""
     left: bool = False
     """Whether it has words, which are aligned to the left."""
+    wraps: bool = False
+    """Whether long words go on in the next line of a page."""
     brief: Sequence[str] = ()
     """Shorter cells, which are used if there is little room."""
 

@@ -1,36 +1,34 @@
-"""The ranks of a job: the verdict as lines, and for templates with a row for each of the strangest ranks."""
+"""The ranks of a job: the verdict as lines, and a table of the strangest ranks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from tuimon.draw.numbers import format_value
+from tuimon.draw.table import TextColumn, TextTable
 from tuimon.model.ranks import JobRanks, RankRow, all_well
 from tuimon.redact import redacted_text
 from tuimon.store import Snapshot
 from tuimon.text import clean
 
 COLUMNS = ("rank", "node", "GPU", "state", "step", "own time", "waits", "memory", "°C", "loss", "evidence or last line")
+_WORDS = frozenset({"node", "state", COLUMNS[-1]})
 _MOST_ROWS = 32
 _MOST_LINES, _STRANGE = 16, 50.0
 """Ranks whose evidence is printed, and the least strangeness of them; those that followed another rank have less."""
 
 
-def for_page(job: JobRanks | None) -> dict[str, Any] | None:
-    """Return verdict, columns, rows and note; None for a run without ranks. Columns without a value are left out, and
-    all texts are clean."""
-    if job is None:
-        return None
+def rank_table(job: JobRanks) -> TextTable:
+    """Return the table of the strangest ranks, without the columns that have no value."""
     left = len(job.rows) - _MOST_ROWS
-    rows = [_cells(row) for row in job.rows[:_MOST_ROWS]]
-    known = [column for column in range(len(COLUMNS)) if any(row[column] for row in rows)]
-    return {
-        "verdict": redacted_text(clean(job.verdict)),
-        "columns": [COLUMNS[column] for column in known],
-        "rows": [[row[column] for column in known] for row in rows],
-        "note": f"{left} more, less unusual" if left > 0 else "",
-    }
+    names, *columns = list(zip(*map(_cells, job.rows[:_MOST_ROWS]), strict=True)) or [() for _ in COLUMNS]
+    own = [
+        TextColumn(head, cells, left=head in _WORDS, wraps=head == COLUMNS[-1])
+        for head, cells in zip(COLUMNS[1:], columns, strict=True)
+        if any(cells)
+    ]
+    note = f"{left} more, less unusual" if left > 0 else ""
+    return TextTable("The ranks, the strangest first", names, own, COLUMNS[0], note=note)
 
 
 def _cells(row: RankRow) -> tuple[str, ...]:

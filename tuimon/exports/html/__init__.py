@@ -16,7 +16,7 @@ import jinja2
 from markupsafe import Markup
 
 import tuimon
-from tuimon.draw.numbers import format_count, format_number
+from tuimon.draw.numbers import format_number
 from tuimon.exports.html.figures import heat_cells
 from tuimon.exports.html.plot import SPARK_COLUMNS
 from tuimon.text import clean, local_time
@@ -35,7 +35,6 @@ def environment() -> jinja2.Environment:
     environment.filters |= {
         "clean": lambda value: clean(str(value)),
         "number": format_number,
-        "count": format_count,
         "heat_cells": heat_cells,
         "ready": Markup,  # HTML that another template has made
     }

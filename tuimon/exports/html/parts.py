@@ -7,6 +7,7 @@ that it need not be drawn.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
@@ -16,7 +17,9 @@ from tuimon.analysis.comparing import flat
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import critical_count, state_sign, state_words
 from tuimon.analysis.words import setting_text
-from tuimon.exports import ranks, sample_lines
+from tuimon.draw.numbers import format_count
+from tuimon.draw.table import TextColumn, TextTable
+from tuimon.exports import sample_lines
 from tuimon.exports.charts import chart_size
 from tuimon.exports.html import environment
 from tuimon.exports.html.figures import (
@@ -28,10 +31,11 @@ from tuimon.exports.html.figures import (
 )
 from tuimon.exports.html.plot import sparkline
 from tuimon.exports.metrics import summarise
+from tuimon.exports.ranks import rank_table
 from tuimon.exports.summary_text import facts_of, runs_table
 from tuimon.model.views import BarView, ChartView, HeatView, Symbols
 from tuimon.panels import SINGLE_METRIC, ChartOptions, Panel, arrange, relevant_metrics
-from tuimon.redact import redacted
+from tuimon.redact import redacted, redacted_text
 from tuimon.run_notes import note_of
 from tuimon.samples.extremes import Extremes
 from tuimon.store import Run, Snapshot
@@ -144,13 +148,15 @@ def draw(
             alerts = [alert for alert in snapshot.alerts if alert.run == run.id]
             return str(macros.state(*_state(run, snapshot, now)) + macros.alerts(alerts) + macros.notices(notices))
         case None if slot.group == "ranks":
-            return str(macros.ranks(ranks.for_page(run.ranks)))
+            if run.ranks is None:
+                return ""
+            return str(macros.ranks(redacted_text(clean(run.ranks.verdict)), rank_table(run.ranks)))
         case None if slot.group == "texts":
             return str(macros.texts(sample_lines.for_page(samples)))
         case None if slot.group == "settings":
-            return "".join(str(macros.settings(title, pairs)) for title, pairs in _settings(run))
+            return "".join(str(macros.grid(table)) for table in _settings(run) if table.names)
         case None:
-            return str(macros.sources(run.streams))
+            return str(macros.grid(_sources(run)))
         case tuple() as names:
             return "".join(str(macros.metric(summarise(run, name), sparkline(run.curve(name)))) for name in names)
         case panel:
@@ -165,20 +171,30 @@ def _state(run: Run, snapshot: Snapshot, now: float) -> tuple[str, str, str, lis
     return "crashed" if critical else progress.state, words, clean(progress.evidence), facts
 
 
-def _settings(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Return (title, cleaned names and values) of the tables of settings; those that are empty, too."""
+def _settings(run: Run) -> Iterator[TextTable]:
+    """Yield the tables of settings; those that are empty, too."""
     parts = (
         ("Best checkpoint", run.best_checkpoint),
         ("Final metrics", run.final_metrics),
         ("Configuration", run.config),
     )
-    return [
-        (
-            title,
-            [(clean(name), setting_text(value, _LONGEST)) for name, value in flat(redacted(own or {}))],
-        )
-        for title, own in parts
+    for title, own in parts:
+        pairs = list(flat(redacted(own or {})))
+        values = [setting_text(value, _LONGEST) for _, value in pairs]
+        names = [clean(name) for name, _ in pairs]
+        yield TextTable(title, names, [TextColumn("value", values, left=True, wraps=True)], "setting")
+
+
+def _sources(run: Run) -> TextTable:
+    """Return the table of the logs that were read."""
+    streams = run.streams
+    columns = [
+        TextColumn("format", [clean(stream.info.format) for stream in streams], left=True),
+        TextColumn("points", [format_count(stream.point_count) for stream in streams]),
+        TextColumn("state", [stream.status.state if stream.status else "waiting" for stream in streams], left=True),
+        TextColumn("damaged records", [str(stream.status.damaged if stream.status else 0) for stream in streams]),
     ]
+    return TextTable("The logs that were read", [clean(stream.info.source) for stream in streams], columns, "source")
 
 
 def _panel(panel: Panel, run: Run, now: float, columns: int, first: bool) -> str:
