@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import DATA
+from support.programs import write_rows
 
 from tuimon.commands import main
 from tuimon.exports.around import around, as_text, first_unusual, run_around
@@ -29,7 +30,7 @@ def log(tmp_path: Path) -> Path:
             "rss_gb": 2.5,
         }
         rows.append(row | ({"val/loss": step / 10} if step % 10 == 0 else {}) | ({"late": 1.0} if step > 45 else {}))
-    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(tmp_path, rows)
     return tmp_path
 
 
@@ -59,7 +60,7 @@ def test_a_jump_in_a_falling_loss_is_unusual(tmp_path: Path) -> None:
     loss[34] += 2.5
     rate = np.minimum(np.arange(60) / 40, 2 - np.arange(60) / 40)
     rows = [{"step": step, "loss": loss[step], "lr": rate[step]} for step in range(60)]
-    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(tmp_path, rows)
     (run,) = open_run(tmp_path).runs
     unusual = {step: [entry.name for entry in around(run, step) if entry.unusual] for step in range(60)}
     assert {step: names for step, names in unusual.items() if names} == {34: ["loss"]}
@@ -225,7 +226,7 @@ def test_an_invalid_expression_is_an_error(
 def test_the_value_of_a_superseded_attempt_has_a_column(tmp_path: Path) -> None:
     steps = [*range(1, 31), *range(11, 41)]
     rows = [{"step": step, "loss": 1 + row / 1000} for row, step in enumerate(steps)]
-    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(tmp_path, rows)
     (run,) = open_run(tmp_path).runs
     entries = [around(run, step)[0] for step in (10, 20, 35)]
     assert [(entry.value, entry.superseded) for entry in entries] == [(1.009, None), (1.039, 1.019), (1.054, None)]

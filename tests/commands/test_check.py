@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 from support.made_run import START, snapshot_of
-from support.programs import run
+from support.programs import run, write_rows
 
 from tuimon.exports.line import line
 from tuimon.model.alerts import Alert
@@ -33,13 +33,12 @@ HEALTHY = (
 
 def growing(path: Path, values: list[float], pace: float = 1.0) -> Path:
     """Write a log of rewards, `pace` seconds apart, whose last point has the current time."""
-    path.mkdir(exist_ok=True)
     now = time.time()
     rows = [
         {"step": step, "timestamp": now - (len(values) - step) * pace, "reward": value, "loss": 0.5}
         for step, value in enumerate(values, 1)
     ]
-    (path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(path, rows)
     return path
 
 

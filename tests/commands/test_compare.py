@@ -16,7 +16,7 @@ import jsonschema
 import numpy as np
 import pytest
 from conftest import DATA
-from support.programs import same_number
+from support.programs import same_number, write_rows
 
 from tuimon.commands import main
 from tuimon.commands._shared import in_order
@@ -101,7 +101,6 @@ def test_the_whole_text() -> None:
 
 def test_a_run_with_a_failure_has_a_remark(tmp_path: Path) -> None:
     for number in range(4):
-        (tmp_path / f"run{number}").mkdir()
         rows = (
             {
                 "step": step,
@@ -110,8 +109,7 @@ def test_a_run_with_a_failure_has_a_remark(tmp_path: Path) -> None:
             }
             for step in range(60)
         )
-        (tmp_path / f"run{number}" / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-        (tmp_path / f"run{number}" / "config.json").write_text(json.dumps({"lr": number % 2, "beta": number // 2}))
+        write_rows(tmp_path / f"run{number}", rows, {"lr": number % 2, "beta": number // 2})
     failure = "loss is NaN since step 51; 9 of 60 points"
     snapshot = open_run(tmp_path)
     comparison = compare(snapshot.runs, alerts=snapshot.alerts)
@@ -135,7 +133,6 @@ def test_the_seeds_of_each_method_are_a_table(tmp_path: Path, capsys: pytest.Cap
     for method, values in levels.items():
         for seed, value in enumerate(values):
             run = tmp_path / "runs" / f"{method}_s{seed}"
-            run.mkdir(parents=True)
             failed = (method, seed) == ("grpo", 2)
             points = (
                 {
@@ -145,8 +142,7 @@ def test_the_seeds_of_each_method_are_a_table(tmp_path: Path, capsys: pytest.Cap
                 }
                 for step in range(60)
             )
-            (run / "metrics.jsonl").write_text("".join(json.dumps(point) + "\n" for point in points))
-            (run / "config.json").write_text(json.dumps({"method": method, "seed": seed}))
+            write_rows(run, points, {"method": method, "seed": seed})
     snapshot = open_run(tmp_path / "runs")
     comparison = compare(snapshot.runs, {"reward"}, alerts=snapshot.alerts)
     document = plain(comparison_document(comparison, LONG_AFTER))
@@ -207,9 +203,8 @@ def test_the_seeds_of_each_method_are_a_table(tmp_path: Path, capsys: pytest.Cap
 
 def test_a_value_is_reached_on_the_axis_that_was_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, batch, rise in (("small_s0", 64, 40), ("large_s0", 256, 20)):
-        (tmp_path / name).mkdir()
         points = ({"step": s, "samples": s * batch, "reward": 0.1 if s < rise else 0.7} for s in range(1, 60))
-        (tmp_path / name / "metrics.jsonl").write_text("".join(json.dumps(point) + "\n" for point in points))
+        write_rows(tmp_path / name, points)
     paths = [str(tmp_path / name) for name in ("small_s0", "large_s0")]
     asked = compare(in_order(open_run(*paths).runs, paths), {"reward"}, reaches=0.6, x="samples")
     document = plain(comparison_document(asked, LONG_AFTER))
@@ -289,8 +284,7 @@ def runs(tmp_path: Path) -> Path:
             {"step": step, "timestamp": 1.7e9 + pace * step, key: value, "lr": 1e-4}
             for step, value in enumerate(values)
         ]
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        write_rows(tmp_path / name, rows)
     return tmp_path
 
 
@@ -330,9 +324,8 @@ def test_patterns_choose_metrics(runs: Path, capsys: pytest.CaptureFixture[str])
 
 def test_a_single_point_has_no_rank(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, evaluations, best in (("long", 40, 0.9), ("short", 1, 0.95), ("poor", 40, 0.5)):
-        (tmp_path / name).mkdir()
         rows = [{"step": step, "eval/reward": best + step % 3 / 100} for step in range(evaluations)]
-        (tmp_path / name / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        write_rows(tmp_path / name, rows)
     assert main(["compare", str(tmp_path / "long"), str(tmp_path / "short")]) == 0
     said = capsys.readouterr().out.splitlines()[0]
     assert said == "No run is ahead in reward (val): short 0.9500, long 0.9000, too few points to judge"
@@ -366,10 +359,8 @@ def test_episodes_are_not_compared_as_if_they_were_steps(tmp_path: Path) -> None
 def test_many_settings_of_some_runs_are_one_line(tmp_path: Path) -> None:
     own = {f"vllm_option_{i}": i for i in range(75)}
     for name, settings in (("a", {**own, "lr": 0.1}), ("b", {**own, "lr": 0.2}), ("c", {"lr": 0.3, "beta": 1})):
-        (tmp_path / name).mkdir()
         rows = ({"step": step, "reward": step} for step in range(30))
-        (tmp_path / name / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-        (tmp_path / name / "config.json").write_text(json.dumps(settings))
+        write_rows(tmp_path / name, rows, settings)
     comparison = compare(open_run(tmp_path).runs)
     lines = list(as_text(comparison, LONG_AFTER, 100))
     start = next(i for i, line in enumerate(lines) if "Configuration that differs" in line)
@@ -386,9 +377,8 @@ def test_a_sweep_has_the_effect_of_each_setting_but_not_of_seeds(
     for number, (lr, batch, seed) in enumerate(itertools.product((1e-6, 5e-6), (64, 256), (1, 2))):
         level = 0.45 + 0.25 * (lr == 5e-6) + 0.05 * (batch == 256) + 0.002 * (seed == 2)
         levels[number] = level
-        (tmp_path / f"run{number}").mkdir()
         rows = [{"step": step, "reward": min(step / 50, 1) * level + 0.001 * (-1) ** step} for step in range(200)]
-        (tmp_path / f"run{number}" / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        write_rows(tmp_path / f"run{number}", rows)
         settings = {"learning_rate": lr, "batch_size": batch, "seed": seed}
         (tmp_path / f"run{number}" / "config.json").write_text(json.dumps(settings))
     assert main(["compare", str(tmp_path)]) == 0

@@ -17,11 +17,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.event_points import event, file_of, text
+from support.programs import write_rows
 from support.written_media import histogram
 
 from tuimon.commands import commands, main
+from tuimon.draw.table import TextColumn, TextTable
 from tuimon.draw.ticks import power_label
-from tuimon.exports.table import table, text_column
+from tuimon.exports.table import table_text
 from tuimon.tui.actions.copying import shell_word
 from tuimon.tui.copying import write_new
 
@@ -65,10 +67,8 @@ def hostile(tmp_path: Path) -> Path:
     """Two runs whose names, metrics, settings, sources and last words have control characters."""
     for number in range(2):
         run = tmp_path / f"run{number}\u009b1m\u202e\x1b[2J"
-        run.mkdir()
         rows = [{"step": step, "loss": 1 / step, HOSTILE: float(step), "reward": step} for step in range(1, 9)]
-        (run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-        (run / "config.json").write_text(json.dumps({"name": HOSTILE, HOSTILE: HOSTILE, "seed": number}))
+        write_rows(run, rows, {"name": HOSTILE, HOSTILE: HOSTILE, "seed": number})
         (run / "train.log").write_text(f"step=1 loss=1.0\nstep=2 loss=0.5\nValueError: {HOSTILE[:30]}\n")
         (run / "rollouts").mkdir()
         sample = {"step": 1, "input": HOSTILE, "output": HOSTILE, "score": 0.5}
@@ -233,7 +233,7 @@ def test_the_largest_floats_have_labels() -> None:
 def test_a_table_of_many_rows_costs_linear_time() -> None:
     names = [f"metric{i}" for i in range(8000)]
     start = time.process_time()
-    assert len(list(table("t", names, [text_column(str(i), names) for i in range(8)], 120))) == 8001
+    assert len(list(table_text(TextTable("t", names, [TextColumn(str(i), names) for i in range(8)]), 120))) == 8001
     assert time.process_time() - start < 10  # quadratic: minutes
 
 

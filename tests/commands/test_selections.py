@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import DATA
-from support.programs import run
+from support.programs import run, write_rows
 
 from tuimon.commands import main
 
@@ -24,7 +24,7 @@ NAMES = ("train/reward", "train/reward_std", "train/loss", "train/loss_scale")
 def log(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("run")
     rows = ({"step": step, **dict.fromkeys(NAMES, step / 10)} for step in range(30))
-    (path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(path, rows)
     return str(path)
 
 
@@ -87,7 +87,7 @@ def test_metrics_are_chosen_by_the_patterns_of_the_screen(log: str, pattern: str
 
 def test_only_the_given_rules_are_checked(tmp_path: Path) -> None:
     rows = [{"step": step, "loss": "NaN" if step > 5 else 0.5, "reward": 0.5} for step in range(10)]
-    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(tmp_path, rows)
     run("check", str(tmp_path), expect=4)
     rule = ("--only-rules", "--rule")
     done = run("check", str(tmp_path), *rule, "rewar < 0.1")
@@ -150,7 +150,7 @@ def test_every_source_of_a_chosen_metric_is_written(tmp_path: Path, pattern: str
     history = [{"step": 1, "kl": 0.5, "loss": 2.0}, {"step": 2, "kl": 0.25, "loss": 1.0}]
     (tmp_path / "trainer_state.json").write_text(json.dumps({"global_step": 2, "log_history": history}))
     rows = [{"step": row["step"], "train/kl": row["kl"], "train/loss": row["loss"]} for row in history]
-    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(tmp_path, rows)
     output = run("export", str(tmp_path), "--by-source", "--metric", pattern).stdout
     points = {(row["source"], row["metric"], row["step"], row["value"]) for row in csv.DictReader(io.StringIO(output))}
     assert points == {

@@ -12,13 +12,14 @@ from typing import Any
 
 import pytest
 from conftest import DATA
-from support.programs import same_number
+from support.programs import same_number, write_rows
 
 from tuimon.commands import main
+from tuimon.draw.table import TextColumn, TextTable
 from tuimon.exports.documents import plain
 from tuimon.exports.summary import summary_of
-from tuimon.exports.summary_text import as_text, runs_columns
-from tuimon.exports.table import table, text_column
+from tuimon.exports.summary_text import as_text, runs_table
+from tuimon.exports.table import table_text
 from tuimon.monitor.local import open_run
 
 EXPORTS = DATA / "exports"
@@ -91,7 +92,7 @@ def test_units_of_the_logged_values(tmp_path: Path) -> None:
     """The values are as logged, and so is their unit, even if the screen converts them."""
     logged = {"perf/throughput": 1060.0, "gpu_mem_mb": 2048.0, "elapsed time per iteration (ms)": 9.0}
     rows = [{"step": step, "loss": 1 / step, **logged} for step in range(1, 20)]
-    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(tmp_path, rows)
     (tmp_path / "train.log").write_text("".join(f"step {n} loss: 0.5, forward: {n}ms, acc: 8%\n" for n in range(1, 20)))
     lines = text_of(tmp_path)
     [head] = [line for line in lines if line.startswith("  Training")]
@@ -128,11 +129,11 @@ def test_tables_of_80_columns_have_the_important_columns(name: str, width: int |
 
 
 def test_what_is_odd_of_a_metric_stands_below_it_where_there_is_no_room_beside() -> None:
-    notes = ["", "40 superseded"]
-    columns = [text_column("best", ["0.5", "0.25"], need=1), text_column("step", ["10", "20"], need=9)]
-    wide = list(table("Training", ["reward", "a/long/name/of/a/loss"], columns, 80, notes=notes))
+    columns = TextColumn("best", ["0.5", "0.25"], need=1), TextColumn("step", ["10", "20"], need=9)
+    made = TextTable("Training", ["reward", "a/long/name/of/a/loss"], columns, remarks=["", "40 superseded"])
+    wide = list(table_text(made, 80))
     assert wide[-1].split() == ["a/long/name/of/a/loss", "0.25", "20", "40", "superseded"]
-    narrow = list(table("Training", ["reward", "a/long/name/of/a/loss"], columns, 32, notes=notes))
+    narrow = list(table_text(made, 32))
     assert [line.split() for line in narrow[-2:]] == [["a/long/name/of/a/loss", "0.25"], ["40", "superseded"]]
 
 
@@ -207,9 +208,8 @@ def test_several_runs_are_one_table() -> None:
 def test_columns_of_equal_headings_have_the_names_of_the_metrics(tmp_path: Path) -> None:
     runs = [("Acc/train", "train/acc"), ("acc", "train/acc"), ("Acc/train", "train/acc")]
     for index, names in enumerate(runs):
-        (tmp_path / f"r{index}").mkdir()
         rows = [{"step": step, **dict.fromkeys(names, step / 9)} for step in range(9)]
-        (tmp_path / f"r{index}" / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        write_rows(tmp_path / f"r{index}", rows)
     head = next(line for line in as_text(open_run(tmp_path), 0.0) if " level" in line)
     columns = re.findall(r"(\S+) level", head)
     assert len(columns) == len(set(columns)), head
@@ -221,7 +221,7 @@ def test_a_reward_comes_first_also_if_most_runs_have_none(tmp_path: Path) -> Non
         metrics = ("reward", "kl") if number < 3 else ("loss", "val_loss", "grad_norm", "lr")
         rows = [{"step": step, **dict.fromkeys(metrics, 0.1 + step)} for step in range(9)]
         (tmp_path / f"run{number}" / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    heads = [column.head for column in runs_columns(open_run(tmp_path), 1.8e9) if column.head.endswith("level")]
+    heads = [column.head for column in runs_table(open_run(tmp_path), 1.8e9).columns if column.head.endswith("level")]
     assert heads[:2] == ["reward level", "loss level"]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from importlib.resources import files
@@ -13,6 +12,7 @@ import pytest
 from conftest import DATA
 from support.browser import Browser, Page, chromium_path
 from support.pages import HOSTILE, pages, write_hostile
+from support.programs import write_rows
 
 CHROMIUM = chromium_path()
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on PATH")
@@ -86,7 +86,7 @@ def page(browser: Browser, tmp_path: Path) -> Page:
     rows: list[dict[str, Any]] = [{"step": 100 + step, "loss": value} for step, value in enumerate(VALUES)]
     for row in rows[::10]:
         row["val_loss"] = row["loss"] + 1
-    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(tmp_path, rows)
     (tmp_path / "report.html").write_text(next(pages(tmp_path / "metrics.jsonl")))
     page = browser.page(tmp_path / "report.html")
     assert page.run("document.querySelectorAll('.chart').length") == 1

@@ -22,6 +22,7 @@ from matplotlib.image import imread
 from msgspec.structs import replace
 from support.event_points import event, file_of, image, scalar, text
 from support.made_run import runs_of
+from support.programs import write_rows
 
 from tuimon.commands import main
 from tuimon.exports._shared import SafeNames
@@ -56,7 +57,7 @@ def test_histories_equal_those_of_the_reference_script(kind: str, tmp_path: Path
 
 
 def history(rows: list[dict[str, float]], tmp_path: Path) -> list[list[str]]:
-    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(tmp_path, rows)
     (run,) = open_run(tmp_path).runs
     lines = history_lines(run, "train", lambda name: True)
     assert lines is not None
@@ -147,8 +148,7 @@ def _runs_with_validation(path: Path) -> list[str]:
         rows = [
             {"step": s, "loss": (run + 1) / s} | ({} if s % 2 else {"eval_loss": (run + 2) / s}) for s in range(1, 9)
         ]
-        (path / f"sft-lr{run}").mkdir()
-        (path / f"sft-lr{run}" / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        write_rows(path / f"sft-lr{run}", rows)
     return [str(path / f"sft-lr{run}") for run in (2, 0, 1)]
 
 
@@ -382,10 +382,9 @@ def test_several_files_need_a_directory(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_hostile_names_stay_below_the_directory(tmp_path: Path) -> None:
     run = tmp_path / "run"
-    run.mkdir()
     names = ("../../escape", "/etc/passwd", "con", "a" * 300, "..", "x/../../y", "loss\n\x1b[2J", "$(reboot)", "A", "a")
     rows = [{"step": step, **dict.fromkeys(names, step / 2)} for step in range(4)]
-    (run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(run, rows)
     export(run, tmp_path / "out", "--format", "svg", "--metric", "*")
     files = [path for path in tmp_path.rglob("*") if path.is_file() and path.name != "metrics.jsonl"]
     assert len(files) == len(names)

@@ -19,6 +19,7 @@ from conftest import DATA
 from msgspec.structs import replace
 from support.made_run import snapshot_of
 from support.pages import HOSTILE, NOW, pages, write_hostile
+from support.programs import write_rows
 
 from tuimon.commands import main
 from tuimon.exports.html.comparison import as_html as comparison
@@ -193,15 +194,14 @@ def test_the_area_behind_a_mean_is_named(tmp_path: Path) -> None:
     for with_limits in (False, True):
         limits = {"critic/score/min": 0.0, "critic/score/max": 1.0} if with_limits else {}
         rows = [{"step": step, "critic/score/mean": step / 20} | limits for step in range(20)]
-        (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        write_rows(tmp_path, rows)
         assert ("area: min to max" in report(open_run(tmp_path), NOW)) is with_limits
 
 
 def test_values_have_their_unit(tmp_path: Path) -> None:
     for name in ("a", "b"):
-        (tmp_path / name).mkdir()
         rows = [{"step": step, "loss": 1 / step, "mem/allocated_gb": 2.5} for step in range(1, 20)]
-        (tmp_path / name / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        write_rows(tmp_path / name, rows)
     runs = open_run(tmp_path / "a", tmp_path / "b")
     whole, compared = report(runs, NOW), comparison(compare(runs.runs), NOW)
     for page in (whole, compared):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 import pytest
 from support.made_run import START, store_of
-from support.programs import run
+from support.programs import run, write_rows
 
 from tuimon.exports.open_metrics import as_text
 from tuimon.model.alerts import Alert
@@ -96,8 +95,7 @@ def test_alerts_are_counted_by_severity() -> None:
 
 def test_the_command_replaces_a_file_at_once(tmp_path: Path) -> None:
     rows = [{"step": step, "loss": 1 / (step + 1)} for step in range(10)]
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(tmp_path / "run", rows)
     printed = run("export", str(tmp_path / "run"), "--format", "openmetrics").stdout
     assert printed.endswith("# EOF\n")
     assert value(parsed(printed), "tuimon_metric", metric="loss") == 0.1

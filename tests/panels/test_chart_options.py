@@ -36,9 +36,7 @@ SIZE = Size(GUTTER + 20, 9)
 
 
 def chart(run: Run, options: ChartOptions, metric: str = "m", size: Size = SIZE) -> ChartView:
-    view = metric_panel(metric).view(run, size, START, Symbols.BRAILLE, options)
-    assert isinstance(view, ChartView)
-    return view
+    return metric_panel(metric).view(run, size, START, Symbols.BRAILLE, options)
 
 
 def front(view: ChartView) -> Line:
@@ -366,8 +364,6 @@ def test_a_full_screen_chart_has_the_names_of_all_metrics_also_of_those_without_
     panel = next(panel for panel in PANELS if panel.id == "reward")
     size = Size(80, 12)
     small, large = (panel.view(run, size, START, Symbols.BRAILLE, ChartOptions(fullscreen=f)) for f in (False, True))
-    assert isinstance(small, ChartView)
-    assert isinstance(large, ChartView)
     drawn = [line.metric for line in large.lines if line.entry and not line.behind]
     assert small.note == f"+{8 - len(drawn)} metrics"
     rows = table_texts(large)[1:]
@@ -577,7 +573,6 @@ def test_a_validation_curve_beside_the_training_has_its_last_value_until_there_i
     panel = next(panel for panel in arrange(run) if panel.id == "loss")
     for cursor, values in ((None, [(), ("0.3750",)]), (3, [("0.3",) * 6, ("0.375",) * 6])):
         view = panel.view(run, SIZE, 0.0, Symbols.BRAILLE, ChartOptions(cursor=cursor))
-        assert isinstance(view, ChartView)
         assert [line.values for line in view.lines if not line.behind] == values
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import shutil
 import statistics
@@ -13,7 +12,7 @@ import numpy as np
 from conftest import DATA
 from support.dashboard import opened, text, until
 from support.made_run import runs_of, snapshot_of
-from support.programs import write
+from support.programs import write, write_rows
 
 from tuimon.exports.compare import as_text
 from tuimon.exports.compare_json import comparison_document
@@ -28,10 +27,8 @@ from tuimon.panels.lists.comparison_tables import comparison_tables, screen_rows
 
 
 def logged(root: Path, name: str, rewards: list[float], **config: object) -> None:
-    (root / name).mkdir(parents=True)
     rows = ({"step": step, "reward": value, "only_" + name: 1.0} for step, value in enumerate(rewards))
-    (root / name / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (root / name / "config.json").write_text(json.dumps(config))
+    write_rows(root / name, rows, config)
 
 
 def row_of(rows: list[Row], begin: str) -> str:
@@ -74,7 +71,7 @@ def shown_of(comparison: Comparison, symbols: Symbols = Symbols.BRAILLE, width: 
 def table_of(comparison: Comparison, title: str, full: bool = False) -> dict[str, dict[str, str]]:
     """Return name -> head -> cell of the table whose title begins so."""
     table = next(table for table in comparison_tables(comparison, 1.8e9, full) if table.title.startswith(title))
-    return {cells[0]: dict(zip(table.heads[1:], cells[1:], strict=True)) for cells in table.rows}
+    return {name: {own.head: own.cells[row] for own in table.columns} for row, name in enumerate(table.names)}
 
 
 def test_settings_that_differ_and_levels_with_their_errors(tmp_path: Path) -> None:
@@ -125,9 +122,8 @@ def test_every_form_shows_the_same_numbers(tmp_path: Path) -> None:
 def test_other_metrics_mark_what_is_within_noise(tmp_path: Path) -> None:
     values = [math.sin(37 * s) for s in range(200)]
     for name, order in (("a", 1), ("b", -1)):
-        (tmp_path / name).mkdir()
         rows = ({"step": s, "reward": s, "val_loss": value} for s, value in enumerate(values[::order]))
-        (tmp_path / name / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        write_rows(tmp_path / name, rows)
     logged_curves = compare(open_run(tmp_path).runs)
     cells = table_of(logged_curves, "Levels of the other metrics")["val_loss"]
     assert sum("≈" in cell for cell in cells.values()) == 1

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.programs import run
+from support.programs import run, write_rows
 from support.tables import table_rows
 
 from tuimon.model.views import Role, Symbols
@@ -20,7 +20,7 @@ def _write(path: Path, factor: float) -> None:
     history = [row | {"kl": row["kl"] * factor} for row in rows]
     (path / "trainer_state.json").write_text(json.dumps({"global_step": 20, "log_history": history}))
     lines = ({"step": row["step"], "train/kl": row["kl"], "train/entropy": row["entropy"]} for row in rows)
-    (path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_rows(path, lines)
 
 
 @pytest.mark.parametrize(("factor", "disagree"), [(1.5, True), (1.0, False)])

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from support.dashboard import opened, text, until
 from support.made_run import START, run_of
+from support.programs import write_rows
 
 from tuimon import draw
 from tuimon.analysis.progress_inputs import progress_of
@@ -22,9 +23,8 @@ from tuimon.store import Run
 
 
 def log(directory: Path, last: int = 100) -> None:
-    directory.mkdir(parents=True, exist_ok=True)
     rows = ({"step": step, "reward": step / 100, **evaluated(step)} for step in range(last + 1))
-    (directory / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(directory, rows)
 
 
 def evaluated(step: int) -> dict[str, float]:
@@ -125,9 +125,7 @@ def test_files_saved_beside_the_checkpoints_at_the_end_have_the_last_rows(tmp_pa
 def chart(
     run: Run, options: ChartOptions, metric: str, height: int = 20, symbols: Symbols = Symbols.BRAILLE
 ) -> ChartView:
-    view = metric_panel(metric).view(run, Size(GUTTER + 101, height), START, symbols, options)
-    assert isinstance(view, ChartView)
-    return view
+    return metric_panel(metric).view(run, Size(GUTTER + 101, height), START, symbols, options)
 
 
 def test_a_full_screen_chart_marks_checkpoints_and_evaluations_and_has_a_legend(tmp_path: Path) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
+from support.programs import write_rows
 
 from tuimon.draw import FrameCache
 from tuimon.draw.window import Window
@@ -34,9 +34,8 @@ def test_metrics_and_limits_of_runs_that_spell_them_in_another_way(tmp_path: Pat
         "c": {"accuracy": [0.1, 0.2]},
     }
     for name, metrics in logged.items():
-        (tmp_path / name).mkdir()
         rows = [{"step": step} | {key: values[step] for key, values in metrics.items()} for step in range(2)]
-        (tmp_path / name / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        write_rows(tmp_path / name, rows)
     runs = sorted(open_run(tmp_path).runs, key=lambda run: run.name)
     assert [name_in(run, "train/loss") for run in runs] == ["train/loss", "loss", ""]
     assert with_metric(runs, "train/loss") == tuple(runs[:2])
@@ -56,9 +55,8 @@ def test_metrics_and_limits_of_runs_that_spell_them_in_another_way(tmp_path: Pat
 
 def test_charts_have_common_steps_and_values_with_units(tmp_path: Path) -> None:
     for name, first, last in (("a", 0, 120), ("b", 100, 159)):
-        (tmp_path / name).mkdir()
         rows = [{"step": step, "response_length/mean": 150.0 - step / 10} for step in range(first, last)]
-        (tmp_path / name / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        write_rows(tmp_path / name, rows)
     runs = sorted(open_run(tmp_path).runs, key=lambda run: run.name)
     limits = common_limits(runs, "response_length/mean")
     assert limits.x == Window(160.0, 160.0), "steps 0 to 158, their end rounded up to an eighth"
@@ -89,9 +87,8 @@ def test_a_page_has_room_for_its_charts(count: int, size: Size) -> None:
 def test_limits_are_shared_if_most_charts_use_them(tmp_path: Path) -> None:
     logged = {"a": (40, 1.0), "b": (50, 0.5), "c": (40, 300.0), "d": (9000, 0.5)}
     for name, (count, top) in logged.items():
-        (tmp_path / name).mkdir()
         rows = [{"step": step, "reward": top * step / count} for step in range(0, count, max(count // 40, 1))]
-        (tmp_path / name / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        write_rows(tmp_path / name, rows)
     runs = sorted(open_run(tmp_path).runs, key=lambda run: run.name)
     assert comparable(runs[:2], "reward")
     assert comparable([*runs[:2], *runs[:2], runs[2]], "reward") is False, "four of five would be flat lines"

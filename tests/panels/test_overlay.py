@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import statistics
@@ -12,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.dashboard import opened, until
-from support.programs import write
+from support.programs import write, write_rows
 
 from tuimon.draw import render, text_chart
 from tuimon.draw.numbers import format_exact
@@ -31,12 +30,10 @@ def logged(
     root: Path, name: str, values: dict[int, float], start: float = 1.7e9, every: float = 10.0, **config: object
 ) -> None:
     run = root / name
-    run.mkdir(parents=True)
     rows = (
         {"step": step, "reward": value, "time": start + every * at} for at, (step, value) in enumerate(values.items())
     )
-    (run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (run / "config.json").write_text(json.dumps(config))
+    write_rows(run, rows, config)
 
 
 def runs_below(root: Path) -> dict[str, Run]:
@@ -214,7 +211,6 @@ def test_the_cursor_reads_every_run_at_its_place_on_the_axis(tmp_path: Path) -> 
         ("late", 0.01, 8.0, 60),
     ):
         run = tmp_path / name
-        run.mkdir()
         rows = [
             {
                 "step": s,
@@ -225,7 +221,7 @@ def test_the_cursor_reads_every_run_at_its_place_on_the_axis(tmp_path: Path) -> 
             }
             for s in range(first, 101, 10)
         ]
-        (run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        write_rows(run, rows)
     runs = runs_below(tmp_path)
     large, small, late = runs["large"], runs["small"], runs["late"]
     for axis, place in (("epoch", "epoch 0.3"), ("metric:frames", "frames 0.3"), ("duration", "duration 2 m 40 s")):
@@ -253,10 +249,8 @@ def test_the_cursor_reads_every_run_at_its_place_on_the_axis(tmp_path: Path) -> 
 def test_seeds_are_read_at_the_place_of_the_cursor_on_the_axis(tmp_path: Path) -> None:
     for name, per_step, seed in (("s1", 0.01, 1), ("s2", 0.005, 2)):
         run = tmp_path / name
-        run.mkdir()
         rows = [{"step": s, "reward": float(s), "epoch": s * per_step} for s in range(0, 101, 10)]
-        (run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-        (run / "config.json").write_text(json.dumps({"seed": seed}))
+        write_rows(run, rows, {"seed": seed})
     runs = runs_below(tmp_path)
     options = overlay_options(runs["s1"], among=tuple(runs.values()), grouped=True, axis="epoch", cursor=30)
     assert chart(runs["s1"], options).lines[-1].entry.endswith(" 45"), "the mean of 30 and 60"

@@ -8,22 +8,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.made_run import START, run_of, runs_of
+from support.made_run import START, panel_of, run_of, runs_of
 
 from tuimon import draw
 from tuimon.model.alerts import Alert
 from tuimon.model.events import Columns, MetricsFound, RunFound, StreamFound
-from tuimon.model.views import BarView, ChartView, Role, Size, Symbols
+from tuimon.model.views import ChartView, Role, Size, Symbols
 from tuimon.monitor.local import open_run
 from tuimon.panels import (
     ChartOptions,
-    all_panels,
     arrange,
     metric_panel,
     overlay_lines,
     with_run_name,
 )
-from tuimon.panels.phases import differing_timer, read_timers, timed_seconds, timers_of
+from tuimon.panels.phases import differing_timer, read_timers, timers_of
 from tuimon.store import Run, Store
 
 # ---------------------------------------------------------------- the tree
@@ -143,9 +142,8 @@ def test_the_sentence_names_the_longest_phase_and_the_one_that_became_slower(
     phases = {name: np.repeat(levels, [200, 100]) * NOISE for name, levels in (("gen", gen), ("reward", reward))}
     phases["step"] = phases["gen"] + phases["reward"]
     run = run_of({f"timing_s/{name}": (range(300), values.tolist()) for name, values in phases.items()})
-    panel = next(panel for panel in all_panels() if panel.id == "phase_latency")
+    panel = panel_of("phase_latency")
     view = panel.view(run, Size(80, 14), START, Symbols.BRAILLE)
-    assert isinstance(view, BarView)
     sentence = "".join(text for text, _ in view.sentence)
     assert re.fullmatch(words, sentence), sentence
     assert any(role is Role.WARNING for _, role in view.sentence) is ("+" in words)
@@ -179,9 +177,8 @@ ROLL = {
 
 def test_each_part_of_the_waterfall_begins_at_the_end_of_the_previous_one() -> None:
     run = run_of({name: (range(30), [value] * 30) for name, value in ROLL.items()})
-    panel = next(panel for panel in all_panels() if panel.id == "phase_latency")
+    panel = panel_of("phase_latency")
     view = panel.view(run, Size(120, 20), START, Symbols.BRAILLE)
-    assert isinstance(view, BarView)
     assert [bar.edges for bar in view.bars] == [(0, 0.5, 37.6, 38), (38, 42, 96, 98), (98, 100)]
     rows = draw.text_chart(view, Size(120, 20), Symbols.BRAILLE).splitlines()
     table = [row for row in rows if row.startswith("■")]
@@ -194,10 +191,8 @@ def test_each_part_of_the_waterfall_begins_at_the_end_of_the_previous_one() -> N
 
 
 def history(run: Run, width: int = 60) -> ChartView:
-    panel = next(panel for panel in all_panels() if panel.id == "phase_history")
-    view = panel.view(run, Size(width, 14), START, Symbols.BRAILLE)
-    assert isinstance(view, ChartView)
-    return view
+    panel = panel_of("phase_history")
+    return panel.view(run, Size(width, 14), START, Symbols.BRAILLE)
 
 
 def test_the_layers_are_the_phases_and_add_up_to_the_step() -> None:
@@ -253,9 +248,8 @@ def test_an_alert_about_the_whole_run_is_not_marked_on_the_layers() -> None:
     view = history(run)
     assert view.lines[0].metric == "", "no metric's own line"
     stalled = Alert("liveness", "critical", run.id, "", 39, "no step for 14 m")
-    panel = next(panel for panel in all_panels() if panel.id == "phase_history")
+    panel = panel_of("phase_history")
     marked = panel.view(run, Size(60, 14), START, Symbols.BRAILLE, ChartOptions(alerts=(stalled,)))
-    assert isinstance(marked, ChartView)
     assert marked.marks == view.marks
 
 
@@ -270,7 +264,7 @@ def test_more_than_seven_phases_are_seven_layers_and_the_small_ones_one() -> Non
 @pytest.mark.parametrize("symbols", list(Symbols))
 def test_areas_share_borders_and_differ_without_colour(symbols: Symbols) -> None:
     run = run_of({"timing_s/gen": (range(40), [30.0] * 40), "timing_s/update_actor": (range(40), [30.0] * 40)})
-    panel = next(panel for panel in all_panels() if panel.id == "phase_history")
+    panel = panel_of("phase_history")
     view = panel.view(run, Size(80, 20), START, symbols)
     rows = draw.render(view, Size(80, 20), symbols)
     column = ["".join(text for text, _ in row)[10] for row in rows[1:-2]]
@@ -288,15 +282,10 @@ def test_a_step_time_that_contradicts_the_times_of_the_points_is_explained(secon
     half = [seconds / 2] * 40
     series = {"timing_s/gen": (range(40), half), "timing_s/update_actor": (range(40), half)}
     run = run_of({**series, "timing_s/step": (range(40), [seconds] * 40)})
-    view = next(panel for panel in all_panels() if panel.id == "phase_latency").view(
-        run, Size(80, 14), START, Symbols.BRAILLE
-    )
-    assert isinstance(view, BarView)
+    view = panel_of("phase_latency").view(run, Size(80, 14), START, Symbols.BRAILLE)
     expected = "timer: 2.0 s a step; pace: 1.0 s" if noted else ""
     assert view.note == expected
-    header = next(panel for panel in all_panels() if panel.id == "header").view(
-        run, Size(120, 2), START, Symbols.BRAILLE
-    )
+    header = panel_of("header").view(run, Size(120, 2), START, Symbols.BRAILLE)
     facts = "".join(text for text, _ in header.rows[1])
     assert "  pace 1.0 s a step  " in facts
 
@@ -308,7 +297,7 @@ def test_phases_whose_console_prints_milliseconds(tmp_path: Path) -> None:
     timers = read_timers(run)
     assert timers is not None
     _, readings = timers
-    shown = {r.timer.metric: (r.now, r.p50, r.p95) for r in readings}
+    shown = {r.timer.metric: (r.now, *r.usual) for r in readings}
     assert shown["time/rollout"] == pytest.approx((0.12, 0.12, 0.12))
     assert shown["time/train"] == pytest.approx((0.08, 0.08, 0.08))
     assert 0.2 <= history(run).y.high < 0.4
@@ -334,13 +323,9 @@ def timed_by_phases() -> Run:
 def test_the_phases_are_those_of_the_step_at_the_cursor(cursor: int | None, step: int, gen: float) -> None:
     run, options = timed_by_phases(), ChartOptions(cursor=cursor)
     latency, past = (
-        next(panel for panel in all_panels() if panel.id == id).view(
-            run, Size(120, 20), START, Symbols.BRAILLE, options
-        )
+        panel_of(id).view(run, Size(120, 20), START, Symbols.BRAILLE, options)
         for id in ("phase_latency", "phase_history")
     )
-    assert isinstance(latency, BarView)
-    assert isinstance(past, ChartView)
     assert {bar.label: bar.value for bar in latency.bars}["gen"] == gen
     saved = [bar.label for bar in latency.bars if bar.label == "save_checkpoint"]
     assert bool(saved) is (step >= 30), "a phase that had not run by then has no row"
@@ -361,7 +346,7 @@ def test_a_timer_of_the_previous_step_is_read_one_point_later_in_both_panels() -
     )
     headlines = {}
     for id in ("phase_latency", "phase_history"):
-        panel = next(panel for panel in all_panels() if panel.id == id)
+        panel = panel_of(id)
         for cursor in (1, None):
             view = panel.view(run, Size(120, 20), START, Symbols.BRAILLE, ChartOptions(cursor=cursor))
             headlines[id, cursor] = "".join(text for text, _ in view.headline)
@@ -375,30 +360,16 @@ def test_a_timer_of_the_previous_step_is_read_one_point_later_in_both_panels() -
 
 def test_the_history_of_the_phases_has_the_x_axis_of_other_charts() -> None:
     run = run_of({name: (range(1000, 1003), [1.0, 2.0, 3.0]) for name in ("timing_s/gen", "timing_s/ref")})
-    panels = next(panel for panel in all_panels() if panel.id == "phase_history"), metric_panel("timing_s/gen")
+    panels = panel_of("phase_history"), metric_panel("timing_s/gen")
     options = ChartOptions(axis="relative step")
     history, curve = (panel.view(run, Size(120, 20), START, Symbols.BRAILLE, options) for panel in panels)
-    assert isinstance(history, ChartView)
-    assert isinstance(curve, ChartView)
     assert (history.x.kind, history.x.low, history.x.high) == (curve.x.kind, curve.x.low, curve.x.high)
-
-
-def test_the_seconds_of_all_phases_are_the_sum_of_the_readings() -> None:
-    run = timed_by_phases()
-    for cursor in (0, 30, 47, 90, None):
-        timers = read_timers(run, cursor)
-        assert timers is not None
-        step, readings = timers
-        seconds = sum(reading.spent for reading in readings if not reading.timer.parent)
-        assert timed_seconds(run, cursor) == (step, pytest.approx(seconds))
-    assert timed_seconds(run, -1) is None
 
 
 def test_the_phases_before_the_first_step_are_unknown() -> None:
     run = run_of({"timing_s/gen": ([5, 6], [1.0, 2.0]), "timing_s/ref": ([5, 6], [1.0, 2.0])})
-    panel = next(panel for panel in all_panels() if panel.id == "phase_latency")
+    panel = panel_of("phase_latency")
     view = panel.view(run, Size(80, 14), START, Symbols.BRAILLE, ChartOptions(cursor=4))
-    assert isinstance(view, BarView)
     assert (view.bars, view.note) == ((), "no phase up to step 4")
 
 
@@ -413,7 +384,7 @@ def test_a_panel_of_one_run_in_an_overlay_has_the_name_and_colour_of_the_run(id:
         "memory/cpu/actor_train/train_step/rss": (range(9), [3.0] * 9),
     }
     first, second = runs_of(series, series)
-    panel = next(panel for panel in all_panels() if panel.id == id)
+    panel = panel_of(id)
     options = ChartOptions(overlay=overlay_lines((first, second), (), False, Symbols.BRAILLE))
     line = options.overlay[1]
     for width in (120, 40):

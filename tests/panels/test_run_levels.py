@@ -11,7 +11,7 @@ from support.tables import column_of
 
 from tuimon.analysis.level import level
 from tuimon.analysis.run_filter import parse
-from tuimon.exports.summary_text import runs_columns
+from tuimon.exports.summary_text import runs_table
 from tuimon.model.views import Role, Row, Symbols
 from tuimon.panels.lists.comparison import compare
 from tuimon.panels.lists.run_metrics import RunLevels, level_note, reader_of
@@ -65,8 +65,9 @@ def test_the_list_hyperparameters_and_compare_have_the_same_values_and_order(met
         assert [equal_ends[row.runs[0]].id for row in compared.rows] == listed
         assert listed == [5, 0, 1, 4, 3], "the run that diverged comes last"
         assert [run.id for run in list_runs(equal_ends, listing, sort="reward")] == listed
-        head = next(column for column in runs_columns(seen, 1.8e9) if column.head == "reward level")
-        assert [float(head.value(run.id)) for run in equal_ends] == pytest.approx(levels, abs=1e-4, nan_ok=True)
+        head = next(column for column in runs_table(seen, 1.8e9).columns if column.head == "reward level")
+        cells = [value for run, value in zip(seen.runs, head.cells, strict=True) if run in equal_ends]
+        assert [float(value) for value in cells] == pytest.approx(levels, abs=1e-4, nan_ok=True)
 
 
 def test_only_tables_that_compare_runs_cut_the_longest_of_them() -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from msgspec.structs import replace
+from support.programs import write_rows
 
 from tuimon.draw import FrameCache
 from tuimon.draw.rows import row_width
@@ -23,10 +23,9 @@ SIZE = Size(120, 16)
 
 def runs_of(root: Path, **metrics: dict[str, list[float]]) -> list[Run]:
     for name, series in metrics.items():
-        (root / name).mkdir(parents=True)
         steps = range(len(next(iter(series.values()))))
         rows = [{"step": step} | {metric: values[step] for metric, values in series.items()} for step in steps]
-        (root / name / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        write_rows(root / name, rows)
     return sorted(open_run(root).runs, key=lambda run: run.name)
 
 

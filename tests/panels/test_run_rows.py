@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import sys
@@ -12,6 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from support.made_run import run_of
+from support.programs import write_rows
 from support.tables import column_of, fitted_runs, run_rows
 
 from tuimon.analysis.run_filter import parse
@@ -45,12 +45,11 @@ REWARDS: dict[str, list[float] | None] = {"b": [0.1, 0.9], "a": [0.5, math.nan],
 def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, ...]:
     root = tmp_path_factory.mktemp("runs")
     for name, rewards in REWARDS.items():
-        (root / name).mkdir()
         rows = [
             {"step": step, "loss": 1.0 + step, "time": NOW - 100 + step, **({"reward": value} if rewards else {})}
             for step, value in enumerate(rewards or [0.0, 0.0])
         ]
-        (root / name / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        write_rows(root / name, rows)
     return open_run(root).runs
 
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from support.made_run import START, run_of, store_of, text
+from support.made_run import START, panel_of, run_of, store_of, text
 
 from tuimon.analysis.system_metrics import system_metrics
 from tuimon.draw.ascii import ascii_text
 from tuimon.exports.summary_text import facts_of
 from tuimon.model.points import Fact
-from tuimon.model.views import Role, Size, Symbols, TextView
-from tuimon.panels import ChartOptions, all_panels, arrange, unshown_metrics
+from tuimon.model.views import Role, Size, Symbols
+from tuimon.panels import ChartOptions, arrange, unshown_metrics
 from tuimon.store import Run
 from tuimon.text import cell_width, local_time
 
 COUNT = 120
-PANEL = next(panel for panel in all_panels() if panel.id == "system_metrics")
+PANEL = panel_of("system_metrics")
 SINCE = local_time(START + 600, "%H:%M")
 Names = Callable[[int, str], str]
 
@@ -53,7 +53,6 @@ def node(tracker: str, changes: dict[int, dict[str, float]] | None = None, gpus:
 def drawn(run: Run, width: int = 120, height: int = 14, symbols: Symbols = Symbols.BRAILLE) -> list[str]:
     assert PANEL.relevant(run)
     view = PANEL.view(run, Size(width, height), START, symbols)
-    assert isinstance(view, TextView)
     rows = [text(row) for row in view.rows]
     assert all(cell_width(row) <= width for row in rows) or width < 38, rows  # the renderer cuts them
     assert len(rows) + 1 <= height or height < 4
@@ -93,7 +92,6 @@ def test_the_throttling_gpu_stands_out_and_the_idle_one_is_counted(
 ) -> None:
     run = node(tracker, {1: change, 3: {"util": 1.0}})
     view = PANEL.view(run, Size(100, 14), START, Symbols.BRAILLE)
-    assert isinstance(view, TextView)
     assert view.rows[0][0] == (words, Role.CRITICAL)
     assert f"; gpu 3 idle since {SINCE}" in text(view.rows[0])
     assert PANEL.view(node(tracker), Size(100, 14), START, Symbols.BRAILLE).rows[0][0][1] is Role.MUTED  # the axis
@@ -136,7 +134,6 @@ def test_devices_without_room_are_counted_at_every_height() -> None:
     run = node("wandb", {1: {"util": 0.0}}, gpus=16)
     for height in range(3, 26):
         view = PANEL.view(run, Size(80, height), START, Symbols.BRAILLE)
-        assert isinstance(view, TextView)
         shown = [text(row) for row in view.rows]
         assert len(shown) < height
         devices = sum(row.startswith(("gpu ", "CPU ")) for row in shown) - 1  # without the sentence

@@ -22,6 +22,7 @@ from support.samples import Sample, formats_of, some
 
 from tuimon.monitor import health, process
 from tuimon.monitor.spawn import PIPE_SIZE
+from tuimon.reader.process import MANY_GROWING
 from tuimon.sources.tail import HEAD
 from tuimon.store import Snapshot
 from tuimon.testing.given import fed, lies_in
@@ -65,6 +66,21 @@ def live(request: pytest.FixtureRequest, log: Path) -> Iterator[Live]:
 
 polled_too = pytest.mark.parametrize("live", ["events", "poll"], indirect=True)
 """For changes that the reader notices by events and by looking: a log grows, becomes another one, is gone, is new."""
+
+
+def test_more_logs_that_grow_at_once_than_the_reader_reads_without_a_rest(tmp_path: Path) -> None:
+    logs = [tmp_path / "job" / f"rank_{number}" / "metrics.jsonl" for number in range(MANY_GROWING + 16)]
+    for path in logs:
+        path.parent.mkdir(parents=True)
+        path.write_text(rows(range(3)))
+    with Live(tmp_path) as live:
+        live.until(all_read)
+        for step in range(3, 9):
+            for path in logs:
+                append(path, rows([step]))
+        expected = fresh(tmp_path)
+        assert sum(map(len, expected.values())) == 9 * len(logs)
+        live.until(lambda snapshot: all_read(snapshot) and held(snapshot) == expected)
 
 
 # ---------------------------------------------------------------------- writers that die

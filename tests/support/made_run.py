@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from tuimon.model.events import Columns, FactFound, MetricsFound, RunFound, StreamFound
 from tuimon.model.points import Fact
-from tuimon.model.views import Row
+from tuimon.model.views import Row, Size, Symbols
+from tuimon.panels import ChartOptions, all_panels
 from tuimon.store import Run, Snapshot, Store
 
 START = 1_795_000_000.0
@@ -57,6 +59,16 @@ def snapshot_of(*series: Series, configs: Sequence[Mapping[str, object]] = ()) -
         if number < len(configs):
             store.apply(FactFound(number, Fact("config", dict(configs[number]))))
     return store.snapshot()
+
+
+def panel_of(id: str) -> Any:
+    """Return the panel with this id."""
+    return next(panel for panel in all_panels() if panel.id == id)
+
+
+def view_of(run: Run, id: str, size: Size = Size(80, 12), now: float = START, **options: Any) -> Any:  # noqa: B008
+    """Return the view of a panel with these chart options; the type depends on the panel."""
+    return panel_of(id).view(run, size, now, Symbols.BRAILLE, ChartOptions(**options))
 
 
 def text(row: Row) -> str:

@@ -7,6 +7,7 @@ import json
 import math
 import subprocess
 import sys
+from collections.abc import Iterable, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
@@ -47,9 +48,14 @@ def same_number(ours: str, theirs: str) -> bool:
 
 
 def write(root: Path, name: str, steps: int, lr: float, **config: object) -> Path:
-    run = root / name
-    run.mkdir(parents=True)
     rows = ({"step": s, "reward": s * lr, "loss": 1 / (s + 1)} for s in range(steps))
+    return write_rows(root / name, rows, {"optim": {"lr": lr}, "max_steps": 40, **config})
+
+
+def write_rows(run: Path, rows: Iterable[Mapping[str, object]], settings: Mapping[str, object] | None = None) -> Path:
+    """Write rows to the metrics.jsonl of a run, whose directory is made, and settings, if any, to its config.json."""
+    run.mkdir(parents=True, exist_ok=True)
     (run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (run / "config.json").write_text(json.dumps({"optim": {"lr": lr}, "max_steps": 40, **config}))
+    if settings is not None:
+        (run / "config.json").write_text(json.dumps(settings))
     return run

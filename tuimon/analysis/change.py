@@ -98,7 +98,7 @@ def change(values: Floats, whole: bool = False) -> LevelChange | None:
         before = float(known[:count].mean())
     else:
         errors, before = math.sqrt(2) * error, float(known[-2 * count : -count].mean())
-    most = math.sqrt(2) * float(most_noise(known[None])[0])
+    most = math.sqrt(2) * float(most_noise(known[None], caution=1.0)[0])
     if not errors <= most:
         errors, freedom = most, len(known) - 2
     moves = np.sign(np.diff(known))

@@ -42,8 +42,8 @@ _FEWEST_OF_LINE = 30
 """Number of points from which the trend of a difference may be a line."""
 _PARABOLA = 2
 """Degree of the trend of a single curve."""
-_WANDERING = 7.0
-"""Deviation of noise with a rho of 0.97, relative to that of its second differences if it had none."""
+_WANDERING = 5.4
+"""Deviation of noise with a rho of 0.95, relative to that of its second differences if it had none."""
 _FAR = 3 * 1.4826
 """Median deviations that are three standard deviations of normal noise."""
 _MEAN_TO_DEVIATION = 1.2533
@@ -201,14 +201,14 @@ def without_bursts(rows: Floats) -> Floats:
     return clipped
 
 
-def most_noise(rows: Floats) -> Floats:
+def most_noise(rows: Floats, caution: float = 1.3) -> Floats:
     """Return for each row the most that the deviation of its noise can be, by its second differences.
 
-    Those of noise with a rho of 0.97 are a seventh of what they are without; a smooth curve that bends has less noise
-    than what deviates from its trend.
+    Those of noise with a rho of 0.95 are a fifth of what they are without; a smooth curve that bends has less noise
+    than what deviates from its trend. caution: factor.
     """
     bends = np.abs(np.diff(rows, 2, axis=1)).mean(axis=1)
-    most: Floats = _WANDERING * _MEAN_TO_DEVIATION / math.sqrt(6) * bends
+    most: Floats = caution * _WANDERING * _MEAN_TO_DEVIATION / math.sqrt(6) * bends
     return most
 
 

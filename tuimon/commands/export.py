@@ -25,7 +25,7 @@ from tuimon.commands._shared import (
 )
 from tuimon.commands._stderr import ProgressBar, count_of, interruptible, print_status
 from tuimon.errors import ExitCode, TuimonError, UsageError
-from tuimon.exports.files import Job
+from tuimon.exports.job import Job
 from tuimon.registry import EXPORTS, note_failure
 from tuimon.text import clean
 

@@ -51,6 +51,41 @@ class Column(Struct, Generic[Item], frozen=True):
     """Longer head, which is shown where it fits."""
 
 
+class TextColumn(Struct, frozen=True):
+    """A column of cleaned texts, a cell for each row."""
+
+    head: str
+    cells: Sequence[str]
+    need: int = 0
+    """Priority: 0 is never left out, otherwise the greatest is left out first."""
+    left: bool = False
+    """Whether it has words, which are aligned to the left."""
+    brief: Sequence[str] = ()
+    """Shorter cells, which are used if there is little room."""
+
+
+class TextTable(Struct, frozen=True):
+    """A table of cleaned texts, which text, HTML, LaTeX and the screen show."""
+
+    title: str
+    names: Sequence[str]
+    """Name of each row, in the first column."""
+    columns: Sequence[TextColumn]
+    head: str = ""
+    """Head of the names."""
+    remarks: Sequence[str] = ()
+    """A remark on each row, or ""."""
+    note: str = ""
+    """Said below the table."""
+    is_by_run: bool = False
+    """Whether a column is that of a run."""
+
+    @property
+    def known(self) -> list[TextColumn]:
+        """The columns with a text."""
+        return [column for column in self.columns if any(column.cells)]
+
+
 Fitted: TypeAlias = "tuple[tuple[Column[Item], int], ...]"
 """Columns that fit, with their widths in cells."""
 

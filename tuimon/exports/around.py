@@ -20,11 +20,12 @@ from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.statistics import MAD_TO_DEVIATION, quantiles
 from tuimon.analysis.windows import NINE, median_of_nine
 from tuimon.draw.numbers import format_exact
+from tuimon.draw.table import TextColumn, TextTable
 from tuimon.exports import sample_lines
 from tuimon.exports.documents import Number, Version
 from tuimon.exports.metrics import unit_columns
 from tuimon.exports.sample_lines import TextsEntry
-from tuimon.exports.table import no_room, table, text_column, wrapped
+from tuimon.exports.table import no_room, table_text, wrapped
 from tuimon.model.alerts import Alert
 from tuimon.model.points import Floats
 from tuimon.panels import by_relevance
@@ -220,16 +221,17 @@ def as_text(
 def _table(entries: list[Around], word: str, width: int | None) -> Iterator[str]:
     superseded = [_value_text(entry.superseded) for entry in entries]
     columns = [
-        text_column(word, [str(entry.step) for entry in entries]),
-        text_column("before", [_value_text(entry.before) for entry in entries], need=2),
-        text_column("value", [_value_text(entry.value) for entry in entries]),
-        *([text_column("superseded", superseded, need=3)] if any(superseded) else []),
-        text_column("after", [_value_text(entry.after) for entry in entries], need=4),
+        TextColumn(word, [str(entry.step) for entry in entries]),
+        TextColumn("before", [_value_text(entry.before) for entry in entries], need=2),
+        TextColumn("value", [_value_text(entry.value) for entry in entries]),
+        *([TextColumn("superseded", superseded, need=3)] if any(superseded) else []),
+        TextColumn("after", [_value_text(entry.after) for entry in entries], need=4),
         *unit_columns(entry.unit for entry in entries),
-        text_column("unusual", [_remark(entry) for entry in entries], need=3, left=True),
+        TextColumn("unusual", [_remark(entry) for entry in entries], need=3, left=True),
     ]
     left_out: list[str] = []
-    yield from table("metric", [clean(entry.name) for entry in entries], columns, width, left_out=left_out.append)
+    table = TextTable("metric", [clean(entry.name) for entry in entries], columns)
+    yield from table_text(table, width, left_out=left_out.append)
     yield from no_room(left_out, width)
 
 

@@ -7,21 +7,21 @@ import io
 import math
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from tuimon import lazy_re as re
 from tuimon.analysis.aligned_steps import common_step_name
 from tuimon.analysis.comparison_rows import MetricRows
 from tuimon.draw.numbers import format_exact
-from tuimon.draw.table import Column
+from tuimon.draw.table import TextColumn, TextTable
 from tuimon.exports.compare_json import row_entry
-from tuimon.exports.table import no_room, table, text_column, wrapped
+from tuimon.exports.table import no_room, table_text, wrapped
 from tuimon.panels.lists.comparison import Comparison
-from tuimon.panels.lists.comparison_tables import Table, comparison_tables, metric_table, reached_texts
+from tuimon.panels.lists.comparison_tables import comparison_tables, metric_table, reached_texts
 from tuimon.text import cell_width, clean
 
 _RUN = 24
 """Maximum cells of the name of a run that is the head of a column."""
-_NEEDED = 3
-"""Columns of a table after the name that are never left out."""
 _NUMBER = re.compile(r"([-+]?[\d.]+)(?:e([-+]?\d+)|([a-zA-Z%]))?")
 _LATEX = str.maketrans(
     {
@@ -42,41 +42,36 @@ def as_text(comparison: Comparison, now: float, width: int | None = None, full: 
     for number, own in enumerate(comparison_tables(comparison, now, full)):
         if number or sentences:
             yield ""
-        yield from _by_run(own, width) if own.is_by_run else _table(own, width, left_out)
+        if own.is_by_run:
+            yield from _by_run(own, width)
+        else:
+            yield from wrapped(own.title, width)
+            yield from table_text(own, width, left_out=left_out.append)
         if own.note:
             yield from wrapped(f"  {own.note}", width, 2)
     yield from no_room(left_out, width)
 
 
-def _table(own: Table, width: int | None, left_out: list[str]) -> Iterator[str]:
-    """Yield a table whose last columns are left out if they do not fit; its heading is a line of its own."""
-    names = [row[0] for row in own.rows]
-    columns = [
-        text_column(head, [row[i] for row in own.rows], max(i - _NEEDED, 0), head in own.texts)
-        for i, head in enumerate(own.heads)
-        if i
-    ]
-    yield from wrapped(own.title, width)
-    yield from table(own.heads[0], names, columns, width, left_out=left_out.append)
-
-
-def _by_run(own: Table, width: int | None) -> Iterator[str]:
+def _by_run(own: TextTable, width: int | None) -> Iterator[str]:
     """Yield a table with one column per run, split into several tables if the runs do not fit the width."""
-    if not own.rows:
+    if not own.names:
         yield own.title
         return
-    names = [row[0] for row in own.rows]
-    columns = [text_column(head[-_RUN:], [row[i] for row in own.rows]) for i, head in enumerate(own.heads) if i]
-    room = math.inf if width is None else width - 2 - min(max(map(cell_width, (own.title, *names))), 28)
-    parts: list[list[Column[int]]] = [[]]
+    columns = [replace(column, head=column.head[-_RUN:]) for column in own.columns]
+    room = math.inf if width is None else width - 2 - min(max(map(cell_width, (own.title, *own.names))), 28)
+    parts: list[list[TextColumn]] = [[]]
+    left = room
     for column in columns:
-        if parts[-1] and sum(2 + part.least for part in (*parts[-1], column)) > room:
+        cells = 2 + max(map(cell_width, (column.head, *column.cells)))
+        if parts[-1] and cells > left:
             parts.append([])
+            left = room
         parts[-1].append(column)
+        left -= cells
     for number, part in enumerate(parts):
         if number:
             yield ""
-        yield from table(own.title, names, part, width)
+        yield from table_text(replace(own, columns=part), width)
 
 
 def reached_sentence(comparison: Comparison) -> str:
@@ -116,8 +111,9 @@ def as_latex(comparison: Comparison) -> str:
     main = comparison.main
     assert main is not None
     own = metric_table(comparison, main)
-    lines = [rf"\begin{{tabular}}{{l{'r' * (len(own.heads) - 1)}}}", r"\hline"]
-    for number, row in enumerate(((_metric(main), *own.heads[1:]), *own.rows)):
+    lines = [rf"\begin{{tabular}}{{l{'r' * len(own.columns)}}}", r"\hline"]
+    heads = _metric(main), *(column.head for column in own.columns)
+    for number, row in enumerate((heads, *zip(own.names, *(column.cells for column in own.columns), strict=True))):
         lines.append(" & ".join(_latex(clean(cell)) for cell in row) + r" \\")
         lines += [] if number else [r"\hline"]
     return "\n".join([*lines, r"\hline", r"\end{tabular}", ""])

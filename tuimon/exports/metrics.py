@@ -16,9 +16,8 @@ from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.statistics import best, statistics
 from tuimon.analysis.words import steps_text
 from tuimon.draw.numbers import format_value
-from tuimon.draw.table import Column
+from tuimon.draw.table import TextColumn
 from tuimon.exports.documents import Count, Direction, Number, Split, StepValue, filled, known
-from tuimon.exports.table import text_column
 from tuimon.model.points import Floats, Steps
 from tuimon.panels import SECONDARY_PANELS, relevant_metrics
 from tuimon.store import Curve, Run
@@ -166,10 +165,10 @@ def logged_unit_text(unit: str) -> str:
     return clean(unit_text(unit))
 
 
-def unit_columns(units: Iterable[str], need: int = 1) -> list[Column[int]]:
+def unit_columns(units: Iterable[str], need: int = 1) -> list[TextColumn]:
     """Return the column of the logged units of metrics; [] if no unit is known."""
     texts = [logged_unit_text(unit) for unit in units]
-    return [text_column("unit", texts, need=need, left=True)] if any(texts) else []
+    return [TextColumn("unit", texts, need=need, left=True)] if any(texts) else []
 
 
 class Entries(Struct, frozen=True):

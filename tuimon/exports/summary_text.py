@@ -20,11 +20,11 @@ from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import critical_count, state_sign, state_words
 from tuimon.analysis.words import duration, setting_text, with_article
 from tuimon.draw.numbers import format_count, format_number, format_value
-from tuimon.draw.table import Column
+from tuimon.draw.table import TextColumn, TextTable
 from tuimon.exports._shared import without_secrets
 from tuimon.exports.metrics import MetricEntry, entries, metric_summaries, summarise, unit_columns
 from tuimon.exports.summary import RunOverSteps
-from tuimon.exports.table import no_room, table, text_column, wrapped
+from tuimon.exports.table import no_room, table_text, wrapped
 from tuimon.panels import facts_about, heading_of, objective_of, relevant_metrics
 from tuimon.panels.lists.run_metrics import RunLevels
 from tuimon.panels.system_history import odd_devices
@@ -73,10 +73,10 @@ def as_text(
 def _runs_text(snapshot: Snapshot, now: float, width: int | None) -> Iterator[str]:
     runs = snapshot.runs
     left_out: list[str] = []
-    names, columns = [clean(run.name) for run in runs], runs_columns(snapshot, now)
-    yield from table(f"{len(runs)} runs", names, columns, width, indent=0, left_out=left_out.append)
+    table = runs_table(snapshot, now)
+    yield from table_text(table, width, indent=0, left_out=left_out.append)
     yield from no_room(left_out, width)
-    if any(column.head.endswith(f" {_LEVEL}") for column in columns):
+    if any(column.head.endswith(f" {_LEVEL}") for column in table.columns):
         yield from wrapped("level: mean of the last tenth of the points, as in compare", width)
     yield ""
     for run in runs:
@@ -87,21 +87,21 @@ def _runs_text(snapshot: Snapshot, now: float, width: int | None) -> Iterator[st
                 yield from wrapped(f"{clean(run.name)}: {clean(alert.message)}", width, indent=2)
 
 
-def runs_columns(snapshot: Snapshot, now: float) -> list[Column[int]]:
-    """Return the columns of a table of runs: state, step, and the metrics that most runs log."""
+def runs_table(snapshot: Snapshot, now: float) -> TextTable:
+    """Return the table of runs: state, step, and the metrics that most runs log."""
     runs = snapshot.runs
     progresses = [progress_of(run, now) for run in runs]
     grave = [sum(a.run == run.id and a.severity != "info" for a in snapshot.alerts) for run in runs]
     columns = [
-        text_column("state", [_state(run, snapshot, p) for run, p in zip(runs, progresses, strict=True)], left=True),
-        text_column(common_step_name(runs), ["" if p.position is None else str(p.position) for p in progresses]),
-        text_column("of", ["" if p.total is None else str(p.total) for p in progresses], need=3),
-        text_column("points", [format_count(run.point_count) for run in runs], need=4),
+        TextColumn("state", [_state(run, snapshot, p) for run, p in zip(runs, progresses, strict=True)], left=True),
+        TextColumn(common_step_name(runs), ["" if p.position is None else str(p.position) for p in progresses]),
+        TextColumn("of", ["" if p.total is None else str(p.total) for p in progresses], need=3),
+        TextColumn("points", [format_count(run.point_count) for run in runs], need=4),
         *(_objective_columns(runs) if all(map(objective_of, runs)) else _concept_columns(runs)),
     ]
     if any(grave):
-        columns.append(text_column("alerts", [str(count or "") for count in grave], need=2))
-    return columns
+        columns.append(TextColumn("alerts", [str(count or "") for count in grave], need=2))
+    return TextTable(f"{len(runs)} runs", [clean(run.name) for run in runs], columns)
 
 
 def _state(run: Run, snapshot: Snapshot, progress: ProgressReport) -> str:
@@ -110,19 +110,19 @@ def _state(run: Run, snapshot: Snapshot, progress: ProgressReport) -> str:
     return f"{state_sign(progress.state, False, critical)} {progress.state}"
 
 
-def _objective_columns(runs: Sequence[Run]) -> Iterator[Column[int]]:
+def _objective_columns(runs: Sequence[Run]) -> Iterator[TextColumn]:
     """Yield the columns of the trials of a search: the levels of their metric and the settings that differ."""
     levels = RunLevels()
     readings = [(run, objective_of(run)) for run in runs]
     head = heading_of((run, reading.metric) for run, reading in readings if reading is not None)
     results = [levels.level(run, objective_of) for run in runs]
-    yield text_column(clean(head), ["" if result is None else format_value(result) for result in results])
+    yield TextColumn(clean(head), ["" if result is None else format_value(result) for result in results])
     different, _ = compared_settings([without_secrets(run.config) for run in runs])
     for index, (name, values) in enumerate(different[:_MAX_SETTINGS]):
-        yield text_column(clean(name), ["" if v is MISSING else setting_text(v, 32) for v in values], need=10 + index)
+        yield TextColumn(clean(name), ["" if v is MISSING else setting_text(v, 32) for v in values], need=10 + index)
 
 
-def _concept_columns(runs: Sequence[Run]) -> Iterator[Column[int]]:
+def _concept_columns(runs: Sequence[Run]) -> Iterator[TextColumn]:
     """Yield columns with the levels, last and best values of the concepts that most runs log.
 
     The reward of at least a quarter of the runs comes first: it is what they are trained for.
@@ -148,9 +148,9 @@ def _concept_columns(runs: Sequence[Run]) -> Iterator[Column[int]]:
         head = heads[index] if heads.count(heads[index]) == 1 else clean(names.most_common(1)[0][0])
         summaries = [by_run.get(run.id) for run in runs]
 
-        def column(title: str, value: Callable[[MetricEntry], float | None], need: int) -> Column[int]:
+        def column(title: str, value: Callable[[MetricEntry], float | None], need: int) -> TextColumn:
             cells = [("" if m is None else _number(value(m), m.unit_text)) for m in summaries]  # noqa: B023  used at once
-            return text_column(title, cells, need=need)
+            return TextColumn(title, cells, need=need)
 
         yield column(f"{head} {_LEVEL}", lambda m: math.nan if m.level is None else m.level, index and 10 + 3 * index)
         yield column("last", lambda m: m.last, 12 + 3 * index)
@@ -303,16 +303,16 @@ def _attempts(run: Run, width: int | None) -> Iterator[str]:
     ends = [clean(attempt.end, _LONGEST_END) for attempt in shown]
     resumed = ["" if attempt.resumed_from is None else str(attempt.resumed_from) for attempt in shown]
     columns = [
-        text_column(f"first {steps}", [str(attempt.first_step) for attempt in shown]),
-        text_column(f"last {steps}", [str(attempt.last_step) for attempt in shown]),
-        *([text_column("resumed from", resumed, need=2)] if any(resumed) else []),
-        text_column(f"superseded {steps}s", [str(attempt.superseded or "") for attempt in shown], need=1),
-        *([text_column("begins", begins, need=2, left=True)] if any(begins) else []),
-        *([text_column("end", ends, need=3, left=True)] if any(ends) else []),
+        TextColumn(f"first {steps}", [str(attempt.first_step) for attempt in shown]),
+        TextColumn(f"last {steps}", [str(attempt.last_step) for attempt in shown]),
+        *([TextColumn("resumed from", resumed, need=2)] if any(resumed) else []),
+        TextColumn(f"superseded {steps}s", [str(attempt.superseded or "") for attempt in shown], need=1),
+        *([TextColumn("begins", begins, need=2, left=True)] if any(begins) else []),
+        *([TextColumn("end", ends, need=3, left=True)] if any(ends) else []),
     ]
     yield ""
     title = f"{len(attempts)} attempts" if len(shown) == len(attempts) else f"last {len(shown)} of {len(attempts)}"
-    yield from table(title, [clean(attempt.name) for attempt in shown], columns, width)
+    yield from table_text(TextTable(title, [clean(attempt.name) for attempt in shown], columns), width)
 
 
 def _block(title: str, settings: Sequence[tuple[str, Any]], most: int | None = None) -> Iterator[str]:
@@ -338,15 +338,15 @@ def _metric_table(
 
     tops = [metric.best for metric in metrics]
     columns = [
-        text_column("points", [str(metric.points) for metric in metrics], need=5),
-        text_column(steps, [str(metric.last_step) for metric in metrics], need=6),
-        text_column("last", numbers(metric.last for metric in metrics)),
+        TextColumn("points", [str(metric.points) for metric in metrics], need=5),
+        TextColumn(steps, [str(metric.last_step) for metric in metrics], need=6),
+        TextColumn("last", numbers(metric.last for metric in metrics)),
         *unit_columns((metric.unit for metric in metrics), need=4),
-        text_column("best", [format_number(m.best.value, m.unit_text) if m.best else "" for m in metrics], need=1),
-        text_column(f"at {steps}", [str(top.step) if top else "" for top in tops], need=4),
-        text_column("mean", numbers(metric.mean for metric in metrics), need=3),
-        text_column("deviation", numbers(metric.deviation for metric in metrics), need=3),
-        text_column(
+        TextColumn("best", [format_number(m.best.value, m.unit_text) if m.best else "" for m in metrics], need=1),
+        TextColumn(f"at {steps}", [str(top.step) if top else "" for top in tops], need=4),
+        TextColumn("mean", numbers(metric.mean for metric in metrics), need=3),
+        TextColumn("deviation", numbers(metric.deviation for metric in metrics), need=3),
+        TextColumn(
             "trend",
             [metric.trend.text() for metric in metrics],
             need=2,
@@ -356,4 +356,5 @@ def _metric_table(
     ]
     scores = [best.score_text(metric.name) if best else "" for metric in metrics]
     notes = [", ".join(filter(None, (score, m.remarks))) for score, m in zip(scores, metrics, strict=True)]
-    yield from table(title, [clean(m.name) for m in metrics], columns, width, notes=notes, left_out=left_out)
+    table = TextTable(title, [clean(m.name) for m in metrics], columns, remarks=notes)
+    yield from table_text(table, width, left_out=left_out)

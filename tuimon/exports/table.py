@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec.structs import replace
 
-from tuimon.draw.table import GAP, KEPT, Column, fit_columns, text_lines
+from tuimon.draw.table import GAP, KEPT, Column, TextColumn, TextTable, fit_columns, text_lines
 from tuimon.model.views import Role, Row
 from tuimon.text import cell_width, fit, fit_apart
 
@@ -21,39 +20,16 @@ _SHORTENED = 1
 _UNLIMITED = 1 << 20
 
 
-def text_column(
-    head: str, cells: Sequence[str], need: int = 0, left: bool = False, brief: Sequence[str] = ()
-) -> Column[int]:
-    """Return a column of cleaned texts, a cell for each row.
-
-    need: priority; 0 is never left out, otherwise the greatest is left out first. left: align to the left. brief:
-    shorter cells, which are used if there is little room.
-    """
-    width, short = (max(map(cell_width, (head, *texts))) for texts in (cells, brief or cells))
-
-    def show(row: int, room: int) -> Row:
-        return ((cells[row] if room >= width or not brief else brief[row], Role.TEXT),)
-
-    keep = KEPT if not need else _KEEP - 2 * need
-    wish = ((_SHORTENED, width),) if brief else ()
-    return Column(head, head, lambda row: cells[row] or " ", show, short, keep, wish, right=not left)
-
-
-def table(
-    title: str,
-    names: Sequence[str],
-    columns: Sequence[Column[int]],
-    width: int | None,
-    indent: int = 2,
-    notes: Sequence[str] = (),
-    left_out: Callable[[str], None] = lambda head: None,
+def table_text(
+    table: TextTable, width: int | None, indent: int = 2, left_out: Callable[[str], None] = lambda head: None
 ) -> Iterator[str]:
     """Yield a head line and one line per name, of at most `width` cells (None: unlimited).
 
-    notes: a remark per name, or "". It is appended to the line, or printed below if there would be no room for a needed
-    column. left_out: is called with the head of each column that is left out.
+    A remark is appended to its line, or printed below if there would be no room for a needed column. Without a head of
+    the names the title is in its place. left_out: is called with the head of each column that is left out.
     """
-    shown, rows = list(names), range(len(names))
+    names, rows, title = table.names, range(len(table.names)), table.head or table.title
+    shown = list(names)
     longest = min(max(map(cell_width, (title, *names))), _LONGEST_NAME)
     name: Column[int] = Column(
         "name",
@@ -65,8 +41,8 @@ def table(
         most=longest,
         right=False,
     )
-    known = [name, *(replace(column, id=f"{place} {column.head}") for place, column in enumerate(columns))]
-    remarks = [replace(text_column("", notes, left=True), id="remarks", keep=_REMARKS)] if any(notes) else []
+    known = [name, *(_column(column, f"{place} {column.head}") for place, column in enumerate(table.columns))]
+    remarks = [_column(TextColumn("", table.remarks, left=True), "remarks", _REMARKS)] if any(table.remarks) else []
     fitted = fit_columns([*known, *remarks], rows, _UNLIMITED if width is None else width - indent)
     ids = {column.id for column, _ in fitted}
     for column in known:
@@ -77,18 +53,21 @@ def table(
     fitted = ((replace(name, head=fit(title, room, "ends").rstrip()), room), *fitted[1:])
     for row, line in enumerate(text_lines(fitted, rows, indent), start=-1):
         yield line
-        if row >= 0 and remarks and "remarks" not in ids and notes[row]:
-            yield " " * (2 * indent + GAP) + notes[row]
+        if row >= 0 and remarks and "remarks" not in ids and table.remarks[row]:
+            yield " " * (2 * indent + GAP) + table.remarks[row]
 
 
-def page_columns(columns: Sequence[Column[int]], rows: int) -> list[dict[str, Any]]:
-    """Return heads and cells of the columns of `text_column` for a page; those without any text are left out."""
-    cells = [[column.value(row).strip() for row in range(rows)] for column in columns]
-    return [
-        {"head": column.head, "left": not column.right, "cells": own}
-        for column, own in zip(columns, cells, strict=True)
-        if any(own)
-    ]
+def _column(own: TextColumn, id: str, keep: int = 0) -> Column[int]:
+    """Return the column that is fitted into the width."""
+    cells, brief = own.cells, own.brief
+    width, short = (max(map(cell_width, (own.head, *texts))) for texts in (cells, brief or cells))
+
+    def show(row: int, room: int) -> Row:
+        return ((cells[row] if room >= width or not brief else brief[row], Role.TEXT),)
+
+    keep = keep or (_KEEP - 2 * own.need if own.need else KEPT)
+    wish = ((_SHORTENED, width),) if brief else ()
+    return Column(id, own.head, lambda row: cells[row] or " ", show, short, keep, wish, right=not own.left)
 
 
 def no_room(heads: Iterable[str], width: int | None) -> Iterator[str]:

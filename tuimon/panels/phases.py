@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import isfinite, nan
-from types import MappingProxyType
-from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -97,35 +95,19 @@ class Drift(Struct, frozen=True):
         return self.before * self.ratio
 
 
-class _Timed(NamedTuple):
-    """The step that is displayed, and the timers with points up to it."""
-
-    step: int
-    curves: list[tuple[Timer, Curve]]
-    gaps: dict[str, float]
-    """Metric -> result of `_gap`."""
-    usual: float
-    """Median of the gaps; 0.0 if all are unknown."""
-
-
-class TimerReading(Struct, frozen=True):
-    """Values of a timer at the displayed step."""
+class TimerReading(Struct, frozen=True, eq=False):
+    """A timer at the displayed step. Statistics are computed when they are asked for."""
 
     timer: Timer
-    now: float
-    """Seconds at that step; the last known value for a sparse timer without a point there; NaN if unknown."""
-    present: bool
-    """Whether the timer has a point at that step."""
-    p50: float
-    p95: float
-    drift: Drift | None
-    """Change since the start of the run; None if there are too few points."""
-    recent_drift: Drift | None
-    """Change over the last hundred points; None if there are no more points than that."""
+    run: Run
+    curve: Curve
+    step: int
+    end: int
+    """Number of rows of the curve up to the step."""
     every: int
     """Steps between two points of a sparse timer; 0 if not sparse, -1 if it ran once, before the displayed step."""
-    parts: Mapping[str, float]
-    """Part -> seconds at that step."""
+    factor: float
+    """Converts the values to seconds."""
 
     @property
     def name(self) -> str:
@@ -134,9 +116,52 @@ class TimerReading(Struct, frozen=True):
         return f"{phase.domain}: {phase.name}" if phase.domain else phase.name
 
     @property
+    def present(self) -> bool:
+        """Whether the timer has a point at that step."""
+        return self.end > 0 and int(self.curve.steps[self.end - 1]) == self.step
+
+    @property
+    def now(self) -> float:
+        """Seconds at that step; the last known value for a sparse timer without a point there; NaN if unknown."""
+        return float(self.curve.values[self.end - 1]) * self.factor if self.end else nan
+
+    @property
     def spent(self) -> float:
         """Seconds that the phase took in the displayed step; 0 if it did not run."""
-        return self.now if self.present and isfinite(self.now) and self.now > 0 else 0.0
+        return self.now if self.present and 0 < self.now < math.inf else 0.0
+
+    @property
+    def usual(self) -> tuple[float, float]:
+        """Median and 95th percentile of the newest points (s); NaN if unknown."""
+        recent = self.curve.values[max(self.end - RECENT, 0) : self.end]
+        finite = recent[np.isfinite(recent)]
+        p50, p95 = quantiles(finite, 0.5, 0.95) if len(finite) else (nan, nan)
+        return p50 * self.factor, p95 * self.factor
+
+    @property
+    def drifts(self) -> tuple[Drift | None, Drift | None]:
+        """Change since the start of the run and over the last hundred points; None if there are too few points."""
+        return self._drift(0), self._drift(RECENT) if self.end > RECENT else None
+
+    def _drift(self, points: int) -> Drift | None:
+        """Return the change of the newest points, all with 0; None if it is unknown."""
+        moved = change(self.curve.values[self.end - points if points else 0 : self.end], whole=True)
+        if moved is None or not isfinite(moved.ratio):
+            return None
+        return Drift(moved.ratio, moved.direction in ("rising", "falling"), moved.before * self.factor, points)
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """Part -> seconds at that step."""
+        parts = {}
+        for part, metric in self.timer.parts:
+            inner = curve_or_none(self.run, metric)
+            if inner is not None and self.end:
+                at = self.curve.steps[self.end - 1]
+                row = inner.row_after(int(at)) - 1
+                if row >= 0 and inner.steps[row] == at and isfinite(inner.values[row]):
+                    parts[part] = float(inner.values[row]) * seconds_of(self.run, metric)
+        return parts
 
 
 def read_timers(run: Run, cursor: int | None = None) -> tuple[int, tuple[TimerReading, ...]] | None:
@@ -145,31 +170,6 @@ def read_timers(run: Run, cursor: int | None = None) -> tuple[int, tuple[TimerRe
     Sparse timers (a checkpoint every tenth step) keep their last value. cursor: step after which points are ignored;
     None for no such step.
     """
-    timed = _timed(run, cursor)
-    if timed is None:
-        return None
-    readings = (_read(run, t, c, timed.step, timed.gaps[t.metric], timed.usual) for t, c in timed.curves)
-    return timed.step, tuple(readings)
-
-
-def timed_seconds(run: Run, cursor: int | None = None) -> tuple[int, float] | None:
-    """Return the step of `read_timers` and the seconds that all phases took in it; None if there are no points.
-
-    It does not compute the readings, which takes longer.
-    """
-    timed = _timed(run, cursor)
-    if timed is None:
-        return None
-    seconds = 0.0
-    for timer, curve in timed.curves:
-        row = int(np.searchsorted(curve.steps, timed.step, "right")) - 1
-        if not timer.parent and row >= 0 and curve.steps[row] == timed.step and 0 < curve.values[row] < math.inf:
-            seconds += float(curve.values[row]) * seconds_of(run, timer.metric)
-    return timed.step, seconds
-
-
-def _timed(run: Run, cursor: int | None) -> _Timed | None:
-    """Return the step of `read_timers` with its timers; None if there are no points."""
     every = [(timer, curve) for timer in timers_of(run.metrics) if (curve := curve_or_none(run, timer.metric))]
     ends = {timer.metric: len(curve) if cursor is None else curve.row_after(cursor) for timer, curve in every}
     curves = [(timer, curve) for timer, curve in every if ends[timer.metric]]
@@ -184,7 +184,14 @@ def _timed(run: Run, cursor: int | None) -> _Timed | None:
     unknown = usual if cursor is None else math.inf
     frequent = [last for metric, last in lasts.items() if (gaps[metric] or unknown) <= usual * _SPARSE]
     step = min((last for last in frequent if last >= newest - 2 * usual), default=newest)
-    return _Timed(step, curves, gaps, usual)
+    readings = []
+    for timer, curve in curves:
+        gap, end = gaps[timer.metric], curve.row_after(step)
+        sparse = round(gap / usual) if usual and gap > usual * _SPARSE else 0
+        reading = TimerReading(timer, run, curve, step, end, sparse, seconds_of(run, timer.metric))
+        once = usual and gap == 0.0 and not reading.present
+        readings.append(replace(reading, every=-1) if once else reading)
+    return step, tuple(readings)
 
 
 def _gap(curve: Curve) -> float:
@@ -192,40 +199,6 @@ def _gap(curve: Curve) -> float:
     gaps = np.diff(curve.steps[-RECENT:])
     gaps = gaps[gaps > 0]
     return median(gaps) if len(gaps) else 0.0
-
-
-def _read(run: Run, timer: Timer, curve: Curve, step: int, gap: float, usual: float) -> TimerReading:
-    end = int(np.searchsorted(curve.steps, step, "right"))
-    present = end > 0 and int(curve.steps[end - 1]) == step
-    recent = curve.values[max(end - RECENT, 0) : end]
-    finite = recent[np.isfinite(recent)]
-    factor = seconds_of(run, timer.metric)
-    p50, p95 = (value * factor for value in quantiles(finite, 0.5, 0.95)) if len(finite) else (nan, nan)
-    drift = _drift(curve, end, factor)
-    recent_drift = _drift(curve, end, factor, RECENT) if end > RECENT else None
-    now = float(curve.values[end - 1]) * factor if end else float("nan")
-    every = round(gap / usual) if usual and gap > usual * _SPARSE else 0
-    if usual and gap == 0.0 and not present:
-        every = -1
-    parts = {}
-    for part, metric in timer.parts:
-        inner = curve_or_none(run, metric)
-        if inner is not None and end:
-            index = int(np.searchsorted(inner.steps, curve.steps[end - 1], "right")) - 1
-            if index >= 0 and inner.steps[index] == curve.steps[end - 1] and np.isfinite(inner.values[index]):
-                parts[part] = float(inner.values[index]) * seconds_of(run, metric)
-    return TimerReading(timer, now, present, p50, p95, drift, recent_drift, every, MappingProxyType(parts))
-
-
-def _drift(curve: Curve, end: int, factor: float, points: int = 0) -> Drift | None:
-    """Return the change of the rows before `end`; None if it is unknown.
-
-    factor: converts the values to seconds. points: number of newest rows that are compared; 0 for all.
-    """
-    moved = change(curve.values[end - points if points else 0 : end], whole=True)
-    if moved is None or not isfinite(moved.ratio):
-        return None
-    return Drift(moved.ratio, moved.direction in ("rising", "falling"), moved.before * factor, points)
 
 
 _UNATTRIBUTED = 0.005
@@ -270,7 +243,7 @@ class PhaseLatency(Struct, frozen=True):
         timed = sum(reading.spent for reading in top)
         step_time = step_seconds(run, step)
         whole = step_time if isfinite(step_time) and step_time > 0 else timed
-        hundred = any(reading.recent_drift for reading in readings)
+        hundred = any(reading.end > RECENT for reading in readings)
         bars = _bars(readings, whole, size, symbols, hundred)
         if whole - timed > whole * _UNATTRIBUTED:
             rest = _plain_detail(whole - timed, whole, hundred)
@@ -303,7 +276,7 @@ def _sentence(readings: Sequence[TimerReading], whole: float, name: str) -> Row:
     if most is None or not most.spent or whole <= 0:
         return ()
     spans = [(most.name, Role.ACCENT), (f" takes {format_fraction(most.spent / whole)} of {name}", Role.TEXT)]
-    drifts = [(reading, drift) for reading in readings for drift in (reading.recent_drift, reading.drift) if drift]
+    drifts = [(reading, drift) for reading in readings for drift in reversed(reading.drifts) if drift]
     longer = [(reading, drift) for reading, drift in drifts if drift.is_slower and drift.longer >= _NOTABLE * whole]
     if longer:
         reading, drift = max(longer, key=lambda change: change[1].longer)
@@ -360,7 +333,8 @@ def _edges(reading: TimerReading, begin: float) -> tuple[float, ...]:
     end = begin + reading.spent
     if end == begin:
         return ()
-    onload, offload = reading.parts.get("onload", 0.0), reading.parts.get("offload", 0.0)
+    parts = reading.parts
+    onload, offload = parts.get("onload", 0.0), parts.get("offload", 0.0)
     if onload + offload <= 0 or onload + offload > reading.spent:
         return (begin, end)
     return (begin, begin + onload, end - offload, end)
@@ -368,13 +342,14 @@ def _edges(reading: TimerReading, begin: float) -> tuple[float, ...]:
 
 def _detail(reading: TimerReading, whole: float, hundred: bool) -> Row:
     share = format_fraction(reading.now / whole) if reading.present and whole > 0 else ""
+    (drift, recent), (p50, p95) = reading.drifts, reading.usual
     return (
         (_seconds(reading.now), Role.VALUE if reading.present else Role.MUTED),
         (share, Role.TEXT),
-        _drift_span(reading.drift),
-        *((_drift_span(reading.recent_drift),) if hundred else ()),
-        (_seconds(reading.p50), Role.MUTED),
-        (_seconds(reading.p95), Role.MUTED),
+        _drift_span(drift),
+        *((_drift_span(recent),) if hundred else ()),
+        (_seconds(p50), Role.MUTED),
+        (_seconds(p95), Role.MUTED),
         (_parts_text(reading), Role.MUTED),
     )
 
@@ -402,9 +377,8 @@ def _parts_text(reading: TimerReading) -> str:
         return f"every {reading.every} steps"
     if reading.every < 0:
         return "once"
-    if not reading.parts or reading.now <= 0:
-        return ""
-    return " ".join(f"{part} {format_fraction(value / reading.now)}" for part, value in reading.parts.items())
+    parts = reading.parts if reading.now > 0 else {}
+    return " ".join(f"{part} {format_fraction(value / reading.now)}" for part, value in parts.items())
 
 
 def _note(whole: float, spent: float, timed: bool) -> str:
@@ -533,11 +507,12 @@ def _flat(values: Floats) -> Envelope:
 
 def _headline(run: Run, cursor: int | None) -> Row:
     """Return the duration of the newest step, or of that at the cursor, as the phase latency has it."""
-    timed = timed_seconds(run, cursor)
+    timed = read_timers(run, cursor)
     if timed is None:
         return ()
-    step, seconds = timed
+    step, readings = timed
     whole = step_seconds(run, step)
+    seconds = sum(reading.spent for reading in readings if not reading.timer.parent)
     measured = whole > 0
     words = (" a step" if cursor is None else "") if measured else " timed"
     place = f" @ {step}" if cursor is not None else ""

@@ -175,10 +175,9 @@ class _Encoder:
         worker, self._worker = self._worker, None
         if worker is not None:
             worker.kill()
-            for pipe in (worker.stdin, worker.stdout):
-                if pipe is not None:
-                    with suppress(OSError):  # what was not written yet
-                        pipe.close()
+            for pipe in filter(None, (worker.stdin, worker.stdout)):
+                with suppress(OSError):  # unsent bytes in its buffer
+                    pipe.close()
             worker.wait()
 
 

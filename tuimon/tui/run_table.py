@@ -75,6 +75,8 @@ class RunTable(Table[Entry]):
         """
         if self.contents is contents and self.theme_shown == theme:
             return
+        if self.contents is not None and self.contents.is_reading and not contents.is_reading:
+            self.forget_widths()  # "reading" is wider than other states
         self.contents = contents
         if contents.listing.base is None:
             self._seen.pop("base", None)

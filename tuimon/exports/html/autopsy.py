@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 from tuimon.analysis.aligned_steps import step_name
 from tuimon.analysis.comparing import MISSING
 from tuimon.analysis.words import duration, setting_text
 from tuimon.draw.numbers import format_exact, format_value
+from tuimon.draw.table import TextColumn, TextTable
 from tuimon.exports import sample_lines
 from tuimon.exports.autopsy import Autopsy
 from tuimon.exports.charts import charts_of, options_of
 from tuimon.exports.html import page
 from tuimon.exports.html.figures import chart_figure
-from tuimon.panels.lists.comparison_tables import Table
 from tuimon.text import clean, shown_path
 
 _COLUMNS = 320
@@ -65,11 +65,11 @@ def _facts(found: Autopsy) -> Iterator[tuple[str, str]]:
         yield "compared with", f"{clean(found.healthy.name)}, the newest run without a failure"
 
 
-def _tables(found: Autopsy) -> Iterator[Table]:
+def _tables(found: Autopsy) -> Iterator[TextTable]:
     """Yield what changed, in the order of its beginning; what was unusual at the onset; the settings that differ."""
     step = step_name(found.run)
     rows = ((str(f.step), f.severity, clean(f.metric), clean(f.words), clean(f.hint)) for f in found.findings)
-    yield Table("What changed first", (step, "severity", "metric", "what", "advice"), tuple(rows), _TEXTS)
+    yield _table("What changed first", (step, "severity", "metric", "what", "advice"), rows, _TEXTS)
     unusual = (
         (
             clean(entry.name),
@@ -81,7 +81,7 @@ def _tables(found: Autopsy) -> Iterator[Table]:
         for entry in found.unusual
     )
     heads = ("metric", step, "value", "usual", "robust deviations")
-    yield Table(f"Unusual at the onset, {step} {found.onset}", heads, tuple(unusual))
+    yield _table(f"Unusual at the onset, {step} {found.onset}", heads, unusual)
     if found.healthy is not None:
         settings = (
             (clean(name), *("-" if value is MISSING else setting_text(value, _LONGEST) for value in values))
@@ -89,7 +89,16 @@ def _tables(found: Autopsy) -> Iterator[Table]:
         )
         names = (clean(found.run.name), clean(found.healthy.name))
         note = "" if found.differences else "no setting differs"
-        yield Table("Settings that differ from the last healthy run", ("setting", *names), tuple(settings), names, note)
+        yield _table("Settings that differ from the last healthy run", ("setting", *names), settings, names, note)
+
+
+def _table(
+    title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], words: Container[str] = (), note: str = ""
+) -> TextTable:
+    """Return a table of rows. words: heads of the columns with words instead of numbers."""
+    names, *columns = list(zip(*rows, strict=True)) or [() for _ in heads]
+    own = [TextColumn(head, cells, left=head in words) for head, cells in zip(heads[1:], columns, strict=True)]
+    return TextTable(title, names, own, heads[0], note=note)
 
 
 _TEXTS = ("severity", "metric", "what", "advice")

@@ -28,8 +28,7 @@ from tuimon.exports.html.figures import (
 )
 from tuimon.exports.html.plot import sparkline
 from tuimon.exports.metrics import summarise
-from tuimon.exports.summary_text import facts_of, runs_columns
-from tuimon.exports.table import page_columns
+from tuimon.exports.summary_text import facts_of, runs_table
 from tuimon.model.views import BarView, ChartView, HeatView, Symbols
 from tuimon.panels import SINGLE_METRIC, ChartOptions, Panel, arrange, relevant_metrics
 from tuimon.redact import redacted
@@ -139,7 +138,7 @@ def draw(
             runs = [
                 {"name": clean(r.name), "href": f"?run={run_key(r)}", "current": r.id == run.id} for r in snapshot.runs
             ]
-            return str(macros.runs(page_columns(runs_columns(snapshot, now), len(runs)), runs))
+            return str(macros.runs(runs_table(snapshot, now), runs))
         case None if slot.group == "state":
             notices = [notice for notice in snapshot.notices[-1:] if notice.level != "info"]
             alerts = [alert for alert in snapshot.alerts if alert.run == run.id]

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 import tuimon
 from tuimon.analysis.aligned_steps import step_name
+from tuimon.draw.table import TextColumn, TextTable
 from tuimon.exports import sample_lines
 from tuimon.exports.html import asset, page, render
 from tuimon.exports.html.comparison import main_chart, seeds_summary
 from tuimon.exports.html.figures import columns_for
 from tuimon.exports.html.parts import COLUMNS, GROUPS, Slot, draw, run_key, slots
-from tuimon.exports.summary_text import runs_columns
-from tuimon.exports.table import page_columns, text_column
+from tuimon.exports.summary_text import runs_table
 from tuimon.panels.lists.comparison import compare
 from tuimon.run_notes import note_of
 from tuimon.store import Run, Snapshot
@@ -63,11 +65,11 @@ def as_html(
         for number, run in enumerate(snapshot.runs, 1)
     ]
     title = runs[0]["name"] if len(runs) == 1 else f"{len(runs)} runs"
-    values: dict[str, Any] = {"table": [], "chart": None}
+    values: dict[str, Any] = {"table": None, "chart": None}
     if len(runs) > 1:
         compared = compare(snapshot.runs, alerts=snapshot.alerts)
         values = {
-            "table": page_columns(runs_columns(snapshot, now), len(snapshot.runs)),
+            "table": runs_table(snapshot, now),
             "chart": main_chart(compared),
             **seeds_summary(compared),
         }
@@ -91,14 +93,11 @@ def run_as_html(run: Run, snapshot: Snapshot, now: float) -> str:
 
 def runs_as_html(snapshot: Snapshot, now: float) -> str:
     """Return the table of all runs. now: wall time (s since epoch)."""
-    columns = runs_columns(snapshot, now) if snapshot.runs else []
-    notes = [note_of(run.path).line for run in snapshot.runs]
-    if any(notes):
-        columns.append(text_column("note", notes, left=True))
+    table = runs_table(snapshot, now) if snapshot.runs else TextTable("", (), ())
+    notes = TextColumn("note", [note_of(run.path).line for run in snapshot.runs], left=True)
+    table = replace(table, columns=(*table.columns, notes))
     runs = [{"name": clean(run.name), "href": "", "current": False} for run in snapshot.runs]
-    return render(
-        "notebook.html", style=asset("notebook.css"), name="", runs=runs, columns=page_columns(columns, len(runs))
-    )
+    return render("notebook.html", style=asset("notebook.css"), name="", runs=runs, table=table)
 
 
 ASSETS = {

@@ -1,16 +1,14 @@
 """comparison_tables(): a comparison as tables, which text, HTML and the screen show.
 
-Table("reward, higher is better, up to step 199", ("run", "rank", "level", "SE", …), (("a", "1", "0.7471", …), …))
+TextTable("reward, higher is better, up to step 199", ("a", …), (TextColumn("rank", ("1", …)), …), "run")
 """
 
 from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
-
-from msgspec import Struct
 
 from tuimon.analysis.aligned_steps import common_step_name
 from tuimon.analysis.comparing import MISSING, differing_words, flat, is_partly_missing
@@ -20,7 +18,7 @@ from tuimon.analysis.comparison_rows import Row as RunRow
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_duration, format_exact, format_number, format_value
-from tuimon.draw.table import aligned
+from tuimon.draw.table import TextColumn, TextTable, aligned
 from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._metrics import SECONDARY_PANELS, label_of
 from tuimon.panels.lists.comparison import Comparison
@@ -36,6 +34,10 @@ _WIDEST, _NARROWEST = 40, 16
 """Maximum cells of a column, and minimum width of a sentence, on the screen."""
 _ASCII = str.maketrans({"±": "+-", "≈": "~", "…": "..."})
 _GAP: Span = ("  ", Role.MUTED)
+_NEEDED = 3
+"""Columns of a table after the names that are never left out."""
+_WORDS = frozenset({"state", "remark", "path", "note", "until"})
+"""Heads of columns with words instead of numbers."""
 NOTE = (
     "level: mean of the last tenth of the points (at least 5, at most a quarter) up to the position in the heading;"
     " SE: its standard error; 1=: noise may put the row first; ≈: within noise of the best"
@@ -46,44 +48,30 @@ _BEST_NOTE = (
 )
 
 
-class Table(Struct, frozen=True):
-    """A table of a comparison; all texts are cleaned."""
-
-    title: str
-    heads: tuple[str, ...]
-    """Heads of the columns; that of the names is the first."""
-    rows: tuple[tuple[str, ...], ...]
-    """Name and cells of each row."""
-    texts: tuple[str, ...] = ()
-    """Heads of the columns with texts instead of numbers."""
-    note: str = ""
-    """Said below the table."""
-    is_by_run: bool = False
-    """Whether a column is that of a run."""
-
-
-def comparison_tables(comparison: Comparison, now: float, full: bool = False) -> Iterator[Table]:
+def comparison_tables(comparison: Comparison, now: float, full: bool = False) -> Iterator[TextTable]:
     """Yield the tables, the most important first. full: every metric with its own table, and every setting."""
     main = comparison.main
     if main is not None:
         yield metric_table(comparison, main)
     yield _runs(comparison, now)
     if effects := comparison.effects:
-        yield Table(
+        differences = [_signed(effect.difference.value, effect.difference.error) for effect in effects]
+        yield _table(
             f"Settings by the difference of {main.label if main else ''} between runs that are otherwise equal",
-            ("setting", "best", "worst", "difference", "SE", "pairs", "beyond noise"),
-            tuple(
-                (
-                    clean(effect.name),
-                    *(setting_text(value, _CELL) for value in (effect.best, effect.worst)),
-                    *_signed(effect.difference.value, effect.difference.error),
-                    str(effect.pairs),
-                    "yes" if effect.is_beyond_noise else "one pair" if effect.pairs == 1 else "no",
-                )
-                for effect in effects
-            ),
-            ("best", "worst", "beyond noise"),
+            "setting",
+            [clean(effect.name) for effect in effects],
+            {
+                "best": [setting_text(effect.best, _CELL) for effect in effects],
+                "worst": [setting_text(effect.worst, _CELL) for effect in effects],
+                "difference": [difference for difference, _ in differences],
+                "SE": [error for _, error in differences],
+                "pairs": [str(effect.pairs) for effect in effects],
+                "beyond noise": [
+                    "yes" if effect.is_beyond_noise else "one pair" if effect.pairs == 1 else "no" for effect in effects
+                ],
+            },
             "One pair proves nothing; a difference shows no cause.",
+            frozenset({"best", "worst", "beyond noise"}),
         )
     yield from _settings(comparison, full)
     if comparison.about:
@@ -113,16 +101,17 @@ def screen_rows(comparison: Comparison, now: float, symbols: Symbols, width: int
     return [tuple((text.translate(_ASCII), role) for text, role in row) for row in rows]
 
 
-def _table_rows(table: Table) -> Iterator[Row]:
+def _table_rows(table: TextTable) -> Iterator[Row]:
     """Yield the head and the rows of a table, numbers to the right; warnings have their colour."""
-    if not table.rows:
+    if not table.names:
         return
-    roles = [Role.TEXT, *(Role.WARNING if head == "remark" else Role.VALUE for head in table.heads[1:])]
-    rows = [[(head, Role.MUTED) for head in table.heads]]
-    for cells in table.rows:
+    columns = [TextColumn(table.head, table.names, left=True), *table.columns]
+    roles = [Role.TEXT, *(Role.WARNING if column.head == "remark" else Role.VALUE for column in table.columns)]
+    rows = [[(column.head, Role.MUTED) for column in columns]]
+    for cells in zip(*(column.cells for column in columns), strict=True):
         texts = (fit(text, min(cell_width(text), _WIDEST), "ends") for text in cells)
         rows.append(list(zip(texts, roles, strict=True)))
-    left = {place for place, head in enumerate(table.heads) if not place or head in table.texts}
+    left = {place for place, column in enumerate(columns) if column.left}
     yield from ((_GAP, *row) for row in aligned(rows, 1 << 16, left=left))
 
 
@@ -130,7 +119,7 @@ def _wrapped(text: str, width: int, role: Role) -> list[Row]:
     return [((line, role),) for line in textwrap.wrap(text, max(width - 2, _NARROWEST), subsequent_indent="  ")]
 
 
-def metric_table(comparison: Comparison, metric: MetricRows) -> Table:
+def metric_table(comparison: Comparison, metric: MetricRows) -> TextTable:
     """Return the table of the rows of a metric."""
     steps = common_step_name(comparison.runs)
     rows = metric.rows
@@ -147,36 +136,52 @@ def metric_table(comparison: Comparison, metric: MetricRows) -> Table:
     def number(value: float) -> str:
         return "-" if math.isnan(value) else format_number(value, metric.unit)
 
-    def column(head: str, cells: Sequence[str], is_shown: bool = True) -> list[tuple[str, Sequence[str]]]:
-        return [(head, cells)] if is_shown else []
-
     several = any(len(row.runs) > 1 for row in rows)
-    ends = {row.place for row in rows}
     what = "best" if metric.kind == "best" else "level"
     tops = [row.best for row in rows]
     behind = [_signed(row.behind.value, row.behind.error) if row.rank > 1 else ("", "") for row in rows]
-    columns = [
-        *column("rank", [row.rank_text for row in rows], bool(metric.better)),
-        *column("n", [str(len(row.runs)) for row in rows], several),
-        *column(f"mean {what}" if several else what, [number(row.level) for row in rows]),
-        *column("SE", [number(row.error) for row in rows], any(math.isfinite(row.error) for row in rows)),
-        *column("SD", [number(row.deviation) for row in rows], several),
-        *column("min", [number(row.low) for row in rows], several),
-        *column("max", [number(row.high) for row in rows], several),
-        *column("to the first", [text for text, _ in behind], len(metric.ranked) > 1),
-        *column("± SE", [error for _, error in behind], any(error not in ("", "-") for _, error in behind)),
-        *column("until", [_place(comparison, row.place) for row in rows], len(ends) > 1),
-        *column("best", [number(top[1]) if top else "-" for top in tops], any(tops) and what == "level"),
-        *column(f"at {steps}", [str(top[0]) if top else "-" for top in tops], any(tops)),
-        *column("remark", [_remark(comparison, row) for row in rows], any(_remark(comparison, row) for row in rows)),
-    ]
-    return Table(
+    remarks = [_remark(comparison, row) for row in rows]
+    columns: dict[str, tuple[list[str], bool]] = {
+        "rank": ([row.rank_text for row in rows], bool(metric.better)),
+        "n": ([str(len(row.runs)) for row in rows], several),
+        f"mean {what}" if several else what: ([number(row.level) for row in rows], True),
+        "SE": ([number(row.error) for row in rows], any(math.isfinite(row.error) for row in rows)),
+        "SD": ([number(row.deviation) for row in rows], several),
+        "min": ([number(row.low) for row in rows], several),
+        "max": ([number(row.high) for row in rows], several),
+        "to the first": ([text for text, _ in behind], len(metric.ranked) > 1),
+        "± SE": ([error for _, error in behind], any(error not in ("", "-") for _, error in behind)),
+        "until": ([_place(comparison, row.place) for row in rows], len({row.place for row in rows}) > 1),
+        "best" if what == "level" else "": ([number(top[1]) if top else "-" for top in tops], any(tops)),
+        f"at {steps}": ([str(top[0]) if top else "-" for top in tops], any(tops)),
+        "remark": (remarks, any(remarks)),
+    }
+    return _table(
         ", ".join(filter(None, parts)),
-        ("run", *(head for head, _ in columns)),
-        tuple((row.name, *(cells[i] for _, cells in columns)) for i, row in enumerate(rows)),
-        ("remark", "until"),
+        "run",
+        [row.name for row in rows],
+        {head: cells for head, (cells, is_shown) in columns.items() if head and is_shown},
         (NOTE if metric.kind == "level" else _BEST_NOTE) if metric is comparison.main else "",
     )
+
+
+def _table(
+    title: str,
+    head: str,
+    names: Sequence[str],
+    columns: Mapping[str, Sequence[str]],
+    note: str = "",
+    words: Container[str] = _WORDS,
+) -> TextTable:
+    """Return a table with these columns by their heads; the first ones are never left out.
+
+    words: heads of the columns with words instead of numbers.
+    """
+    own = [
+        TextColumn(name, cells, max(place - _NEEDED, 0), name in words)
+        for place, (name, cells) in enumerate(columns.items(), 1)
+    ]
+    return TextTable(title, names, own, head, note=note)
 
 
 def _remark(comparison: Comparison, row: RunRow) -> str:
@@ -206,25 +211,26 @@ def _place(comparison: Comparison, place: Place | None) -> str:
     return "-" if place is None else place_text(comparison.axis.name, place, common_step_name(comparison.runs))
 
 
-def _runs(comparison: Comparison, now: float) -> Table:
+def _runs(comparison: Comparison, now: float) -> TextTable:
     """Return the table of the states of the runs."""
     runs, steps, main = comparison.runs, common_step_name(comparison.runs), comparison.main
     states = [progress_of(run, now) for run in runs]
     notes = [note_of(run.path).line for run in runs]
-    columns: list[tuple[str, Sequence[str]]] = [
-        ("state", [state.state for state in states]),
-        (steps, ["" if state.step is None else str(state.step) for state in states]),
-    ]
+    columns: dict[str, Sequence[str]] = {
+        "state": [state.state for state in states],
+        steps: ["" if state.step is None else str(state.step) for state in states],
+    }
     if all(speed is not None for speed in comparison.speeds):
-        columns.append((f"time a {steps}", [format_duration(own.seconds) for own in comparison.speeds if own]))
+        columns[f"time a {steps}"] = [format_duration(own.seconds) for own in comparison.speeds if own]
     if main is not None and comparison.reaches is not None:
         place = steps if comparison.axis.name == "step" else comparison.axis.noun
-        columns.append((f"{place} of {clean(main.name)} {format_exact(comparison.reaches)}", reached_texts(comparison)))
-    columns += [("remark", comparison.failures)] if any(comparison.failures) else []
-    columns.append(("path", [shown_path(run.path) for run in runs]))
-    columns += [("note", notes)] if any(notes) else []
-    rows = tuple((clean(name), *(cells[i] for _, cells in columns)) for i, name in enumerate(comparison.labels))
-    return Table("Runs", ("run", *(head for head, _ in columns)), rows, ("state", "remark", "path", "note"))
+        columns[f"{place} of {clean(main.name)} {format_exact(comparison.reaches)}"] = reached_texts(comparison)
+    if any(comparison.failures):
+        columns["remark"] = comparison.failures
+    columns["path"] = [shown_path(run.path) for run in runs]
+    if any(notes):
+        columns["note"] = notes
+    return _table("Runs", "run", list(map(clean, comparison.labels)), columns)
 
 
 def reached_texts(comparison: Comparison) -> list[str]:
@@ -241,7 +247,7 @@ def reached_texts(comparison: Comparison) -> list[str]:
     return texts
 
 
-def _settings(comparison: Comparison, full: bool) -> Iterator[Table]:
+def _settings(comparison: Comparison, full: bool) -> Iterator[TextTable]:
     """Yield the table of the settings that differ; many that only some runs have are counted below it."""
     listed, notes = list(comparison.differences), []
     if full:
@@ -267,30 +273,28 @@ def _settings(comparison: Comparison, full: bool) -> Iterator[Table]:
 
 def _by_run(
     title: str, comparison: Comparison, rows: Sequence[tuple[str, Sequence[Any]]], longest: int, note: str = ""
-) -> Table:
+) -> TextTable:
     """Return a table with a column for each run."""
-    cells = tuple(
-        (clean(name), *("-" if value is MISSING else setting_text(value, longest) for value in values))
-        for name, values in rows
-    )
-    return Table(title, ("", *map(clean, comparison.labels)), cells, note=note, is_by_run=True)
+    texts = [["-" if value is MISSING else setting_text(value, longest) for value in values] for _, values in rows]
+    columns = [TextColumn(clean(label), [own[run] for own in texts]) for run, label in enumerate(comparison.labels)]
+    return TextTable(title, [clean(name) for name, _ in rows], columns, note=note, is_by_run=True)
 
 
-def _levels(comparison: Comparison, metrics: Sequence[MetricRows], alone: int) -> Table:
+def _levels(comparison: Comparison, metrics: Sequence[MetricRows], alone: int) -> TextTable:
     """Return the table of the levels of several metrics, with a column for each row of the main table."""
     main = comparison.main
-    columns = [row for row in main.rows if not row.left_out] if main is not None else []
-    rows = []
-    for metric in metrics:
-        cells = []
-        for head in columns:
-            row = metric.row_of(head.runs[0])
-            is_close = row is not None and row.is_tied and row.rank > 1
-            unit = metric.units[head.runs[0]]
-            cells.append("-" if row is None else format_value(row.level, unit) + " ≈" * is_close)
-        rows.append((clean(metric.name), *cells))
+
+    def cell(metric: MetricRows, run: int) -> str:
+        row = metric.row_of(run)
+        return (
+            "-" if row is None else format_value(row.level, metric.units[run]) + " ≈" * (row.is_tied and row.rank > 1)
+        )
+
+    columns = [
+        TextColumn(head.name, [cell(metric, head.runs[0]) for metric in metrics])
+        for head in (main.rows if main is not None else ())
+        if not head.left_out
+    ]
     note = f"{alone} more metric{'s are' if alone != 1 else ' is'} only in one run" if alone else ""
-    what = "Best values" if main is not None and main.kind == "best" else "Levels"
-    return Table(
-        f"{what} of the other metrics", ("", *(row.name for row in columns)), tuple(rows), note=note, is_by_run=True
-    )
+    title = f"{'Best values' if main is not None and main.kind == 'best' else 'Levels'} of the other metrics"
+    return TextTable(title, [clean(metric.name) for metric in metrics], columns, note=note, is_by_run=True)
