@@ -2,9 +2,10 @@
 
     python -m tests.bench.console [MEGABYTES]
 
-Five logs: one without rows of metrics, verl's with one line per step, lines of k=v after a timestamp, short lines, and
-Hugging Face's rows between the states of a progress bar. Times are CPU seconds, the best of three rounds; a log is fed
-in pieces of 1 MiB. "line by line" is the decoder without the templates of uniform lines, in turn with the other.
+Six logs: one without rows of metrics, verl's with one line per step, lines of k=v after a timestamp, short lines, those
+of four shapes in turns, and Hugging Face's rows between the states of a progress bar. Times are CPU seconds, the best
+of three rounds; a log is fed in pieces of 1 MiB. "line by line" is the decoder without the templates of uniform lines,
+in turn with the other.
 """
 
 from __future__ import annotations
@@ -65,6 +66,17 @@ def short(size: int) -> bytes:
     return _lines(
         size, lambda count, draw: f"step {count}: loss={draw.random():.4f} acc={draw.random():.4f} lr=1e-05\n"
     )
+
+
+def mixed(size: int) -> bytes:
+    shapes = (
+        "step {0}/100000 loss {1:.4f} lr 1.0e-04\n",
+        "step {0} acc={1:.4f} f1={2:.3f}\n",
+        "[{0}] | grad_norm: {2:.5f} | loss: {1:.4f}\n",
+        "saving checkpoint to runs/ckpt-{0}\n",
+        "iter {0} | loss {1:.4f} | {2:.1f} ms/it\n",
+    )
+    return _lines(size, lambda count, draw: shapes[count % 5].format(count, draw.random(), draw.random()))
 
 
 def hugging_face(size: int) -> bytes:
@@ -131,6 +143,7 @@ def main() -> None:
         "verl": (verl, one_expression),
         "k=v": (joined, one_expression),
         "short lines": (short, one_expression),
+        "mixed lines": (mixed, one_expression),
         "HF rows": (hugging_face, literal_eval),
     }
     for name, (write, other) in logs.items():

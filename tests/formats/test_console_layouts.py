@@ -1,4 +1,4 @@
-"""Texts of public trainers and scripts with the points that they print: data/console/layouts.json.
+"""Texts of public trainers and scripts with the points that they print: console_layouts.json.
 
 program: what printed the text, or what is special in it. points: metric -> (step, value) of each point. whole: whether
 no other metric is read.
@@ -15,7 +15,7 @@ from support.json_points import feed, series
 
 from tuimon.formats.console.text import ConsoleDecoder
 
-LAYOUTS: list[dict[str, Any]] = json.loads((Path(__file__).parents[1] / "data/console/layouts.json").read_text())
+LAYOUTS: list[dict[str, Any]] = json.loads(Path(__file__).with_name("console_layouts.json").read_text())
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=[layout["program"] for layout in LAYOUTS])

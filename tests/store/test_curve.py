@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.stores import Log
 
@@ -251,6 +251,7 @@ EVENTS = st.lists(
 )
 
 
+@settings(max_examples=3 * settings.default.max_examples)
 @given(EVENTS, st.booleans())
 def test_an_extended_curve_equals_one_built_at_once(events, side_by_side):
     """Two stores get the same events; one takes a snapshot after every event, the other only at the end."""

@@ -219,6 +219,8 @@ def test_a_continued_curve_is_extended_without_a_copy():
     log.add("state", [1020])
     assert np.shares_memory(log.curve().values, second.values)
     assert log.curve().steps.tolist() == list(range(1021))
+    log.add("events", range(1000, 1005))  # the best source catches up
+    assert (log.curve().steps.tolist(), log.curve().filled) == (list(range(1021)), 16)
 
 
 # ---------------------------------------------------------------- disagreement

@@ -20,7 +20,7 @@ from tuimon.panels import ChartOptions, OwnDashboard, arrange, header_panel, par
 from tuimon.sources.overrides import PROJECT_FILE, project_file
 from tuimon.text import cell_width
 from tuimon.tui.dashboard_file import (
-    dashboard_toml,
+    dashboard_table,
     file_to_save,
     load_dashboard,
     reset_dashboard,
@@ -202,7 +202,7 @@ def test_what_is_written_is_read_back(tmp_path: Path, monkeypatch: pytest.Monkey
         "thresholds": {"kl": [0.1, 0.2], "val/a b": 1e-9},
     }
     own = parse_dashboard(table, "")
-    assert parse_dashboard(tomllib.loads(dashboard_toml(own))["dashboard"], "") == own
+    assert parse_dashboard(dashboard_table(own), "") == own
     assert save_dashboard(own, [str(tmp_path / "logs")], ()) == file
     old = '[dashboard]\npanels = ["old"]\n[dashboard.thresholds]\nx = 1\n'
     kept = f'# mine\ntheme = "light"\n\n{old}[keys]\nquit = "x" # q\n'
@@ -214,9 +214,8 @@ def test_what_is_written_is_read_back(tmp_path: Path, monkeypatch: pytest.Monkey
     assert "# mine" in file.read_text()
     assert "# q" in file.read_text()
     file.write_text("dashboard = { panels = [] }\n")
-    with pytest.raises(UsageError, match="cannot be replaced"):
-        save_dashboard(own, [str(tmp_path / "logs")], ())
-    assert file.read_text() == "dashboard = { panels = [] }\n"
+    save_dashboard(own, [str(tmp_path / "logs")], ())
+    assert parse_dashboard(config.load().dashboard, "") == own
 
 
 def test_nothing_is_written_below_a_run(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from tuimon import config
 from tuimon.errors import UsageError
 from tuimon.tui.app import TuimonApp
-from tuimon.tui.rule_file import add_rule, remove_rule
+from tuimon.tui.settings_file import add_rule, remove_rule
 
 LOW = "reward < 0.5 for 5 steps"
 
@@ -78,13 +78,13 @@ async def test_a_rule_that_means_nothing_is_named(run: Path, file: Path, line: s
 
 async def test_a_rule_that_cannot_be_saved_is_checked_until_the_end(run: Path, file: Path) -> None:
     file.parent.mkdir()
-    file.write_text('rules = [{rule = "kl > 5"}]\n')
     async with opened(run) as (app, pilot):
         await until(app, pilot, lambda s: "reward" in s)
+        file.write_text("[[rules]\n")
         await answer(app, pilot, "add_rule", "kl < 0.1")
         await until(app, pilot, lambda s: "until tuimon ends only" in s)
         await until(app, pilot, lambda _: any(alert.rule == "kl < 0.1" for alert in app.snapshot.alerts))
-    assert file.read_text() == 'rules = [{rule = "kl > 5"}]\n'
+    assert file.read_text() == "[[rules]\n"
 
 
 def test_other_contents_of_the_file_are_kept(file: Path) -> None:
@@ -94,11 +94,25 @@ def test_other_contents_of_the_file_are_kept(file: Path) -> None:
     file.write_text(before)
     assert add_rule('a "b" < 1') == file
     assert config.load().rules == ({"rule": "kl > 5", "severity": "critical"}, {"rule": 'a "b" < 1'})
-    assert file.read_text().startswith(before)
+    assert all(line in file.read_text() for line in before.splitlines())
     assert remove_rule("kl > 5") == file
     assert remove_rule("kl > 5") is None
-    assert file.read_text().startswith('theme = "dark"  # mine\n\n[notify]\nbell = true\n')
-    assert config.load().rules == ({"rule": 'a "b" < 1'},)
+    assert tomllib.loads(file.read_text()) == {
+        "theme": "dark",
+        "rules": [{"rule": 'a "b" < 1'}],
+        "notify": {"bell": True},
+    }
+    assert "# mine" in file.read_text()
+
+
+def test_rules_in_an_inline_list_are_changed(file: Path) -> None:
+    file.parent.mkdir()
+    file.write_text('rules = [{rule = "kl > 5"}]\n')
+    add_rule("lr > 1")
+    assert config.load().rules == ({"rule": "kl > 5"}, {"rule": "lr > 1"})
+    remove_rule("kl > 5")
+    remove_rule("lr > 1")
+    assert config.load().rules == ()
 
 
 def test_a_file_that_is_no_toml_is_not_changed(file: Path) -> None:

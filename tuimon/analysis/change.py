@@ -2,8 +2,8 @@
 
     LevelChange(before=0.62, after=0.71, error=0.01, count=20, ...).direction == "rising"
 
-- A level is the mean of a tenth of the points, its error that of analysis/level.py, at most that of all second
-  differences.
+- A level is the mean of a tenth of the points, its error that of analysis/level.py, or that of all second differences
+  where it is surer.
 - A change counts if noise explains it in less than 1 % of the cases, and if no rounding to 32 bits does. A curve that
   only rises has risen.
 """
@@ -99,7 +99,9 @@ def change(values: Floats, whole: bool = False) -> LevelChange | None:
     else:
         errors, before = math.sqrt(2) * error, float(known[-2 * count : -count].mean())
     most = math.sqrt(2) * float(most_noise(known[None], caution=1.0)[0])
-    if not errors <= most:
+    moved = float(known[-count:].mean()) - before
+    by_bends = chance_of(moved / most if most else math.inf, len(known) - 2)
+    if errors and not chance_of(moved / errors, freedom) < by_bends:
         errors, freedom = most, len(known) - 2
     moves = np.sign(np.diff(known))
     return LevelChange(

@@ -66,6 +66,6 @@ def _autopsy(snapshot: Snapshot, samples: Sequence[str]) -> str:
 _EXAMPLES = """\
   tuimon report RUN -o report.html               curves, phase latency, memory, alerts and settings in one file
   tuimon report sweep/ -o report.html            several runs, one after the other
-  tuimon report sweep/ --autopsy -o failed.html  the newest run that failed, beside the last healthy one
+  tuimon report RUN --autopsy -o autopsy.html    what changed first in a run that failed; of several, the newest
 """
 COMMAND = Command("report", "write one self-contained HTML file", _arguments, _run, _EXAMPLES)

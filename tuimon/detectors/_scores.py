@@ -183,11 +183,13 @@ class Half(Relative, frozen=True, kw_only=True, tag="half"):
 class Best(Relative, frozen=True, kw_only=True, tag="best"):
     """Limit: below the best level so far by `part` of the gain since the start, and by more than it usually falls.
 
-    That is `falls_by` times the largest fall within 24 points, until 32 points before, and more for the first points.
+    That is `falls_by` times the largest fall within 24 points, until 32 points before, and more for the first points;
+    and `deviations` times the noise of then.
     """
 
     part: float = 0.5
     falls_by: float = 1.5
+    deviations: float = 4.0
     early: float = 120.0
     """Falls that count in addition, divided by the number of levels so far."""
 
@@ -214,7 +216,10 @@ class Best(Relative, frozen=True, kw_only=True, tag="best"):
         count = np.maximum(np.arange(begin, len(values)) - _SETTLED - NINE + 1, 1)
         # It may begin at its best: then a part of that counts instead of the gain.
         lost = self.part * np.maximum(known - start, _LEAST_GAIN * np.abs(known))
-        bound = known - np.maximum(lost, (self.falls_by + self.early / count) * falls)
+        least = np.maximum(lost, (self.falls_by + self.early / count) * falls)
+        settled = usual(values[: max(len(values) - _SETTLED, 0)], max(begin - _SETTLED, 0)).noise
+        noise = np.concatenate((np.full(len(values) - begin - len(settled), np.nan), settled))
+        bound = known - np.fmax(least, self.deviations * noise)
         return known, bound, (start, float(known[-1]), float(falls[-1]))
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
-from tuimon import lazy_re as re
 from tuimon.config import Settings, config_path
 from tuimon.errors import UsageError
 from tuimon.monitor.piped import StdinPath
@@ -21,9 +21,7 @@ from tuimon.panels import OwnDashboard, parse_dashboard
 from tuimon.sources.overrides import PROJECT_FILE, project_file, runs_table
 from tuimon.store import Run
 from tuimon.text import clean
-from tuimon.tui.settings_file import blocks, parsed, quoted, rewrite, text_of
-
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
+from tuimon.tui.settings_file import changed, parsed, text_of, valid_text
 
 
 def load_dashboard(settings: Settings, paths: Iterable[str]) -> tuple[OwnDashboard, str]:
@@ -118,11 +116,15 @@ def _is_below(path: str, directory: str) -> bool:
 def save_dashboard(own: OwnDashboard, paths: Sequence[str], runs: Sequence[Run]) -> Path:
     """Write the dashboard to the file that `file_to_save` names, and return its path.
 
-    Other contents of the file are kept. Raises UsageError if the file is below a run's directory, is invalid, or has
-    the table in a form that cannot be replaced; OSError if it cannot be written.
+    Other contents of the file are kept. Raises UsageError if the file is below a run's directory or is invalid; OSError
+    if it cannot be written.
     """
     file = file_to_save(paths, runs)
-    _save_table(file, "dashboard", dashboard_toml(own), paths, runs)
+    _require_outside(file, paths, runs)
+    with changed(file) as document:
+        document["dashboard"] = dashboard_table(own)
+        for panels in filter(None, [document["dashboard"].get("panels")]):
+            panels.multiline(True)
     return file
 
 
@@ -144,19 +146,13 @@ def save_runs(join: Sequence[str], split: str, paths: Sequence[str], runs: Seque
         kept = [paths for paths in joins if path not in paths]
         splits += [path] if len(kept) == len(joins) else []
         joins = kept
-    # On one line each: a line that begins with a bracket would be taken for the header of a table.
-    groups = ", ".join(f"[{', '.join(map(quoted, paths))}]" for paths in joins)
-    text = f"[runs]\njoin = [{groups}]\nsplit = [{', '.join(map(quoted, splits))}]\n"
-    _save_table(file, "runs", text, paths, runs)
+    _require_outside(file, paths, runs)
+    with changed(file) as document:
+        document["runs"] = {
+            "join": [list(map(valid_text, group)) for group in joins],
+            "split": list(map(valid_text, splits)),
+        }
     return file
-
-
-def _save_table(file: Path, name: str, table: str, paths: Sequence[str], runs: Sequence[Run]) -> None:
-    """Replace the table of this name in a file, or add it."""
-    before = _writable(file, paths, runs)
-    after = _without_table(before, name).rstrip("\n")
-    after = f"{after}\n\n{table}" if after else table
-    rewrite(file, before, after, name, parsed(table)[name])
 
 
 def reset_dashboard(paths: Sequence[str], runs: Sequence[Run]) -> Path | None:
@@ -164,44 +160,36 @@ def reset_dashboard(paths: Sequence[str], runs: Sequence[Run]) -> Path | None:
     or None if it has no dashboard. A project file that has nothing else is deleted. Raises as `save_dashboard` does.
     """
     file = _project_file(paths) or config_path()
-    before = _writable(file, paths, runs)
-    if "dashboard" not in parsed(before):
-        return None
-    after = _without_table(before, "dashboard").rstrip("\n")
-    if not after.strip() and file.name == PROJECT_FILE:
+    _require_outside(file, paths, runs)
+    with changed(file) as document:
+        if document.pop("dashboard", None) is None:
+            return None
+    if file.name == PROJECT_FILE and not text_of(file).strip():
         file.unlink()
-    else:
-        rewrite(file, before, f"{after}\n" if after else "", "dashboard", None)
     return file
 
 
-def _writable(file: Path, paths: Sequence[str], runs: Sequence[Run]) -> str:
-    """Return the text of a file that is about to be changed. Raise UsageError if it is below a run's directory."""
+def _require_outside(file: Path, paths: Sequence[str], runs: Sequence[Run]) -> None:
+    """Raise UsageError if a file is below a run's directory."""
     if _is_in_run(file, paths, runs):
         raise UsageError(f"{file} is below the directory of a run, where nothing is written")
-    return text_of(file) if file.exists() else ""
 
 
-def _without_table(text: str, table: str) -> str:
-    """Return TOML text without the tables whose name begins with this one."""
-    return "".join(lines for name, lines in blocks(text) if name != table)
-
-
-def dashboard_toml(own: OwnDashboard) -> str:
-    """Return the `[dashboard]` table as TOML."""
-    lines = ["[dashboard]"]
+def dashboard_table(own: OwnDashboard) -> dict[str, Any]:
+    """Return the table [dashboard]."""
+    table: dict[str, Any] = {}
     if own.entries:
-        lines.append("panels = [")
-    for entry in own.entries:
-        metrics = ", ".join(map(quoted, entry.patterns))
-        lines.append(f"  {{title = {quoted(entry.title)}, metrics = [{metrics}]}}," if entry.title else f"  {metrics},")
-    if own.entries:
-        lines += ["]", f"others = {'true' if own.others else 'false'}"]
+        table["panels"] = [
+            {"title": valid_text(entry.title), "metrics": list(map(valid_text, entry.patterns))}
+            if entry.title
+            else valid_text(entry.patterns[0])
+            for entry in own.entries
+        ]
+        table["others"] = own.others
     if own.values:
-        lines.append(f"values = [{', '.join(map(quoted, own.values))}]")
+        table["values"] = list(map(valid_text, own.values))
     if own.thresholds:
-        lines += ["", "[dashboard.thresholds]"]
-    for name, values in own.thresholds:
-        key = name if _BARE.fullmatch(name) else quoted(name)
-        lines.append(f"{key} = {list(values) if len(values) > 1 else values[0]}")
-    return "\n".join(lines) + "\n"
+        table["thresholds"] = {
+            valid_text(name): list(values) if len(values) > 1 else values[0] for name, values in own.thresholds
+        }
+    return table

@@ -10,8 +10,8 @@ from tuimon.tui import screens
 from tuimon.tui.action import Dashboard
 from tuimon.tui.actions.views import closed
 from tuimon.tui.copying import new_file, write_new
-from tuimon.tui.pattern_file import add_patterns, proposed_patterns
 from tuimon.tui.screens.work_screen import WorkScreen, labelled_actions
+from tuimon.tui.settings_file import add_patterns, proposed_patterns
 from tuimon.tui.themes import names, on_paper
 
 _NAMES = "interval, poll, frame_rate, mouse, samples, console_patterns, [notify], [detectors], [keys]"

@@ -7,7 +7,7 @@ from functools import partial
 from tuimon.errors import UsageError
 from tuimon.text import clean, first_names, home_relative
 from tuimon.tui.action import Dashboard
-from tuimon.tui.rule_file import add_rule, remove_rule, rule_text
+from tuimon.tui.settings_file import add_rule, remove_rule, rule_text
 
 _EXAMPLE = "reward < 0.1 for 20 steps"
 
