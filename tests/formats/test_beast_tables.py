@@ -65,3 +65,9 @@ def test_row_of_several_lines() -> None:
         "appworld/mean reward of all tasks of the set": [(0, "0.25")],
         "appworld/x": [(0, repr(math.pi))],
     }
+
+
+def test_a_row_with_a_text_is_no_header_of_the_next() -> None:
+    row: dict[str, float | str | None] = {"TGC@4": 0.0, "TGC@4 mean_reward": "appworld dev", "mean_reward": 0.0}
+    metrics = series(feed(ConsoleDecoder(), f"{HEAD}{drawn(row, 50)}".encode()))
+    assert metrics.keys() == {"appworld/TGC@4", "appworld/mean_reward"}

@@ -135,8 +135,11 @@ class TextTableReader(LineReader):
             return False
         name, *printed = [cell for _, _, cell in _cells(line.message)] or [""]
         place = self.sink.place
-        if not _NAME.fullmatch(name) or len(self._heads) - len(printed) not in (0, 1) or place is None:
+        more = len(self._heads) - len(printed)
+        if not _NAME.fullmatch(name) or more not in (0, 1) or not printed or place is None:
             return False
+        if more and stage_word(name) != name and any(stage_word(head) != head for head in self._heads[1:]):
+            return False  # the line before was no header, but a row of a name and a text
         values = [
             (head, number(_UNIT.sub("", cell)), cell)
             for head, cell in zip(self._heads[-len(printed) :], printed, strict=True)
