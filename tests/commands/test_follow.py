@@ -99,9 +99,11 @@ class Watch:
         return process
 
     def stop(self) -> tuple[str, str]:
-        process = self.processes.pop()
+        process = self.processes[-1]
         process.terminate()  # a shell that starts the tests in the background lets them ignore SIGINT
-        return process.communicate(timeout=60)
+        printed = process.communicate(timeout=60)
+        self.processes.pop()
+        return printed
 
 
 @pytest.fixture
