@@ -195,10 +195,18 @@ def mean_errors(rows: Floats, count: int, degree: int, caution: float = 0.0) -> 
 
 def without_bursts(rows: Floats) -> Floats:
     """Return rows in which what is far from the median counts only as far as three deviations."""
-    middle = np.median(rows, axis=1)[:, None]
-    far = _FAR * np.median(np.abs(rows - middle), axis=1)[:, None]
+    middle = row_medians(rows)
+    far = _FAR * row_medians(np.abs(rows - middle))
     clipped: Floats = np.clip(rows, middle - far, middle + far)
     return clipped
+
+
+def row_medians(rows: Floats) -> Floats:
+    """Return the median of each row as (n, 1). Equals np.median without its import of numpy.ma (8 ms at the start)."""
+    half = rows.shape[1] // 2
+    ordered = np.partition(rows, (max(half - 1, 0), half), axis=1)
+    middle: Floats = ordered[:, half, None]
+    return middle if rows.shape[1] % 2 else (ordered[:, half - 1, None] + middle) / 2
 
 
 def most_noise(rows: Floats, caution: float = 1.3) -> Floats:

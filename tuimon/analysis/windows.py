@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tuimon.analysis.level import mean_errors, most_noise, without_bursts
+from tuimon.analysis.level import mean_errors, most_noise, row_medians, without_bursts
 from tuimon.model.points import Floats
 
 BLOCK = 16
@@ -62,7 +62,7 @@ def usual(values: Floats, begin: int) -> Usual:
         return Usual(*(np.empty(0) for _ in Usual._fields))
     first, last = begin // BLOCK, (len(values) - 1) // BLOCK
     lead = max(0, first - BLOCKS)
-    middles = np.median(values[lead * BLOCK : last * BLOCK].reshape(-1, BLOCK), axis=1)
+    middles = row_medians(values[lead * BLOCK : last * BLOCK].reshape(-1, BLOCK))[:, 0]
     known = np.concatenate((np.full(BLOCKS, np.nan), middles))
     windows = np.lib.stride_tricks.sliding_window_view(known, BLOCKS)[first - lead :]
     count = (~np.isnan(windows)).sum(axis=1)
