@@ -7,7 +7,7 @@ import re
 import pytest
 from support.json_points import feed, series
 
-from tuimon.formats.console._proposals import pattern_of
+from tuimon.formats.console._unread import pattern_of
 from tuimon.formats.console.text import ConsoleDecoder, with_patterns
 
 LINES = [

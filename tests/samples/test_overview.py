@@ -12,10 +12,9 @@ from support.written_texts import ATTEMPTS, PROMPTS, write_run
 
 from tuimon.analysis.text_check import parts_sentence, shares_sentence
 from tuimon.samples.difference import differences
-from tuimon.samples.discovery import Location, read_samples
+from tuimon.samples.discovery import Location, advice, read_samples
 from tuimon.samples.fields import sample_of
 from tuimon.samples.library import Entry, Library, entry_of
-from tuimon.samples.options import advice
 from tuimon.samples.overview import (
     first_numbers,
     has_match,

@@ -16,16 +16,16 @@ import posixpath
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tuimon import lazy_re as re
 from tuimon.errors import FormatError
-from tuimon.formats._installed import guarded
 from tuimon.model.log_names import log_name
 from tuimon.model.points import Item
-from tuimon.registry import FORMATS, discover, is_installed
+from tuimon.registry import FORMATS, discover, has_failed, is_installed, note_failure
 
 
 @runtime_checkable
@@ -170,6 +170,7 @@ class JournalDecoder(Protocol):
 
 
 RunsDecoder: TypeAlias = DatabaseDecoder | JournalDecoder
+_T = TypeVar("_T")
 
 
 class Format(Struct, frozen=True):
@@ -267,7 +268,7 @@ def no_decoder() -> StreamDecoder:
 def all_formats() -> tuple[Format, ...]:
     """Return all formats, sorted by the names of their modules, then those of installed packages."""
     formats: tuple[Format, ...] = discover(FORMATS, "FORMAT")
-    return tuple(guarded(f, _CONTRACTS, _Silent) if is_installed(FORMATS, f) else f for f in formats)
+    return tuple(_guarded(f) if is_installed(FORMATS, f) else f for f in formats)
 
 
 def is_candidate(path: str) -> bool:
@@ -335,3 +336,47 @@ def _wanted_by_name(name: str) -> frozenset[str]:
 @cache
 def _path_tests() -> tuple[Callable[[str], bool], ...]:
     return tuple(f.wants_path for f in all_formats() if f.wants_path)
+
+
+def _guarded(log_format: Format) -> Format:
+    """Return the format with functions that return an empty result where those of the package raise, and after that: a
+    format of an installed package is then left out instead of ending the reader."""
+
+    def guard(function: Callable[..., _T], instead: Callable[..., _T]) -> Callable[..., _T]:
+        def call(*arguments: Any) -> _T:
+            if not has_failed(FORMATS, log_format):
+                try:
+                    return function(*arguments)
+                except Exception as error:  # noqa: BLE001  raised again unless it is that of a plug-in
+                    note_failure(FORMATS, log_format, error)
+            return instead(*arguments)
+
+        return call
+
+    def new_decoder() -> Any:
+        decoder = log_format.decoder()
+        if not isinstance(decoder, _CONTRACTS):
+            raise TypeError(f"{type(decoder).__name__} is not a decoder")
+        return decoder
+
+    def unchanged(path: str) -> str:
+        return path
+
+    optional: dict[str, Callable[..., Any]] = {
+        "wants_path": lambda path: False,
+        "source_path": unchanged,
+        "joined_source": unchanged,
+        "metric_name": lambda path: None,
+        "tail": lambda first, last: (),
+        "supersedes": unchanged,
+    }
+    given = {name: getattr(log_format, name) for name in optional}
+    return replace(
+        log_format,
+        matches=guard(log_format.matches, lambda name, head: False),
+        decoder=guard(new_decoder, _Silent),
+        wants_name=guard(log_format.wants_name, lambda name: False),
+        metric_names=guard(log_format.metric_names, lambda head: frozenset()),
+        shown_names=guard(log_format.shown_names, lambda path: {}),
+        **{name: guard(function, optional[name]) for name, function in given.items() if function is not None},
+    )

@@ -1,13 +1,14 @@
-"""Find the files with samples below a directory and read them."""
+"""Find the files with samples below a directory and read them; say how trainers write them, for runs that have none."""
 
 from __future__ import annotations
 
 import math
 import os
 import time
-from collections.abc import Iterable, Iterator
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tuimon import lazy_re as re
 from tuimon.errors import FormatError
@@ -36,6 +37,7 @@ _CONSOLE = re.compile(
 """Beginnings of samples in console logs, see shapes/console.py."""
 _PROBED = 1 << 20
 """Bytes at the beginning and at the end of a console log that are searched for samples."""
+_PLACES = ("rollout_data_dir", "validation_data_dir", "rollout_dump_dir", "export_path", "rollouts_save_path")
 _UNREADABLE = (".pt", ".pkl", ".pickle")
 
 
@@ -134,6 +136,17 @@ def has_samples(paths: Iterable[str], seconds: float = math.inf) -> bool:
     return False
 
 
+def advice(settings: Mapping[str, Any]) -> list[str]:
+    """Return lines about the options of trainers, and the directories that the settings of a run name."""
+    named = [f"The settings name {name} = {place}: open it with --samples {place}" for name, place in _places(settings)]
+    options = tomllib.loads(Path(__file__).with_name("options.toml").read_text("utf-8"))
+    return [
+        *named,
+        "Trainers write texts if an option is set:",
+        *(f"  {name:<15}{text}" for name, text in options.items()),
+    ]
+
+
 def _has_sample(file: str, shape: Shape, below: str) -> bool:
     if shape.id == "console":
         return _has_console_sample(file)
@@ -159,3 +172,11 @@ def _is_closed(folder: str) -> bool:
     above, _, name = folder.rpartition("/")
     is_repeated = name == "effective" and Path(above, "all").is_dir()
     return is_repeated or _CLOSED.fullmatch(name) is not None
+
+
+def _places(settings: Mapping[str, Any], depth: int = 0) -> Iterable[tuple[str, str]]:
+    for key, value in settings.items():
+        if isinstance(value, Mapping) and depth < 4:
+            yield from _places(value, depth + 1)
+        elif isinstance(value, str) and value and key.rpartition(".")[2] in _PLACES:
+            yield key, value

@@ -23,11 +23,10 @@ from tuimon.formats.console._marks import (
 )
 from tuimon.formats.console._outcome import Outcome
 from tuimon.formats.console._patterns import PatternReader, missed_remark, unused_patterns
-from tuimon.formats.console._proposals import UnreadShapes
 from tuimon.formats.console._slash_dates import SlashDates
 from tuimon.formats.console._tasks import NUMBER_STARTS, Labels, Task, TaskSink
 from tuimon.formats.console._uniform import UniformLines
-from tuimon.formats.console._unread import UnreadParts
+from tuimon.formats.console._unread import UnreadParts, UnreadShapes
 from tuimon.formats.console.families import Family, Line, Sink
 from tuimon.formats.console.shapes.labels import FRACTION, METRIC
 from tuimon.model.points import Damage, Item, Points

@@ -1,20 +1,33 @@
-"""Numbers in lines of metrics that gave no point, for `tuimon doctor` and remarks about a log.
+"""What is not read of a log, for `tuimon doctor` and remarks, and the pattern for the settings that would read it.
 
-The first lines that gave a row are cut at their numbers. A number is reported if it has a name or a unit beside it and
-its value is not in the row, unless it is a step, a duration, a date, or has a name that no metric has.
+Numbers in lines that gave a row: the first such lines are cut at their numbers. A number is reported if it has a name
+or a unit beside it and its value is not in the row, unless it is a step, a duration, a date, or has a name that no
+metric has.
+
+Lines that gave no metrics:
+
+    zzz 12 qwx 0.52 / 3.1          40 lines like this: console_patterns = ["zzz {step} qwx {qwx} / {}"]
+
+They are counted by their shape while nothing else of the log is understood. A shape counts if its numbers change and
+one has a fraction. The step is the first whole number with the name of one, or that rises.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import isnan
 
+from msgspec import Struct
+
 from tuimon import lazy_re as re
+from tuimon.errors import UsageError
+from tuimon.formats.console._patterns import Pattern
 from tuimon.formats.console.families import Line, Sink
-from tuimon.formats.console.shapes.cutting import number, places
-from tuimon.formats.console.shapes.labels import is_name, label_before, step_rank, unit_after
-from tuimon.formats.console.shapes.numbers import joined_numbers
+from tuimon.formats.console.families._line import plain
+from tuimon.formats.console.shapes.cutting import cut, number, places
+from tuimon.formats.console.shapes.labels import FRACTION, is_name, label_before, step_rank, unit_after
+from tuimon.formats.console.shapes.numbers import joined_numbers, message_of
 
 _EXAMINED = 64
 """Number of lines that are examined in each log."""
@@ -25,6 +38,16 @@ _MAX_NAMED = 8
 _MAX_LENGTH = 2000
 _WHOLE = re.compile(r"\s?/\s?[\d.]{1,18}")
 _EXPONENTS = {"k": 3, "K": 3, "M": 6, "G": 9, "B": 9, "T": 12}
+_MAX_COUNTED = 2000
+"""Number of lines that are counted."""
+_LEAST_LINES = 5
+"""Lines of one shape."""
+_PROPOSED = 3
+"""Shapes that are proposed."""
+_MAX_SHAPED, _MAX_NUMBERS = 400, 24
+_NO_NAME = re.compile(r"[^\w/@.-]+")
+_UNIT = re.compile(r"[^\W\d]+|%")
+"""Text directly after the last number."""
 
 
 class UnreadParts:
@@ -71,6 +94,78 @@ class UnreadParts:
         """Return the number of lines as part of those that were examined."""
         part = "all" if count == self._examined else f"{count}"
         return f"in {part} of the first {self._examined} lines"
+
+
+class UnreadShapes:
+    """Counts the shapes of lines that gave no metrics."""
+
+    def __init__(self) -> None:
+        self._shapes: dict[tuple[str, ...], _Lines] = {}
+        self._left = _MAX_COUNTED
+
+    def note(self, lines: Sequence[bytes]) -> None:
+        """Count lines; only the first ones of a log are counted."""
+        for raw in lines[: self._left]:
+            if len(raw) > _MAX_SHAPED or not FRACTION.search(raw.decode("latin-1")):
+                continue
+            text = message_of(plain(raw))
+            parts = cut(text)
+            if not 2 <= len(parts) // 2 <= _MAX_NUMBERS:
+                continue
+            shape = self._shapes.setdefault(tuple(parts[::2]), _Lines(text, parts[1::2], []))
+            shape.count, shape.last = shape.count + 1, parts[1::2]
+            shape.changes = shape.changes or shape.numbers != parts[1::2]
+        self._left -= min(self._left, len(lines))
+
+    @property
+    def text(self) -> str:
+        """The most frequent shapes with the patterns that read them, in words; "" without one."""
+        shapes = [shape for shape in self._shapes.values() if shape.count >= _LEAST_LINES and shape.changes]
+        shapes.sort(key=lambda shape: -shape.count)
+        proposed = [(shape, pattern) for shape in shapes if (pattern := pattern_of(shape.first, shape.last))][
+            :_PROPOSED
+        ]
+        if not proposed:
+            return ""
+        lines = " and ".join(f'{shape.count} lines like "{shape.first}"' for shape, _ in proposed)
+        quoted = [pattern.replace("\\", "\\\\").replace('"', '\\"') for _, pattern in proposed]
+        patterns = ", ".join(f'"{pattern}"' for pattern in dict.fromkeys(quoted))
+        return f"{lines} are not understood; console_patterns = [{patterns}] reads them"
+
+
+def pattern_of(line: str, last: Sequence[str] = ()) -> str:
+    """Return a pattern that reads lines like this one; "" if none is certain. last: the numbers of a later one."""
+    parts = cut(line)
+    pattern, names, has_step = "", list[str](), False
+    for index, digits in enumerate(parts[1::2]):
+        text = parts[2 * index]
+        label = label_before(text[-80:])[1]
+        name = _NO_NAME.sub("_", label).strip("_")
+        rises = len(last) > index and last[index].isdecimal() and digits.isdecimal() and int(last[index]) > int(digits)
+        if not has_step and digits.isdecimal() and (step_rank(label) or rises or (not index and not name)):
+            name, has_step = "step", True
+        elif name in names or name == "step" or not FRACTION.search(digits):
+            name = ""
+        names.append(name)
+        pattern += text.replace("{", "{{").replace("}", "}}") + f"{{{name}}}"
+    if unit := _UNIT.match(parts[-1]):
+        pattern += unit[0]
+    pattern = pattern.strip()
+    try:
+        return pattern if has_step and Pattern(pattern).numbers(line) else ""
+    except UsageError:
+        return ""
+
+
+class _Lines(Struct):
+    """The lines of one shape."""
+
+    first: str
+    numbers: list[str]
+    last: list[str]
+    """The numbers of the last line."""
+    count: int = 0
+    changes: bool = False
 
 
 def _printed(text: str) -> Iterator[tuple[str, str, str, str]]:

@@ -13,6 +13,9 @@ A line with NUL bytes, which a crash or a truncation leaves, and one of more tha
 damage: blocks that were open end there, and rows that name no step are left out until a line names it again. Bytes that
 are not UTF-8 are replaced. A last line without a newline is read once the log has not changed for long, but for a word
 at its end that may be cut.
+
+A file of any name must look like text. A name that only says "log" is not enough: the file must also mention training
+or hold a line of metrics. Texts that lie beside many runs but are not their output are excluded by name.
 """
 
 from __future__ import annotations
@@ -21,18 +24,48 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from tuimon import lazy_re as re
 from tuimon.formats import Format
 from tuimon.formats.console._decoder import ConsoleDecoder
 from tuimon.formats.console._display import display_line
 from tuimon.formats.console._marks import may_have_row, without_repetition
 from tuimon.formats.console._patterns import pattern_family
-from tuimon.formats.console._recognise import is_console_name, is_text, mentions_training, names_process, wants_name
 from tuimon.formats.console.families import Family, parse_timestamp
 
 __all__ = (
     "FORMAT", "ConsoleDecoder", "LineSteps", "display_line", "is_text", "matches",
     "parse_timestamp", "wants_name", "with_patterns",
 )  # fmt: skip
+
+_TEXT = re.compile(
+    r".*\.(?:log|out|output|err|txt|stdout|stderr|jsonl)|.*(?:log|train|loss).*\.csv|"
+    r"(?:std(?:out|err)|console|nohup)[^/]*|.*\.[oe]\d+|error\.json|"
+    r".*\.dmesg",
+    re.IGNORECASE,
+)
+_OTHER = re.compile(
+    r"readme.*|licen[cs]e.*|notice.*|changelog.*|cmakelists\.txt|.*requirements[^/]*\.txt|.*packages[^/]*\.txt|pip[-_].*\.txt|"
+    r"conda.*|merges\.txt|vocab.*\.txt|.*\.json\.log|debug(?:-internal|-core)?\.log|robots\.txt|top_level\.txt|sources\.txt|"
+    r"events\.out.*",
+    re.IGNORECASE,
+)
+_CONSOLE = re.compile(
+    r"(?:.*[-_.])?(?:console|stdout|stderr|std_?(?:out|err)|output|train(?:ing|er)?|run|driver|main|worker|nohup|slurm|job)"
+    r"(?:[-_.].*)?\.(?:log|out|output|err|txt)|(?:std(?:out|err)|console|nohup)[^/]*|log_rank_.*\.log|.*\.(?:out|output|err)|"
+    r".*\.[oe]\d+|log\.txt|\d{4}-\d\d-\d\d\.log|run_\w+\.log|metrics\.log",
+    re.IGNORECASE,
+)
+_TRAINING = re.compile(
+    rb"\b(?:step|epoch|iter(?:ation)?|loss|reward|train(?:er|ing)?|checkpoint|cuda|gpu|nccl|torch\w*|deepspeed|"
+    rb"transformers|ray|vllm|wandb|swanlab|it/s)\b",
+    re.IGNORECASE,
+)
+_CONTROL = re.compile(rb"[\x01-\x06\x0e-\x1a\x1c-\x1f\x7f]")
+_TABLE = re.compile(rb"\s*[\w./-]++(?:\s*+[,;\t]\s*+[\w./()@-]++)+\s*")
+_PROCESS = re.compile(
+    rb"\[rank\d+\]|\blocal[ _]rank:? \d|^srun: error: |^slurmstepd: error: |\bNVRM: |oom-kill|Killed process \d",
+    re.MULTILINE,
+)
 
 
 class LineSteps:
@@ -61,9 +94,40 @@ def matches(name: str, head: bytes, own: Sequence[Family] = ()) -> bool:
         return False
     if name.endswith(".jsonl") and b'"message": "' not in head:  # records of a logging module, not rows
         return False
-    if is_console_name(name) or mentions_training(name, head) or names_process(head):
+    if _is_console_name(name) or _mentions_training(name, head) or _names_process(head):
         return True
     return may_have_row(head, own) and ConsoleDecoder(own).has_row(without_repetition(head))
+
+
+def wants_name(name: str) -> bool:
+    """Return True if a file of this name may be console text."""
+    return _TEXT.fullmatch(name) is not None and _OTHER.fullmatch(name) is None
+
+
+def _is_console_name(name: str) -> bool:
+    """Return True for names of files with the output of a program ("stdout", "slurm-123.out")."""
+    return _CONSOLE.fullmatch(name) is not None
+
+
+def _mentions_training(name: str, head: bytes) -> bool:
+    """Return True for a .log file that contains words of training."""
+    return name.lower().endswith(".log") and _TRAINING.search(head) is not None
+
+
+def _names_process(head: bytes) -> bool:
+    """Return True for text of a process of a job, or of its launcher, which can report a failure before any metric."""
+    return _PROCESS.search(head) is not None
+
+
+def is_text(head: bytes) -> bool:
+    """Return True for UTF-8 or Latin-1 (cut anywhere) with at least one ended line and few control bytes. The header of
+    a table is excluded: the table format recognises the file once it has grown."""
+    if not head or b"\0" in head or len(_CONTROL.findall(head)) * 50 > len(head):
+        return False
+    if head.decode("utf-8", "replace").count("\ufffd") * 5 > len(head):
+        return False
+    first, ended, _ = head.lstrip().replace(b"\r", b"\n").partition(b"\n")
+    return bool(ended) and _TABLE.fullmatch(first) is None
 
 
 FORMAT = Format(

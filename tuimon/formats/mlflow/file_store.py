@@ -29,6 +29,8 @@ from __future__ import annotations
 from functools import partial
 from math import nan
 
+from msgspec.structs import replace
+
 from tuimon import lazy_re as re
 from tuimon.errors import FormatError, Unfinished
 from tuimon.formats import Format
@@ -153,19 +155,6 @@ METRIC = Format(
     source_path=_METRICS.source,
     metric_name=_METRICS.name,
 )
-PARAMETER = Format(
-    id="mlflow-params",
-    title="MLflow parameter",
-    writers="MLflow 2.3 to 3.17: settings of a run",
-    rank=3,
-    matches=lambda name, head: bool(head),
-    decoder=partial(_content, "config"),
-    wants_path=_PARAMETERS.contains,
-    source_path=_PARAMETERS.source,
-    metric_name=_PARAMETERS.name,
-    describes_run=True,
-    max_size=64 << 10,
-)
 TAG = Format(
     id="mlflow-tags",
     title="MLflow tag",
@@ -178,6 +167,17 @@ TAG = Format(
     metric_name=_TAGS.name,
     describes_run=True,
     max_size=64 << 10,
+)
+PARAMETER = replace(
+    TAG,
+    id="mlflow-params",
+    title="MLflow parameter",
+    writers="MLflow 2.3 to 3.17: settings of a run",
+    rank=3,
+    decoder=partial(_content, "config"),
+    wants_path=_PARAMETERS.contains,
+    source_path=_PARAMETERS.source,
+    metric_name=_PARAMETERS.name,
 )
 RUN = Format(
     id="mlflow-meta",

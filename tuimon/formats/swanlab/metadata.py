@@ -14,15 +14,10 @@ Values that SwanLab does not know are null. The file is also there without a run
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
-from tuimon import lazy_re as re
-from tuimon.formats import Format
 from tuimon.formats._shared.settings import mapping
-from tuimon.formats.json._metadata import metadata_document
-
-_PATH = re.compile(r"/run-\d{8}_\d{6}-[^/]+/files/swanlab-metadata\.json\Z")
+from tuimon.formats.json._metadata import metadata_format
 
 
 def _facts(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -62,16 +57,11 @@ def _text(document: Mapping[str, Any], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-FORMAT = Format(
-    id="swanlab-metadata",
-    title="SwanLab metadata",
-    writers="SwanLab 0.5 to 0.10",
-    rank=1,
-    matches=lambda name, head: head.lstrip().startswith(b"{"),
-    decoder=partial(metadata_document, "swanlab", _facts),
-    wants_path=lambda path: _PATH.search(path) is not None,
-    describes_run=True,
-    max_size=4 << 20,
-    without_metrics="SwanLab 0.5.0 to 0.6.1 keeps no metrics on disk in cloud mode: log with mode='local', or update"
-    " SwanLab",
+FORMAT = metadata_format(
+    "swanlab",
+    "SwanLab metadata",
+    "SwanLab 0.5 to 0.10",
+    r"/run-\d{8}_\d{6}-[^/]+/files/swanlab-metadata\.json",
+    _facts,
+    "SwanLab 0.5.0 to 0.6.1 keeps no metrics on disk in cloud mode: log with mode='local', or update SwanLab",
 )

@@ -9,14 +9,10 @@ The record in the .wandb file beside files/ has the same. Where that file is mis
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
-from tuimon import lazy_re as re
-from tuimon.formats import Format
-from tuimon.formats.json._metadata import metadata_document
+from tuimon.formats.json._metadata import metadata_format
 
-_PATH = re.compile(r"/(?:offline-)?run-\d{8}_\d{6}-[^/]+/files/wandb-metadata\.json\Z")
 _TEXTS = ("host", "os", "python", "program", "executable", "gpu")
 _ARGUMENTS = 200
 """Maximum number of arguments that are shown."""
@@ -35,16 +31,12 @@ def _facts(document: dict[str, Any]) -> dict[str, Any]:
     return facts
 
 
-FORMAT = Format(
-    id="wandb-metadata",
-    title="W&B metadata",
-    writers="W&B 0.12 to 0.31: program, host and commit of a run",
-    rank=1,
-    matches=lambda name, head: head.lstrip().startswith(b"{"),
-    decoder=partial(metadata_document, "wandb", _facts),
-    wants_path=lambda path: _PATH.search(path) is not None,
-    describes_run=True,
-    max_size=4 << 20,
-    without_metrics="its metrics are only on W&B's server, or its writer died before writing any: copy the whole run "
+FORMAT = metadata_format(
+    "wandb",
+    "W&B metadata",
+    "W&B 0.12 to 0.31: program, host and commit of a run",
+    r"/(?:offline-)?run-\d{8}_\d{6}-[^/]+/files/wandb-metadata\.json",
+    _facts,
+    "its metrics are only on W&B's server, or its writer died before writing any: copy the whole run "
     "directory with its run-<id>.wandb, or keep it (no `wandb sync --clean`)",
 )

@@ -139,8 +139,7 @@ class TextReader(TableScreen[SampleTable]):
 
     def _advise(self) -> None:
         """Display how to make the trainer write texts."""
-        from tuimon.samples.discovery import path_below
-        from tuimon.samples.options import advice
+        from tuimon.samples.discovery import advice, path_below
 
         run = self.dashboard.run_shown
         lines = advice(run.config if run is not None else {})

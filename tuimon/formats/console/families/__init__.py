@@ -13,6 +13,11 @@ How lines are read:
 - A reader passes each row (metrics logged together at one step) to `Sink.add_row`. Each log has its own readers, so a
   reader may keep state, for example the current step or an open table.
 
+Values with units keep the first unit of their name; the factors are exact:
+
+    950ms, then 1.2s       1200 ms
+    900MB, then 1.1GB      1100 MB: kB, MB, GB and TB are powers of 1000; KiB, MiB, GiB and TiB are powers of 1024
+
 Regular expressions must match or fail in linear time on any line: repetitions are bounded or possessive.
 """
 
@@ -20,17 +25,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
 from functools import cache
+from math import isfinite
 
 from msgspec import Struct
 
 from tuimon import lazy_re as re
 from tuimon.formats._shared.step_unit import StepUnit
 from tuimon.formats.console.families._line import PROGRESS_BAR, Line, parse_timestamp
-from tuimon.formats.console.families._units import converted, spelled
 from tuimon.formats.console.shapes.values import NUMBER, Pair, Quantity, number, numbers, pairs, printed_dict
 from tuimon.model.points import Fact, Item, PointsBuilder, Topic
 from tuimon.registry import discover
+from tuimon.vocabulary import BYTES
 
 __all__ = (
     "NUMBER", "PROGRESS_BAR", "Family", "Line", "LineReader", "Pair", "Quantity", "Sink", "families", "number",
@@ -41,6 +48,7 @@ _MAX_STEPS_OF_NUMBERED = 16
 """Number of steps at which new names that differ only in a number ("class 3") are taken to be metrics of their own."""
 _RATE = re.compile(r"[\d:]{4,20}<[\d:?, day]{1,30},\s{0,8}(\d{1,9}\.\d{1,9})(it/s|s/it)", re.ASCII)
 """Elapsed time, time left and rate in a bar of tqdm."""
+_SIZES = ({"us": 1, "ms": 1000, "s": 1000**2, "min": 60 * 1000**2, "h": 3600 * 1000**2}, BYTES)
 _NUMBER_IN_NAME = re.compile(r"(?<=\s)[+-]?\.?\d\S*")
 
 
@@ -330,3 +338,19 @@ def families() -> tuple[Family, ...]:
     """Return all families in the order in which they are tried."""
     plugins: tuple[Family, ...] = discover("tuimon.formats.console.families", "FAMILY")
     return tuple(sorted(plugins, key=lambda family: family.order))
+
+
+def spelled(unit: str) -> str:
+    """Return a printed unit as it is shown: "s" for "sec" and "s/it", "ms" for "ms/step", otherwise as printed."""
+    if "s/" in unit[:3]:
+        return unit.partition("/")[0]
+    return f"{unit[:-3]}s" if unit in ("sec", "Sec") or unit.endswith("/sec") else unit
+
+
+def converted(value: float, unit: str, wanted: str) -> float | None:
+    """Return the value in another unit, correctly rounded; None if the units have no exact factor."""
+    for sizes in _SIZES:
+        if unit in sizes and wanted in sizes:
+            factor = Fraction(sizes[unit], sizes[wanted])
+            return float(Fraction(repr(float(value))) * factor) if isfinite(value) else float(value)
+    return None
