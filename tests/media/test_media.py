@@ -17,13 +17,12 @@ from tensorboard.compat.proto.summary_pb2 import HistogramProto, Summary
 from tuimon.commands import main
 from tuimon.exports.schemas import schema_text
 from tuimon.media import Distribution, Item, Kind, Moments, Part, PrecisionRecall
-from tuimon.media.library import MAX_KEPT, Tag, read_media
+from tuimon.media.library import MAX_KEPT, Tag, content_of, read_media
 from tuimon.media.limits import MAX_BUCKETS, distribution, merged
 from tuimon.media.readers.tensorboard import tensor as read_tensor
 from tuimon.media.rows import HEAT, detail_rows
 from tuimon.media.saving import can_save, save
 from tuimon.media.shape import area_under, is_exact, limited, mean, rebucket, total
-from tuimon.media.texts import content_of
 
 DATA = Path(__file__).parent.parent / "data"
 

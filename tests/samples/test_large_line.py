@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tuimon.formats._shared.json import parse
 from tuimon.samples.library import Library
 from tuimon.samples.shapes import _large_line, json_lines
-from tuimon.samples.shapes._columns import rows_of
+from tuimon.samples.shapes._json_rows import rows_of
 from tuimon.sources.files import signature
 
 HARD_TEXTS = st.text(st.sampled_from('\\"[]{},: \n\x00é\u2028x'), max_size=12)

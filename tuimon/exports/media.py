@@ -10,9 +10,8 @@ from msgspec import UNSET, Struct, UnsetType
 
 from tuimon.exports.documents import Number, Version, filled, one_of
 from tuimon.media import Content, Distribution, Kind, Setting
-from tuimon.media.library import Found, Tag
+from tuimon.media.library import Found, Tag, content_of
 from tuimon.media.shape import area_under, is_exact, limited, mean, normalized, rebucket, total
-from tuimon.media.texts import content_of
 from tuimon.redact import redacted, redacted_text
 from tuimon.text import clean, shown_path
 

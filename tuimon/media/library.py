@@ -1,4 +1,5 @@
-"""Find the log files at or below a path and collect their items by kind and tag."""
+"""Find the log files at or below a path and collect their items by kind and tag. Texts are read when they are
+shown."""
 
 from __future__ import annotations
 
@@ -8,10 +9,12 @@ from contextlib import suppress
 from dataclasses import replace
 
 from tuimon.errors import FormatError
-from tuimon.media import Item, Kind, Reader
+from tuimon.media import Content, Item, Kind, Part, Reader
 from tuimon.media.files import files_below
-from tuimon.media.limits import merged
+from tuimon.media.limits import MAX_TEXT, merged
 from tuimon.registry import discover
+from tuimon.sources.files import open_regular
+from tuimon.text import decoded
 
 MAX_KEPT = 256
 """Items whose content is kept for a tag. If there are more, every second one is dropped; the newest is always kept."""
@@ -149,3 +152,30 @@ def media_files(path: str) -> Iterator[tuple[str, Reader]]:
 def _is_closed(folder: str) -> bool:
     name = os.path.basename(folder)
     return name in _CLOSED or name.startswith(".")
+
+
+def content_of(item: Item) -> Content:
+    """Return the content of an item, which is read if it is a text with places in files."""
+    return _text(item.parts) if item.kind is Kind.TEXT and item.parts else item.content
+
+
+def _text(parts: tuple[Part, ...]) -> str:
+    """Return the texts at places in files, separated by blank lines, together at most MAX_TEXT bytes.
+
+    Instead of a text that cannot be read, the reason.
+    """
+    texts: list[str] = []
+    left = MAX_TEXT
+    for part in parts:
+        if left <= 0:
+            break
+        try:
+            descriptor, _ = open_regular(part.file)
+            data = os.pread(descriptor, left if part.size < 0 else min(left, part.size), part.start)
+            os.close(descriptor)
+        except OSError as error:
+            texts.append(f"{error.strerror}: {os.path.basename(part.file)}")
+            continue
+        left -= len(data)
+        texts.append(decoded(data))
+    return "\n\n".join(texts)

@@ -9,11 +9,10 @@ from collections.abc import Callable, Sequence
 from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import fit_row
 from tuimon.media import Distribution, Item, PrecisionRecall, Setting
-from tuimon.media.library import Tag
+from tuimon.media.library import Tag, content_of
 from tuimon.media.shape import area_under, is_exact, limited, mean, normalized, rebucket, total
 from tuimon.media.table_chart import chart_rows
 from tuimon.media.tables import Table, read_table
-from tuimon.media.texts import content_of
 from tuimon.model.views import Role, Row, Size, Symbols
 from tuimon.redact import redacted, redacted_text
 from tuimon.text import clean, fit

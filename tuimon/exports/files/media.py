@@ -57,7 +57,7 @@ def _copy(item: Item, part: Part, stream: BinaryIO) -> None:
 def _write(job: Job, wanted: set[str], saved: dict[int, tuple[str, ...]], stream: BinaryIO) -> None:
     from tuimon.exports.documents import dumps
     from tuimon.exports.media import content_fields
-    from tuimon.media.texts import content_of
+    from tuimon.media.library import content_of
 
     for number, (source, item) in enumerate(_items(job)):
         if item.tag in wanted:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats._shared.json import parse
-from tuimon.samples.shapes._decoding import SKIPPED
+from tuimon.samples.shapes._json_rows import SKIPPED
 from tuimon.sources.files import Signature, open_regular
 
 _BLOCK = 1 << 20

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from tuimon.errors import FormatError
 from tuimon.samples import MAX_DOCUMENT, Rows, Shape
-from tuimon.samples.shapes._columns import rows_of
-from tuimon.samples.shapes._decoding import decode
+from tuimon.samples.shapes._json_rows import decode, rows_of
 from tuimon.sources.files import open_regular
 
 

@@ -11,8 +11,7 @@ from typing import Any
 
 from tuimon.errors import FormatError
 from tuimon.samples import MAX_DOCUMENT, Rows, Shape
-from tuimon.samples.shapes._columns import rows_of
-from tuimon.samples.shapes._decoding import decode
+from tuimon.samples.shapes._json_rows import decode, rows_of
 from tuimon.samples.shapes._large_line import find_line_start, large_line
 from tuimon.sources.files import open_regular, signature
 

@@ -25,7 +25,7 @@ from tuimon.formats._shared.json import parse
 from tuimon.formats._shared.rows import flatten
 from tuimon.formats._shared.rows import number as number_of
 from tuimon.formats.console.families import NUMBER, Family, Line, LineReader, Pair, Quantity, Sink, number, printed_dict
-from tuimon.formats.console.families._steps import EpochSteps
+from tuimon.formats.console.families._epoch_steps import StepsWithinEpochs
 from tuimon.formats.console.shapes.rows import pairs_of
 
 TABLE = Path(__file__).with_name("trainers.toml")
@@ -135,7 +135,7 @@ class TrainerReader(LineReader):
         self._step: int | None = 0
         self._section = ""
         self._held: list[Pair] = []
-        self._steps = EpochSteps()
+        self._steps = StepsWithinEpochs()
         self._last: dict[str, int] = {}
         """Last step of each row of the table."""
         self._alone = False

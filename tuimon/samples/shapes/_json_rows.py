@@ -1,13 +1,39 @@
-"""Columns and tables as rows."""
+"""Rows of JSON texts: from objects, columns and tables, without long token lists, which no view shows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from tuimon import lazy_re as re
+import msgspec
+import orjson
 
+from tuimon import lazy_re as re
+from tuimon.formats._shared.json import parse
+
+SKIPPED = frozenset(
+    {
+        "token_ids", "logprobs", "ref_logprobs", "values", "token_rewards", "prompt_tokens", "response_tokens",
+        "tokens", "masks",
+        "prompt_ids", "response_ids", "input_ids", "attention_mask", "position_ids",
+    }
+)  # fmt: skip
+"""Names of token lists, except those whose difference is shown (log-probabilities of engine and trainer)."""
+_LARGE = 64 << 10
+"""Size (bytes) of a line from which the lists are worth skipping."""
+_OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _NUMBERED = re.compile(r"(.+)_(\d+)")
+
+
+def decode(line: bytes) -> Any:
+    """Parse a JSON text; of a large object, the token lists at its top level are left out. Raises FormatError."""
+    if len(line) > _LARGE:
+        try:
+            parts = _OBJECT.decode(line)
+            return {key: orjson.loads(bytes(part)) for key, part in parts.items() if key not in SKIPPED}
+        except (msgspec.DecodeError, orjson.JSONDecodeError):
+            pass  # NaN, or text that is not UTF-8
+    return parse(line)
 
 
 def rows_of(document: Any) -> Iterator[dict[str, Any]]:
