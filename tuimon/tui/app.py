@@ -53,7 +53,7 @@ TICK = 1.0
 """Interval (s) at which the header is refreshed: the state of a run can change although nothing was written."""
 
 
-class DashboardScreen(Screen[None]):
+class DashboardScreen(textual_patches.PresentSize):
     """Screen below all others. It is drawn before it is laid out."""
 
     app: TuimonApp

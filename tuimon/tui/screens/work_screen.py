@@ -24,6 +24,7 @@ from tuimon.text import clean
 from tuimon.tui.action import Action, Dashboard
 from tuimon.tui.bars import InputLine, Line, Question, key_spans
 from tuimon.tui.state import ViewState
+from tuimon.tui.terminal.textual_patches import PresentSize
 
 Result = TypeVar("Result")
 _BACK = 2
@@ -44,7 +45,7 @@ def labelled_actions(actions: Sequence[Action], screen: Screen[Any]) -> tuple[Ac
     return tuple(own.get(action.id, action) for action in actions)
 
 
-class WorkScreen(ModalScreen[None]):
+class WorkScreen(PresentSize, ModalScreen[None]):
     """A head line, a body, a filter line, a message and the keys. It is drawn from each snapshot, and its keys are
     those of the actions whose `where` names it. Of the keys that it does not use, those that open a screen from the
     dashboard open that screen instead of this one; others do nothing."""
