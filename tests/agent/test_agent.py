@@ -98,6 +98,7 @@ async def test_each_tool(answers: Answers, tool: str, arguments: Mapping[str, An
         ("summary", {"run": "c"}, "runs: a, b"),
         ("summary", {}, "runs: a, b"),
         ("values", {"run": "a", "metrics": ["x"]}, "metrics: "),
+        ("compare", {"metrics": ["x"]}, "metrics: "),
         ("samples", {"run": "b"}, "no generated texts"),
         ("log", {"run": "b"}, "no console log"),
         ("alerts", {"since_id": "i000000000"}, "no alert has the id"),

@@ -21,7 +21,10 @@ import pytest
 from aiosmtpd.controller import Controller
 from support.terminal import TUIMON
 
-from tuimon.commands._follow import unit_text
+from tuimon.commands import main
+from tuimon.commands._follow import picture_of, unit_text
+from tuimon.model.alerts import Alert
+from tuimon.monitor.local import open_run
 
 
 class Service:
@@ -215,3 +218,15 @@ def test_the_unit_runs_the_same_command(tmp_path: Path, monkeypatch: pytest.Monk
     (line,) = (line for line in unit.splitlines() if line.startswith("ExecStart="))
     assert line.endswith('"check" "--follow" "a \\"b\\" 100%% $$x\\\\"')
     assert f"WorkingDirectory={tmp_path}" in unit
+
+
+@pytest.mark.parametrize("options", [["--follow", "--since", "2h"], ["--follow", "--past"], ["--unit"]])
+def test_options_that_mean_nothing_together_are_refused(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", *options, "."]) == 2
+    assert "--follow" in capsys.readouterr().err
+
+
+def test_a_metric_without_a_chart_has_no_picture(watch: Watch) -> None:
+    snapshot = open_run(watch.log)
+    assert picture_of(snapshot, Alert("rule", "warning", snapshot.runs[0].id, "not logged", 3)) == b""
+    assert picture_of(snapshot, Alert("rule", "warning", snapshot.runs[0].id, "loss", 3)).startswith(b"\x89PNG")

@@ -456,3 +456,39 @@ def test_dashboard_sends_messages(tmp_path: Path) -> None:
             terminal.read(0.05)
         assert b"\x1b]9;" not in bytes(terminal.output).replace(b"\x1b]9;" + name.encode() + sent, b"")
     assert out.read_text() == "loss is NaN since step 30; 1 of 30 points\n"
+
+
+def test_an_end_is_told_where_the_beginning_was_however_mild_it_is() -> None:
+    recorder, store = Recorder(), store_of({"loss": [1.0] * 5})
+    notifier = recorder.notifier({"terminal": "9", "severity": "critical"})
+    store.apply(Progress(1, 1, True))
+    notifier.update(store.snapshot())
+    told, other = Alert("nonfinite", "critical", 0, "loss", 60, "NaN"), Alert("kl", "warning", 0, "kl", 60, "risen")
+    store.set_alerts([told, other])
+    notifier.update(store.snapshot())
+    recorder.wait_for(1)
+    store.set_alerts([replace(told, severity="warning", until=70), replace(other, until=70)])
+    notifier.update(store.snapshot())
+    notifier.close(60)
+    assert [text[4:-2] for text in recorder.sent] == ["run 0: NaN", "run 0: NaN (resolved at step 70)"]
+
+
+def test_a_channel_goes_on_when_what_it_has_got_cannot_be_noted() -> None:
+    def fail(stages: Mapping[str, int]) -> None:
+        raise OSError(28, "No space left on device")
+
+    notices, sent = Queue[Notice](), Queue[str]()
+
+    class Gate:
+        name = "gate"
+
+        def send(self, message: Message) -> None:
+            sent.put(message.message)
+
+    outbox = Outbox(Gate(), notices.put, fail)
+    for text in ("first", "second"):
+        outbox.offer([News(text, 2, replace(MESSAGE, message=text))])
+    outbox.close()
+    assert outbox.join(60) == []
+    assert [sent.get(timeout=60), sent.get(timeout=60)] == ["first", "second"]
+    assert "No space left" in notices.get(timeout=60).message

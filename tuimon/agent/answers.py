@@ -76,9 +76,11 @@ class Answers:
         chosen = [_run(snapshot, name) for name in runs] or list(snapshot.runs)
         if len(chosen) < 2:
             raise UsageError("a comparison needs at least two runs", _names("runs", (r.name for r in snapshot.runs)))
-        return _cut(
-            compare.as_text(compared(chosen, set(metrics) or None, alerts=snapshot.alerts), time.time(), _WIDTH)
-        )
+        names = dict.fromkeys(name for run in chosen for name in run.metrics)
+        if unknown := next((name for name in metrics if name not in names), None):
+            raise UsageError(f"no metric {clean(unknown)} in these runs", _names("metrics", names))
+        comparison = compared(chosen, set(metrics) or None, alerts=snapshot.alerts)
+        return _cut(compare.as_text(comparison, time.time(), _WIDTH))
 
     def alerts(self, since: str, past: bool) -> str:
         """Return the alerts, each with its id. since: an id, of which only later alerts are returned."""

@@ -33,10 +33,12 @@ if TYPE_CHECKING:
     from tuimon.model.alerts import Alert
     from tuimon.model.events import Notice
     from tuimon.notify import Message, News
-    from tuimon.store import Snapshot
+    from tuimon.store import Run, Snapshot
 
 _ALIVE_EVERY = 300.0
 """Seconds from one request that says that the watch goes on to the next."""
+_EXAMINED_EVERY = 60.0
+"""Seconds after which a run without a change is examined again: a state can depend on the time."""
 _PATIENCE = 10.0
 """Maximum seconds for which the end waits until messages are sent."""
 _WIDTH = 200
@@ -55,7 +57,7 @@ def follow(paths: Sequence[str], settings: Settings, checker: Checker, severity:
     ledger = Ledger(paths)
     notifiers = (
         Notifier(Channels(severity, (_Printed(as_json),)), _print_notice),
-        Notifier(channels, _print_notice, ledger=ledger, draw=_picture if _can_draw() else None),
+        Notifier(channels, _print_notice, ledger=ledger, draw=picture_of if _can_draw() else None),
     )
 
     def tell(snapshot: Snapshot) -> None:
@@ -83,6 +85,8 @@ class _Watch:
     def __init__(self, summary: str, severity: str, as_json: bool) -> None:
         self._summary, self._severity, self._as_json = summary, severity, as_json
         self._has_begun = False
+        self._examined: dict[int, tuple[Run, News | None, float]] = {}
+        """By the id of the run: the run as it was examined, the news if it has finished, and when that was."""
         self._printed: set[str] = set()
 
     def begin(self, snapshot: Snapshot, now: float) -> None:
@@ -101,15 +105,11 @@ class _Watch:
 
     def news(self, snapshot: Snapshot, now: float) -> Iterator[News]:
         """Yield the runs that have finished, and the summary of the day once its time has come."""
-        from tuimon.analysis.progress_inputs import progress_of
-        from tuimon.exports.line import line
-        from tuimon.notify import finished_news
-
         for run in snapshot.runs:
-            progress = progress_of(run, now)
-            if progress.state == "finished":
-                words = line(replace(snapshot, runs=(run,)), now, _WIDTH)
-                yield finished_news(run.path, run.name, progress.step, f"finished: {words}")
+            known, news, when = self._examined.get(run.id, (None, None, now))
+            if known is not run or (news is None and now - when >= _EXAMINED_EVERY):
+                self._examined[run.id] = run, _finished(run, snapshot, now), now
+        yield from (news for _, news, _ in self._examined.values() if news is not None)
         if self._summary and time.strftime("%H:%M", time.localtime(now)) >= self._summary.zfill(5):
             yield _summary(snapshot, now)
 
@@ -154,6 +154,18 @@ def _write_to_terminal(text: str) -> None:
         sys.stderr.flush()
 
 
+def _finished(run: Run, snapshot: Snapshot, now: float) -> News | None:
+    from tuimon.analysis.progress_inputs import progress_of
+    from tuimon.exports.line import line
+    from tuimon.notify import finished_news
+
+    progress = progress_of(run, now)
+    if progress.state != "finished":
+        return None
+    words = line(replace(snapshot, runs=(run,)), now, _WIDTH)
+    return finished_news(run.path, run.name, progress.step, f"finished: {words}")
+
+
 def _summary(snapshot: Snapshot, now: float) -> News:
     from tuimon.exports.line import line
     from tuimon.notify import Message, News
@@ -171,16 +183,17 @@ def _can_draw() -> bool:
     return find_spec("matplotlib") is not None
 
 
-def _picture(snapshot: Snapshot, alert: Alert) -> bytes:
-    """Return a picture of the curve that an alert is about (PNG)."""
+def picture_of(snapshot: Snapshot, alert: Alert) -> bytes:
+    """Return a picture of the curve that an alert is about (PNG); b"" if the metric has no chart."""
     import io
 
     from tuimon.exports.charts import charts_of, options_of
     from tuimon.exports.pictures import COLUMNS, draw_charts
 
     run, stream = snapshot.run(alert.run), io.BytesIO()
-    charts = charts_of(run, lambda name: name == alert.metric, options_of(), COLUMNS)
-    draw_charts(list(charts)[:1], stream, "png", run.name)
+    charts = list(charts_of(run, lambda name: name == alert.metric, options_of(), COLUMNS))
+    if charts:
+        draw_charts(charts[:1], stream, "png", run.name)
     return stream.getvalue()
 
 
@@ -229,7 +242,6 @@ def unit_text(words: Sequence[str]) -> str:
 # It goes on after a logout with: loginctl enable-linger
 [Unit]
 Description=tuimon watches training runs
-After=network-online.target
 
 [Service]
 WorkingDirectory={directory.replace("%", "%%")}

@@ -301,6 +301,13 @@ def live_monitor(paths: Sequence[str], settings: Settings, checker: Checker | No
     return monitor
 
 
+def missing_extra(error: ModuleNotFoundError, what: str, extra: str) -> Exception:
+    """Return the error for a user who has not installed an extra; the given one if it is a fault of the program."""
+    if (error.name or "").partition(".")[0] == "tuimon":
+        return error
+    return UsageError(what, f"Run: pip install 'tuimon[{extra}]'")
+
+
 def in_order(runs: Sequence[Run], paths: Sequence[str]) -> list[Run]:
     """Return the runs in the order of the paths they were found below."""
     from tuimon.monitor.piped import shown_names

@@ -52,28 +52,25 @@ def _run(options: argparse.Namespace) -> int:
     from tuimon.monitor.local import LocalMonitor
     from tuimon.monitor.settings import load as load_settings
 
+    if options.follow and (options.past or options.since is not None or options.strict):
+        raise UsageError("--follow takes none of --past, --since and --strict", "Call `tuimon check` without --follow.")
     if options.unit:
-        return _print_unit()
+        return _print_unit(options.follow)
     if options.only_rules and not options.rule and options.silent_for is None:
         raise UsageError("--only-rules without a rule", 'Add one: --rule "reward < 0.1 for 20 steps".')
     rules = [detector_of(rule, "--rule") for rule in options.rule]
     more = [silence_rule(options.silent_for)] if options.silent_for is not None else []
+    settings = load_settings()
     if options.only_rules:
         disabled = dict.fromkeys((detector.id for detector in all_detectors()), False)
         checker = Checker(disabled, options.rule, "--rule", more)
     else:
-        settings = load_settings()
         checker = Checker(settings.detectors, (*settings.rules, *options.rule), str(config.config_path()), more)
     if options.follow:
         from tuimon.commands._follow import follow
 
-        follow(
-            checked_paths(options.paths, live=True, options=options),
-            load_settings(),
-            checker,
-            options.severity,
-            options.json,
-        )
+        paths = checked_paths(options.paths, live=True, options=options)
+        follow(paths, settings, checker, options.severity, options.json)
     paths, code = existing_paths(options.paths, options)
     monitor = LocalMonitor(paths, checker)
     monitor.update()
@@ -119,9 +116,11 @@ def _run(options: argparse.Namespace) -> int:
     return ExitCode.PARTLY_READ if options.strict and partly_read else ExitCode.OK
 
 
-def _print_unit() -> int:
+def _print_unit(follows: bool) -> int:
     from tuimon.commands._follow import unit_text
 
+    if not follows:
+        raise UsageError("--unit prints a unit of `tuimon check --follow`", "Add --follow.")
     print(unit_text([word for word in sys.argv[1:] if word != "--unit"]), end="")
     return ExitCode.OK
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from tuimon.commands import Command
-from tuimon.commands._shared import add_paths, checked_paths, live_monitor
-from tuimon.errors import ExitCode, UsageError
+from tuimon.commands._shared import add_paths, checked_paths, live_monitor, missing_extra
+from tuimon.errors import ExitCode
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,9 +17,7 @@ def _run(options: argparse.Namespace) -> int:
     try:
         from tuimon.agent.server import server_of
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] == "tuimon":
-            raise
-        raise UsageError("an agent is answered with the package mcp", "Run: pip install 'tuimon[mcp]'") from error
+        raise missing_extra(error, "the server for agents needs the package mcp", "mcp") from error
     from tuimon.agent.answers import Answers
     from tuimon.monitor.settings import load as load_settings
 

@@ -7,9 +7,8 @@ import sys
 from pathlib import Path
 
 from tuimon.commands import Command
-from tuimon.commands._shared import add_paths, checked_paths, live_monitor
+from tuimon.commands._shared import add_paths, checked_paths, live_monitor, missing_extra
 from tuimon.commands._stderr import print_status
-from tuimon.errors import UsageError
 from tuimon.text import clean, home_relative
 
 
@@ -32,9 +31,7 @@ def _run(options: argparse.Namespace) -> int:
     try:
         from tuimon.web.server import serve
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] == "tuimon":
-            raise
-        raise UsageError("the live page needs aiohttp", "Run: pip install 'tuimon[web]'") from error
+        raise missing_extra(error, "the live page needs aiohttp", "web") from error
     from tuimon.monitor.settings import load as load_settings
 
     monitor = live_monitor(checked_paths(options.paths, live=True, options=options), load_settings())

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import onset_time
@@ -96,8 +96,7 @@ def since(snapshot: Snapshot, start: float | str) -> Snapshot:
 
 
 def _entry(snapshot: Snapshot, alert: Alert) -> CheckedAlert:
-    entry = alert_entry(alert, AlertEntry)
-    return CheckedAlert(**asdict(entry), id=_id(snapshot, alert), time=known(_onset(snapshot, alert)))
+    return alert_entry(alert, CheckedAlert, id=_id(snapshot, alert), time=known(_onset(snapshot, alert)))
 
 
 def _id(snapshot: Snapshot, alert: Alert) -> str:

@@ -112,9 +112,9 @@ class NoticeEntry(Struct, frozen=True, kw_only=True):
     hint: str
 
 
-def alert_entry(alert: Alert, kind: type[_Alert]) -> _Alert:
-    """Return the document of an alert. kind: AlertEntry, or a class with further fields."""
-    return filled(kind, alert, related=tuple(filled(Change, change) for change in alert.related))
+def alert_entry(alert: Alert, kind: type[_Alert], **own: Any) -> _Alert:
+    """Return the document of an alert. kind: AlertEntry, or a class with further fields. own: these."""
+    return filled(kind, alert, related=tuple(filled(Change, change) for change in alert.related), **own)
 
 
 def note_entry(path: str) -> RunNote | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import lru_cache
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -21,7 +20,6 @@ class AlertKey(NamedTuple):
     step: int | None
 
 
-@lru_cache(4096)
 def incident_id(path: str, key: AlertKey) -> str:
     """Return the name of an incident that is the same in every process, such as "i5f0c3a9e2". path: of the run."""
     import hashlib  # 3 ms, of which a start needs none

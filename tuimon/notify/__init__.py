@@ -11,6 +11,7 @@ what is new while it is open; `tuimon check --follow` remembers in a file what e
     webhook = "https://example.org/x"   # a JSON object is sent there by POST
     urls = ["ntfy://ntfy.sh/my-runs"]   # services, by their URL of apprise; see services.py
     quiet = "22:00-07:00"               # only critical alerts are sent then; the others are sent afterwards
+    summary, alive                      # only for `tuimon check --follow`, see commands/_follow.py
 
 Nothing is sent unless the user's own config.toml says so. A message that cannot be sent becomes a notice on the screen.
 """
@@ -19,26 +20,23 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from tuimon import lazy_re as re
 from tuimon.errors import UsageError
-from tuimon.model.alerts import SEVERITIES, Alert
+from tuimon.model.alerts import SEVERITIES, Alert, AlertKey
 from tuimon.model.events import Notice
 from tuimon.notify.ledger import Ledger
-from tuimon.notify.message import ENDED, Message, News, finished_news, news_of
+from tuimon.notify.message import ENDED, Message, News, alert_news, finished_news, stage_of
 from tuimon.notify.outbox import PAUSES, Channel, Outbox
 from tuimon.store import Snapshot
 
 __all__ = ["Channel", "Channels", "Ledger", "Message", "News", "Notifier", "channels_of", "finished_news"]
 
-OF_FOLLOW = ("summary", "alive")
-"""Keys that only `tuimon check --follow` uses; commands/_follow.py reads them."""
 _TIME = r"([01]?\d|2[0-3]):([0-5]\d)"
 
 
@@ -49,6 +47,11 @@ class Channels(Struct, frozen=True):
     channels: tuple[Channel, ...]
     quiet: tuple[int, int] = (0, 0)
     """First and last minute of the day in which only critical alerts are sent; equal: always all."""
+
+    def is_mild(self, alert: Alert, now: float) -> bool:
+        """Return whether an alert is not sent at a time (s since the epoch)."""
+        is_below = SEVERITIES.index(alert.severity) < SEVERITIES.index(self.severity)
+        return is_below or (alert.severity != "critical" and self.is_quiet(now))
 
     def is_quiet(self, now: float) -> bool:
         """Return whether only critical alerts are sent at a time (s since the epoch)."""
@@ -142,7 +145,8 @@ class Notifier:
         - draw: returns a picture of the curve of an alert; called on the thread of a channel that can show it.
         """
         self._chosen, self._ledger, self._draw = chosen, ledger, draw
-        self._least = SEVERITIES.index(chosen.severity)
+        self._seen: dict[AlertKey, tuple[int, bool]] = {}
+        """Stage of each incident that was offered, and whether it was mild then."""
         self._caught_up = False
         self._lock = threading.Lock()
         self._outboxes: list[Outbox] = []
@@ -154,18 +158,15 @@ class Notifier:
         """Send what is new in a snapshot. more: other news. now: wall time (s since the epoch), for the quiet hours."""
         if not self._outboxes:
             return
-        is_quiet = self._chosen.is_quiet(time.time() if now is None else now)
-        alerts = (
-            alert
-            for alert in (*snapshot.alerts, *snapshot.resolved)
-            if SEVERITIES.index(alert.severity) >= self._least and not (is_quiet and alert.severity != "critical")
-        )
+        if self._ledger is not None and not snapshot.progress.caught_up:
+            return
+        now = time.time() if now is None else now
         with self._lock:
-            news = [*(self._news(snapshot, alert) for alert in alerts), *(() if is_quiet else more)]
+            news = [*self._alert_news(snapshot, now), *(() if self._chosen.is_quiet(now) else more)]
             if self._ledger is None and not self._caught_up:
                 for outbox in self._outboxes:
                     outbox.learn({one.id: one.stage for one in news})
-            elif snapshot.progress.caught_up:
+            else:
                 for channel, outbox in zip(self._chosen.channels, self._outboxes, strict=True):
                     if self._ledger is not None and not self._caught_up:
                         self._recall(channel, outbox, news)
@@ -181,11 +182,15 @@ class Notifier:
             self._ledger.add(channel, told)
         outbox.learn(told)
 
-    def _news(self, snapshot: Snapshot, alert: Alert) -> News:
-        news = news_of(snapshot, alert)
-        if self._draw is None or not alert.metric:
-            return news
-        return replace(news, message=replace(news.message, draw=partial(self._draw, snapshot, alert)))
+    def _alert_news(self, snapshot: Snapshot, now: float) -> Iterator[News]:
+        """Yield the incidents that have changed since the last call. A mild one has no news but its end."""
+        for alert in (*snapshot.alerts, *snapshot.resolved):
+            stage, is_mild = stage_of(alert), self._chosen.is_mild(alert, now)
+            if self._seen.get(alert.key) == (stage, is_mild) or (is_mild and stage != ENDED):
+                continue
+            self._seen[alert.key] = stage, is_mild
+            draw = cache(partial(self._draw, snapshot, alert)) if self._draw is not None and alert.metric else None
+            yield alert_news(snapshot, alert, is_mild, draw)
 
     def close(self, timeout: float = 0.5) -> dict[str, list[str]]:
         """Stop after an attempt to send each queued message; wait at most `timeout` seconds for that.

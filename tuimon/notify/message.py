@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from tuimon.model.alerts import SEVERITIES, Alert, AlertKey, incident_id
@@ -32,8 +32,8 @@ class Message(Struct, frozen=True):
     """Number of other alerts that were raised at the same time."""
     until: int | None = None
     """Last step of an incident that has ended."""
-    draw: Callable[[], bytes] | None = field(default=None)
-    """Returns a picture of the curve (PNG)."""
+    draw: Callable[[], bytes] | None = None
+    """Returns a picture of the curve (PNG); b"" if there is none."""
 
     @property
     def text(self) -> str:
@@ -57,13 +57,31 @@ class News(Struct, frozen=True, eq=False):
     stage: int
     """Index of the severity, or ENDED."""
     message: Message
+    is_mild: bool = False
+    """Whether it is sent only to a channel that has got an earlier stage: an end that is milder than the beginning."""
 
 
-def news_of(snapshot: Snapshot, alert: Alert) -> News:
-    """Return the present stage of an incident."""
-    path = snapshot.run(alert.run).path
-    stage = SEVERITIES.index(alert.severity) if alert.active else ENDED
-    return News(incident_id(path, alert.key), stage, alert_message(snapshot, alert))
+def alert_news(snapshot: Snapshot, alert: Alert, is_mild: bool, draw: Callable[[], bytes] | None) -> News:
+    """Return the present stage of an incident. draw: returns a picture of its curve."""
+    run = snapshot.run(alert.run)
+    message = Message(
+        clean(run.name),
+        shown_path(run.path),
+        clean(alert.rule),
+        alert.severity,
+        clean(alert.metric),
+        alert.step,
+        clean(alert.message),
+        clean(alert.hint),
+        until=alert.until,
+        draw=draw,
+    )
+    return News(incident_id(run.path, alert.key), stage_of(alert), message, is_mild)
+
+
+def stage_of(alert: Alert) -> int:
+    """Return the index of the severity of an incident, or ENDED."""
+    return SEVERITIES.index(alert.severity) if alert.active else ENDED
 
 
 def finished_news(path: str, name: str, step: int | None, message: str) -> News:
@@ -77,19 +95,3 @@ def combined(news: Sequence[News]) -> Message:
     """Return one message for several: the most severe one, with the number of others."""
     worst = max(news, key=lambda one: SEVERITIES.index(one.message.severity) - ENDED * (one.stage == ENDED))
     return replace(worst.message, more=len(news) - 1)
-
-
-def alert_message(snapshot: Snapshot, alert: Alert) -> Message:
-    """Return the message of an alert."""
-    run = snapshot.run(alert.run)
-    return Message(
-        clean(run.name),
-        shown_path(run.path),
-        clean(alert.rule),
-        alert.severity,
-        clean(alert.metric),
-        alert.step,
-        clean(alert.message),
-        clean(alert.hint),
-        until=alert.until,
-    )

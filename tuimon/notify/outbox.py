@@ -59,7 +59,7 @@ class Outbox:
     ) -> None:
         """Start the thread. on_notice: called there when sending fails and when it works again.
 
-        on_sent: called there with the stages of the news that the channel has got.
+        on_sent: called there with the stages of the news that the channel has got; may raise OSError.
         """
         self._channel, self._on_notice, self._on_sent, self._pauses = channel, on_notice, on_sent, pauses
         self._queue: deque[_Queued] = deque(maxlen=_MAX_QUEUED)
@@ -82,7 +82,7 @@ class Outbox:
 
     def offer(self, news: Sequence[News]) -> None:
         """Queue what the channel does not know; never blocks. Many news at once are one message."""
-        new = [one for one in news if one.stage > self._known.get(one.id, -1)]
+        new = [one for one in news if one.stage > self._known.get(one.id, -1 if not one.is_mild else one.stage)]
         self.learn({one.id: one.stage for one in new})
         if len(new) > _MAX_SEPARATE:
             self._put(combined(new), {one.id: one.stage for one in new})
@@ -138,8 +138,15 @@ class Outbox:
                 self._notify("failed", f"{error.message}; {_count(self._lost)} not sent", error.hint)
             else:
                 self._remove(queued)
-                self._on_sent(queued.stages)
+                self._note_sent(queued)
                 self._report_success()
+
+    def _note_sent(self, queued: _Queued) -> None:
+        try:
+            self._on_sent(queued.stages)
+        except OSError as error:
+            message = f"{self.name}: a restart will send this again, as it cannot be noted: {error.strerror}"
+            self._on_notice(Notice("warning", message, about=self._subject))
 
     def _next(self) -> _Queued | None:
         """Return the oldest message, as soon as there is one; None if the outbox was closed and is empty."""

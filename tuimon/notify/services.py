@@ -40,17 +40,19 @@ class Service(Struct, frozen=True):
 
         service: Any = Apprise.instantiate(self.url)
         attached = None
-        if message.draw is not None and service.attachment_support:
+        if message.draw is not None and service.attachment_support and (picture := message.draw()):
             memory: Any = AttachMemory  # it has no types
-            picture = memory(message.draw(), name="curve.png", mimetype="image/png")
-            attached = AppriseAttachment(picture)
+            attached = AppriseAttachment(memory(picture, name="curve.png", mimetype="image/png"))
         has_ended = message.until is not None or message.rule == "finished"
-        sent = service.notify(
-            body="\n".join(filter(None, (message.text, message.hint if message.until is None else ""))),
-            title=f"tuimon: {'ended' if message.until is not None else message.severity}",
-            notify_type="success" if has_ended else _KINDS[message.severity],
-            attach=attached,
-            body_format="text",
-        )
+        try:
+            sent = service.notify(
+                body="\n".join(filter(None, (message.text, message.hint if message.until is None else ""))),
+                title=f"tuimon: {'ended' if message.until is not None else message.severity}",
+                notify_type="success" if has_ended else _KINDS[message.severity],
+                attach=attached,
+                body_format="text",
+            )
+        except Exception as error:  # of one of a hundred services
+            raise Unreachable(f"{self.name} failed: {type(error).__name__}") from error
         if not sent:
             raise Unreachable(f"{self.name} did not take the message")

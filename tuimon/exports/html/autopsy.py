@@ -29,7 +29,8 @@ def as_html(found: Autopsy, now: float, samples: Sequence[str] = ()) -> str:
     charts = charts_of(run, lambda name: name in found.metrics, options, _COLUMNS)
     texts = []
     if found.onset is not None:
-        for title, step in (("before", found.checkpoint or found.onset - 1), ("after", found.window[1])):
+        before = found.onset - 1 if found.checkpoint is None else found.checkpoint
+        for title, step in (("before", before), ("after", found.window[1])):
             if (shown := sample_lines.for_page(sample_lines.of_run(run, step, samples))) is not None:
                 kinds = {heading.partition(":")[0]: (heading, text) for heading, text in reversed(shown["samples"])}
                 title = f"{shown['title']}, {title} the onset"
