@@ -18,7 +18,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from tuimon.formats.console.text import ConsoleDecoder
+from tuimon.formats.console._decoder import ConsoleDecoder
 from tuimon.model.points import Points
 
 CHUNK = 1 << 20

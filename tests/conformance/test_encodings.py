@@ -11,7 +11,7 @@ from support.damage import placed, read, samples_of
 from support.samples import kind
 
 from tuimon.formats import all_formats
-from tuimon.formats.console.text import ConsoleDecoder
+from tuimon.formats.console._decoder import ConsoleDecoder
 from tuimon.formats.json import lines
 from tuimon.formats.tables._decoder import TableDecoder
 from tuimon.model.points import Points

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.console_texts.decoding import Decoded, decode, load
-from tuimon.formats.console.text import ConsoleDecoder
+from tuimon.formats.console._decoder import ConsoleDecoder
 
 FORMATS = Path(__file__).parents[1] / "formats"
 TESTS = ("test_console*.py", "test_checkpoint_lines.py", "test_beast_tables.py")

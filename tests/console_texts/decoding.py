@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from tuimon.formats.console.text import ConsoleDecoder
+from tuimon.formats.console._decoder import ConsoleDecoder
 from tuimon.model.points import Fact, Points, Topic
 
 TEXTS = Path(__file__).parent / "texts.jsonl.xz"

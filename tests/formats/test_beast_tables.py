@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 from support.json_points import feed, series
 
-from tuimon.formats.console.text import ConsoleDecoder
+from tuimon.formats.console._decoder import ConsoleDecoder
 from tuimon.formats.json.marked_lines import RecordedText
 
 HEAD = "2026-01-29 12:01:00.123 | INFO     | ajet.backbone.trainer_verl:eval_dataset:1051 - "

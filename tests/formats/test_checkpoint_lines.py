@@ -6,7 +6,7 @@ import pytest
 
 from tuimon.formats._shared.checkpoint_lines import MARKS, checkpoint_fact
 from tuimon.formats._shared.console_lines import ConsoleLines
-from tuimon.formats.console.text import ConsoleDecoder
+from tuimon.formats.console._decoder import ConsoleDecoder
 from tuimon.model.points import Fact
 
 

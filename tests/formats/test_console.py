@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from support.json_points import facts, feed, rows, series
 
+from tuimon.formats.console._decoder import ConsoleDecoder
 from tuimon.formats.console.families import number, printed_dict
-from tuimon.formats.console.text import ConsoleDecoder
 from tuimon.model.points import Fact, Points, Topic
 
 DATA = Path(__file__).parent.parent / "data" / "console"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tuimon.formats.console._decoder import ConsoleDecoder
 from tuimon.formats.console._marks import may_have_row, without_repetition
 from tuimon.formats.console._patterns import pattern_family
-from tuimon.formats.console.text import ConsoleDecoder
 from tuimon.model.points import Points
 
 LINES = st.sampled_from(

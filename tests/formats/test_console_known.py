@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from support.json_points import feed, series
 
+from tuimon.formats.console._decoder import ConsoleDecoder
 from tuimon.formats.console.families.trainers import Trainer, trainers
 from tuimon.formats.console.shapes.roles import examine
-from tuimon.formats.console.text import ConsoleDecoder
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from support.json_points import feed, series
 
-from tuimon.formats.console.text import ConsoleDecoder
+from tuimon.formats.console._decoder import ConsoleDecoder
 
 LAYOUTS: list[dict[str, Any]] = json.loads(Path(__file__).with_name("console_layouts.json").read_text())
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.console_writers import NOISE, WRITERS, Point, Writer, rlinf_bar
 from support.json_points import feed, rows
 
-from tuimon.formats.console.text import ConsoleDecoder
+from tuimon.formats.console._decoder import ConsoleDecoder
 
 LABELS = {
     "[rank{}]:": "rank{}",

@@ -14,8 +14,8 @@ from support.json_points import facts, feed, series
 from tuimon import config
 from tuimon.commands import main
 from tuimon.errors import UsageError
+from tuimon.formats.console._decoder import ConsoleDecoder
 from tuimon.formats.console._patterns import Pattern, pattern_family
-from tuimon.formats.console.text import ConsoleDecoder
 from tuimon.monitor.local import open_run
 from tuimon.monitor.process import ReaderProcess
 from tuimon.store import Snapshot

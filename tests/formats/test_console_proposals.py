@@ -7,8 +7,9 @@ import re
 import pytest
 from support.json_points import feed, series
 
+from tuimon.formats.console._decoder import ConsoleDecoder
 from tuimon.formats.console._unread import pattern_of
-from tuimon.formats.console.text import ConsoleDecoder, with_patterns
+from tuimon.formats.console.text import with_patterns
 
 LINES = [
     "zzz {} qwx {} / {}",

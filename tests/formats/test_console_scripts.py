@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from support.json_points import facts, feed, series
 
-from tuimon.formats.console.text import ConsoleDecoder, matches
+from tuimon.formats.console._decoder import ConsoleDecoder
+from tuimon.formats.console.text import matches
 
 BAR = "{}%|###   | {}/{} [00:01<00:01, 5.0it/s{}]"
 

@@ -8,7 +8,7 @@ from datetime import datetime
 import pytest
 from support.json_points import feed
 
-from tuimon.formats.console.text import ConsoleDecoder
+from tuimon.formats.console._decoder import ConsoleDecoder
 from tuimon.model.points import Points
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.json_points import feed, series
 
-from tuimon.formats.console.text import ConsoleDecoder
+from tuimon.formats.console._decoder import ConsoleDecoder
 
 
 def read(text: str, ended: bool = False) -> dict[str, list[tuple[int, float]]]:

@@ -15,9 +15,10 @@ from support.json_points import damage, facts, feed, rows, series
 from tuimon.formats import Format, recognise
 from tuimon.formats._shared.lines import MAX_LINE, may_be_cut
 from tuimon.formats.console import _outcome
+from tuimon.formats.console._decoder import ConsoleDecoder
 from tuimon.formats.console._display import KEPT
 from tuimon.formats.console.families import Family, Line, LineReader, families
-from tuimon.formats.console.text import FORMAT, ConsoleDecoder, matches, wants_name
+from tuimon.formats.console.text import FORMAT, matches, wants_name
 from tuimon.model.points import Fact, Points
 from tuimon.monitor.local import LocalMonitor, open_run
 from tuimon.reader.collect import Collector

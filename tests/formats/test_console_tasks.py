@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from support.json_points import facts, feed, series
 
-from tuimon.formats.console.text import ConsoleDecoder, LineSteps, matches, with_patterns
+from tuimon.formats.console._decoder import ConsoleDecoder
+from tuimon.formats.console.text import LineSteps, matches, with_patterns
 
 BAR = " 10%|#         | {}/100 [00:10<01:30, 10.00it/s]"
 LABELS = ["{}: ", "[rank{}]:", "[1,{}]<stderr>:", "worker-{}  | ", "[pod/job-{}/main] "]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 from support.json_points import facts, feed, series
 
-from tuimon.formats.console.text import ConsoleDecoder
+from tuimon.formats.console._decoder import ConsoleDecoder
 from tuimon.model.points import Item
 
 

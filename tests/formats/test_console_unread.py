@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.json_points import feed, series
 
-from tuimon.formats.console.text import ConsoleDecoder, is_text
+from tuimon.formats.console._decoder import ConsoleDecoder
+from tuimon.formats.console.text import is_text
 
 
 def unread(*lines: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from support.json_points import feed, rows, series
 
-from tuimon.formats.console.text import ConsoleDecoder
+from tuimon.formats.console._decoder import ConsoleDecoder
 
 DATA = Path(__file__).parent.parent / "data" / "console"
 

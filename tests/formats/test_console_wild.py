@@ -9,7 +9,7 @@ import pytest
 from support.json_points import feed, series
 
 import tuimon
-from tuimon.formats.console.text import ConsoleDecoder
+from tuimon.formats.console._decoder import ConsoleDecoder
 
 
 def read(text: str) -> dict[str, list[tuple[int, float]]]:

@@ -39,7 +39,9 @@ from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 from tuimon.formats import StreamDecoder, recognise
 from tuimon.formats._shared.crc32c import crc32c
 from tuimon.formats._shared.settings_text import read_settings
+from tuimon.formats.tensorboard import _event_reader
 from tuimon.formats.tensorboard._event_content import MAX_TEXT_BYTES
+from tuimon.formats.tensorboard._event_message import read_event
 from tuimon.formats.tensorboard.event_file import FORMAT, EventFileDecoder
 from tuimon.model.points import Damage, Fact, Points, SegmentStart
 
@@ -244,6 +246,26 @@ def test_several_values_in_one_event_keep_their_order() -> None:
     (points,) = [item for item in decode(data) if isinstance(item, Points)]
     assert [points.names[metric] for metric in points.metric] == ["b", "a", "b"]
     assert points.values.tolist() == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("is_tensor", [False, True])
+def test_only_the_first_events_of_a_kind_are_decoded_singly(is_tensor: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded: list[int] = []
+
+    def read_and_count(*arguments: Any) -> Any:
+        decoded.append(0)
+        return read_event(*arguments)
+
+    monkeypatch.setattr(_event_reader, "read_event", read_and_count)
+    data = file_of(
+        *(
+            event(step, tensor(tag, TensorProto(dtype=2, double_val=[step])) if is_tensor else scalar(tag, step))
+            for step in range(1, 1000)
+            for tag in ("loss", "lr")
+        )
+    )
+    assert {name: len(points) for name, points in curves(decode(data)).items()} == {"loss": 999, "lr": 999}
+    assert 0 < len(decoded) < 200
 
 
 def test_metrics_whose_summaries_have_the_same_checksum_are_told_apart() -> None:

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from tests.support import rank_jobs as jobs
-from tuimon.model.ranks import JobRanks, RankRow, all_well
+from tuimon.model.ranks import JobRanks, RankRow, RootCause, all_well
 from tuimon.ranks import lines
 from tuimon.ranks.evidence import Evidence, LogFile
 from tuimon.ranks.file_reading import FileReading
 from tuimon.ranks.report import report_of
-from tuimon.ranks.verdict import judge
+from tuimon.ranks.verdict import Verdict, judge
 
 
 def _evidence(texts: dict[str, str]) -> Evidence:
@@ -113,6 +113,21 @@ def test_time_of_the_failure_is_in_the_sentence() -> None:
     assert report.verdict.startswith("rank 2 (node1) after 10:00:07: ValueError: no tokens")
     assert report.short == "rank 2 failed"
     assert report.rows[0].state == "failed"
+
+
+@pytest.mark.parametrize(
+    ("rank", "rule", "text", "short"),
+    [
+        (3, "desync report", "rank 3 finished collective #9, but didn't join collective #10", "rank 3 hangs"),
+        (3, "stuck watchdog", "perhaps rank 3: its NCCL watchdog made no progress for 480 s", "rank 3 hangs"),
+        (3, "exception", "rank 3: RuntimeError: the thread was joined twice", "rank 3 failed"),
+        (None, "", "cannot tell: 4 of 8 ranks timed out", "cause unknown"),
+        (None, "exception", "an unknown rank: ValueError", "an unknown rank: ValueError"),
+    ],
+)
+def test_a_cause_in_few_words(rank: int | None, rule: str, text: str, short: str) -> None:
+    verdict = Verdict(8, RootCause(rank, "", text, rule=rule), [], [], [])
+    assert report_of(Evidence(), verdict, "job").short == short
 
 
 def test_the_line_of_a_failed_rank_is_its_error() -> None:

@@ -170,9 +170,9 @@ def _text(parts: tuple[Part, ...]) -> str:
         if left <= 0:
             break
         try:
-            descriptor, _ = open_regular(part.file)
-            data = os.pread(descriptor, left if part.size < 0 else min(left, part.size), part.start)
-            os.close(descriptor)
+            with os.fdopen(open_regular(part.file)[0], "rb") as file:
+                file.seek(part.start)
+                data = file.read(left if part.size < 0 else min(left, part.size))
         except OSError as error:
             texts.append(f"{error.strerror}: {os.path.basename(part.file)}")
             continue

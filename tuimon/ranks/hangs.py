@@ -17,6 +17,8 @@ from tuimon.text import clean
 _LOST_STORE = re.compile(r"(?:[\w.]+\.)?(?:RendezvousConnectionError|DistStoreError)\b")
 HANGS_AFTER = 60.0
 """Seconds without a line of any rank after which unequal steps count as a hang."""
+HANGS = frozenset(("NCCL's counters", "desync report", "stuck watchdog", "steps"))
+"""Rules of the causes whose rank waits or works on, and has not failed."""
 
 
 def hang_cause(evidence: Evidence, keys: list[Key], failures: list[Failure]) -> tuple[RootCause | None, list[int]]:

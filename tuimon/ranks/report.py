@@ -11,6 +11,7 @@ from tuimon import lazy_re as re
 from tuimon.model.ranks import FileLine, JobRanks, RankProblem, RankRow, RootCause, Straggler, all_well
 from tuimon.ranks import advice, lines
 from tuimon.ranks.evidence import Evidence, Failure
+from tuimon.ranks.hangs import HANGS
 from tuimon.ranks.verdict import Verdict, identified, members
 from tuimon.ranks.wording import Key, listed
 from tuimon.redact import redacted_text
@@ -66,11 +67,11 @@ def problems_of(evidence: Evidence, verdict: Verdict, rows: list[RankRow]) -> It
         place = f" ({clean(cause.place.path)}:{cause.place.line})" if cause.place and cause.place.line else ""
         yield RankProblem("rank_failure", "critical", None, redacted_text(clean(cause.text)) + place, hint)
     nodes = slow_nodes(verdict.stragglers, rows)
-    for sentence, members_of in nodes:
-        hint = advice.of_slow_node(sentence.split(":")[0])
+    for node, sentence, members_of in nodes:
+        hint = advice.of_slow_node(node)
         yield RankProblem("straggler", "warning", members_of[0].since, sentence, hint)
     for straggler in verdict.stragglers:
-        if not any(straggler in members_of for _, members_of in nodes):
+        if not any(straggler in members_of for _, _, members_of in nodes):
             hint = advice.of_slow_rank(row_of.get(straggler.rank))
             yield RankProblem("straggler", "warning", straggler.since, straggler.sentence, hint)
     for rank, (said, where) in list(evidence.accused.items())[:_MOST_ACCUSED]:
@@ -133,8 +134,8 @@ def restart_sentence(cause: RootCause | None) -> str:
     return f"failed {times}: {last}{who}{why}{step}; the job went on"
 
 
-def slow_nodes(stragglers: list[Straggler], rows: list[RankRow]) -> list[tuple[str, list[Straggler]]]:
-    """Return (sentence, its slow ranks) for each node nearly all of whose ranks are slow: the node is to blame."""
+def slow_nodes(stragglers: list[Straggler], rows: list[RankRow]) -> list[tuple[str, str, list[Straggler]]]:
+    """Return (node, sentence, slow ranks) for each node nearly all of whose ranks are slow: the node is to blame."""
     node_of = {row.rank: row.node for row in rows if row.node}
     ranks_on = Counter(node_of.values())
     result = []
@@ -146,7 +147,7 @@ def slow_nodes(stragglers: list[Straggler], rows: list[RankRow]) -> list[tuple[s
                 f"{node}: {len(slow)} of {ranks_on[node]} ranks compute {excess:.0%} longer than the others since "
                 f"{slow[0].begin}: the node is slow, not a rank"
             )
-            result.append((sentence, slow))
+            result.append((node, sentence, slow))
     return result
 
 
@@ -161,8 +162,8 @@ def _sentences(
     cause = verdict.root_cause
     if cause is not None and not cause.resolved:
         return redacted_text(clean(cause.text)), _few_words(cause)
-    for sentence, _ in slow_nodes(verdict.stragglers, rows):
-        return sentence, f"{sentence.split(':')[0]} slow"
+    for node, sentence, _ in slow_nodes(verdict.stragglers, rows):
+        return sentence, f"{node} slow"
     if verdict.stragglers:
         worst = verdict.stragglers[0]
         more = f" and {len(verdict.stragglers) - 1} more" if len(verdict.stragglers) > 1 else ""
@@ -188,15 +189,14 @@ def _sentences(
 
 def _few_words(cause: RootCause) -> str:
     if cause.rank is not None:
-        silent = "joined" in cause.text or "did not end" in cause.text or "stopped before" in cause.text
-        return f"rank {cause.rank} {'hangs' if silent else 'failed'}"
+        return f"rank {cause.rank} {'hangs' if cause.rule in HANGS else 'failed'}"
     if cause.rule == "order":
         return "stopped from outside"
     if cause.rule == "common cause":
         return "all ranks failed"
     if cause.rule == "lost node":
         return f"{cause.node} lost?"
-    return "cause unknown" if cause.text.startswith("cannot tell") else clean(cause.text, 30)
+    return clean(cause.text, 30) if cause.rule else "cause unknown"
 
 
 def _row(evidence: Evidence, verdict: Verdict, key: Key) -> RankRow:

@@ -135,7 +135,7 @@ class Recognition:
         have_numbers = f"{len(numbered)} of the first {len(lines)} lines have numbers"
         if self._own_patterns:
             return f"{_UNKNOWN}: {have_numbers}, and console_patterns match none of them, such as `{example}`"
-        decoder = console.ConsoleDecoder()
+        decoder = console.new_decoder()
         decoder.feed(head)
         teach = clean(decoder.remark) or f"{have_numbers} in an unknown form, such as `{example}`"
         return f"{_UNKNOWN}: {teach}; {_TEACH}"

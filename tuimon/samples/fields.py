@@ -69,6 +69,7 @@ def sample_of(row: dict[str, Any], path: str, below: str) -> Sample | None:
     length = next((count for key in known("length") if (count := _whole(flat.get(key))) is not None), None)
     if length is None and (total := _whole(flat.get("seqlen"))) is not None:
         length = total - (_whole(flat.get("prompt_len")) or 0)
+    turns = conversation(flat)
     return Sample(
         source=path,
         step=step_of_path(below) if step is None else step,
@@ -84,8 +85,8 @@ def sample_of(row: dict[str, Any], path: str, below: str) -> Sample | None:
         truncated=_truncated(flat),
         advantage=_advantage(flat),
         error=_error(row, flat),
-        turns=conversation(flat),
-        note=next(iter(gaps_of(row)), ""),
+        turns=turns,
+        note="" if turns else next(iter(gaps_of(row)), ""),
         pictures=pictures_of(row, path),
     )
 

@@ -42,10 +42,9 @@ def _pictures(value: Any, path: str, depth: int) -> Iterator[Any]:
         elif depth:
             for part in value.values():
                 yield from _pictures(part, path, depth - 1)
-    elif isinstance(value, list) and depth:
+    elif isinstance(value, list) and depth and value and not isinstance(value[0], int | float):  # not numbers of tokens
         for part in value:
-            if isinstance(part, str | dict | list):
-                yield from _pictures(part, path, depth - 1)
+            yield from _pictures(part, path, depth - 1)
 
 
 def picture_data(picture: Any) -> bytes:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
-from itertools import groupby
-from math import fsum
 from typing import Any
 
+import numpy as np
+
+from tuimon.model.points import Floats
 from tuimon.samples import Turn
 
 _LOGPROBS = (("generation_logprobs", "prev_logprobs"), ("rollout_log_probs", "log_probs"))
@@ -87,6 +88,8 @@ def _turns(value: Any) -> list[tuple[str, str]]:
 def _with_notes(value: Any, trace: dict[str, Any]) -> Iterator[Turn]:
     """Yield the messages of a list with what its trace says about them: times, and log-probability gaps."""
     entries = _entries(value)
+    if not entries:
+        return
     gaps = gaps_of(trace)
     written = sum(role == "assistant" for role, _ in _turns(value))
     notes, before, spoken = dict[int, str](), math.nan, 0
@@ -115,28 +118,22 @@ def gaps_of(row: dict[str, Any]) -> list[str]:
     """
     for first, second in _LOGPROBS:
         one, other = _tokens(row.get(first)), _tokens(row.get(second))
-        if one and len(one) == len(other):
+        if len(one) and len(one) == len(other):
             mask = _tokens(row.get("token_loss_mask", row.get("loss_mask")))
-            counted = mask if len(mask) == len(one) else [1.0] * len(one)
-            gaps = [abs(a - b) for a, b in zip(one, other, strict=True)]
-            runs = [
-                [gap for gap, _ in run] for counts, run in groupby(zip(gaps, counted, strict=True), _counts) if counts
-            ]
-            return [f"log-prob gap {fsum(run) / len(run):.3g}, at most {max(run):.3g}" for run in runs]
+            counted = mask > 0 if len(mask) == len(one) else np.ones(len(one), np.bool_)
+            with np.errstate(invalid="ignore"):  # of infinite ones
+                gaps = np.abs(one - other)
+            runs = np.split(gaps, np.flatnonzero(np.diff(counted)) + 1)[0 if counted[0] else 1 :: 2]
+            return [f"log-prob gap {run.mean():.3g}, at most {run.max():.3g}" for run in runs]
     return []
 
 
-def _counts(token: tuple[float, float]) -> bool:
-    """Return whether the loss counts a token: (gap, value of its mask)."""
-    return token[1] > 0
-
-
-def _tokens(value: Any) -> list[float]:
+def _tokens(value: Any) -> Floats:
     """Return the numbers of the tokens of a sample, also of a batch of one."""
-    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
-        value = value[0]
-    is_list = isinstance(value, list) and all(isinstance(number, int | float) for number in value)
-    return value if is_list else []
+    try:
+        return np.array(_entries(value), np.float64).reshape(-1)
+    except (TypeError, ValueError, OverflowError):
+        return np.zeros(0)
 
 
 def _seconds(*places: dict[str, Any]) -> float:

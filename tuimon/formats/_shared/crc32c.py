@@ -90,15 +90,6 @@ def _initial(length: int) -> int:
 
 
 @cache
-def initial_values(count: int) -> Words:
-    """Return the contributions of the register's initial value to the checksums of messages of 0 to count - 1 bytes."""
-    values = [_ONES]
-    for _ in range(count - 1):
-        values.append(_TABLE_LIST[values[-1] & 255] ^ (values[-1] >> 8))
-    return np.array(values, np.uint32)
-
-
-@cache
 def contributions(power: int) -> Words:
     """(2**power, 256): contribution of a byte to the checksum, by the number of bytes that follow it and its value."""
     if power == 0:
@@ -117,6 +108,14 @@ def _halves() -> tuple[Words, Words]:
 
 def crc32c_many(data: Bytes, starts: Offsets, lengths: Offsets) -> Words:
     """Return the checksums of data[starts[i] : starts[i] + lengths[i]] as uint32 (n,). Requires starts[i] >= 3."""
+    unique, inverse = np.unique(lengths, return_inverse=True)
+    begun = np.array([_initial(length) for length in unique.tolist()], np.uint32)
+    return ~(registers(data, starts, lengths) ^ begun[inverse])
+
+
+def registers(data: Bytes, starts: Offsets, lengths: Offsets) -> Words:
+    """Return the register after each message as for `crc32c_many`, but from the initial value 0: the combination of the
+    contributions of all bytes. The initial value of a checksum is as if the first four bytes were inverted."""
     result = np.empty(len(starts), np.uint32)
     levels = np.ceil(np.log2(np.maximum(1, -(-lengths // _SEGMENT)))).astype(np.int64)
     for level in sorted(set(levels.tolist())):
@@ -125,9 +124,7 @@ def crc32c_many(data: Bytes, starts: Offsets, lengths: Offsets) -> Words:
         for first in range(0, len(chosen), at_once):
             part = chosen[first : first + at_once]
             result[part] = _registers(data, starts[part], starts[part] + lengths[part], level)
-    unique, inverse = np.unique(lengths, return_inverse=True)
-    begun = np.array([_initial(length) for length in unique.tolist()], np.uint32)
-    return ~(result ^ begun[inverse])
+    return result
 
 
 def _registers(data: Bytes, starts: Offsets, ends: Offsets, level: int) -> Words:

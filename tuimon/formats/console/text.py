@@ -21,20 +21,21 @@ or hold a line of metrics. Texts that lie beside many runs but are not their out
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from tuimon import lazy_re as re
 from tuimon.formats import Format
-from tuimon.formats.console._decoder import ConsoleDecoder
 from tuimon.formats.console._display import display_line
-from tuimon.formats.console._marks import may_have_row, without_repetition
-from tuimon.formats.console._patterns import pattern_family
 from tuimon.formats.console.families import Family, parse_timestamp
 
+if TYPE_CHECKING:
+    from tuimon.formats.console._decoder import ConsoleDecoder
+
 __all__ = (
-    "FORMAT", "ConsoleDecoder", "LineSteps", "display_line", "is_text", "matches",
-    "parse_timestamp", "wants_name", "with_patterns",
+    "FORMAT", "LineSteps", "display_line", "is_text", "matches", "new_decoder", "parse_timestamp", "wants_name",
+    "with_patterns",
 )  # fmt: skip
 
 _TEXT = re.compile(
@@ -73,7 +74,7 @@ class LineSteps:
 
     def __init__(self, patterns: Sequence[str] = (), within: bool = False) -> None:
         """patterns: see `with_patterns`. within: lines precede the part, which may name the step of its first rows."""
-        self._decoder = ConsoleDecoder([pattern_family(patterns)] if patterns else ())
+        self._decoder = new_decoder(_own_families(patterns) if patterns else ())
         if within:
             self._decoder.interrupt()
         self._steps = self._decoder.record_steps()
@@ -87,6 +88,19 @@ class LineSteps:
         return sorted(self._steps)
 
 
+def new_decoder(own: Sequence[Family] = ()) -> ConsoleDecoder:
+    """Return a decoder, whose modules and tables of words are loaded for the first text. own: see `ConsoleDecoder`."""
+    from tuimon.formats.console._decoder import ConsoleDecoder
+
+    return ConsoleDecoder(own)
+
+
+def _own_families(patterns: Sequence[str]) -> list[Family]:
+    from tuimon.formats.console._patterns import pattern_family
+
+    return [pattern_family(patterns)]
+
+
 def matches(name: str, head: bytes, own: Sequence[Family] = ()) -> bool:
     if name == "error.json":  # torchelastic's report of an exception, in one line without its end
         return head.startswith(b'{"message":')
@@ -96,7 +110,9 @@ def matches(name: str, head: bytes, own: Sequence[Family] = ()) -> bool:
         return False
     if _is_console_name(name) or _mentions_training(name, head) or _names_process(head):
         return True
-    return may_have_row(head, own) and ConsoleDecoder(own).has_row(without_repetition(head))
+    from tuimon.formats.console._marks import may_have_row, without_repetition
+
+    return may_have_row(head, own) and new_decoder(own).has_row(without_repetition(head))
 
 
 def wants_name(name: str) -> bool:
@@ -139,12 +155,12 @@ FORMAT = Format(
     "MindSpore, spaCy, icefall, tqdm bars, lines of k=v",
     rank=10,
     matches=matches,
-    decoder=ConsoleDecoder,
+    decoder=new_decoder,
     wants_name=wants_name,
 )
 
 
 def with_patterns(patterns: Sequence[str]) -> Format:
     """Return the format extended by a user's own metric lines; see _patterns. Raises UsageError for a bad pattern."""
-    own = [pattern_family(patterns)]
-    return replace(FORMAT, matches=lambda name, head: matches(name, head, own), decoder=lambda: ConsoleDecoder(own))
+    own = _own_families(patterns)
+    return replace(FORMAT, matches=lambda name, head: matches(name, head, own), decoder=lambda: new_decoder(own))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tuimon.formats._shared.crc32c import Bytes, Offsets, Words, contributions, crc32c_many, initial_values, unmasked
+from tuimon.formats._shared.crc32c import Bytes, Offsets, Words, contributions, registers, unmasked
 from tuimon.formats.tensorboard._event_content import Scalar
 from tuimon.formats.tensorboard._event_message import Event
 from tuimon.model.points import Floats, Ids, Steps
@@ -115,7 +115,7 @@ class KnownEvents:
 
 
 class _Heads:
-    """Wall times and steps of events, and the checksums of their summaries."""
+    """Wall times and steps of events, and the checksums of their summaries without an initial value."""
 
     def __init__(self, buffer: Bytes, starts: Offsets, ends: Offsets) -> None:
         self.steps: Steps = np.zeros(len(starts), np.int64)
@@ -124,10 +124,10 @@ class _Heads:
         table = contributions(_LONGEST_POWER).ravel()
         last = np.where(fits, lengths - 1, _STEP + 10) << 8  # place of byte 0 in the table
         self.walls: Floats = _gathered(buffer, "<f8", starts + _WALL)
-        self.checksums: Words = unmasked(_gathered(buffer, "<u4", ends)) ^ initial_values(_LONGEST)[(last >> 8) + 1]
-        self.checksums ^= table.take(last + _WALL_KEY)
+        self.checksums: Words = ~unmasked(_gathered(buffer, "<u4", ends)) ^ table.take(last + (_WALL_KEY ^ 255))
         for place, column in enumerate(self.walls.view(np.uint8).reshape(-1, 8).T, _WALL):
-            self.checksums ^= table.take(last - (place << 8) + column)
+            inverted = 255 if place < 4 else 0  # see `registers`
+            self.checksums ^= table.take(last - (place << 8) + (column ^ inverted))
         going = buffer[starts + _NO_STEP] == _STEP_KEY
         sizes = 1 + going
         self.checksums ^= np.where(going, table.take(last - (_NO_STEP << 8) + _STEP_KEY), np.uint32(0))
@@ -210,8 +210,8 @@ class _Layout:
         count = len(self._learned)
         words = np.frombuffer(padded, np.uint64, count * self._words, 3).reshape(count, -1)
         lengths = np.full(count, self._length)
-        checksums = crc32c_many(np.frombuffer(padded, np.uint8), np.arange(count) * size + 3, lengths)
-        checksums = self._without_values(words.view(np.uint8), checksums ^ initial_values(_LONGEST)[self._length])
+        checksums = registers(np.frombuffer(padded, np.uint8), np.arange(count) * size + 3, lengths)
+        checksums = self._without_values(words.view(np.uint8), checksums)
         checksums = np.concatenate((self._checksums, checksums))
         order = np.argsort(checksums, kind="stable")
         self._checksums = checksums[order]

@@ -150,7 +150,7 @@ def _chain(data: bytes, position: int, end: int) -> tuple[Offsets, Offsets, bool
     headers = np.flatnonzero(six)
     low = np.ndarray((count + HEADER - 1,), "<u2", buffer, 0, (1,))[headers]
     stored = np.ndarray((count + HEADER - 3,), "<u4", buffer, 0, (1,))[headers + 8]
-    right = _length_checksums()[low] == stored
+    right = _length_checksums()[low] == unmasked(stored)
     headers, lengths = headers[right], low[right].astype(np.int64)
     after = headers + (HEADER + FOOTER) + lengths
     breaks = np.flatnonzero(after[:-1] != headers[1:])
@@ -166,9 +166,8 @@ def _chain(data: bytes, position: int, end: int) -> tuple[Offsets, Offsets, bool
 
 @cache
 def _length_checksums() -> Words:
-    """Return the stored checksum of each length below 64 KiB."""
+    """Return the checksum of each length below 64 KiB."""
     table = contributions(3)
     length = np.arange(LARGE)
-    crc = np.uint32(crc32c(bytes(8))) ^ table[7][length & 255] ^ table[6][length >> 8]
-    checksums: Words = ((crc >> np.uint32(15)) | (crc << np.uint32(17))) + np.uint32(masked(0))
+    checksums: Words = np.uint32(crc32c(bytes(8))) ^ table[7][length & 255] ^ table[6][length >> 8]
     return checksums

@@ -27,6 +27,7 @@ from typing import TypeAlias
 from tuimon import lazy_re as re
 from tuimon.formats.console.families import Family, Line, LineReader, Sink, number
 from tuimon.formats.console.shapes.labels import GLOBAL, MARKS, METRIC, stage_word, step_rank
+from tuimon.formats.console.shapes.values import distinct
 
 _STEP = re.compile(
     r"(?:global[_ ]?)?(?:epoch|step|iter(?:ation)?|episode|round|gen(?:eration)?|it|ep)s?#?", re.IGNORECASE
@@ -102,14 +103,10 @@ class TextTableReader(LineReader):
 
     def _open(self, cells: list[_Cell]) -> None:
         """Begin a table with the columns of a header line."""
-        names = [name for _, _, name in cells]
-        counts = [names[:index].count(name) + 1 for index, name in enumerate(names)]
-        cells = [
-            (start, end, name if count == 1 else f"{name}/{count}")
-            for (start, end, name), count in zip(cells, counts, strict=True)
-        ]
-        ranks = [step_rank(name) for name in names]
-        self._columns, self._step, self._heads = cells, ranks.index(max(ranks)), []
+        names = distinct([name for _, _, name in cells])
+        ranks = list(map(step_rank, names))
+        self._columns = [(start, end, name) for (start, end, _), name in zip(cells, names, strict=True)]
+        self._step, self._heads = ranks.index(max(ranks)), []
         self.lines_awaited = _AWAITED
 
     def _begin_named(self, text: str) -> bool:
@@ -120,7 +117,7 @@ class TextTableReader(LineReader):
             return False
         if any(number(word) is not None for name in names for word in name.split()):
             return False
-        if not any(METRIC.search(name) or stage_word(name) == name for name in names):
+        if not any(METRIC.search(name) or _is_stage(name) for name in names):
             return False
         if max(map(step_rank, names)) == GLOBAL:
             self._next, self.lines_awaited = cells, max(2, self.lines_awaited)
@@ -138,7 +135,7 @@ class TextTableReader(LineReader):
         more = len(self._heads) - len(printed)
         if not _NAME.fullmatch(name) or more not in (0, 1) or not printed or place is None:
             return False
-        if more and stage_word(name) != name and any(stage_word(head) != head for head in self._heads[1:]):
+        if more and not _is_stage(name) and not all(map(_is_stage, self._heads[1:])):
             return False  # the line before was no header, but a row of a name and a text
         values = [
             (head, number(_UNIT.sub("", cell)), cell)
@@ -148,7 +145,7 @@ class TextTableReader(LineReader):
             return False
         self.lines_awaited = _AWAITED_NAMED
         row = [
-            (f"{head}/{name}" if stage_word(head) == head else f"{name}/{head}", value)
+            (f"{head}/{name}" if _is_stage(head) else f"{name}/{head}", value)
             for head, value, _ in values
             if value is not None
         ]
@@ -167,6 +164,10 @@ class TextTableReader(LineReader):
             gaps = [min(abs(start - begin), abs(end - stop)) for begin, stop, _ in self._columns]
             row[gaps.index(min(gaps))] = cell
         return row if len(row) == len(cells) else {}
+
+
+def _is_stage(name: str) -> bool:
+    return stage_word(name) == name
 
 
 def _cells(text: str) -> list[_Cell]:

@@ -27,6 +27,7 @@ from tuimon.formats._shared.rows import number as number_of
 from tuimon.formats.console.families import NUMBER, Family, Line, LineReader, Pair, Quantity, Sink, number, printed_dict
 from tuimon.formats.console.families._epoch_steps import StepsWithinEpochs
 from tuimon.formats.console.shapes.rows import pairs_of
+from tuimon.formats.console.shapes.values import distinct
 
 TABLE = Path(__file__).with_name("trainers.toml")
 _WITHIN = 400
@@ -189,7 +190,10 @@ class TrainerReader(LineReader):
             if trainer.header and (match := re.match(trainer.header, text)):
                 groups = match.groupdict()
                 self._section = f"{groups['section']}/" if groups.get("section") else self._section
-                self._columns, self._header = _header_names(groups["names"] or ""), trainer
+                self._columns, self._header = (
+                    tuple(distinct(_SEPARATOR.split((groups["names"] or "").strip(" :")))),
+                    trainer,
+                )
                 return True
         return self.lines_awaited > 0 and self._open is not None and self._read_block(self._open, line)
 
@@ -377,13 +381,6 @@ def _dictionary(text: str) -> dict[str, float]:
         parsed = printed_dict(text)
     row = flatten(parsed) if isinstance(parsed, dict) else {}
     return {name: value for name, printed in row.items() if (value := number_of(printed, name)) is not None}
-
-
-def _header_names(text: str) -> tuple[str, ...]:
-    """Return the names of a header line; "R" and "R/2" for one that occurs twice."""
-    names = _SEPARATOR.split(text.strip(" :"))
-    counts = [names[:index].count(name) + 1 for index, name in enumerate(names)]
-    return tuple(name if count == 1 else f"{name}/{count}" for name, count in zip(names, counts, strict=True))
 
 
 def _named(trainer: Trainer, name: str, prefix: str) -> str:

@@ -6,7 +6,7 @@ None  null  True  other text                                                    
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -131,6 +131,12 @@ def _is_name(key: str) -> bool:
 def numbers(row: dict[str, float | str]) -> Iterator[Pair]:
     """Yield the entries that are numbers."""
     return ((key, value) for key, value in row.items() if not isinstance(value, str))
+
+
+def distinct(names: Sequence[str]) -> list[str]:
+    """Return the names with the number of each that occurs again: ["P", "R", "R/2"]."""
+    counts = [names[:index].count(name) + 1 for index, name in enumerate(names)]
+    return [name if count == 1 else f"{name}/{count}" for name, count in zip(names, counts, strict=True)]
 
 
 def _closing(text: str, start: int) -> int | None:
