@@ -169,14 +169,10 @@ class StreamSource(TailSource):
             return None
         return Damage(start, end - start, "ends within a record")
 
-    def unread(self, least_part: float) -> str:
-        """Return examples of numbers that gave no point, as StreamDecoder.unread does; cleaned."""
-        return clean(self._decoder.unread(least_part))
-
     @property
-    def unused_settings(self) -> str:
-        """The settings for the format that had no effect, as StreamDecoder.unused_settings; cleaned."""
-        return clean(self._decoder.unused_settings)
+    def unread(self) -> str:
+        """Examples of numbers that gave no point, as StreamDecoder.unread; cleaned."""
+        return clean(self._decoder.unread)
 
     def read_new(self, limit: int, closed: bool) -> Iterator[Item]:
         head, path = self._tail.head, self._tail.path
