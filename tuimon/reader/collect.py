@@ -163,7 +163,6 @@ class Collector:
             closed = followed.path in self._closed
             self._closed.discard(followed.path)
             yield from self._read(followed, closed)
-            yield from self.ranks.first_report(followed.found.run)
         yield from self._regrouped()
 
     def flush(self, silent: float = 0.0) -> Iterator[Event]:

@@ -252,10 +252,9 @@ class Followed:
             yield from self._prepared(self._source.read_new(BLOCK, False))
         yield from self._prepared(self._source.flush())
 
-    def end_lines(self, unread: bool = False) -> Iterator[Lines]:
-        """Yield the first and the last lines again that have been read of a text. unread: those of the file, also if
-        they have not been read; the last ones have no numbers then."""
-        return self._source.end_lines(unread)
+    def end_lines(self) -> Iterator[Lines]:
+        """Yield the first and the last lines again that have been read of a text."""
+        return self._source.end_lines()
 
     @property
     def _is_named(self) -> bool:

@@ -97,7 +97,7 @@ class ItemSource:
         """Yield the items of a last record without its end, once no more bytes are expected for now."""
         return iter(())
 
-    def end_lines(self, unread: bool) -> Iterator[Lines]:
+    def end_lines(self) -> Iterator[Lines]:
         """Yield the first and the last lines of a text, as Followed.end_lines does."""
         return iter(())
 
@@ -214,12 +214,9 @@ class StreamSource(ItemSource):
         if self._lines is not None:
             yield from self._lines.rest()
 
-    def end_lines(self, unread: bool) -> Iterator[Lines]:
-        if self._lines is None or not (parts := self._tail.ends(_HEAD, _LAST_LINES, unread)):
-            return
-        offset, data = parts[-1]
-        lines = _LineCutter(offset + len(data), 0) if unread else self._lines
-        yield from lines.again(parts)
+    def end_lines(self) -> Iterator[Lines]:
+        if self._lines is not None:
+            yield from self._lines.again(self._tail.ends(_HEAD, _LAST_LINES))
 
     def _last_line(self) -> Sequence[Item]:
         """Return the items that only the end of the log shows, if it has ended."""
@@ -250,11 +247,10 @@ class StreamSource(ItemSource):
 class _LineCutter:
     """Cuts a text into Lines, wherever its blocks end."""
 
-    def __init__(self, offset: int = 0, number: int = 1) -> None:
-        """offset, number: those of the first line; number 0 if it is unknown."""
+    def __init__(self) -> None:
         self._rest = b""
         """Beginning of the next line."""
-        self._offset, self._number = offset, number
+        self._offset, self._number = 0, 1
         """Of the next line."""
 
     def cut(self, data: bytes, left: int, restarted: bool) -> Iterator[Lines]:
@@ -281,7 +277,7 @@ class _LineCutter:
             data = data[: max(self._offset - offset, 0)]
             begin, end = (data.find(b"\n") + 1 if offset else 0), data.rfind(b"\n") + 1 or len(data)
             is_last = offset + len(data) == self._offset
-            number = 1 if not offset else self._number - data.count(b"\n", begin) if is_last and self._number else 0
+            number = 1 if not offset else self._number - data.count(b"\n", begin) if is_last else 0
             end = len(data) if is_last else end
             yield Lines(data[begin:end], offset + begin, number)
 
