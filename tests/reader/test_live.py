@@ -143,6 +143,28 @@ def test_a_killed_reader_is_restarted(live: Live, log: Path) -> None:
     assert live.monitor.process_id != pid
 
 
+def test_a_stopped_reader_is_reported_and_started_again(live: Live, log: Path) -> None:
+    live.until_points("loss", points(range(5)))
+    pid = live.monitor.process_id
+    assert pid is not None
+    os.kill(pid, signal.SIGSTOP)
+    live.until(lambda snapshot: any("reader stopped" in notice.message for notice in snapshot.notices))
+    append(log, rows(range(5, 8)))
+    live.until_points("loss", points(range(8)))
+
+
+def test_a_reader_that_waits_for_a_file_system_is_reported_once(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    states = iter("SDDDS")
+    monkeypatch.setattr(process, "_state_of", lambda pid: next(states))
+    monitor = process.ReaderProcess([str(log)])
+    levels = []
+    with subprocess.Popen(["true"]) as reader:
+        for _ in "SDDDS":
+            monitor._look_at(reader)
+            levels.append([notice.level for notice in monitor.snapshot().notices])
+    assert levels == [[], [], ["warning"], ["warning"], ["info"]]
+
+
 def test_repeated_kills_are_recovered_from(live: Live, log: Path) -> None:
     for kill in range(3):
         live.until_points("loss", points(range(5 + kill)))
