@@ -20,7 +20,6 @@ from tuimon.reader.database import Database
 from tuimon.reader.events import EventEncoder
 from tuimon.reader.item_sources import (
     BLOCK,
-    CompressedSource,
     DatabaseSource,
     DocumentSource,
     ItemSource,
@@ -125,9 +124,7 @@ class Followed:
             return DatabaseSource(self._database, path)
         if log_format.unsupported:
             return UnsupportedSource(self.since, log_format.unsupported)
-        if kind(log_format.id) == "stream":
-            if log_name(path).compressed:
-                return CompressedSource(path, log_format, self.remote)
+        if kind(log_format.id) == "stream" and not log_name(path).compressed:
             with_lines = log_format.of_machine or has_rank_lines(path)
             return StreamSource(path, log_format, self.remote, self._is_written, with_lines)
         return DocumentSource(path, log_format, self.remote)
@@ -148,8 +145,6 @@ class Followed:
     def _last_damage(self) -> list[Damage]:
         """Damage that more bytes may repair, once nobody writes the file any more."""
         writer, damage = self.writer_check.writer.state, list(self._source.damage)
-        if writer == OPEN and isinstance(self._source, CompressedSource):
-            return []
         patience = {OPEN: math.inf, CLOSED: _CLOSED_FOR}.get(writer, _SILENT_FOR)
         if (last := self._source.cut_short) is not None and time.time() - self.modified > patience:
             damage.append(last)
@@ -251,10 +246,9 @@ class Followed:
             yield from self._prepared(self._source.read_new(BLOCK, False))
         yield from self._prepared(self._source.flush())
 
-    def end_lines(self, unread: bool = False) -> Iterator[Lines]:
-        """Yield the first and the last lines again that have been read of a text. unread: those of the file, also if
-        they have not been read; the last ones have no numbers then."""
-        return self._source.end_lines(unread)
+    def end_lines(self) -> Iterator[Lines]:
+        """Yield the first and the last lines again that have been read of a text."""
+        return self._source.end_lines()
 
     @property
     def _is_named(self) -> bool:
