@@ -60,11 +60,11 @@ def timers_of(metrics: tuple[str, ...]) -> tuple[Timer, ...]:
 def differing_timer(run: Run) -> float:
     """Return the median seconds of a step by its timer if the pace in the header, which is by the wall times of the
     same points, is another; else NaN."""
-    cadence, timer = progress_inputs(run).cadence, step_timer(run)
-    if cadence is None or timer is None or timer.finite_count < len(timer):
+    pace, timer = progress_inputs(run).pace, step_timer(run)
+    if pace is None or timer is None or timer.finite_count < len(timer):
         return nan
-    usual = median(timer.values[-min(cadence.newest, RECENT) :]) * seconds_of(run, timer.metric)
-    return usual if usual > 0 and not 1 / _SAME_PACE <= cadence.mean_seconds / usual <= _SAME_PACE else nan
+    usual = median(timer.values[-RECENT:]) * seconds_of(run, timer.metric)
+    return usual if usual > 0 and not 1 / _SAME_PACE <= pace.mean_seconds / usual <= _SAME_PACE else nan
 
 
 class Drift(Struct, frozen=True):
@@ -389,10 +389,10 @@ def _note(whole: float, spent: float, timed: bool) -> str:
 
 def _other_pace(run: Run, timer: float) -> str:
     """Return a note about the pace in the header; timer: the usual one by the timers if it differs, else NaN."""
-    cadence = progress_inputs(run).cadence
-    if cadence is None or not isfinite(timer):
+    pace = progress_inputs(run).pace
+    if pace is None or not isfinite(timer):
         return ""
-    return f"timer: {format_duration(timer)} a step; pace: {format_duration(cadence.mean_seconds)}"
+    return f"timer: {format_duration(timer)} a step; pace: {format_duration(pace.mean_seconds)}"
 
 
 _MOST_LAYERS = 7
