@@ -17,13 +17,13 @@ from msgspec.structs import replace
 from tuimon.analysis.metric_filter import nearest
 from tuimon.errors import UsageError
 from tuimon.tui.action import Action, Dashboard
-from tuimon.tui.actions import alerts, charts, copying, general, notes, panels, rules, runs, thresholds, views
+from tuimon.tui.actions import alerts, charts, copying, general, notes, panels, runs, views
 from tuimon.tui.screens.work_screen import WorkScreen
 
 TABLE = Path(__file__).parent / "keys.txt"
 _LISTS = ("runs", "metrics", "log", "texts", "media", "ranks", "health", "help")
 _SCREENS = {"all": ("dashboard", *_LISTS), "lists": _LISTS}
-_MODULES = (alerts, charts, copying, general, notes, panels, rules, runs, thresholds, views)
+_MODULES = (alerts, charts, copying, general, notes, panels, runs, views)
 FUNCTIONS: dict[str, Callable[[Dashboard], object]] = {
     id: function for module in _MODULES for id, function in module.DO.items()
 }

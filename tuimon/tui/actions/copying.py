@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable
-
 from tuimon.panels import CurvePanel, axis_word, plural
 from tuimon.store import Curve
 from tuimon.text import clean
@@ -52,47 +49,4 @@ def _series(app: Dashboard) -> None:
     copy(app, text, f"{plural(len(curve), 'point')} of {clean(curve.metric)}, tab-separated")
 
 
-def _command(words: str) -> Callable[[Dashboard], None]:
-    """Return an action that copies a command about the run. words: "summary PATH", with the path of the run."""
-
-    def do(app: Dashboard) -> None:
-        if (run := app.run_shown) is not None:
-            command = f"tuimon {words.replace('PATH', shell_word(run.path))}"
-            copy(app, command, clean(command))
-
-    return do
-
-
-def _path(app: Dashboard) -> None:
-    run = app.run_selected
-    if run is None:
-        app.say("There is no run yet")
-    else:
-        copy(app, clean(run.path, len(run.path)), "the path of the run")
-
-
-def shell_word(text: str) -> str:
-    """Quote `text` for any POSIX shell; printf writes control and invisible characters, which a paste would type.
-
-    Example: "$(printf 'a\\033b')". A command substitution loses newlines at the end, so "/." follows them: the path of
-    the same directory."""
-    if clean(text, len(text)) == text:
-        return shlex.quote(text)
-    safe = text if not text.endswith("\n") else f"{text}/."
-    return f"\"$(printf '{''.join(map(_escaped, safe))}')\""
-
-
-def _escaped(character: str) -> str:
-    """Return a character in the format of printf."""
-    if character.isascii() and (character.isalnum() or character in " /._+,:=@~"):
-        return character
-    return "".join(f"\\{byte:03o}" for byte in character.encode("utf-8", "surrogateescape"))
-
-
-DO = {
-    "copy": _copy,
-    "copy_all": _series,
-    "copy_command": _command("summary PATH"),
-    "copy_report": _command("report PATH -o report.html"),
-    "copy_path": _path,
-}
+DO = {"copy": _copy, "copy_all": _series}

@@ -11,11 +11,8 @@ from tuimon.tui.action import Dashboard
 from tuimon.tui.actions.views import closed
 from tuimon.tui.copying import new_file, write_new
 from tuimon.tui.screens.work_screen import WorkScreen, labelled_actions
-from tuimon.tui.settings_file import add_patterns, proposed_patterns
+from tuimon.tui.taught_patterns import add_patterns, proposed_patterns
 from tuimon.tui.themes import names, on_paper
-
-_NAMES = "interval, poll, frame_rate, mouse, samples, console_patterns, [notify], [detectors], [keys]"
-"""Settings without a key."""
 
 
 def _quit(app: Dashboard) -> None:
@@ -50,7 +47,7 @@ def _retry(app: Dashboard) -> None:
 
 
 def _say_where(app: Dashboard) -> None:
-    app.say(f"{_NAMES}: in {home_relative(config_path())}, at the next start")
+    app.say(f"The settings are in {home_relative(config_path())}; they apply at the next start")
 
 
 def _teach(app: Dashboard) -> None:
@@ -61,7 +58,7 @@ def _teach(app: Dashboard) -> None:
     try:
         add_patterns(patterns)
     except (OSError, UsageError) as error:
-        app.say(clean(f"The pattern cannot be saved: {error}"))
+        app.say(clean(f"The pattern is not saved: {error}"))
     else:
         app.leave(READ_AGAIN)
 

@@ -7,14 +7,11 @@ from dataclasses import replace
 
 from tuimon.analysis.metric_filter import matching
 from tuimon.draw.border import BORDERS_FROM
-from tuimon.errors import UsageError
 from tuimon.panels import OwnDashboard
-from tuimon.sources.overrides import PROJECT_FILE
-from tuimon.text import clean, home_relative
+from tuimon.text import clean
 from tuimon.tui import explore
 from tuimon.tui.action import Dashboard
 from tuimon.tui.arrangement import ORDERS, Heading, ordered
-from tuimon.tui.dashboard_file import load_dashboard, reset_dashboard, save_dashboard
 
 _NO_SECTIONS = "Sections exist only in the all-metrics view (press m)"
 
@@ -76,43 +73,26 @@ def _pin(app: Dashboard) -> None:
         app.say(f"{clean(panel.title)} is pinned: first on the dashboard")
 
 
-def _save(app: Dashboard) -> None:
-    """Write the present panels and their order as the dashboard of the user."""
+def _keep(app: Dashboard) -> None:
+    """Keep the present panels in their order for this path; the saved view holds them."""
     panels = [panel for panel in app.board.panels if not isinstance(panel, Heading)]
     state = app.state
     if state.together:
-        app.say("Not saved: leave the chart of several metrics first (Esc)")
-        return
-    if not panels:
-        app.say(f"Not saved: {'no metric matches the filter' if state.query else 'no panel is on the screen'}")
-        return
-    own = state.own.with_panels(panels, others=not (state.query or state.chosen or state.all_metrics))
-    try:
-        file = save_dashboard(own, app.paths, app.snapshot.runs)
-    except (OSError, UsageError) as error:
-        app.say(clean(f"The dashboard is not saved: {error}"))
+        app.say("Not kept: leave the chart of several metrics first (Esc)")
+    elif not panels:
+        app.say(f"Not kept: {'no metric matches the filter' if state.query else 'no panel is on the screen'}")
     else:
-        state.own = own
-        scope = "all paths" if file.name != PROJECT_FILE else f"all runs below {home_relative(file.parent)}"
-        app.say(f'Saved in {home_relative(file)} for {scope}; "reset dashboard" in the palette removes it')
+        others = not (state.query or state.chosen or state.all_metrics)
+        state.kept = OwnDashboard().with_panels(panels, others)
+        until = "for this path" if app.saves_view else "until tuimon ends"
+        app.say(f'These panels are kept {until}; "reset dashboard" in the palette undoes it')
 
 
 def _reset(app: Dashboard) -> None:
-    """Remove the dashboard of the user from its file, and show what applies without it."""
-    try:
-        file = reset_dashboard(app.paths, app.snapshot.runs)
-    except (OSError, UsageError) as error:
-        app.say(clean(f"The dashboard is not removed: {error}"))
-        return
-    if file is None:
-        app.say("No dashboard is saved for this path")
-        return
-    if file.name == PROJECT_FILE:
-        app.state.own, _ = load_dashboard(app.settings, app.paths)
-    else:
-        app.state.own = OwnDashboard()
+    """Show the panels that apply without those that are kept."""
+    app.state.kept = None
     app.board.zoom(False)
-    app.say(f"[dashboard] is removed from {home_relative(file)}")
+    app.say("The dashboard is as before W")
 
 
 def _filter(app: Dashboard) -> None:
@@ -186,7 +166,7 @@ DO = {
     "find": _filter,
     "metrics": _metrics,
     "pin": _pin,
-    "export": _save,
+    "export": _keep,
     "reset_dashboard": _reset,
     "together": _together,
     "fold": _fold,

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 from tuimon.analysis.comparing import seed_groups
-from tuimon.errors import UsageError
 from tuimon.panels import plural, seed_group_key
 from tuimon.panels.lists.comparison import ahead
 from tuimon.panels.lists.run_groups import seed_titles
-from tuimon.text import clean, home_relative
+from tuimon.text import clean
 from tuimon.tui import screens
 from tuimon.tui.action import Dashboard
-from tuimon.tui.dashboard_file import save_runs
 from tuimon.tui.run_choice import listing_of
 
 
@@ -110,39 +108,11 @@ def _opened_list(app: Dashboard) -> screens.RunListScreen | None:
     return listed
 
 
-def _join(app: Dashboard) -> None:
-    """Make the marked runs one, now and at the next start."""
-    marked = [run for run in app.snapshot.runs if run.path in app.state.runs.marked]
-    if len(marked) < 2:
-        app.say("Mark the runs that are one with space, in the run list (r)")
-    else:
-        _group(app, join=[run.directory for run in marked], done=f"{len(marked)} runs are one")
-
-
-def _split(app: Dashboard) -> None:
-    """Make each log of the selected run a run, or undo a join, now and at the next start."""
-    if (run := app.run_selected) is not None:
-        _group(app, split=run.directory, done=f"The logs of {clean(run.name)} are runs of their own")
-
-
-def _group(app: Dashboard, done: str, join: Sequence[str] = (), split: str = "") -> None:
-    try:
-        file = save_runs(join, split, app.paths, app.snapshot.runs)
-    except (OSError, UsageError) as error:
-        app.say(clean(f"The runs stay as they are: {error}"))
-        return
-    app.state.runs = replace(app.state.runs, marked=())
-    app.monitor.read_again()
-    app.say(f"{done}; {home_relative(file)} says so under [runs]")
-
-
 DO = {
     "next_run": _choose(1),
     "previous_run": _choose(-1),
     "runs": _toggle,
     "over": _over,
-    "join_runs": _join,
-    "split_run": _split,
     "seeds": _seeds,
     "base": _base,
     "compare": _compare,
