@@ -35,7 +35,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     of_last = "reward: of the last step, unless --step or --steps is given"
     order.add_argument("--worst", type=_count, metavar="K", help=f"only the K samples with the lowest {of_last}")
     order.add_argument("--best", type=_count, metavar="K", help=f"only the K samples with the highest {of_last}")
-    prompts = "one row per prompt: its change from the first to the last step (to --step N) with it, losses first"
+    prompts = "one row per prompt: the change of its mean reward over its steps (up to --step N), losses first"
     order.add_argument("--prompts", action="store_true", help=prompts)
     split = "only this split (default: all; with --worst and --best: train, if there are any)"
     parser.add_argument("--split", choices=("train", "validation", "all"), help=split)
@@ -110,7 +110,7 @@ class _Choice:
 
     def __init__(self, options: argparse.Namespace) -> None:
         """Raises UsageError if --search is not a regular expression."""
-        from tuimon.samples.overview import query_test
+        from tuimon.samples.selection import query_test
 
         self._options = options
         self._labels: dict[Key, GroupLabels] = {}
