@@ -32,7 +32,7 @@ PATH  a directory, or a file with samples
 --steps FIRST-LAST  only the samples of these steps, both included; either may be left out
 --worst K  only the K samples with the lowest reward: of the last step, unless --step or --steps is given
 --best K  only the K samples with the highest reward: of the last step, unless --step or --steps is given
---prompts  one row per prompt: its change from the first to the last step (to --step N) with it, losses first
+--prompts  one row per prompt: the change of its mean reward over its steps (up to --step N), losses first
 --split SPLIT  only train or validation (default: all; with --worst and --best: train, if there are any)
 --group G  only the samples of group G: its name, or its number in a step
 --search TEXT  only samples with TEXT in response or prompt; or re:EXPRESSION, or a comparison: 'length>512'
@@ -95,7 +95,7 @@ class _Choice:
 
     def __init__(self, options: argparse.Namespace) -> None:
         """Raises UsageError if --search is not a regular expression."""
-        from tuimon.samples.overview import query_test
+        from tuimon.samples.selection import query_test
 
         self._options = options
         self._labels: dict[Key, GroupLabels] = {}

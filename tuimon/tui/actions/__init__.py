@@ -71,8 +71,6 @@ METHODS: dict[str, Callable[[object], object]] = {
     "text_filter": methodcaller("next_filter"),
     "text_split": methodcaller("next_split"),
     "text_raw": methodcaller("toggle_raw"),
-    "text_prompt": methodcaller("same_prompt"),
-    "text_count": methodcaller("count_matches"),
 }
 
 
