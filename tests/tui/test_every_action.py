@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import math
 import re
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,8 +29,8 @@ from tuimon.analysis.level import level
 from tuimon.media.library import Found, read_media
 from tuimon.model.views import ChartView, Symbols
 from tuimon.panels import ChartOptions
-from tuimon.tui import explore, screens
-from tuimon.tui.actions import FUNCTIONS, METHODS, all_actions
+from tuimon.tui import screens
+from tuimon.tui.actions import all_actions, explore, function_of
 from tuimon.tui.app import TuimonApp
 from tuimon.tui.arrangement import Heading
 from tuimon.tui.screens.health import HealthScreen
@@ -140,20 +142,18 @@ def ids(place: str) -> set[str]:
 def test_every_action_has_something_to_do_on_each_screen() -> None:
     known = {name: getattr(screens, kind) for name, kind in SCREENS.items()}
     for action in all_actions():
-        assert ("dashboard" in action.where) <= (action.id in FUNCTIONS), action.id
-        for name in {*action.where} - {"dashboard"}:
-            if action.id in METHODS:
-                called = METHODS[action.id](Recorder())
-                assert callable(getattr(known[name], str(called), None)), (action.id, name, called)
+        assert isinstance(action.do, partial)
+        function, method = action.do.args
+        if function:
+            called, arguments = function_of(function)
+            if "." in function:
+                inspect.signature(called).bind(None, *arguments)
             else:
-                assert action.id in FUNCTIONS, (action.id, name)
-
-
-class Recorder:
-    """Returns the name of the method that is called."""
-
-    def __getattr__(self, name: str) -> Callable[..., str]:
-        return lambda *_: name
+                assert hasattr(TuimonApp, function), function
+        assert function or "dashboard" not in action.where, action.id
+        for name in {*action.where} - {"dashboard"}:
+            called_there = getattr(known[name], method.split()[0], None) if method else function
+            assert called_there, (action.id, name)
 
 
 @asynccontextmanager
@@ -406,7 +406,7 @@ async def test_charts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             assert step is not None
             assert t.reading() == pytest.approx(reward(step))
             steps.append(step)
-        far = explore.FAR * (near.high - near.low) / (120 - 8)
+        far = 10 * (near.high - near.low) / (120 - 8)
         assert [a - b for a, b in pairwise(steps)] == pytest.approx([far, far, -far], abs=1)
         await t.press("reset")
         assert (t.view.x, t.app.state.options.cursor) == (whole, None)

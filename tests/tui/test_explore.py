@@ -15,7 +15,7 @@ from textual.events import MouseScrollUp
 from textual.pilot import Pilot
 
 from tuimon.model.views import ChartView
-from tuimon.tui import explore
+from tuimon.tui.actions import explore
 from tuimon.tui.app import TuimonApp
 
 STEPS = 400
@@ -338,7 +338,7 @@ async def test_marked_and_matched_metrics_are_drawn_in_one_chart(log: Path) -> N
         await until(app, pilot, lambda s: "each from its lowest to its highest value" in s)
         assert set(app.state.together) == {"kl", "loss"}
         await pilot.press("W")
-        await until(app, pilot, lambda s: "Not saved" in s)
+        await until(app, pilot, lambda s: "Not kept" in s)
         app.perform(together)
         assert app.state.together == ()
         await pilot.press("escape", "M")

@@ -25,8 +25,9 @@ from tuimon.monitor.process import ReaderProcess
 from tuimon.panels import MOST_TOGETHER, ChartOptions, axis_word, header_panel
 from tuimon.run_notes import NO_NOTE, note_of
 from tuimon.store import Run, Snapshot
-from tuimon.tui import actions, explore, opening, saved_view
+from tuimon.tui import actions, opening, saved_view
 from tuimon.tui.action import Action, key_names
+from tuimon.tui.actions import explore
 from tuimon.tui.arrangement import panels_of
 from tuimon.tui.ascii_mode import draw_with
 from tuimon.tui.bars import AlertBar, InputLine, KeyBar, Question

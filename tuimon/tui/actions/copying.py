@@ -23,7 +23,7 @@ def _leading(app: Dashboard) -> Curve | None:
     return curve
 
 
-def _copy(app: Dashboard) -> None:
+def copy_selected(app: Dashboard) -> None:
     """Copy what the screen has selected, or the last value of the selected chart."""
     if not isinstance(app.screen, WorkScreen):
         _value(app)
@@ -40,13 +40,10 @@ def _value(app: Dashboard) -> None:
         copy(app, value, f"{clean(curve.metric)} at {axis_word(app.run_shown, 'step')} {int(curve.steps[-1])}: {value}")
 
 
-def _series(app: Dashboard) -> None:
+def copy_series(app: Dashboard) -> None:
     curve = _leading(app)
     if curve is None:
         return
     rows = (f"{step}\t{value!r}\n" for step, value in zip(curve.steps.tolist(), curve.values.tolist(), strict=True))
     text = f"step\t{clean(curve.metric)}\n" + "".join(rows)
     copy(app, text, f"{plural(len(curve), 'point')} of {clean(curve.metric)}, tab-separated")
-
-
-DO = {"copy": _copy, "copy_all": _series}
