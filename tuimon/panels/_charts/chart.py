@@ -17,13 +17,14 @@ from tuimon.draw.rows import row_width
 from tuimon.model.views import Axis, ChartView, Envelope, Line, Role, Row, Rows, Size, Symbols
 from tuimon.panels._charts.axes import cursor_place, cursor_x, end_of_data, x_label, y_axis
 from tuimon.panels._charts.captions import (
+    HEIGHT_OF_ROW,
     LEGEND_GAP,
     chart_notes,
     cursor_headline,
     headline_of,
     labels_of,
+    legend_rows,
     legend_values,
-    wrapped_legend,
 )
 from tuimon.panels._charts.marks import (
     chart_marks,
@@ -274,10 +275,11 @@ def _lines(
     ]
     names_below: Rows = ()
     room = plot.size.width - taken
-    if plot.overlaid and sum(cell_width(clean(label)) + LEGEND_GAP for label in labels) > room:
+    is_high = plot.size.height >= HEIGHT_OF_ROW
+    if is_high and plot.overlaid and sum(cell_width(clean(label)) + LEGEND_GAP for label in labels) > room:
         signs = [(stroke.glyph, stroke.role) for stroke in strokes]
-        in_title, labels, names_below = wrapped_legend(labels, signs, room - 2, plot.size.width, plot.size.height)
-        labels, values = [*labels[:in_title], *[""] * (len(labels) - in_title)], [()] * len(labels)
+        names_below = legend_rows(labels, signs, plot.size.width, plot.size.height)
+        labels, values = [""] * len(labels), [()] * len(labels)
     lines = []
     for index, stroke in enumerate(strokes):
         dotted = not plot.overlaid and not options.weight and _is_sparse(plot.counts[index], plot)
@@ -407,7 +409,7 @@ def _table(plot: _Plot, undrawn: Sequence[str], averages: dict[int, Smoothed]) -
     if len(others) > _MOST_UNDRAWN:
         rows = *rows, ((f"  {plural(len(others) - _MOST_UNDRAWN, 'more metric')}: M", Role.MUTED),)
     own = next((stroke for stroke in strokes if any(trace.run.id == run.id for trace in stroke.traces)), None)
-    legend = milestone_legend(run, options.cursor, plot.symbols)
+    legend = milestone_legend(run, plot.symbols)
     if own is None or not legend:
         return rows
     return (*rows, ((f"{own.glyph} ", own.role), *legend) if overlaid else legend)
