@@ -187,7 +187,7 @@ def test_the_worst_are_those_of_training_unless_another_split_is_named(
     ]
     for count in ("0", "-3", "x"):
         assert main(["samples", str(path), f"--worst={count}"]) == 2
-        assert "must be an integer of at least 1" in capsys.readouterr().err
+        assert "must be between 1 and" in capsys.readouterr().err
     assert [sample["reward"] for sample in _samples(path, capsys, "--worst", "3", "--steps", "9-")] == [0.5, 0.5, 0.6]
     assert {sample["split"] for sample in _samples(path, capsys, "--worst", "2", "--split", "all")} == {"validation"}
     assert main(["samples", str(path), "--steps", "-8"]) == 3

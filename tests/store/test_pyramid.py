@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, event, given
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from tuimon.store import Curve, curve_index
@@ -187,31 +187,6 @@ def test_a_window_moved_by_whole_bins_computes_only_new_bins(monkeypatch):
         np.testing.assert_array_equal(actual, as_array(anew.envelope(low, low + 80_000, 256)))
     quarter = 64 + 1  # the last bin includes its upper border
     assert asked[::2] == [256, quarter, quarter, quarter]
-
-
-@given(
-    st.integers(-(2**62), 2**62),
-    st.integers(1, 2**40),
-    st.integers(2, 50),
-    st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=9),
-    st.lists(st.integers(-3, 60), max_size=9),
-)
-def test_evenly_spaced_steps_need_no_search(first, apart, count, anywhere, near):
-    assume(abs(first) + apart * count < 2**63)
-    steps = first + apart * np.arange(count)
-    wanted = np.array([*anywhere, *(min(max(first + apart * half // 2, -(2**63)), 2**63 - 1) for half in near)])
-    actual = reduction._search_even(steps, wanted)
-    if actual is not None:
-        np.testing.assert_array_equal(actual, np.searchsorted(steps, wanted))
-    inside = wanted[(wanted >= first - apart) & (wanted <= steps[-1] + apart)]
-    if len(inside) and abs(first) + 2 * apart * count < 2**62:
-        np.testing.assert_array_equal(reduction._search_even(steps, inside), np.searchsorted(steps, inside))
-    gone = np.delete(steps, count // 2)
-    assert (
-        count < 4
-        or reduction._search_even(gone, wanted) is None
-        or (reduction._search_even(gone, wanted) == np.searchsorted(gone, wanted)).all()
-    )
 
 
 def test_duration_counts_from_the_origin():

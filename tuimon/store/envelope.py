@@ -12,8 +12,6 @@ from tuimon.model.views import Envelope
 from tuimon.store.aggregates import Tally
 from tuimon.store.pyramid import Pyramid
 
-_LONG = 1 << 16
-"""Number of steps from which a binary search is slow because they exceed the CPU cache."""
 _LARGEST = 2.0**63 - 1024
 """Largest float64 that an int64 can hold."""
 
@@ -61,25 +59,10 @@ def step_edges(steps: Steps, low: float, high: float, bins: int, zero: int = 0) 
     Steps must ascend; low and high are relative to the step `zero`. The last bin includes its upper border.
     """
     whole, last, reached = _step_borders(low, high, bins, zero)
-    even = _search_even(steps, whole) if len(steps) > _LONG else None
-    edges: Indices = steps.searchsorted(whole) if even is None else even
+    edges: Indices = steps.searchsorted(whole)
     edges[-1] = steps.searchsorted(last, "right")
     edges[reached:] = len(steps)
     return edges
-
-
-def _search_even(steps: Steps, whole: Steps) -> Indices | None:
-    """Return steps.searchsorted(whole) for evenly spaced steps, or None if the steps are not evenly spaced.
-
-    Each position is computed and then verified by two look-ups; a binary search needs 24 in a long column.
-    """
-    first, stride = int(steps[0]), int(steps[1]) - int(steps[0])
-    if stride <= 0 or int(steps[-1]) - first != stride * (len(steps) - 1):
-        return None
-    guess = np.clip(-((first - whole) // stride), 0, len(steps))
-    below = (guess == 0) | (steps[guess - 1] < whole)
-    above = (guess == len(steps)) | (steps[np.minimum(guess, len(steps) - 1)] >= whole)
-    return guess if bool((below & above).all()) else None
 
 
 def time_edges(times: Floats, positions: Floats) -> Indices:
