@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace as with_options
+from functools import lru_cache
 
 import numpy as np
 from msgspec import Struct
@@ -340,14 +341,21 @@ def _band_line(band: Envelope, fullscreen: bool, symbols: Symbols) -> Line:
 
 def _seed_lines(plot: _Plot, behind: Series) -> list[Line]:
     """Return the area from the lowest to the highest value of the base and its seeds, and their mean."""
-    strokes, _ = strokes_of([behind], plot.axis, "")
-    if not strokes:
+    drawn = _seed_band(behind, plot.axis, plot.low, plot.high, plot.columns)
+    if drawn is None:
         return []
-    low, high, columns = plot.low, plot.high, plot.columns
-    traces = strokes[0].traces
-    mean, band = mean_and_band([scaled(t.curve.envelope(low, high, columns, t.scale), t.factor) for t in traces])
+    mean, band = drawn
     area = Line("", Role.FAINT, band, filled=True, behind=True, glyph=_AREA[plot.symbols])
-    return [*([area] if len(traces) > 1 else []), Line("base", Role.MUTED, mean, behind=True)]
+    return [*([area] if len(behind.readings) > 1 else []), Line("base", Role.MUTED, mean, behind=True)]
+
+
+@lru_cache(maxsize=16)  # the charts of a page: 100 seeds take 30 ms each
+def _seed_band(behind: Series, axis: str, low: float, high: float, columns: int) -> tuple[Envelope, Envelope] | None:
+    """Return the mean and the band of the runs of a series; None if none of them has points on the axis."""
+    traces = [trace for run, reading in behind.readings if (trace := trace_of(run, reading, axis)) is not None]
+    if not traces:
+        return None
+    return mean_and_band([scaled(t.curve.envelope(low, high, columns, t.scale), t.factor) for t in traces])
 
 
 def _own_count(run: Run, lead: Trace) -> str:
