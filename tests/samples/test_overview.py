@@ -12,7 +12,7 @@ from support.written_texts import ATTEMPTS, PROMPTS, write_run
 
 from tuimon.analysis.text_check import parts_sentence, shares_sentence
 from tuimon.samples.difference import differences
-from tuimon.samples.discovery import Location, advice, read_samples
+from tuimon.samples.discovery import Location, advice
 from tuimon.samples.fields import sample_of
 from tuimon.samples.library import Entry, Library, entry_of
 from tuimon.samples.overview import (
@@ -23,7 +23,6 @@ from tuimon.samples.overview import (
     in_bin,
     numbers_by_step,
 )
-from tuimon.samples.prompt_changes import prompt_changes
 from tuimon.samples.searching import Search
 from tuimon.samples.selection import (
     SINCE_FIRST,
@@ -194,15 +193,6 @@ def test_change_of_prompts_since_the_first_step_with_them(tmp_path: Path) -> Non
     assert [names[entry.prompt] for entry in sorted_by(entries, SINCE_FIRST, change)] == ["a", "b", "c"]
     groups = sorted_groups(groups_of(entries[::-1]), SINCE_FIRST, change)
     assert [names[group.entries[0].prompt] for group in groups] == ["a", "b", "c"]
-
-    found = prompt_changes(read_samples(str(tmp_path), []))
-    assert [(p.head, p.first_step, p.last_step, p.steps, p.first, p.last) for p in found] == [
-        ("a", 1, 4, 3, 1.0, 0.0),
-        ("b", 2, 4, 3, 0.5, 1.0),
-    ]
-    until = prompt_changes(read_samples(str(tmp_path), []), 2)
-    assert [(p.head, p.last_step, p.change) for p in until] == [("a", 2, -0.5)]
-    assert prompt_changes(read_samples(str(tmp_path), []), 1) == []
 
 
 def test_mean_rewards_are_compared_where_none_says_which_samples_passed() -> None:
