@@ -85,7 +85,6 @@ class Followed:
 
         database: the database that the run at `found.path` is in; None for a file."""
         self.found = found
-        """The stream; its id is -1 if the items are not reported."""
         self.since = since
         """The file when it was found."""
         self.format = log_format

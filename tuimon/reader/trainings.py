@@ -52,7 +52,7 @@ class Trainings:
         self.undecided: set[str] = set()
         """Paths of files that had too few points when they were last compared."""
         self._beginnings: dict[str, tuple[int, Beginning | None]] = {}
-        """(bytes read, first points) by path."""
+        """(size, first points) by path."""
         self._ends: dict[str, tuple[int, End | None]] = {}
         """(size, end) of logs by path, of those that another log may continue."""
 
@@ -110,22 +110,15 @@ class Trainings:
         return [*reversed(numbered), *by_age[len(numbered) :]]
 
     def has_points(self, path: str) -> bool:
-        """Return whether the beginning of a file has a point; it is asked again when it has grown, if it has none."""
-        if self._beginning(path) is None:
-            self.undecided.add(path)
-            return False
-        self.undecided.discard(path)
-        return True
+        """Return whether the beginning or the end of a log has a point."""
+        return self._beginning(path) is not None or self._end_of(path) is not None
 
     def _beginning(self, path: str) -> Beginning | None:
         """Return the first points of a file; None if it has none or cannot be read."""
         size, known = self._beginnings.get(path, (-1, None))
-        if size >= BEGINNING:
-            return known
-        data, whole = _first_bytes(path, BEGINNING)
-        if len(data) != size:
-            known = _first_points(_items(self.formats[path], data, whole))
-            self._beginnings[path] = len(data), known
+        if size < BEGINNING and (now := _size(path)) != size:
+            known = _first_points(_items(self.formats[path], *_first_bytes(path, BEGINNING)))
+            self._beginnings[path] = now, known
         return known
 
     def _end_of(self, path: str) -> End | None:
