@@ -28,7 +28,7 @@ from tuimon.reader.parallel_writers import parallel_writers
 from tuimon.reader.rank_paths import task_numbers
 from tuimon.reader.recognition import HEAD
 from tuimon.sources import layout
-from tuimon.sources.files import first_bytes, last_bytes, open_regular
+from tuimon.sources.files import head_of, opened
 from tuimon.sources.grouped_files import GroupedFile, ParallelWriters, SplitFiles
 
 BEGINNING = 64 << 10
@@ -140,18 +140,10 @@ def _size(path: str) -> int:
 
 def _first_bytes(path: str, limit: int) -> tuple[bytes, bool]:
     """Return (the first bytes of a file, at most `limit`, in UTF-8; whether that is all). (b"", False) on an error."""
-    try:
-        descriptor, status = open_regular(path)
-        try:
-            data = os.pread(descriptor, limit, 0)
-        finally:
-            os.close(descriptor)
-    except OSError:
-        return b"", False
+    data = head_of(path, limit)
     if log_name(path).compressed:
-        data = decompressed_head(data, limit)
-        return utf8(data), False
-    return utf8(data), len(data) >= status.st_size
+        return utf8(decompressed_head(data, limit)), False
+    return utf8(data), len(data) < limit
 
 
 def _items(log_format: Format, data: bytes, whole: bool) -> list[Item]:
@@ -201,9 +193,14 @@ def _last_items(log_format: Format, path: str, size: int) -> Sequence[Item]:
     if size <= BEGINNING or log_name(path).compressed:
         return _items(log_format, *_first_bytes(path, BEGINNING))
     try:
-        head, data = utf8(first_bytes(path, HEAD)), utf8(last_bytes(path, BEGINNING))
+        with opened(path) as (descriptor, status):
+            head, data = (
+                os.pread(descriptor, HEAD, 0),
+                os.pread(descriptor, BEGINNING, max(status.st_size - BEGINNING, 0)),
+            )
     except OSError:
         return ()
+    head, data = utf8(head), utf8(data)
     return log_format.tail(head, data) if log_format.tail else _items(log_format, data[data.find(b"\n") + 1 :], False)
 
 

@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterator
 from itertools import islice
 
-from tuimon.formats import Format, is_candidate, recognise
+from tuimon.formats import is_candidate, recognise
 from tuimon.reader.encoding import utf8
 from tuimon.reader.recognition import COMPANION, HEAD
 from tuimon.sources import layout
-from tuimon.sources.files import first_bytes
+from tuimon.sources.files import head_of
 
 _MOST_ENTRIES, _MOST_READ = 1000, 50
 """Maximum numbers of entries of a directory that are looked at, and of files whose beginnings are read."""
@@ -48,16 +48,8 @@ def _has_logs(directory: str, texts: bool) -> bool:
     return any(
         log_format.rank >= least and not log_format.describes_run and not log_format.unsupported
         for path in files[:_MOST_READ]
-        if os.path.isfile(path) and (log_format := _format_of(path)) is not None
+        if os.path.isfile(path) and (log_format := recognise(path, utf8(head_of(path, HEAD)))) is not None
     )
-
-
-def _format_of(path: str) -> Format | None:
-    """Return the format of a file by its name and beginning; None if it has none or cannot be read."""
-    try:
-        return recognise(path, utf8(first_bytes(path, HEAD)))
-    except OSError:
-        return None
 
 
 def _entries(directory: str) -> Iterator[str]:
