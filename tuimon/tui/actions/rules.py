@@ -24,7 +24,7 @@ def _rules(app: Dashboard) -> list[str]:
 
 def _add(app: Dashboard, text: str, unmatched: str = "") -> None:
     """Add a rule. unmatched: the rule that was not added because it matches no metric; the same one again is added."""
-    from tuimon.detectors._user_rules import detector_of, unmatched_rules
+    from tuimon.detectors._user_rules import detector_of, matched_by_pattern, unmatched_rules
 
     text = " ".join(text.split())
     if not text:
@@ -47,7 +47,7 @@ def _add(app: Dashboard, text: str, unmatched: str = "") -> None:
         kept = f"saved in {home_relative(add_rule(text))}"
     except (UsageError, OSError) as error:
         kept = f"until tuimon ends only: {clean(str(error))}"
-    matched = rule.matched_by_pattern(app.snapshot.runs)
+    matched = matched_by_pattern(rule, app.snapshot.runs)
     checks = f" for {first_names([clean(name) for name in matched], 1)}" if matched else ""
     app.say(f"Rule added{checks}, {kept}; a lists its alerts")
 
