@@ -30,8 +30,6 @@ _LEAST_GAIN = 0.25
 _FALLS_WITHIN, _SETTLED = 24, 32
 _Carried = tuple[float, float, float]
 _NOTHING: _Carried = (math.nan, math.nan, math.nan)
-_BETTER = 0.2
-"""Part of a limit by which a value has to be better to be good."""
 _LEFT = 0.75
 """Part of the way from the usual level to the limit past which a level has left the usual one."""
 _SEARCHED = 64
@@ -39,15 +37,9 @@ _SEARCHED = 64
 
 
 class Limit(Score, frozen=True, kw_only=True, tag="limit"):
-    """Score: the value (or level) itself, negated if low values are bad; beyond `good` it does not count as good yet.
-
-    - A value that equals the limit is not beyond it.
-    - The first `skip` points are ignored.
-    """
+    """Score: the value (or level) itself, negated if low values are bad. The first `skip` points are ignored."""
 
     limit: float
-    good: float | None = None
-    """20 % better than the limit unless it is given."""
     raise_after: int = 1
     clear_after: int = 0
     """0: as many as raise it, and at least 5."""
@@ -56,13 +48,8 @@ class Limit(Score, frozen=True, kw_only=True, tag="limit"):
 
     @property
     def thresholds(self) -> tuple[float, float, int]:
-        bad = -self.limit if self.falls else self.limit
-        good = bad - _BETTER * abs(bad) if self.good is None else -self.good if self.falls else self.good
-        return (
-            math.nextafter(bad, math.inf),
-            math.nextafter(good, math.inf),
-            self.clear_after or max(5, self.raise_after),
-        )
+        beyond = math.nextafter(-self.limit if self.falls else self.limit, math.inf)  # a value that equals it is not
+        return beyond, beyond, self.clear_after or max(5, self.raise_after)
 
     def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
         scores = median_of_nine(values, begin) if self.smooth else values[begin:]
