@@ -122,7 +122,7 @@ def test_differences_make_both_texts(lines: int) -> None:
 
 def test_words_that_differ() -> None:
     pieces = differences("so\nit is 4 now", "so\nit is 5 now")
-    assert [(kind, text) for kind, text in pieces if kind != "same"] == [("removed", "4 "), ("added", "5 ")]
+    assert [(kind, text) for kind, text in pieces if kind != "same"] == [("removed", "4"), ("added", "5")]
 
 
 def test_advice_names_the_directory_of_the_settings_and_the_options_of_trainers() -> None:
