@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.made_run import START, panel_of, run_of
 
-from tuimon.draw import FrameCache, render
+from tuimon.draw import render
 from tuimon.model.points import Fact
 from tuimon.model.views import HEAT_ROLES, ChartView, HeatView, Role, Size, Symbols
 from tuimon.panels import arrange
@@ -133,7 +133,7 @@ def test_the_panel_asks_for_the_rows_that_it_fills(names: list[str]) -> None:
     run = run_of({name: (steps, [62.0] * 10) for name in ["loss", *names]})
     panel = next(panel for panel in arrange(run) if panel.id == "gpu_memory")
     view = panel.view(run, Size(120, 20), START, Symbols.BRAILLE)
-    rows = render(view, Size(120, 20), Symbols.BRAILLE, FrameCache())
+    rows = render(view, Size(120, 20), Symbols.BRAILLE)
     filled = sum(bool("".join(text for text, _ in row).strip()) for row in rows)
     assert filled <= panel.rows <= filled + 2
     roles = {role for row in view.rows for text, role in row if "62" in text}

@@ -154,11 +154,8 @@ async def test_scales_ranges_and_averages_by_key(log: Path) -> None:
         with log.open("a") as file:
             file.write(json.dumps({"step": 400, "reward": 1e6}) + "\n")
         await until(app, pilot, lambda s: "1000000 @ 400" in s)
-        scales = []
-        for _ in range(2):
-            await pilot.press("v")
-            scales.append(shown(app).y.scale)
-        assert scales == ["log", "symlog"], "the automatic scale is linear already"
+        await pilot.press("v")
+        assert shown(app).y.scale == "log", "the automatic scale is linear already"
         await pilot.press("v")
         assert shown(app).y.high >= 1e6
         await pilot.press("V")

@@ -13,8 +13,8 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple, NoReturn, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, NoReturn, cast
 
 import tuimon
 from tuimon.errors import ExitCode, NothingFound, TuimonError, UsageError
@@ -42,12 +42,27 @@ class Command(NamedTuple):
     name: str
     help: str
     """One line that starts with a lower-case verb."""
-    arguments: Callable[[argparse.ArgumentParser], None]
-    """Add the arguments of the subcommand to its parser."""
+    options: str
+    """Table of the options, see `_options`."""
     run: Callable[[argparse.Namespace], int]
     """Run the subcommand and return the exit code. Raises TuimonError."""
     examples: str = ""
     """Lines with a command and what it does."""
+    values: Mapping[str, Any] = {}
+    """What argparse needs besides for some of the options, by their names."""
+    exclusive: Sequence[Sequence[str]] = ()
+    """Sets of options of which only one may be given."""
+    epilog: str = ""
+    prepare: Callable[[argparse.ArgumentParser], None] = lambda parser: None
+    """Adds what a table of text cannot say."""
+
+    def describe(self, parser: argparse.ArgumentParser) -> None:
+        """Add the options of the subcommand to a parser."""
+        from tuimon.commands._options import add_options
+
+        parser.epilog = self.epilog
+        add_options(parser, self.options, self.values, self.exclusive)
+        self.prepare(parser)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -254,7 +269,7 @@ def parser_of(command: Command) -> _Parser:
         description=_with_examples(command.help, command.examples),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    command.arguments(parser)
+    command.describe(parser)
     names = [action.metavar or action.dest.upper() for action in parser._actions if not action.option_strings]
     repeated = (
         " …" if any(action.nargs in ("*", "+") for action in parser._actions if not action.option_strings) else ""
@@ -299,11 +314,11 @@ def _run(words: list[str]) -> int:
             description=_with_examples(
                 "A terminal monitor for training runs: live curves, phase latency, GPU memory.", EXAMPLES
             ),
-            epilog="commands:\n" + "".join(f"  {c.name:<10} {c.help}\n" for c in listed) + f"\n{_NOTES}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         parser.add_argument("-V", "--version", action="store_true", help="print the version and exit")
-        command.arguments(parser)
+        command.describe(parser)
+        parser.epilog = "commands:\n" + "".join(f"  {c.name:<10} {c.help}\n" for c in listed) + f"\n{_NOTES}"
     parser.words = words
     options = parser.parse_args(words)
     try:

@@ -8,15 +8,15 @@ from __future__ import annotations
 import argparse
 import gc
 import os
-import re
 import sys
 import time
 from typing import TYPE_CHECKING
 
 from tuimon import config
 from tuimon.commands import Command
+from tuimon.commands._options import ALL_PATHS, SCHEMA, whole
 from tuimon.commands._remote import attach, is_mirror
-from tuimon.commands._shared import add_paths, add_schema, checked_paths, resolved_paths
+from tuimon.commands._shared import checked_paths, resolved_paths
 from tuimon.commands._stderr import print_status
 from tuimon.errors import READ_AGAIN, ExitCode, NothingFound
 from tuimon.platform_support import hidden_modules
@@ -29,30 +29,17 @@ MAX_CELLS = 1000
 """Maximum width and height of --once, which bounds the memory it takes."""
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    add_paths(parser, describe=True)
-    output = parser.add_mutually_exclusive_group()
-    output.add_argument("--once", action="store_true", help="print the dashboard once, as text, and exit")
-    output.add_argument("--json", action="store_true", help="print each change as a line of JSON (see --schema)")
-    add_schema(parser)
-    parser.add_argument("--new", action="store_true", help="with --json: without the points so far")
-    parser.add_argument("--wait", action="store_true", help="wait until the path exists and contains a log")
-    parser.add_argument("--theme", choices=_Themes(config.THEMES), help="colour theme, or one of the settings")
-    parser.add_argument(
-        "--fresh", action="store_true", help="ignore the saved view (axis, theme, marked runs) of this path"
-    )
-    parser.add_argument(
-        "--samples", action="append", metavar="DIR", help="also search DIR for generated texts (key T); repeatable"
-    )
-    parser.add_argument("--width", type=_cells, metavar="N", help="columns of --once (default: the terminal's, or 100)")
-    parser.add_argument("--height", type=_cells, metavar="N", help="rows of --once (default: the terminal's, or 40)")
-
-
-def _cells(text: str) -> int:
-    number = int(text) if re.fullmatch("[0-9]{1,4}", text) else 0
-    if not 1 <= number <= MAX_CELLS:
-        raise argparse.ArgumentTypeError(f"{text!r}: must be between 1 and {MAX_CELLS}")
-    return number
+_OPTIONS = f"""\
+{ALL_PATHS}--once  print the dashboard once, as text, and exit
+--json  print each change as a line of JSON (see --schema)
+{SCHEMA}--new  with --json: without the points so far
+--wait  wait until the path exists and contains a log
+--theme NAME  colour theme: {", ".join(config.THEMES)}, or one of the settings
+--fresh  ignore the saved view (axis, theme, marked runs) of this path
+--samples DIR…  also search DIR for generated texts (key T); repeatable
+--width N  columns of --once (default: the terminal's, or 100)
+--height N  rows of --once (default: the terminal's, or 40)
+"""
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -278,4 +265,7 @@ def _print_changes(paths: list[str], interval: float, poll: bool, history: bool)
         watcher.close()
 
 
-COMMAND = Command("watch", "open the live dashboard (same as `tuimon PATH`)", _arguments, _run)
+_CELLS = {"type": whole(1, MAX_CELLS)}
+_VALUES = {"--theme": {"choices": _Themes(config.THEMES)}, "--width": _CELLS, "--height": _CELLS}
+_HELP = "open the live dashboard (same as `tuimon PATH`)"
+COMMAND = Command("watch", _HELP, _OPTIONS, _run, values=_VALUES, exclusive=(("--once", "--json"),))

@@ -64,9 +64,8 @@ class PromptLine(Struct, frozen=True, kw_only=True):
     last_step: int
     steps: Count
     """Number of steps with the prompt."""
-    measure: Annotated[str, one_of("share passed", "mean reward")]
-    """What first, last and change are of."""
     first: float
+    """Mean of the finite rewards of the first step."""
     last: float
     change: float
     """Last minus first."""
@@ -90,9 +89,7 @@ def sample_json(sample: Sample, path: str) -> str:
 
 def prompt_json(prompt: PromptChange) -> str:
     """Return the change of a prompt as one line of JSON."""
-    measure = "share passed" if prompt.is_share else "mean reward"
-    text = redacted_text(prompt.prompt)
-    return _json(filled(PromptLine, prompt, prompt=text, group=prompt.group or None, measure=measure))
+    return _json(filled(PromptLine, prompt, prompt=redacted_text(prompt.prompt), group=prompt.group or None))
 
 
 def _json(line: Struct) -> str:
@@ -149,14 +146,11 @@ class SampleTable:
 
 
 def prompt_lines(prompts: Iterable[PromptChange]) -> Iterator[str]:
-    """Yield a head and a line for each prompt. Shares of samples that passed are in percent."""
+    """Yield a head and a line for each prompt, with its mean rewards."""
     yield f"{'change':>9} {'first':>8} {'last':>8} {'steps':>15}  prompt\n"
     for prompt in prompts:
-        if prompt.is_share:
-            change, first, last = f"{round(100 * prompt.change):+d} pp", f"{prompt.first:.0%}", f"{prompt.last:.0%}"
-        else:
-            change = "+" * (prompt.change > 0) + format_value(prompt.change)
-            first, last = format_value(prompt.first), format_value(prompt.last)
+        change = "+" * (prompt.change > 0) + format_value(prompt.change)
+        first, last = format_value(prompt.first), format_value(prompt.last)
         steps = f"{prompt.first_step} to {prompt.last_step}"
         split = ", validation" if prompt.split == "validation" else ""
         yield f"{change:>9} {first:>8} {last:>8} {steps:>15}  {first_words(prompt.head, 400, _WIDTH)}{split}\n"

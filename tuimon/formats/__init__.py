@@ -96,13 +96,9 @@ class StreamDecoder(Protocol):
         """Note for the user about how the log was read so far, other than its damage; "" without one."""
         return ""
 
-    def unread(self, least_part: float = 0.0) -> str:
-        """Return examples of numbers that gave no point, in at least this part of the first records; "" if unknown."""
-        return ""
-
     @property
-    def unused_settings(self) -> str:
-        """The settings for this format that had no effect on this log, in words; "" without any."""
+    def unread(self) -> str:
+        """Examples of numbers that gave no point; "" if there are none, or if that is unknown."""
         return ""
 
     @property

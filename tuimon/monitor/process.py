@@ -20,7 +20,6 @@ from tuimon.detectors import Checker
 from tuimon.errors import TuimonError
 from tuimon.model.events import Notice, Progress, StreamFound
 from tuimon.model.links import Link
-from tuimon.monitor.health import HealthCheck
 from tuimon.monitor.piped import Pipes, shown_names
 from tuimon.monitor.remote_names import remote_among
 from tuimon.monitor.spawn import Spawned, spawn
@@ -39,8 +38,9 @@ _SLICE = 0.1
 """Time budget of one round in seconds, and the pause before the next if runs are left; new points are stored in it."""
 RESTART_AFTER = (0.2, 0.5, 1.0, 1.0, 1.0, 5.0, 30.0)
 """Seconds to wait before restarting the reader after its first, second, ... death in a row before it had read all."""
-_HEALTH_POLL = 1.2
-"""Seconds without a frame after which the state of the reader process is checked, repeatedly."""
+_LOOK_EVERY, _STUCK_AFTER = 1.2, 2
+"""Seconds without a frame after which the state of the reader process is looked at, and number of looks in a row at
+which it must wait for a disk."""
 _STARTUP_POLL = 0.05
 """Seconds between two checks whether the detectors may start."""
 _STDIN_POLL = 0.25
@@ -107,7 +107,8 @@ class ReaderProcess:
         self._heap = HeapTrimmer()
         self._has_caught_up = False
         """True once the present reader has read everything."""
-        self._health = HealthCheck()
+        self._waits = 0
+        """Number of looks in a row at which the reader waited for a disk."""
         self._reported_plugins = 0
         """Number of panels and detectors of installed packages that were left out and named in a notice."""
 
@@ -258,8 +259,7 @@ class ReaderProcess:
             every = CHECK_EVERY if self._unchecked else CLOCK_EVERY
             due = self._checked_at + (_SLICE if self._runs_left else every)
             if not queued and not select.select([pipe], [], [], self._select_timeout(due, pipes))[0]:
-                for notice in self._health.notices(process.pid):
-                    self._show_notice(notice)
+                self._look_at(process)
                 if self._detecting.is_set() and (time.monotonic() >= due or pipes.has_pending()):
                     self._check()
                 continue
@@ -269,8 +269,6 @@ class ReaderProcess:
             events = decoder.feed(data)
             if not events:  # part of a frame
                 continue
-            for notice in self._health.alive():
-                self._show_notice(notice)
             for event in events:
                 self._has_caught_up |= isinstance(event, Progress) and event.caught_up
                 self._wait_while_paused(pipe, queued)
@@ -289,6 +287,20 @@ class ReaderProcess:
                 self._first.set()
             self.on_change()
 
+    def _look_at(self, process: subprocess.Popen[bytes]) -> None:
+        """Kill a reader that was stopped, which is started again then; report one that waits for a file system."""
+        state = _state_of(process.pid)
+        if state == "T":
+            process.kill()
+        waited, self._waits = self._waits, self._waits + 1 if state == "D" else 0
+        if self._waits == _STUCK_AFTER:
+            hint = "The screen shows the data read so far. Check the mount: a file server may be down."
+            self._show_notice(
+                Notice("warning", "The reader waits for a file system that does not answer.", hint, _READER)
+            )
+        elif waited >= _STUCK_AFTER and not self._waits:
+            self._show_notice(Notice("info", "The reader works again; no data was lost.", "", _READER))
+
     def _wait_while_paused(self, pipe: int, queued: deque[bytes]) -> None:
         """Return when writes are no longer paused. Meanwhile queue what the reader sends, so that it need not wait."""
         until = time.monotonic() + _LONGEST_PAUSE
@@ -303,7 +315,7 @@ class ReaderProcess:
         """Return how long to wait for the reader (s) if the detectors are to run next at the monotonic time `due`."""
         if not self._detecting.is_set():
             return _STARTUP_POLL
-        left = min(max(0.0, due - time.monotonic()), _HEALTH_POLL)
+        left = min(max(0.0, due - time.monotonic()), _LOOK_EVERY)
         return min(left, _STDIN_POLL) if pipes.waiting else left
 
     def _check(self) -> None:
@@ -333,6 +345,15 @@ class ReaderProcess:
         if self._store.version != before:
             self.on_change()
         self._checked_at = time.monotonic()
+
+
+def _state_of(pid: int) -> str:
+    """Return the state of a process as in proc(5): R, S, D (waits for a disk), T (stopped), …; "" if unknown."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return chr(file.read(512).rpartition(b") ")[2][0])
+    except (OSError, IndexError):
+        return ""
 
 
 def _close(process: subprocess.Popen[bytes]) -> None:

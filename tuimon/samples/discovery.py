@@ -31,9 +31,7 @@ _NO_TEXT = (
     "token ids without texts; open-instruct writes such files, and texts only into the W&B table of its evaluations "
     "(--with_tracking)"
 )
-_CONSOLE = re.compile(
-    rb"\[prompt\] |\] Sample: \[|First rollout sample: |Finish rollout: |\xe2\x94\x80 Step \d|\]\[PID \d+\] \[\[\{"
-)
+_CONSOLE = re.compile(rb"\[prompt\] |\] Sample: \[|First rollout sample: |Finish rollout: |\]\[PID \d+\] \[\[\{")
 """Beginnings of samples in console logs, see shapes/console.py."""
 _PROBED = 1 << 20
 """Bytes at the beginning and at the end of a console log that are searched for samples."""

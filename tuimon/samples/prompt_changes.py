@@ -1,17 +1,17 @@
-"""How the share that passed, or the mean reward, of each prompt changes from the first to the last step with it."""
+"""How the mean reward of each prompt changes from the first to the last step with it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+import math
+from collections.abc import Iterable
 
 from msgspec import Struct
 
 from tuimon.samples import Sample
 from tuimon.samples.export import group_of
-from tuimon.samples.library import HEAD, digest
+from tuimon.samples.library import digest, first_words
 from tuimon.samples.parts import parts_of, question_of
-from tuimon.samples.selection import Numbers, PromptNumbers, prompt_numbers
+from tuimon.samples.selection import mean_and_std
 
 
 class PromptChange(Struct, frozen=True):
@@ -28,9 +28,8 @@ class PromptChange(Struct, frozen=True):
     steps: int
     """Number of steps with the prompt."""
     first: float
+    """Mean of the finite rewards of the first step."""
     last: float
-    is_share: bool
-    """Whether the values are shares of samples that passed, not mean rewards."""
 
     @property
     def change(self) -> float:
@@ -42,48 +41,21 @@ def prompt_changes(samples: Iterable[Sample], last_step: int | None = None) -> l
 
     last_step: only prompts of this step, and no later step; None: all steps.
     """
-    by_step: dict[tuple[str, int], list[tuple[str, Numbers]]] = {}
-    latest: dict[tuple[str, str], _Prompt] = {}
+    rewards: dict[tuple[str, str], dict[int, list[float]]] = {}
+    texts: dict[tuple[str, str], tuple[int, str, str, str]] = {}
     for sample in samples:
-        step, split = sample.step, sample.split
+        step, reward, key = sample.step, sample.reward, (sample.split, digest(sample.prompt or ""))
         if step is None or (last_step is not None and step > last_step):
             continue
-        prompt = digest(sample.prompt or "")
-        by_step.setdefault((split, step), []).append((prompt, sample.components | {"reward": sample.reward}))
-        if (split, prompt) not in latest or latest[split, prompt].step < step:
-            latest[split, prompt] = _prompt_of(sample, step)
+        if key not in texts or texts[key][0] < step:
+            head = first_words(question_of(sample, parts_of(sample)[0]))
+            texts[key] = step, sample.prompt or "", head, group_of(sample)
+        if reward is not None and math.isfinite(reward):
+            rewards.setdefault(key, {}).setdefault(step, []).append(reward)
     found: list[PromptChange] = []
-    for split in dict.fromkeys(split for split, _ in by_step):
-        steps = {step: prompt_numbers(step, by_step[split, step]) for part, step in sorted(by_step) if part == split}
-        for prompt, (is_share, values) in _values(steps).items():
-            first_step, step = min(values), max(values)
-            if first_step < step and last_step in (None, step):
-                named = latest[split, prompt]
-                numbers = len(values), values[first_step], values[step], is_share
-                found.append(PromptChange(named.text, named.head, named.group, split, first_step, step, *numbers))
+    for key, by_step in rewards.items():
+        first_step, step = min(by_step), max(by_step)
+        if first_step < step and last_step in (None, step):
+            first, last = (mean_and_std(by_step[number])[0] for number in (first_step, step))
+            found.append(PromptChange(*texts[key][1:], key[0], first_step, step, len(by_step), first, last))
     return sorted(found, key=lambda prompt: prompt.change)
-
-
-class _Prompt(NamedTuple):
-    """A prompt as its first sample of a step has it."""
-
-    step: int
-    text: str
-    head: str
-    group: str
-
-
-def _prompt_of(sample: Sample, step: int) -> _Prompt:
-    head = " ".join(question_of(sample, parts_of(sample)[0])[: 4 * HEAD].split())[:HEAD]
-    return _Prompt(step, sample.prompt or "", head, group_of(sample))
-
-
-def _values(steps: Mapping[int, PromptNumbers]) -> dict[str, tuple[bool, dict[int, float]]]:
-    """Return, by prompt, whether its values are shares that passed, and its value in each step."""
-    fields = {numbers.pass_field for numbers in steps.values()}
-    is_share = len(fields) == 1 and "" not in fields
-    values: dict[str, tuple[bool, dict[int, float]]] = {}
-    for step, numbers in steps.items():
-        for prompt, value in (numbers.passed if is_share else numbers.rewards).items():
-            values.setdefault(prompt, (is_share, {}))[1][step] = value
-    return values

@@ -20,7 +20,6 @@ _MESSAGES = {
     "auto": "y scale: chosen for each chart",
     "linear": "y scale: linear",
     "log": "y scale: logarithmic; values <= 0 are drawn at the bottom",
-    "symlog": "y scale: logarithmic on both sides of 0, linear around it",
     "full": "y range: everything in the window",
     "robust": "y range: without outliers; arrows mark them",
     "fixed": "y range: the limits of this chart are fixed",
