@@ -21,7 +21,7 @@ SCORES: tuple[Score, ...] = (
     Start(raise_after=2, falls=True, ratio=0.7),
     Usual(ratio=1.2, deviations=1.0, sudden=1.1),
     Half(ratio=1.2),
-    Best(raise_after=3, falls=True, falls_by=0.3, early=1.0),
+    Best(raise_after=3, falls=True, falls_by=0.3, early=1.0, skip=3),
     Creep(part=0.02),
 )
 
