@@ -62,23 +62,16 @@ class Collector:
 
     # ------------------------------------------------------------------ finding
 
-    def find(self, hurry: bool = False) -> Iterator[Event]:
-        """Look for logs. The first call searches everywhere, later calls where something has changed.
-
-        hurry: the first call leaves all but the newest of many checkpoints to the second."""
-        new_logs = self._discovery.new_logs(self._assembly, hurry)
+    def find(self) -> Iterator[Event]:
+        """Look for logs. The first call searches everywhere, later calls where something has changed."""
+        new_logs = self._discovery.new_logs(self._assembly)
         if new_logs:
             yield from self._assembly.add(new_logs)
-        if self._discovery.scan is not None and self.searched:
+        if self._discovery.scan is not None:
             yield from self._checkpoints.changes(self._discovery.scan.checkpoints, self._assembly.runs)
         databases = self._discovery.databases.unreadable()
         yield from self._notices.of_unread(self._assembly.streams, self._assembly.unassigned.values(), databases)
         yield from self._notices.of_problems(self.problems)
-
-    @property
-    def searched(self) -> bool:
-        """Has everything been searched? False after a hurried `find`; the next one completes it."""
-        return self._discovery.scan is not None and not self._discovery.scan.hurried
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -170,7 +163,6 @@ class Collector:
             closed = followed.path in self._closed
             self._closed.discard(followed.path)
             yield from self._read(followed, closed)
-            yield from self.ranks.first_report(followed.found.run)
         yield from self._regrouped()
 
     def flush(self, silent: float = 0.0) -> Iterator[Event]:

@@ -20,7 +20,6 @@ from tuimon.reader.database import Database
 from tuimon.reader.events import EventEncoder
 from tuimon.reader.item_sources import (
     BLOCK,
-    CompressedSource,
     DatabaseSource,
     DocumentSource,
     ItemSource,
@@ -52,8 +51,6 @@ _SILENT_FOR = 86400.0
 writes 32 KiB at once, for which a slow run may take hours."""
 _NEARBY = 16 << 10
 """Bytes that are read of a file in the directory above."""
-_UNREAD_PART = 0.5
-"""Part of the first lines of metrics from which on numbers that are not read are part of the status."""
 
 
 class WriterCheck(Struct, frozen=True):
@@ -127,9 +124,7 @@ class Followed:
             return DatabaseSource(self._database, path)
         if log_format.unsupported:
             return UnsupportedSource(self.since, log_format.unsupported)
-        if kind(log_format.id) == "stream":
-            if log_name(path).compressed:
-                return CompressedSource(path, log_format, self.remote)
+        if kind(log_format.id) == "stream" and not log_name(path).compressed:
             with_lines = log_format.of_machine or has_rank_lines(path)
             return StreamSource(path, log_format, self.remote, self._is_written, with_lines)
         return DocumentSource(path, log_format, self.remote)
@@ -150,21 +145,15 @@ class Followed:
     def _last_damage(self) -> list[Damage]:
         """Damage that more bytes may repair, once nobody writes the file any more."""
         writer, damage = self.writer_check.writer.state, list(self._source.damage)
-        if writer == OPEN and isinstance(self._source, CompressedSource):
-            return []
         patience = {OPEN: math.inf, CLOSED: _CLOSED_FOR}.get(writer, _SILENT_FOR)
         if (last := self._source.cut_short) is not None and time.time() - self.modified > patience:
             damage.append(last)
         return damage
 
-    def unread(self, least_part: float = 0.0) -> str:
-        """Return examples of numbers that gave no point, in at least this part of the first lines; "" for none."""
-        return self._source.unread(least_part) if isinstance(self._source, StreamSource) else ""
-
     @property
-    def unused_settings(self) -> str:
-        """The settings for the format that had no effect on this file, in words; "" without any."""
-        return self._source.unused_settings if isinstance(self._source, StreamSource) else ""
+    def unread(self) -> str:
+        """Examples of numbers that gave no point; "" for none."""
+        return self._source.unread if isinstance(self._source, StreamSource) else ""
 
     @property
     def damaged(self) -> int:
@@ -257,10 +246,9 @@ class Followed:
             yield from self._prepared(self._source.read_new(BLOCK, False))
         yield from self._prepared(self._source.flush())
 
-    def end_lines(self, unread: bool = False) -> Iterator[Lines]:
-        """Yield the first and the last lines again that have been read of a text. unread: those of the file, also if
-        they have not been read; the last ones have no numbers then."""
-        return self._source.end_lines(unread)
+    def end_lines(self) -> Iterator[Lines]:
+        """Yield the first and the last lines again that have been read of a text."""
+        return self._source.end_lines()
 
     @property
     def _is_named(self) -> bool:
@@ -330,7 +318,7 @@ class Followed:
             self._grown,
             self._damage.size + sum(damage.length for damage in last_damage),
             check.closed,
-            self.unread(_UNREAD_PART),
+            self.unread,
             source.cut_short in last_damage,
             self._reopened,
         )

@@ -162,16 +162,15 @@ class Tail(FileStatus):
         finally:
             os.close(descriptor)
 
-    def ends(self, first: int, last: int, unread: bool = False) -> list[tuple[int, bytes]]:
+    def ends(self, first: int, last: int) -> list[tuple[int, bytes]]:
         """Return (offset, bytes) of the first and of the last bytes that have been read; one part of a short file, none
-        if it cannot be read. unread: those of the file, also if they have not been read."""
+        if it cannot be read."""
         try:
-            descriptor, status = open_regular(self.path)
+            descriptor, _ = open_regular(self.path)
         except OSError:
             return []
-        end = status.st_size if unread else self.offset
-        begin = max(end - last, 0)
-        parts = [(0, first), (begin, last)] if begin > first else [(0, end)]
+        begin = max(self.offset - last, 0)
+        parts = [(0, first), (begin, last)] if begin > first else [(0, self.offset)]
         try:
             return [(offset, os.pread(descriptor, count, offset)) for offset, count in parts]
         except OSError:

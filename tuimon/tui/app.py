@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from textual.app import App, ComposeResult
 from textual.await_complete import AwaitComplete
@@ -18,16 +18,16 @@ from textual.events import CursorPosition, Event, Key
 from textual.screen import Screen
 
 from tuimon.analysis.metric_filter import expression_error
-from tuimon.config import Settings, config_path
-from tuimon.detectors import Checker
+from tuimon.config import Settings
 from tuimon.model.alerts import Alert
 from tuimon.model.views import Size
 from tuimon.monitor.process import ReaderProcess
 from tuimon.panels import MOST_TOGETHER, ChartOptions, axis_word, header_panel
 from tuimon.run_notes import NO_NOTE, note_of
 from tuimon.store import Run, Snapshot
-from tuimon.tui import actions, explore, opening, saved_view
+from tuimon.tui import actions, opening, saved_view
 from tuimon.tui.action import Action, key_names
+from tuimon.tui.actions import explore
 from tuimon.tui.arrangement import panels_of
 from tuimon.tui.ascii_mode import draw_with
 from tuimon.tui.bars import AlertBar, InputLine, KeyBar, Question
@@ -406,10 +406,6 @@ class TuimonApp(App[None], inherit_bindings=False):
         else:
             self.input_line.open(Question(prompt, hint, on_answer), text)
             self.draw()
-
-    def use_rules(self, rules: tuple[Mapping[str, Any], ...]) -> None:
-        self.settings = replace(self.settings, rules=rules)
-        self.monitor.use_checker(Checker(self.settings.detectors, rules, str(config_path())))
 
     def _set_filter(self, query: str) -> None:
         self.state.query = query
