@@ -422,27 +422,6 @@ def test_a_group_has_the_label_of_the_list_beside_its_text(group: str, label: st
     assert "".join(part for part, _ in rows[1]).endswith(f"  {shown}")
 
 
-async def test_the_footer_offers_texts_only_if_the_run_has_some(tmp_path: Path) -> None:
-    bare = tmp_path / "bare"
-    bare.mkdir()
-    (bare / "metrics.jsonl").write_text("".join(json.dumps({"step": s, "loss": 1.0}) + "\n" for s in range(9)))
-    async with opened(bare, (160, 24)) as (app, pilot):
-        await until(app, pilot, lambda s: "C config" in s.splitlines()[-1] and bool(app._text_watch._found))
-        assert "T texts" not in text(app)
-        assert "L log" not in text(app)
-        (bare / "train.log").write_text("no numbers\n")
-        write_step(bare / "rollouts", 3)
-        app._text_watch._due.clear()
-        app.redraw()  # the log does not grow
-        await until(app, pilot, lambda s: "T texts" in s.splitlines()[-1])
-        assert list(app._text_watch._found.values()) == [{"texts", "log"}]
-        assert "L log" in text(app).splitlines()[-1]
-        await pilot.press("T", "question_mark")
-        await until(app, pilot, lambda s: "most important keys" in s)
-        await pilot.press("G")
-        await until(app, pilot, lambda s: "L loop: one piece again" in s)
-
-
 async def test_why_a_file_cannot_be_read_comes_before_options_of_trainers(tmp_path: Path) -> None:
     run = tmp_path / "run"
     run.mkdir()
