@@ -314,7 +314,7 @@ def test_a_line_for_each_four_rows_at_most_four_the_others_counted(rows: int, li
             ("rewards/margins", "eval_rewards/margins", "rewards/chosen", "rewards/rejected"),
             ["train", "val", "chosen", "rejected"],
         ),
-        (("grpo_actor/final_reward/avg", "grpo_actor/task_reward/avg"), None),
+        (("grpo_actor/final_reward/avg", "grpo_actor/task_reward/avg"), ["grpo_actor", "grpo_actor_task"]),
         (("lr", "Train/Samples/lr"), None),
         ((*COMPLETIONS, *(f"eval/{name}" for name in COMPLETIONS)), None),
     ],

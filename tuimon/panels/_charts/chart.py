@@ -54,7 +54,7 @@ from tuimon.panels._charts.traces import (
     strokes_of,
     trace_of,
 )
-from tuimon.panels._metrics import FEW_POINTS, MetricReading, reading_drawn
+from tuimon.panels._metrics import FEW_POINTS, MetricReading
 from tuimon.panels._text import plural
 from tuimon.store import Run
 from tuimon.text import cell_width, clean
@@ -69,8 +69,6 @@ _COLUMNS_PER_DOT = 6
 _COVERED = 0.95
 """Part of the columns in which no border of a band is within the limits from which on the band is left out."""
 _AREA = {Symbols.BRAILLE: "⣿", Symbols.BLOCK: "▒", Symbols.ASCII: ":"}
-_MOST_UNDRAWN = 4
-"""Maximum number of metrics without a line in the table of a full-screen chart."""
 _PIN = {Symbols.BRAILLE: "◆", Symbols.BLOCK: "◆", Symbols.ASCII: "*"}
 
 
@@ -96,7 +94,7 @@ def chart_of(
 
     - run: the run that is displayed; its events are marked, and the chart has its axis.
     - panel: the panel's id, for its limits and pin in `options`. scale: its own scale, linear | auto.
-    - left: number of metrics without a line, besides `undrawn`; a full-screen chart has these in its table.
+    - left: number of metrics without a line, besides `undrawn`.
     - base: the metric of the base run in `options`, from which the legend of an overlay has the differences.
     - behind: the metric of the base and of its seeds, whose area and mean lie behind the lines of another run.
     - markers: symbols of the lines of one run, drawn along averages and their values.
@@ -164,7 +162,7 @@ def chart_of(
         notes.append(f"+{plural(lines_left, 'line')}" if lines_left else "")
     table: Rows = ()
     if options.fullscreen:
-        table = *_table(plot, undrawn, averages), *note_rows(own, options.note, low, high)
+        table = *_table(plot), *note_rows(own, options.note, low, high)
     units = {unit_text(trace.meaning.unit) for trace in traces}
     return ChartView(
         title,
@@ -393,8 +391,8 @@ def _is_sparse(count: int, plot: _Plot) -> bool:
     return count <= FEW_POINTS or (spaced and (count * 2 <= max(plot.counts) or plot.options.window is not None))
 
 
-def _table(plot: _Plot, undrawn: Sequence[str], averages: dict[int, Smoothed]) -> Rows:
-    """Return the statistics of each trace, of the points in the window if there is one, then of metrics without a line.
+def _table(plot: _Plot) -> Rows:
+    """Return the statistics of each trace, of the points in the window if there is one.
 
     Of one run the rows are named by their metrics, of several runs by the runs.
     """
@@ -407,15 +405,9 @@ def _table(plot: _Plot, undrawn: Sequence[str], averages: dict[int, Smoothed]) -
             name = runs[len(lines)] if overlaid else trace.metric
             if stroke.line is not None and trace.run.id in stroke.line.failed:
                 name = f"{name} {failure_sign(plot.symbols)}"
-            lines.append(TableLine(trace, name, stroke.role, stroke.glyph, window, averages[id(trace)].at_cursor))
-    others = [reading for name in undrawn if (reading := reading_drawn(run, name)) is not None]
-    for reading in others[:_MOST_UNDRAWN]:
-        trace = Trace(run, reading, plot.lead.scale, (0.0, 0.0), options.cursor)
-        lines.append(TableLine(trace, reading.metric, Role.MUTED, " ", window))
+            lines.append(TableLine(trace, name, stroke.role, stroke.glyph, window))
     name_width = 0 if overlaid else plot.size.width // 2
     rows = line_table(lines, plot.symbols, options.cursor, plot.size.width, window is not None, plot.place, name_width)
-    if len(others) > _MOST_UNDRAWN:
-        rows = *rows, ((f"  {plural(len(others) - _MOST_UNDRAWN, 'more metric')}: M", Role.MUTED),)
     own = next((stroke for stroke in strokes if any(trace.run.id == run.id for trace in stroke.traces)), None)
     legend = milestone_legend(run, plot.symbols)
     if own is None or not legend:
