@@ -223,57 +223,6 @@ def test_an_average_ignores_nonfinite_values() -> None:
 # ---------------------------------------------------------------- bands, ghosts, marks
 
 
-def test_a_mean_has_a_band_from_minimum_to_maximum() -> None:
-    steps = list(range(40))
-    run = run_of(
-        {
-            "critic/score/mean": (steps, [math.sin(s / 5) for s in steps]),
-            "critic/score/max": (steps, [math.sin(s / 5) + 1 for s in steps]),
-            "critic/score/min": (steps, [math.sin(s / 5) - 2 for s in steps]),
-        }
-    )
-    view = chart(run, ChartOptions(), "critic/score/mean")
-    [band] = [line for line in view.lines if line.filled]
-    for step in steps:
-        column = int((step - view.x.low) / (view.x.high - view.x.low) * 40)
-        assert band.envelope.low[column] <= math.sin(step / 5) - 2 + 1e-12
-        assert band.envelope.high[column] >= math.sin(step / 5) + 1 - 1e-12
-    assert view.y.low <= -3 + 0.1
-    assert view.y.high >= 1.9
-    assert not any(line.filled for line in chart(run, ChartOptions(), "critic/score/max").lines)
-
-
-def test_a_band_that_covers_the_chart_is_drawn_faintly_and_named_on_the_whole_screen() -> None:
-    steps = list(range(40))
-    wide = {"r/mean": (steps, [0.01 * s for s in steps]), "r/max": (steps, [1] * 40), "r/min": (steps, [0] * 40)}
-    narrow = {**wide, "r/max": (steps, [0.01 * s + 0.05 for s in steps]), "r/min": (steps, [0.01 * s for s in steps])}
-    dots = []
-    for series in (wide, narrow):
-        view = chart(run_of(series), ChartOptions(), "r/mean", size=Size(60, 20))
-        [band] = [line for line in view.lines if line.filled]
-        canvas = draw.render(structs.replace(view, lines=(band,)), Size(60, 20))
-        counts = [bin(ord(c) - 0x2800).count("1") for row in canvas for part, _ in row for c in part if "⠁" <= c <= "⣿"]
-        dots.append(max(counts))
-    assert dots == [1, 4]
-    full = chart(run_of(wide), ChartOptions(fullscreen=True), "r/mean", size=Size(60, 20))
-    assert "⣿ min to max" in text(draw.render(full, Size(60, 20))[0])
-
-
-def test_a_band_that_would_flatten_its_mean_is_cut_off() -> None:
-    steps = list(range(40))
-    run = run_of({"len/mean": (steps, steps), "len/max": (steps, [2048] * 40), "len/min": (steps, [0] * 40)})
-    assert chart(run, ChartOptions(), "len/mean").y.high < 100
-
-
-def test_a_band_without_a_border_in_the_chart_is_left_out() -> None:
-    steps = list(range(40))
-    mean = [1e-8 * math.sin(step) for step in steps]
-    run = run_of({"adv/mean": (steps, mean), "adv/max": (steps, [1.5] * 40), "adv/min": (steps, [-1.5] * 40)})
-    assert not any(line.filled for line in chart(run, ChartOptions(), "adv/mean").lines)
-    one_side = run_of({"adv/mean": (steps, steps), "adv/max": (steps, [2048] * 40), "adv/min": (steps, steps)})
-    assert any(line.filled for line in chart(one_side, ChartOptions(), "adv/mean").lines)
-
-
 def test_superseded_points_are_drawn_in_the_background() -> None:
     store = store_of({"m": (list(range(10)), [1.0] * 10)})
     store.apply(SegmentStarted(0, None, False))

@@ -12,7 +12,6 @@ from tuimon.draw.numbers import format_duration, format_value, nonfinite
 from tuimon.draw.ticks import power_label
 from tuimon.exports.html.plot import Plot, plot_of
 from tuimon.model.views import Axis, BarView, ChartView, HeatView, Row, Size
-from tuimon.panels import SEEDS_NOTE
 from tuimon.store import Run
 from tuimon.text import clean
 
@@ -83,8 +82,6 @@ def chart_figure(view: ChartView, first: bool = False, steps: str = "step") -> C
     spoken += f", values from {y_low} to {y_high} {unit}".rstrip() + (f"; last {headline}" if headline else "")
     in_title = bool(unit) and not any(clean(text).endswith(f" {unit}") for text, _ in view.headline)
     note = clean(view.note)
-    if SEEDS_NOTE not in note and any(line.filled and line.behind and not line.label for line in view.lines):
-        note = ", ".join(filter(None, ("area: min to max", note)))  # a terminal has no room for it
     return ChartFigure(title, view.headline, unit, in_title, plot_of(view), x_label, note, spoken, first)
 
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace as with_options
 from functools import lru_cache
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -45,7 +44,6 @@ from tuimon.panels._charts.traces import (
     Smoothed,
     Stroke,
     Trace,
-    band_around,
     is_noisy,
     mean_and_band,
     scale_of,
@@ -66,8 +64,6 @@ MAX_OVERLAY = 32
 """Maximum number of lines on a chart; the note has the number of the others."""
 _COLUMNS_PER_DOT = 6
 """Minimum distance of dots, in columns of the canvas, on average."""
-_COVERED = 0.95
-"""Part of the columns in which no border of a band is within the limits from which on the band is left out."""
 _AREA = {Symbols.BRAILLE: "⣿", Symbols.BLOCK: "▒", Symbols.ASCII: ":"}
 _PIN = {Symbols.BRAILLE: "◆", Symbols.BLOCK: "◆", Symbols.ASCII: "*"}
 
@@ -88,7 +84,6 @@ def chart_of(
     base: MetricReading | None = None,
     behind: Series | None = None,
     markers: str = "",
-    with_band: bool = True,
 ) -> ChartView:
     """Return a chart of series, of which the first leads: "reward 0.51 ↑ 0.02" above one line, or a line for each run.
 
@@ -98,7 +93,6 @@ def chart_of(
     - base: the metric of the base run in `options`, from which the legend of an overlay has the differences.
     - behind: the metric of the base and of its seeds, whose area and mean lie behind the lines of another run.
     - markers: symbols of the lines of one run, drawn along averages and their values.
-    - with_band: draw the area from the minimum to the maximum that were logged with the leading metric.
     """
     axis = options.axis_of(run)
     kind = X_KINDS.get(axis, "number")
@@ -117,15 +111,10 @@ def chart_of(
         plot = replace(plot, options=options)
     averages = {id(trace): _average(plot, trace, raw[id(trace)]) for trace in traces}
     background, fronts = _layers(plot, raw, averages)
-    # A smoothed curve has its raw values in the background; a band as well would hide them.
-    band = None
-    if with_band and not options.weight and not overlaid:
-        band = band_around(run, lead.metric, low, high, columns, lead.scale, lead.factor)
     levels = thresholds_of(panel, lead.metric, lead.meaning, run.metrics, options)
     shown = [raw[id(trace)] for trace in traces]
-    beside = [] if band is None else [band]
     seeds = _seed_lines(plot, behind) if behind is not None else []
-    beside += [line.envelope for line in seeds]
+    beside = [line.envelope for line in seeds]
     if overlaid:  # so that noise does not flatten the averages
         shown = [*fronts, *(line.envelope for line in background if line.filled)]
         beside = [line.envelope for line in background if not line.filled]
@@ -139,8 +128,6 @@ def chart_of(
         lead.metric if len(plot.strokes) == 1 and not overlaid and lead.metric != title else "",
         "time" if all(trace.meaning.unit == DATE for trace in traces) else "number",
     )
-    if band is not None and not _covers(band, y):
-        background.insert(0, _band_line(band, options.fullscreen, symbols))
     background[:0] = seeds
     background += threshold_lines([level for level in levels if y.low <= level <= y.high], columns)
     pin = pin_of(panel, options, symbols)
@@ -322,19 +309,6 @@ def _layers(plot: _Plot, raw: dict[int, Envelope], averages: dict[int, Smoothed]
             envelope = scaled(hidden.envelope(plot.low, plot.high, plot.columns, trace.scale), trace.factor)
             background.append(Line("", Role.FAINT, envelope, behind=True, arrows=False, metric=trace.metric))
     return background, fronts
-
-
-def _covers(band: Envelope, y: Axis) -> bool:
-    """Return whether a band exceeds the limits on both sides nearly everywhere: it would only be a pattern behind the
-    curve."""
-    known = np.isfinite(band.low)
-    return bool(np.mean((band.low <= y.low)[known] & (band.high >= y.high)[known]) > _COVERED)
-
-
-def _band_line(band: Envelope, fullscreen: bool, symbols: Symbols) -> Line:
-    """Return the area of a band; only the legend of a full-screen chart has room to name it."""
-    label, glyph = ("min to max", _AREA[symbols]) if fullscreen else ("", "")
-    return Line(label, Role.FAINT, band, filled=True, behind=True, glyph=glyph)
 
 
 def _seed_lines(plot: _Plot, behind: Series) -> list[Line]:
