@@ -48,8 +48,6 @@ COMMANDS = (
         "samples",
         "samples --json",
         "export --format openmetrics -o -",
-        "summary --media",
-        "summary --media --json",
     ),
     "note --tag x",
 )

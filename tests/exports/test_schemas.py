@@ -17,7 +17,7 @@ from tuimon.errors import NothingFound
 from tuimon.exports import alerts
 from tuimon.exports.around import AroundDocument, run_around
 from tuimon.exports.changes import ChangeLog
-from tuimon.exports.compare_json import comparison_document
+from tuimon.exports.compare import comparison_document
 from tuimon.exports.documents import plain
 from tuimon.exports.schemas import schema_names, schema_text
 from tuimon.exports.summary import summary_of

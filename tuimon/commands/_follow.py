@@ -187,8 +187,7 @@ def picture_of(snapshot: Snapshot, alert: Alert) -> bytes:
     """Return a picture of the curve that an alert is about (PNG); b"" if the metric has no chart."""
     import io
 
-    from tuimon.exports.charts import charts_of, options_of
-    from tuimon.exports.pictures import COLUMNS, draw_charts
+    from tuimon.exports.pictures import COLUMNS, charts_of, draw_charts, options_of
 
     run, stream = snapshot.run(alert.run), io.BytesIO()
     charts = list(charts_of(run, lambda name: name == alert.metric, options_of(), COLUMNS))

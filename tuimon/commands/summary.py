@@ -1,37 +1,27 @@
 """`tuimon summary PATH…`: print the state and the metrics of runs, as text or JSON.
 
---step N prints all metrics at a step, --steps their means over a range, --ranks the verdict about the ranks of a job,
---media what the logs hold besides numbers.
+--step N prints all metrics at a step, --steps their means over a range, --ranks the verdict about the ranks of a job.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from tuimon.commands import Command
 from tuimon.commands._options import JSON, METRICS, PATHS, STRICT
 from tuimon.commands._shared import checked_paths, chosen_metrics, existing_paths, read_logs, terminal_width
-from tuimon.commands._stderr import ProgressBar, count_of, interruptible, print_status
+from tuimon.commands._stderr import interruptible, print_status
 from tuimon.errors import ExitCode, NothingFound, UsageError
 from tuimon.text import clean
-
-if TYPE_CHECKING:
-    from tuimon.media.library import Found
-
 
 _OPTIONS = f"""\
 {PATHS}{JSON}--step N  print all metrics at this step
 --steps FIRST-LAST  print the metrics over these steps only; either end may be left out
 --ranks  print which rank of a job failed or is slow
---media  list histograms, curves, texts, hyperparameters, tables, images, audio and video
 {METRICS}--unusual  with --step: only metrics that are not finite, or 8 robust deviations from the points before
 --full  print each of several runs in full, below their table
---show-secrets  show API keys and passwords of the config
 {STRICT}"""
 
 
@@ -40,8 +30,6 @@ def _run(options: argparse.Namespace) -> int:
     at_steps = options.step is not None or options.steps is not None
     if (options.metric and not at_steps) or (options.unusual and options.step is None):
         raise UsageError("--metric applies to --step and --steps, --unusual to --step")
-    if options.media:
-        return _print_media(options)
     if at_steps:
         return _print_steps(options)
     paths, code = existing_paths(options.paths, options)
@@ -50,13 +38,11 @@ def _run(options: argparse.Namespace) -> int:
 
         print("\n".join(rank_lines(read_logs(paths).snapshot())))
         return code
-    printed = print_summary(paths, options.json, options.strict, options.show_secrets, options.full)
+    printed = print_summary(paths, options.json, options.strict, options.full)
     return code or printed
 
 
-def print_summary(
-    paths: Sequence[str], as_json: bool, strict: bool = False, show_secrets: bool = False, full: bool = False
-) -> int:
+def print_summary(paths: Sequence[str], as_json: bool, strict: bool = False, full: bool = False) -> int:
     """Print the summary of all runs below the paths to stdout and return the exit code."""
     from tuimon.analysis.progress_inputs import not_understood
     from tuimon.exports.documents import dumps
@@ -72,9 +58,9 @@ def print_summary(
         if has_samples(paths[:1]):
             raise NothingFound("no metric in the logs")  # the caller names the command that prints the texts
     if as_json:
-        print(dumps(summary_of(snapshot, now, show_secrets)))
+        print(dumps(summary_of(snapshot, now)))
     else:
-        print("\n".join(as_text(snapshot, now, show_secrets, terminal_width(), full)))
+        print("\n".join(as_text(snapshot, now, terminal_width(), full)))
     partly_read = strict and (monitor.collector.partly_unreadable or unread)
     return ExitCode.PARTLY_READ if partly_read else ExitCode.OK
 
@@ -119,36 +105,6 @@ def _print_steps(options: argparse.Namespace) -> int:
     return code
 
 
-def _print_media(options: argparse.Namespace) -> int:
-    """Print the media below the only path; return the exit code."""
-    from tuimon.exports.documents import plain
-    from tuimon.exports.media import as_text, media_document
-    from tuimon.media.library import read_media
-
-    path, *others = checked_paths(options.paths, options=options)
-    if others:
-        raise UsageError("--media lists one path at a time")
-    with ProgressBar("reading") as progress:
-
-        def show(found: Found) -> None:
-            progress.update(found.read, found.size, f" bytes, {count_of(len(found.tags), 'tag')}")
-
-        found = read_media(path, [], on_read=show)
-    for problem in found.problems:
-        print_status(f"cannot read {clean(problem)}")
-    if found.left_out:
-        print_status(f"too many tags: {found.left_out} values of further tags are not listed")
-    if options.json:
-        print(json.dumps(plain(media_document(path, found)), allow_nan=False))  # ASCII: names are those of others
-    elif not found.tags:
-        searched = count_of(found.files, "file")
-        print_status(f"no media at or below {clean(path)}: {searched} of TensorBoard, W&B and SwanLab searched")
-        return ExitCode.NOTHING_FOUND
-    else:
-        sys.stdout.writelines(as_text(found, "utf" not in (sys.stdout.encoding or "").lower()))
-    return ExitCode.OK
-
-
 _EXAMPLES = """\
   tuimon summary logs/grpo-1.5b                  state, settings, and last, best, mean and trend of every metric
   tuimon summary 'outputs/*/training_log.json'   several runs in one table; --full: each run, too
@@ -157,5 +113,5 @@ _EXAMPLES = """\
   tuimon summary RUN --steps 1000-1200 --metric '*loss'
 """
 _HELP = "print state and metrics of runs, as text or JSON"
-_WHAT = ("--step", "--steps", "--ranks", "--media")
+_WHAT = ("--step", "--steps", "--ranks")
 COMMAND = Command("summary", _HELP, _OPTIONS, _run, _EXAMPLES, exclusive=(_WHAT,))

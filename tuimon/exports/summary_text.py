@@ -21,13 +21,12 @@ from tuimon.analysis.run_states import critical_count, state_sign, state_words
 from tuimon.analysis.words import duration, setting_text, with_article
 from tuimon.draw.numbers import format_count, format_number, format_value
 from tuimon.draw.table import TextColumn, TextTable
-from tuimon.exports._shared import without_secrets
-from tuimon.exports.metrics import MetricEntry, entries, metric_summaries, summarise, unit_columns
-from tuimon.exports.summary import RunOverSteps
+from tuimon.exports.summary import MetricEntry, RunOverSteps, entries, metric_summaries, summarise, unit_columns
 from tuimon.exports.table import no_room, table_text, wrapped
 from tuimon.panels import facts_about, heading_of, objective_of, relevant_metrics
 from tuimon.panels.lists.run_metrics import RunLevels
 from tuimon.panels.system_history import odd_devices
+from tuimon.redact import redacted
 from tuimon.run_notes import note_of
 from tuimon.store import Run, Snapshot
 from tuimon.text import cell_width, clean, local_time, shown_path
@@ -48,9 +47,7 @@ _MAX_CONCEPTS = 4
 """Maximum number of concepts with a column in the table of several runs."""
 
 
-def as_text(
-    snapshot: Snapshot, now: float, show_secrets: bool = False, width: int | None = None, full: bool = False
-) -> Iterator[str]:
+def as_text(snapshot: Snapshot, now: float, width: int | None = None, full: bool = False) -> Iterator[str]:
     """Yield lines of at most `width` cells (None: unlimited). All foreign text is cleaned.
 
     full: print each of several runs in full, below their table.
@@ -61,7 +58,7 @@ def as_text(
         for number, run in enumerate(snapshot.runs):
             if number or full:
                 yield ""
-            yield from _run_text(run, snapshot, now, show_secrets, width)
+            yield from _run_text(run, snapshot, now, width)
     for notice in snapshot.notices:
         if notice.level != "info":
             yield f"{notice.level}: {clean(notice.message)}" + (f" ({clean(notice.hint)})" if notice.hint else "")
@@ -117,7 +114,7 @@ def _objective_columns(runs: Sequence[Run]) -> Iterator[TextColumn]:
     head = heading_of((run, reading.metric) for run, reading in readings if reading is not None)
     results = [levels.level(run, objective_of) for run in runs]
     yield TextColumn(clean(head), ["" if result is None else format_value(result) for result in results])
-    different, _ = compared_settings([without_secrets(run.config) for run in runs])
+    different, _ = compared_settings([redacted(run.config) for run in runs])
     for index, (name, values) in enumerate(different[:_MAX_SETTINGS]):
         yield TextColumn(clean(name), ["" if v is MISSING else setting_text(v, 32) for v in values], need=10 + index)
 
@@ -165,7 +162,7 @@ def _number(value: float | None, unit: str) -> str:
 # ---------------------------------------------------------------------- one run
 
 
-def _run_text(run: Run, snapshot: Snapshot, now: float, show_secrets: bool, width: int | None) -> Iterator[str]:
+def _run_text(run: Run, snapshot: Snapshot, now: float, width: int | None) -> Iterator[str]:
     yield f"{clean(run.name)}  ({shown_path(run.path)})"
     for name, text in facts_of(run, now, critical=critical_count(snapshot.alerts, run.id)):
         yield from wrapped(f"  {name:<10}  {text}", width, indent=14)
@@ -174,10 +171,10 @@ def _run_text(run: Run, snapshot: Snapshot, now: float, show_secrets: bool, widt
     for alert in alerts:
         if alert.severity != "info" or alert.metric not in named:
             yield from wrapped(f"  {alert.severity:<10}  {clean(alert.message)}", width, indent=14)
-    yield from _block("Configuration", list(flat(without_secrets(run.config, show_secrets))), _CONFIG_LINES)
+    yield from _block("Configuration", list(flat(redacted(run.config))), _CONFIG_LINES)
     checkpoint = None if best_step(run) else run.best_checkpoint
     for title, values in (("Best checkpoint", checkpoint), ("Final metrics", run.final_metrics)):
-        yield from _block(title, list(flat(without_secrets(values or {}, show_secrets))))
+        yield from _block(title, list(flat(redacted(values or {}))))
     yield from _attempts(run, width)
     yield from metric_lines(run, metric_summaries(run), width)
 

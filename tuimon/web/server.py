@@ -22,10 +22,8 @@ from tuimon.exports.html import report
 from tuimon.exports.html.parts import run_key
 from tuimon.monitor.process import ReaderProcess
 from tuimon.text import clean
-from tuimon.web.connections import BACKLOG, Connections
-from tuimon.web.guard import HEADERS, Guard
-from tuimon.web.hub import MAX_KEYS, MAX_PAGES, Hub, OpenPage
-from tuimon.web.run_pages import RunPages
+from tuimon.web.guard import BACKLOG, HEADERS, Connections, Guard
+from tuimon.web.hub import MAX_KEYS, MAX_PAGES, Hub, OpenPage, RunPages
 
 KEEP_ALIVE = 15.0
 """Seconds after which a comment is sent to a page for which there is nothing else."""

@@ -20,12 +20,11 @@ from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_count
 from tuimon.draw.table import TextColumn, TextTable
 from tuimon.exports import sample_lines
-from tuimon.exports.charts import chart_size
 from tuimon.exports.html import environment
-from tuimon.exports.html.figures import TABLE_SIZE, columns_for, with_metric_names
-from tuimon.exports.html.plot import chart_figure, sparkline
-from tuimon.exports.metrics import summarise
+from tuimon.exports.html.plot import TABLE_SIZE, chart_figure, columns_for, sparkline, with_metric_names
+from tuimon.exports.pictures import chart_size
 from tuimon.exports.ranks import rank_table
+from tuimon.exports.summary import summarise
 from tuimon.exports.summary_text import facts_of, runs_table
 from tuimon.model.views import BarView, ChartView, HeatView, Symbols
 from tuimon.panels import SINGLE_METRIC, ChartOptions, Panel, arrange, relevant_metrics
