@@ -16,8 +16,7 @@ from support.json_points import damage, feed, rows
 
 from tuimon.formats._shared import lines as _lines
 from tuimon.formats._shared import row_reader as _row_reader
-from tuimon.formats._shared.overall_steps import OverallSteps
-from tuimon.formats._shared.row_steps import COUNTERS
+from tuimon.formats._shared.row_steps import COUNTERS, OverallSteps
 from tuimon.formats._shared.rows import (
     LONG_TEXT,
     NUMBERS_BESIDE,

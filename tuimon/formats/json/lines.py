@@ -13,7 +13,7 @@ Trainers differ only in their keys; see _shared.rows for what they mean:
     own loggers    metrics.jsonl      {"metric": "loss", "value": 0.5, "step": 3}: also key, tag or name
     DETR, MAE      log.txt            {"epoch": 0, "train_loss": …}
     MMDetection 2  <time>.log.json    {"mode": "train", "epoch": 1, "iter": 50, "loss": …}: counted anew in each epoch,
-                                      see _shared.overall_steps (mmcv 1.7, runner/hooks/logger/text.py)
+                                      see _shared.row_steps (mmcv 1.7, runner/hooks/logger/text.py)
 
 Sources: the writers of these projects, and files that they wrote.
 """
@@ -30,7 +30,7 @@ from tuimon.formats import Format
 from tuimon.formats._shared.json import BOM, is_utf16, parse
 from tuimon.formats._shared.lines import JSONLines
 from tuimon.formats._shared.row_reader import Names, RowReader
-from tuimon.formats._shared.row_steps import UNKNOWN_STEP, with_step
+from tuimon.formats._shared.row_steps import UNKNOWN_STEP, StepUnit, with_step
 from tuimon.formats._shared.rows import (
     LONG_TEXT,
     NUMBERS_BESIDE,
@@ -43,7 +43,6 @@ from tuimon.formats._shared.rows import (
     looks_like_metrics,
     staged,
 )
-from tuimon.formats._shared.step_unit import StepUnit
 from tuimon.formats.json import clearml
 from tuimon.model.points import Item
 
