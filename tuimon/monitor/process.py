@@ -216,9 +216,9 @@ class ReaderProcess:
             except Exception as error:  # noqa: BLE001  top of the thread: reported as a notice
                 problem = f"{type(error).__name__}: {error}"
             _close(reader.process)
+            _release(reader)
             if self._closing.is_set():
                 return
-            _release(reader)
             if self._again:
                 self._again = False
                 self._reader = spawn(*self._arguments)
