@@ -32,7 +32,7 @@ _SHORT, _COMPARED_AGAIN = 1024, 8
 """Points up to which sources are compared whenever they have grown; longer ones once they have an eighth more."""
 
 RANK = re.compile(r"(?<![a-z])rank[-_.]?\d+|(?:^|/)host [^/]+$", re.IGNORECASE)
-"""The number of a rank in the name of a file or directory, or a host that wrote event files (sources/runs.py)."""
+"""The number of a rank in the name of a file or directory, or a host that wrote event files (reader/grouping.py)."""
 
 
 class FilePart(Struct, frozen=True):
