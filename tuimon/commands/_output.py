@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import io
 import os
@@ -19,10 +18,6 @@ FILE_SUFFIX = re.compile(r"\.[a-z]{2,7}")
 """Suffix of what is meant as a file of a format; the ".5b" of grpo-1.5b does not match."""
 
 _HTML_SUFFIXES = (".html", ".htm")
-
-
-def add_force(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--force", action="store_true", help="overwrite existing files")
 
 
 @contextlib.contextmanager

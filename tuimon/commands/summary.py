@@ -14,19 +14,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tuimon.commands import Command
-from tuimon.commands._remote import copy_texts
-from tuimon.commands._shared import (
-    add_json,
-    add_metrics,
-    add_paths,
-    add_strict,
-    checked_paths,
-    chosen_metrics,
-    existing_paths,
-    read_logs,
-    step_range,
-    terminal_width,
-)
+from tuimon.commands._options import JSON, METRICS, PATHS, STRICT
+from tuimon.commands._shared import checked_paths, chosen_metrics, existing_paths, read_logs, terminal_width
 from tuimon.commands._stderr import ProgressBar, count_of, interruptible, print_status
 from tuimon.errors import ExitCode, NothingFound, UsageError
 from tuimon.text import clean
@@ -35,23 +24,15 @@ if TYPE_CHECKING:
     from tuimon.media.library import Found
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    add_paths(parser)
-    add_json(parser)
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument("--step", type=int, metavar="N", help="print all metrics at this step")
-    over = "print the metrics over these steps only; either end may be left out"
-    what.add_argument("--steps", type=step_range, metavar="FIRST-LAST", help=over)
-    what.add_argument("--ranks", action="store_true", help="print which rank of a job failed or is slow")
-    media = "list histograms, curves, texts, hyperparameters, tables, images, audio and video"
-    what.add_argument("--media", action="store_true", help=media)
-    add_metrics(parser)
-    unusual = "with --step: only metrics that are not finite, or 8 robust deviations from the points before"
-    parser.add_argument("--unusual", action="store_true", help=unusual)
-    parser.add_argument("--full", action="store_true", help="print each of several runs in full, below their table")
-    parser.add_argument("--show-secrets", action="store_true", help="show API keys and passwords of the config")
-    add_strict(parser)
-    copy_texts(parser, 1)
+_OPTIONS = f"""\
+{PATHS}{JSON}--step N  print all metrics at this step
+--steps FIRST-LAST  print the metrics over these steps only; either end may be left out
+--ranks  print which rank of a job failed or is slow
+--media  list histograms, curves, texts, hyperparameters, tables, images, audio and video
+{METRICS}--unusual  with --step: only metrics that are not finite, or 8 robust deviations from the points before
+--full  print each of several runs in full, below their table
+--show-secrets  show API keys and passwords of the config
+{STRICT}"""
 
 
 @interruptible("interrupted before the summary was complete")
@@ -63,7 +44,6 @@ def _run(options: argparse.Namespace) -> int:
         return _print_media(options)
     if at_steps:
         return _print_steps(options)
-    options.texts_copied = 0
     paths, code = existing_paths(options.paths, options)
     if options.ranks and not options.json:
         from tuimon.exports.ranks import rank_lines
@@ -110,6 +90,7 @@ def _print_steps(options: argparse.Namespace) -> int:
     from tuimon.monitor.settings import load as load_settings
 
     step, steps, width = options.step, options.steps, terminal_width()
+    options.texts_copied = 1
     snapshot = open_run(*checked_paths(options.paths, options=options))
     metrics, code = chosen_metrics(options.metric, snapshot.runs)
     alerts, samples = (*snapshot.alerts, *snapshot.resolved), load_settings().samples
@@ -175,4 +156,6 @@ _EXAMPLES = """\
   tuimon summary RUN --step 1200 --unusual       every metric that differs clearly from the points before
   tuimon summary RUN --steps 1000-1200 --metric '*loss'
 """
-COMMAND = Command("summary", "print state and metrics of runs, as text or JSON", _arguments, _run, _EXAMPLES)
+_HELP = "print state and metrics of runs, as text or JSON"
+_WHAT = ("--step", "--steps", "--ranks", "--media")
+COMMAND = Command("summary", _HELP, _OPTIONS, _run, _EXAMPLES, exclusive=(_WHAT,))

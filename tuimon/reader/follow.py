@@ -51,8 +51,6 @@ _SILENT_FOR = 86400.0
 writes 32 KiB at once, for which a slow run may take hours."""
 _NEARBY = 16 << 10
 """Bytes that are read of a file in the directory above."""
-_UNREAD_PART = 0.5
-"""Part of the first lines of metrics from which on numbers that are not read are part of the status."""
 
 
 class WriterCheck(Struct, frozen=True):
@@ -151,14 +149,10 @@ class Followed:
             damage.append(last)
         return damage
 
-    def unread(self, least_part: float = 0.0) -> str:
-        """Return examples of numbers that gave no point, in at least this part of the first lines; "" for none."""
-        return self._source.unread(least_part) if isinstance(self._source, StreamSource) else ""
-
     @property
-    def unused_settings(self) -> str:
-        """The settings for the format that had no effect on this file, in words; "" without any."""
-        return self._source.unused_settings if isinstance(self._source, StreamSource) else ""
+    def unread(self) -> str:
+        """Examples of numbers that gave no point; "" for none."""
+        return self._source.unread if isinstance(self._source, StreamSource) else ""
 
     @property
     def damaged(self) -> int:
@@ -315,7 +309,7 @@ class Followed:
             self._grown,
             self._damage.size + sum(damage.length for damage in last_damage),
             check.closed,
-            self.unread(_UNREAD_PART),
+            self.unread,
             source.cut_short in last_damage,
             self._reopened,
         )

@@ -126,7 +126,7 @@ class RunJoiner:
 
 
 def _nominated(candidates: Sequence[_Candidate]) -> Iterator[tuple[_Candidate, _Candidate]]:
-    """Yield the pairs that can be one training by formats and times, and have several sampled points in common."""
+    """Yield the pairs that can be one training by formats and times, with several sampled points in common."""
     by_point: dict[tuple[str, int, str], list[int]] = defaultdict(list)
     sampled: list[int] = []
     for index, candidate in enumerate(candidates):
