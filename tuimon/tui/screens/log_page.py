@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 if TYPE_CHECKING:  # not needed at start-up
-    from tuimon.reader.log_problems import LogProblems
     from tuimon.reader.log_text import LogLine, LogText, SearchResult
 
 _ABOVE = 3
@@ -53,10 +52,8 @@ class Page(Struct, frozen=True):
 class Pager:
     """Moves through one log. Only `cancel` may be called while another thread is in a method."""
 
-    def __init__(self, log: LogText, problems: LogProblems) -> None:
-        """problems: those of this log."""
+    def __init__(self, log: LogText) -> None:
         self.log = log
-        self.problems = problems
         self.page = Page()
         self._generation = log.generation
         self._cancelled = threading.Event()
@@ -113,11 +110,8 @@ class Pager:
         return self._find(self.log.next_error, "error", backwards, rows)
 
     def find_warning(self, backwards: bool, rows: int) -> str:
-        """Go to the first line of the next kind of warning. Return its number and how many lines are like it."""
-        message = self._find(self.problems.next_warning, "warning", backwards, rows)
-        line = self.page.line
-        count = self.problems.lines_like(line) if line is not None and line.level == "warning" else 1
-        return f"{message}; {count} lines like this" if message and count > 1 else message
+        """Go to the next warning. Return its number among all warnings, or why it was not left."""
+        return self._find(self.log.next_warning, "warning", backwards, rows)
 
     def _find(self, search: Search, what: str, backwards: bool, rows: int) -> str:
         """Go to the next line that `search` finds. Without one in this direction stay on a line that matches, or else
