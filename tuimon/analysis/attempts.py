@@ -80,7 +80,7 @@ def resumed_from(run: Run, first: int) -> int | None:
     for step in reversed(logged):
         if step <= first and (kept is None or kept <= step):
             return step
-    if kept is None or row == curve.gap or row not in curve.restarts or curve.steps[row] != first:
+    if kept is None or row not in curve.restarts or curve.steps[row] != first:
         return None
     if kept == first - 1:
         return kept
@@ -204,7 +204,7 @@ def _losses(run: Run, selected: slice) -> Iterator[LostWork]:
     curve = run.curve(run.busiest_metric) if run.busiest_metric is not None else None
     if curve is None or curve.ordinal:
         return
-    restarts = curve.restarts[curve.restarts != curve.gap].tolist()[selected]
+    restarts = curve.restarts.tolist()[selected]
     if restarts:
         superseded = curve.superseded_points()
         yield from (_lost_at(run, curve, row, superseded) for row in restarts)
