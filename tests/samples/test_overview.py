@@ -217,7 +217,7 @@ def test_mean_rewards_are_compared_where_none_says_which_samples_passed() -> Non
 @pytest.mark.parametrize(
     ("parts", "rewards", "expected"),
     [
-        ({"right": [0, 1, 0, 1], "format": [1, 1, 1, 1]}, [1, 2, 1, 2], {"right": "r 1.00", "format": "in 4 of 4"}),
+        ({"right": [0, 1, 0, 1], "format": [1, 1, 1, 1]}, [1, 2, 1, 2], {"right": "r 1.00", "format": "1 ± 0 SD"}),
         ({"right": [0, 1, 0, 1], "length": [3, 3, 2, 2]}, [0, 1, 0, 1], {"right": "r 1.00", "length": "r 0.00"}),
         ({"right": [0, 1, 0, 1]}, [0, 1, 0, 1], {}),
     ],

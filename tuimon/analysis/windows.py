@@ -39,8 +39,6 @@ class Usual(NamedTuple):
     level: Floats
     """Median of the medians of the eight whole blocks of 16 before the block of the row (at least two near the start).
     It covers the points from 1 to 143 before, so a burst of four blocks does not move it."""
-    spread: Floats
-    """Highest of these medians relative to the lowest; infinity if that is not above 0 or there are less than four."""
     latest: Floats
     """The last of these medians."""
     noise: Floats
@@ -59,12 +57,9 @@ def usual(values: Floats, begin: int) -> Usual:
     windows = np.lib.stride_tricks.sliding_window_view(known, BLOCKS)[first - lead :]
     count = (~np.isnan(windows)).sum(axis=1)
     level = np.where(count >= _FEWEST_BLOCKS, _known_median(windows), np.nan)
-    lowest, highest = np.fmin.reduce(windows, axis=1), np.fmax.reduce(windows, axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        spread = np.where((lowest > 0) & (count >= BLOCKS // 2), highest / lowest, np.inf)
     noise = _noise(values, first, last)
     rows = np.arange(begin, len(values)) // BLOCK - first
-    return Usual(level[rows], spread[rows], windows[rows, -1], noise[rows])
+    return Usual(level[rows], windows[rows, -1], noise[rows])
 
 
 def _noise(values: Floats, first: int, last: int) -> Floats:

@@ -315,12 +315,7 @@ class TextReader(TableScreen[SampleTable]):
         problems = tuple(self.library.problems.values()) if self.library is not None else ()
         inputs = (run, entries, self.step, *map(intern, problems))
         if len(self._check) != len(inputs) or any(a is not b for a, b in zip(self._check, inputs, strict=True)):
-            from tuimon.analysis.text_check import (
-                check_sentence,
-                parts_sentence,
-                shares_sentence,
-                truncation_sentence,
-            )
+            from tuimon.analysis.text_check import check_sentence, parts_sentence, shares_sentence
 
             self._check = inputs
             problem = f"cannot read {problems[0]}" if problems else ""
@@ -330,7 +325,7 @@ class TextReader(TableScreen[SampleTable]):
             several = f"{len(sources)} sources: {', '.join(sources[:_SOURCES])}" if len(sources) > 1 else ""
             check = check_sentence(run, entries, self.step) if run is not None else "no metrics were found"
             shares, parts_of_reward = shares_sentence(entries), parts_sentence(entries)
-            parts = problem, more, several, shares, parts_of_reward, check, truncation_sentence(entries)
+            parts = problem, more, several, shares, parts_of_reward, check
             self._note = "; ".join(filter(None, parts))
         return self._note
 
