@@ -39,7 +39,7 @@ class Usual(NamedTuple):
     latest: Floats
     """The last of these medians."""
     noise: Floats
-    """Deviation of these medians from a line, as slow waves are noise but a steady rise is not; NaN with less than four."""
+    """Deviation of these medians from a line: slow waves are noise, a steady rise is not; NaN with less than four."""
 
 
 def usual(values: Floats, begin: int) -> Usual:
