@@ -139,10 +139,6 @@ class Checker:
         """Return the incidents of all runs, in the order of `check`."""
         return tuple(sorted((alert for run in snapshot.runs for alert in self.check(run, now)), key=_order))
 
-    def begin_with(self, other: Checker) -> None:
-        """Let `check_within` return the results of another checker for runs that this one has not checked yet."""
-        self._last_results = dict(other._last_results)
-
     def check_within(self, snapshot: Snapshot, now: float, seconds: float) -> tuple[tuple[Alert, ...], bool]:
         """Check runs for about `seconds` and return (incidents of all runs, whether all changed runs were checked).
 
