@@ -635,7 +635,7 @@ class TextsScreen(TableScreen[SampleTable]):
 
     def _note_of(self) -> str:
         """Return how the rewards of the texts compare with the curves, and the shares of flags."""
-        from tuimon.analysis.text_check import check_sentence, parts_sentence, shares_sentence, truncation_sentence
+        from tuimon.analysis.text_check import check_sentence, parts_sentence, shares_sentence
 
         run, entries, library = self.dashboard.run_shown, self.choice.entries, self.library
         if not entries or library is None:
@@ -652,7 +652,6 @@ class TextsScreen(TableScreen[SampleTable]):
                 shares_sentence(entries),
                 parts_sentence(entries),
                 check_sentence(run, entries, self.step) if run is not None else "no metrics were found",
-                truncation_sentence(entries),
             )
             self._note = "; ".join(filter(None, parts))
         return self._note
