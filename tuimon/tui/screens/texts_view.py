@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Container, Iterator
 from dataclasses import replace
 from sys import intern
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from textual.containers import Vertical
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from tuimon.samples import Sample
     from tuimon.samples.library import Entry, Library
 
+Result = TypeVar("Result")
 _WIDE = 110
 """Width (cells) from which the text is displayed beside the list instead of below it."""
 _SOURCES = 3
@@ -151,7 +152,7 @@ class TextsScreen(TableScreen[SampleTable]):
             from tuimon.samples.library import Library
 
             library = Library(self.paths)
-            self._refresh(library)
+            self._look(library.refresh)
             self.library = library
             return [] if library.steps else [file for path in self.paths for file in unreadable_files(path)]
 
@@ -167,12 +168,12 @@ class TextsScreen(TableScreen[SampleTable]):
 
         self.in_thread(read, show)
 
-    def _refresh(self, library: Library) -> Container[int | None]:
-        """Look for new files; return the steps that have changed."""
+    def _look(self, work: Callable[[], Result]) -> Result:
+        """Call what reads files, and put the next look for new ones off by a multiple of the time that it takes."""
         began = time.monotonic()
-        changed = library.refresh()
+        result = work()
         self._next_look = time.monotonic() + _REST * (time.monotonic() - began)
-        return changed
+        return result
 
     def _advise(self, library: Library, pickles: list[str]) -> None:
         """Display how to make the trainer write texts."""
@@ -224,7 +225,7 @@ class TextsScreen(TableScreen[SampleTable]):
                 self.say("This step does not have the prompt")
             self._find()
 
-        self.in_thread(lambda: library.entries(step, progress), show, lambda: step == self.step)
+        self.in_thread(lambda: self._look(lambda: library.entries(step, progress)), show, lambda: step == self.step)
 
     def _indexed(self, step: int | None, entries: list[Entry]) -> None:
         if step == self.step and self.is_attached:
@@ -308,7 +309,7 @@ class TextsScreen(TableScreen[SampleTable]):
                 self._load()
             self.dashboard.redraw()
 
-        self.in_thread(lambda: self._refresh(library), show)
+        self.in_thread(lambda: self._look(library.refresh), show)
 
     # ------------------------------------------------------------------ keys: steps and rows
 
