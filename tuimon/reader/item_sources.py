@@ -22,7 +22,7 @@ from tuimon.reader.compression import CompressedText, decompressed_head, unpacke
 from tuimon.reader.database import Database
 from tuimon.reader.encoding import UTF8Stream, utf8
 from tuimon.sources.document import DocumentFile
-from tuimon.sources.files import FileStatus, first_bytes
+from tuimon.sources.files import FileStatus, head_of
 from tuimon.sources.filesystem import is_mirrored
 from tuimon.sources.mirror_notes import note_of
 from tuimon.sources.scan import FoundFile
@@ -430,10 +430,7 @@ def _was_rotated(path: str, head: bytes) -> bool:
 
 
 def _begins_with(path: str, head: bytes) -> bool:
-    try:
-        data = first_bytes(path, _HEAD)
-    except OSError:
-        return False
+    data = head_of(path, _HEAD)
     if log_name(path).compressed:
         data = decompressed_head(data, len(head))
     return data.startswith(head)
