@@ -95,7 +95,7 @@ def _wrapped(spans: list[Span], width: int) -> Iterator[Row]:
 
 
 def shown_text(text: str) -> str:
-    """Return a text as it is displayed and copied: secrets hidden, data URLs replaced, cut in the middle. It is not
+    """Return a text as it is displayed: secrets hidden, data URLs replaced, cut in the middle. It is not
     cleaned yet."""
     text = without_data_urls(text)
     if len(text) > _MOST:
