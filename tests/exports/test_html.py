@@ -23,9 +23,8 @@ from support.programs import write_rows
 
 from tuimon.commands import main
 from tuimon.exports.html.comparison import as_html as comparison
-from tuimon.exports.html.figures import with_metric_names
 from tuimon.exports.html.parts import draw, slots
-from tuimon.exports.html.plot import GRID, chart_figure, sparkline
+from tuimon.exports.html.plot import GRID, chart_figure, sparkline, with_metric_names
 from tuimon.exports.html.report import as_html as report
 from tuimon.model.alerts import Alert
 from tuimon.model.views import SERIES_ROLES, Axis, ChartView, Envelope, Line, Role
