@@ -1,4 +1,4 @@
-"""Errors and warnings in a console log: how many lines report one, and the first line of each kind of warning.
+"""Problems in a console log: how many lines report an error, and the first line of each kind of warning.
 
 A kind is the text of a line with every number replaced, so that a warning that a library prints in each step counts
 once. The log is read once, in parts, and then what is appended to it.
@@ -30,14 +30,12 @@ class LogProblems:
     def _begin(self) -> None:
         self._generation, self._reached = self._log.generation, 0
         self._complete = False
-        self._kinds: dict[str, int] = {}
-        """Number of lines of each kind of warning."""
+        self._kinds: set[str] = set()
+        """Kinds of warnings."""
         self._offsets: list[int] = []
         """Offset of the first line of each kind of warning, ascending."""
         self.errors = 0
         """Number of lines that report an error."""
-        self.warnings = 0
-        """Number of lines that report a warning."""
 
     @property
     def complete(self) -> bool:
@@ -63,13 +61,12 @@ class LogProblems:
         if line.level == "error":
             self.errors += 1
             return
-        self.warnings += 1
-        text = _kind_of(line)
+        text = _NUMBER.sub("0", line.text[:_LONGEST])
         if text not in self._kinds and len(self._kinds) >= _MOST_KINDS:
             text = _OTHER
         if text not in self._kinds:
             self._offsets.append(line.offset)
-        self._kinds[text] = self._kinds.get(text, 0) + 1
+            self._kinds.add(text)
 
     def next_warning(self, offset: int, backwards: bool = False) -> SearchResult:
         """Find the first line of a kind of warning after `offset` (backwards: the last one before it).
@@ -84,7 +81,3 @@ class LogProblems:
             return SearchResult(None, offset, True)
         self.extend()
         return SearchResult(None, offset, False)
-
-
-def _kind_of(line: LogLine) -> str:
-    return _NUMBER.sub("0", line.text[:_LONGEST])
