@@ -75,7 +75,7 @@ class EventContent:
                 self._plugins[value.tag] = value.plugin
             plugin = value.plugin or self._plugins.get(value.tag, "")
             if plugin == "hparams" and value.content:
-                hparams = read_hparams(data, *value.content, _MAX_HPARAMS)
+                hparams = read_hparams(value.content, _MAX_HPARAMS)
                 if hparams:
                     facts.append((Topic.HPARAMS, hparams))
             elif plugin == "text" and value.tensor and self._may_add(Topic.TEXT):
