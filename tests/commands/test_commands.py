@@ -91,10 +91,7 @@ def test_the_examples_of_a_command_run(
     if endless or "~/run" in words:  # tested elsewhere, or the path does not exist
         return
     words = ["10" if word == "1200" else word for word in words]  # the last step of the logs
-    only_scalars = "--media" in words
-    assert main(words) == (4 if name == "check" else 3 if only_scalars else 0)
-    if only_scalars:  # tests/media has logs with other kinds of values
-        return
+    assert main(words) == (4 if name == "check" else 0)
     assert capsys.readouterr().out or any(flag in words for flag in ("-o",))
 
 
@@ -103,28 +100,6 @@ def test_a_slip_of_the_finger_is_told(typo: str, meant: str, tmp_path: Path) -> 
     assert f"Did you mean `tuimon {meant}`?" in run(typo, str(tmp_path), expect=2).stderr
     assert "Did you mean" not in run(str(tmp_path / typo), expect=3).stderr  # a path
     assert "Did you mean" not in run("no-such-logs", expect=3).stderr
-
-
-@pytest.mark.parametrize(
-    ("line", "meant"),
-    [
-        ("summary --jsn", "--json"),
-        ("summary . --stp 3", "--step"),
-        ("--onec", "--once"),
-        ("check --sevrity=info", "--severity"),
-    ],
-)
-def test_a_misspelt_option_is_answered_with_the_nearest(
-    line: str, meant: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(line.split()) == 2
-    assert f"Did you mean {meant}?" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("line", ["summary --step 3 --quux", "at --step x"])
-def test_other_wrong_options_have_no_suggestion(line: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(line.split()) == 2
-    assert "Did you mean --quux" not in capsys.readouterr().err
 
 
 def test_a_missing_path_does_not_hide_the_other_runs(tmp_path: Path) -> None:
@@ -311,21 +286,11 @@ def test_doctor_lists_a_text_in_its_own_run_only(tmp_path: Path) -> None:
     assert "superseded" not in text
 
 
-def test_doctor_names_numbers_that_are_not_read(tmp_path: Path) -> None:
-    lines = [f"step {step}: loss: 0.5 vram {step}K, done\n" for step in range(1, 11)]
-    (tmp_path / "train.log").write_text("".join(lines))
-    text = run("doctor", str(tmp_path)).stdout
-    assert "      not read: `vram 1K` (in all of the first 10 lines)\n" in text
-    assert (
-        "  not read    `vram 1K` (in all of the first 10 lines) of train.log\n" in run("summary", str(tmp_path)).stdout
-    )
-
-
-def test_the_summary_names_only_numbers_that_many_lines_have(tmp_path: Path) -> None:
-    lines = [f"step {step}: loss: 0.5 {f'vram {step}K, done' * (step < 5)}\n" for step in range(1, 11)]
-    (tmp_path / "train.log").write_text("".join(lines))
-    assert "not read: `vram 1K` (in 4 of the first 10 lines)" in run("doctor", str(tmp_path)).stdout
-    assert "not read" not in run("summary", str(tmp_path)).stdout
+def test_doctor_and_summary_name_numbers_that_are_not_read(tmp_path: Path) -> None:
+    rows = "".join(f'{{"step": {step}, "loss": 0.5, "mem": "{step}GiB"}}\n' for step in range(1, 11))
+    (tmp_path / "train.jsonl").write_text(rows)
+    assert "      not read: `mem: 1GiB`\n" in run("doctor", str(tmp_path)).stdout
+    assert "  not read    `mem: 1GiB` of train.jsonl\n" in run("summary", str(tmp_path)).stdout
 
 
 def test_doctor_lists_read_skipped_and_damaged_files(logs: Path) -> None:

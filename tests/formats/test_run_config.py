@@ -327,14 +327,6 @@ def test_api_keys_are_in_no_output(seeds_run: Path, command: list[str]) -> None:
         assert "Qwen2.5-0.5B-Instruct" in done.stdout
 
 
-@pytest.mark.parametrize("options", [[], ["--json"]])
-def test_secrets_are_shown_on_request(seeds_run: Path, options: list[str]) -> None:
-    command = [sys.executable, "-m", "tuimon", "summary", "--show-secrets", *options, str(seeds_run)]
-    shown = subprocess.check_output(command, text=True)
-    assert "your_wandb_api_key" in shown
-    assert "your_swanlab_api_key" in shown
-
-
 def test_tracker_run_given_as_target(tmp_path: Path, data: Path) -> None:
     run = tmp_path / "wandb" / "run-20261121_014500-a1b2c3d4"
     put(run / "files" / "config.yaml", "wandb_version: 1\nlr:\n  desc: null\n  value: 0.5\n")
