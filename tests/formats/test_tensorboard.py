@@ -376,10 +376,10 @@ def test_the_real_hyper_parameters() -> None:
 
 
 def test_texts_are_bounded() -> None:
-    data = file_of(*(event(step, text("note", "ä" * 5000)) for step in range(320)))
+    data = file_of(*(event(step, text("note", "ä" * 9000)) for step in range(320)))
     texts = [item for item in decode(data) if isinstance(item, Fact)]
     assert len(texts) == 300
-    assert max(len(item.value["text"]) for item in texts) == 4096
+    assert max(len(item.value["text"]) for item in texts) == MAX_CHARACTERS
 
 
 # ---- the format ----------------------------------------------------------------------------------------------------
