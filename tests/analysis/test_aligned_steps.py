@@ -152,7 +152,6 @@ def test_every_text_names_what_the_log_counts(tmp_path: Path, name: str, text: s
             "".join(part for part, _ in row) for row in screen_rows(comparison, START, Symbols.BRAILLE, 200)
         ),
         "at": "\n".join(around.as_text(run, around.run_around(run, 7), 7)),
-        "over": "\n".join(summary_text.over_steps_text(run, summary.run_over_steps(run, (7, 9)), (7, 9))),
         "report": _words_of(report.as_html(single, START)),
         "comparison": _words_of(comparison_page.as_html(comparison, START)),
         "axis": axis_word(run, "step"),
