@@ -13,7 +13,7 @@ from support.made_run import START, feed, store_of
 
 from tuimon.analysis.aligned_steps import aligned, counts_alike
 from tuimon.detectors import Checker
-from tuimon.exports import around, compare, summary, summary_text
+from tuimon.exports import around, compare
 from tuimon.exports.html import comparison as comparison_page
 from tuimon.exports.html import report
 from tuimon.exports.summary_text import as_text
