@@ -80,7 +80,7 @@ def resumed_from(run: Run, first: int) -> int | None:
     for step in reversed(logged):
         if step <= first and (kept is None or kept <= step):
             return step
-    if kept is None or row == curve.gap or row not in curve.restarts or curve.steps[row] != first:
+    if kept is None or row not in curve.restarts or curve.steps[row] != first:
         return None
     if kept == first - 1:
         return kept
@@ -185,7 +185,7 @@ def lost_at_restarts(run: Run) -> tuple[LostWork, ...]:
     An attempt of which nothing is drawn, because a later one began at its first step or before it, has none.
     """
     curve = run.curve(run.busiest_metric) if run.busiest_metric is not None else None
-    restarts = curve.restarts[curve.restarts != curve.gap].tolist() if curve is not None and not curve.ordinal else []
+    restarts = curve.restarts.tolist() if curve is not None and not curve.ordinal else []
     if curve is None or not restarts:
         return ()
     superseded = curve.superseded_points()
