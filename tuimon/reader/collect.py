@@ -56,7 +56,7 @@ class Collector:
         """Paths of files that their writers have closed since they were last read."""
         self._previewed = 0
         """Number of streams for which a preview was considered."""
-        self._schedule: PollSchedule[Followed] = PollSchedule()
+        self._schedule: PollSchedule = PollSchedule()
 
     # ------------------------------------------------------------------ finding
 
@@ -162,6 +162,7 @@ class Collector:
             self._closed.discard(followed.path)
             yield from self._read(followed, closed)
         yield from self._regrouped()
+        yield from self._notices.of_problems(self.problems)
 
     def flush(self, silent: float = 0.0) -> Iterator[Event]:
         """Yield last records without their ends, where they can be decoded. To be called after a pause, and after
