@@ -12,7 +12,7 @@ from tuimon.analysis.aligned_steps import step_name
 from tuimon.analysis.attempts import restart_name
 from tuimon.analysis.change import change
 from tuimon.analysis.words import steps_text
-from tuimon.draw.numbers import distinct_digits, format_exact, format_value, nonfinite, thousands
+from tuimon.draw.numbers import format_exact, format_value, nonfinite, thousands
 from tuimon.model.views import Role, Row, Rows, Span, Symbols
 from tuimon.panels._charts.marks import restart_steps
 from tuimon.panels._charts.options import ChartOptions
@@ -206,7 +206,7 @@ def _candidates(line: _Line, lines: Sequence[_Line], several: bool) -> tuple[str
 def chart_notes(
     run: Run, strokes: Sequence[Stroke], options: ChartOptions, drawn: int | None, inside: int, left: int
 ) -> Iterator[str]:
-    """Yield the notes below a chart: disagreements, non-finite values, restarts, and what is not drawn.
+    """Yield the notes below a chart: non-finite values, restarts, and what is not drawn.
 
     drawn: number of points that a full-screen chart draws, else None: no extreme is lost in a small chart. inside:
     number of points in the window. left: metrics without a line.
@@ -219,7 +219,6 @@ def chart_notes(
             yield SEEDS_NOTE
         yield from nonfinite_counts(curves)
     else:
-        yield from _disagreement(run, traces)
         yield from nonfinite_counts(curves, step_name(run) if options.fullscreen else "")
         yield from _restarts(run, max(curves, key=lambda curve: curve.superseded))
         if any(run.is_left_behind(curve.metric) for curve in curves):
@@ -244,19 +243,6 @@ def nonfinite_counts(curves: Sequence[Curve], word: str = "") -> list[str]:
         elif count:
             parts.append(f"{thousands(count)} {kind}")
     return parts
-
-
-def _disagreement(run: Run, traces: Sequence[Trace]) -> Iterator[str]:
-    """Yield the first disagreement: "2 sources disagree from step 40: 0.51 here", "0.53 in metrics.jsonl"."""
-    for trace in traces:
-        disagreement = trace.curve.disagreement
-        if disagreement is not None:
-            here, there = distinct_digits(disagreement.here * trace.factor, disagreement.there * trace.factor)
-            step = f"{'from' if disagreement.steps > 1 else 'at'} {step_name(run)} {disagreement.step}"
-            sources = f"{trace.curve.disagreeing_sources} sources disagree"
-            yield f"{sources} {step}: {here} here"
-            yield f"{there} in {_short(disagreement.source)}"
-            return
 
 
 def _restarts(run: Run, curve: Curve) -> Iterator[str]:
