@@ -51,7 +51,7 @@ def stacked_bar(view: BarView, width: int, symbols: Symbols) -> Row:
     for index, (bar, (begin, end)) in enumerate(zip(view.bars, pairwise(edges), strict=True)):
         fill = _PLAIN_FILLS[index % len(_PLAIN_FILLS)] if plain else "█"
         text = fill * (end - begin)
-        if not plain and 1 < len(text) and end < edges[-1]:
+        if not plain and len(text) > 1 and end < edges[-1]:
             text = text[:-1] + "▊"  # a border without colours
         spans.append((_with_label(text, clean(bar.label)), bar.role))
     rest = ("." if plain else "─") * (width - edges[-1])

@@ -35,7 +35,7 @@ _LATEX = str.maketrans(
 
 def as_text(comparison: Comparison, now: float, width: int | None = None, full: bool = False) -> Iterator[str]:
     """Yield lines of at most `width` cells (None: unlimited). full: print every metric in full, and every setting."""
-    sentences = list(filter(None, (comparison.first_line, comparison.speed, comparison.axis.sentence)))
+    sentences = list(filter(None, (comparison.first_line, comparison.axis.sentence)))
     for sentence in sentences:
         yield from wrapped(sentence, width)
     left_out: list[str] = []
@@ -98,11 +98,10 @@ def as_csv(comparison: Comparison) -> str:
     settings = list(rows[0].settings)
     lines = io.StringIO()
     writer = csv.writer(lines)
-    writer.writerow(["name", *settings, "metric", "n", "mean", "sd", "se", "min", "max", "runs", "left_out"])
+    writer.writerow(["name", *settings, "metric", "n", "mean", "sd", "se", "min", "max", "runs"])
     for row in rows:
         own, numbers = row.settings.values(), (row.level, row.sd, row.se, row.min, row.max)
-        texts = ("; ".join(row.runs), "; ".join(row.left_out))
-        writer.writerow([row.name, *own, _metric(main), row.n, *numbers, *texts])
+        writer.writerow([row.name, *own, _metric(main), row.n, *numbers, "; ".join(row.runs)])
     return lines.getvalue()
 
 

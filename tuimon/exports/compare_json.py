@@ -129,8 +129,8 @@ class RowEntry(Struct, frozen=True, kw_only=True):
     """Names of the runs of this row."""
     not_healthy: tuple[str, ...]
     """Those of these runs with a failure."""
-    left_out: tuple[str, ...]
-    """Runs of the group with a failure that are left out of this row."""
+    left_out: tuple[str, ...] = ()
+    """Always empty, as no run is left out; kept for readers of this version of the schema."""
     without_result: tuple[str, ...]
     """Runs of the group that ended too early or have no finite level."""
     n: Count
@@ -194,10 +194,8 @@ class CompareDocument(Struct, frozen=True, kw_only=True):
     schema: Version = 1
     verdict: str
     """One sentence: what the first two rows of the metric that decides show; empty if nothing can be compared."""
-    speed: str
-    """One sentence: which run takes less time for a step than the slowest; empty if noise explains the difference."""
     seconds_per_step: tuple[float | None, ...]
-    """Median duration of a step of each run (s), without pauses; null if unknown."""
+    """Usual time per step of each run (s), with its share of the pauses, as in the summary; null if unknown."""
     axis: str
     """Axis of --x along which the runs are compared; time is duration, the time since the start."""
     reaches: ReachesEntry | None
@@ -231,8 +229,7 @@ def comparison_document(comparison: Comparison, now: float) -> CompareDocument:
     main = comparison.main
     return CompareDocument(
         verdict=comparison.first_line,
-        speed=comparison.speed,
-        seconds_per_step=tuple(None if own is None else own.seconds for own in comparison.speeds),
+        seconds_per_step=tuple(known(progress_of(run, now).seconds_per_step) for run in comparison.runs),
         axis=comparison.axis.name,
         reaches=_reaches(comparison, main),
         seeds=_seeds(comparison, main) if main is not None and comparison.has_groups else None,
@@ -311,7 +308,6 @@ def row_entry(comparison: Comparison, row: Row) -> RowEntry:
         settings=settings,
         runs=comparison.labels_of(row.runs),
         not_healthy=comparison.labels_of(row.not_healthy),
-        left_out=comparison.labels_of(row.left_out),
         without_result=comparison.labels_of(row.without_result),
         n=len(row.runs),
         level=known(row.level),

@@ -77,7 +77,6 @@ class ReaderProcess:
         self._on_alerts: Callable[[Snapshot], None] = lambda snapshot: None
         self._has_checked = False
         self._checker = checker
-        self._new_checker: Checker | None = None
         self._posted: SimpleQueue[Notice] = SimpleQueue()
         self.paths = shown_names(paths)
         self._mirrors = remote_among(paths)
@@ -91,8 +90,6 @@ class ReaderProcess:
         self._arguments = ([os.path.abspath(path) for path in paths], poll, interval, console_patterns)
         self._reader = spawned
         self._given_paths = paths
-        self._again = False
-        """Whether the present reader is to be replaced by one that groups all logs anew."""
         self._pipes = Pipes(paths)
         self._store = self._new_store()
         self._closing = threading.Event()
@@ -219,10 +216,6 @@ class ReaderProcess:
             if self._closing.is_set():
                 return
             _release(reader)
-            if self._again:
-                self._again = False
-                self._reader = spawn(*self._arguments)
-                continue
             deaths = 0 if self._has_caught_up or time.monotonic() - started > 60 else deaths + 1
             pause = RESTART_AFTER[min(deaths, len(RESTART_AFTER) - 1)]
             self._show_notice(
@@ -247,19 +240,6 @@ class ReaderProcess:
         """Show a notice to the user; thread-safe."""
         self._posted.put(notice)
         self._unchecked = True  # the next round, which shows it, need not wait for data
-
-    def use_checker(self, checker: Checker) -> None:
-        """Run these detectors from now on, on all runs; thread-safe."""
-        self._new_checker = checker
-        self._unchecked = True
-
-    def read_again(self) -> None:
-        """Read everything again, with the runs as the user's files now say; thread-safe.
-
-        What is shown stays until all has been read."""
-        self._again = True
-        if self._reader is not None and self._reader.process.stdin is not None:
-            self._reader.process.stdin.close()
 
     def _show_notice(self, notice: Notice) -> None:
         self._notices.append(notice)
@@ -354,10 +334,6 @@ class ReaderProcess:
         snapshot = self._store.snapshot()
         if snapshot.progress.caught_up:
             self._heap.trim(snapshot.progress.read)
-            if (new := self._new_checker) is not None:
-                if self._checker is not None:
-                    new.begin_with(self._checker)
-                self._checker, self._new_checker = new, None
             if self._checker is None:
                 self._checker = Checker()  # imports thirty modules, so not before the first curves are shown
             alerts, complete = self._checker.check_within(snapshot, time.time(), _SLICE)
