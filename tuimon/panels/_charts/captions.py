@@ -12,6 +12,7 @@ from tuimon.analysis.aligned_steps import step_name
 from tuimon.analysis.attempts import restart_name
 from tuimon.analysis.change import change
 from tuimon.analysis.words import steps_text
+from tuimon.draw.chart import LEGEND_ENTRY
 from tuimon.draw.numbers import format_exact, format_value, nonfinite, thousands
 from tuimon.model.views import Role, Row, Rows, Span, Symbols
 from tuimon.panels._charts.marks import restart_steps
@@ -259,8 +260,6 @@ def _short(source: str) -> str:
     return PurePosixPath(source).name or source
 
 
-LEGEND_GAP = 4
-"""Cells of an entry besides its label: the marker and blanks."""
 _LEAST = 8
 """Minimum cells to which a name is cut."""
 HEIGHT_OF_ROW = 6
@@ -275,8 +274,8 @@ def legend_rows(names: Sequence[str], signs: Sequence[Span], width: int, height:
     """
     rows = height // HEIGHT_OF_ROW
     longest = max(map(cell_width, names))
-    cells = min(longest, max(width // -(-len(names) // rows) - LEGEND_GAP, _LEAST))
-    across = max(width // (cells + LEGEND_GAP), 1)
+    cells = min(longest, max(width // -(-len(names) // rows) - LEGEND_ENTRY, _LEAST))
+    across = max(width // (cells + LEGEND_ENTRY), 1)
     labels = fit_distinct([clean(name) for name in names], cells)
     entries = [(f"{glyph} {fit(label, cells)}  ", role) for (glyph, role), label in zip(signs, labels, strict=True)]
     if (left := len(entries) - rows * across) > 0:
