@@ -105,28 +105,6 @@ def test_a_slip_of_the_finger_is_told(typo: str, meant: str, tmp_path: Path) -> 
     assert "Did you mean" not in run("no-such-logs", expect=3).stderr
 
 
-@pytest.mark.parametrize(
-    ("line", "meant"),
-    [
-        ("summary --jsn", "--json"),
-        ("summary . --stp 3", "--step"),
-        ("--onec", "--once"),
-        ("check --sevrity=info", "--severity"),
-    ],
-)
-def test_a_misspelt_option_is_answered_with_the_nearest(
-    line: str, meant: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(line.split()) == 2
-    assert f"Did you mean {meant}?" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("line", ["summary --step 3 --quux", "at --step x"])
-def test_other_wrong_options_have_no_suggestion(line: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(line.split()) == 2
-    assert "Did you mean --quux" not in capsys.readouterr().err
-
-
 def test_a_missing_path_does_not_hide_the_other_runs(tmp_path: Path) -> None:
     log = tmp_path / "metrics.jsonl"
     log.write_text("".join(f'{{"step": {step}, "loss": 2.0}}\n' for step in range(5)))

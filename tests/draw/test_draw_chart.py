@@ -178,7 +178,7 @@ def test_a_cut_title_keeps_what_distinguishes_it_from_the_titles_alike() -> None
     lines = Line("", RED, envelope([0.1, 0.5]))
     views = [chart(lines, title=name, alike=tuple(other for other in names if other != name)) for name in names[:2]]
     titles = [picture(view, width, 6).splitlines()[1].split()[0] for width in (36, 40) for view in views]
-    assert titles[:2] == ["env/…alpha/mean_over_all…", "env/…beta/mean_over_all…"]
+    assert titles[:2] == ["env/…alpha…", "env/…beta…"]
     assert titles[2:] == titles[:2], "in charts of any width"
     assert picture(chart(lines, title=names[0]), 36, 6).splitlines()[1].startswith("…"), "no other one"
 

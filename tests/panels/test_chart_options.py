@@ -567,7 +567,7 @@ def test_a_change_is_no_sign_in_ascii() -> None:
 def test_a_validation_curve_beside_the_training_has_its_last_value_until_there_is_a_cursor() -> None:
     run = run_of({"loss": ([1, 2, 3], [0.5, 0.4, 0.3]), "eval_loss": ([2, 3], [0.45, 0.375])})
     panel = next(panel for panel in arrange(run) if panel.id == "loss")
-    for cursor, values in ((None, [(), ("0.3750",)]), (3, [("0.3",) * 6, ("0.375",) * 6])):
+    for cursor, values in ((None, [(), ("0.3750",)]), (3, [("0.3",) * 4, ("0.375",) * 4])):
         view = panel.view(run, SIZE, 0.0, Symbols.BRAILLE, ChartOptions(cursor=cursor))
         assert [line.values for line in view.lines if not line.behind] == values
 

@@ -12,10 +12,9 @@ from support.written_texts import PROMPTS, write_run
 
 from tuimon.analysis.text_check import parts_sentence, shares_sentence
 from tuimon.samples.difference import differences
-from tuimon.samples.discovery import Location, advice, read_samples
+from tuimon.samples.discovery import Location, advice
 from tuimon.samples.fields import sample_of
 from tuimon.samples.library import Entry, Library, entry_of
-from tuimon.samples.prompt_changes import prompt_changes
 from tuimon.samples.selection import (
     SORTS,
     comparison,
@@ -123,7 +122,7 @@ def test_differences_make_both_texts(lines: int) -> None:
 
 def test_words_that_differ() -> None:
     pieces = differences("so\nit is 4 now", "so\nit is 5 now")
-    assert [(kind, text) for kind, text in pieces if kind != "same"] == [("removed", "4 "), ("added", "5 ")]
+    assert [(kind, text) for kind, text in pieces if kind != "same"] == [("removed", "4"), ("added", "5")]
 
 
 def test_advice_names_the_directory_of_the_settings_and_the_options_of_trainers() -> None:
@@ -132,25 +131,6 @@ def test_advice_names_the_directory_of_the_settings_and_the_options_of_trainers(
     options = {line.split()[0]: line for line in lines[2:]}
     assert "trainer.rollout_data_dir=DIR" in options["verl"]
     assert "log_completions=True" in options["TRL"]
-
-
-def test_change_of_prompts_since_the_first_step_with_them(tmp_path: Path) -> None:
-    for step, rewards in {
-        1: {"a": 1.0},
-        2: {"a": 0.5, "b": 0.5},
-        3: {"b": 0.0},
-        4: {"a": 0.0, "b": 1.0, "c": 1.0},
-    }.items():
-        rows = [{"input": name, "output": f"{step}", "score": reward, "step": step} for name, reward in rewards.items()]
-        (tmp_path / f"{step}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    found = prompt_changes(read_samples(str(tmp_path), []))
-    assert [(p.head, p.first_step, p.last_step, p.steps, p.first, p.last) for p in found] == [
-        ("a", 1, 4, 3, 1.0, 0.0),
-        ("b", 2, 4, 3, 0.5, 1.0),
-    ]
-    until = prompt_changes(read_samples(str(tmp_path), []), 2)
-    assert [(p.head, p.last_step, p.change) for p in until] == [("a", 2, -0.5)]
-    assert prompt_changes(read_samples(str(tmp_path), []), 1) == []
 
 
 @pytest.mark.parametrize(

@@ -257,13 +257,6 @@ def test_groups_have_the_label_of_the_screen_and_searches_are_over_all_steps(
     assert main(["samples", str(tmp_path), "--search", "Wait", "--markdown"]) == 0
     assert capsys.readouterr().out.count("###") == 2
 
-    assert main(["samples", str(tmp_path), "--prompts"]) == 0
-    rows = capsys.readouterr().out.splitlines()
-    assert rows[1].split() == ["0", "1", "1", "1", "to", "2", "3?"]
-    assert [row["group"] for row in _samples(tmp_path, capsys, "--prompts")] == ["q3", "q4", digest("5?")]
-    assert "rewards of a prompt at several steps" in failure("--prompts", "--step", "1")
-    assert "--markdown does not apply" in failure("--prompts", "--markdown")
-
     for options in (["--step", "7"], ["--group", "4q"], ["--group", "q3", "--search", "Wait"]):
         assert "of the steps 1 to 2, of the split train" in failure(*options)
     assert "not a regular expression" in failure("--search", "re:(")

@@ -77,7 +77,7 @@ class ProgressInputs(Struct, frozen=True):
     last_change: float = math.nan
     """Time of the last change of a file that grows with the steps; NaN for files that were written at once (copied)."""
     last_growth: float = math.nan
-    """Time of the last change of any file: console text is printed without steps, too."""
+    """Time of the last change of any file. A program can go on printing lines that have no step."""
     last_error: str = ""
     """Last line of the console, if it reports an error."""
     logged_state: str = ""

@@ -2,7 +2,7 @@
 
 Standard output has the alerts of the start, as `tuimon check` prints them, and then a line for each new alert, for one
 that gets more severe or ends, for a run that has finished and for the summary of a day. The channels of [notify] get
-the same; what they were told is remembered, so that a restart loses and repeats nothing.
+the same; what they were told is remembered, so that a restart does not repeat it.
 
     [notify]
     summary = "08:00"                        # a line for each run, once a day
@@ -214,16 +214,15 @@ def _stay_alive(address: str, is_reading: Callable[[], bool], each: Callable[[],
 
 def _problem_of(address: str) -> str:
     """Ask for an address; return why that failed, or ""."""
-    import urllib.error
     import urllib.request
+
+    from tuimon.notify.channels import request_problem
 
     try:
         with urllib.request.urlopen(address, timeout=10) as answer:
             answer.read(1)
-    except urllib.error.HTTPError as error:
-        return f"answered with status {error.code}"
     except (OSError, ValueError) as error:
-        return f"cannot be reached: {clean(str(getattr(error, 'reason', error)), 200)}"
+        return f"cannot be reached: {request_problem(error)}"
     return ""
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tuimon.detectors import Checker
     from tuimon.monitor.local import LocalMonitor
     from tuimon.monitor.process import ReaderProcess
+    from tuimon.monitor.spawn import Spawned
     from tuimon.remote.targets import Target
     from tuimon.store import Run
 
@@ -194,21 +195,26 @@ def read_logs(paths: Sequence[str]) -> LocalMonitor:
     return monitor
 
 
-def live_monitor(paths: Sequence[str], settings: Settings, checker: Checker | None = None) -> ReaderProcess:
+def live_monitor(
+    paths: Sequence[str], settings: Settings, checker: Checker | None = None, spawned: Spawned | None = None
+) -> ReaderProcess:
     """Return the monitor of paths that are followed; the caller starts and closes it.
 
-    checker: the detectors; by default those of the settings.
+    checker: the detectors; by default those of the settings. spawned: a running reader of these paths.
     """
     from tuimon import config
     from tuimon.detectors import Checker
     from tuimon.monitor.process import ReaderProcess
 
+    if checker is None and (settings.detectors or settings.rules):
+        checker = Checker(settings.detectors, settings.rules, str(config.config_path()))
     monitor = ReaderProcess(
         paths,
         poll=settings.poll,
         interval=settings.interval,
         console_patterns=settings.console_patterns,
-        checker=checker or Checker(settings.detectors, settings.rules, str(config.config_path())),
+        checker=checker,
+        spawned=spawned,
     )
     if any(map(is_mirror, paths)):
         attach(monitor)

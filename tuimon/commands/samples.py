@@ -32,7 +32,6 @@ PATH  a directory, or a file with samples
 --steps FIRST-LAST  only the samples of these steps, both included; either may be left out
 --worst K  only the K samples with the lowest reward: of the last step, unless --step or --steps is given
 --best K  only the K samples with the highest reward: of the last step, unless --step or --steps is given
---prompts  one row per prompt: the change of its mean reward over its steps (up to --step N), losses first
 --split SPLIT  only train or validation (default: all; with --worst and --best: train, if there are any)
 --group G  only the samples of group G: its name, or its number in a step
 --search TEXT  only samples with TEXT in response or prompt; or re:EXPRESSION, or a comparison: 'length>512'
@@ -46,13 +45,10 @@ def _run(options: argparse.Namespace) -> int:
     from tuimon.exports import sample_lines
     from tuimon.samples.discovery import read_samples
     from tuimon.samples.export import as_markdown
-    from tuimon.samples.prompt_changes import prompt_changes
     from tuimon.text import clean
 
     options.texts_copied = sys.maxsize
     path = checked_paths([options.path], options=options)[0]
-    if options.prompts and options.markdown:
-        raise UsageError("--markdown does not apply to --prompts", "Use --json, or neither.")
     problems: list[str] = []
     progress = ProgressBar("reading")
     choice = _Choice(options)
@@ -61,13 +57,7 @@ def _run(options: argparse.Namespace) -> int:
     if is_extreme:
         samples = iter(_extreme(samples, options))
     printed = 0
-    if options.prompts:
-        changes = prompt_changes(samples, options.step)
-        printed = len(changes)
-        if changes:
-            lines = map(sample_lines.prompt_json, changes) if options.json else sample_lines.prompt_lines(changes)
-            sys.stdout.writelines(lines)
-    elif options.json or options.markdown:
+    if options.json or options.markdown:
         for sample in samples:
             printed += 1
             progress.close()
@@ -104,7 +94,7 @@ class _Choice:
         """Number of chosen samples by step and split."""
         self._steps = options.steps or (-math.inf, math.inf)
         if options.step is not None:
-            self._steps = (-math.inf if options.prompts else options.step), options.step
+            self._steps = options.step, options.step
         try:
             self._test = query_test(options.search) if options.search else None
         except re.error as error:
@@ -170,8 +160,7 @@ class _Choice:
         splits = " and ".join(sorted({split for _, split in self._read}))
         return NothingFound(
             f"None of the {self._read.total()} generated texts at or below {clean(path)} is chosen.",
-            f"They are {of}, of the split {splits}."
-            + (" --prompts needs rewards of a prompt at several steps." if self._options.prompts else ""),
+            f"They are {of}, of the split {splits}.",
         )
 
 
@@ -200,10 +189,9 @@ _EXAMPLES = """\
   tuimon samples RUN                       step, reward, length, group and first words of each text
   tuimon samples RUN --steps 1-40 --best 5    the five texts of these steps with the highest reward
   tuimon samples RUN --search 're:\\d'      the texts of all steps that match an expression
-  tuimon samples RUN --prompts             which prompts got worse over the run
 """
 _COUNT = {"type": whole(1, 10**9)}
 _VALUES = {"--worst": _COUNT, "--best": _COUNT, "--split": {"choices": ("train", "validation", "all")}}
-_EXCLUSIVE = (("--step", "--steps"), ("--worst", "--best", "--prompts"), ("--json", "--markdown"))
+_EXCLUSIVE = (("--step", "--steps"), ("--worst", "--best"), ("--json", "--markdown"))
 _HELP = "print the texts that the model has generated"
 COMMAND = Command("samples", _HELP, _OPTIONS, _run, _EXAMPLES, _VALUES, _EXCLUSIVE)

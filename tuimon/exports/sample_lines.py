@@ -1,11 +1,11 @@
-"""Generated texts and changes of prompts as lines of JSON or text, for `tuimon samples`, with secrets hidden."""
+"""Generated texts as lines of JSON or text, for `tuimon samples`, with secrets hidden."""
 
 from __future__ import annotations
 
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,7 +19,6 @@ from tuimon.samples import Sample, flags
 from tuimon.samples.export import group_of, reference_text, shown_lines
 from tuimon.samples.extremes import Extremes, extremes
 from tuimon.samples.parts import parts_of
-from tuimon.samples.prompt_changes import PromptChange
 from tuimon.samples.selection import mean_and_std
 from tuimon.store import Run
 from tuimon.text import clean, fit
@@ -52,25 +51,6 @@ class SampleLine(Struct, frozen=True, kw_only=True):
     """Expected answer, of any type."""
 
 
-class PromptLine(Struct, frozen=True, kw_only=True):
-    """The change of a prompt from the first to the last step with it."""
-
-    schema: Version = 1
-    prompt: str
-    group: str | None
-    """Group of the prompt in its last step."""
-    split: SampleSplit
-    first_step: int
-    last_step: int
-    steps: Count
-    """Number of steps with the prompt."""
-    first: float
-    """Mean of the finite rewards of the first step."""
-    last: float
-    change: float
-    """Last minus first."""
-
-
 def sample_json(sample: Sample, path: str) -> str:
     """Return a sample as one line of JSON. path: the searched directory, which the source is relative to."""
     line = filled(
@@ -85,11 +65,6 @@ def sample_json(sample: Sample, path: str) -> str:
         reference=redacted({"reference": sample.reference})["reference"],
     )
     return _json(line)
-
-
-def prompt_json(prompt: PromptChange) -> str:
-    """Return the change of a prompt as one line of JSON."""
-    return _json(filled(PromptLine, prompt, prompt=redacted_text(prompt.prompt), group=prompt.group or None))
 
 
 def _json(line: Struct) -> str:
@@ -143,17 +118,6 @@ class SampleTable:
             parts = [f"{count} of {of_all} text{'s' * (of_all != 1)}"]
         yield f"{'no step' if step is None else f'step {step}'}, {split}: {', '.join(parts)}\n"
         yield from self._lines
-
-
-def prompt_lines(prompts: Iterable[PromptChange]) -> Iterator[str]:
-    """Yield a head and a line for each prompt, with its mean rewards."""
-    yield f"{'change':>9} {'first':>8} {'last':>8} {'steps':>15}  prompt\n"
-    for prompt in prompts:
-        change = "+" * (prompt.change > 0) + format_value(prompt.change)
-        first, last = format_value(prompt.first), format_value(prompt.last)
-        steps = f"{prompt.first_step} to {prompt.last_step}"
-        split = ", validation" if prompt.split == "validation" else ""
-        yield f"{change:>9} {first:>8} {last:>8} {steps:>15}  {first_words(prompt.head, 400, _WIDTH)}{split}\n"
 
 
 def first_words(text: str, characters: int, width: int | None = None) -> str:

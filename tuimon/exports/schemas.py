@@ -21,13 +21,13 @@ from tuimon.exports.around import AroundDocument
 from tuimon.exports.changes import AlertLine, NoticeLine, PointsLine, RunLine, StateLine
 from tuimon.exports.compare_json import CompareDocument
 from tuimon.exports.media import MediaDocument
-from tuimon.exports.sample_lines import PromptLine, SampleLine
+from tuimon.exports.sample_lines import SampleLine
 from tuimon.exports.summary import OverStepsDocument, SummaryDocument
 
 _DOCUMENTS: dict[str, tuple[type[Struct], ...]] = {
     "check": (CheckDocument,),
     "compare": (CompareDocument,),
-    "samples": (SampleLine, PromptLine),
+    "samples": (SampleLine,),
     "summary": (SummaryDocument, AroundDocument, OverStepsDocument, MediaDocument),
     "watch": (RunLine, PointsLine, StateLine, AlertLine, NoticeLine),
 }

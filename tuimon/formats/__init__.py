@@ -113,21 +113,6 @@ class StreamDecoder(Protocol):
 
 
 @runtime_checkable
-class RestartableDecoder(StreamDecoder, Protocol):
-    """Decoder of a log whose writer may rewrite it from the beginning with the same records (CSV with a new column).
-
-    Other logs that are rewritten are read by a new decoder, as a new segment.
-    """
-
-    def restart(self) -> None:
-        """Note that the next bytes are again the first of the log.
-
-        The decoder returns only records that are new, and a SegmentStart if the records differ from those it has read.
-        """
-        ...
-
-
-@runtime_checkable
 class DocumentDecoder(Protocol):
     """Decoder of a document that is rewritten whole."""
 
@@ -212,6 +197,9 @@ class Format(Struct, frozen=True):
     rewritten_whole: bool = False
     """Whether a new file at the same path (another inode) is a corrected version of the same log, so that all points
     read so far are void. If False, the new file continues the log or starts a new segment."""
+    is_rewritten: Callable[[bytes, bytes], bool] | None = None
+    """is_rewritten(first bytes before, first bytes now): whether a file that begins otherwise than before holds the
+    whole log again (CSV with a new column), so that all points read so far are void."""
     counts_episodes: bool = False
     """Whether steps are the numbers of episodes of one environment: any other log represents the run rather than it."""
     of_machine: bool = False

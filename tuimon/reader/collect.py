@@ -58,7 +58,6 @@ class Collector:
         self._previewed = 0
         """Number of streams for which a preview was considered."""
         self._schedule: PollSchedule[Followed] = PollSchedule()
-        self._unreported_schedule: PollSchedule[Followed] = PollSchedule()
 
     # ------------------------------------------------------------------ finding
 
@@ -87,8 +86,8 @@ class Collector:
 
     @property
     def followed(self) -> list[Followed]:
-        """All logs ever followed: the streams by id, then unreported text."""
-        return [*self._assembly.streams, *self._assembly.unreported()]
+        """All logs ever followed, by id."""
+        return self._assembly.streams
 
     @property
     def directories(self) -> list[str]:
@@ -147,9 +146,8 @@ class Collector:
     def read(self, paths: Iterable[str] | None = None) -> Iterator[Event]:
         """Read a block of each log that has grown, the newest run first. paths: read only these files."""
         if paths is None:
-            now = self._clock()
-            logs = self._schedule.next(self._assembly.streams, now)
-            logs += self._unreported_schedule.next(list(self._assembly.unreported()), now)
+            logs = self._schedule.next(self._assembly.streams, self._clock())
+            self._assembly.look_for_points()
         else:
             logs = [f for path in paths for f in self._assembly.at(path)]
         logs = [f for f in logs if not f.retired and not f.format.unsupported]
@@ -170,16 +168,9 @@ class Collector:
         `find_writers`: else the writer of each log whose last line is incomplete is searched for by itself.
 
         silent: seconds for which a log must not have changed; 0 for all logs."""
-        before = [f for f in self._assembly.live() if not silent or self._clock() - f.modified >= silent]
-        for followed in before:
+        for followed in [f for f in self._assembly.live() if not silent or self._clock() - f.modified >= silent]:
             yield from self._events(followed, followed.flush())
             yield from self._changed_status(followed)
-        yield from self._regrouped()
-        known = {id(followed) for followed in before}
-        for followed in list(self._assembly.live()):  # of texts whose first point is in such a record
-            if id(followed) not in known and not followed.behind:
-                yield from self._events(followed, followed.flush())
-                yield from self._changed_status(followed)
         yield from self._regrouped()
 
     def use_clock(self, clock: Callable[[], float]) -> None:
@@ -214,20 +205,16 @@ class Collector:
 
     @staticmethod
     def _changed_status(followed: Followed) -> Iterator[Event]:
-        """Yield the status of a log if it has changed, unless the log is not reported."""
-        if followed.found.stream >= 0 and not followed.retired and (status := followed.changed_status()):
+        """Yield the status of a log if it has changed."""
+        if not followed.retired and (status := followed.changed_status()):
             yield status
 
     def _events(self, followed: Followed, items: Iterable[Item]) -> Iterator[Event]:
-        """The items of a log as events; none of a text that becomes a run by them, as it is read again then."""
+        """The items of a log as events; points can be those by which it is of another run."""
         items = self.ranks.taken(followed, items)
         if self._assembly.may_move(followed.path):
             items = list(items)
-            has_points = any(isinstance(item, Points) for item in items)
-            if has_points and self._assembly.note_points(followed.path):
-                return
-            if followed.found.stream < 0:
-                return
+            self._assembly.is_outdated |= any(isinstance(item, Points) for item in items)
         yield from followed.encoder.events(items)
 
     def _regrouped(self) -> Iterator[Event]:

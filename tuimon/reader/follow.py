@@ -29,7 +29,7 @@ from tuimon.reader.item_sources import (
 from tuimon.reader.naming import SwanLabNames, metric_name
 from tuimon.reader.rank_paths import has_rank_lines
 from tuimon.registry import FORMATS, note_failure
-from tuimon.sources.files import first_bytes
+from tuimon.sources.files import head_of
 from tuimon.sources.filesystem import is_mirrored
 from tuimon.sources.scan import FoundFile
 from tuimon.sources.writers import CLOSED, OPEN, Writer, writers
@@ -83,7 +83,6 @@ class Followed:
 
         database: the database that the run at `found.path` is in; None for a file."""
         self.found = found
-        """The stream; its id is -1 if the items are not reported."""
         self.since = since
         """The file when it was found."""
         self.format = log_format
@@ -236,37 +235,29 @@ class Followed:
     def read(self, limit: int = BLOCK, closed: bool = False) -> Iterator[Item]:
         """Yield new items, from at most `limit` bytes of a stream. closed: the writer has just closed or moved it."""
         yield from self._update_name()
-        if self._is_named:
-            yield from self._prepared(self._source.read_new(limit, closed))
+        yield from self._prepared(self._source.read_new(limit, closed))
 
     def flush(self) -> Iterator[Item]:
         """Yield the items of a last record without its end, once no more bytes are expected for now."""
-        if not self._is_named:
-            yield from self._update_name(hurry=True)
-            yield from self._prepared(self._source.read_new(BLOCK, False))
         yield from self._prepared(self._source.flush())
 
     def end_lines(self) -> Iterator[Lines]:
         """Yield the first and the last lines again that have been read of a text."""
         return self._source.end_lines()
 
-    @property
-    def _is_named(self) -> bool:
-        return self._name is None or self._name.taken is not None
-
-    def _update_name(self, hurry: bool = False) -> Iterator[Item]:
+    def _update_name(self) -> Iterator[Item]:
         """Look for the names of the metric and of the run; start again at the beginning if the file was read under
         another name of the metric."""
         if self._name is None:
             return
-        if self._name.look(hurry):
+        if self._name.look():
             self._source = self._open()
             self._run_name = ""
             yield Replaced()
         if self._run_name != self._name.run_name:
             self._run_name = self._name.run_name
             yield Fact(Topic.WRITER, {"name": "swanlab", "run_name": self._run_name})
-        if self._name.taken is not None and self._names != [self._name.taken]:
+        if self._names != [self._name.taken]:
             self._names = [self._name.taken]
 
     def _prepared(self, items: Iterable[Item]) -> Iterator[Item]:
@@ -366,13 +357,5 @@ def _nearby_facts(path: str, log_format: Format) -> Mapping[str, Any]:
     facts = dict(log_format.path_facts(path)) if log_format.path_facts is not None else {}
     if log_format.facts_above is not None:
         directory, name = os.path.split(path)
-        facts |= log_format.facts_above(_beginning(os.path.join(os.path.dirname(directory), name)))
+        facts |= log_format.facts_above(head_of(os.path.join(os.path.dirname(directory), name), _NEARBY))
     return facts
-
-
-def _beginning(path: str) -> bytes:
-    """Return the first bytes of a file; b"" if it cannot be read."""
-    try:
-        return first_bytes(path, _NEARBY)
-    except OSError:
-        return b""

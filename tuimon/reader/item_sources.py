@@ -15,14 +15,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import cast
 
 from tuimon.errors import FormatError, Unfinished
-from tuimon.formats import DocumentDecoder, Format, RestartableDecoder, StreamDecoder
+from tuimon.formats import DocumentDecoder, Format, StreamDecoder
 from tuimon.model.log_names import log_name
 from tuimon.model.points import Damage, Item, Lines, Points, Replaced, SegmentStart
 from tuimon.reader.compression import CompressedText, decompressed_head, unpacked
 from tuimon.reader.database import Database
 from tuimon.reader.encoding import UTF8Stream, utf8
 from tuimon.sources.document import DocumentFile
-from tuimon.sources.files import FileStatus, first_bytes
+from tuimon.sources.files import FileStatus, head_of
 from tuimon.sources.filesystem import is_mirrored
 from tuimon.sources.mirror_notes import note_of
 from tuimon.sources.scan import FoundFile
@@ -129,6 +129,9 @@ class StreamSource(ItemSource):
         """Time (s since the epoch) of the last truncation after which the points read before were kept."""
         self._keeps_lost = False
         """Whether points are kept of bytes that a truncation or a replacement removed: no older file has them."""
+        self._rewritten: tuple[bytes, bool, int, list[Item]] | None = None
+        """(first bytes of a file before it was rewritten, whether that was in place, its size, its new items) until it
+        has that size again."""
 
     @property
     def read(self) -> int:
@@ -162,7 +165,7 @@ class StreamSource(ItemSource):
         return clean(self._decoder.unread)
 
     def read_new(self, limit: int, closed: bool) -> Iterator[Item]:
-        head, path = self._tail.head, self._tail.path
+        head, path, size = self._tail.head, self._tail.path, self._tail.offset
         for chunk in self._tail.read_new(limit):
             if self._ended:
                 yield self._reread()
@@ -176,22 +179,26 @@ class StreamSource(ItemSource):
             if chunk.restarted and not self._keeps_lost and _was_rotated(path, head):
                 self._decoder = self._new_decoder()
                 yield Replaced()  # the points will be those of the older file
-            elif chunk.restarted and isinstance(self._decoder, RestartableDecoder):
-                self._decoder.restart()
-                self._keeps_lost, self.truncated_at = True, self._tail.shrunk_at
             elif chunk.restarted:
                 # The file was replaced or rewritten: the state of the decoder belongs to the old bytes.
                 self._decoder = self._new_decoder()
-                if self._format.rewritten_whole or (is_mirrored(path) and note_of(path).renewed):
+                if self._format.is_rewritten:
+                    self._rewritten = head, self._tail.size >= size, size, []
+                elif self._format.rewritten_whole or (is_mirrored(path) and note_of(path).renewed):
                     yield Replaced()
                 else:
-                    self._keeps_lost, self.truncated_at = True, self._tail.shrunk_at
-                    yield SegmentStart(None, purge=False)
+                    yield self._continued()
             items = self._decoder.feed(self._text.feed(chunk.data))
             if self._decoder.must_reread:
                 yield self._reread()
                 continue
-            yield from items
+            if self._rewritten is None:
+                yield from items
+            else:
+                self._rewritten[3].extend(items)
+                if self._tail.offset >= self._rewritten[2]:
+                    yield from self._release()
+            size = self._tail.offset
             if self._decoder.skippable:
                 self._decoder.advance(self._tail.skip(self._decoder.skippable))
             if self._decoder.skips_zeros and (hole := self._tail.hole()):
@@ -199,7 +206,21 @@ class StreamSource(ItemSource):
         if self._decoder.skippable or (self._decoder.held_back and self._tail.offset >= self._tail.size):
             yield from self._decoder.feed(b"")
 
+    def _continued(self) -> SegmentStart:
+        """Keep the points of the bytes that are gone: other bytes follow them."""
+        self._keeps_lost, self.truncated_at = True, self._tail.shrunk_at
+        return SegmentStart(None, purge=False)
+
+    def _release(self) -> Iterator[Item]:
+        """Yield the items of a file that was rewritten, once it is known what it is."""
+        if self._rewritten is not None:
+            (head, in_place, _, items), self._rewritten = self._rewritten, None
+            has_more = self._format.is_rewritten is not None and self._format.is_rewritten(head, self._tail.head)
+            yield Replaced() if in_place or has_more else self._continued()
+            yield from items
+
     def flush(self) -> Iterator[Item]:
+        yield from self._release()
         items = self._last_line() or self._decoder.flush()
         if self._decoder.must_reread:
             yield self._reread()
@@ -409,10 +430,7 @@ def _was_rotated(path: str, head: bytes) -> bool:
 
 
 def _begins_with(path: str, head: bytes) -> bool:
-    try:
-        data = first_bytes(path, _HEAD)
-    except OSError:
-        return False
+    data = head_of(path, _HEAD)
     if log_name(path).compressed:
         data = decompressed_head(data, len(head))
     return data.startswith(head)

@@ -61,7 +61,7 @@ class RankJobs:
         for item in items:
             if not isinstance(item, Lines):
                 yield item
-            elif log.found.run >= 0:
+            else:
                 job = self._jobs.setdefault(log.found.run, _Job())
                 if not job.has(log):
                     job.set_logs(*self._logs_of_runs()[log.found.run])

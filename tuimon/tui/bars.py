@@ -14,7 +14,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from tuimon.analysis.alert_words import Sentence, sentence_of
-from tuimon.analysis.run_states import since_onset, superseded_alert
+from tuimon.analysis.run_states import since_onset
 from tuimon.draw.ascii import ascii_row, ascii_rows
 from tuimon.draw.rows import fit_row, wrap_row
 from tuimon.model.alerts import Alert
@@ -128,8 +128,6 @@ class AlertBar(Line):
             row = _alert(alerts, width - cell_width(marks), run)
         elif row := self._new_notice(snapshot, width):
             return row
-        elif run is not None and (superseded := superseded_alert(snapshot, run)) is not None:
-            row = _with_keys(" ", superseded.message, Role.MUTED, width - cell_width(marks))
         else:
             row = ((_KEYS, Role.MUTED),) if marks else ()
         return (*row[:-1], (marks, Role.WARNING), *row[-1:]) if marks else row

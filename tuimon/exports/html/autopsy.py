@@ -14,7 +14,7 @@ from tuimon.exports import sample_lines
 from tuimon.exports.autopsy import Autopsy
 from tuimon.exports.charts import charts_of, options_of
 from tuimon.exports.html import page
-from tuimon.exports.html.figures import chart_figure
+from tuimon.exports.html.plot import chart_figure
 from tuimon.text import clean, shown_path
 
 _COLUMNS = 320

@@ -22,14 +22,8 @@ from tuimon.draw.table import TextColumn, TextTable
 from tuimon.exports import sample_lines
 from tuimon.exports.charts import chart_size
 from tuimon.exports.html import environment
-from tuimon.exports.html.figures import (
-    TABLE_SIZE,
-    bar_figure,
-    chart_figure,
-    columns_for,
-    with_metric_names,
-)
-from tuimon.exports.html.plot import sparkline
+from tuimon.exports.html.figures import TABLE_SIZE, columns_for, with_metric_names
+from tuimon.exports.html.plot import chart_figure, sparkline
 from tuimon.exports.metrics import summarise
 from tuimon.exports.ranks import rank_table
 from tuimon.exports.summary_text import facts_of, runs_table
@@ -205,7 +199,7 @@ def _panel(panel: Panel, run: Run, now: float, columns: int, first: bool) -> str
             view = with_metric_names(view)
             return str(macros.chart(chart_figure(view, first and panel.order < SINGLE_METRIC, step_name(run))))
         case BarView() as view:
-            return str(macros.bars(bar_figure(view)))
+            return str(macros.bars(view))
         case HeatView() as view:
             return str(macros.heat(view))
         case view:
