@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from msgspec.structs import replace
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.strip import Strip
@@ -22,7 +21,7 @@ from tuimon.model.events import Notice
 from tuimon.model.views import Role, Row, Rows, Span
 from tuimon.store import Run, Snapshot
 from tuimon.text import cell_width, clean, fit
-from tuimon.tui.action import Action, key_names
+from tuimon.tui.action import Action, footer, key_names
 from tuimon.tui.ascii_mode import ascii_only
 from tuimon.tui.board import Board
 from tuimon.tui.box import strip
@@ -34,8 +33,6 @@ NOTICE_TIME = 8.0
 """Time (s) for which a new notice of reading is displayed; the screen of alerts keeps it."""
 _LONGEST_QUERY = 20
 _LONGEST_AXIS = 16
-_WITHOUT_AXIS = ("back", "page_down", "help")
-"""Actions of the footer that apply to a zoomed panel without an x axis."""
 _SEVERITY = {"info": Role.ACCENT, "warning": Role.WARNING, "critical": Role.CRITICAL, "error": Role.CRITICAL}
 _ORDER = ("critical", "warning", "info")
 _KEYS = "  a: all"
@@ -262,26 +259,16 @@ class KeyBar(Line):
         if board.page_count > 1 and not board.zoomed:
             place.append((f" page {board.page + 1}/{board.page_count} ", Role.ACCENT))
         room = self.app.size.width - sum(cell_width(text) for text, _ in place)
-        actions = [action for action in self._actions if run_number or action.section != "Runs"]
-        if board.zoomed:
-            actions = zoomed_actions(actions, board.panel is None or board.panel.kind == "chart")
+        kind = "chart" if board.panel is None or board.panel.kind == "chart" else "panel"
+        shown = footer(self._actions, f"dashboard.{kind}" if board.zoomed else "dashboard")
+        actions = [action for action in shown if run_number or action.section != "Runs"]
         self.draw((*key_spans(actions, room), *place), state.theme)
 
 
-def zoomed_actions(actions: Iterable[Action], has_axis: bool) -> list[Action]:
-    """Return the actions of the footer of a zoomed panel, with its labels. has_axis: whether the panel is a chart."""
-    return [
-        replace(action, footer=action.zoomed[0], label=action.zoomed[1])
-        for action in actions
-        if action.zoomed and (has_axis or action.id in _WITHOUT_AXIS)
-    ]
-
-
 def key_spans(actions: Iterable[Action], room: int) -> Row:
-    """Return the first keys of the footer's actions with their labels, in footer order, as many as fit, filled to
-    `room` cells."""
+    """Return the first keys of actions with their labels, as many as fit, filled to `room` cells."""
     keys: list[Span] = []
-    for action in sorted((action for action in actions if action.footer), key=lambda action: action.footer):
+    for action in actions:
         key = f" {key_names(action.keys.split(',')[0])}"
         need = cell_width(key) + 2 + len(action.label)
         if need > room:

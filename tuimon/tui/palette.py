@@ -17,7 +17,7 @@ from textual.message import Message
 
 from tuimon.panels import Panel, all_panels, arrange, header_panel, why_empty
 from tuimon.text import clean
-from tuimon.tui.action import Action, Dashboard, key_names, relevance
+from tuimon.tui.action import Action, Dashboard, footer, key_names, relevance
 from tuimon.tui.screens.work_screen import WorkScreen, labelled_actions
 from tuimon.vocabulary import classify
 
@@ -76,7 +76,8 @@ class ActionProvider(Provider):
 
     async def discover(self) -> Hits:
         """Yield the actions of the footer first, then the others in the order of the help."""
-        for action, title in sorted(self._actions(), key=lambda pair: pair[0].footer or 99):
+        places = {action.id: place for place, action in enumerate(footer(self._dashboard.actions, self._where))}
+        for action, title in sorted(self._actions(), key=lambda pair: places.get(pair[0].id, len(places))):
             yield DiscoveryHit(title, partial(self._do, action), help=escape(action.help))
 
     async def search(self, query: str) -> Hits:

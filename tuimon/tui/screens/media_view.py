@@ -10,7 +10,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from tuimon.draw.table import KEPT, Column
 from tuimon.media.saving import picture_data, picture_problem
@@ -103,7 +103,6 @@ class MediaScreen(TableScreen[MediaTable]):
     """Values other than scalars that a run has logged, such as images and tables."""
 
     WHERE = "media"
-    FOOTER: ClassVar = {"view": (5, "view"), "mark": (7, "mark"), "export": (8, "save"), "tab": (9, "texts")}
     PROMPT = "tags"
     PLACEHOLDER = "words of kinds and tags"
 
