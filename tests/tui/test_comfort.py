@@ -202,7 +202,7 @@ def test_footer_of_a_zoomed_panel_without_an_axis_has_no_keys_of_charts() -> Non
 
 def test_an_action_without_a_key_is_not_listed_under_the_key_of_the_palette() -> None:
     keys = {action.id: key_names(action.keys) for action in all_actions()}
-    assert keys["frames"] == keys["together"] == "palette"
+    assert keys["together"] == keys["settings_file"] == "palette"
     assert [id for id, shown in keys.items() if shown == "Ctrl+p"] == ["palette"]
 
 
@@ -258,7 +258,7 @@ async def test_help_is_wrapped_at_any_width_and_shows_the_position(run: Path) ->
         essential = [action for action in footer(app.actions, "dashboard")[:9] if action.id != "next_run"]
         assert all(word in words for action in essential for word in action.help.split())
         await pilot.resize_terminal(120, 20)
-        await until(app, pilot, lambda s: "Borders around the panels, from 160 columns on; again: hide them" in s)
+        await until(app, pilot, lambda s: "Draw the metrics of the filter in one chart" in s)
         await pilot.press("G")
         await until(app, pilot, lambda s: "min to max of a mean" in s)
 

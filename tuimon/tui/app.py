@@ -141,7 +141,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.header = PanelBox(clock=True)
         self.header.styles.height = HEADER_ROWS
         self.board = Board(self._limiter, self._backpressure, monitor.pause_writes)
-        self.board.larger = self.state.chart_size
+        self.board.larger, self.board.frames = self.state.chart_size, settings.frames
         teach = self._action_of["teach"].keys.partition(",")[0]
         self.waiting = Waiting(monitor.paths, monitor.links, key_names(teach) if teach else "")
         self.alert_bar = AlertBar()
@@ -235,7 +235,6 @@ class TuimonApp(App[None], inherit_bindings=False):
         run, theme = self.run_shown, self.state.theme
         panels = () if opening.is_list_expected(self) else panels_of(run, self.state)
         self.alert_bar.update(snapshot, run, theme, self.size.width)
-        self.board.set_frames(self.state.frames)
         self.board.fit(self._board_size)
         self.board.show(panels)
         self.board.display = bool(panels)
