@@ -20,8 +20,7 @@ from support.programs import same_number, write_rows
 
 from tuimon.commands import main
 from tuimon.commands._shared import in_order
-from tuimon.exports.compare import _latex, as_text
-from tuimon.exports.compare_json import comparison_document
+from tuimon.exports.compare import _latex, as_text, comparison_document
 from tuimon.exports.documents import plain
 from tuimon.exports.html.comparison import as_html
 from tuimon.exports.schemas import schema_text

@@ -23,9 +23,8 @@ from support.programs import write_rows
 
 from tuimon.commands import main
 from tuimon.exports.html.comparison import as_html as comparison
-from tuimon.exports.html.figures import with_metric_names
 from tuimon.exports.html.parts import draw, slots
-from tuimon.exports.html.plot import GRID, chart_figure, sparkline
+from tuimon.exports.html.plot import GRID, chart_figure, sparkline, with_metric_names
 from tuimon.exports.html.report import as_html as report
 from tuimon.model.alerts import Alert
 from tuimon.model.views import SERIES_ROLES, Axis, ChartView, Envelope, Line, Role
@@ -188,14 +187,6 @@ def test_a_run_of_a_thousand_metrics_is_below_five_megabytes(tmp_path: Path) -> 
     html = report(open_run(tmp_path), NOW)
     assert len(html.encode()) < 5_000_000
     assert all(name in html for name in names)
-
-
-def test_the_area_behind_a_mean_is_named(tmp_path: Path) -> None:
-    for with_limits in (False, True):
-        limits = {"critic/score/min": 0.0, "critic/score/max": 1.0} if with_limits else {}
-        rows = [{"step": step, "critic/score/mean": step / 20} | limits for step in range(20)]
-        write_rows(tmp_path, rows)
-        assert ("area: min to max" in report(open_run(tmp_path), NOW)) is with_limits
 
 
 def test_values_have_their_unit(tmp_path: Path) -> None:

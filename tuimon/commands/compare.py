@@ -63,7 +63,7 @@ def _run(options: argparse.Namespace) -> int:
             stream.write(write(comparison).encode("utf-8", "backslashreplace"))
         print_status(f"wrote {clean(options.output)}")
     elif options.json:
-        from tuimon.exports.compare_json import comparison_document
+        from tuimon.exports.compare import comparison_document
 
         print(dumps(comparison_document(comparison, time.time())))
     elif alone:
