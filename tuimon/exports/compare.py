@@ -138,6 +138,8 @@ class RowEntry(Struct, frozen=True, kw_only=True):
     """Names of the runs of this row."""
     not_healthy: tuple[str, ...]
     """Those of these runs with a failure."""
+    left_out: tuple[str, ...] = ()
+    """Always empty, as no run is left out; kept for readers of this version of the schema."""
     without_result: tuple[str, ...]
     """Runs of the group that ended too early or have no finite level."""
     n: Count
@@ -190,7 +192,6 @@ class SeedTable(Struct, frozen=True, kw_only=True):
     metric: str
     by: Annotated[str, one_of("setting", "name")]
     """Whether a setting is the seed, or the names of the runs have it."""
-    part: Annotated[str, one_of("seed", "fold")]
     results: Annotated[str, one_of("level", "best")]
     rows: tuple[RowEntry, ...]
 
@@ -269,7 +270,6 @@ def _seeds(comparison: Comparison, main: MetricRows) -> SeedTable:
     return SeedTable(
         metric=main.name,
         by="name" if comparison.is_by_name else "setting",
-        part=comparison.part,
         results=main.kind,
         rows=tuple(row_entry(comparison, row) for row in main.rows),
     )
