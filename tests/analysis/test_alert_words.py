@@ -58,7 +58,6 @@ def alert(what: str, value: float | None = None, usual: float | None = None, **m
             "kl is NaN since step 36; kl rose from 0.1 to 2 (20 times) from step 36 on, entropy was 0",
         ),
         (alert("zero", 0.0, steps="epoch", until=40), "kl was 0 from epoch 36 to 40"),
-        (alert("zero", is_superseded=True, until=40), "in an earlier attempt: kl was 0 from step 36 to 40"),
         (Alert("liveness", "warning", 0, "", 36, "no step for 10 m"), "no step for 10 m"),
     ],
 )

@@ -286,21 +286,11 @@ def test_doctor_lists_a_text_in_its_own_run_only(tmp_path: Path) -> None:
     assert "superseded" not in text
 
 
-def test_doctor_names_numbers_that_are_not_read(tmp_path: Path) -> None:
-    lines = [f"step {step}: loss: 0.5 vram {step}K, done\n" for step in range(1, 11)]
-    (tmp_path / "train.log").write_text("".join(lines))
-    text = run("doctor", str(tmp_path)).stdout
-    assert "      not read: `vram 1K` (in all of the first 10 lines)\n" in text
-    assert (
-        "  not read    `vram 1K` (in all of the first 10 lines) of train.log\n" in run("summary", str(tmp_path)).stdout
-    )
-
-
-def test_the_summary_names_only_numbers_that_many_lines_have(tmp_path: Path) -> None:
-    lines = [f"step {step}: loss: 0.5 {f'vram {step}K, done' * (step < 5)}\n" for step in range(1, 11)]
-    (tmp_path / "train.log").write_text("".join(lines))
-    assert "not read: `vram 1K` (in 4 of the first 10 lines)" in run("doctor", str(tmp_path)).stdout
-    assert "not read" not in run("summary", str(tmp_path)).stdout
+def test_doctor_and_summary_name_numbers_that_are_not_read(tmp_path: Path) -> None:
+    rows = "".join(f'{{"step": {step}, "loss": 0.5, "mem": "{step}GiB"}}\n' for step in range(1, 11))
+    (tmp_path / "train.jsonl").write_text(rows)
+    assert "      not read: `mem: 1GiB`\n" in run("doctor", str(tmp_path)).stdout
+    assert "  not read    `mem: 1GiB` of train.jsonl\n" in run("summary", str(tmp_path)).stdout
 
 
 def test_doctor_lists_read_skipped_and_damaged_files(logs: Path) -> None:

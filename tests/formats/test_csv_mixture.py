@@ -21,7 +21,6 @@ from tuimon.formats._shared.rows import STEP_NAMES, number, seconds
 from tuimon.formats.tables import _rows as table_rows
 from tuimon.formats.tables._decoder import TableDecoder
 from tuimon.formats.tables._header import TIME_NAMES
-from tuimon.model.points import Item, SegmentStart
 
 NAMES = [
     "epoch",
@@ -180,36 +179,8 @@ def test_consecutive_tables_give_the_points_of_each(rng: random.Random) -> None:
             header = rng.choice([header, [*header, "new" + "w" * len(header)], [*header[:1], *header[:0:-1]]])
     with pytest.MonkeyPatch.context() as patch:
         use_small_blocks(rng, patch)
-        items = feed(TableDecoder(), data, [rng.randrange(len(data)) for _ in range(rng.choice([0, 1, 5, 50]))])
+        decoder = TableDecoder()
+        items = feed(decoder, data, [rng.randrange(len(data)) for _ in range(rng.choice([0, 1, 5, 50]))])
+        items += decoder.end()
     assert rows(items) == [point for table in read for row in points_of(*table) for point in row]
     assert damage(items) == []
-
-
-@settings(max_examples=60)
-@given(st.randoms(use_true_random=True))
-def test_rows_of_a_table_that_adds_columns_are_emitted_once(rng: random.Random) -> None:
-    """The table is read after some rows, and while it is being rewritten. Wall times are not compared: a date counts
-    until a column named as the time is added."""
-    tables = Tables(rng)
-    names = rng.sample(NAMES, len(NAMES))
-    decoder, items, known = TableDecoder(), list[Item](), 0
-    header, body = names[:2], list[dict[str, str]]()
-    for index in range(rng.choice([2, 20, 60])):
-        more = names[len(header) : len(header) + (rng.random() < 0.2)]
-        body.append({name: tables.cells(name, index) for name in [*header, *more] if rng.random() < 0.8})
-        header = header + more
-        data = tables.text(header, [[row.get(name, "") for name in header] for row in body])
-        if more or not known:
-            decoder.restart()
-            cut = rng.randrange(len(data))
-            if rng.random() < 0.3:
-                items += decoder.feed(data[:cut])
-                decoder.restart()
-            items += [*decoder.feed(data[:cut]), *decoder.feed(data[cut:])]
-        else:
-            items += decoder.feed(data[known:])
-        known = len(data)
-    items += decoder.flush()
-    assert not any(isinstance(item, SegmentStart) for item in items)
-    wanted = points_of(header, [[row.get(name, "") for name in header] for row in body])
-    assert sorted(row[:3] for row in rows(items)) == sorted(point[:3] for row in wanted for point in row)

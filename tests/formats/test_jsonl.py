@@ -477,14 +477,14 @@ def test_beast_logger_rollouts_are_no_metrics() -> None:
 def test_texts_like_numbers_that_are_not_read_are_named() -> None:
     decoder = jsonl.decoder()
     feed(decoder, b'{"step": 1, "loss": 0.5, "mem": null, "run_id": "12", "eta": "0:10:00", "note": "abc"}\n')
-    assert decoder.unread() == ""
+    assert decoder.unread == ""
     feed(
         decoder, b'{"step": 2, "loss": 0.5, "mem": "31.2GiB", "tps": "8.15K"}\n{"step": 3, "loss": 1, "mem": "9GiB"}\n'
     )
-    assert decoder.unread() == "`mem: 31.2GiB`, `tps: 8.15K`"
+    assert decoder.unread == "`mem: 31.2GiB`, `tps: 8.15K`"
     many = "".join(f', "m{number}": "{number}K"' for number in range(5))
     feed(decoder, f'{{"step": 4, "loss": 0.5{many}}}\n'.encode())
-    assert decoder.unread() == "`mem: 31.2GiB`, `tps: 8.15K`, `m0: 0K`, `m1: 1K`, `m2: 2K`; 2 more"
+    assert decoder.unread == "`mem: 31.2GiB`, `tps: 8.15K`, `m0: 0K`, `m1: 1K`, `m2: 2K`; 2 more"
 
 
 def dllogger(step: Any, kind: str = "LOG", **data: Any) -> bytes:

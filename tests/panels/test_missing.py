@@ -18,10 +18,6 @@ NONE = "This run logs no GPU memory: ROLL logs it with ROLL_DEBUG=1"
         ("lr 1e-4", NONE),
         ("cpu_mem 3.5 GB", NONE),
         ("mem 61.3/80 GB", "No metric of this run is known to be GPU memory; mem may be."),
-        (
-            "mem 512M",
-            "No metric of this run is known to be GPU memory; its log prints text that is not read: `mem 512M`",
-        ),
     ],
 )
 def test_names_and_text_that_may_be_gpu_memory(tmp_path: Path, field: str, words: str) -> None:

@@ -92,15 +92,6 @@ def test_reason_why_a_file_is_not_read(
     assert reason in dict(collector.skipped)[str(path)]
 
 
-def test_patterns_without_a_line_are_listed_beside_the_numbers_that_are_not_read(tmp_path: Path) -> None:
-    path = put(tmp_path / "train.log", b"".join(b"step %d: loss: 0.5 vram %dK, done\n" % (i, i) for i in range(1, 5)))
-    collector = Collector([str(path)], console_patterns=("other {x}",))
-    read_all(collector)
-    [followed] = collector.followed
-    assert followed.unread() == "`vram 1K` (in all of the first 4 lines)"
-    assert followed.unused_settings == "lines of console_patterns 1 (no line matches)"
-
-
 def test_files_with_other_names_are_named_with_the_reason(tmp_path: Path) -> None:
     metrics(tmp_path / "metrics.jsonl")
     for name in ("h.npz", "log.zst", "notes.md", "run.pkl"):

@@ -14,7 +14,7 @@ from tuimon.model.alerts import Alert
 from tuimon.model.events import Progress, RunFound
 from tuimon.panels import ChartOptions
 from tuimon.store import Store
-from tuimon.tui import explore
+from tuimon.tui.actions import explore
 from tuimon.tui.actions.alerts import alert_places, neighbour
 from tuimon.tui.bars import AlertBar, _alert
 from tuimon.tui.screens.health import _title, note_entries

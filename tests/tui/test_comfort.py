@@ -108,14 +108,13 @@ async def test_the_palette_shows_brackets_as_they_are(run: Path) -> None:
 
 
 QUERIES = {
-    "report": "copy report command",
     "started": "config",
     "scatter": "scatter",
     "same chart": "together",
     "two axes": "together",
     "overlay metrics": "together",
-    "threshold": "add a threshold",
-    "horizontal line": "add a threshold",
+    "threshold": "settings file",
+    "horizontal line": "settings file",
     "notification": "settings file",
     "interval": "settings file",
     "refresh interval": "settings file",
@@ -189,9 +188,9 @@ async def test_the_palette_and_the_help_begin_with_what_a_query_means(tmp_path: 
         await pilot.press("ctrl+p")
         await pilot.pause()
         await pilot.press(*"horizontal")
-        await until(app, pilot, lambda s: "A horizontal line on charts" in s)
+        await until(app, pilot, lambda s: "Settings without a key" in s)
         await pilot.press("enter")
-        await until(app, pilot, lambda s: "line at / kl 0.1" in s)
+        await until(app, pilot, lambda s: "The settings are in" in s)
 
 
 def test_footer_of_a_zoomed_panel_without_an_axis_has_no_keys_of_charts() -> None:
@@ -202,7 +201,7 @@ def test_footer_of_a_zoomed_panel_without_an_axis_has_no_keys_of_charts() -> Non
 
 def test_an_action_without_a_key_is_not_listed_under_the_key_of_the_palette() -> None:
     keys = {action.id: key_names(action.keys) for action in all_actions()}
-    assert keys["add_rule"] == keys["copy_command"] == "palette"
+    assert keys["frames"] == keys["together"] == "palette"
     assert [id for id, shown in keys.items() if shown == "Ctrl+p"] == ["palette"]
 
 

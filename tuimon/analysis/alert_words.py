@@ -56,9 +56,8 @@ def sentence_of(alert: Alert) -> Sentence:
     """Return the parts of the sentence of an alert; a message that its detector has written is one part."""
     if not alert.what:
         return Sentence(alert.message, "", "")
-    before = "in an earlier attempt: " if alert.is_superseded else ""
     what = f"{_subject(alert)} {change_words(alert.change, alert.active)}"
-    return Sentence(f"{before}{what}", _when(alert), ", ".join(_evidence(alert)))
+    return Sentence(what, _when(alert), ", ".join(_evidence(alert)))
 
 
 def message_of(alert: Alert) -> str:

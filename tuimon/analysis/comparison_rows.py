@@ -9,7 +9,7 @@ compared with the first: a single run by the difference of the curves, several r
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from tuimon.analysis.comparing import seedless_name
 from tuimon.analysis.comparison_axis import STEPS, ComparisonAxis, Place, places_of
 from tuimon.analysis.level import UNKNOWN, Difference, Level, difference, difference_of_groups, level, level_value
-from tuimon.analysis.statistics import best
+from tuimon.analysis.statistics import best, statistics
 from tuimon.model.points import Floats, Steps
 from tuimon.store import Curve
 from tuimon.text import clean
@@ -47,8 +47,6 @@ class Row(Struct, frozen=True):
     """Positions of the runs that the level is the mean of."""
     not_healthy: tuple[int, ...]
     """Positions of those of these runs with a failure."""
-    left_out: tuple[int, ...]
-    """Positions of runs with a failure that this row leaves out. Such a row follows that of the whole group."""
     without_result: tuple[int, ...]
     """Positions of runs of the group that ended early or have no finite level."""
     level: float
@@ -140,7 +138,7 @@ class MetricRows(Struct, frozen=True):
 
     def row_of(self, run: int) -> Row | None:
         """Return the row that a run is a part of, or None."""
-        return next((row for row in self.rows if run in row.runs and not row.left_out), None)
+        return next((row for row in self.rows if run in row.runs), None)
 
 
 def compare_rows(
@@ -193,8 +191,7 @@ def compare_rows(
             compared = _ranked(metric, cut, compared)
     known = {row.runs for row in compared}
     others = sorted((row for row in rows if row.runs not in known), key=lambda row: not math.isfinite(row.level))
-    ordered = [*compared, *others]
-    return replace(metric, rows=tuple(_with_healthy(metric, ordered, labels, part)))
+    return replace(metric, rows=(*compared, *others))
 
 
 def common_end(places: Sequence[Places | None], axis: str = "step") -> Place | None:
@@ -284,47 +281,34 @@ def _difference(metric: MetricRows, cut: Sequence[Floats | None], own: Row, othe
 
 
 def _row(
-    metric: MetricRows,
-    members: tuple[int, ...],
-    labels: Sequence[str],
-    failures: Sequence[str],
-    part: str,
-    left_out: tuple[int, ...] = (),
+    metric: MetricRows, members: tuple[int, ...], labels: Sequence[str], failures: Sequence[str], part: str
 ) -> Row:
     """Return the row of runs with the metric. Those that ended early have no result, unless all of them did."""
     full = tuple(run for run in members if not metric.ended_early(run) and math.isfinite(metric.result_of(run)))
     runs = full or members[:1]
     results = np.array([metric.result_of(run) for run in runs], np.float64)
-    scale = float(np.abs(results).max()) or 1.0
-    is_finite = math.isfinite(scale)
-    deviation = float((results / scale).std(ddof=1)) * scale if len(runs) > 1 and is_finite else math.nan
     own, places = metric.levels[runs[0]], metric.places[runs[0]]
-    alone = math.nan if own is None or metric.kind == "best" else own.error
+    level, deviation = float(results[0]), math.nan
+    error = math.nan if own is None or metric.kind == "best" else own.error
+    if len(runs) > 1:
+        known = statistics(results)
+        level, deviation = known.mean, known.deviation
+        error = deviation / math.sqrt(len(runs))
     tops = [top for run in runs if (top := metric.bests[run]) is not None]
-    is_lower = metric.meaning.direction == "down"
+    sign = 1.0 if metric.meaning.direction == "down" else -1.0
     return Row(
-        _name([labels[run] for run in (runs if left_out else members)], part),
+        _name([labels[run] for run in members], part),
         runs,
         tuple(run for run in runs if failures and failures[run]),
-        left_out,
         tuple(run for run in members if run not in runs),
-        float((results / scale).mean()) * scale if is_finite else float(results[0]),
-        deviation / math.sqrt(len(runs)) if len(runs) > 1 else alone,
+        level,
+        error,
         deviation,
         float(results.min()),
         float(results.max()),
         places[-1].item() if places is not None and metric.ended_early(runs[0]) else metric.end,
-        min(tops, key=lambda top: top[1] if is_lower else -top[1], default=None),
+        min(tops, key=lambda top: sign * top[1], default=None),
     )
-
-
-def _with_healthy(metric: MetricRows, rows: Sequence[Row], labels: Sequence[str], part: str) -> Iterator[Row]:
-    """Yield the rows, each group with runs that are not healthy followed by one without these."""
-    for row in rows:
-        yield row
-        if row.not_healthy and len(row.not_healthy) < len(row.runs):
-            healthy = tuple(run for run in row.runs if run not in row.not_healthy)
-            yield _row(metric, healthy, labels, (), part, row.not_healthy)
 
 
 def _name(labels: Sequence[str], part: str) -> str:

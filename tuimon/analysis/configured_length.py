@@ -18,9 +18,10 @@ _TOTAL_KEYS = (
 )
 """Settings that contain the total number of training steps."""
 _AMBIGUOUS_TOTAL_KEYS = ("max_steps", "total_steps", "max_iters", "max_iterations")
-"""Settings that contain the total unless they are part of a section that matches `_OTHER_LIMIT`."""
+"""Settings that contain the total unless they are part of a section that matches `_OTHER_LIMIT`. RLinf's runner counts
+global steps where its trackers count updates of the model."""
 _OTHER_LIMIT = re.compile(
-    r"(?<![a-z])(?:rollouts?|sampling|generation|inference|turn|tools?|interaction|workflow|agents?|env(?:ironment)?s?|"
+    r"(?<![a-z])(?:rollouts?|sampling|generation|inference|turn|tools?|interaction|workflow|runner|agents?|env(?:ironment)?s?|"
     r"game|episode|eval(?:uation)?|val(?:idation)?|test)(?![a-z])",
     re.IGNORECASE,
 )

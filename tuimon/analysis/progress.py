@@ -7,7 +7,7 @@
 - Words of a log count for the attempt that wrote them: progress_inputs.py leaves out those of an earlier one.
 - The times of files count only where points have none, or where a process holds them open or they were seen to grow: a
   copied or touched file is no sign of life.
-- The time left is that of the steps at the usual pace (cadence.py), pauses included.
+- The time left is that of the steps at the usual pace (pace.py), pauses included.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from tuimon.analysis.cadence import Cadence
+from tuimon.analysis.pace import Pace
 from tuimon.analysis.words import duration, silence, time_of_day
 
 _TOLERATED = 4.0
@@ -58,8 +58,6 @@ class ProgressInputs(Struct, frozen=True):
     """What the steps count: "step", "epoch", or "round" or "iteration" of boosting."""
     counted: str = ""
     """What the log itself counts from 1 up to the total where its steps count from 0, as "epoch"; "" if it does not."""
-    updates: int = 1
-    """Logged steps per training step; 0 if unknown, so that no total can be compared."""
     stride: int = 1
     """Training steps between two points of the training metric that is logged least often."""
     rows_per_step: float = 1.0
@@ -68,11 +66,11 @@ class ProgressInputs(Struct, frozen=True):
     total_epochs: float = math.nan
     configured_epochs: float = math.nan
     """Number of epochs in the settings; not used for an ETA, as the epoch may be a whole number from 0."""
-    cadence: Cadence | None = None
+    pace: Pace | None = None
     pace_watched: bool = False
-    """Whether the cadence is that of the arrival of points, as the log has no times."""
+    """Whether the pace is that of the arrival of points, as the log has no times."""
     bar_seconds: float = math.nan
-    """Time per step by the rate that the progress bar of the training shows, used without a cadence; NaN of a resumed
+    """Time per step by the rate that the progress bar of the training shows, used without a pace; NaN of a resumed
     run, whose bar counts the steps before."""
     last_wall_time: float = math.nan
     """Time of the newest point of a training metric."""
@@ -205,7 +203,7 @@ class ProgressReport(ProgressInputs, frozen=True, kw_only=True):
     @property
     def pace_of_bar(self) -> bool:
         """Whether the pace is the rate that the progress bar of the training shows, as the log has no times."""
-        return self.cadence is None and self.bar_seconds > 0
+        return self.pace is None and self.bar_seconds > 0
 
     @property
     def lacks_times(self) -> bool:
@@ -226,10 +224,10 @@ class ProgressReport(ProgressInputs, frozen=True, kw_only=True):
 
 def report(known: ProgressInputs, now: float) -> ProgressReport:
     """Return the progress at `now`, seconds since the epoch."""
-    claim, total, pace = state_of(known, now), total_steps(known), known.cadence
+    claim, total, pace = state_of(known, now), total_steps(known), known.pace
     seconds = pace.mean_seconds if pace else known.bar_seconds
     eta, eta_range = math.nan, (math.nan, math.nan)
-    is_paced = pace.intervals >= _FEWEST if pace else seconds > 0
+    is_paced = pace.count >= _FEWEST if pace else seconds > 0
     if claim.word == "running" and is_paced and total is not None and known.step is not None:
         left = total - bool(known.counted) - known.step
         low, high = (pace.low + pace.pause_seconds, pace.high + pace.pause_seconds) if pace else (seconds, seconds)
@@ -324,7 +322,7 @@ def state_of(known: ProgressInputs, now: float) -> State:
     life = max((time for time in (point, change if is_seen else math.nan) if math.isfinite(time)), default=change)
     silent = math.nan if math.isnan(life) else max(now - life, 0.0)  # the writer's clock may be ahead of ours
     grows = known.last_growth > life and now - known.last_growth <= _BUFFERED
-    moment = _Moment(known, silent, tolerated_silence(known.cadence, grows, math.isfinite(known.closed)))
+    moment = _Moment(known, silent, tolerated_silence(known.pace, grows, math.isfinite(known.closed)))
     word, reason, _, evidence = next(row for row in STATES if row[2](moment))
     texts = [evidence(moment), known.last_error and f"its console ends: {known.last_error}"]
     is_told = reason in ("open", "closed", "silent")
@@ -334,24 +332,24 @@ def state_of(known: ProgressInputs, now: float) -> State:
         "; ".join(filter(None, texts)) if is_told else texts[0],
         _position(known),
         silent if math.isnan(point) else max(now - point, 0.0),
-        known.cadence.interval if known.cadence else math.nan,
+        known.pace.interval if known.pace else math.nan,
         is_of_point=math.isfinite(point),
     )
 
 
-def tolerated_silence(cadence: Cadence | None, grows: bool = False, is_closed: bool = False) -> float:
+def tolerated_silence(pace: Pace | None, grows: bool = False, is_closed: bool = False) -> float:
     """Return the time (s) without a point that is normal: 4 usual gaps, 1.5 times the longest pause, or 2 minutes.
 
     - 10 minutes if the usual gap is unknown.
     - grows: its log grows without points; then twice that, at least 10 minutes.
     - is_closed: the process that had held the log open has closed it; then 10 usual gaps, at least 10 s.
     """
-    gap = cadence.interval if cadence else 0.0
+    gap = pace.interval if pace else 0.0
     if is_closed:
         return max(_INTERVALS_AFTER_END * gap, _AFTER_END)
-    if cadence is None:
+    if pace is None:
         return _UNKNOWN
-    usual = max(_TOLERATED * gap, _PAUSES * cadence.longest_pause, _BUFFERED)
+    usual = max(_TOLERATED * gap, _PAUSES * pace.longest_pause, _BUFFERED)
     return max(_GROWING * usual, _UNKNOWN) if grows else usual
 
 
@@ -387,8 +385,7 @@ def total_steps(known: ProgressInputs) -> int | None:
     None if it is unknown, or if the step is past the logged total, which then counts something else.
     """
     if known.total is not None or known.step is None:
-        wrong = known.updates == 0 or (known.step is not None and (known.step - 1) > (known.total or 0))
-        return None if wrong else known.total
+        return None if known.step is not None and known.step - 1 > (known.total or 0) else known.total
     if known.epoch > 0 and known.total_epochs >= known.epoch:
         return round(known.step * known.total_epochs / known.epoch)
     return None

@@ -20,25 +20,17 @@ BLOCKS = 8
 _FEWEST_BLOCKS, _FEWEST_OF_NOISE = 2, 3
 _LINE = 1
 """Degree of the trend that is no noise: a steady rise does not count, but slow waves do."""
-_NETWORK = (
-    (1, 2), (4, 5), (7, 8), (0, 1), (3, 4), (6, 7), (1, 2), (4, 5), (7, 8), (0, 3),
-    (5, 8), (4, 7), (3, 6), (1, 4), (2, 5), (4, 7), (4, 2), (6, 4), (4, 2),
-)  # fmt: skip
-"""Exchanges that move the median of nine to the middle (Paeth, "Median finding on a 3 x 3 grid", Graphics Gems,
-1990)."""
 NINE = 9
 
 
 def median_of_nine(values: Floats, begin: int) -> Floats:
-    """Return the median of each value and the eight before it."""
-    count = len(values) - begin
-    first = begin - (NINE - 1)
-    known = np.concatenate((np.full(max(0, -first), np.nan), values[max(0, first) :]))
-    lanes = [known[offset : offset + count] for offset in range(NINE)]
-    for low, high in _NETWORK:
-        # NaN passes through both, so that the result is NaN without nine values.
-        lanes[low], lanes[high] = np.minimum(lanes[low], lanes[high]), np.maximum(lanes[low], lanes[high])
-    return lanes[4]
+    """Return the median of each value and the eight before it; NaN without nine."""
+    known = values[max(0, begin - (NINE - 1)) :]
+    missing = np.full(min(max(0, NINE - 1 - begin), len(values) - begin), np.nan)
+    if len(known) < NINE:
+        return missing
+    windows = np.lib.stride_tricks.sliding_window_view(known, NINE)
+    return np.concatenate((missing, np.partition(windows, NINE // 2, axis=1)[:, NINE // 2]))
 
 
 class Usual(NamedTuple):

@@ -36,7 +36,7 @@ def _run(options: argparse.Namespace) -> int:
     from tuimon.analysis.progress_inputs import not_understood, progress_of
     from tuimon.analysis.run_states import ACTIVE
     from tuimon.detectors import Checker, all_detectors
-    from tuimon.detectors._user_rules import UnmatchedRule, detector_of, unmatched_rules
+    from tuimon.detectors._user_rules import UnmatchedRule, detector_of, matched_by_pattern, unmatched_rules
     from tuimon.detectors.rules import silence_rule
     from tuimon.exports import alerts
     from tuimon.exports.documents import dumps
@@ -75,7 +75,7 @@ def _run(options: argparse.Namespace) -> int:
         if own := next(iter(unmatched_rules(rules, snapshot.runs)), None):
             raise UsageError(f"--rule {own.message}", "`tuimon summary` lists all metrics.")
         for rule in rules:
-            if matched := rule.matched_by_pattern(snapshot.runs):
+            if matched := matched_by_pattern(rule, snapshot.runs):
                 print_status(f"--rule {clean(rule.id)} checks {_listed(matched)}")
     if not options.only_rules:
         for message in setting_warnings(paths, snapshot.runs, rules=False):

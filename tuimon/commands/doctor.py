@@ -79,8 +79,8 @@ def _print_runs(monitor: LocalMonitor, metrics: set[str]) -> bool:
             print(f"  {state:<12} {clean(source)}  [{clean(info.format)}]  {points} points, {size}{joined}{rule}")
             if status and status.message:
                 print(f"      {clean(status.message)}")
-            if log is not None and (unused := list(filter(None, (log.unread(), log.unused_settings)))):
-                print(f"      not read: {'; '.join(unused)}")
+            if log is not None and log.unread:
+                print(f"      not read: {log.unread}")
             for gap in log.damage if log is not None else ():
                 print(f"      damaged at byte {gap.offset}, {format_bytes(gap.length)}: {gap.reason}; all others read")
             partly_read |= bool(status and (status.damaged or status.state in ("unreadable", "unsupported")))

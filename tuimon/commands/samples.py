@@ -85,7 +85,7 @@ class _Choice:
 
     def __init__(self, options: argparse.Namespace) -> None:
         """Raises UsageError if --search is not a regular expression."""
-        from tuimon.samples.overview import query_test
+        from tuimon.samples.selection import query_test
 
         self._options = options
         self._labels: dict[Key, GroupLabels] = {}

@@ -205,7 +205,7 @@ def as_text(
     yield f"{clean(run.name)}  around {word} {step}"
     for alert in alerts:
         until = math.inf if alert.until is None else alert.until
-        counts = alert.run == run.id and alert.severity != "info" and not alert.is_superseded
+        counts = alert.run == run.id and alert.severity != "info"
         if counts and alert.step is not None and alert.step <= step <= until:
             yield from wrapped(f"  {alert.severity}: {clean(alert.message)}", width, indent=4)
     if entries:

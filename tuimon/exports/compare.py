@@ -140,8 +140,8 @@ class RowEntry(Struct, frozen=True, kw_only=True):
     """Names of the runs of this row."""
     not_healthy: tuple[str, ...]
     """Those of these runs with a failure."""
-    left_out: tuple[str, ...]
-    """Runs of the group with a failure that are left out of this row."""
+    left_out: tuple[str, ...] = ()
+    """Always empty, as no run is left out; kept for readers of this version of the schema."""
     without_result: tuple[str, ...]
     """Runs of the group that ended too early or have no finite level."""
     n: Count
@@ -205,10 +205,8 @@ class CompareDocument(Struct, frozen=True, kw_only=True):
     schema: Version = 1
     verdict: str
     """One sentence: what the first two rows of the metric that decides show; empty if nothing can be compared."""
-    speed: str
-    """One sentence: which run takes less time for a step than the slowest; empty if noise explains the difference."""
     seconds_per_step: tuple[float | None, ...]
-    """Median duration of a step of each run (s), without pauses; null if unknown."""
+    """Usual time per step of each run (s), with its share of the pauses, as in the summary; null if unknown."""
     axis: str
     """Axis of --x along which the runs are compared; time is duration, the time since the start."""
     reaches: ReachesEntry | None
@@ -242,8 +240,7 @@ def comparison_document(comparison: Comparison, now: float) -> CompareDocument:
     main = comparison.main
     return CompareDocument(
         verdict=comparison.first_line,
-        speed=comparison.speed,
-        seconds_per_step=tuple(None if own is None else own.seconds for own in comparison.speeds),
+        seconds_per_step=tuple(known(progress_of(run, now).seconds_per_step) for run in comparison.runs),
         axis=comparison.axis.name,
         reaches=_reaches(comparison, main),
         seeds=_seeds(comparison, main) if main is not None and comparison.has_groups else None,
@@ -322,7 +319,6 @@ def row_entry(comparison: Comparison, row: Row) -> RowEntry:
         settings=settings,
         runs=comparison.labels_of(row.runs),
         not_healthy=comparison.labels_of(row.not_healthy),
-        left_out=comparison.labels_of(row.left_out),
         without_result=comparison.labels_of(row.without_result),
         n=len(row.runs),
         level=known(row.level),
@@ -371,7 +367,7 @@ _LATEX = str.maketrans(
 
 def as_text(comparison: Comparison, now: float, width: int | None = None, full: bool = False) -> Iterator[str]:
     """Yield lines of at most `width` cells (None: unlimited). full: print every metric in full, and every setting."""
-    sentences = list(filter(None, (comparison.first_line, comparison.speed, comparison.axis.sentence)))
+    sentences = list(filter(None, (comparison.first_line, comparison.axis.sentence)))
     for sentence in sentences:
         yield from wrapped(sentence, width)
     left_out: list[str] = []
@@ -434,11 +430,10 @@ def as_csv(comparison: Comparison) -> str:
     settings = list(rows[0].settings)
     lines = io.StringIO()
     writer = csv.writer(lines)
-    writer.writerow(["name", *settings, "metric", "n", "mean", "sd", "se", "min", "max", "runs", "left_out"])
+    writer.writerow(["name", *settings, "metric", "n", "mean", "sd", "se", "min", "max", "runs"])
     for row in rows:
         own, numbers = row.settings.values(), (row.level, row.sd, row.se, row.min, row.max)
-        texts = ("; ".join(row.runs), "; ".join(row.left_out))
-        writer.writerow([row.name, *own, _metric_name(main), row.n, *numbers, *texts])
+        writer.writerow([row.name, *own, _metric_name(main), row.n, *numbers, "; ".join(row.runs)])
     return lines.getvalue()
 
 

@@ -234,7 +234,7 @@ def draw_chart(axes: Any, view: ChartView, name: str = "", steps: str = "step") 
         _draw_mark(axes, mark)
     axes.set_xlim(view.x.low, view.x.high)
     if view.y.scale != "linear":
-        axes.set_yscale(view.y.scale, **({"linthresh": view.y.threshold} if view.y.scale == "symlog" else {}))
+        axes.set_yscale(view.y.scale)
     axes.set_ylim(view.y.low, view.y.high)
     axes.set_title(clean(name), parse_math=False)
     axes.set_title(clean(", ".join(view.notes)), loc="right", fontsize=8, color=_NEUTRAL, parse_math=False)

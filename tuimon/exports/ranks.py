@@ -11,7 +11,7 @@ from tuimon.redact import redacted_text
 from tuimon.store import Snapshot
 from tuimon.text import clean
 
-COLUMNS = ("rank", "node", "GPU", "state", "step", "own time", "waits", "memory", "°C", "loss", "evidence or last line")
+COLUMNS = ("rank", "node", "GPU", "state", "step", "own time", "waits", "memory", "loss", "evidence or last line")
 _WORDS = frozenset({"node", "state", COLUMNS[-1]})
 _MOST_ROWS = 32
 _MOST_LINES, _STRANGE = 16, 50.0
@@ -42,7 +42,6 @@ def _cells(row: RankRow) -> tuple[str, ...]:
         "" if row.own is None else f"{format_value(row.own)} s",
         "" if row.wait is None else f"{format_value(row.wait)} s",
         "" if row.memory is None else f"{row.memory:.0%}",
-        "" if row.temperature is None else f"{row.temperature:.0f}",
         row.loss,
         ("; ".join(row.evidence) or row.line) + place,
     )

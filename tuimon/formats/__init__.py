@@ -96,13 +96,9 @@ class StreamDecoder(Protocol):
         """Note for the user about how the log was read so far, other than its damage; "" without one."""
         return ""
 
-    def unread(self, least_part: float = 0.0) -> str:
-        """Return examples of numbers that gave no point, in at least this part of the first records; "" if unknown."""
-        return ""
-
     @property
-    def unused_settings(self) -> str:
-        """The settings for this format that had no effect on this log, in words; "" without any."""
+    def unread(self) -> str:
+        """Examples of numbers that gave no point; "" if there are none, or if that is unknown."""
         return ""
 
     @property
@@ -114,21 +110,6 @@ class StreamDecoder(Protocol):
         called.
         """
         return False
-
-
-@runtime_checkable
-class RestartableDecoder(StreamDecoder, Protocol):
-    """Decoder of a log whose writer may rewrite it from the beginning with the same records (CSV with a new column).
-
-    Other logs that are rewritten are read by a new decoder, as a new segment.
-    """
-
-    def restart(self) -> None:
-        """Note that the next bytes are again the first of the log.
-
-        The decoder returns only records that are new, and a SegmentStart if the records differ from those it has read.
-        """
-        ...
 
 
 @runtime_checkable
@@ -216,6 +197,9 @@ class Format(Struct, frozen=True):
     rewritten_whole: bool = False
     """Whether a new file at the same path (another inode) is a corrected version of the same log, so that all points
     read so far are void. If False, the new file continues the log or starts a new segment."""
+    is_rewritten: Callable[[bytes, bytes], bool] | None = None
+    """is_rewritten(first bytes before, first bytes now): whether a file that begins otherwise than before holds the
+    whole log again (CSV with a new column), so that all points read so far are void."""
     counts_episodes: bool = False
     """Whether steps are the numbers of episodes of one environment: any other log represents the run rather than it."""
     of_machine: bool = False

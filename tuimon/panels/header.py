@@ -130,8 +130,6 @@ def _facts(run: Run, report: ProgressReport, now: float) -> Iterator[Row]:
             yield ((f"({soon} to {late})", Role.MUTED),)
     if report.lacks_times:
         yield (("ETA unknown: no time stamps with a date", Role.MUTED),)
-    if report.updates > 1:
-        yield ((f"{report.updates} updates a step", Role.MUTED),)
     if last := _last_point(report):
         yield last
     if damage := damage_of(run):

@@ -234,10 +234,6 @@ def _row(evidence: Evidence, verdict: Verdict, key: Key) -> RankRow:
     elif key in evidence.lost:
         state = "unreachable"
         said.append(f"{evidence.lost[key]} cannot be reached: {evidence.unreachable[evidence.lost[key]]}")
-    gpu = evidence.gpus.get((rank.node, rank.local_rank)) if rank.local_rank is not None else None
-    memory = lines.memory_of(rank.measured)
-    if gpu is not None and gpu.memory_used is not None and gpu.memory_total:
-        memory = gpu.memory_used / gpu.memory_total
     return RankRow(
         key[0],
         key[1],
@@ -248,9 +244,7 @@ def _row(evidence: Evidence, verdict: Verdict, key: Key) -> RankRow:
         rank.last_step,
         _own_time(evidence, key[1], slow),
         lines.wait_of(rank.measured),
-        memory,
-        gpu.temperature if gpu else None,
-        gpu.clock if gpu else None,
+        lines.memory_of(rank.measured),
         lines.loss_of(rank.measured),
         redacted_text(clean(failure.text if failure is not None and active else rank.last_line, _LONGEST_LINE)),
         *_located(place),

@@ -13,7 +13,7 @@ from tuimon.model.log_names import log_name
 from tuimon.reader import plausibility
 from tuimon.reader.compression import decompressed_head, reason_unreadable
 from tuimon.reader.encoding import utf8
-from tuimon.sources.files import explain, is_gone, open_regular
+from tuimon.sources.files import explain, is_gone, opened
 from tuimon.sources.grouped_files import GroupedFile
 from tuimon.sources.other_files import reason_by_name
 from tuimon.sources.scan import FoundFile, Problem
@@ -86,11 +86,8 @@ class Recognition:
                 look = (status.st_size, status.st_mtime)
                 if self._undecided[file.path] == look:
                     return None
-            descriptor, status = open_regular(file.path)
-            try:
+            with opened(file.path) as (descriptor, status):
                 head = _head(descriptor)
-            finally:
-                os.close(descriptor)
             if head and log_name(file.path).compressed:
                 if reason := reason_unreadable(head):
                     self.skip(file, reason, look)
@@ -147,13 +144,10 @@ class Recognition:
         if len(head) < HEAD or live.compressed or not console.wants_name(name) or not console.is_text(head):
             return None
         try:
-            descriptor, status = open_regular(path)
+            with opened(path) as (descriptor, status):
+                ending = os.pread(descriptor, ENDING, max(HEAD, status.st_size - ENDING))
         except OSError:  # removed since its head was read
             return None
-        try:
-            ending = os.pread(descriptor, ENDING, max(HEAD, status.st_size - ENDING))
-        finally:
-            os.close(descriptor)
         known = next(known for known in self._formats if known.id == console.FORMAT.id)
         return known if known.matches(name, utf8(ending.partition(b"\n")[2])) else None
 

@@ -240,11 +240,8 @@ def _set_attempts(items: Sequence[Located], split: SplitFiles) -> None:
 
 
 def _split_texts(groups: Groups, trainings: TrainingSplitter, of_jobs: Container[RunDirectory]) -> None:
-    """Make console texts of different trainings runs of their own, unless runs with metrics are below them, or they are
-    those of the processes of a job."""
-    runs = [_bare(home) for home, items in groups.items() if has_metrics(items)]
-    above = {(base, parts[:length]) for base, parts in runs for length in range(len(parts) + 1)}
-    for home in [home for home in groups if not (has_metrics(groups[home]) or _bare(home) in above or home in of_jobs)]:
+    """Make console texts of different trainings runs of their own, unless they are those of the processes of a job."""
+    for home in [home for home in groups if not (has_metrics(groups[home]) or home in of_jobs)]:
         items = groups.pop(home)
         _split_trainings((item for item in items if not item.file.beside), trainings)
         for item in items:

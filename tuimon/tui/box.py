@@ -14,7 +14,6 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tuimon.draw import FrameCache
 from tuimon.draw.ascii import ascii_rows
 from tuimon.draw.border import inside
 from tuimon.draw.chart import has_note_row
@@ -154,7 +153,6 @@ class PanelBox(CellGrid):
         self._symbols = Symbols.BRAILLE
         self._note_reserved = False
         """Whether the row of a note is kept free, because a chart beside this one has a note."""
-        self._frames = FrameCache()
         self._clock = clock
         self._drawn: Rows = ()
         """Rows of the panel."""
@@ -214,9 +212,7 @@ class PanelBox(CellGrid):
 
     def _draw_view(self) -> None:
         assert self._view is not None
-        self._drawn = panel_rows(
-            self._view, self.inside, self._symbols, self._frames, self._note_reserved, self.bordered
-        )
+        self._drawn = panel_rows(self._view, self.inside, self._symbols, self._note_reserved, self.bordered)
 
     def select(self, selected: bool, theme: str) -> None:
         """Display the rows drawn last in a theme; selected: highlight the title."""

@@ -134,7 +134,7 @@ def autopsy_of(run: Run, snapshot: Snapshot, now: float) -> Autopsy:
 
 def _findings(run: Run, snapshot: Snapshot) -> Iterator[Finding]:
     for alert in (*snapshot.alerts, *snapshot.resolved):
-        if alert.run != run.id or alert.severity == "info" or alert.is_superseded or alert.step is None:
+        if alert.run != run.id or alert.severity == "info" or alert.step is None:
             continue
         yield Finding(alert.step, alert.metric, alert.severity, alert.message, alert.hint)
         for part in alert.related:

@@ -36,7 +36,7 @@ def as_html(comparison: Comparison, now: float) -> str:
 
 def sentences_of(comparison: Comparison) -> list[str]:
     """Return what is said above the tables."""
-    return list(filter(None, (comparison.first_line, comparison.speed, comparison.axis.sentence)))
+    return list(filter(None, (comparison.first_line, comparison.axis.sentence)))
 
 
 def seeds_summary(comparison: Comparison) -> dict[str, Any]:

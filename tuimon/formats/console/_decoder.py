@@ -22,23 +22,18 @@ from tuimon.formats.console._marks import (
     searched_marks,
 )
 from tuimon.formats.console._outcome import Outcome
-from tuimon.formats.console._patterns import PatternReader, missed_remark, unused_patterns
+from tuimon.formats.console._patterns import PatternReader, missed_remark
 from tuimon.formats.console._slash_dates import SlashDates
 from tuimon.formats.console._tasks import NUMBER_STARTS, Labels, Task, TaskSink
 from tuimon.formats.console._uniform import UniformLines
-from tuimon.formats.console._unread import UnreadParts, UnreadShapes
+from tuimon.formats.console._unread import UnreadShapes
 from tuimon.formats.console.families import Family, Line, Sink
-from tuimon.formats.console.shapes.labels import FRACTION, METRIC
 from tuimon.model.points import Damage, Item, Points
 
 MAX_ROW = 2 << 20
 """Bytes. A longer line is a dump of prompts rather than a row of metrics; it is text only."""
 MAX_TASKS = 4096
 """Maximum number of labels; lines with other labels are read as those of one task."""
-_MAX_NOTED = 120
-"""Characters of a line that are shown in a remark."""
-_MAX_SEARCHED = 1000
-"""Characters of a line that are searched for the name of a metric."""
 _LAST_WORD = re.compile(rb"(?<![\w.+-])[\w.+-]++$")
 """The part of a number or a name that a line ends with, if the program was killed while it wrote the line."""
 _DIGITS = b"0123456789"
@@ -79,11 +74,8 @@ class ConsoleDecoder(StreamDecoder):
         self._damage: list[Item] = []
         self._open_blocks = 0
         """Number of readers that await more lines of a block."""
-        self._unread_parts = UnreadParts()
         self._unread_shapes = UnreadShapes()
         """Shapes of lines while no line has given a row."""
-        self._first_unread = ""
-        """The first line with a result of training that gave no row, while no line has given one."""
 
     def feed(self, data: bytes) -> Sequence[Item]:
         self._read_all(data)
@@ -201,7 +193,7 @@ class ConsoleDecoder(StreamDecoder):
 
     def _is_free(self, task: Task) -> bool:
         """Return True if lines of known shapes can be read without their families."""
-        return self._unread_parts.is_done and self._nothing_is_open() and task.is_neutral
+        return self._nothing_is_open() and task.is_neutral
 
     def _nothing_is_open(self) -> bool:
         """Return True if no line before this place influences how the next ones are read."""
@@ -254,10 +246,9 @@ class ConsoleDecoder(StreamDecoder):
         if blocks:
             self._open_blocks -= len(blocks)
             candidates = sorted({**dict.fromkeys(blocks, ()), **dict(candidates)}.items())
-        offered = used = False
+        used = False
         for index, marks in candidates:
             if (blocks and index in blocks) or _contains_any(line.raw, marks):
-                offered = True
                 rows_before = task.sink.row_count
                 reader = task.reader(index)
                 used = reader.read(line)
@@ -266,12 +257,8 @@ class ConsoleDecoder(StreamDecoder):
                 if task.sink.row_count > rows_before:
                     self._latest_sink = task.sink
                     self._outcome.row_followed(task.sink)
-                    if not (self._unread_parts.is_done or blocks or task.blocks) and used:
-                        self._unread_parts.examine(line, task.sink)
                 if used:
                     break
-        if offered and line.ended and not (used or self._first_unread or self._sink.points.names):
-            self._note_unread(line)
         if task.blocks and line.ended:
             for index, reader in list(task.blocks.items()):
                 reader.lines_awaited -= 1
@@ -279,12 +266,6 @@ class ConsoleDecoder(StreamDecoder):
                     del task.blocks[index]
             self._open_blocks += len(task.blocks)
         return used
-
-    def _note_unread(self, line: Line) -> None:
-        """Keep the line for the remark if it looks like one of metrics."""
-        text = line.text[:_MAX_SEARCHED]
-        if METRIC.search(text) and FRACTION.search(text):
-            self._first_unread = text[:_MAX_NOTED].strip()
 
     def _read_held_lines(self) -> None:
         """Read the lines that were held until their labels were known."""
@@ -308,25 +289,13 @@ class ConsoleDecoder(StreamDecoder):
 
     @property
     def remark(self) -> str:
-        no_points = not self._sink.points.names
-        not_understood = f'"{self._first_unread}" is not understood' if self._first_unread and no_points else ""
         missed = missed_remark(self._own_readers())
-        if no_points and not missed:
-            not_understood = self._unread_shapes.text or not_understood
+        not_understood = "" if missed or self._sink.points.names else self._unread_shapes.text
         numbered = sum(task.sink.numbered_count for task in self._tasks.values())
         computed = any(task.sink.computed_count for task in self._tasks.values())
-        if no_points and self._own_marks and not missed:
-            missed = "console_patterns match no line"
         counted = numbered_remark(numbered) if numbered else ""
         by_epoch = "rows name no step: it is computed from their epochs" if computed else ""
         return "; ".join(filter(None, (not_understood, counted, by_epoch, missed, self._dates.remark)))
-
-    def unread(self, least_part: float = 0.0) -> str:
-        return self._unread_parts.text(least_part)
-
-    @property
-    def unused_settings(self) -> str:
-        return unused_patterns(self._own_readers())
 
     def _own_readers(self) -> list[PatternReader]:
         """Return the readers of the user's patterns, one for each task."""

@@ -25,10 +25,6 @@ _FINISHED, _LAST_WORDS, _STOPPED_EARLY, _KILLED = (
 _CAUSES = tuple((re.compile(cause["shown_by"]), cause["name"]) for cause in _KNOWN["cause"])
 _TRACEBACK = "Traceback (most recent call last)"
 _WEAKLY_FINISHED = ("wandb: ", "swanlab: ", "* Run")
-_BEST_FOLLOWS = " is:"
-_BEST = re.compile(r"\[(\d{1,12})\]\s", re.ASCII)
-"""The round that LightGBM prints in the line after "best iteration is:", followed by its scores. It need not be among
-the logged ones, of which the table shows the best."""
 _REFUTED = 60
 """More lines than this after the last words mean that they were about a part of the work."""
 _OF_A_PART = re.compile(r"\b(?:epoch|fold|stage|phase|round|iteration|trial|seed|step|batch) *[#:]? *\d", re.IGNORECASE)
@@ -119,12 +115,6 @@ class Outcome:
         """Read a line after a traceback, or after words that sound like the last ones."""
         text = plain(raw[:_SCANNED])
         if not text or text[0].isspace() or text.startswith((_TRACEBACK, *_CHAINED)):
-            return
-        if self._evidence.endswith(_BEST_FOLLOWS) and (best := _BEST.match(text)):
-            scores = [score.replace(": ", " ") for score in re.split(r"\t| {2,}", text[best.end() :]) if score]
-            named = [score for score in scores if not score.startswith("training's ")] or scores
-            begin = f"{self._evidence.removesuffix(_BEST_FOLLOWS)} {best[1]}"
-            self._evidence = ": ".join(filter(None, (begin, ", ".join(named))))[:_MAX_EVIDENCE]
             return
         if bar := PROGRESS_BAR.match(text):
             count = bar["done"], bar["total"]

@@ -30,22 +30,20 @@ from math import isnan
 from string import Formatter
 from typing import TypeAlias
 
+from msgspec.structs import replace
+
 from tuimon import lazy_re as re
 from tuimon.errors import UsageError
 from tuimon.formats._shared.rows import STEP_KEYS, TIME_KEYS, TOTAL_KEYS, seconds, step_of
 from tuimon.formats.console.families import Family, Line, LineReader, Pair, Sink, number, parse_timestamp
-from tuimon.formats.console.shapes.roles import examine
-from tuimon.formats.console.shapes.rows import pairs_of, quantity_before
+from tuimon.formats.console.shapes.cutting import places as numbers_of
+from tuimon.formats.console.shapes.rows import layout_of, quantity_before, row_of
 from tuimon.text import clean
 
 _MAX_LENGTH = 1 << 16
 """Characters; longer lines are not read."""
 _MAX_QUOTED = 120
 """Characters of a line that a remark quotes."""
-_MAX_BESIDE = 4000
-"""Characters of a line that is searched for numbers that the pattern does not name."""
-_IN_PLACE = "{}987654321.0625"
-"""A number in place of one that the pattern names, so that the rest of the line keeps its shape."""
 _NUMBER = r"[+-]?+(?:(?:\d{1,40}+(?:\.\d{1,40}+)?+|\.\d{1,40}+)(?:[eE][+-]?\d{1,6}+)?+|(?i:nan|inf(?:inity)?+))"
 _FULL_STOP = r"(?:(?<=\d)\.(?!\d))?+"
 """Allows "1.", as numpy prints it."""
@@ -54,8 +52,6 @@ _MOMENT = r"\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9}+)?+(?:Z|[+-]\d
 _BLANKS = r"\s{1,200}+"
 _BEFORE_NUMBER = r"\s{0,200}+"
 _WORD = re.compile(r"\w")
-_TOTAL = re.compile(r"\s?/\s?\d{1,18}(?![\w.])")
-"""The total after a step."""
 _PLACES = frozenset({*STEP_KEYS[:-1], *TIME_KEYS, *TOTAL_KEYS})
 _HINT = "a pattern is the line with names in braces where its numbers are: it {step} | loss {loss} | {}lr={lr}"
 
@@ -230,34 +226,20 @@ def missed_remark(readers: Sequence[PatternReader]) -> str:
     return "; ".join(notes)
 
 
-def unused_patterns(readers: Sequence[PatternReader]) -> str:
-    """Return the numbers of the patterns that match no line, in words; "" for none. readers: as in `missed_remark`."""
-    used = [reader.has_matched for reader in readers]
-    unused = [f"{number}" for number, matched in enumerate(zip(*used, strict=True), 1) if not any(matched)]
-    return f"lines of console_patterns {', '.join(unused)} (no line matches)" if unused else ""
-
-
 def _beside(line: Line, places: dict[str, tuple[int, int]]) -> list[Pair]:
     """Return the pairs of a line whose numbers the pattern does not name."""
-    text = line.text
-    if len(text) > _MAX_BESIDE:
-        return []
-    head = [end for name, (_, end) in places.items() if name in _PLACES]
-    start = max(head, default=0)
-    if not head or any(begin < start for name, (begin, _) in places.items() if name not in _PLACES):
-        layout = examine(text)
-        start = layout.step_end if layout else len(text) - len(line.message)
-    named = set[float]()
-    parts = []
-    for index, (begin, end) in enumerate(sorted(place for place in places.values() if place[0] >= start), 1):
-        in_place = _IN_PLACE.format(index)
-        named |= {float(f"{in_place}e{exponent}") for exponent in (0, 3, 6, 9)}
-        parts += [text[start:begin], in_place]
-        start = end
-    rest = "".join([*parts, text[start:]])
-    rest = _TOTAL.sub("", rest, 1)
-    pairs = pairs_of(rest)
-    return [(name, value) for name, value in pairs if value not in named and name.lower() not in _PLACES]
+    message = line.message
+    begin = line.text.find(message)
+    layout, cells = layout_of(" ".join(message.split()))
+    spans = numbers_of(message)
+    named = [(start - begin, end - begin) for start, end in places.values()]
+    others = [
+        column
+        for column in layout.columns
+        if not any(start < spans[column.last][1] and spans[column.first][0] < end for start, end in named)
+    ]
+    row = row_of(replace(layout, columns=others), cells)
+    return [(name, value) for name, value in row if name.lower() not in _PLACES]
 
 
 def _wall_time(text: str) -> float | None:

@@ -252,9 +252,6 @@ class TaskSink(Sink):
     def note_rate(self, total: int, inside: str) -> None:
         self._log.note_rate(total, inside)
 
-    def report_best(self, step: int, scores: Iterable[Pair]) -> None:
-        self._log.report_best(step, scores)
-
     def report_unit(self, name: str, unit: str, whole: float | None) -> None:
         self._log.report_unit(name, unit, whole)
 

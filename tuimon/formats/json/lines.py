@@ -70,7 +70,8 @@ class MetricLines(JSONLines):
         self._validated = False
         """Whether there are rows of MMDetection's validation, which have the step of the row before by right."""
 
-    def unread(self, least_part: float = 0.0) -> str:
+    @property
+    def unread(self) -> str:
         return self._reader.unread
 
     def _points(self, values: list[Any]) -> list[Item]:

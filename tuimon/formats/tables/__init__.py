@@ -4,5 +4,4 @@ csv, dvclive, headerless, long_form, sb3_monitor  the formats
 _decoder      TableDecoder, the stream decoder of all
 _header       separator, and which columns hold steps, times and metrics
 _rows         rows below one header -> points
-_row_memory   detection of tables that are rewritten in place
 """

@@ -4,14 +4,12 @@
   rows may share a step, each with other cells (Lightning).
 - A row without a step has the step of the row before it, and in a table without any step its number among the rows
   with points. A fraction (an epoch of 0.5) is not a step; from there on that column is a metric.
-- A row of units in brackets below the header gives the units of the metrics.
-- The header repeated is skipped, as some writers repeat it for every append; a new segment begins if the steps then go
-  back. A header that only shares names with the first means that another writer continues: a new segment.
+- The header repeated is skipped, as some writers repeat it for every append. A header that only shares names with the
+  first means that another writer continues: a new segment.
 - A row with more or fewer cells than the header is damage. The last line is not read before its newline, because its
   last number may be incomplete, unless the file has not changed for long. Its last cell is then left out if it has
   fewer digits than those above it, as a program that is killed leaves its last line cut.
-- Of a table that is rewritten with a longer header only the new rows are emitted; see _row_memory. Rows that differ
-  from those emitted before open a new segment, unless the file was only read while it was being rewritten.
+- A table that is rewritten, as with a longer header, is read anew.
 """
 
 from __future__ import annotations
@@ -20,12 +18,10 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 
-import numpy as np
-import numpy.typing as npt
 from msgspec.structs import replace
 
 from tuimon.errors import FormatError
-from tuimon.formats import RestartableDecoder
+from tuimon.formats import StreamDecoder
 from tuimon.formats._shared.cells import unquoted
 from tuimon.formats._shared.json import BOM, parse
 from tuimon.formats._shared.lines import ROWS_COMPARED, LineSplitter, may_be_cut
@@ -34,81 +30,52 @@ from tuimon.formats._shared.row_reader import Names
 from tuimon.formats._shared.row_steps import UNKNOWN_STEP, with_step
 from tuimon.formats._shared.rows import seconds
 from tuimon.formats._shared.step_unit import StepUnit
-from tuimon.formats.tables._header import (
-    ROWS_DECIDING,
-    Header,
-    commented_header,
-    in_long_form,
-    read_header,
-    units_of,
-)
-from tuimon.formats.tables._row_memory import RowMemory, row_hashes
-from tuimon.formats.tables._rows import Batch, Rows
-from tuimon.model.points import Damage, Fact, Item, Points, SegmentStart, Topic
+from tuimon.formats.tables._header import ROWS_DECIDING, Header, commented_header, in_long_form, read_header
+from tuimon.formats.tables._rows import Rows
+from tuimon.model.points import Damage, Item, SegmentStart
 
 _WHOLE_WORDS = (b"", b"nan", b"inf", b"-inf")
 """Cells that are shorter than others without being cut, in lower case."""
 
 
-class TableDecoder(RestartableDecoder):
-    """A RestartableDecoder of one table. long: a table in long form, with the name of a metric in each row."""
+class TableDecoder(StreamDecoder):
+    """A StreamDecoder of one table. long: a table in long form, with the name of a metric in each row."""
 
     def __init__(self, long: bool = False) -> None:
         self._long = long
         self._names = Names()
-        self._memory = RowMemory()
-        self.restart()
-
-    def restart(self) -> None:
         self._lines = LineSplitter()
         self._table: Rows | None = None
         self._undecided: list[bytes] | None = None
-        """The first rows, until they are enough to decide whether their first column is the step."""
+        """The first rows, until they are enough to decide which column is the step."""
         self._unit = StepUnit()
         self._start_time = math.nan
         self._last_rows: deque[bytes] = deque(maxlen=ROWS_COMPARED)
         self._first = True
         self._first_epoch: float | None = None
         """Epoch of the first row, once `skip_ahead` has been called."""
-        self._repeated = False
-        """Whether the header was repeated after the last points."""
-        self._held: list[Item] | None = None
-        """Items from the first row on that differs from before the restart, until the rewrite is known to be over."""
-        self._memory.restart()
 
     def feed(self, data: bytes) -> list[Item]:
-        items = self._release() if data else []  # more data follows the held rows, so they were not a passing state
-        self._read_lines(self._lines.feed(data), items)
+        return self._items(self._lines.feed(data))
+
+    def _items(self, parts: Iterable[tuple[int, list[bytes]] | Damage]) -> list[Item]:
+        items: list[Item] = []
+        for part in parts:
+            items += [part] if isinstance(part, Damage) else self._read(*part)
         return items
 
-    def _read_lines(self, parts: Iterator[tuple[int, list[bytes]] | Damage], items: list[Item]) -> None:
-        for part in parts:
-            self._emit_all([part] if isinstance(part, Damage) else self._read(*part), items)
-
-    def _emit_all(self, parts: Iterable[Batch | Item], items: list[Item]) -> None:
-        for item in parts:
-            if isinstance(item, Batch):
-                self._emit_points(*item, items)
-            else:
-                self._emit(item, items)
-
     def flush(self) -> list[Item]:
-        items: list[Item] = []
-        self._read_lines(self._lines.last_line(), items)
-        self._emit_all(self._lines.hole_at_end(), items)
-        return items + self._release()
+        return [*self._items(self._lines.last_line()), *self._lines.hole_at_end()]
 
     def end(self) -> list[Item]:
-        items = self._release()
+        items: list[Item] = []
         if self._lines.can_end():
             row = self._lines.pending()
             cut = self._cut_cell(row)
             if cut and self._table is not None and self._table.header.is_last_decisive():
                 return []
-            row = row.removesuffix(cut)
-            self._read_lines(iter([(self._lines.take(), [row])]), items)
-        self._emit_all(self._decide_step(), items)
-        return items + self.flush()
+            items = self._items([(self._lines.take(), [row.removesuffix(cut)])])
+        return [*items, *self._decide_step(), *self.flush()]
 
     def _cut_cell(self, row: bytes) -> bytes:
         """Return the last cell of a row without a newline if it may be the beginning of a longer number; else b""."""
@@ -146,25 +113,7 @@ class TableDecoder(RestartableDecoder):
         known = self._table is None or self._table.steps.overall.known_from(self._first_epoch)
         return items if known else []
 
-    def _release(self) -> list[Item]:
-        items, self._held = self._held or [], None
-        self._memory.accept()
-        return items
-
-    def _emit(self, item: Item, items: list[Item]) -> None:
-        if not self._memory.rereading:  # else it was emitted before the table was rewritten
-            (items if self._held is None else self._held).append(item)
-
-    def _emit_points(self, points: Points, starts: npt.NDArray[np.intp], items: list[Item]) -> None:
-        known = self._memory.count_known(row_hashes(points, starts))
-        if known == len(starts):
-            return
-        if self._memory.differs and self._held is None:
-            self._held = [SegmentStart(None, purge=False)]
-        new = points.select(slice(int(starts[known]), None))
-        (items if self._held is None else self._held).append(new)
-
-    def _read(self, offset: int, lines: list[bytes]) -> Iterator[Batch | Damage | SegmentStart | Fact]:
+    def _read(self, offset: int, lines: list[bytes]) -> Iterator[Item]:
         if self._table is not None:
             lines = self._table.header.joined(lines)
         plain = self._table.plain(lines) if self._table is not None else None
@@ -183,71 +132,61 @@ class TableDecoder(RestartableDecoder):
                 if isinstance(other, Header | Damage):
                     yield from self._rows(rows)
                     rows = []
-                if isinstance(other, Damage | Fact):
+                if isinstance(other, Damage):
                     yield other
-                elif isinstance(other, Header):
-                    if self._table is not None and other.names == self._table.header.names:
-                        self._repeated = True
-                    else:
-                        if self._table is not None:
-                            yield from self._decide_step()
-                            yield SegmentStart(None, purge=False)
-                        self._table = Rows(other, self._names, self._start_time, self._unit)
-                        self._undecided = [] if other.may_begin_with_step() else None
+                elif isinstance(other, Header) and (self._table is None or other.names != self._table.header.names):
+                    if self._table is not None:
+                        yield from self._decide_step()
+                        yield SegmentStart(None, purge=False)
+                    self._begin(other)
             if row:
                 rows.append(row)
             offset += len(line) + 1
         yield from self._rows(rows)
 
-    def _rows(self, rows: list[bytes]) -> Iterator[Batch | SegmentStart | Fact]:
+    def _begin(self, header: Header) -> None:
+        """Begin the table below a header."""
+        self._table = Rows(header, self._names, self._start_time, self._unit)
+        self._undecided = [] if header.may_begin_with_step() else None
+
+    def _rows(self, rows: list[bytes]) -> Iterator[Item]:
         """Read the next rows, or keep them while they are too few to decide which column is the step."""
         if self._undecided is None:
-            yield from self._batch(rows)
+            yield from self._points(rows)
             return
         self._undecided += rows
         may_rise = self._table is None or not self._undecided or self._table.header.rises_evenly(self._undecided)
         if len(self._undecided) >= ROWS_DECIDING or not may_rise:
             yield from self._decide_step()
 
-    def _decide_step(self) -> Iterator[Batch | SegmentStart | Fact]:
+    def _decide_step(self) -> Iterator[Item]:
         """Decide by the rows that were kept whether the first column is the step, and read them."""
         rows, self._undecided = self._undecided or [], None
         if self._table is not None and len(rows) >= ROWS_DECIDING and self._table.header.rises_evenly(rows):
             header = replace(self._table.header, steps=(0,))
             self._table = Rows(header, self._names, self._start_time, self._unit)
-        yield from self._batch(rows)
+        yield from self._points(rows)
 
-    def _batch(self, rows: list[bytes]) -> Iterator[Batch | SegmentStart | Fact]:
-        if self._table is None or not rows:
-            return
-        before = self._table.steps.missing.last_step
-        self._last_rows.extend(rows[-ROWS_COMPARED:])
-        batch = self._table.points(rows)
-        if batch is not None:
-            if self._repeated and before is not None and batch.points.steps[0] <= before:
-                yield SegmentStart(None, purge=False)
-            self._repeated = False
-            yield batch
-        yield from self._unit.take()
+    def _points(self, rows: list[bytes]) -> Iterator[Item]:
+        if self._table is not None and rows:
+            self._last_rows.extend(rows[-ROWS_COMPARED:])
+            if (points := self._table.points(rows)) is not None:
+                yield points
+            yield from self._unit.take()
 
-    def _read_other(self, line: bytes, offset: int, length: int) -> bytes | Header | Damage | Fact | None:
-        """Read a line that is not a plain row; return a row without its quotes, a header, units, damage, or None."""
+    def _read_other(self, line: bytes, offset: int, length: int) -> bytes | Header | Damage | None:
+        """Read a line that is not a plain row; return a row without its quotes, a header, damage, or None."""
         if self._first:
             self._first, line = False, line.removeprefix(BOM)
         if not line.strip():
             return None
-        table = self._table
-        if line.startswith(b"#"):
-            header = commented_header(line)
-            if header is not None and (table is None or table.is_like(header)):
-                return header
-            self._start_time = _start_time(line)
-            return None
-        if table is not None and line[:1] in (b"[", b"(") and (units := units_of(table.header, line)) is not None:
-            return Fact(Topic.UNITS, units) if units else None
-        header = read_header(line)
+        table, comment = self._table, line.startswith(b"#")
+        header = commented_header(line) if comment else read_header(line)
         if header is not None and (table is None or table.is_like(header)):
             return (in_long_form(header) if self._long else None) or header
+        if comment:
+            self._start_time = _start_time(line)
+            return None
         if table is None:
             return Damage(offset, length, "no header before this row")
         row = unquoted(line, table.header.separator) if b'"' in line else line

@@ -46,7 +46,6 @@ ROWS_DECIDING = 3
 _KEYS = ("key", "metric", "metric_name", "tag", "name")
 _VALUES = ("value", "metric_value")
 """Columns of the name and the value of a metric in tables in long form."""
-_UNIT = re.compile(r"\[([^\[\]]{0,20})\]|\(([^()]{0,20})\)")
 _NUMBER = re.compile(r"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:e[+-]?\d++)?", re.IGNORECASE)
 
 
@@ -165,17 +164,6 @@ def in_long_form(header: Header) -> Header | None:
     key = next((lower.index(name) for name in _KEYS if name in lower), None)
     value = next((lower.index(name) for name in _VALUES if name in lower), None)
     return None if key is None or value is None or not header.has_step else replace(header, key=key, value=value)
-
-
-def units_of(header: Header, line: bytes) -> dict[str, dict[str, str]] | None:
-    """Return the value of a fact about units from a line of units in brackets, as "[-],[nats],[ms]"; None for any other
-    line."""
-    cells = [cell.strip() for cell in decoded(line).strip("\r\0").split(header.separator.decode())]
-    units = [match[1] or match[2] for cell in cells if (match := _UNIT.fullmatch(cell))]
-    if not len(units) == len(cells) == len(header.names):
-        return None
-    metrics = {*range(len(cells))} - {*header.steps, *header.times}
-    return {header.names[i]: {"unit": units[i]} for i in sorted(metrics) if units[i].strip("-1 ") and header.numeric[i]}
 
 
 def _is_name(text: str) -> bool:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-import numpy.typing as npt
 
 from tuimon.formats._shared.cells import Mask, read_cells, text_cells
 from tuimon.formats._shared.row_reader import Names
@@ -13,33 +10,21 @@ from tuimon.formats._shared.row_steps import RowSteps, StepBatch
 from tuimon.formats._shared.rows import BATCH_KEYS, is_clock, seconds
 from tuimon.formats._shared.step_unit import StepUnit
 from tuimon.formats.tables._header import EPISODES, EXACT, Header
-from tuimon.model.points import Floats, Points, Steps
-from tuimon.text import decoded, first_names
+from tuimon.model.points import Floats, Points
+from tuimon.text import decoded
 
 _ROW_STARTS = b"0123456789+-.,;|\t "
 """First bytes of lines that cannot be a header."""
 _STARTS_ROW = np.zeros(256, np.bool_)
 _STARTS_ROW[list(_ROW_STARTS)] = True
 _NAMED = 5
-"""Number of columns that a remark names; further ones are counted."""
+"""Number of columns that a remark names."""
 _SHOWN = 40
 """Bytes of a cell that a remark quotes."""
-_SHOWN_BRIEFLY = 16
-"""Characters of the text of a column that gives no points."""
 _UNITS_FROM, _UNITS = np.array([1e11, 1e14, 1e17]), np.array([1.0, 1e3, 1e6, 1e9])
 """Timestamps from which on the next unit is assumed, and the units of a timestamp (parts of a second)."""
-_MAX_METRICS = 10_000
-"""Names of metrics in the cells of a table in long form."""
 _BLOCK = 32
 """Minimum number of lines for which checking them together is faster."""
-
-
-class Batch(NamedTuple):
-    """Points of whole rows."""
-
-    points: Points
-    starts: npt.NDArray[np.intp]
-    """intp (rows,): index of the first point of each row that has points."""
 
 
 class Rows:
@@ -112,7 +97,7 @@ class Rows:
         shared = len(set(self.header.names) & set(other.names))
         return 2 * shared > min(len(self.header.names), len(other.names))
 
-    def points(self, rows: list[bytes]) -> Batch | None:
+    def points(self, rows: list[bytes]) -> Points | None:
         """Convert the next rows; return None if they hold no points."""
         values, present = read_cells(rows, self.header.separator, len(self.header.names))
         texts = text_cells(rows, self.header.separator, present)
@@ -125,70 +110,37 @@ class Rows:
         wall_times = self._wall_times(rows, values, present)
         batch = self._named_steps(values, present)
         steps = self.steps.fill(batch, np.asarray(present.any(axis=1)))
-        if self.header.key is not None and self.header.value is not None:
-            return self._long_batch(
-                rows, values[:, self.header.value], present[:, self.header.value], steps, wall_times
-            )
+        if self.header.key is not None:
+            present &= np.arange(len(self.header.names)) == self.header.value
         counts = present.sum(axis=0)
-        for index in np.flatnonzero((counts > 0) & (self._ids < 0)).tolist():
-            self._ids[index] = self._names.id(self.header.names[index])
         whole = np.flatnonzero(counts)
         if not len(whole):
             return None
-        if (counts[whole] == len(rows)).all():  # no cell is missing: a seventh of the time of what follows
+        for index in whole[self._ids[whole] < 0].tolist() if self.header.key is None else ():
+            self._ids[index] = self._names.id(self.header.names[index])
+        if self.header.key is None and (counts[whole] == len(rows)).all():  # a seventh of the time of what follows
             count, width = len(rows), len(whole)
             metric = np.tile(self._ids[whole].astype(np.uint32), count)
             columns = np.repeat(steps, width), values[:, whole].ravel(), np.repeat(wall_times, width)
-            return Batch(Points(self._names.names, metric, *columns), np.arange(0, count * width, width))
+            return Points(self._names.names, metric, *columns)
         row, column = np.nonzero(present)
-        metric = self._ids[column].astype(np.uint32)
-        points = Points(self._names.names, metric, steps[row], values[row, column], wall_times[row])
-        return Batch(points, np.flatnonzero(np.diff(row, prepend=-1)))
-
-    def _long_batch(
-        self, rows: list[bytes], values: Floats, present: npt.NDArray[np.bool_], steps: Steps, wall_times: Floats
-    ) -> Batch | None:
-        """Return the points of rows of one metric each, whose names are in a column."""
-        assert self.header.key is not None
-        names = [decoded(self.header.split(row)[self.header.key].strip()) for row in rows]
-        known = self._names.names
-        chosen = [
-            row
-            for row in np.flatnonzero(present).tolist()
-            if names[row] and (len(known) < _MAX_METRICS or names[row] in known)
-        ]
-        if not chosen:
-            return None
-        metric = np.array([self._names.id(names[row]) for row in chosen], np.uint32)
-        points = Points(known, metric, steps[chosen], values[chosen], wall_times[chosen])
-        return Batch(points, np.arange(len(chosen)))
+        if self.header.key is None:
+            ids = self._ids[column]
+        else:
+            names = [self.header.split(rows[index])[self.header.key] for index in row.tolist()]
+            ids = np.array([self._names.id(decoded(name.strip())) for name in names])
+        return Points(self._names.names, ids.astype(np.uint32), steps[row], values[row, column], wall_times[row])
 
     @property
     def remark(self) -> str:
         """Note for the user about cells that are not numbers, and rows without a step; "" without one."""
-        columns = range(len(self.header.names))
         mixed = [
             f"{count} cell{'s'[: count > 1]} of {self.header.names[column]} "
             f"{'are not numbers' if count > 1 else 'is not a number'}: {decoded(first[:_SHOWN])}"
             for column, (count, first) in sorted(self._texts.items())
             if self._with_numbers[column] and self.header.numeric[column] and column not in self._times
         ]
-        unread = [
-            f"{self.header.names[column]}{self._example(column)}"
-            for column in columns
-            if column not in (*self._times, self.header.key)
-            and (column in self._texts or self._with_numbers[column])
-            and not (self._with_numbers[column] and self.header.numeric[column])
-            and self.header.names[column]
-        ]
-        named = first_names(unread, _NAMED)
-        not_drawn = [f"text column{'s'[: len(unread) > 1]} not drawn: {named}"] if unread else []
-        return "; ".join([*mixed[:_NAMED], *not_drawn, *filter(None, [self._step_remark])])
-
-    def _example(self, column: int) -> str:
-        """Return the first text of a column in parentheses, or ""."""
-        first = decoded(self._texts[column][1]) if column in self._texts else ""
-        return f" ({first if len(first) <= _SHOWN_BRIEFLY else first[: _SHOWN_BRIEFLY - 1] + '…'})" if first else ""
+        return "; ".join([*mixed[:_NAMED], *filter(None, [self._step_remark])])
 
     @property
     def _step_remark(self) -> str:

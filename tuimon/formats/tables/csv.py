@@ -28,7 +28,7 @@ from tuimon.formats._shared.cells import MISSING, read_cells, unquoted
 from tuimon.formats._shared.json import BOM
 from tuimon.formats._shared.rows import LONG_TEXT, SAMPLE_KEYS
 from tuimon.formats.tables._decoder import TableDecoder, read_tail
-from tuimon.formats.tables._header import EPISODES, ROWS_DECIDING, Header, first_header, read_header, units_of
+from tuimon.formats.tables._header import EPISODES, ROWS_DECIDING, Header, first_header, read_header
 from tuimon.vocabulary import classify
 
 _BY_NAME = (".csv", ".tsv")
@@ -53,8 +53,7 @@ def matches(name: str, head: bytes) -> bool:
     lines = header.joined([line for line in whole[count:] if line.strip() and not line.startswith(b"#")])
     if header.names[:3] == EPISODES:
         return True
-    first = 1 if lines and units_of(header, lines[0]) is not None else 0
-    rows = _rows(header, lines[first : first + _ROWS_EXAMINED])
+    rows = _rows(header, lines[:_ROWS_EXAMINED])
     if rows is None:
         return False
     if not by_name:
@@ -152,5 +151,6 @@ FORMAT = Format(
     decoder=TableDecoder,
     tail=partial(read_tail, TableDecoder),
     metric_names=metric_names,
+    is_rewritten=lambda before, now: metric_names(before) < metric_names(now),
     wants_name=lambda name: name.lower().endswith(_BY_NAME + _OTHER_NAMES),
 )

@@ -13,37 +13,28 @@ Source: torchrl/record/loggers/csv.py, and files that it wrote.
 
 from __future__ import annotations
 
-import math
 import posixpath
+from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import pairwise
+
+import numpy as np
 
 from tuimon import lazy_re as re
 from tuimon.formats import Format
+from tuimon.formats._shared.cells import read_cells
 from tuimon.formats.tables._decoder import TableDecoder, read_tail
-from tuimon.formats.tables._header import Header
-from tuimon.formats.tables._rows import Rows
+from tuimon.formats.tables._header import EXACT, Header
 from tuimon.model.points import Item
 from tuimon.vocabulary import classify
 
 _PATH = re.compile(r".*/scalars/(?P<name>.+)\.csv", re.DOTALL)
-_NUMBER = rb"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?"
-_ROW = re.compile(
-    rb"(?P<step>\d{1,15}(?:\.\d*)?(?:e\+\d\d)?)(?:[,;\t ] *(?:%b|nan|-?inf)|[;\t] *-?\d+,\d+)\r*" % _NUMBER
-)
-_VALUE = re.compile(rb" ?(?:%b|nan|-?inf)\r*" % _NUMBER)
-_SEPARATOR = re.compile(rb"[ \d]+([,;\t])|[\d.e+]+( )(?=[-+\dni.])")
 _LOG_NAME = re.compile(
     r"(?:.*[\W_])?(?:train\w*|val\w*|test|log|loss\w*|metrics?|history|results?|eval\w*|acc\w*|rewards?)(?:[\W_].*)?"
 )
 """Names of files that may hold several values in a row."""
+_SEPARATORS = (b";", b"\t", b",", b" ")
 _MIN_ROWS = 3
 """Number of rows below which a file outside scalars/ is not taken for a metric."""
-_ROWS_PER_DAMAGED = 8
-"""Minimum number of rows for each line that is not a row, in a damaged file."""
-_MAX_BEGINNING = 1 << 16
-_CELLS = re.compile(rb" *[,;\t] *| +")
-_ROWS_EXAMINED = 100
 _MIN_TABLE_ROWS = 5
 _MAX_COLUMNS = 20
 
@@ -51,52 +42,70 @@ _MAX_COLUMNS = 20
 class HeaderlessDecoder(TableDecoder):
     """A TableDecoder of rows with a step and a value. The metric is called ""."""
 
-    def restart(self) -> None:
-        super().restart()
-        self._beginning = b""
-        """The first rows, held back until their columns are known."""
+    def __init__(self) -> None:
+        super().__init__()
+        self._beginning: list[bytes] = []
+        """The first rows, held back until they show the columns."""
+        self._offset = 0
+        """Offset of the first of them."""
 
-    def feed(self, data: bytes) -> list[Item]:
-        if self._table is not None:
-            return super().feed(data)
-        self._beginning += data
-        is_enough = self._beginning.count(b"\n") >= _MIN_TABLE_ROWS or len(self._beginning) > _MAX_BEGINNING
-        return self._decide() if is_enough else []
+    def _read(self, offset: int, lines: list[bytes]) -> Iterator[Item]:
+        if self._table is None:
+            self._offset = self._offset if self._beginning else offset
+            self._beginning += lines
+            if len(self._beginning) >= _MIN_TABLE_ROWS:
+                yield from self._decide()
+        else:
+            yield from super()._read(offset, lines)
 
     def flush(self) -> list[Item]:
-        """Read rows that only fit two columns; other rows need as many as `_step_column` does."""
-        first, ended, _ = self._beginning.replace(b"\r", b"\n").partition(b"\n")
-        is_known = ended and (_ROW.fullmatch(first) or _VALUE.fullmatch(first))
-        return (self._decide() if is_known else []) + super().flush()
+        """Read rows that only fit two columns; other rows need _MIN_TABLE_ROWS."""
+        header = columns_of(self._beginning)
+        is_known = header is not None and len(header.names) <= 2 and header.steps in ((), (0,))
+        return [*(self._decide() if is_known else ()), *super().flush()]
 
     def end(self) -> list[Item]:
-        return [*self._decide(), *super().end()] if self._beginning else super().end()
+        return [*self._decide(), *super().end()]
 
     def skip_ahead(self) -> bool:
-        self._decide()
+        list(self._decide())
         return super().skip_ahead()
 
-    def _decide(self) -> list[Item]:
-        """Read the rows held back, as columns that the first of them give."""
-        data, self._beginning = self._beginning, b""
-        if data:
-            self._table = Rows(_columns(data), self._names, math.nan)
-        return super().feed(data)
+    def _decide(self) -> Iterator[Item]:
+        """Read the rows held back, by the columns that they show."""
+        lines, self._beginning = self._beginning, []
+        if lines:
+            self._begin(columns_of(lines[:_MIN_TABLE_ROWS]) or _header(b",", ("step", ""), (0,)))
+            yield from super()._read(self._offset, lines)
 
 
-def _columns(beginning: bytes) -> Header:
-    """Return the columns of a table, by its first rows."""
-    if several := _step_column(b"\n".join(beginning.split(b"\n", _MIN_TABLE_ROWS)[:_MIN_TABLE_ROWS]) + b"\n"):
-        count, step = several
-        value = "" if count == 2 else "column {}"
-        names = tuple("step" if column == step else value.format(column + 1) for column in range(count))
-        separator = next(mark for mark in (b",", b";", b"\t", b" ") if mark in beginning.strip())
-        return Header(b"\xff", separator, names, (step,), (), (), (True,) * count)
-    match = _SEPARATOR.match(beginning)
-    separator = (match[1] or match[2]) if match else b","
-    if match is None and _VALUE.fullmatch(beginning.partition(b"\n")[0]):
-        return Header(b"\xff", separator, ("",), (), (), (), (True,))
-    return Header(b"\xff", separator, ("step", ""), (0,), (), (), (True, True))
+def columns_of(lines: Sequence[bytes]) -> Header | None:
+    """Return the columns of a table by its first rows; None if most of these are not numbers with a step."""
+    rows = [line.strip() for line in lines if line.strip()]
+    separator = next((mark for mark in _SEPARATORS if rows and mark in rows[0]), b",")
+    rows = [b" ".join(row.split()) for row in rows] if separator == b" " else rows
+    width = rows[0].count(separator) + 1 if rows else 0
+    values, present = read_cells([row for row in rows if row.count(separator) + 1 == width], separator, width)
+    values = values[present.all(axis=1)]
+    if 2 * len(values) <= len(rows) or not 1 <= width <= _MAX_COLUMNS:
+        return None
+    whole = ((values == np.floor(values)) & (np.abs(values) < EXACT)).all(axis=0)
+    strides = np.diff(values, axis=0)
+    if width == 1:
+        return None if whole[0] else _header(separator, ("",), ())
+    if width == 2 and whole[0] and (strides[:, 0] >= 0).all():
+        return _header(separator, ("step", ""), (0,))
+    for step in (0, width - 1):
+        rises = len(values) >= _MIN_TABLE_ROWS and strides[0, step] > 0 and (strides[:, step] == strides[0, step]).all()
+        if whole[step] and rises and not whole[0 if step else 1]:
+            value = "" if width == 2 else "column {}"
+            names = tuple("step" if column == step else value.format(column + 1) for column in range(width))
+            return _header(separator, names, (step,))
+    return None
+
+
+def _header(separator: bytes, names: tuple[str, ...], steps: tuple[int, ...]) -> Header:
+    return Header(b"\xff", separator, names, steps, (), (), (True,) * len(names))
 
 
 def metric_name(path: str) -> str:
@@ -104,52 +113,26 @@ def metric_name(path: str) -> str:
     return match["name"] if match else posixpath.basename(path).rpartition(".")[0]
 
 
-def _rows(head: bytes) -> int:
-    """Return the number of rows whose steps do not fall; 0 if more than a few other lines are found."""
-    whole = head.removesuffix(b"\n").split(b"\n")
-    lines = whole[:-1] if len(whole) > 1 and not head.endswith(b"\n") else whole
-    matches = [_ROW.fullmatch(line) for line in lines]
-    steps = [float(match["step"]) for match in matches if match]
-    if not all(map(float.is_integer, steps)):
-        return 0
-    damaged = len(lines) - len(steps)
-    return len(steps) if damaged * _ROWS_PER_DAMAGED <= len(steps) and steps == sorted(steps) else 0
+def _whole_lines(head: bytes) -> list[bytes]:
+    """Return the lines of the beginning of a file, without the last one if it may be cut."""
+    lines = head.splitlines()
+    return lines[:-1] if len(lines) > 1 and not head.endswith(b"\n") else lines
 
 
-def _is_column(head: bytes) -> bool:
-    """Return whether all lines are single numbers, some of them with a fraction."""
-    *lines, _ = head.split(b"\n")
-    return len(lines) >= _MIN_ROWS and all(map(_VALUE.fullmatch, lines)) and b"." in head
-
-
-def _step_column(head: bytes) -> tuple[int, int] | None:
-    """Return (number of columns, index of the step), if each line has the same number of numbers, the first or the last
-    of them a step that grows evenly, others with a fraction; None for a step and one value, which other rules read."""
-    *lines, _ = head.split(b"\n")
-    rows = [_CELLS.split(line.strip()) for line in lines[:_ROWS_EXAMINED]]
-    if len(rows) < _MIN_TABLE_ROWS or len({len(row) for row in rows}) != 1 or not 2 <= len(rows[0]) <= _MAX_COLUMNS:
-        return None
-    columns = list(zip(*rows, strict=True))
-    if not all(_VALUE.fullmatch(cell) for row in rows for cell in row):
-        return None
-    for step in (0, len(columns) - 1):
-        others = [column for column in columns if column is not columns[step]]
-        if not all(map(bytes.isdigit, columns[step])) or not any(b"." in cell for cell in others[0]):
-            continue
-        steps = [int(cell) for cell in columns[step]]
-        if steps[1] > steps[0] and len({after - before for before, after in pairwise(steps)}) == 1:
-            return (len(columns), step) if (len(columns), step) != (2, 0) else None
-    return None
+def _is_scalar(name: str, head: bytes) -> bool:
+    header = columns_of(_whole_lines(head))
+    return header is not None and header.names == ("step", "")
 
 
 def _is_metric(name: str, head: bytes) -> bool:
     """Return whether the content fits, and the name of the file is that of a metric."""
-    stem = metric_name(name)
-    if _step_column(head) and _LOG_NAME.fullmatch(stem.lower()):
-        return True
-    return (_rows(head) >= _MIN_ROWS or _is_column(head)) and (
-        "loss" in stem.lower() or classify(stem).concept != "other"
-    )
+    lines = _whole_lines(head)
+    header, stem = columns_of(lines), metric_name(name).lower()
+    if header is None or len(lines) < _MIN_ROWS:
+        return False
+    if header.names in (("step", ""), ("",)):
+        return "loss" in stem or classify(metric_name(name)).concept != "other"
+    return _LOG_NAME.fullmatch(stem) is not None
 
 
 FORMATS = (
@@ -158,7 +141,7 @@ FORMATS = (
         title="torchrl CSV",
         writers="torchrl 0.14",
         rank=20,
-        matches=lambda name, head: _rows(head) > 0,
+        matches=_is_scalar,
         decoder=HeaderlessDecoder,
         tail=partial(read_tail, HeaderlessDecoder),
         wants_path=lambda path: _PATH.fullmatch(path) is not None,

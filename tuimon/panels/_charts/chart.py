@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace as with_options
+from functools import lru_cache
 
 import numpy as np
 from msgspec import Struct
@@ -17,13 +18,14 @@ from tuimon.draw.rows import row_width
 from tuimon.model.views import Axis, ChartView, Envelope, Line, Role, Row, Rows, Size, Symbols
 from tuimon.panels._charts.axes import cursor_place, cursor_x, end_of_data, x_label, y_axis
 from tuimon.panels._charts.captions import (
+    HEIGHT_OF_ROW,
     LEGEND_GAP,
     chart_notes,
     cursor_headline,
     headline_of,
     labels_of,
+    legend_rows,
     legend_values,
-    wrapped_legend,
 )
 from tuimon.panels._charts.marks import (
     chart_marks,
@@ -274,10 +276,11 @@ def _lines(
     ]
     names_below: Rows = ()
     room = plot.size.width - taken
-    if plot.overlaid and sum(cell_width(clean(label)) + LEGEND_GAP for label in labels) > room:
+    is_high = plot.size.height >= HEIGHT_OF_ROW
+    if is_high and plot.overlaid and sum(cell_width(clean(label)) + LEGEND_GAP for label in labels) > room:
         signs = [(stroke.glyph, stroke.role) for stroke in strokes]
-        in_title, labels, names_below = wrapped_legend(labels, signs, room - 2, plot.size.width, plot.size.height)
-        labels, values = [*labels[:in_title], *[""] * (len(labels) - in_title)], [()] * len(labels)
+        names_below = legend_rows(labels, signs, plot.size.width, plot.size.height)
+        labels, values = [""] * len(labels), [()] * len(labels)
     lines = []
     for index, stroke in enumerate(strokes):
         dotted = not plot.overlaid and not options.weight and _is_sparse(plot.counts[index], plot)
@@ -338,14 +341,21 @@ def _band_line(band: Envelope, fullscreen: bool, symbols: Symbols) -> Line:
 
 def _seed_lines(plot: _Plot, behind: Series) -> list[Line]:
     """Return the area from the lowest to the highest value of the base and its seeds, and their mean."""
-    strokes, _ = strokes_of([behind], plot.axis, "")
-    if not strokes:
+    drawn = _seed_band(behind, plot.axis, plot.low, plot.high, plot.columns)
+    if drawn is None:
         return []
-    low, high, columns = plot.low, plot.high, plot.columns
-    traces = strokes[0].traces
-    mean, band = mean_and_band([scaled(t.curve.envelope(low, high, columns, t.scale), t.factor) for t in traces])
+    mean, band = drawn
     area = Line("", Role.FAINT, band, filled=True, behind=True, glyph=_AREA[plot.symbols])
-    return [*([area] if len(traces) > 1 else []), Line("base", Role.MUTED, mean, behind=True)]
+    return [*([area] if len(behind.readings) > 1 else []), Line("base", Role.MUTED, mean, behind=True)]
+
+
+@lru_cache(maxsize=16)  # the charts of a page: 100 seeds take 30 ms each
+def _seed_band(behind: Series, axis: str, low: float, high: float, columns: int) -> tuple[Envelope, Envelope] | None:
+    """Return the mean and the band of the runs of a series; None if none of them has points on the axis."""
+    traces = [trace for run, reading in behind.readings if (trace := trace_of(run, reading, axis)) is not None]
+    if not traces:
+        return None
+    return mean_and_band([scaled(t.curve.envelope(low, high, columns, t.scale), t.factor) for t in traces])
 
 
 def _own_count(run: Run, lead: Trace) -> str:
@@ -407,7 +417,7 @@ def _table(plot: _Plot, undrawn: Sequence[str], averages: dict[int, Smoothed]) -
     if len(others) > _MOST_UNDRAWN:
         rows = *rows, ((f"  {plural(len(others) - _MOST_UNDRAWN, 'more metric')}: M", Role.MUTED),)
     own = next((stroke for stroke in strokes if any(trace.run.id == run.id for trace in stroke.traces)), None)
-    legend = milestone_legend(run, options.cursor, plot.symbols)
+    legend = milestone_legend(run, plot.symbols)
     if own is None or not legend:
         return rows
     return (*rows, ((f"{own.glyph} ", own.role), *legend) if overlaid else legend)

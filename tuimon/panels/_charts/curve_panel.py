@@ -122,16 +122,12 @@ class CurvePanel(Struct, frozen=True):
             concepts=self.concepts,
             undrawn=undrawn,
             base=base,
-            behind=None if options.overlay or run in options.seeds else self._behind(options.seeds),
+            behind=None if options.overlay or run in options.seeds else _seeds_behind(self, options.seeds),
         )
         view = replace(view, alike=self._alike(run))
         if base is None or options.overlay or options.base is run:
             return view
         return replace(view, headline=with_difference(view.headline, self.reading(run), base))
-
-    def _behind(self, seeds: Sequence[Run]) -> Series:
-        """Return the metric of the base, and of the other seeds of its group."""
-        return Series(tuple((run, self.reading(run)) for run in seeds))
 
     def _drawn(self, run: Run, size: Size) -> tuple[list[MetricReading], list[str]]:
         """Return (metrics with a line in a chart of this size, names of those without one)."""
@@ -173,6 +169,12 @@ class CurvePanel(Struct, frozen=True):
             return labels[0]
         measures = self.named and all(reading.meaning.concept == _MEASURE for reading in readings)
         return ", ".join(labels) if measures else self.title
+
+
+@lru_cache(maxsize=16)  # the charts of a page: 100 seeds take 10 ms each
+def _seeds_behind(panel: CurvePanel, seeds: tuple[Run, ...]) -> Series:
+    """Return the metric of the base, and of the other seeds of its group."""
+    return Series(tuple((run, panel.reading(run)) for run in seeds))
 
 
 @lru_cache(maxsize=8)

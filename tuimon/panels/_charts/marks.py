@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -237,22 +236,16 @@ def milestones(run: Run, names: Sequence[str], scale: Scale, low: float, high: f
     return tuple(marks)
 
 
-def milestone_legend(run: Run, cursor: int | None, symbols: Symbols) -> Row:
-    """Return the legend of these marks with the last one, or the last one before the cursor; () without marks."""
+def milestone_legend(run: Run, symbols: Symbols) -> Row:
+    """Return the legend of these marks with the last one; () without marks."""
     evaluation = _evaluation(run)
     steps = {"checkpoint": run.checkpoints, "evaluation": evaluation.steps.tolist() if evaluation is not None else ()}
-    texts = [_legend(kind, known, cursor, symbols) for kind, known in steps.items() if known]
+    texts = [
+        f"{glyph_of(kind, symbols)} {plural(len(known), kind)}, the last at {known[-1]}"
+        for kind, known in steps.items()
+        if known
+    ]
     return (("   ".join(texts), Role.MUTED),) if texts else ()
-
-
-def _legend(kind: str, steps: Sequence[int], cursor: int | None, symbols: Symbols) -> str:
-    glyph = glyph_of(kind, symbols)
-    if cursor is None:
-        return f"{glyph} {plural(len(steps), kind)}, the last at {steps[-1]}"
-    index = bisect_right(steps, cursor) - 1
-    if index < 0:
-        return f"{glyph} first {kind} at {steps[0]}"
-    return f"{glyph} {kind} {'here' if steps[index] == cursor else f'at {steps[index]}'}, {index + 1} of {len(steps)}"
 
 
 def _evaluation(run: Run) -> Curve | None:

@@ -31,7 +31,6 @@ from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.run_cache import cached_per_run
 from tuimon.analysis.run_states import failures_of
 from tuimon.analysis.setting_effects import SettingEffect, setting_effects
-from tuimon.analysis.speed import Speed, faster, speeds
 from tuimon.model.alerts import Alert
 from tuimon.panels._charts.overlay_lines import seed_group_key
 from tuimon.panels._metrics import MetricReading, reading_of
@@ -72,8 +71,6 @@ class Comparison(Struct, frozen=True, eq=False):
     """The most important first."""
     axis: ComparisonAxis
     """Axis along which the runs are compared."""
-    speeds: tuple[Speed | None, ...]
-    """Duration of a step of each run."""
     reaches: float | None = None
     """Value of the main metric of which the first step is asked for."""
 
@@ -90,12 +87,7 @@ class Comparison(Struct, frozen=True, eq=False):
     @property
     def first_line(self) -> str:
         """What the first two rows of the main metric show, in one sentence; "" if nothing can be compared."""
-        return first_line(self.main, self.differences)
-
-    @property
-    def speed(self) -> str:
-        """One sentence: which run takes less time for a step; "" if noise explains it."""
-        return faster(self.labels, self.runs, self.speeds)
+        return first_line(self.main)
 
     @property
     def effects(self) -> tuple[SettingEffect, ...]:
@@ -196,7 +188,6 @@ def compare(
         about,
         tuple(metrics),
         axis,
-        speeds(runs),
         reaches,
     )
 

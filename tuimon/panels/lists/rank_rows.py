@@ -66,8 +66,6 @@ QUANTITIES = (
     Quantity("own time", lambda row: row.own, (0.02, 0.05, 0.1, 0.25), unit="s"),
     Quantity("wait", lambda row: row.wait, (0.1, 0.25, 0.5, 0.75), unit="s"),
     Quantity("memory", lambda row: row.memory, (0.02, 0.05, 0.1, 0.2), relative=False, unit="%"),
-    Quantity("temperature", lambda row: row.temperature, (4, 7, 10, 20), relative=False, unit="°C"),
-    Quantity("clock", lambda row: row.clock, (0.02, 0.05, 0.1, 0.25), unit="MHz"),
     Quantity("last step", _step, (1, 2, 5, 10), relative=False),
 )
 
@@ -204,7 +202,6 @@ def rank_columns(with_lines: bool = True) -> tuple[Column[RankRow], ...]:
         text("own", "own s", lambda row: seconds(row.own), 6, 25),
         text("wait", "wait s", lambda row: seconds(row.wait), 6, 24),
         text("mem", "mem", lambda row: "" if row.memory is None else f"{row.memory:.0%}", 5, 23),
-        text("temp", "°C", lambda row: "" if row.temperature is None else f"{row.temperature:.0f}", 5, 22),
         text("loss", "loss", lambda row: loss_text(row.loss), 9, 21),
         *((line,) if with_lines else ()),
     )

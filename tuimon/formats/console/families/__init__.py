@@ -268,10 +268,6 @@ class Sink:
             return name, number_in_first
         return name, value
 
-    def report_best(self, step: int, scores: Iterable[Pair]) -> None:
-        """Emit the best step and its scores as a Fact("best_checkpoint", ...)."""
-        self._facts.append(Fact(Topic.BEST_CHECKPOINT, {"step": step, **dict(scores)}))
-
     def report_unit(self, name: str, unit: str, whole: float | None) -> None:
         """Emit the unit of a metric, and the whole of which its first value is a part, with the next items."""
         self._new_units[name] = {"unit": unit} if whole is None else {"unit": unit, "whole": whole}

@@ -120,7 +120,9 @@ class Trainer(Struct, frozen=True, forbid_unknown_fields=True):
     counted: bool = False
     """Whether the step is the number of the line."""
     unit: str = ""
-    """What the total of the heading counts, if that is not the step."""
+    """What the step counts, or the total of the heading, if that is not the step."""
+    repeats: str = ""
+    """Regular expression of a line below which a row is repeated that was logged before."""
     only_total: bool = False
     """Whether the line only names the total of steps."""
     last: bool = False
@@ -149,6 +151,8 @@ class TrainerReader(LineReader):
         self._given: dict[str, int] = {}
         """Metric -> step at which it was last given, of rows whose metrics are given once."""
         self._waiting: list[tuple[list[Pair], Line]] = []
+        self._repeats = False
+        """Whether the next row repeats one that was logged before."""
 
     def interrupt(self) -> None:
         super().interrupt()
@@ -174,7 +178,7 @@ class TrainerReader(LineReader):
 
     @property
     def is_neutral(self) -> bool:
-        return not (self._waiting or self._headings)
+        return not (self._waiting or self._headings or self._repeats)
 
     def read(self, line: Line) -> bool:
         text = line.text
@@ -183,7 +187,13 @@ class TrainerReader(LineReader):
             return self._end_block(self._open, line)
         shape = text.translate(_WITHOUT_DIGITS)
         for trainer, head, cell in _candidates(shape) if len(shape) <= _MAX_SHAPE else _candidates.__wrapped__(shape):
+            if trainer.repeats and _compiled(trainer.repeats).search(text):
+                self._repeats = True
+                return False
             if match := _beginning(trainer, head, line):
+                if trainer.repeats and self._repeats:
+                    self._repeats = False
+                    return True
                 return self._begin(trainer, match, cell, line)
             if trainer.heading and (match := _compiled(trainer.heading).search(line.message)):
                 return self._note_heading(trainer, match)
@@ -219,6 +229,8 @@ class TrainerReader(LineReader):
         total = numbers.get("epochs", 0) * numbers.get("size", 0) or numbers.get("total", numbers.get("last", -1) + 1)
         if step is not None and total:
             self.sink.report_progress(step, total)
+        if line.bar is not None:
+            self.sink.note_rate(int(line.bar["total"]), line.bar["inside"])
         if trainer.block and step is None and self._open not in (None, trainer) and self.lines_awaited:
             return self._read_block(self._open, line)  # a bar within the block of another trainer
         if trainer.block:
@@ -270,7 +282,8 @@ class TrainerReader(LineReader):
             return True
         if step is not None and row:
             self._release(step)
-        return self.sink.add_row(row, step, line, trainer.counted, trainer.keep_step)
+        unit = trainer.unit if trainer.unit and not trainer.heading else "step"
+        return self.sink.add_row(row, step, line, trainer.counted, trainer.keep_step, unit)
 
     def _step_of(self, trainer: Trainer, numbers: Mapping[str, int]) -> int | None:
         """Return the step that the head names, counted from the first epoch; None if it names none."""

@@ -37,7 +37,11 @@ def integer(column: Column, cells: Cells) -> int:
 
 def pairs_of(text: str) -> list[Pair]:
     """Return the named numbers of a part of a line, without those that count steps: "loss: 0.5 lr=1e-5"."""
-    text = " ".join(text.split())
+    return row_of(*layout_of(" ".join(text.split())))
+
+
+def layout_of(text: str) -> tuple[Layout, Cells]:
+    """Return the layout of the named numbers of a part of a line, and its numbers."""
     parts = cut(text)
     cells = parts[1::2]
     key: tuple[str | bool, ...] = (*parts[::2], *map(str.isdecimal, cells))
@@ -48,7 +52,7 @@ def pairs_of(text: str) -> list[Pair]:
             _LAYOUTS.clear()
         if not layout.varies:
             _LAYOUTS[key] = layout
-    return row_of(layout, cells)
+    return layout, cells
 
 
 def quantity_before(name: str, value: float, printed: str, text: str) -> float | None:

@@ -24,8 +24,6 @@ PAN = 0.25
 """Fraction of the width by which a key moves the window; limits move by half this fraction of their height."""
 ZOOM = 2.0
 WHEEL = 1.25
-FAR = 10
-"""Cells by which the keys for far moves move the cursor."""
 
 
 def chart(app: Dashboard) -> ChartView | None:
