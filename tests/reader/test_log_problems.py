@@ -40,10 +40,10 @@ def test_warnings_that_differ_in_numbers_only_are_one_kind(tmp_path: Path) -> No
     assert warnings_from(problems) == [DEPRECATED.replace("12", "0"), "WARNING: bad"]
     last = problems.next_warning(log.size, backwards=True).line
     assert last is not None
-    assert (last.text, problems.lines_like(last)) == ("WARNING: bad", 1)
+    assert last.text == "WARNING: bad"
     first = problems.next_warning(last.offset, backwards=True).line
     assert first is not None
-    assert (first.text, problems.lines_like(first)) == (DEPRECATED.replace("12", "0"), 1000)
+    assert first.text == DEPRECATED.replace("12", "0")
     assert problems.next_warning(first.offset, backwards=True).line is None
     with path.open("a") as file:
         file.write("se\n")

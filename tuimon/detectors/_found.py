@@ -187,6 +187,12 @@ _PERCENT = re.compile(r"system[/.]gpu\.\d+\.memoryAllocated")
 """Memory in use in percent of the device, as W&B measures it."""
 
 
+def is_no_share(run: Run, curve: Curve, own: Incident) -> bool:
+    """Return whether values above 1 show that a metric called a share is something else, as a ratio of limits."""
+    highest = curve.max
+    return highest is not None and highest.value > 1
+
+
 def has_no_unit(run: Run, curve: Curve, own: Incident) -> bool:
     """Return whether a metric that is called memory has no unit of memory."""
     return meaning_of(run, curve.metric).unit not in BYTES

@@ -128,7 +128,8 @@ class Start(Relative, frozen=True, kw_only=True, tag="start"):
 class Usual(Relative, frozen=True, kw_only=True, tag="usual"):
     """Limit: `ratio` times the usual level (see analysis/windows.py), and `deviations` times its noise away.
 
-    - floor: the limit is at least this, and at least `of_start` of the first level.
+    - floor: the limit is at least this, and at least `of_start` of the first level. Without one, a usual level of 0 has
+      no limit: it has no multiple.
     - sudden: the limit is at least this times the level of the last 16 to 31 points before.
     """
 
@@ -144,6 +145,7 @@ class Usual(Relative, frozen=True, kw_only=True, tag="usual"):
         level[: max(0, self.skip - begin)] = np.nan
         floor = max(self.floor, self.of_start * float(values[:NINE].max(initial=0.0)))
         bound = level + np.maximum((self.ratio - 1) * np.abs(level), self.deviations * noise)
+        bound[(level == 0) & (floor <= 0)] = np.nan
         return level, np.maximum(np.maximum(bound, floor), self.sudden * latest)
 
 
@@ -225,7 +227,7 @@ class Spike(Relative, frozen=True, kw_only=True, tag="spike"):
     """Score: distance from the median of the nine values before, relative to its limit.
 
     The limit is `extremes` times the third largest distance of the 128 points before, and `ratio` - 1 times that
-    median. It moves on during an incident.
+    median, which must not be 0. It moves on during an incident.
     """
 
     ratio: float
@@ -257,6 +259,7 @@ class Spike(Relative, frozen=True, kw_only=True, tag="spike"):
         usual_distance = np.partition(windows[skipped:], -3, axis=1)[:, -3]
         level = before[skipped:]
         bound = level + np.maximum(self.extremes * usual_distance, (self.ratio - 1) * np.abs(level))
+        bound[level == 0] = np.nan  # 0 has no multiple: most steps have no gradient then
         missing = np.full(len(rows) - len(level), np.nan)
         level, bound = np.concatenate((missing, level)), np.concatenate((missing, bound))
         level[rows < 2 * BLOCK] = np.nan

@@ -10,7 +10,6 @@ from typing import Any
 
 from tuimon.analysis.aligned_steps import common_step_name, step_name
 from tuimon.analysis.attempts import attempts_of, lost_at_restarts, lost_work
-from tuimon.analysis.best_step import best_step
 from tuimon.analysis.comparing import MISSING, compared_settings, flat
 from tuimon.analysis.hidden_values import hidden_conflict
 from tuimon.analysis.log_files import damage_of, reading_remark, unread_parts
@@ -171,10 +170,13 @@ def _run_text(run: Run, snapshot: Snapshot, now: float, width: int | None) -> It
     for alert in alerts:
         if alert.severity != "info" or alert.metric not in named:
             yield from wrapped(f"  {alert.severity:<10}  {clean(alert.message)}", width, indent=14)
-    yield from _block("Configuration", list(flat(redacted(run.config))), _CONFIG_LINES)
-    checkpoint = None if best_step(run) else run.best_checkpoint
-    for title, values in (("Best checkpoint", checkpoint), ("Final metrics", run.final_metrics)):
-        yield from _block(title, list(flat(redacted(values or {}))))
+    settings = (
+        ("Configuration", run.config),
+        ("Best checkpoint", run.best_checkpoint),
+        ("Final metrics", run.final_metrics),
+    )
+    for title, values in settings:
+        yield from _block(title, list(flat(redacted(values or {}))), _CONFIG_LINES)
     yield from _attempts(run, width)
     yield from metric_lines(run, metric_summaries(run), width)
 
@@ -223,8 +225,6 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
         of = f" of {progress.total}" if progress.total is not None else ""
         epoch = f", epoch {format_value(progress.epoch)}" if math.isfinite(progress.epoch) else ""
         yield progress.position_name, f"{progress.position}{of}{epoch}"
-    if (best := best_step(run)) is not None:
-        yield "best", f"{best.word} {best.step}" + (f": {best.scores_text}" if best.scores else "")
     if math.isfinite(progress.seconds_per_step):
         source = ", as its points were seen to arrive" if progress.pace_watched else ""
         if progress.pace_of_bar:
@@ -327,7 +327,7 @@ def _block(title: str, settings: Sequence[tuple[str, Any]], most: int | None = N
 def _metric_table(
     run: Run, title: str, metrics: Sequence[MetricEntry], width: int | None, left_out: Callable[[str], None]
 ) -> Iterator[str]:
-    steps, best = step_name(run), best_step(run)
+    steps = step_name(run)
 
     def numbers(values: Iterable[float | None]) -> list[str]:
         pairs = zip(values, metrics, strict=True)
@@ -351,7 +351,5 @@ def _metric_table(
             brief=[metric.trend.text(brief=True) for metric in metrics],
         ),
     ]
-    scores = [best.score_text(metric.name) if best else "" for metric in metrics]
-    notes = [", ".join(filter(None, (score, m.remarks))) for score, m in zip(scores, metrics, strict=True)]
-    table = TextTable(title, [clean(m.name) for m in metrics], columns, remarks=notes)
+    table = TextTable(title, [clean(m.name) for m in metrics], columns, remarks=[m.remarks for m in metrics])
     yield from table_text(table, width, left_out=left_out)

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from tuimon.analysis.attempts import lost_work, superseded_steps
-from tuimon.analysis.best_step import best_step
 from tuimon.analysis.log_files import damage_of
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress import ProgressReport
@@ -116,9 +115,6 @@ def _facts(run: Run, report: ProgressReport, now: float) -> Iterator[Row]:
         yield (unread,)
     if report.step is not None:
         yield tuple(_step(report))
-    if (best := best_step(run)) is not None:
-        scores = ((f" {best.scores_text}", Role.TEXT),) if best.scores else ()
-        yield ((f"best {best.word} ", Role.MUTED), (str(best.step), Role.VALUE), *scores)
     if math.isfinite(report.eta_seconds):
         end = clock(report.finish_time, now)
         left = format_duration(_rounded(report.eta_seconds))

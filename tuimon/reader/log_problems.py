@@ -85,10 +85,6 @@ class LogProblems:
         self.extend()
         return SearchResult(None, offset, False)
 
-    def lines_like(self, line: LogLine) -> int:
-        """Return the number of lines of the kind of a warning."""
-        return self._kinds.get(_kind_of(line), 1)
-
 
 def _kind_of(line: LogLine) -> str:
     return _NUMBER.sub("0", line.text[:_LONGEST])

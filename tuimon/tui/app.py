@@ -248,7 +248,8 @@ class TuimonApp(App[None], inherit_bindings=False):
         note = note_of(run.path) if run is not None else NO_NOTE
         self.board.update(Drawing(run, now, self.state.symbols, theme, options, snapshot.alerts, note))
         typing, axis = self.input_line.display, axis_word(run, options.axis_of(run))
-        number, changes = self._run_number(run), self.state.options.changes(run)
+        number = self._run_number(run)
+        changes = self.state.options.changes(run)
         self.key_bar.update(self.state, self.board, number, axis, changes, typing, len(options.overlay))
 
     def _draw_header(self, run: Run | None, now: float) -> None:
@@ -446,8 +447,8 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.draw()
 
     def on_panel_box_dragged(self, event: PanelBox.Dragged) -> None:
-        if self.board.zoomed:
-            explore.drag(self, event.cells, event.rows)
+        if self.board.zoomed and event.cells:
+            explore.drag(self, event.cells)
 
     def on_panel_box_wheeled(self, event: PanelBox.Wheeled) -> None:
         if self.board.zoomed:

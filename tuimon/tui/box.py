@@ -127,11 +127,11 @@ class PanelBox(CellGrid):
             self.box, self.x, self.zoom = box, x, zoom
 
     class Dragged(Message):
-        """A mouse movement by a number of cells and rows with a button held down."""
+        """A mouse movement by a number of cells to the right with a button held down."""
 
-        def __init__(self, cells: int, rows: int) -> None:
+        def __init__(self, cells: int) -> None:
             super().__init__()
-            self.cells, self.rows = cells, rows
+            self.cells = cells
 
     class Wheeled(Message):
         """A turn of the mouse wheel over cell `x`. sideways: with shift or ctrl."""
@@ -233,7 +233,7 @@ class PanelBox(CellGrid):
     def on_mouse_move(self, event: MouseMove) -> None:
         if self._held is not None and event.screen_offset != self._held:
             moved, self._held, self._dragged = event.screen_offset - self._held, event.screen_offset, True
-            self.post_message(self.Dragged(moved.x, moved.y))
+            self.post_message(self.Dragged(moved.x))
 
     def on_mouse_up(self) -> None:
         self._held = None
