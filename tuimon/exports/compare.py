@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
@@ -18,14 +17,13 @@ from tuimon.analysis.comparison_rows import MetricRows, Row
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.draw.numbers import format_exact
-from tuimon.draw.table import TextColumn, TextTable
 from tuimon.exports.documents import Count, Number, Split, State, StepValue, Version, known, note_entry, one_of
 from tuimon.exports.table import no_room, table_text, wrapped
 from tuimon.panels.lists.comparison import Comparison
 from tuimon.panels.lists.comparison_tables import comparison_tables, metric_table, reached_texts
 from tuimon.redact import redacted
 from tuimon.run_notes import RunNote
-from tuimon.text import cell_width, clean
+from tuimon.text import clean
 
 
 class ReachesEntry(Struct, frozen=True, kw_only=True):
@@ -374,36 +372,17 @@ def as_text(comparison: Comparison, now: float, width: int | None = None, full: 
     for number, own in enumerate(comparison_tables(comparison, now, full)):
         if number or sentences:
             yield ""
-        if own.is_by_run:
-            yield from _by_run(own, width)
-        else:
+        if not own.is_by_run:
             yield from wrapped(own.title, width)
+        elif own.names:
+            own = replace(own, columns=[replace(column, head=column.head[-_RUN:]) for column in own.columns])
+        if own.names:
             yield from table_text(own, width, left_out=left_out.append)
+        else:
+            yield own.title
         if own.note:
             yield from wrapped(f"  {own.note}", width, 2)
     yield from no_room(left_out, width)
-
-
-def _by_run(own: TextTable, width: int | None) -> Iterator[str]:
-    """Yield a table with one column per run, split into several tables if the runs do not fit the width."""
-    if not own.names:
-        yield own.title
-        return
-    columns = [replace(column, head=column.head[-_RUN:]) for column in own.columns]
-    room = math.inf if width is None else width - 2 - min(max(map(cell_width, (own.title, *own.names))), 28)
-    parts: list[list[TextColumn]] = [[]]
-    left = room
-    for column in columns:
-        cells = 2 + max(map(cell_width, (column.head, *column.cells)))
-        if parts[-1] and cells > left:
-            parts.append([])
-            left = room
-        parts[-1].append(column)
-        left -= cells
-    for number, part in enumerate(parts):
-        if number:
-            yield ""
-        yield from table_text(replace(own, columns=part), width)
 
 
 def reached_sentence(comparison: Comparison) -> str:

@@ -9,12 +9,12 @@ log of machines (nvidia-smi) have the training steps at their wall times; what i
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 import numpy as np
-import orjson
 from msgspec import Struct
 
 from tuimon.analysis.aligned_steps import lacks_training_steps, training_steps_at
@@ -140,63 +140,36 @@ def _clocks(fact: Fact) -> Iterator[tuple[str, float]]:
 # ---------------------------------------------------------------------- as text
 
 
-class LineForm(Struct, frozen=True):
-    """The texts before, between and after the numbers of a point in a line-based format."""
-
-    head: Callable[[str, str], bytes]
-    """Return the start of the line, up to the step, for (owner, metric)."""
-    value: bytes
-    """Text between step and value."""
-    wall_time: bytes
-    """Text between value and wall time."""
-    end: bytes
-    not_finite: Mapping[str, bytes]
-    """str(value) -> text, for "nan", "inf" and "-inf"."""
-    unknown: bytes
-    """Text of an unknown wall time."""
+_JSON_NUMBERS = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}
 
 
-class LineWriter:
-    """Convert batches to lines. orjson writes each number as the shortest text that reads back as the same number."""
-
-    def __init__(self, form: LineForm) -> None:
-        self._form = form
-        self._heads: dict[tuple[str, str], bytes] = {}
-
-    def lines(self, batch: Batch) -> bytes:
-        """Return all lines of a batch."""
-        form = self._form
-        steps = _texts(batch.steps)
-        if batch.rates:
-            seconds = batch.seconds
-            rows = np.flatnonzero(np.isfinite(seconds))
-            for row, text in zip(rows.tolist(), _texts(seconds[rows]), strict=True):
-                steps[row] = text
-        values = _texts(batch.values)
-        for row in np.flatnonzero(~np.isfinite(batch.values)).tolist():
-            values[row] = form.not_finite[str(float(batch.values[row]))]
-        times = _texts(batch.wall_times)
-        for row in np.flatnonzero(~np.isfinite(batch.wall_times)).tolist():
-            times[row] = form.unknown
-        before_value, before_time, end = form.value, form.wall_time, form.end
-        rows_of = zip(self._heads_of(batch), steps, values, times, strict=True)
-        return b"".join([b"%b%b%b%b%b%b%b" % (h, s, before_value, v, before_time, t, end) for h, s, v, t in rows_of])
-
-    def _heads_of(self, batch: Batch) -> list[bytes]:
-        present = np.unique(batch.metric).tolist()
-        table = [b""] * (present[-1] + 1)
-        for index in present:
-            key = (batch.owner, batch.names[index])
-            if key not in self._heads:
-                self._heads[key] = self._form.head(*key)
-            table[index] = self._heads[key]
-        return [table[index] for index in batch.metric.tolist()] if len(present) > 1 else [table[-1]] * len(batch)
+def csv_lines(batch: Batch, shown: bool) -> str:
+    """Return a batch as CSV, a row for each point; an unknown wall time is an empty cell. shown: see `csv_cell`."""
+    heads = [f"{csv_cell(batch.owner, shown)},{csv_cell(name, shown)}" for name in batch.names]
+    rows = zip(*_columns(batch), strict=True)
+    return "".join(
+        f"{heads[of]},{step},{value},{time if math.isfinite(time) else ''}\r\n" for of, step, value, time in rows
+    )
 
 
-def _texts(numbers: Steps | Floats) -> list[bytes]:
-    if not len(numbers):
-        return []
-    return orjson.dumps(np.ascontiguousarray(numbers), option=orjson.OPT_SERIALIZE_NUMPY)[1:-1].split(b",")
+def json_lines(batch: Batch, owner: str) -> str:
+    """Return a batch as a line of JSON for each point, with "NaN" and null. owner: "run" or "source"."""
+    heads = [f'{{"{owner}": {json.dumps(batch.owner)}, "metric": {json.dumps(name)}' for name in batch.names]
+    return "".join(
+        f'{heads[of]}, "step": {step}, "value": {_JSON_NUMBERS.get(repr(value), value)}'
+        f', "wall_time": {time if math.isfinite(time) else "null"}}}\n'
+        for of, step, value, time in zip(*_columns(batch), strict=True)
+    )
+
+
+def _columns(batch: Batch) -> tuple[list[int], list[float], list[float], list[float]]:
+    """Return index in `names`, step (in seconds if it is a clock tick), value and wall time of each point."""
+    steps: list[float] = batch.steps.tolist()
+    if batch.rates:
+        seconds = batch.seconds
+        for row in np.flatnonzero(np.isfinite(seconds)).tolist():
+            steps[row] = float(seconds[row])
+    return batch.metric.tolist(), steps, batch.values.tolist(), batch.wall_times.tolist()
 
 
 def csv_cell(text: str, shown: bool = False) -> str:

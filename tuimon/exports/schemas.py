@@ -21,13 +21,13 @@ from tuimon.exports.around import AroundDocument
 from tuimon.exports.changes import AlertLine, NoticeLine, PointsLine, RunLine, StateLine
 from tuimon.exports.compare import CompareDocument
 from tuimon.exports.sample_lines import SampleLine
-from tuimon.exports.summary import OverStepsDocument, SummaryDocument
+from tuimon.exports.summary import SummaryDocument
 
 _DOCUMENTS: dict[str, tuple[type[Struct], ...]] = {
     "check": (CheckDocument,),
     "compare": (CompareDocument,),
     "samples": (SampleLine,),
-    "summary": (SummaryDocument, AroundDocument, OverStepsDocument),
+    "summary": (SummaryDocument, AroundDocument),
     "watch": (RunLine, PointsLine, StateLine, AlertLine, NoticeLine),
 }
 """Command -> the objects that it prints: one, or one of these, or lines of these."""

@@ -5,7 +5,7 @@ Secrets in settings are hidden.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any
 
 import numpy as np
@@ -166,32 +166,6 @@ class SummaryDocument(Struct, frozen=True, kw_only=True):
     alerts: tuple[AlertEntry, ...]
     """Active."""
     notices: tuple[NoticeEntry, ...]
-
-
-class RunOverSteps(Struct, frozen=True, kw_only=True):
-    """A run over a range of steps."""
-
-    name: str
-    path: str
-    metrics: tuple[MetricEntry, ...]
-    """The most telling first; all numbers are those of the points in the range."""
-
-
-class OverStepsDocument(Struct, frozen=True, kw_only=True):
-    """The metrics of runs over a range of steps (--steps)."""
-
-    schema: Version = 1
-    steps: tuple[int, int]
-    """First and last step asked for."""
-    runs: tuple[RunOverSteps, ...]
-
-
-def run_over_steps(run: Run, steps: tuple[int, int], metrics: Container[str] | None = None) -> RunOverSteps:
-    """Return a run over a range of steps. steps: first and last, both included. metrics: names; None for all."""
-    names = [name for name in relevant_metrics(run) if metrics is None or name in metrics]
-    parts = ((name, with_training_steps(run, name).in_steps(*steps)) for name in names)
-    entries = tuple(summarise(run, name, part) for name, part in parts if len(part))
-    return RunOverSteps(name=run.name, path=run.path, metrics=entries)
 
 
 def summary_of(snapshot: Snapshot, now: float) -> SummaryDocument:

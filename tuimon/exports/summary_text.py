@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from tuimon.analysis.aligned_steps import common_step_name, step_name
 from tuimon.analysis.attempts import attempts_of, lost_at_restarts, lost_work
 from tuimon.analysis.comparing import MISSING, compared_settings, flat
@@ -20,8 +22,8 @@ from tuimon.analysis.run_states import critical_count, state_sign, state_words
 from tuimon.analysis.words import duration, setting_text, with_article
 from tuimon.draw.numbers import format_count, format_number, format_value
 from tuimon.draw.table import TextColumn, TextTable
-from tuimon.exports.summary import MetricEntry, RunOverSteps, entries, metric_summaries, summarise, unit_columns
-from tuimon.exports.table import no_room, table_text, wrapped
+from tuimon.exports.summary import MetricEntry, entries, metric_summaries, summarise, unit_columns
+from tuimon.exports.table import no_room, rows_table, table_text, wrapped
 from tuimon.panels import facts_about, heading_of, objective_of, relevant_metrics
 from tuimon.panels.lists.run_metrics import RunLevels
 from tuimon.panels.system_history import odd_devices
@@ -181,13 +183,6 @@ def _run_text(run: Run, snapshot: Snapshot, now: float, width: int | None) -> It
     yield from metric_lines(run, metric_summaries(run), width)
 
 
-def over_steps_text(run: Run, part: RunOverSteps, steps: tuple[int, int], width: int | None = None) -> Iterator[str]:
-    """Yield lines of at most `width` cells (None: unlimited). steps: first and last one asked for."""
-    first, last = max(steps[0], 0), min(steps[1], max(metric.last_step for metric in part.metrics))
-    yield f"{clean(run.name)}  {step_name(run)}s {first} to {last}"
-    yield from metric_lines(run, part.metrics, width)
-
-
 def metric_lines(run: Run, metrics: Sequence[MetricEntry], width: int | None) -> Iterator[str]:
     """Yield the tables of the metrics of training and validation."""
     left_out: list[str] = []
@@ -296,20 +291,25 @@ def _attempts(run: Run, width: int | None) -> Iterator[str]:
     if not attempts:
         return
     shown, steps = attempts[-_MAX_ATTEMPTS:], step_name(run)
-    begins = [local_time(attempt.begin, "%Y-%m-%d %H:%M") or "" for attempt in shown]
-    ends = [clean(attempt.end, _LONGEST_END) for attempt in shown]
-    resumed = ["" if attempt.resumed_from is None else str(attempt.resumed_from) for attempt in shown]
-    columns = [
-        TextColumn(f"first {steps}", [str(attempt.first_step) for attempt in shown]),
-        TextColumn(f"last {steps}", [str(attempt.last_step) for attempt in shown]),
-        *([TextColumn("resumed from", resumed, need=2)] if any(resumed) else []),
-        TextColumn(f"superseded {steps}s", [str(attempt.superseded or "") for attempt in shown], need=1),
-        *([TextColumn("begins", begins, need=2, left=True)] if any(begins) else []),
-        *([TextColumn("end", ends, need=3, left=True)] if any(ends) else []),
-    ]
+    rows = (
+        (
+            clean(attempt.name),
+            str(attempt.first_step),
+            str(attempt.last_step),
+            "" if attempt.resumed_from is None else str(attempt.resumed_from),
+            str(attempt.superseded or ""),
+            local_time(attempt.begin, "%Y-%m-%d %H:%M") or "",
+            clean(attempt.end, _LONGEST_END),
+        )
+        for attempt in shown
+    )
+    heads = ("", f"first {steps}", f"last {steps}", "resumed from", f"superseded {steps}s", "begins", "end")
     yield ""
     title = f"{len(attempts)} attempts" if len(shown) == len(attempts) else f"last {len(shown)} of {len(attempts)}"
-    yield from table_text(TextTable(title, [clean(attempt.name) for attempt in shown], columns), width)
+    table = rows_table(title, heads, rows, ("begins", "end"))
+    needs = zip(table.columns, (0, 0, 2, 1, 2, 3), strict=True)
+    columns = [replace(column, need=need) for column, need in needs if not need or any(column.cells)]
+    yield from table_text(replace(table, columns=columns), width)
 
 
 def _block(title: str, settings: Sequence[tuple[str, Any]], most: int | None = None) -> Iterator[str]:

@@ -7,7 +7,7 @@ and 3.2 h have been trained since. Each statement is a number with the metric, t
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,13 +21,14 @@ from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import failed_runs
 from tuimon.analysis.words import duration, setting_text
 from tuimon.draw.numbers import format_exact, format_value
-from tuimon.draw.table import TextColumn, TextTable
+from tuimon.draw.table import TextTable
 from tuimon.errors import NothingFound
 from tuimon.exports import sample_lines
 from tuimon.exports.around import Around, around
 from tuimon.exports.html import page
 from tuimon.exports.html.plot import chart_figure
 from tuimon.exports.pictures import charts_of, options_of
+from tuimon.exports.table import rows_table
 from tuimon.redact import redacted
 from tuimon.store import Run, Snapshot
 from tuimon.store.snapshot import newest_of
@@ -216,7 +217,7 @@ def _tables(found: Autopsy) -> Iterator[TextTable]:
     """Yield what changed, in the order of its beginning; what was unusual at the onset; the settings that differ."""
     step = step_name(found.run)
     rows = ((str(f.step), f.severity, clean(f.metric), clean(f.words), clean(f.hint)) for f in found.findings)
-    yield _table("What changed first", (step, "severity", "metric", "what", "advice"), rows, _TEXTS)
+    yield rows_table("What changed first", (step, "severity", "metric", "what", "advice"), rows, _TEXTS)
     unusual = (
         (
             clean(entry.name),
@@ -228,7 +229,7 @@ def _tables(found: Autopsy) -> Iterator[TextTable]:
         for entry in found.unusual
     )
     heads = ("metric", step, "value", "usual", "robust deviations")
-    yield _table(f"Unusual at the onset, {step} {found.onset}", heads, unusual)
+    yield rows_table(f"Unusual at the onset, {step} {found.onset}", heads, unusual)
     if found.healthy is not None:
         settings = (
             (clean(name), *("-" if value is MISSING else setting_text(value, _LONGEST) for value in values))
@@ -236,16 +237,9 @@ def _tables(found: Autopsy) -> Iterator[TextTable]:
         )
         names = (clean(found.run.name), clean(found.healthy.name))
         note = "" if found.differences else "no setting differs"
-        yield _table("Settings that differ from the last healthy run", ("setting", *names), settings, names, note)
-
-
-def _table(
-    title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], words: Container[str] = (), note: str = ""
-) -> TextTable:
-    """Return a table of rows. words: heads of the columns with words instead of numbers."""
-    names, *columns = list(zip(*rows, strict=True)) or [() for _ in heads]
-    own = [TextColumn(head, cells, left=head in words) for head, cells in zip(heads[1:], columns, strict=True)]
-    return TextTable(title, names, own, heads[0], note=note)
+        yield rows_table(
+            "Settings that differ from the last healthy run", ("setting", *names), settings, names, note=note
+        )
 
 
 _TEXTS = ("severity", "metric", "what", "advice")
