@@ -161,7 +161,7 @@ def test_the_seeds_of_each_method_are_a_table(tmp_path: Path, capsys: pytest.Cap
     assert lines[start + 2].split()[: len(dapo)] == dapo
     shown = ["".join(text for text, _ in row).split() for row in screen_rows(comparison, 0, Symbols.BRAILLE, 200)]
     assert dapo in [row[: len(dapo)] for row in shown]
-    html, others = as_html(comparison, LONG_AFTER), [run for run in snapshot.runs if run.name != "grpo_s2"]
+    others = [run for run in snapshot.runs if run.name != "grpo_s2"]
     assert ">remark<" not in as_html(compare(others, {"reward"}), LONG_AFTER), "no empty column"
     arguments = ["compare", str(tmp_path / "runs"), "--metric", "reward", "-o"]
     assert main([*arguments, str(tmp_path / "t.csv")]) == 0
@@ -315,6 +315,23 @@ def test_patterns_choose_metrics(runs: Path, capsys: pytest.CaptureFixture[str])
     assert [metric["name"] for metric in json.loads(capsys.readouterr().out)["metrics"]] == ["train/reward"]
     assert main(["compare", str(runs), "--metric", "nothing"]) == 2
     assert main(["compare", str(runs / "good")]) == 2
+
+
+def test_rows_have_their_distance_to_a_baseline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    levels = {"new": (0.70, 0.74, 0.75), "old": (0.60, 0.62, 0.61)}
+    for method, values in levels.items():
+        for seed, value in enumerate(values):
+            rows = [{"step": step, "reward": value} for step in range(60)]
+            write_rows(tmp_path / f"{method}_s{seed}", rows, {"method": method, "seed": seed})
+    assert main(["compare", str(tmp_path), "--baseline", "old_s1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    cells = {line.split()[0]: re.split("  +", line.strip()) for line in lines if re.match("  (new|old) ", line)}
+    error = math.hypot(*(statistics.stdev(own) / math.sqrt(3) for own in levels.values()))
+    apart = (statistics.mean(levels["new"]) - statistics.mean(levels["old"])) / error
+    assert f"{apart:+.1f} SE" in cells["new"]
+    assert "baseline" in cells["old"]
+    assert main(["compare", str(tmp_path), "--baseline", "other"]) == 2
+    assert "no run other is compared" in capsys.readouterr().err
 
 
 def test_a_single_point_has_no_rank(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
