@@ -189,14 +189,6 @@ def test_a_run_of_a_thousand_metrics_is_below_five_megabytes(tmp_path: Path) -> 
     assert all(name in html for name in names)
 
 
-def test_the_area_behind_a_mean_is_named(tmp_path: Path) -> None:
-    for with_limits in (False, True):
-        limits = {"critic/score/min": 0.0, "critic/score/max": 1.0} if with_limits else {}
-        rows = [{"step": step, "critic/score/mean": step / 20} | limits for step in range(20)]
-        write_rows(tmp_path, rows)
-        assert ("area: min to max" in report(open_run(tmp_path), NOW)) is with_limits
-
-
 def test_values_have_their_unit(tmp_path: Path) -> None:
     for name in ("a", "b"):
         rows = [{"step": step, "loss": 1 / step, "mem/allocated_gb": 2.5} for step in range(1, 20)]

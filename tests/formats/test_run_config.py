@@ -18,8 +18,7 @@ from support.event_reading import read_all
 from tuimon.errors import FormatError, NothingFound, Unfinished
 from tuimon.formats import recognise
 from tuimon.formats._shared.safe_yaml import LARGEST, parse_yaml
-from tuimon.formats.config.json import FORMAT as JSON
-from tuimon.formats.config.yaml import FORMAT as YAML
+from tuimon.formats.config import JSON, SACRED, YAML
 from tuimon.model.points import Fact, Item, Replaced
 from tuimon.monitor.local import LocalMonitor, open_run
 from tuimon.reader import Collector
@@ -354,8 +353,6 @@ def test_ordered_dict_of_rl_baselines3_zoo(tmp_path: Path) -> None:
     ("status", "state"), [("COMPLETED", "finished"), ("FAILED", "crashed"), ("INTERRUPTED", "crashed")]
 )
 def test_run_json_of_sacred_says_how_the_run_ended(status: str, state: str) -> None:
-    from tuimon.formats.config.sacred import FORMAT as SACRED
-
     written = {"command": "main", "experiment": {"name": "mlp"}, "stop_time": "2026-11-22T19:21:19.5", "status": status}
     data = json.dumps(written).encode()
     assert recognise("runs/1/run.json", data) is SACRED

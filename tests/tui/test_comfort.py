@@ -259,7 +259,7 @@ async def test_help_is_wrapped_at_any_width_and_shows_the_position(run: Path) ->
         await pilot.resize_terminal(120, 20)
         await until(app, pilot, lambda s: "Borders around the panels, from 160 columns on; again: hide them" in s)
         await pilot.press("G")
-        await until(app, pilot, lambda s: "min to max of a mean" in s)
+        await until(app, pilot, lambda s: "seeds of the base" in s)
 
 
 def test_smoothing_is_among_the_most_important_keys() -> None:

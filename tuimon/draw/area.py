@@ -16,9 +16,6 @@ Bits = npt.NDArray[np.uint8]
 _PLAIN = ":"
 """Character in ASCII, in one of four cells. No curve has it: without colours a full area of dots would hide the flat
 parts of curves."""
-_FAINT_FROM = 0.5
-"""Part of the chart from which on an area is drawn with fewer dots, which would hide the lines."""
-_DOTS_LIT = np.array([bin(mask).count("1") for mask in range(256)], np.int8)
 
 
 def draw_areas(canvas: Canvas, lines: Sequence[Line], axis: Axis, symbols: Symbols) -> None:
@@ -32,8 +29,9 @@ def draw_areas(canvas: Canvas, lines: Sequence[Line], axis: Axis, symbols: Symbo
     turn = np.arange(rows)[:, None] % np.maximum(covered.sum(axis=0), 1)
     for index, own, place in zip(filled, covered, np.cumsum(covered, axis=0) - 1, strict=True):
         canvas.owner[own & (place == turn)] = index
-    textures = np.array([_texture(lit, shape) for lit in dots], np.uint8)[:, None, None]
-    canvas.codes[:] = shape.codes[np.bitwise_or.reduce(dots & textures)]
+    places = [(row, column) for column in range(shape.columns) for row in range(shape.rows)]
+    every_other = np.uint8(sum(1 << place for place, at in enumerate(places) if sum(at) % 2 == 0))
+    canvas.codes[:] = shape.codes[np.bitwise_or.reduce(dots) & every_other]
     if symbols is Symbols.ASCII:
         row, cell = np.indices((rows, cells))
         canvas.codes[:] = np.where(covered.any(axis=0) & ((row + cell) % 4 == 0), ord(_PLAIN), ord(" "))
@@ -53,12 +51,3 @@ def _fill(envelope: Envelope, axis: Axis, rows: int, cells: int, shape: Glyphs) 
 def _border(values: Floats, axis: Axis, dots: int) -> npt.NDArray[np.int32]:
     """Return the number of rows of dots above each value."""
     return np.rint(np.clip(1.0 - unit_height(values, axis), 0.0, 1.0) * dots).astype(np.int32)
-
-
-def _texture(dots: Bits, shape: Glyphs) -> int:
-    """Return the dots that an area sets in a cell: every other, or one if it covers most of the chart."""
-    places = [(row, column) for column in range(shape.columns) for row in range(shape.rows)]
-    covered = float(_DOTS_LIT[dots].mean()) / len(places)
-    if covered >= _FAINT_FROM:
-        return 1
-    return sum(1 << (row + column * shape.rows) for row, column in places if (row + column) % 2 == 0)

@@ -1,8 +1,7 @@
 """ChartView -> rows: title, curves with their marks inside a frame, note.
 
 Depending on the size: y labels in a gutter of fixed width from 24 cells of width; an x axis from 6 rows of height; a
-row for the note from 9 rows (otherwise it is in the title row if it fits); a table from 16 rows. A single row is a
-sparkline.
+row for the note from 9 rows (otherwise it is in the title row if it fits); a table from 16 rows.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ def plot_columns(width: int, symbols: Symbols = Symbols.BRAILLE) -> int:
 def plot_cells(size: Size, note: bool = False, table: int = 0, legend: int = 0) -> tuple[int, int]:
     """Return (cells, rows) of the canvas, the part of a chart with the curves. note, table: rows below it. legend: rows
     above it, besides the title."""
-    rows = size.height - (size.height >= 2) - _has_x_axis(size)
+    rows = size.height - 1 - _has_x_axis(size)
     rows -= legend + (note and size.height >= _NOTE_FROM)
     return _canvas_width(size.width), max(rows - _table_rows(size, table), 0)
 
@@ -81,18 +80,16 @@ def render_chart(view: ChartView, size: Size, symbols: Symbols) -> Rows:
     notes = [clean(note) for note in view.notes]
     note_below = bool(notes) and size.height >= _NOTE_FROM
     cells, rows = plot_cells(size, note_below, len(view.table), len(view.legend))
-    if cells <= 0 or rows <= 0:
-        return fit_rows((), size.width, size.height)
     sign = clean_row(((view.sign, Role.TITLE),)) if 0 < cell_width(view.sign) < size.width else ()
     beside = size.width - row_width(sign)
-    if size.height == 1 and size.width >= _GUTTER_FROM:
-        return (join(sign, _sparkline(view, beside, symbols)),)
+    head = [join(sign, _head(view, beside, symbols, [] if note_below else notes))]
+    if cells <= 0 or rows <= 0:
+        return fit_rows(head, size.width, size.height)
     body = _canvas(view, cells, rows, symbols).rows()
     if size.width >= _GUTTER_FROM:
         frame = build_frame(FrameKey(cells, rows, view.x, view.y, _has_x_axis(size), symbols))
         body = [join(((text, Role.AXIS),), row) for text, row in zip(frame.left, body, strict=True)]
         body += [((text, Role.AXIS),) for text in frame.bottom]
-    head = [join(sign, _head(view, beside, symbols, [] if note_below else notes))] if size.height >= 2 else []
     head += [fit_row(clean_row(row), size.width) for row in view.legend]
     note = fit(" " * (size.width - cells) + _whole_notes(notes, cells), size.width)
     foot: list[Row] = [((note, Role.MUTED),)] if note_below else []
@@ -124,18 +121,6 @@ def _whole_notes(notes: Sequence[str], width: int) -> str:
     """Return as many notes as fit; all of them if not even the first one fits."""
     texts = [", ".join(notes[:count]) for count in range(len(notes), 0, -1)]
     return next((text for text in texts if cell_width(text) <= width), texts[0] if texts else "")
-
-
-def _sparkline(view: ChartView, width: int, symbols: Symbols) -> Row:
-    """Return title, curve and last value in one row."""
-    title = fit_name(clean(view.title), width // 3)
-    value = clean_row(view.headline[:1])
-    cells = width - cell_width(title) - row_width(value) - 2
-    if cells < 1:
-        return fit_row(((title, Role.TITLE),), width)
-    (curve,) = _canvas(view, cells, 1, symbols).rows()
-    blank: Row = ((" ", Role.MUTED),)
-    return join(((title, Role.TITLE),), blank, curve, blank, value)
 
 
 def _head(view: ChartView, width: int, symbols: Symbols, notes: Sequence[str]) -> Row:

@@ -172,13 +172,9 @@ def _run_text(run: Run, snapshot: Snapshot, now: float, width: int | None) -> It
     for alert in alerts:
         if alert.severity != "info" or alert.metric not in named:
             yield from wrapped(f"  {alert.severity:<10}  {clean(alert.message)}", width, indent=14)
-    settings = (
-        ("Configuration", run.config),
-        ("Best checkpoint", run.best_checkpoint),
-        ("Final metrics", run.final_metrics),
-    )
-    for title, values in settings:
-        yield from _block(title, list(flat(redacted(values or {}))), _CONFIG_LINES)
+    yield from _block("Configuration", list(flat(redacted(run.config))), _CONFIG_LINES)
+    for title, values in (("Best checkpoint", run.best_checkpoint), ("Final metrics", run.final_metrics)):
+        yield from _block(title, list(flat(redacted(values or {}))))
     yield from _attempts(run, width)
     yield from metric_lines(run, metric_summaries(run), width)
 

@@ -80,7 +80,9 @@ class Header(Struct, frozen=True):
             facts = _with_values(run, facts, options, left)
             return TextView("", (_fill([named, *parts, *facts], size.width),))
         named = ((fit(name, min(cell_width(name), max(room, size.width // 5, 1)), keep="end"), Role.TITLE),)
-        evidence = _fit_clauses(clean("; ".join(said)), room - row_width(named) - 2)
+        evidence, left = clean("; ".join(said)), room - row_width(named) - 2
+        if cell_width(evidence) > left:
+            evidence = fit(evidence, left) if left >= _LEAST_EVIDENCE else ""
         first = _fill([named, *parts, ((evidence, Role.MUTED),) if evidence else ()], size.width)
         if report.claim.aged in evidence:
             facts = [fact for fact in facts if fact != _last_point(report)]
@@ -92,16 +94,6 @@ def _state(report: ProgressReport, symbols: Symbols, alarms: int) -> Span:
     sign = state_sign(report.state, symbols is Symbols.ASCII, alarms)
     role = Role.CRITICAL if alarms else _ROLES.get(report.state, Role.MUTED)
     return f"{sign} {state_words(report.state, alarms)}", role
-
-
-def _fit_clauses(text: str, room: int) -> str:
-    """Return as many clauses of a text ("a; b") as fit. The next one is cut if much of it fits, else left out."""
-    if cell_width(text) <= room:
-        return text
-    clauses = text.split("; ")
-    whole = ("; ".join(clauses[:count]) for count in range(len(clauses) - 1, -1, -1))
-    fitting = next(part for part in whole if cell_width(part) <= room or not part)
-    return fit(text, room) if room - cell_width(fitting) >= _LEAST_EVIDENCE else fitting
 
 
 def _last_point(report: ProgressReport) -> Row:

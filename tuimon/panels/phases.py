@@ -48,7 +48,7 @@ class TimerReading(Struct, frozen=True, eq=False):
     end: int
     """Number of rows of the curve up to the step."""
     every: int
-    """Steps between two points of a sparse timer; 0 if not sparse, -1 if it ran once, before the displayed step."""
+    """Steps between two points of a sparse timer; 0 if it is not sparse."""
     factor: float
     """Converts the values to seconds."""
 
@@ -133,9 +133,7 @@ def read_timers(run: Run, cursor: int | None = None) -> tuple[int, tuple[TimerRe
     for timer, curve in curves:
         gap, end = gaps[timer.metric], curve.row_after(step)
         sparse = round(gap / usual) if usual and gap > usual * _SPARSE else 0
-        reading = TimerReading(timer, run, curve, step, end, sparse, seconds_of(run, timer.metric))
-        once = usual and gap == 0.0 and not reading.present
-        readings.append(replace(reading, every=-1) if once else reading)
+        readings.append(TimerReading(timer, run, curve, step, end, sparse, seconds_of(run, timer.metric)))
     return step, tuple(readings)
 
 
@@ -285,8 +283,6 @@ def _parts_text(reading: TimerReading) -> str:
     """Return how often a sparse timer ran, else the parts of the operation."""
     if reading.every > 1:
         return f"every {reading.every} steps"
-    if reading.every < 0:
-        return "once"
     parts = reading.parts if reading.now > 0 else {}
     return " ".join(f"{part} {format_fraction(value / reading.now)}" for part, value in parts.items())
 

@@ -165,8 +165,7 @@ def labels_of(lines: Sequence[tuple[str, Meaning]]) -> list[str]:
     """Return a distinct label for each (metric, meaning); "" for a single line.
 
     The label of a line is the first of these that no other line shares: its split, its concept, its concept with its
-    facets, its full name. A facet alone ("mean") does not name a line beside full names, nor does a component that the
-    name of another line has, too.
+    facets, its full name; if one line needs that, all have it.
 
     The split names a line only beside its counterpart, the same quantity of the other split. A line of a part, beside
     one of another quantity, is not named by its concept alone.
@@ -180,19 +179,9 @@ def labels_of(lines: Sequence[tuple[str, Meaning]]) -> list[str]:
         next((label for label, count in zip(own, counts, strict=True) if label and count[label] == 1), own[-1])
         for own in candidates
     ]
-    components = [label for label, (_, meaning) in zip(labels, lines, strict=True) if _is_component(label, meaning)]
-    if any(sum(component in name for name, _ in lines) > 1 for component in components):
-        return [name for name, _ in lines]
-    if any(label == name for label, (name, _) in zip(labels, lines, strict=True)):
-        labels = [
-            name if label in meaning.facets.values() else label
-            for label, (name, meaning) in zip(labels, lines, strict=True)
-        ]
-    return labels if len(set(labels)) == len(labels) else [name for name, _ in lines]
-
-
-def _is_component(label: str, meaning: Meaning) -> bool:
-    return bool(label) and label == meaning.facets.get("component")
+    names = [name for name, _ in lines]
+    is_named = any(label == name for label, name in zip(labels, names, strict=True))
+    return names if is_named or len(set(labels)) < len(labels) else labels
 
 
 def _candidates(line: _Line, lines: Sequence[_Line], several: bool) -> tuple[str, ...]:

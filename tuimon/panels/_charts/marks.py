@@ -182,14 +182,10 @@ def best_step(run: Run, concepts: Sequence[str]) -> int | None:
     if not best or not concepts:
         return None
     chosen_by = {classify(key).concept for key in _metrics_in(best)} - {"other"}
-    if chosen_by:
-        if not chosen_by & set(concepts):
-            return None
-    elif "reward.train" not in concepts:
+    if not chosen_by:
         rewarded = any(classify(name).concept in ("reward.train", "reward.val") for name in run.metrics)
-        if rewarded or "loss.total" not in concepts:
-            return None
-    return checkpoint_step(best)
+        chosen_by = {"reward.train" if rewarded else "loss.total"}
+    return checkpoint_step(best) if chosen_by & set(concepts) else None
 
 
 def _metrics_in(best: Mapping[str, Any]) -> Iterator[str]:

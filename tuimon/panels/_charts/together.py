@@ -58,7 +58,6 @@ class TogetherPanel(Struct, frozen=True):
             options if alike else linear,
             panel=self.id,
             markers=SHAPES[symbols] if options.weight and not alike else "",
-            with_band=False,  # the minimum and maximum of a metric would flatten the others
         )
         return view if alike or len(readings) < 2 else _normalised(view, options)
 

@@ -50,12 +50,6 @@ class Quantity(Struct, frozen=True):
         """Return a value with its unit."""
         return f"{value:.0%}" if self.unit == "%" else f"{value:.4g}{' ' if self.unit else ''}{self.unit}"
 
-    def limit_texts(self) -> list[str]:
-        """Return the limits as text."""
-        if self.relative:
-            return [f"{limit:.0%}" for limit in self.limits]
-        return [f"{limit * (100 if self.unit == '%' else 1):g}" for limit in self.limits]
-
 
 def _step(row: RankRow) -> float | None:
     return None if row.step is None else float(row.step)
@@ -246,9 +240,8 @@ def legend(quantity: Quantity, usual: float | None) -> str:
             ". runs or ended well  # slow  ~ silent  X failed  N not a number  t timed out  e ended after it  "
             "r recovered  l lost  u away"
         )
-    steps = "  ".join(f"{sign} {text}" for sign, text in zip("-=#X", quantity.limit_texts(), strict=True))
     middle = f"median {quantity.text(usual)}" if usual is not None else "no values"
-    return f"{quantity.name}: {middle}  . near it  {steps}  ? unknown"
+    return f"{quantity.name}: {middle}  . near it  - = # X farther and farther from it  ? unknown"
 
 
 def map_rows(grid: Grid, quantity: Quantity, selected: tuple[int, int] | None, width: int) -> list[Row]:
