@@ -58,7 +58,7 @@ class RanksTable(Table["RankRow"]):
         if job is not self.job:
             self.job = job
             self._grid = Grid(job.rows if job else ())
-            self._columns = rank_rows.rank_columns(job is not None and rank_rows.lines_differ(job.rows))
+            self._columns = rank_rows.rank_columns()
         if job is not None and self.is_map is None:
             self.is_map = len(job.rows) > _MOST_IN_TABLE
         text = " No logs of several ranks: torchrun --log-dir DIR --redirects 3 writes them"
