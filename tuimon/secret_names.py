@@ -11,12 +11,17 @@ from functools import lru_cache
 
 from tuimon import lazy_re as re
 
-STEMS = (
-    *(b"secret", b"pwd", b"token", b"key", b"auth", b"cred", b"cookie", b"webhook"),
-    *(b"signature", b"sig=", b"pass", b"_pw", b"pat=", b"pat:", b'pat"', b"jwt", b"kennwort", b"geheim", b"senha"),
-    *(b"clave", b"wachtwoord", b"parola", b"heslo", b"salasana", b"adgangskode"),
+
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a list."""
+    return frozenset(text.split())
+
+
+STEMS = word_set(
+    "secret pwd token key auth cred cookie webhook signature sig pass _pw pat jwt kennwort geheim senha clave "
+    "wachtwoord parola heslo salasana adgangskode"
 )
-"""Literals, in lower case, one of which is in every secret name that is assigned a value in text."""
+"""Parts of words, in lower case, one of which is in every secret name that is assigned a value in text."""
 
 
 class Name(Enum):
@@ -29,11 +34,6 @@ class Name(Enum):
 
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-
-
-def word_set(text: str) -> frozenset[str]:
-    """Return the words of a list."""
-    return frozenset(text.split())
 
 
 _ALWAYS = word_set(

@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 import time
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import takewhile
 
 from tuimon import lazy_re as re
 
@@ -201,24 +202,38 @@ def _whole_words(end: str) -> str:
 def fit_distinct(names: Sequence[str], width: int) -> list[str]:
     """Cut names of metrics that do not fit, without padding: "train/…/mean_length".
 
-    Of names whose whole words would become equal, the words that distinguish them are left, and the first and the next
-    ones that fit: "train/…format_reward…" of train/rewards/format_reward/mean beside train/rewards/answer_reward/mean.
+    Of names whose whole words would become equal, the first one and those that distinguish them are left:
+    "train/…format…" of train/rewards/format_reward/mean beside train/rewards/answer_reward/mean.
     """
     cut = {name: fit_name(name, width) for name in names}
-    whole = {name: _BROKEN_WORD.sub("…", text) if text != name else name for name, text in cut.items()}
-    if len(set(whole.values())) == len(cut):
-        return [cut[name] for name in names]
-    words = {name: _SEPARATOR.split(name) for name in names}
-    kept: dict[str, set[int]] = {name: set() for name in names}
-    shown, count = whole, -1
-    while count < (count := sum(map(len, kept.values()))):
-        for group in _alike(shown):
-            for name, own in zip(group, _own_words([words[name] for name in group], kept[group[0]]), strict=True):
-                kept[name] |= own
-        shown = {name: _with_words(words[name], kept[name]) if kept[name] else whole[name] for name in cut}
-    shown |= {name: _filled(words[name], kept[name], width) for name in cut if kept[name]}
+    alike: dict[str, list[str]] = {}
+    for name, text in cut.items():
+        alike.setdefault(_BROKEN_WORD.sub("…", text) if text != name else name, []).append(name)
+    groups = [group for group in alike.values() if len(group) > 1]
+    for with_end in (False, True):
+        shown = cut | {name: text for group in groups for name, text in _own_words(group, with_end)}
+        if len(set(shown.values())) == len(shown):
+            break
     apart = dict(zip(shown, fit_apart(list(shown.values()), width), strict=True))
-    return [apart[name].rstrip() if kept[name] else cut[name] for name in names]
+    return [apart[name].rstrip().replace("……", "…") for name in names]
+
+
+def _own_words(names: Sequence[str], with_end: bool) -> Iterator[tuple[str, str]]:
+    """Yield (name, text) without the words that all names begin with, but for the first, and those that all end with.
+
+    with_end: keep the end.
+    """
+    words = [_SEPARATOR.split(name) for name in names]  # words and separators in turns
+    head = _common(words)
+    tail = 0 if with_end else _common([own[head:][::-1] for own in words])
+    for name, own in zip(names, words, strict=True):
+        first = "".join(own[:2]) + "…" * (head > 2) if head else ""
+        yield name, f"{first}{''.join(own[max(head, 2 * bool(head)) : len(own) - tail])}{'…' * (tail > 0)}"
+
+
+def _common(words: Sequence[Sequence[str]]) -> int:
+    """Return how many words all of these begin with."""
+    return sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, zip(*words, strict=False)))
 
 
 def fit_side_by_side(names: Sequence[str], room: int, least: int) -> list[str]:
@@ -231,49 +246,6 @@ def fit_side_by_side(names: Sequence[str], room: int, least: int) -> list[str]:
             return fit_distinct(names, share) if share >= least else list(names)
         left -= width
     return list(names)
-
-
-def _alike(shown: Mapping[str, str]) -> Iterator[list[str]]:
-    """Yield the names of each group of two or more that are shown alike."""
-    groups: dict[str, list[str]] = {}
-    for name, text in shown.items():
-        groups.setdefault(text, []).append(name)
-    yield from (group for group in groups.values() if len(group) > 1)
-
-
-def _own_words(names: Sequence[Sequence[str]], known: Collection[int]) -> list[set[int]]:
-    """Return the positions of words that distinguish names, which are words and separators in turns.
-
-    These are all but the words that all names begin or end with; of names with `known` words, the first that differs.
-    """
-    shortest = min(map(len, names))
-    head = next((i for i in range(shortest) if len({own[i] for own in names}) > 1), shortest - 1)
-    if known:
-        return [{head // 2 * 2} for _ in names]
-    most = shortest - head - 1
-    tail = next((i for i in range(most) if len({own[-1 - i] for own in names}) > 1), most)
-    return [{i for i in range(head, len(own) - tail) if i % 2 == 0} for own in names]
-
-
-def _with_words(words: Sequence[str], kept: Collection[int]) -> str:
-    """Return a name with an ellipsis in place of the words that are not kept."""
-    text, end = "", 0
-    for i in sorted(kept):
-        text = (text.rstrip("_.") + "…" if i > end else text) + "".join(words[i : i + 2])
-        end = i + 2
-    return text if end > len(words) else text[: -len(words[end - 1])] + "…"
-
-
-def _filled(words: Sequence[str], kept: Collection[int], width: int) -> str:
-    """Return a name with the words that are kept, its first word and those after the kept ones, as far as they fit."""
-    chosen = set(kept)
-    for word in (0, *range(max(kept) + 2, len(words), 2)):
-        if cell_width(_with_words(words, chosen | {word}).replace("…", ".")) > width:  # ASCII is measured faster
-            if word:
-                break
-        else:
-            chosen.add(word)
-    return _with_words(words, chosen)
 
 
 def _without_middle(text: str, width: int, right: int) -> str:

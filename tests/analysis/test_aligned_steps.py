@@ -61,7 +61,6 @@ def test_steps_of_a_console_are_drawn_at_their_updates() -> None:
     assert aligned(run, "actor/loss") is run.curve("actor/loss")
     limits = {(view.x.low, view.x.high) for view in (chart(run, "my_score"), chart(run, "actor/loss"))}
     assert len(limits) == 1, "charts of one page count alike"
-    assert axis_word(run, "step") == "update"
 
 
 def test_a_count_without_times_is_drawn_as_logged_and_said_so() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from tuimon.analysis.cadence import cadence
+from tuimon.analysis.pace import pace_of
 from tuimon.analysis.progress import ProgressInputs, report
 from tuimon.analysis.progress_inputs import progress_inputs
 from tuimon.analysis.words import percentage
@@ -42,18 +42,18 @@ def test_steps_that_are_written_as_batches_with_a_time_each(sizes: list[int]) ->
     """Trackio gives all points of a flush the same time, that of its end."""
     ends = np.cumsum(sizes)
     times = np.repeat(1.7e9 + 0.02 * ends, sizes)
-    result = cadence(np.arange(len(times)), times)
+    result = pace_of(np.arange(len(times)), times)
     assert result.seconds_per_step == pytest.approx(0.02)
     assert (result.low, result.high) == pytest.approx((0.02, 0.02))
     assert result.interval == pytest.approx(0.02 * np.median(sizes[-19:]), rel=0.5), "a silence is that between batches"
-    known = replace(KNOWN, step=len(times) - 1, total=len(times) + 99, cadence=result, last_wall_time=times[-1])
+    known = replace(KNOWN, step=len(times) - 1, total=len(times) + 99, pace=result, last_wall_time=times[-1])
     assert report(known, times[-1]).eta_seconds == pytest.approx(100 * 0.02)
-    restarted = cadence(np.arange(len(times)), times, np.array([len(times) - 40]))
+    restarted = pace_of(np.arange(len(times)), times, np.array([len(times) - 40]))
     assert restarted.seconds_per_step == pytest.approx(0.02, rel=0.1), "a restart inside a batch ends it"
     # the next attempt after an hour begins with a new batch
     begin = int(ends[9])
     times[begin:] += 3600
-    assert cadence(np.arange(len(times)), times, np.array([begin])).seconds_per_step == pytest.approx(0.02)
+    assert pace_of(np.arange(len(times)), times, np.array([begin])).seconds_per_step == pytest.approx(0.02)
 
 
 NIGHT = 8 * 3600.0
@@ -71,10 +71,10 @@ NIGHT = 8 * 3600.0
     ],
     ids=["steady", "pauses", "every other step", "two pauses", "three pauses", "a long night among pauses"],
 )
-def test_cadence(run: dict[str, float], night: int, seconds: float, pauses: float, longest: float) -> None:
+def test_pace(run: dict[str, float], night: int, seconds: float, pauses: float, longest: float) -> None:
     steps, times = paced(2.0, **run)
     times[night:] += NIGHT if night else 0.0
-    found = cadence(steps, times)
+    found = pace_of(steps, times)
     assert found.seconds_per_step == pytest.approx(seconds)
     assert (found.pause_seconds, found.longest_pause) == pytest.approx((pauses, longest), rel=0.06)
     assert found.mean_seconds == found.seconds_per_step + found.pause_seconds
@@ -83,12 +83,12 @@ def test_cadence(run: dict[str, float], night: int, seconds: float, pauses: floa
 @pytest.mark.parametrize(("step", "seconds"), [(100, 60.0 / 150), (40, 0.0)])
 def test_single_pause_recurs_only_if_an_evaluation_was_logged(step: int, seconds: float) -> None:
     steps, times = paced(2.0, count=151, pause=60.0, pause_every=100)
-    assert cadence(steps, times, evaluated=np.array([step])).pause_seconds == pytest.approx(seconds)
+    assert pace_of(steps, times, evaluated=np.array([step])).pause_seconds == pytest.approx(seconds)
 
 
 def test_pace_by_a_clock_of_whole_seconds() -> None:
     steps, times = paced(0.4, count=301)
-    assert cadence(steps, np.floor(times)).seconds_per_step == pytest.approx(0.4, rel=0.02)
+    assert pace_of(steps, np.floor(times)).seconds_per_step == pytest.approx(0.4, rel=0.02)
 
 
 def test_time_of_an_evaluation_logged_at_its_own_step():
@@ -97,7 +97,7 @@ def test_time_of_an_evaluation_logged_at_its_own_step():
     rows = np.sort(np.concatenate((np.arange(101), np.arange(20, 101, 20))))
     again = np.append(False, np.diff(rows) == 0)
     times = wall_times[rows] - np.where(steps[rows] % 20 == 0, 60.0, 0.0) * (steps[rows] > 0) * ~again
-    assert cadence(steps[rows], times).pause_seconds == pytest.approx(60.0 * 4 / 100)
+    assert pace_of(steps[rows], times).pause_seconds == pytest.approx(60.0 * 4 / 100)
 
 
 def slowed(kind: str, random: np.random.Generator, count: int) -> np.ndarray:
@@ -128,9 +128,9 @@ def test_eta_of_runs_with_slow_steps_is_within_a_tenth(kind: str) -> None:
         count = int(random.choice([400, 1000, 2000]))
         times = 1.7e9 + np.cumsum(slowed(kind, random, count))
         for known in {50, 150, count // 2, 3 * count // 4}:
-            pace = cadence(np.arange(known), times[:known])
+            pace = pace_of(np.arange(known), times[:known])
             inputs = replace(
-                KNOWN, points=known, step=known - 1, total=count, cadence=pace, last_wall_time=times[known - 1]
+                KNOWN, points=known, step=known - 1, total=count, pace=pace, last_wall_time=times[known - 1]
             )
             left = times[-1] - times[known - 1]
             errors.append(abs(report(inputs, times[known - 1]).eta_seconds / left - 1))
@@ -142,7 +142,7 @@ def test_eta_of_runs_with_slow_steps_is_within_a_tenth(kind: str) -> None:
 def test_pace_is_that_of_the_newest_steps_if_it_changes_gradually(growth: float) -> None:
     elapsed = 50 * (1 + growth * np.linspace(0, 1, 200)) + np.random.default_rng(3).normal(0, 1, 200)
     times = 1.7e9 + np.append(0.0, np.cumsum(elapsed))
-    pace = cadence(np.arange(201), times)
+    pace = pace_of(np.arange(201), times)
     assert pace is not None
     assert pace.seconds_per_step == pytest.approx(elapsed[-50:].mean())
     assert pace.low < pace.seconds_per_step < pace.high
@@ -151,19 +151,17 @@ def test_pace_is_that_of_the_newest_steps_if_it_changes_gradually(growth: float)
 def test_restarts_equal_steps_and_missing_times_are_not_intervals():
     steps, wall_times = paced(2.0)
     wall_times[100:] += 500
-    assert cadence(steps, wall_times, np.array([100])).intervals == 198
+    assert pace_of(steps, wall_times, np.array([100])).count == 198
     wall_times[5] = NAN
-    assert cadence(steps, wall_times, np.array([100])).intervals == 196
-    assert cadence(np.zeros(50, np.int64), wall_times[:50]) is None
-    assert cadence(steps, np.full(200, NAN)) is None
-    assert cadence(steps[:3], wall_times[:3]) is None
+    assert pace_of(steps, wall_times, np.array([100])).count == 196
+    assert pace_of(np.zeros(50, np.int64), wall_times[:50]) is None
+    assert pace_of(steps, np.full(200, NAN)) is None
+    assert pace_of(steps[:3], wall_times[:3]) is None
 
 
 STEPS, TIMES = paced(2.0, count=101)
 LAST = float(TIMES[-1])
-KNOWN = ProgressInputs(
-    points=101, step=100, first_step=0, total=1000, cadence=cadence(STEPS, TIMES), last_wall_time=LAST
-)
+KNOWN = ProgressInputs(points=101, step=100, first_step=0, total=1000, pace=pace_of(STEPS, TIMES), last_wall_time=LAST)
 
 
 def test_running_run_has_an_eta():
@@ -178,7 +176,7 @@ def test_running_run_has_an_eta():
 def test_time_left_does_not_shrink_while_a_step_takes_longer_than_usual():
     assert report(KNOWN, LAST + 8).eta_seconds == pytest.approx(1800 - 8)
     assert report(KNOWN, LAST + 60).eta_seconds == pytest.approx(1800 - 8)
-    paused = replace(KNOWN, cadence=cadence(*paced(2.0, count=101, pause=60.0, pause_every=20)))
+    paused = replace(KNOWN, pace=pace_of(*paced(2.0, count=101, pause=60.0, pause_every=20)))
     assert report(paused, LAST).eta_seconds - report(paused, LAST + 50).eta_seconds == pytest.approx(50)
 
 
@@ -195,7 +193,7 @@ def test_total_from_epochs():
 
 
 def test_no_eta_from_a_few_points():
-    few = replace(KNOWN, cadence=cadence(*paced(2.0, count=5)))
+    few = replace(KNOWN, pace=pace_of(*paced(2.0, count=5)))
     assert math.isnan(report(few, LAST).eta_seconds)
 
 
@@ -214,7 +212,7 @@ def test_inputs_are_gathered_from_a_run():
     assert store.snapshot().runs[0].busiest_metric == "loss"
     assert (known.points, known.step, known.first_step, known.total) == (102, 100, 0, 400)
     assert (known.last_wall_time, known.last_change) == (LAST, LAST + 7)
-    assert known.cadence.seconds_per_step == pytest.approx(2.0)
+    assert known.pace.seconds_per_step == pytest.approx(2.0)
     store.apply(FactFound(0, Fact("progress", {"step": 120, "total": 500, "epoch": 1.5})))
     store.apply(FactFound(0, Fact("progress", {"step": 130, "total": None})))
     store.apply(FactFound(0, Fact("state", {"state": "finished", "evidence": "exit code 0"}, wall_time=LAST + 9)))
@@ -247,12 +245,12 @@ def test_pace_without_wall_times_is_that_at_which_points_arrive():
         arrive([40 + 10 * number], LAST - 25 + 5 * number, 3 + number)
     known = progress_inputs(store.snapshot().runs[0])
     assert known.pace_watched
-    assert (known.cadence.intervals, known.cadence.seconds_per_step) == (5, pytest.approx(0.5))
+    assert (known.pace.count, known.pace.seconds_per_step) == (5, pytest.approx(0.5))
     assert report(known, LAST).eta_seconds == pytest.approx((600 - 90) * 0.5)
     assert ", at the pace watched" in header(LAST)
     assert "unknown" not in header(LAST)
     store.apply(AttemptStarted(0, 10, 90, 10, (9,)))
-    assert progress_inputs(store.snapshot().runs[0]).cadence is None, "resumed"
+    assert progress_inputs(store.snapshot().runs[0]).pace is None, "resumed"
 
 
 def test_only_the_newest_of_many_positions_are_kept():
@@ -292,14 +290,14 @@ def test_machine_metrics_are_not_progress():
     for metric in range(3):
         store.apply(Columns(0, np.array([metric], np.uint32), np.array([400], np.uint32), samples, sampled, sampled))
     only_machine = progress_inputs(store.snapshot().runs[0])
-    assert (only_machine.step, only_machine.cadence) == (None, None)
+    assert (only_machine.step, only_machine.pace) == (None, None)
     for metric in (3, 4):
         rows = slice(None) if metric == 3 else slice(0, 2)
         ids, counts = np.array([metric], np.uint32), np.array([len(steps[rows])], np.uint32)
         store.apply(Columns(0, ids, counts, steps[rows], times[rows], times[rows]))
     known = progress_inputs(store.snapshot().runs[0])
     assert (known.step, known.first_step) == (95, 0)
-    assert known.cadence.seconds_per_step == pytest.approx(60.0)
+    assert known.pace.seconds_per_step == pytest.approx(60.0)
 
 
 def timed_store(series, formats=("tensorboard",)):
@@ -346,10 +344,8 @@ def test_growing_text_is_not_a_step():
 
 # ---------------------------------------------------------------- updates of the model and training steps
 
-MINIBATCHES = 4
 
-
-def rlinf(global_steps, config=None, console=False, minibatches=MINIBATCHES):
+def rlinf(global_steps, config=None, console=False, minibatches=4):
     """Log as RLinf does: losses at each minibatch, timers and rewards once per global step, at its end."""
     store = Store()
     store.apply(RunFound(0, "run", "/run"))
@@ -374,25 +370,19 @@ def rlinf(global_steps, config=None, console=False, minibatches=MINIBATCHES):
 
 
 @pytest.mark.parametrize("done", [2, 14, 15, 16, 30, 59, 60])
-@pytest.mark.parametrize("source", [{"config": {"runner": {"max_steps": 60}}}, {"console": True}])
-def test_updates_are_not_counted_as_training_steps(done, source):
-    """60 updates are 15 of 60 global steps: the ETA must not be too early, and the step never 239 of 60."""
-    run = rlinf(done, **source)
+def test_updates_are_not_counted_as_training_steps(done):
+    """The console's total counts global steps: the ETA must not be too early, and the step never 239 of 60."""
+    run = rlinf(done, console=True)
     now = run.last_wall_time + 200  # the next global step may take a while
     result = report(progress_inputs(run), now)
     assert (result.step, result.total) == (done, 60)
     assert result.state == ("finished" if done == 60 else "running")
-    assert result.updates == MINIBATCHES
     if done > 5:
         assert result.seconds_per_step == pytest.approx(90.0, rel=0.01)
     if 5 < done < 60:
         assert result.eta_seconds == pytest.approx(max((60 - done) * 90.0 - 200, 0.0), rel=0.05)
-
-
-def test_updates_per_step_are_unknown_after_the_first_training_step():
-    result = report(progress_inputs(rlinf(1, {"max_steps": 60})), 1.7e9)
-    assert (result.total, result.state) == (None, "running")
-    assert report(progress_inputs(rlinf(1, console=True)), 1.7e9).total == 60
+    alone = report(progress_inputs(rlinf(done, {"runner": {"max_steps": 60}})), now)
+    assert (alone.step, alone.total) == (4 * done - 1, None)
 
 
 def test_total_that_the_run_has_passed_is_ignored():
@@ -404,11 +394,6 @@ def test_total_that_the_run_has_passed_is_ignored():
     )
 
 
-def test_one_update_per_step():
-    result = report(progress_inputs(rlinf(30, {"max_steps": 60}, minibatches=1)), 1.7e9 + 29 * 90)
-    assert (result.step, result.total, result.updates) == (29, 60, 1)
-
-
 def test_progress_is_counted_as_the_console_counts_it() -> None:
     known = replace(KNOWN, first_step=0, step=14, total=50, counted="epoch")
     now = report(known, KNOWN.last_wall_time + 1.0)
@@ -416,7 +401,7 @@ def test_progress_is_counted_as_the_console_counts_it() -> None:
     done = report(replace(known, step=49), KNOWN.last_wall_time + 1.0)
     assert (done.state, done.claim.position) == ("finished", "epoch 50 of 50")
     left = report(replace(known, counted=""), KNOWN.last_wall_time + 1.0).eta_seconds - now.eta_seconds
-    assert left == pytest.approx(KNOWN.cadence.seconds_per_step)
+    assert left == pytest.approx(KNOWN.pace.seconds_per_step)
 
 
 def test_keras_counts_epochs_from_1_in_its_console_and_from_0_in_its_table(tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ def test_metrics_plotted_against_samples_do_not_set_the_step() -> None:
         ({"rollout": {"multi_turn": {"max_steps": 30}}, "trainer": {"total_training_steps": None}}, None),
         ({"max_steps": 300, "env": {"max_steps": 30}}, 300),
         ({"env/max_steps": 30, "trainer/max_steps": 300}, 300),
-        ({"custom_envs": {"FrozenLake": {"max_steps": 30}}, "runner": {"max_steps": 300}}, 300),
+        ({"custom_envs": {"FrozenLake": {"max_steps": 30}}, "runner": {"max_steps": 300}}, None),
         ({"agent.max_iterations": 30}, None),
         ({"actor_rollout_ref": {"actor": {"optim": {"total_training_steps": 300}}}}, 300),
         ({"max_steps": -1, "num_training_steps": "300"}, 300),
@@ -232,8 +232,8 @@ def test_newest_rows_of_a_long_run_are_sufficient() -> None:
     known = progress_inputs(run)
     assert (known.step, known.first_step, known.stride) == (3 * rows + 2, 5, 3)
     assert known.rows_per_step == pytest.approx(1 / 3)
-    assert known.cadence is not None
-    assert known.cadence.seconds_per_step == pytest.approx(1 / 3)
+    assert known.pace is not None
+    assert known.pace.seconds_per_step == pytest.approx(1 / 3)
 
 
 def test_no_state_is_shown_before_the_history_has_been_read() -> None:

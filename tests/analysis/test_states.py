@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from tuimon.analysis.cadence import cadence
+from tuimon.analysis.pace import pace_of
 from tuimon.analysis.progress import STATES, ProgressInputs, State, report, tolerated_silence
 from tuimon.analysis.progress_inputs import progress_inputs
 from tuimon.analysis.run_states import SIGNS
@@ -20,13 +20,13 @@ from tuimon.store import Run, Store
 HOUR, DAY = 3600.0, 86_400.0
 NAN = math.nan
 LAST = 1.7e9
-EVERY_2_S = cadence(np.arange(101), LAST - 200 + 2.0 * np.arange(101))
-EVERY_5_M = cadence(np.arange(101), LAST - 30_000 + 300.0 * np.arange(101))
-PAUSING = cadence(np.arange(101), LAST - 5000 + np.cumsum(np.where(np.arange(101) % 20, 2.0, 602.0)))
-KNOWN = ProgressInputs(points=101, step=100, first_step=0, total=1000, cadence=EVERY_2_S, last_wall_time=LAST)
+EVERY_2_S = pace_of(np.arange(101), LAST - 200 + 2.0 * np.arange(101))
+EVERY_5_M = pace_of(np.arange(101), LAST - 30_000 + 300.0 * np.arange(101))
+PAUSING = pace_of(np.arange(101), LAST - 5000 + np.cumsum(np.where(np.arange(101) % 20, 2.0, 602.0)))
+KNOWN = ProgressInputs(points=101, step=100, first_step=0, total=1000, pace=EVERY_2_S, last_wall_time=LAST)
 OPEN = {"writer": "open", "process": "python (pid 4711)"}
-UNTIMED = {"last_wall_time": NAN, "cadence": None}
-NO_POINT = {"points": 0, "step": None, "total": None, "last_wall_time": NAN, "cadence": None}
+UNTIMED = {"last_wall_time": NAN, "pace": None}
+NO_POINT = {"points": 0, "step": None, "total": None, "last_wall_time": NAN, "pace": None}
 CRASHED = {"logged_state": "crashed", "logged_evidence": "exit code 1"}
 FINISHED = {"logged_state": "finished", "logged_evidence": "exit code 0"}
 UNREAD = NO_POINT | {"unread": "run.log: no metric in it", "last_change": LAST}
@@ -39,11 +39,11 @@ UNREAD = NO_POINT | {"unread": "run.log: no metric in it", "last_change": LAST}
         ({}, 0, "running", "active"),
         ({}, 119, "running", "active"),
         ({}, 121, "quiet", "silent"),
-        ({"cadence": EVERY_5_M}, 1199, "running", "active"),
-        ({"cadence": EVERY_5_M}, 1201, "quiet", "silent"),
-        ({"cadence": PAUSING}, 850, "running", "active"),
-        ({"cadence": None}, 599, "running", "active"),
-        ({"cadence": None}, 601, "quiet", "silent"),
+        ({"pace": EVERY_5_M}, 1199, "running", "active"),
+        ({"pace": EVERY_5_M}, 1201, "quiet", "silent"),
+        ({"pace": PAUSING}, 850, "running", "active"),
+        ({"pace": None}, 599, "running", "active"),
+        ({"pace": None}, 601, "quiet", "silent"),
         ({"last_growth": LAST + 590}, 595, "running", "active"),
         ({"last_growth": LAST + 3000}, 3010, "quiet", "silent"),
         # who has the log open
@@ -53,7 +53,7 @@ UNREAD = NO_POINT | {"unread": "run.log: no metric in it", "last_change": LAST}
         ({"writer": "closed"}, 121, "ended", "closed"),
         ({"writer": "closed", "closed": LAST + 3}, 19, "running", "active"),
         ({"writer": "closed", "closed": LAST + 3}, 21, "ended", "closed"),
-        ({"writer": "closed", "closed": LAST + 3, "cadence": None}, 11, "ended", "closed"),
+        ({"writer": "closed", "closed": LAST + 3, "pace": None}, 11, "ended", "closed"),
         ({}, HOUR - 1, "quiet", "silent"),
         ({}, HOUR + 1, "ended", "silent"),
         # the times of files: only of points without times, of an open log, or of one that was seen to grow
@@ -87,7 +87,6 @@ UNREAD = NO_POINT | {"unread": "run.log: no metric in it", "last_change": LAST}
         ({"total": None, "epoch": 2.0, "total_epochs": 3.0}, 2 * HOUR, "ended", "silent"),
         # what became of the log
         ({"deleted": True}, 5, "ended", "deleted"),
-        ({"truncated": LAST}, 5, "unknown", "truncated"),
         ({"input_ended": True}, 5, "ended", "input"),
         ({"input_ended": True, "step": 999}, 5, "finished", "total"),
         ({"input_ended": True} | CRASHED, 5, "crashed", "logged"),

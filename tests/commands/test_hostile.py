@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import resource
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +13,6 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.event_points import event, file_of, text
 from support.programs import write_rows
@@ -24,7 +22,6 @@ from tuimon.commands import commands, main
 from tuimon.draw.table import TextColumn, TextTable
 from tuimon.draw.ticks import power_label
 from tuimon.exports.table import table_text
-from tuimon.tui.actions.copying import shell_word
 from tuimon.tui.copying import write_new
 
 HOSTILE = "x\u009b31m\x1b]0;owned\x07\u202e\u2066y\x7f\u200b\r\n=1+1"
@@ -48,8 +45,6 @@ COMMANDS = (
         "samples",
         "samples --json",
         "export --format openmetrics -o -",
-        "summary --media",
-        "summary --media --json",
     ),
     "note --tag x",
 )
@@ -123,23 +118,6 @@ def test_no_control_character_is_in_a_page(command: str, hostile: Path, tmp_path
     assert text or command.startswith("export")
     assert not {c for c in text if unicodedata.category(c) in ("Cc", "Cs") and c not in "\n\t"}
     assert not set(text) & set("\u202e\u2066\u200b")
-
-
-@pytest.mark.parametrize("shell", [["bash"], ["dash"], ["busybox", "sh"]], ids=lambda words: words[0])
-@settings(max_examples=20)
-@given(names=st.lists(st.text(CHARACTERS, min_size=1, max_size=12), min_size=8, max_size=8))
-@example(
-    names=["run\x03\necho PWNED;", "it's\x1b[A", "a\\b\u009b", "plain name", "bad\udcff", "ü\u202e", "%s\x01%", "\n"]
-)
-def test_a_copied_command_has_no_control_character_and_names_the_same_file(shell: list[str], names: list[str]) -> None:
-    if shutil.which(shell[0]) is None:
-        pytest.skip(f"{shell[0]} is not installed")
-    words = [shell_word(name) for name in names]
-    assert not {c for word in words for c in word if unicodedata.category(c) in ("Cc", "Cf", "Cs")}
-    script = "".join(f"printf '%s\\0' {word}\n" for word in words)
-    done = subprocess.run([*shell, "-c", script], capture_output=True, check=True)
-    expected = [f"{name}/." if name.endswith("\n") else name for name in names]
-    assert done.stdout.split(b"\0")[:-1] == [name.encode("utf-8", "surrogateescape") for name in expected]
 
 
 def test_closed_standard_output_is_reported_in_one_sentence(hostile: Path) -> None:

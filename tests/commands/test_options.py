@@ -7,7 +7,7 @@ import argparse
 import pytest
 
 from tuimon.commands import commands, main, parser_of
-from tuimon.commands._shared import PATH_OPTIONS
+from tuimon.commands._options import PATH_OPTIONS
 
 MOST, LINES = 90, 40
 

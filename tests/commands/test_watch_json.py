@@ -72,15 +72,11 @@ def test_a_line_follows_each_change(tmp_path: Path) -> None:
         assert program.stderr.read() == ""
 
 
-def test_new_omits_the_history_and_wait_waits(tmp_path: Path) -> None:
+def test_wait_waits(tmp_path: Path) -> None:
     with watching(str(tmp_path / "run"), "--wait") as program:
         append(tmp_path / "run", 1, 3)
         assert until(program, "run")["path"] == str(tmp_path / "run")
         assert until(program, "points")["start"] == 0
-    with watching(str(tmp_path / "run"), "--new") as program:
-        until(program, "state")
-        append(tmp_path / "run", 4, 4)
-        assert until(program, "points")["start"] == 3
     assert "--wait" in run("watch", "--json", str(tmp_path / "nowhere"), expect=3).stderr
     assert "not allowed with" in run("watch", "--json", "--once", str(tmp_path), expect=2).stderr
 

@@ -9,19 +9,18 @@ from hypothesis import strategies as st
 
 from tuimon.analysis.windows import median_of_nine, usual
 from tuimon.detectors._incidents import Incidents, Score
-from tuimon.detectors._scores import Best, Creep, Half, Limit, Spike, Start, Usual
+from tuimon.detectors._scores import Best, Creep, Limit, Spike, Start, Usual
 from tuimon.model.points import Floats
 
 SCORES: tuple[Score, ...] = (
-    Limit(limit=0.8, good=0.5, raise_after=2, clear_after=3),
-    Limit(limit=0.8, good=0.5, raise_after=2, clear_after=3, smooth=True, skip=20),
-    Limit(limit=-0.5, good=0.0, raise_after=3, clear_after=2, falls=True),
+    Limit(limit=0.8, raise_after=2, clear_after=3),
+    Limit(limit=0.8, raise_after=2, clear_after=3, smooth=True, skip=20),
+    Limit(limit=-0.5, raise_after=3, clear_after=2, falls=True),
     Spike(ratio=1.2, extremes=2.0),
     Start(raise_after=2, ratio=1.5, skip=5),
     Start(raise_after=2, falls=True, ratio=0.7),
     Usual(ratio=1.2, deviations=1.0, sudden=1.1),
-    Half(ratio=1.2),
-    Best(raise_after=3, falls=True, falls_by=0.3, early=1.0),
+    Best(raise_after=3, falls=True, falls_by=0.3, early=1.0, skip=3),
     Creep(part=0.02),
 )
 
@@ -47,7 +46,7 @@ def test_incremental_results_equal_those_of_the_whole(seed: int, length: int, pi
             turn += 1
             grown = grown.extended(values[:end], score)
         assert grown.incidents == whole.incidents, score
-        assert (grown.length, grown.bad) == (whole.length, whole.bad)
+        assert (grown.length, grown.streak) == (whole.length, whole.streak)
 
 
 @settings(max_examples=40, deadline=None)
@@ -63,13 +62,13 @@ def test_raised_incidents_stay_raised(seed: int, length: int) -> None:
 
 
 def test_incident_is_raised_and_cleared_after_the_configured_points() -> None:
-    score = Limit(limit=1.0, good=0.5, raise_after=3, clear_after=2)
+    score = Limit(limit=1.0, raise_after=3, clear_after=2)
     #                    0    1    2    3    4    5    6    7    8    9    10
-    values = np.array([0.0, 1.2, 1.1, 1.0, 1.2, 1.1, 1.3, 0.7, 0.4, 0.7, 0.5, 0.3, 1.0])
+    values = np.array([0.0, 1.2, 1.1, 1.0, 1.2, 1.1, 1.3, 0.7, 1.4, 0.7, 1.0, 1.3])
     assert Incidents().extended(values[:6], score).incidents == ()
-    assert Incidents().extended(values[:8], score).incidents[0][:4] == (4, 6, 7, None)
-    # 0.7 is between the limits: it neither raises nor counts as good. 1.0 and 0.5 equal a limit and are not beyond it.
-    assert Incidents().extended(values, score).incidents[0][:4] == (4, 6, 9, 11)
+    assert Incidents().extended(values[:8], score).incidents[0][:4] == (4, 6, 6, None)
+    # 1.0 equals the limit and is not beyond it
+    assert Incidents().extended(values, score).incidents[0][:4] == (4, 6, 8, 10)
 
 
 def test_a_level_is_compared_with_the_level_when_it_began() -> None:

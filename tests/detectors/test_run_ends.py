@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -13,11 +14,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from support.event_points import event, records, scalar, version
 from support.programs import run
 
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.demo.event_file import EventFile
 from tuimon.monitor.local import LocalMonitor, open_run
 from tuimon.sources import copies, filesystem
 from tuimon.sources.writers import writers
@@ -53,12 +54,14 @@ def hold() -> Iterator[Hold]:
 
 def event_file(directory: Path, age: float, steps: int = 60) -> Path:
     """Write an event file whose last point was logged `age` seconds ago."""
-    log = EventFile(directory)
     now = time.time()
-    for step in range(1, steps + 1):
-        log.scalars({"train/loss": 1 / step}, step, now - age - (steps - step) * PACE)
-    log.close()
-    (path,) = directory.glob("events.out.tfevents.*")
+    messages = (
+        event(step, scalar("train/loss", 1 / step), wall=now - age - (steps - step) * PACE)
+        for step in range(1, steps + 1)
+    )
+    directory.mkdir()
+    path = directory / f"events.out.tfevents.{int(now)}.{socket.gethostname()}.{os.getpid()}.0"
+    path.write_bytes(b"".join(records([version(), *messages])))
     os.utime(path, (now - age, now - age))
     return path
 

@@ -8,7 +8,7 @@ from support.made_run import run_of
 from support.stores import store_of
 
 from tuimon.detectors import Checker
-from tuimon.detectors._user_rules import detector_of
+from tuimon.detectors._user_rules import detector_of, matched_by_pattern
 from tuimon.errors import UsageError
 from tuimon.model.alerts import Alert
 
@@ -77,7 +77,7 @@ def test_concept_means_its_best_series() -> None:
 def test_metrics_that_match_by_a_pattern_are_known() -> None:
     run = run_of({name: (range(3), [0.1, 0.2, 0.3]) for name in ("train/loss", "val/loss", "GPU/mem")})
     names = {"los": ["train/loss", "val/loss"], "train/loss": [], "gpu/*": ["GPU/mem"], "loss": [], "rewrd": []}
-    assert {name: detector_of(f"{name} > 2", "rule").matched_by_pattern([run]) for name in names} == names
+    assert {name: matched_by_pattern(detector_of(f"{name} > 2", "rule"), [run]) for name in names} == names
 
 
 def test_incidents_of_several_metrics_at_the_same_time_are_one_alert() -> None:

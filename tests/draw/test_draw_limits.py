@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tuimon.draw.limits import robust_limits, symlog_threshold, x_limits, y_limits
-from tuimon.draw.raster import unit_height, value_at
+from tuimon.draw.limits import robust_limits, x_limits, y_limits
 from tuimon.draw.window import Window
-from tuimon.model.views import Axis, Envelope
+from tuimon.model.views import Envelope
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -75,27 +74,6 @@ def test_limits_of_a_growing_run_rarely_change(kind: str) -> None:
     limits = [x_limits(start, start + n, kind) for n in range(1, 2001)]
     assert sum(a != b for a, b in pairwise(limits)) <= 40
     assert all(high - (start + n) <= 0.5 * n + 1 for n, (_, high) in enumerate(limits, 1))
-
-
-@given(values=st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
-@settings(max_examples=100, deadline=None)
-def test_symlog_limits_hold_every_value_and_are_distinct(values: list[float]) -> None:
-    result = [envelope(*values)]
-    threshold = symlog_threshold(result)
-    assert math.isfinite(threshold)
-    assert threshold > 0
-    low, high = y_limits(result, "symlog", (), threshold)
-    assert math.isfinite(low)
-    assert math.isfinite(high)
-    assert low <= min(values)
-    assert high >= max(values)
-    axis = Axis(low, high, "symlog", threshold=threshold)
-    parts = unit_height(np.array([low, *values, high]), axis)
-    assert parts[0] == pytest.approx(0)
-    assert parts[-1] == pytest.approx(1)
-    assert ((parts >= -1e-9) & (parts <= 1 + 1e-9)).all()
-    for part in (0.25, 0.5, 0.9):
-        assert unit_height(np.array([value_at(part, axis)]), axis)[0] == pytest.approx(part, abs=1e-6)
 
 
 @pytest.mark.parametrize(

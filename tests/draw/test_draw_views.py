@@ -201,7 +201,7 @@ def charts(draws: st.DrawFn) -> ChartView:
             Line(draws(hostile), role, Envelope(values, values, values, values, values * 0), draws(st.booleans()))
         )
     low, high = draws(st.sampled_from([(0, 1), (1e-9, 1e9), (5e-324, 1e-323), (1e-3, 1.7e308), (1e6, 1e6 + 1e-3)]))
-    kind = draws(st.sampled_from(["number", "step", "time", "duration", "fraction", "bytes"]))
+    kind = draws(st.sampled_from(["number", "step", "time", "duration"]))
     scale = "log" if low and draws(st.booleans()) else "linear"
     kinds = st.sampled_from(["nan", "infinity", "best", "restart", "alert", "note"])
     marks = draws(st.lists(st.builds(Mark, st.floats(), kinds, hostile), max_size=4))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from support.made_run import START, feed, store_of
+from support.made_run import START, store_of
 
 from tuimon.exports.changes import POINTS, ChangeLog
 from tuimon.model.alerts import Alert
@@ -23,8 +23,8 @@ NUMBERS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf, None: 
 class Consumer:
     """Applies lines as their schema says."""
 
-    def __init__(self, history: bool = True) -> None:
-        self.changes = ChangeLog(history)
+    def __init__(self) -> None:
+        self.changes = ChangeLog()
         self.points: dict[str, list[tuple[int, float, float]]] = {}
         self.kinds: list[str] = []
         self.lines: list[dict[str, Any]] = []
@@ -104,20 +104,6 @@ def test_a_long_history_is_split() -> None:
     starts = [line["start"] for line in consumer.take(store) if line["kind"] == "points"]
     assert starts == [0, 1000, 2000]
     assert agree(consumer, store)
-
-
-def test_without_history_only_new_points_are_printed() -> None:
-    store, consumer = store_of({"loss": (range(100), [0.25] * 100)}), Consumer(history=False)
-    assert [line["kind"] for line in consumer.take(store)] == ["run", "state"]
-    append(store, [100], [0.5])
-    assert [line["start"] for line in _points(consumer, store)] == [100]
-    feed(store, {"kl": ([1], [0.5])}, first=1)
-    assert [line["metric"] for line in _points(consumer, store)] == ["kl"]
-
-
-def _points(consumer: Consumer, store: Store) -> list[dict[str, Any]]:
-    lines = [json.loads(line) for line in consumer.changes.lines(store.snapshot(), NOW)]
-    return [line for line in lines if line["kind"] == "points"]
 
 
 def test_an_alert_is_raised_and_resolved_once() -> None:

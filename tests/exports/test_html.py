@@ -23,12 +23,11 @@ from support.programs import write_rows
 
 from tuimon.commands import main
 from tuimon.exports.html.comparison import as_html as comparison
-from tuimon.exports.html.figures import with_metric_names
 from tuimon.exports.html.parts import draw, slots
-from tuimon.exports.html.plot import GRID, plot_of, sparkline
+from tuimon.exports.html.plot import GRID, chart_figure, sparkline, with_metric_names
 from tuimon.exports.html.report import as_html as report
 from tuimon.model.alerts import Alert
-from tuimon.model.views import SERIES_ROLES, Axis, ChartView, Envelope, Line, Mark, Role
+from tuimon.model.views import SERIES_ROLES, Axis, ChartView, Envelope, Line, Role
 from tuimon.monitor.local import open_run
 from tuimon.panels.lists.comparison import compare
 from tuimon.store import Curve
@@ -41,7 +40,7 @@ TAGS = (
 ATTRIBUTES = (
     "lang charset http-equiv content name id class href scope role aria-label aria-hidden tabindex viewBox "
     "preserveAspectRatio d x y x1 x2 y1 y2 width height text-anchor "
-    "data-columns data-room data-x data-y data-unit data-label"
+    "data-columns data-x data-y data-unit data-label"
 )
 
 
@@ -190,14 +189,6 @@ def test_a_run_of_a_thousand_metrics_is_below_five_megabytes(tmp_path: Path) -> 
     assert all(name in html for name in names)
 
 
-def test_the_area_behind_a_mean_is_named(tmp_path: Path) -> None:
-    for with_limits in (False, True):
-        limits = {"critic/score/min": 0.0, "critic/score/max": 1.0} if with_limits else {}
-        rows = [{"step": step, "critic/score/mean": step / 20} | limits for step in range(20)]
-        write_rows(tmp_path, rows)
-        assert ("area: min to max" in report(open_run(tmp_path), NOW)) is with_limits
-
-
 def test_values_have_their_unit(tmp_path: Path) -> None:
     for name in ("a", "b"):
         rows = [{"step": step, "loss": 1 / step, "mem/allocated_gb": 2.5} for step in range(1, 20)]
@@ -266,31 +257,16 @@ def test_gaps_stay_open_and_single_points_are_visible() -> None:
     values = np.array([1.0, 2.0, np.nan, 3.0, np.nan, 4.0, 5.0])
     curve = Curve.from_arrays("loss", np.arange(7, dtype=np.int64), values)
     view = ChartView("", (), Axis(0, 6), Axis(1, 5), (Line("", Role.SERIES_0, curve.envelope(0, 6, 7)),), columns=7)
-    path = plot_of(view).lines[0].path
+    path = chart_figure(view).lines[0].path
     assert path.count("M") == 3
     assert "h0" in path
-
-
-def test_dots_at_the_ends_do_not_lie_on_the_frame() -> None:
-    curve = Curve.from_arrays("loss", np.array([0, 3, 6], np.int64), np.array([1.0, 3.0, 5.0]))
-    line = Line("", Role.SERIES_0, curve.envelope(0, 6, 100), markers=True)
-    marks = (Mark(0, "best"), Mark(6, "best"))
-    view = ChartView("", (), Axis(0, 6), Axis(1, 5), (line,), marks, columns=100)
-    plot = plot_of(view)
-    assert (plot.columns, plot.room) == (104, 2)
-    assert plot.lines[0].dots == "M2 1000h0M52 500h0M101 0h0"
-    assert min(extents(plot.lines[0].path)) == 2
-    assert max(extents(plot.lines[0].path)) == 101
-    assert [mark.x for mark in plot.marks] == pytest.approx([2 / 104, 102 / 104], abs=1e-4)
-    assert [place for place, label in plot.x_ticks if label in ("0", "6")] == [mark.x for mark in plot.marks]
-    assert plot_of(replace(view, lines=(replace(line, markers=False),))).room == 0
 
 
 def test_an_area_is_closed_between_low_and_high() -> None:
     low, high = np.array([0.0, 1.0, np.nan, 2.0]), np.array([1.0, 3.0, np.nan, 4.0])
     unknown = np.full(4, np.nan)
     area = Line("", Role.SERIES_0, Envelope(low, high, unknown, unknown, np.zeros(4)), filled=True)
-    [line] = plot_of(ChartView("", (), Axis(0, 3), Axis(0, 4), (area,), columns=4)).lines
+    [line] = chart_figure(ChartView("", (), Axis(0, 3), Axis(0, 4), (area,), columns=4)).lines
     assert not line.behind
     assert line.path == "M0 750l1 -500h1V750h-1l-1 250zM3 0h1V500h-1z"
 
@@ -300,7 +276,7 @@ def test_background_curves_are_drawn_first_and_the_first_curve_last() -> None:
     band = Line("", Role.FAINT, envelope, filled=True, behind=True)
     lines = [band, *(Line(name, Role.SERIES_0, envelope) for name in ("first", "second"))]
     lines.append(Line("raw", Role.SERIES_1, envelope, behind=True))
-    plot = plot_of(ChartView("", (), Axis(0, 3), Axis(0, 4), tuple(lines), columns=4))
+    plot = chart_figure(ChartView("", (), Axis(0, 3), Axis(0, 4), tuple(lines), columns=4))
     assert [line.label for line in plot.drawn] == ["", "raw", "second", "first"]
     assert [line.label for line in plot.named] == ["first", "second", "raw"]
 
@@ -309,7 +285,7 @@ def test_a_logarithmic_axis() -> None:
     curve = Curve.from_arrays("loss", np.arange(4, dtype=np.int64), np.array([1.0, 10.0, 100.0, 1000.0]))
     line = Line("", Role.SERIES_0, curve.envelope(0, 3, 4))
     view = ChartView("", (), Axis(0, 3), Axis(1, 1000, "log"), (line,), columns=4)
-    assert [top for top, _ in extents(plot_of(view).lines[0].path).values()] == [1000, 667, 333, 0]
+    assert [top for top, _ in extents(chart_figure(view).lines[0].path).values()] == [1000, 667, 333, 0]
 
 
 # ---------------------------------------------------------------------- the commands
@@ -340,7 +316,7 @@ def test_charts_of_several_runs_merge_those_that_differ_only_in_their_seed() -> 
     in_report = report(runs, NOW)
     compared = compare(runs.runs, alerts=runs.alerts)
     for document in (in_report[: in_report.index('id="run-1"')], comparison(compared, NOW)):
-        assert "run2 with 1 other seed" in compared.first_line
+        assert "run2 with 1 other run" in compared.first_line
         assert f"<strong>{compared.first_line}</strong>" in document, "a report begins with it, too"
         assert "mean level" in document
         labels = re.findall(r'<path class="curve series-\d" data-label="([^"]+)"', document)

@@ -3,7 +3,10 @@ each row has the step at which it was logged, wherever the log is cut and whenev
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
 from itertools import pairwise
 
 import pytest
@@ -200,3 +203,43 @@ def test_rows_are_counted_if_epochs_do_not_show_their_steps(rounded: str, header
     assert [value for name, _, value, _ in actual if name == "loss"] == [x for name, _, x in wanted if name == "loss"]
     logged = sum(name == "loss" for name, *_ in wanted)
     assert decoder.remark == f"no step recognised: {logged} rows have their number as step"
+
+
+BUFFERED = """
+import sys
+
+total, every, width = map(int, sys.argv[1:])
+
+
+def draw(step):
+    sys.stderr.write(f"\\r{step / total:4.0%}|{'#' * (10 * step // total):10}| {step}/{total} [00:10<01:30,  4.13s/it]")
+
+
+def write(row):
+    sys.stderr.write("\\r" + " " * 60 + "\\r")
+    print(row)
+    draw(step)
+
+
+for step in range(total + 1):
+    draw(step)
+    if step and step % every == 0:
+        write({"loss": step / 8, **{f"part{number}": 0.5 for number in range(width)}, "epoch": round(step / 1e4, 2)})
+write({"train_runtime": 5.0, "epoch": 1.0})
+"""
+"""Writes rows to its output, which Python buffers because it is no terminal, and bars to its error output."""
+
+
+@pytest.mark.parametrize(
+    ("total", "every", "width"), [(300, 1, 60), (600, 5, 60), (1000, 10, 90), (400, 10, 9), (2000, 25, 180)]
+)
+def test_buffered_rows_have_the_steps_at_which_they_were_logged(total: int, every: int, width: int) -> None:
+    command = [sys.executable, "-c", BUFFERED, *map(str, (total, every, width))]
+    surroundings = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    output = subprocess.run(
+        command, env=surroundings, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=True
+    ).stdout
+    for cuts in ([], range(0, len(output), 997)):
+        found = rows(items_read_at_cuts(output, cuts))
+        losses = [(step, value) for name, step, value, _ in found if name == "loss"]
+        assert losses == [(step, repr(step / 8)) for step in range(every, total + 1, every)]

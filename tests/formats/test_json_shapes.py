@@ -58,6 +58,7 @@ def points(values: list[float], steps: list[int] | None = None) -> list[tuple[in
             {"loss": points([0.5, 0.25], [1, 2])},
         ),
         ({"1": {"loss": 0.5}, "2": {"loss": 0.25}}, {"loss": points([0.5, 0.25], [1, 2])}),
+        ({"10": {"loss": 0.5}, "9": {"loss": 0.25}}, {"loss": points([0.25, 0.5], [9, 10])}),
         (
             [{"Epoch": 1, "Val Acc": "50.0%"}, {"Epoch": 2, "Val Acc": "62.5%"}],
             {"Val Acc": points([50.0, 62.5], [1, 2])},
@@ -75,6 +76,11 @@ def test_document_is_read_under_any_name(name: str, document: Any, expected: Any
     data = dump(document)
     assert (json_rows.TRAINING_LOG if name == "training_log.json" else json_rows.FORMAT).matches(name, data[:4096])
     assert read(document) == expected
+
+
+def test_objects_by_numbers_in_any_order_are_no_rows() -> None:
+    """Statistics of prompts by their number."""
+    assert not sections_of({"2882": {"loss": 0.5}, "512": {"loss": 0.25}, "3524": {"loss": 0.1}}, strict=True)
 
 
 def test_sacred_metrics_have_steps_and_utc_times() -> None:

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 from support.event_points import (
-    BFLOAT16,
     DATA,
     FILES,
     SMALL,
@@ -112,16 +111,11 @@ def _layouts() -> dict[str, list[bytes]]:
             for message in (
                 numbers(step, 1, tensor_content=struct.pack("<f", value())),
                 numbers(step, 2, double_val=[value()]),
-                numbers(step, 19, tensor_content=np.float16(value()).tobytes()),
-                numbers(step, 14, tensor_content=struct.pack("<H", chance.randrange(0x7F80))),
-                numbers(step, 9, tensor_content=struct.pack("<q", chance.randrange(-(1 << 60), 1 << 60))),
                 event(step, scalar("plain", value()), tensor("both", TensorProto(dtype=2, double_val=[value()]))),
             )
         ],
-        "varints in between": [
-            message
-            for step in range(900)
-            for message in (many(step, 1), numbers(step, 9, int64_val=[chance.randrange(1 << 40)]))
+        "texts in between": [
+            message for step in range(900) for message in (many(step, 1), event(step, text("t", "x")))
         ],
         "any order": [
             event(step, scalar(f"tag {tag}", value()))
@@ -142,8 +136,7 @@ def test_bulk_of_every_layout(layout: str, tmp_path: Path) -> None:
     whole = curves(decode(data))
     walked = curves(decode(data, range(1500, len(data), 1500)))
     assert same(whole, walked)
-    readable = {tag: points for tag, points in whole.items() if tag != f"t{BFLOAT16}"}
-    assert same(readable, accumulated(path))
+    assert same(whole, accumulated(path))
 
 
 # ---- scalars of every kind -----------------------------------------------------------------------------------------
@@ -153,23 +146,6 @@ TENSORS = {
     "float list": (TensorProto(dtype=1, float_val=[0.1]), float(np.float32(0.1))),
     "double content": (TensorProto(dtype=2, tensor_content=struct.pack("<d", 0.1)), 0.1),
     "double list": (TensorProto(dtype=2, double_val=[0.1]), 0.1),
-    "half content": (TensorProto(dtype=19, tensor_content=np.float16(0.1).tobytes()), float(np.float16(0.1))),
-    "half list": (TensorProto(dtype=19, half_val=[0x3C00]), 1.0),
-    "bfloat16 content": (TensorProto(dtype=14, tensor_content=b"\xc0\x3f"), 1.5),
-    "bfloat16 list": (TensorProto(dtype=14, half_val=[0xBFC0]), -1.5),
-    "int8": (TensorProto(dtype=6, int_val=[-5]), -5.0),
-    "int8 content": (TensorProto(dtype=6, tensor_content=b"\xfb"), -5.0),
-    "int16": (TensorProto(dtype=5, int_val=[-500]), -500.0),
-    "int32": (TensorProto(dtype=3, int_val=[-(1 << 31)]), -(2.0**31)),
-    "int32 content": (TensorProto(dtype=3, tensor_content=struct.pack("<i", -7)), -7.0),
-    "int64": (TensorProto(dtype=9, int64_val=[-(1 << 62)]), -(2.0**62)),
-    "uint8": (TensorProto(dtype=4, int_val=[250]), 250.0),
-    "uint16": (TensorProto(dtype=17, int_val=[65_000]), 65_000.0),
-    "uint32": (TensorProto(dtype=22, uint32_val=[4_000_000_000]), 4e9),
-    "uint64": (TensorProto(dtype=23, uint64_val=[(1 << 64) - (1 << 11)]), float((1 << 64) - (1 << 11))),
-    "uint64 content": (TensorProto(dtype=23, tensor_content=struct.pack("<Q", 1 << 63)), 2.0**63),
-    "bool": (TensorProto(dtype=10, bool_val=[True]), 1.0),
-    "bool content": (TensorProto(dtype=10, tensor_content=b"\0"), 0.0),
     "nan": (TensorProto(dtype=1, float_val=[math.nan]), math.nan),
     "infinity": (TensorProto(dtype=2, double_val=[-math.inf]), -math.inf),
 }
@@ -198,8 +174,6 @@ def test_a_tensor_of_one_number(kind: str, sizes: tuple[int, ...]) -> None:
     [
         (b"\x2d\0\0\xc0\x3f", 1, 1.5),
         (b"\x31" + struct.pack("<d", 0.1), 2, 0.1),
-        (b"\x38\x05", 3, 5.0),
-        (b"\x50\x05", 9, 5.0),
     ],
 )
 def test_a_list_that_is_not_packed(key: bytes, dtype: int, value: float) -> None:
@@ -218,6 +192,7 @@ def test_a_list_that_is_not_packed(key: bytes, dtype: int, value: float) -> None
         TensorProto(dtype=1, tensor_content=bytes(3)),
         TensorProto(dtype=1),
         TensorProto(dtype=7, string_val=[b"x"]),
+        TensorProto(dtype=9, int64_val=[1]),
         TensorProto(dtype=8, scomplex_val=[1, 2]),
         shaped(TensorProto(dtype=1, float_val=[1]), 3),
         shaped(TensorProto(dtype=1, float_val=[1]), 0),

@@ -147,7 +147,6 @@ def test_whole_records_yield_their_points_whatever_surrounds_them(chance: random
         patch.setattr(_wandb_history, "_AT_ONCE", chance.choice([1, 5, 64]))
         patch.setattr(_wandb_history, "_KNOWN_HEADS", chance.choice([5, 1 << 16]))
         patch.setattr(_log_blocks, "_SEARCH_AGAIN", chance.choice([10, 4096]))
-        patch.setattr(_log_blocks, "_ENOUGH", chance.choice([100, 5000, 1 << 15]))
         cuts = [chance.randrange(len(data)) for _ in range(chance.choice([0, 1, 5, 50]))]
         items = decode(WandbDecoder(), bytes(data), cuts)
     assert rows(items) == wanted

@@ -204,9 +204,8 @@ def _judge_ranks(score: Score, job: Job, run: Run) -> None:
 
 
 def _judge_comparison(score: Score, job: Job, said: Comparison) -> None:
-    """Judge which group of runs is ahead: by the first row; and the speed."""
+    """Judge which group of runs is ahead: by the first row."""
     learned = "reward" if job.trainer.domain == "rl" else "loss"
-    score.judge("equal speed", not said.speed, said.speed, "equal")
     main, better = said.main, job.better
     if job.layout.part:
         found = sorted(sorted(job.runs[run].group for run in group) for group in said.groups if len(group) > 1)

@@ -26,7 +26,6 @@ LEAST = {
     "checkpoint": 1,
     "different runs": 1,
     "equal runs": 1,
-    "equal speed": 1,
     "eta": 1,
     "failed rank": 1,
     "groups": 1,

@@ -24,10 +24,9 @@ from tuimon.errors import TuimonError, UsageError
 from tuimon.model.alerts import Alert
 from tuimon.model.events import Columns, Notice, Progress
 from tuimon.notify import Message, News, Notifier, channels_of
-from tuimon.notify.command import CommandChannel
+from tuimon.notify.channels import CommandChannel, Webhook, sequence, terminal_kind, wrapped
+from tuimon.notify.ledger import Ledger, is_watched
 from tuimon.notify.outbox import Outbox, Unreachable
-from tuimon.notify.terminal import sequence, wrapped
-from tuimon.notify.webhook import Webhook
 from tuimon.store import Store
 from tuimon.tui.bars import AlertBar
 from tuimon.tui.launch import _report_unsent
@@ -73,9 +72,7 @@ def server() -> Iterator[Server]:
 
 
 def test_webhook_gets_a_json_object(server: Server) -> None:
-    hook = Webhook.of(server.address)
-    assert hook is not None
-    hook.send(MESSAGE)
+    Webhook(server.address).send(MESSAGE)
     kind, sent = server.got.get(timeout=60)
     assert kind == "application/json"
     assert sent == {
@@ -120,9 +117,7 @@ def test_program_gets_environment_and_standard_input(tmp_path: Path) -> None:
         "sent = {k: v for k, v in os.environ.items() if k.startswith('TUIMON_')}\n"
         f"json.dump([sys.argv[1:], sent, json.load(sys.stdin)], open({str(out)!r}, 'w'))\n"
     )
-    command = CommandChannel.of([sys.executable, str(script), "$(touch x); `y`"])
-    assert command is not None
-    command.send(MESSAGE)
+    CommandChannel((sys.executable, str(script), "$(touch x); `y`")).send(MESSAGE)
     arguments, environment, document = json.loads(out.read_text())
     assert arguments == ["$(touch x); `y`"], "no shell is involved"
     assert environment["TUIMON_TEXT"] == "grpo-1.5b: loss is NaN; since step 30"
@@ -158,11 +153,7 @@ def test_terminal_sequences() -> None:
     ],
 )
 def test_sequence_is_chosen_by_the_terminal(environment: dict[str, str], kind: str) -> None:
-    from tuimon.notify.terminal import TerminalNotification
-
-    notification = TerminalNotification.of("auto", print, environment)
-    assert notification is not None
-    assert notification.kind == kind
+    assert terminal_kind(environment) == kind
 
 
 @pytest.mark.parametrize(
@@ -407,6 +398,29 @@ def test_only_critical_alerts_are_sent_in_quiet_hours() -> None:
     notifier.update(store.snapshot(), now=morning)
     notifier.close(60)
     assert [text[4:-2] for text in recorder.sent] == ["run 0: NaN", "run 0: kl has risen (resolved at step 90)"]
+
+
+def test_a_dashboard_leaves_the_channels_to_a_watch_of_the_same_paths(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: Server
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    paths, recorder, store = [str(tmp_path / "runs")], Recorder(), store_of({"loss": [1.0] * 5})
+    channels = channels_of({"terminal": "9", "webhook": server.address}, recorder.sent.append)
+    notifier = Notifier(channels, recorder.notices.append, is_told=lambda: is_watched(paths))
+    store.apply(Progress(1, 1, True))
+    notifier.update(store.snapshot())
+    watch = Ledger(paths)
+    assert is_watched(paths)
+    first, second = (Alert("nonfinite", "critical", 0, name, 60, f"{name} is NaN") for name in ("loss", "kl"))
+    store.set_alerts([first])
+    notifier.update(store.snapshot())
+    watch.close()
+    store.set_alerts([first, second])
+    notifier.update(store.snapshot())
+    notifier.close(60)
+    assert [text[4:-2] for text in recorder.sent] == ["run 0: loss is NaN", "run 0: kl is NaN"]
+    assert server.got.get(timeout=60)[1]["text"] == "run 0: kl is NaN"
+    assert server.got.empty()
 
 
 def test_log_text_cannot_control_a_terminal() -> None:

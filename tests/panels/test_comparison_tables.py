@@ -14,8 +14,7 @@ from support.dashboard import opened, text, until
 from support.made_run import runs_of, snapshot_of
 from support.programs import write, write_rows
 
-from tuimon.exports.compare import as_text
-from tuimon.exports.compare_json import comparison_document
+from tuimon.exports.compare import as_text, comparison_document
 from tuimon.exports.documents import plain
 from tuimon.exports.html.comparison import as_html
 from tuimon.model.points import Topic

@@ -173,23 +173,6 @@ def test_an_overlay_has_the_marks_of_the_displayed_run_and_the_restarts_of_the_b
     assert [mark.label for mark in small.marks] == ["resumed from 59"]
 
 
-@pytest.mark.parametrize(
-    ("cursor", "said"),
-    [
-        (10, "c first checkpoint at 20   e evaluation at 0, 1 of 3"),
-        (40, "c checkpoint here, 2 of 2   e evaluation at 0, 1 of 3"),
-        (70, "c checkpoint at 40, 2 of 2   e evaluation at 50, 2 of 3"),
-    ],
-)
-def test_the_legend_names_the_last_checkpoint_before_the_cursor(tmp_path: Path, cursor: int, said: str) -> None:
-    log(tmp_path)
-    for step in (20, 40):
-        (tmp_path / f"checkpoint-{step}").mkdir()
-    [run] = open_run(tmp_path).runs
-    view = chart(run, ChartOptions(fullscreen=True, cursor=cursor), "reward", symbols=Symbols.ASCII)
-    assert "".join(part for part, _ in view.table[-1]) == said
-
-
 def test_a_run_without_checkpoints_and_evaluations_has_no_legend() -> None:
     run = run_of({"m": ([1, 2, 3], [1.0, 2.0, 3.0])})
     assert len(chart(run, ChartOptions(fullscreen=True), "m").table) == 2

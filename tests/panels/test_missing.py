@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from support.made_run import run_of
 
-import pytest
-
-from tuimon.monitor.local import open_run
 from tuimon.panels import why_empty, why_no_match
 
-NONE = "This run logs no GPU memory: ROLL logs it with ROLL_DEBUG=1"
 
-
-@pytest.mark.parametrize(
-    ("field", "words"),
-    [
-        ("lr 1e-4", NONE),
-        ("cpu_mem 3.5 GB", NONE),
-        ("mem 61.3/80 GB", "No metric of this run is known to be GPU memory; mem may be."),
-        (
-            "mem 512M",
-            "No metric of this run is known to be GPU memory; its log prints text that is not read: `mem 512M`",
-        ),
-    ],
-)
-def test_names_and_text_that_may_be_gpu_memory(tmp_path: Path, field: str, words: str) -> None:
-    log = tmp_path / "train.log"
-    log.write_text("".join(f"step {step} | loss 0.5 | {field}\n" for step in range(1, 9)))
-    [run] = open_run(log).runs
-    assert why_empty("gpu_memory", "GPU memory", run).startswith(words)
+def test_the_sentence_names_what_would_log_it() -> None:
+    run = run_of({"loss": ([1, 2], [0.5, 0.4]), "lr": ([1, 2], [1e-4, 1e-4])})
+    words = "This run logs no GPU memory: ROLL logs it with ROLL_DEBUG=1"
+    assert why_empty("gpu_memory", "GPU memory").startswith(words)
     assert why_no_match("vram", run)[0].startswith(words)
+    assert why_empty("kl", "KL").startswith("This run logs no KL divergence")
+    assert why_empty("own", "own panel") == "This run logs no own panel."

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from support.programs import write_rows
 
-from tuimon.draw import FrameCache
 from tuimon.draw.window import Window
 from tuimon.model.views import Size, Symbols
 from tuimon.monitor.local import open_run
@@ -62,7 +61,7 @@ def test_charts_have_common_steps_and_values_with_units(tmp_path: Path) -> None:
     assert limits.x == Window(160.0, 160.0), "steps 0 to 158, their end rounded up to an eighth"
     listing = Listing(0.0, Symbols.BRAILLE)
     for width, trend in ((40, False), (80, True)):
-        rows_of = [chart(run, "response_length/mean", limits, listing, Size(width, 8), FrameCache()) for run in runs]
+        rows_of = [chart(run, "response_length/mean", limits, listing, Size(width, 8)) for run in runs]
         heads = ["".join(text for text, _ in rows[0]) for rows in rows_of]
         assert "138.7 tokens" in heads[0], "mean of the last 12 points"
         assert "134.4 tokens" in heads[1], "mean of the last 6 points"

@@ -18,7 +18,7 @@ from tuimon.draw.numbers import format_exact
 from tuimon.model.views import DIM_ROLES, SERIES_ROLES, ChartView, Role, Size, Symbols
 from tuimon.monitor.local import open_run
 from tuimon.panels import DEFAULTS, ChartOptions, CurvePanel, distinct_markers, metric_panel, overlay_lines
-from tuimon.panels._charts.captions import wrapped_legend
+from tuimon.panels._charts.captions import legend_rows
 from tuimon.store import Run
 from tuimon.text import cell_width
 
@@ -325,23 +325,22 @@ def test_a_legend_has_all_runs_in_as_many_rows_as_it_needs(tmp_path: Path) -> No
         for width in (40, 120)
     )
     assert all(f"{name} 2" in wide[0] for name in names)
-    assert all(name in "".join(narrow[:2]) for name in names)
-    assert not any(name in narrow[2] for name in names)
+    assert all(name in "".join(narrow[1:3]) for name in names)
+    assert not any(name in narrow[0] for name in names)
     assert len(narrow) == len(wide) == 12
 
 
-@pytest.mark.parametrize("height", [4, 8, 14])
+@pytest.mark.parametrize("height", [8, 14, 40])
 def test_names_that_do_not_fit_stay_distinct_or_are_counted(height: int) -> None:
     names = [f"lr{rate}_beta{beta}_s{seed}" for rate in ("0.0001", "1e-05") for beta in (0, 0.1) for seed in (0, 1)]
     signs = [(marker, Role.SERIES_1) for marker in "●▲■◆○△□◇"]
-    count, labels, rows = wrapped_legend(names, signs, 30, 38, height)
-    lines = ["  ".join(labels[:count]), *("".join(text for text, _ in row) for row in rows)]
+    rows = ["".join(text for text, _ in row) for row in legend_rows(names, signs, 38, height)]
     assert len(rows) <= height // 6
-    assert len(set(labels)) == len(names)
-    if rows:
-        assert all(cell_width(line.rstrip()) <= 38 for line in lines)
-        hidden = [label for label in labels if not any(label in line for line in lines)]
-        assert lines[-1].endswith(f"+{len(hidden)} more") == bool(hidden)
+    assert all(cell_width(row.rstrip()) <= 38 for row in rows)
+    labels = [label for row in rows for label in re.split(r"\s*[●▲■◆○△□◇+] ?", row) if label]
+    assert len(set(labels)) == len(labels)
+    shown = [label for label in labels if not label.endswith("more")]
+    assert len(shown) == len(names) or labels[-1] == f"{len(names) - len(shown)} more"
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from support.made_run import START, Series, feed, panel_of, run_of, store_of, te
 
 from tuimon import draw
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.analysis.run_states import state_sign
 from tuimon.model.events import Columns, FactFound, MetricsFound, RanksSeen, RunFound, SegmentStarted, StreamFound
 from tuimon.model.points import Fact
 from tuimon.model.ranks import JobRanks
@@ -314,7 +313,7 @@ def test_a_line_for_each_four_rows_at_most_four_the_others_counted(rows: int, li
             ("rewards/margins", "eval_rewards/margins", "rewards/chosen", "rewards/rejected"),
             ["train", "val", "chosen", "rejected"],
         ),
-        (("grpo_actor/final_reward/avg", "grpo_actor/task_reward/avg"), None),
+        (("grpo_actor/final_reward/avg", "grpo_actor/task_reward/avg"), ["grpo_actor", "grpo_actor_task"]),
         (("lr", "Train/Samples/lr"), None),
         ((*COMPLETIONS, *(f"eval/{name}" for name in COMPLETIONS)), None),
     ],
@@ -549,7 +548,7 @@ def test_a_phase_that_slows_down_is_named_with_its_numbers() -> None:
         }
     )
     view = bars(run)
-    words = "actor_train.train_step takes 69 % of the step, +19 s a step within the last 100 points"
+    words = "actor_train.train_step takes 69 % of the step, +19 s a step since the start"
     assert text(view.sentence) == words
     narrow = panel_of("phase_latency").view(run, Size(38, 9), START, Symbols.BRAILLE)
     shown = " ".join(draw.text_chart(narrow, Size(38, 9), Symbols.BRAILLE).split())
@@ -565,8 +564,8 @@ def test_median_and_95th_percentile_are_of_the_recent_hundred_points() -> None:
     recent = np.arange(201, 301)
     said = [part for part, _ in gen.detail]
     assert said[0] == "5 m"
-    assert said[4] == draw.numbers.format_duration(float(np.percentile(recent, 50)))
-    assert said[5] == draw.numbers.format_duration(float(np.percentile(recent, 95)))
+    assert said[3] == draw.numbers.format_duration(float(np.percentile(recent, 50)))
+    assert said[4] == draw.numbers.format_duration(float(np.percentile(recent, 95)))
 
 
 def test_a_sparse_phase_keeps_its_last_value_and_is_only_stacked_when_it_ran() -> None:
@@ -635,8 +634,9 @@ def test_memory_without_fractions_is_shown_as_logged() -> None:
     run = run_of({"perf/max_memory_allocated_gb": constant(61.5), "perf/max_memory_reserved_gb": constant(70.25)})
     view = panel_of("gpu_memory").view(run, Size(80, 10), START, Symbols.BRAILLE)
     assert view.headline[0] == ("70.25 GB", Role.VALUE)
-    assert [text(row).split() for row in view.rows] == [["max", "reserved", "70.25"], ["max", "allocated", "61.50"]]
-    assert view.note == "8.750 GB reserved but not allocated, values in GB, as the log has no size of the device"
+    shown = [text(row).split()[:4] for row in view.rows]
+    assert shown == [["max", "reserved", "70.25", "GB"], ["max", "allocated", "61.50", "GB"]]
+    assert view.note == "the log has no size of the device"
 
 
 def test_memory_in_several_units_is_not_converted() -> None:
@@ -644,10 +644,9 @@ def test_memory_in_several_units_is_not_converted() -> None:
     run = run_of({name: constant(size) for name, size in sizes.items()})
     view = panel_of("gpu_memory").view(run, Size(80, 10), START, Symbols.BRAILLE)
     assert view.headline[0] == ("30000 MB", Role.VALUE)
-    assert [text(row).split() for row in view.rows] == [
-        ["max", "allocated", "MB", "30000"], ["reserved", "GB", "20"], ["allocated", "GB", "10"]
-    ]  # fmt: skip
-    assert view.note == "10 GB reserved but not allocated, the log has no size of the device"
+    numbers = [("max allocated", "30000 MB"), ("reserved", "20 GB"), ("allocated", "10 GB")]
+    assert [" ".join(text(row).replace("█", "").split()) for row in view.rows] == list(map(" ".join, numbers))
+    assert view.note == "the log has no size of the device"
     assert chart(run_of({"rss_gb": constant(3.0)}), "cpu_memory").headline[0] == ("3 GB", Role.VALUE)
     peaks = chart(run, "gpu_peak")
     assert (peaks.headline[0], len(peaks.lines)) == (("30000 MB", Role.VALUE), 1)
@@ -677,7 +676,6 @@ def test_the_largest_processes_have_a_line() -> None:
     view = chart(run_of(series), "cpu_memory")
     assert [line.label for line in view.lines] == ["train_step", "do_checkpoint", "model_update", "compute_values"]
     assert view.headline[0] == ("9 GiB", Role.VALUE)
-    assert view.note.startswith("virtual 50 GiB")
     assert "+1 metric" in view.note
 
 
@@ -729,22 +727,6 @@ def test_the_range_of_the_end_is_given_as_clock_times_and_does_not_drift() -> No
         assert facts.startswith("step 200 of 400 50 %  ETA ")
         shown.add(facts[facts.index("(") : facts.index(")") + 1])
     assert shown == {f"({soonest} to {latest})"}
-
-
-@pytest.mark.parametrize("state", ["running", "quiet"])
-def test_the_evidence_ends_between_clauses_unless_much_of_one_fits(state: str) -> None:
-    store = store_of(
-        {"loss": (range(1, 51), [1.0] * 50)}, [Fact("console", {"lines": ["ERROR: a long last line " * 9]})]
-    )
-    run = store.snapshot().runs[0]
-    now = START + (60 if state == "running" else 1000)
-    for width in (60, 80, 100):
-        view = header_panel().view(run, Size(width, 2), now, Symbols.BRAILLE)
-        first = text(view.rows[0])
-        assert f"{state_sign(state, ascii_only=False)} {state}  " in first
-        assert len(first) <= width
-        assert state == "running" or "last point" in first
-        assert state == "running" or (width < 80) != first.endswith("…")
 
 
 @pytest.mark.parametrize("width", [1, 5, 20, 40, 80, 200])

@@ -1,8 +1,7 @@
-"""Duration of phases: the timers of each framework, drifts, waterfall and history."""
+"""Duration of phases: the timers of each framework, drifts and history."""
 
 from __future__ import annotations
 
-import math
 import re
 from pathlib import Path
 
@@ -11,19 +10,18 @@ import pytest
 from support.made_run import START, panel_of, run_of, runs_of
 
 from tuimon import draw
-from tuimon.model.alerts import Alert
-from tuimon.model.events import Columns, MetricsFound, RunFound, StreamFound
 from tuimon.model.views import ChartView, Role, Size, Symbols
 from tuimon.monitor.local import open_run
 from tuimon.panels import (
+    DEFAULTS,
     ChartOptions,
     arrange,
     metric_panel,
     overlay_lines,
     with_run_name,
 )
-from tuimon.panels.phases import differing_timer, read_timers, timers_of
-from tuimon.store import Run, Store
+from tuimon.panels.phases import read_timers, timers_of
+from tuimon.store import Run
 
 # ---------------------------------------------------------------- the tree
 
@@ -149,84 +147,30 @@ def test_the_sentence_names_the_longest_phase_and_the_one_that_became_slower(
     assert any(role is Role.WARNING for _, role in view.sentence) is ("+" in words)
 
 
-def test_the_timer_and_the_pace_are_compared_over_the_same_steps() -> None:
-    store = Store()
-    store.apply(RunFound(0, "run", "/logs/run"))
-    store.apply(StreamFound(0, 0, "run", "/logs/run/events", "tensorboard", 40, "", 0))
-    store.apply(MetricsFound(0, 0, ("timing_s/step",)))
-    seconds = 50 * np.exp(np.linspace(0, 1, 200))
-    columns = np.arange(200), seconds, START + np.cumsum(seconds)
-    store.apply(Columns(0, np.array([0], np.uint32), np.array([200], np.uint32), *columns))
-    assert math.isnan(differing_timer(store.snapshot().runs[0])), "both are those of the newest steps"
+# ---------------------------------------------------------------- rows and history
 
 
-# ---------------------------------------------------------------- waterfall and history
-
-ROLL = {
-    "time/generate/total": 38.0,
-    "time/generate/execute": 37.0,
-    "time/generate/onload": 0.5,
-    "time/generate/offload": 0.4,
-    "time/train_step/total": 60.0,
-    "time/train_step/execute": 54.0,
-    "time/train_step/onload": 4.0,
-    "time/train_step/offload": 2.0,
-    "time/model_update/total": 2.0,
-}
+def history(run: Run, width: int = 60, options: ChartOptions = DEFAULTS) -> ChartView:
+    return panel_of("phase_history").view(run, Size(width, 14), START, Symbols.BRAILLE, options)
 
 
-def test_each_part_of_the_waterfall_begins_at_the_end_of_the_previous_one() -> None:
-    run = run_of({name: (range(30), [value] * 30) for name, value in ROLL.items()})
-    panel = panel_of("phase_latency")
-    view = panel.view(run, Size(120, 20), START, Symbols.BRAILLE)
-    assert [bar.edges for bar in view.bars] == [(0, 0.5, 37.6, 38), (38, 42, 96, 98), (98, 100)]
-    rows = draw.text_chart(view, Size(120, 20), Symbols.BRAILLE).splitlines()
-    table = [row for row in rows if row.startswith("■")]
-    begins = [min(row.find(mark) for mark in "█▒" if mark in row[40:]) for row in table]
-    assert begins == sorted(begins)
-    train = table[1][begins[1] :]
-    assert train.startswith("▒")
-    assert train.rstrip().endswith("▒") or train.rstrip().endswith("█")
-    assert len(train.rstrip()) == pytest.approx(0.6 * len(table[2][begins[0] :].rstrip()), abs=2)
-
-
-def history(run: Run, width: int = 60) -> ChartView:
-    panel = panel_of("phase_history")
-    return panel.view(run, Size(width, 14), START, Symbols.BRAILLE)
-
-
-def test_the_layers_are_the_phases_and_add_up_to_the_step() -> None:
-    steps = np.arange(20)
-    gen, train, save = 30.0 + steps, 50.0 - steps, ([10], [25.0])
-    run = run_of(
-        {
-            "timing_s/gen": (range(20), gen.tolist()),
-            "timing_s/update_actor": (range(20), train.tolist()),
-            "timing_s/save_checkpoint": save,
-        }
-    )
-    view = history(run)
-    assert [line.label for line in view.lines] == ["gen", "update_actor", "save_checkpoint", ""]
-    at = np.floor(steps / (view.x.high - view.x.low) * view.columns).astype(int)
-    first, second, third = (line.envelope for line in view.lines[:3])
-    np.testing.assert_allclose(first.high[at], gen)
-    np.testing.assert_allclose(second.low[at], gen)
-    np.testing.assert_allclose(second.high[at], gen + train)
-    np.testing.assert_allclose((third.high - third.low)[at], np.where(steps == 10, 25.0, 0.0))
-    assert np.isfinite(third.high[: at[-1] + 1]).all(), "a step lasts until the next"
-    assert np.isnan(third.high[at[-1] + (at[1] - at[0]) + 1 :]).all()
-    assert view.note == ""
-
-
-def test_a_spike_within_a_column_is_drawn_above_the_layers() -> None:
-    values = np.full(5000, 10.0)
-    values[2345] = 90.0
-    run = run_of({"timing_s/gen": (range(5000), values.tolist()), "timing_s/ref": (range(5000), [5.0] * 5000)})
-    view = history(run)
-    assert np.nanmax(view.lines[1].envelope.high) == 15.0
-    assert np.nanmax(view.lines[-1].envelope.high) == 95.0
-    assert view.y.high >= 95.0
-    assert view.note == f"{view.columns * 5000 // 5000} of 5 000 steps, line: maximum"
+def test_the_history_has_a_line_for_each_phase_in_the_colour_of_the_latency() -> None:
+    values = {
+        "gen": (range(20), [30.0] * 20),
+        "update_actor": (range(20), [50.0] * 20),
+        "save_checkpoint": ([10], [9.0]),
+    }
+    run = run_of({f"timing_s/{name}": points for name, points in values.items()})
+    lines = history(run).lines
+    assert {line.label: np.nanmax(line.envelope.high) for line in lines} == {
+        "gen": 30.0,
+        "update_actor": 50.0,
+        "save_checkpoint": 9.0,
+    }
+    bars = panel_of("phase_latency").view(run, Size(120, 20), START, Symbols.BRAILLE).bars
+    assert [(bar.label, bar.role) for bar in bars if bar.label != "unattributed"] == [
+        (line.label, line.role) for line in lines
+    ]
 
 
 @pytest.mark.parametrize(("phases", "rows"), [(2, 9), (5, 12), (30, 14)])
@@ -243,53 +187,6 @@ def test_the_dashboard_gives_the_phases_no_more_rows_than_they_can_use(phases: i
     assert "step" in said.splitlines()[-1] or "phases" in said, "the sentence is there"
 
 
-def test_an_alert_about_the_whole_run_is_not_marked_on_the_layers() -> None:
-    run = run_of({"timing_s/gen": (range(40), [30.0] * 40), "timing_s/update_actor": (range(40), [30.0] * 40)})
-    view = history(run)
-    assert view.lines[0].metric == "", "no metric's own line"
-    stalled = Alert("liveness", "critical", run.id, "", 39, "no step for 14 m")
-    panel = panel_of("phase_history")
-    marked = panel.view(run, Size(60, 14), START, Symbols.BRAILLE, ChartOptions(alerts=(stalled,)))
-    assert marked.marks == view.marks
-
-
-def test_more_than_seven_phases_are_seven_layers_and_the_small_ones_one() -> None:
-    names = ["gen", "reward", "old_log_prob", "ref", "values", "adv", "update_actor", "update_critic", "update_weights"]
-    run = run_of({f"timing_s/{name}": (range(9), [1.0 + i] * 9) for i, name in enumerate(names)})
-    lines = [line for line in history(run).lines if line.filled]
-    assert [line.label for line in lines] == [*names[3:], "3 others"]
-    assert np.nanmax(lines[-1].envelope.high) == sum(range(1, 10))
-
-
-@pytest.mark.parametrize("symbols", list(Symbols))
-def test_areas_share_borders_and_differ_without_colour(symbols: Symbols) -> None:
-    run = run_of({"timing_s/gen": (range(40), [30.0] * 40), "timing_s/update_actor": (range(40), [30.0] * 40)})
-    panel = panel_of("phase_history")
-    view = panel.view(run, Size(80, 20), START, symbols)
-    rows = draw.render(view, Size(80, 20), symbols)
-    column = ["".join(text for text, _ in row)[10] for row in rows[1:-2]]
-    kinds = list(dict.fromkeys(mark for mark in column if mark != " "))
-    assert 2 <= len(kinds) <= 4, "two textures, at the top and where they meet one more each"
-    filled = column.index(kinds[0])
-    assert " " not in column[filled:], "no gap between the layers"
-    whole = "\n".join("".join(text for text, _ in row) for row in rows)
-    assert " gen " in whole
-    assert " update_actor " in whole
-
-
-@pytest.mark.parametrize(("seconds", "noted"), [(1.0, False), (2.0, True)])
-def test_a_step_time_that_contradicts_the_times_of_the_points_is_explained(seconds: float, noted: bool) -> None:
-    half = [seconds / 2] * 40
-    series = {"timing_s/gen": (range(40), half), "timing_s/update_actor": (range(40), half)}
-    run = run_of({**series, "timing_s/step": (range(40), [seconds] * 40)})
-    view = panel_of("phase_latency").view(run, Size(80, 14), START, Symbols.BRAILLE)
-    expected = "timer: 2.0 s a step; pace: 1.0 s" if noted else ""
-    assert view.note == expected
-    header = panel_of("header").view(run, Size(120, 2), START, Symbols.BRAILLE)
-    facts = "".join(text for text, _ in header.rows[1])
-    assert "  pace 1.0 s a step  " in facts
-
-
 def test_phases_whose_console_prints_milliseconds(tmp_path: Path) -> None:
     parts = "loss: 0.5, time/rollout: 120ms, time/train: 80ms, step_time: 200ms"
     (tmp_path / "train.log").write_text("".join(f"step {step}/30 {parts}\n" for step in range(1, 31)))
@@ -300,7 +197,7 @@ def test_phases_whose_console_prints_milliseconds(tmp_path: Path) -> None:
     shown = {r.timer.metric: (r.now, *r.usual) for r in readings}
     assert shown["time/rollout"] == pytest.approx((0.12, 0.12, 0.12))
     assert shown["time/train"] == pytest.approx((0.08, 0.08, 0.08))
-    assert 0.2 <= history(run).y.high < 0.4
+    assert 0.12 <= history(run).y.high < 0.2
 
 
 # ---------------------------------------------------------------- at the cursor
@@ -322,20 +219,16 @@ def timed_by_phases() -> Run:
 @pytest.mark.parametrize(("cursor", "step", "gen"), [(0, 0, 1.0), (40, 40, 5.0), (47, 40, 5.0), (None, 90, 10.0)])
 def test_the_phases_are_those_of_the_step_at_the_cursor(cursor: int | None, step: int, gen: float) -> None:
     run, options = timed_by_phases(), ChartOptions(cursor=cursor)
-    latency, past = (
-        panel_of(id).view(run, Size(120, 20), START, Symbols.BRAILLE, options)
-        for id in ("phase_latency", "phase_history")
-    )
+    latency = panel_of("phase_latency").view(run, Size(120, 20), START, Symbols.BRAILLE, options)
     assert {bar.label: bar.value for bar in latency.bars}["gen"] == gen
     saved = [bar.label for bar in latency.bars if bar.label == "save_checkpoint"]
     assert bool(saved) is (step >= 30), "a phase that had not run by then has no row"
     whole = draw.numbers.format_duration(20.0 + step)
     assert "".join(text for text, _ in latency.headline) == f"{whole} at step {step}"
     assert latency.columns[1] == ("now" if cursor is None else "then")
-    assert "".join(text for text, _ in past.headline) == f"{whole} {'a step' if cursor is None else f'@ {step}'}"
 
 
-def test_a_timer_of_the_previous_step_is_read_one_point_later_in_both_panels() -> None:
+def test_a_timer_of_the_previous_step_is_read_one_point_later() -> None:
     """ROLL's RLVR pipeline logs 0 at the first step, and then the time of the step before."""
     run = run_of(
         {
@@ -344,26 +237,12 @@ def test_a_timer_of_the_previous_step_is_read_one_point_later_in_both_panels() -
             "time/step_total": (range(4), [0.0, 6.0, 7.0, 16.0]),
         }
     )
-    headlines = {}
-    for id in ("phase_latency", "phase_history"):
-        panel = panel_of(id)
-        for cursor in (1, None):
-            view = panel.view(run, Size(120, 20), START, Symbols.BRAILLE, ChartOptions(cursor=cursor))
-            headlines[id, cursor] = "".join(text for text, _ in view.headline)
-    assert headlines == {
-        ("phase_latency", 1): "7.0 s at step 1",
-        ("phase_history", 1): "7.0 s @ 1",
-        ("phase_latency", None): "5.0 s at step 3",
-        ("phase_history", None): "5.0 s timed",
-    }
-
-
-def test_the_history_of_the_phases_has_the_x_axis_of_other_charts() -> None:
-    run = run_of({name: (range(1000, 1003), [1.0, 2.0, 3.0]) for name in ("timing_s/gen", "timing_s/ref")})
-    panels = panel_of("phase_history"), metric_panel("timing_s/gen")
-    options = ChartOptions(axis="relative step")
-    history, curve = (panel.view(run, Size(120, 20), START, Symbols.BRAILLE, options) for panel in panels)
-    assert (history.x.kind, history.x.low, history.x.high) == (curve.x.kind, curve.x.low, curve.x.high)
+    panel = panel_of("phase_latency")
+    headlines = []
+    for cursor in (1, None):
+        view = panel.view(run, Size(120, 20), START, Symbols.BRAILLE, ChartOptions(cursor=cursor))
+        headlines.append("".join(text for text, _ in view.headline))
+    assert headlines == ["7.0 s at step 1", "5.0 s at step 3"]
 
 
 def test_the_phases_before_the_first_step_are_unknown() -> None:

@@ -30,11 +30,11 @@ def test_the_last_line_begins_with_its_message(line: str, shown: str) -> None:
     ("written", "shown"), [("3.404520E+00", " 3.405 "), ("2.35871", " 2.35871 "), ("nan", " nan ")]
 )
 def test_quantities_have_units_and_a_long_loss_is_rounded(written: str, shown: str) -> None:
-    row = RankRow("", 5, "node01", 5, "run", 0.0, own=0.314, wait=0.25, temperature=58.0, loss=written)
+    row = RankRow("", 5, "node01", 5, "run", 0.0, own=0.314, wait=0.25, memory=0.58, loss=written)
     head, cells = ("".join(text for text, _ in part) for part in table_rows(rank_columns(), [row], 100))
     assert shown in cells
     assert "E+" not in cells
-    for quantity, value in (("own s", ".314"), ("wait s", ".250"), ("°C", "58")):
+    for quantity, value in (("own s", ".314"), ("wait s", ".250"), ("mem", "58%")):
         assert head.index(quantity) + len(quantity) == cells.index(value) + len(value)
 
 

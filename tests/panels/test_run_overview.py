@@ -7,7 +7,6 @@ from pathlib import Path
 from msgspec.structs import replace
 from support.programs import write_rows
 
-from tuimon.draw import FrameCache
 from tuimon.draw.rows import row_width
 from tuimon.model.alerts import Alert
 from tuimon.model.views import Rows, Size, Symbols
@@ -30,7 +29,7 @@ def runs_of(root: Path, **metrics: dict[str, list[float]]) -> list[Run]:
 
 
 def drawn(runs: list[Run], size: Size = SIZE, grouped: bool = False) -> Rows:
-    return overview(runs, Listing(0.0, Symbols.BRAILLE), grouped, size, FrameCache())
+    return overview(runs, Listing(0.0, Symbols.BRAILLE), grouped, size)
 
 
 def test_a_run_with_a_warning_that_it_diverges_is_not_healthy(tmp_path: Path) -> None:
@@ -73,7 +72,7 @@ def test_it_shows_the_metric_by_which_the_list_is_sorted(tmp_path: Path) -> None
 
     def title(sort: str, metric: str = "") -> str:
         listing = Listing(0.0, Symbols.BRAILLE, metric=metric)
-        return text(overview(runs, listing, False, SIZE, FrameCache(), sort)).split()[0]
+        return text(overview(runs, listing, False, SIZE, sort)).split()[0]
 
     assert title("found", "eval_loss") == title("name") == title("reward") == "reward"
     assert title("loss") == "loss"
@@ -107,9 +106,9 @@ def test_many_runs_are_merged_by_their_seeds_rather_than_left_out(tmp_path: Path
     names = [f"{algo}_seed{seed}" for algo in ("grpo", "dapo", "gspo") for seed in range(4)]
     runs = runs_of(tmp_path, **{name: {"reward": [0.0, 1.0]} for name in names})
     listing = Listing(0.0, Symbols.BRAILLE, failed=frozenset([runs[-1].id]))
-    drawing = text(overview(runs, listing, False, SIZE, FrameCache()))
+    drawing = text(overview(runs, listing, False, SIZE))
     assert all(label in drawing for label in ("grpo ×4 1", "dapo ×4 1", "gspo ×4 ✗ 1"))
-    legend = [role for label, role in overview(runs, listing, False, SIZE, FrameCache())[0] if "×4" in label]
+    legend = [role for label, role in overview(runs, listing, False, SIZE)[0] if "×4" in label]
     assert len(set(legend)) == 3, "the first runs of two groups have the same colour in the list"
     assert "not drawn" not in drawing
     assert "gspo ×4 ✗: 1 of 4 not healthy" in drawing
@@ -118,9 +117,9 @@ def test_many_runs_are_merged_by_their_seeds_rather_than_left_out(tmp_path: Path
 def test_marked_runs_are_drawn_alone(tmp_path: Path) -> None:
     runs = runs_of(tmp_path, **{name: {"reward": [0.0, 1.0]} for name in ("a", "b", "c")})
     listing = Listing(0.0, Symbols.BRAILLE, marked=frozenset(run.path for run in runs[1:]))
-    title = text(overview(runs, listing, False, SIZE, FrameCache())).splitlines()[0]
+    title = text(overview(runs, listing, False, SIZE)).splitlines()[0]
     assert " b " in title
     assert " c " in title
     assert " a " not in title
     one = Listing(0.0, Symbols.BRAILLE, marked=frozenset([runs[0].path]))
-    assert " a " in text(overview(runs, one, False, SIZE, FrameCache())).splitlines()[0]
+    assert " a " in text(overview(runs, one, False, SIZE)).splitlines()[0]

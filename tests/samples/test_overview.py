@@ -8,37 +8,22 @@ import random
 from pathlib import Path
 
 import pytest
-from support.written_texts import ATTEMPTS, PROMPTS, write_run
+from support.written_texts import PROMPTS, write_run
 
 from tuimon.analysis.text_check import parts_sentence, shares_sentence
 from tuimon.samples.difference import differences
-from tuimon.samples.discovery import Location, advice, read_samples
+from tuimon.samples.discovery import Location, advice
 from tuimon.samples.fields import sample_of
 from tuimon.samples.library import Entry, Library, entry_of
-from tuimon.samples.overview import (
-    first_numbers,
-    has_match,
-    has_prompt,
-    histogram,
-    in_bin,
-    numbers_by_step,
-)
-from tuimon.samples.prompt_changes import prompt_changes
-from tuimon.samples.searching import Search
 from tuimon.samples.selection import (
-    SINCE_FIRST,
     SORTS,
-    changes_since,
     comparison,
-    counts,
     filtered,
     groups_of,
     numbers_of,
     pass_field,
     passed_of,
-    prompt_numbers,
     sorted_by,
-    sorted_groups,
 )
 
 
@@ -74,12 +59,11 @@ def test_groups_have_mean_deviation_and_the_number_passed(library: Library) -> N
         (1.0, 4, True),
     ]
     assert groups[1].std == 0.5
-    assert [group.passed for group in sorted_groups(groups, "best")] == [4, 2, 2, 0]
+    assert [group.passed for group in sorted_by(groups, "best")] == [4, 2, 2, 0]
     for sort in SORTS:
-        assert len(sorted_groups(groups, sort)) == PROMPTS
-    found = counts(library.entries(2))
-    assert (found["zero variance"], found["mixed groups"], found["loop"]) == (8, 8, 1)
-    assert len(filtered(library.entries(2), "reward 1")) == 8
+        assert len(sorted_by(groups, sort)) == PROMPTS
+    for name, count in {"zero variance": 8, "mixed groups": 8, "loop": 1, "reward 1": 8, "all": 16}.items():
+        assert len(filtered(library.entries(2), name)) == count
 
 
 def test_passed_is_defined_by_an_accuracy_or_a_binary_reward() -> None:
@@ -122,24 +106,6 @@ def test_comparisons_and_patterns(library: Library) -> None:
     assert comparison("a < b") is None
 
 
-def test_histogram_counts_every_finite_reward_once(library: Library) -> None:
-    assert [(part.low, part.high, part.count) for part in histogram(library.entries(2))] == [(0, 0, 8), (1, 1, 8)]
-    chance = random.Random(3)
-    entries = with_rewards(library, [chance.uniform(-2, 3) for _ in range(15)] + [math.nan])
-    bins = histogram(entries)
-    assert sum(part.count for part in bins) == 15
-    for part in bins:
-        assert part.count == sum(in_bin(entry, part) for entry in entries)
-
-
-def test_numbers_of_a_prompt_and_of_a_search_by_step(library: Library) -> None:
-    prompt = library.entries(1)[ATTEMPTS].prompt
-    numbers = list(numbers_by_step(library, "train", has_prompt(prompt)))
-    assert [(part.step, part.count, part.passed) for part in numbers] == [(3, 4, 3), (2, 4, 2), (1, 4, 1)]
-    matches = list(numbers_by_step(library, "train", has_match(Search("step 2:"))))
-    assert [(part.step, part.count, part.total) for part in matches] == [(3, 0, 16), (2, 15, 16), (1, 0, 16)]
-
-
 @pytest.mark.parametrize("lines", [1, 30, 5000])
 def test_differences_make_both_texts(lines: int) -> None:
     chance = random.Random(lines)
@@ -167,57 +133,10 @@ def test_advice_names_the_directory_of_the_settings_and_the_options_of_trainers(
     assert "log_completions=True" in options["TRL"]
 
 
-def test_change_of_prompts_since_the_first_step_with_them(tmp_path: Path) -> None:
-    for step, rewards in {
-        1: {"a": 1.0},
-        2: {"a": 0.5, "b": 0.5},
-        3: {"b": 0.0},
-        4: {"a": 0.0, "b": 1.0, "c": 1.0},
-    }.items():
-        rows = [{"input": name, "output": f"{step}", "score": reward, "step": step} for name, reward in rewards.items()]
-        (tmp_path / f"{step}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    library = Library([str(tmp_path)])
-    library.refresh()
-    entries = library.entries(4)
-    names = {entry.prompt: entry.prompt_head for entry in entries}
-    firsts = first_numbers(library, 4, "train", {*names}, lambda: True)
-    assert firsts is not None
-    assert [numbers.step for numbers in firsts] == [1, 2]  # step 3 has no further prompt
-    assert first_numbers(library, 4, "train", {*names}, lambda: False) is None
-    assert [n.step for n in first_numbers(library, 4, "train", {*names}, lambda: True, 2) or ()] == [2]
-    for step, split, prompts in ((4, "validation", {*names}), (4, "train", {"other"}), (1, "train", {*names})):
-        assert first_numbers(library, step, split, prompts, lambda: True) == []
-    now = prompt_numbers(4, zip((entry.prompt for entry in entries), numbers_of(entries), strict=True))
-    is_share, change = changes_since(firsts, now)
-    assert not is_share  # 0.5 in step 2 says that a reward of 1 is not a pass
-    assert {names[prompt]: value for prompt, value in change.items()} == {"a": -1.0, "b": 0.5}
-    assert [names[entry.prompt] for entry in sorted_by(entries, SINCE_FIRST, change)] == ["a", "b", "c"]
-    groups = sorted_groups(groups_of(entries[::-1]), SINCE_FIRST, change)
-    assert [names[group.entries[0].prompt] for group in groups] == ["a", "b", "c"]
-
-    found = prompt_changes(read_samples(str(tmp_path), []))
-    assert [(p.head, p.first_step, p.last_step, p.steps, p.first, p.last) for p in found] == [
-        ("a", 1, 4, 3, 1.0, 0.0),
-        ("b", 2, 4, 3, 0.5, 1.0),
-    ]
-    until = prompt_changes(read_samples(str(tmp_path), []), 2)
-    assert [(p.head, p.last_step, p.change) for p in until] == [("a", 2, -0.5)]
-    assert prompt_changes(read_samples(str(tmp_path), []), 1) == []
-
-
-def test_mean_rewards_are_compared_where_none_says_which_samples_passed() -> None:
-    before = prompt_numbers(1, [("a", {"reward": 0.5}), ("a", {"reward": 0.7}), ("b", {"reward": None})])
-    after = prompt_numbers(2, [("a", {"reward": 1.0}), ("b", {"reward": 1.0})])
-    assert (before.pass_field, after.pass_field) == ("", "reward")
-    is_share, change = changes_since([before], after)
-    assert not is_share
-    assert change == {"a": pytest.approx(0.4)}
-
-
 @pytest.mark.parametrize(
     ("parts", "rewards", "expected"),
     [
-        ({"right": [0, 1, 0, 1], "format": [1, 1, 1, 1]}, [1, 2, 1, 2], {"right": "r 1.00", "format": "in 4 of 4"}),
+        ({"right": [0, 1, 0, 1], "format": [1, 1, 1, 1]}, [1, 2, 1, 2], {"right": "r 1.00", "format": "1 ± 0 SD"}),
         ({"right": [0, 1, 0, 1], "length": [3, 3, 2, 2]}, [0, 1, 0, 1], {"right": "r 1.00", "length": "r 0.00"}),
         ({"right": [0, 1, 0, 1]}, [0, 1, 0, 1], {}),
     ],

@@ -60,7 +60,7 @@ def test_openrlhf_lists_the_responses_and_json_has_the_text_as_written(
     line = f"INFO 08-13 19:25:41 ppo_trainer.py:224] Sample: {[f'{CHAT}It is 4', 1.0]!r}"
     step = "INFO 08-13 19:26:41 ppo_trainer.py:547] Global step 1: {'reward': 0.5}"
     (tmp_path / "train.log").write_text(f"{line}\n{step}\n")
-    assert has_samples([str(tmp_path)], 60.0)
+    assert has_samples([str(tmp_path)])
     assert main(["samples", str(tmp_path)]) == 0
     assert capsys.readouterr().out.splitlines()[1].endswith("chars        1  It is 4")
     assert main(["samples", str(tmp_path), "--json"]) == 0
@@ -71,6 +71,4 @@ def test_a_run_without_texts_has_none(tmp_path: Path) -> None:
     (tmp_path / "log.jsonl").write_text("".join(json.dumps({"step": s, "loss": 0.5}) + "\n" for s in range(200)))
     (tmp_path / "train.log").write_text("step 1 loss 0.5\n")
     (tmp_path / "progress.json").write_text("{")
-    assert not has_samples([str(tmp_path)], 60.0)
-    (tmp_path / "completions.parquet").write_text("")
-    assert has_samples([str(tmp_path)], 60.0), "it may need pyarrow, which the view says"
+    assert not has_samples([str(tmp_path)])

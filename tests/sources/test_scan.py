@@ -142,50 +142,24 @@ def test_a_thousand_checkpoint_files_cost_one_listing(tmp_path: Path, monkeypatc
     assert calls["stat"] <= 6  # of the weights none
 
 
-def test_five_hundred_checkpoints_cost_one_listing_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    steps = 500
-    for step in range(steps):
-        directory = tmp_path / f"checkpoint-{step}"
-        directory.mkdir()
-        (directory / "model.safetensors").touch()
-        (directory / "optimizer").mkdir()
-    for step in range(0, steps, 10):
-        make(tmp_path, f"checkpoint-{step}/trainer_state.json")
+def test_only_the_newest_checkpoints_are_entered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of times that are nearly equal, as in a copied directory, the numbers decide; else the times."""
+    most = listing.MOST_CHECKPOINTS
+    make(tmp_path, "log.jsonl", "other/checkpoint-5/a.json")
+    make(tmp_path, *(f"run/checkpoint-{step}/trainer_state.json" for step in range(1, 10 * most + 1)))
     settle(tmp_path)
+    later = (tmp_path / "run/checkpoint-3").stat().st_mtime + 600
+    os.utime(tmp_path / "run/checkpoint-3", (later, later))
     with counted(monkeypatch) as calls:
         result = scan([str(tmp_path)], wants)
-    assert len(result.files) == 50
-    assert result.directories == (str(tmp_path),)
-    assert calls["scandir"] == steps + 1
-    assert calls["stat"] <= steps + 50 + 5  # each directory, each wanted file, none of the weights
+    assert calls["scandir"] == 4 + most
+    newest = {f"run/checkpoint-{step}/trainer_state.json" for step in (3, *range(9 * most + 2, 10 * most + 1))}
+    assert set(paths_of(result, tmp_path)) == {"log.jsonl", "other/checkpoint-5/a.json", *newest}
+    assert len(result.checkpoints) == 10 * most + 1
     with counted(monkeypatch) as calls:
         assert rescan(result) is result
     assert calls["scandir"] == 0
-    assert calls["stat"] <= 4  # old checkpoints are not asked again
-
-
-def test_a_hurried_scan_enters_only_the_newest_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    steps = 10 * scan_module.CHECKPOINTS_IN_A_HURRY
-    make(tmp_path, "log.jsonl", "other/checkpoint-5/a.json")
-    make(tmp_path, *(f"run/checkpoint-{step}/trainer_state.json" for step in range(1, steps + 1)))
-    settle(tmp_path)
-    with counted(monkeypatch) as calls:
-        first = scan([str(tmp_path)], wants, hurry=True)
-    assert calls["scandir"] == 4 + scan_module.CHECKPOINTS_IN_A_HURRY
-    newest = {
-        f"run/checkpoint-{steps - index}/trainer_state.json" for index in range(scan_module.CHECKPOINTS_IN_A_HURRY)
-    }
-    assert set(paths_of(first, tmp_path)) == {"log.jsonl", "other/checkpoint-5/a.json", *newest}
-    whole, patient = rescan(first), scan([str(tmp_path)], wants)
-    assert (first.hurried, whole.hurried, patient.hurried) == (True, False, False)
-    assert (whole.files, whole.checkpoints) == (patient.files, patient.checkpoints)
-    assert len(whole.files) == steps + 2
-    assert rescan(whole) is whole
-
-
-def test_a_hurried_scan_of_few_checkpoints_is_complete(tmp_path: Path) -> None:
-    make(tmp_path, *(f"checkpoint-{step}/a.json" for step in range(scan_module.CHECKPOINTS_IN_A_HURRY)))
-    assert not scan([str(tmp_path)], wants, hurry=True).hurried
+    assert calls["stat"] <= 6 + most  # old checkpoints are not asked again
 
 
 def test_loops_end_and_each_directory_is_entered_once(tmp_path: Path) -> None:

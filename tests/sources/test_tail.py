@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tuimon.sources import files
 from tuimon.sources import tail as tail_module
 from tuimon.sources.document import DocumentFile
 from tuimon.sources.files import NotRegular, open_regular
@@ -63,7 +64,7 @@ def test_a_settled_file_is_not_opened_again(tmp_path: Path, monkeypatch: pytest.
         opened.append(name)
         return open_regular(name)
 
-    monkeypatch.setattr(tail_module, "open_regular", noted)
+    monkeypatch.setattr(files, "open_regular", noted)
     assert not tail.pending()
     assert read(tail) == []
     assert opened == []

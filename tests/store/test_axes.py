@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuimon.draw import FrameCache, render
+from tuimon.draw import render
 from tuimon.model.events import Columns, FactFound, MetricsFound, RunFound, SegmentStarted, StreamFound
 from tuimon.model.points import Fact
 from tuimon.model.views import Size, Symbols
@@ -47,7 +47,7 @@ def view(run, axis, metric="loss", size=SIZE):
 
 
 def rows(run, axis, metric="loss", size=SIZE):
-    drawn = render(view(run, axis, metric, size), size, Symbols.BRAILLE, FrameCache())
+    drawn = render(view(run, axis, metric, size), size, Symbols.BRAILLE)
     return ["".join(text for text, _ in row) for row in drawn]
 
 
@@ -241,7 +241,5 @@ def test_every_panel_supports_every_axis_at_every_size(axis, size):
     run = run_of({name: (range(900, 1000), [s * (i + 1.0) for s in STEPS]) for i, name in enumerate(names)})
     assert axis in run.axes()
     for panel in (*all_panels(), header_panel()):
-        drawn = render(
-            panel.view(run, size, START, Symbols.BRAILLE, ChartOptions(axis)), size, Symbols.BRAILLE, FrameCache()
-        )
+        drawn = render(panel.view(run, size, START, Symbols.BRAILLE, ChartOptions(axis)), size, Symbols.BRAILLE)
         assert len(drawn) == size.height

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, event, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tuimon.store import Curve, curve_index
@@ -144,11 +144,11 @@ def test_envelope_equals_the_raw_points(seed, count, bad, columns, whole):
 
 @given(st.integers(0, 2**32), st.lists(st.integers(0, 40), min_size=2, max_size=8), st.integers(1, 60))
 def test_envelopes_of_a_growing_run_equal_the_raw_points(seed, growth, columns):
-    """Bins reused from the previous envelope equal newly computed ones."""
+    """The aggregates that grow with the column give what a loop over all points gives."""
     random = np.random.default_rng(seed)
     count = 200 + sum(growth)
     steps, values = np.cumsum(random.choice([0, 1, 7], count)), make(seed, count, 12)
-    all_restarts, index, shown, known = np.unique(random.integers(1, count, 4)), CurveIndex(), 200, 0
+    all_restarts, index, shown = np.unique(random.integers(1, count, 4)), CurveIndex(), 200
     low, high = float(steps[0]), float(steps[-1]) + 10
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(curve_index, "_DIRECT", -1)  # always use the pyramid
@@ -156,8 +156,6 @@ def test_envelopes_of_a_growing_run_equal_the_raw_points(seed, growth, columns):
             shown += more
             restarts = all_restarts[all_restarts < shown]
             curve = Curve.from_arrays("loss", steps[:shown], values[:shown], index=index, restarts=restarts)
-            edges = curve._edges(low, high, columns, "step")
-            known += len(reduction.same_bins(index._last[0], edges)[0]) if index._last else 0
             actual = as_array(curve.envelope(low, high, columns))
             expected = plain(steps[:shown], values[:shown], restarts, low, high, columns)
             np.testing.assert_array_equal(actual, expected)
@@ -167,51 +165,6 @@ def test_envelopes_of_a_growing_run_equal_the_raw_points(seed, growth, columns):
             elif move < 0.4:  # by whole bins, as keys do
                 by = (high - low) / columns * random.integers(-columns, columns)
                 low, high = low + by, high + by
-    event(f"took over {known > 0}")
-
-
-def test_a_window_moved_by_whole_bins_computes_only_new_bins(monkeypatch):
-    count = 200_000
-    curve = Curve.from_arrays("loss", np.arange(count), make(7, count, 300), restarts=np.array([70_000]))
-    asked = []
-    extremes = Pyramid.extremes
-
-    def counted(pyramid, values, starts, ends):
-        asked.append(len(starts))
-        return extremes(pyramid, values, starts, ends)
-
-    monkeypatch.setattr(Pyramid, "extremes", counted)
-    for low in (100_000.0, 80_000.0, 60_000.0, 80_000.0):
-        actual = as_array(curve.envelope(low, low + 80_000, 256))
-        anew = Curve.from_arrays("loss", curve.steps, curve.values, restarts=curve.restarts)
-        np.testing.assert_array_equal(actual, as_array(anew.envelope(low, low + 80_000, 256)))
-    quarter = 64 + 1  # the last bin includes its upper border
-    assert asked[::2] == [256, quarter, quarter, quarter]
-
-
-@given(
-    st.integers(-(2**62), 2**62),
-    st.integers(1, 2**40),
-    st.integers(2, 50),
-    st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=9),
-    st.lists(st.integers(-3, 60), max_size=9),
-)
-def test_evenly_spaced_steps_need_no_search(first, apart, count, anywhere, near):
-    assume(abs(first) + apart * count < 2**63)
-    steps = first + apart * np.arange(count)
-    wanted = np.array([*anywhere, *(min(max(first + apart * half // 2, -(2**63)), 2**63 - 1) for half in near)])
-    actual = reduction._search_even(steps, wanted)
-    if actual is not None:
-        np.testing.assert_array_equal(actual, np.searchsorted(steps, wanted))
-    inside = wanted[(wanted >= first - apart) & (wanted <= steps[-1] + apart)]
-    if len(inside) and abs(first) + 2 * apart * count < 2**62:
-        np.testing.assert_array_equal(reduction._search_even(steps, inside), np.searchsorted(steps, inside))
-    gone = np.delete(steps, count // 2)
-    assert (
-        count < 4
-        or reduction._search_even(gone, wanted) is None
-        or (reduction._search_even(gone, wanted) == np.searchsorted(gone, wanted)).all()
-    )
 
 
 def test_duration_counts_from_the_origin():

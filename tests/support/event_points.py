@@ -25,8 +25,6 @@ from tuimon.model.points import Item, Points
 DATA = Path(__file__).parent.parent / "data" / "tensorboard"
 FILES = sorted(path for path in DATA.rglob("*tfevents*"))
 SMALL = [path for path in FILES if path.stat().st_size < 20_000]
-BFLOAT16 = 14
-"""A DataType that TensorBoard without TensorFlow cannot turn into numbers."""
 WALL = 1_795_226_051.25
 Curves = dict[str, list[tuple[int, float, float]]]
 """Metric -> (step, value, wall time) in file order."""
@@ -92,10 +90,8 @@ def accumulated(path: Path) -> Curves:
         result[tag] = [(e.step, e.value, e.wall_time) for e in loaded.Scalars(tag)]
     for tag in loaded.Tags()["tensors"]:
         for e in loaded.Tensors(tag):
-            if e.tensor_proto.dtype == BFLOAT16:
-                continue
             array = tensor_util.make_ndarray(e.tensor_proto)
-            if array.size == 1 and array.dtype.kind in "fiub":
+            if array.size == 1 and array.dtype.kind == "f":
                 result.setdefault(tag, []).append((e.step, float(array.reshape(())), e.wall_time))
     return result
 

@@ -14,7 +14,7 @@ from tuimon.model.alerts import Alert
 from tuimon.model.events import Progress, RunFound
 from tuimon.panels import ChartOptions
 from tuimon.store import Store
-from tuimon.tui import explore
+from tuimon.tui.actions import explore
 from tuimon.tui.actions.alerts import alert_places, neighbour
 from tuimon.tui.bars import AlertBar, _alert
 from tuimon.tui.screens.health import _title, note_entries
@@ -65,7 +65,7 @@ def test_no_alert_is_not_reported_before_all_runs_have_been_checked() -> None:
     for caught_up, unchecked, title, line in (
         (False, 0, "1 run still being read", "none is known before the logs have been read"),
         (True, 1, "No active alerts so far, 1 run still to check", "no active alerts so far"),
-        (True, 0, "No active alerts", "no active alerts; Ctrl+p, rule adds one of your own"),
+        (True, 0, "No active alerts", "no active alerts; [[rules]] in config.toml adds your own"),
     ):
         store.apply(Progress(1, 1, caught_up))
         store.set_alerts((), unchecked)

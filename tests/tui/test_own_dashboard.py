@@ -4,28 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support.dashboard import opened, text, until
+from support.dashboard import opened, until
 from support.made_run import START, run_of
 
-from tuimon import config
 from tuimon.config import Settings
 from tuimon.errors import UsageError
 from tuimon.model.views import ChartView, Role, Size, Symbols
-from tuimon.panels import ChartOptions, OwnDashboard, arrange, header_panel, parse_dashboard
+from tuimon.panels import ChartOptions, arrange, header_panel, parse_dashboard
 from tuimon.sources.overrides import PROJECT_FILE, project_file
 from tuimon.text import cell_width
-from tuimon.tui.dashboard_file import (
-    dashboard_table,
-    file_to_save,
-    load_dashboard,
-    reset_dashboard,
-    save_dashboard,
-)
+from tuimon.tui.dashboard_file import load_dashboard
 
 STEPS = range(30)
 NAMES = ("train/reward", "train/loss", "actor/pg_loss", "critic/vf_loss", "val/acc", "val/f1", "kl", "lr")
@@ -165,12 +157,11 @@ def test_an_invalid_table_is_refused_with_a_sentence(table: dict[str, object], w
     [
         ('[notify]\ncommand = ["touch", "x"]\n[dashboard]\npanels = ["kl"]', "it sets notify; a project file can set"),
         ('[keys]\nquit = "x"', "it sets keys"),
-        ("[dashboard", "it is no TOML"),
+        ("[dashboard", "it cannot be read"),
         ("dashboard = 3", "must be a table"),
         ("runs = 3", "can have join"),
         ('[runs]\njoin = ["a"]', "can have join"),
         ("[dashboard]\npanels = 3", "panels: Expected"),
-        ("#" * (1 << 19), "it is larger than"),
     ],
 )
 def test_a_project_file_sets_nothing_but_the_dashboard(tmp_path: Path, written: str, words: str) -> None:
@@ -193,145 +184,27 @@ def test_the_nearest_project_file_counts(tmp_path: Path) -> None:
     assert ([entry.patterns for entry in own.entries], ignored) == ([("lr",)], "")
 
 
-def test_what_is_written_is_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "tuimon" / "config.toml"
-    monkeypatch.setenv("TUIMON_CONFIG", str(file))
-    table = {
-        "panels": ["kl", 'odd "name"\\ \x7fé', {"title": "l", "metrics": ["a", "b*"]}],
-        "values": ["lr"],
-        "thresholds": {"kl": [0.1, 0.2], "val/a b": 1e-9},
-    }
-    own = parse_dashboard(table, "")
-    assert parse_dashboard(dashboard_table(own), "") == own
-    assert save_dashboard(own, [str(tmp_path / "logs")], ()) == file
-    old = '[dashboard]\npanels = ["old"]\n[dashboard.thresholds]\nx = 1\n'
-    kept = f'# mine\ntheme = "light"\n\n{old}[keys]\nquit = "x" # q\n'
-    file.write_text(kept)
-    save_dashboard(own, [str(tmp_path / "logs")], ())
-    settings = config.load()
-    assert (settings.theme, settings.keys) == ("light", {"quit": "x"})
-    assert parse_dashboard(settings.dashboard, "") == own
-    assert "# mine" in file.read_text()
-    assert "# q" in file.read_text()
-    file.write_text("dashboard = { panels = [] }\n")
-    save_dashboard(own, [str(tmp_path / "logs")], ())
-    assert parse_dashboard(config.load().dashboard, "") == own
-
-
-def test_nothing_is_written_below_a_run(tmp_path: Path) -> None:
-    run = run_of({"loss": (STEPS, list(STEPS))})
-    run.directory = str(tmp_path)
-    (tmp_path / PROJECT_FILE).write_text("")
-    with pytest.raises(UsageError, match="below the directory of a run"):
-        save_dashboard(OwnDashboard(), [str(tmp_path / "logs")], [run])
-    assert (tmp_path / PROJECT_FILE).read_text() == ""
-
-
-async def test_w_saves_the_panels_of_the_screen(tmp_path: Path) -> None:
+async def test_w_keeps_the_panels_of_the_screen_for_the_path(tmp_path: Path) -> None:
     path = tmp_path / "runs" / "a" / "metrics.jsonl"
     path.parent.mkdir(parents=True)
     path.write_text("".join(json.dumps({"step": s, "reward": s / 10, "loss": 1 / (s + 1)}) + "\n" for s in STEPS))
-    project = tmp_path / PROJECT_FILE
-    project.write_text('[dashboard]\npanels = ["loss"]\nvalues = ["loss"]\n[dashboard.thresholds]\nloss = 0.5\n')
-    async with opened(path, (300, 40)) as (app, pilot):
+    table = '[dashboard]\npanels = ["loss"]\nvalues = ["loss"]\n[dashboard.thresholds]\nloss = 0.5\n'
+    (tmp_path / PROJECT_FILE).write_text(table)
+    views = tmp_path / "views"
+    async with opened(path, (300, 40), views=views) as (app, pilot):
         shown = await until(app, pilot, lambda screen: "loss" in screen and "reward" in screen)
         assert [panel.id for panel in app.board.panels][:2] == ["loss", "reward"]
         assert "loss 0.0333" in shown.splitlines()[1]
-        await pilot.press("right", "asterisk", "W")
-        await until(app, pilot, lambda screen: f"Saved in {project}" in screen)
-        table = tomllib.loads(project.read_text())["dashboard"]
-        assert table["panels"] == ["reward", "loss"]
-        assert (table["values"], table["thresholds"]) == (["loss"], {"loss": 0.5})
-        app.action_do("reset_dashboard")
-        await until(app, pilot, lambda screen: f"[dashboard] is removed from {project}" in screen)
-        assert not project.exists(), "it has nothing else"
-        app.action_do("reset_dashboard")
-        await until(app, pilot, lambda screen: "No dashboard is saved" in screen)
-        await pilot.press("W")
-        beside = tmp_path / "runs" / PROJECT_FILE
-        await until(app, pilot, lambda screen: f"Saved in {beside} for all runs below {beside.parent}" in screen)
-        assert not (path.parent / PROJECT_FILE).exists(), "never below the directory of a run"
-        assert "panels" in tomllib.loads(beside.read_text())["dashboard"]
-        beside.unlink()
-        beside.mkdir()  # neither a file nor writable as one: config.toml is written instead
-        await pilot.press("W")
-        await until(app, pilot, lambda screen: "config.toml for all paths" in screen)
-        assert config.load().dashboard["panels"]
-        app.action_do("reset_dashboard")
-        await until(app, pilot, lambda screen: "config.toml" in screen and "is removed" in screen)
-        assert not config.load().dashboard
-        assert "Traceback" not in text(app)
-
-
-async def test_w_refuses_to_save_no_panel(tmp_path: Path) -> None:
-    path = tmp_path / "runs" / "a" / "metrics.jsonl"
-    path.parent.mkdir(parents=True)
-    path.write_text("".join(json.dumps({"step": s, "reward": s / 10, "loss": 1 / (s + 1)}) + "\n" for s in STEPS))
-    async with opened(path) as (app, pilot):
-        await until(app, pilot, lambda screen: "reward" in screen)
         await pilot.press("slash", *"zzz", "enter", "W")
-        await until(app, pilot, lambda screen: "Not saved: no metric matches the filter" in screen)
-        await pilot.press("escape", "W")
-        await until(app, pilot, lambda screen: "Saved in" in screen)
-    assert tomllib.loads((tmp_path / "runs" / PROJECT_FILE).read_text())["dashboard"]["panels"]
-
-
-def test_a_project_file_is_made_only_in_a_private_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TUIMON_CONFIG", str(tmp_path / "config.toml"))
-    run = run_of({"loss": (STEPS, list(STEPS))})
-    run.directory = str(tmp_path / "shared" / "run")
-    (tmp_path / "shared" / "run" / "deep").mkdir(parents=True)
-    paths = [run.directory + "/deep"]
-    assert file_to_save(paths, [run]) == tmp_path / "shared" / PROJECT_FILE
-    (tmp_path / "shared").chmod(0o777)
-    assert file_to_save(paths, [run]) == tmp_path / "config.toml"
-    (tmp_path / "shared").chmod(0o755)
-    monkeypatch.setenv("HOME", str(tmp_path / "shared"))
-    assert file_to_save(paths, [run]) == tmp_path / "config.toml"
-    assert file_to_save([], [run]) == tmp_path / "config.toml"
-
-
-@pytest.mark.parametrize(
-    ("logs", "opened_path", "saved_in"),
-    [
-        (("runs/events", "console.log"), "runs", "logs"),
-        (("runs/events", "console.log"), "runs/events", "logs"),
-        (("tb/events",), "tb", "logs"),
-        (("board/events", "trainer_state.json"), "board", "logs"),
-        (("runs/Nov21_10-11-12_host/events", "checkpoint-5/trainer_state.json"), "runs/Nov21_10-11-12_host", "logs"),
-        (("runs/Nov21_10-11-12_host/events", "checkpoint-5/trainer_state.json"), "runs", "logs"),
-        (("checkpoint-5/trainer_state.json",), "checkpoint-5/trainer_state.json", "logs"),
-        (("runs/Nov21_10-11-12_host/events",), "runs/Nov21_10-11-12_host", "logs/grpo_a/runs"),
-        (("a/events", "b/events", "config.yaml"), "a", "logs/grpo_a"),
-    ],
-)
-def test_no_project_file_is_made_in_a_run_of_which_a_part_is_open(
-    tmp_path: Path, logs: tuple[str, ...], opened_path: str, saved_in: str
-) -> None:
-    directory = tmp_path / "logs" / "grpo_a"
-    texts = {
-        "console.log": b"step 1 loss 0.5\nstep 2 loss 0.4\n",
-        "trainer_state.json": b'{"log_history": [{"loss": 1.0, "step": 1}], "global_step": 1}',
-        "config.yaml": b"lr: 0.1\n",
-    }
-    for log in logs:
-        path = directory / log
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(texts.get(path.name, b""))
-    path = directory / opened_path
-    run = run_of({"loss": (STEPS, list(STEPS))})
-    run.directory = str((directory / logs[0]).parent)
-    assert file_to_save([str(path)], [run]) == tmp_path / saved_in / PROJECT_FILE
-    if saved_in == "logs":
-        (directory / PROJECT_FILE).write_text("")
-        with pytest.raises(UsageError, match="below the directory of a run"):
-            save_dashboard(OwnDashboard(), [str(path)], [run])
-
-
-def test_a_reset_keeps_the_rest_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "config.toml"
-    monkeypatch.setenv("TUIMON_CONFIG", str(file))
-    file.write_text('# mine\ntheme = "light"\n\n[dashboard]\npanels = ["kl"]\n[keys]\nquit = "x"\n')
-    assert reset_dashboard([str(tmp_path / "logs")], ()) == file
-    assert file.read_text() == '# mine\ntheme = "light"\n\n[keys]\nquit = "x"\n'
-    assert reset_dashboard([str(tmp_path / "logs")], ()) is None
+        await until(app, pilot, lambda screen: "Not kept: no metric matches the filter" in screen)
+        await pilot.press("escape", "right", "asterisk", "W", "asterisk")
+        await until(app, pilot, lambda screen: "no longer pinned" in screen)
+        app.save_view()
+    async with opened(path, (300, 40), views=views) as (app, pilot):
+        await until(app, pilot, lambda screen: "loss" in screen and "reward" in screen)
+        assert [panel.id for panel in app.board.panels][:2] == ["reward", "loss"]
+        assert (app.state.own.values, app.state.own.thresholds) == (("loss",), (("loss", (0.5,)),)), "of the file"
+        app.action_do("reset_dashboard")
+        await until(app, pilot, lambda screen: "as before W" in screen)
+        assert [panel.id for panel in app.board.panels][:2] == ["loss", "reward"]
+    assert (tmp_path / PROJECT_FILE).read_text() == table

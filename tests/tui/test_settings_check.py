@@ -49,21 +49,6 @@ def test_names_with_typos_are_named_with_the_nearest_name() -> None:
     assert list(warnings_of(settings, parse_dashboard(TABLE, ""), [run_of({})])) == [], "nothing has been read yet"
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("reward", ""),
-        ("kl", "kl is not drawn, as no chart of the dashboard begins with it"),
-        ("entropy", ""),  # of another kind of run
-        ("rewrd", "no panel or metric matches rewrd; did you mean reward"),
-    ],
-)
-def test_a_threshold_that_no_chart_draws_is_named(name: str, words: str) -> None:
-    table = {"panels": ["train/reward"], "others": False, "thresholds": {name: 0.1}}
-    said = list(warnings_of(Settings(theme="dark"), parse_dashboard(table, ""), [RUN]))
-    assert [message.partition(" thresholds: ")[2][: len(words)] for message in said] == ([words] if words else [])
-
-
 def test_a_key_of_two_actions_is_named() -> None:
     [said] = duplicate_keys({"quit": "m"})
     assert said.startswith("[keys] quit: m is also the key of metrics, ")

@@ -9,7 +9,7 @@ import pytest
 from support.dashboard import opened, until
 
 from tuimon.errors import READ_AGAIN, UsageError
-from tuimon.tui.settings_file import add_patterns
+from tuimon.tui.taught_patterns import add_patterns
 
 LINES = [f"zzz {step} qwx {1 / step:.4f} / 3.{step % 7}\n" for step in range(1, 40)]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 import os
 import threading
 from collections.abc import Sequence
@@ -22,11 +21,9 @@ from tuimon.monitor.local import open_run
 from tuimon.monitor.process import ReaderProcess
 from tuimon.samples import Sample
 from tuimon.samples.library import Entry, Library
-from tuimon.samples.overview import StepNumbers
-from tuimon.samples.selection import SINCE_FIRST
 from tuimon.tui.app import TuimonApp
 from tuimon.tui.opening import expects_metrics
-from tuimon.tui.screens.text_choice import GROUPS, STEPS, Choice
+from tuimon.tui.screens.text_choice import Choice
 from tuimon.tui.screens.text_list import component_head, list_columns
 from tuimon.tui.screens.text_pane import sample_rows
 from tuimon.tui.screens.texts_view import TextsScreen
@@ -40,7 +37,7 @@ async def test_list_and_text_of_the_step_at_the_cursor_and_back(tmp_path: Path) 
         shown = await until(app, pilot, lambda s: "is it 0 times 3?" in s)
         assert "step 4 (4 of 4)" in shown
         assert f"{PROMPTS * ATTEMPTS} texts  reward {mean_reward(4):.4g}" in shown
-        assert "reference 0  answer 1" in shown
+        assert "reference 0" in shown
         screen = app.screen
         assert isinstance(screen, TextsScreen)
         await pilot.press("N", "N")
@@ -70,7 +67,7 @@ async def test_layout_for_an_old_width_that_comes_late_is_not_shown(
         await until(app, pilot, lambda s: "step 1" in s)
         await pilot.press("T")
         wide = await until(app, pilot, lambda s: "is it 0 times 3?" in s)
-        monkeypatch.setattr("tuimon.tui.screens.text_reader.sample_rows", lay_out)
+        monkeypatch.setattr("tuimon.tui.screens.texts_view.sample_rows", lay_out)
         await pilot.resize_terminal(80, 30)
         while not widths:
             await pilot.pause(0.02)
@@ -155,10 +152,6 @@ async def test_training_and_validation_are_separate(tmp_path: Path) -> None:
         shown = await until(app, pilot, lambda s: "2 texts, validation; V: training, 4 texts  reward 0 ±" in s)
         assert "0/2" in shown
         assert "critic/score/mean" not in shown
-        await pilot.press("v", "w")
-        shown = await until(app, pilot, lambda s: s.count("2/2") == 2)
-        await pilot.press("enter")
-        await until(app, pilot, lambda s: "2 texts, validation" in s)
 
 
 async def test_no_number_passed_where_rewards_are_continuous(tmp_path: Path) -> None:
@@ -197,7 +190,7 @@ async def test_orders_filters_groups_and_search(tmp_path: Path) -> None:
         await pilot.press("G", "enter")
         shown = await until(app, pilot, lambda s: "4 of 16 texts" in s and "one group" in s)
         assert "reward 0 ± 0 SD" in shown
-        await pilot.press("escape", "v", "v", "v")
+        await pilot.press("escape", "v")
         while choice.filter != "loop":
             await pilot.press("z")
         assert [entry.head for entry in choice.listed] == [("wait, no. " * 16)[:160]]
@@ -219,35 +212,6 @@ def write_rows(run: Path, step: int, prompts: Sequence[int]) -> None:
     (run / "rollouts" / f"{step}.jsonl").write_text("".join(lines), encoding="utf-8")
 
 
-async def test_groups_have_the_change_since_the_first_step_with_their_prompt(tmp_path: Path) -> None:
-    run = write_run(tmp_path / "run", range(1, 3))
-    write_rows(run, 3, [9])
-    write_rows(run, 4, [3, 9, 1])
-    async with opened(run, (120, 30)) as (app, pilot):
-        await until(app, pilot, lambda s: "step 2" in s)
-        await pilot.press("T")
-        await until(app, pilot, lambda s: "step 4 (4 of 4)" in s and "12 texts" in s)
-        await pilot.press("v")
-        await until(app, pilot, lambda s: "change since step 1" in s)
-        screen = app.screen
-        assert isinstance(screen, TextsScreen)
-
-        def changes() -> dict[str, float | None]:
-            groups = [group.entries[0] for group in screen.choice.groups]
-            return {entry.prompt_head.split()[2]: screen.choice.change.get(entry.prompt) for entry in groups}
-
-        assert changes() == {"1": 0.75, "3": 0.0, "9": 0.25}  # prompt 9 is in step 3, prompts 1 and 3 are in step 1
-        await pilot.press("N", "N")
-        await until(app, pilot, lambda s: "step 2 (2 of 4)" in s and "change since step 1" in s)
-        # Attempts 0 and 1 of prompts 1 and 2 pass in step 2, attempt 0 in step 1.
-        assert changes() == {"0": 0.0, "1": 0.25, "2": 0.25, "3": 0.0}
-        assert "+25 pp" in text(app)
-        while screen.choice.sort != SINCE_FIRST:
-            await pilot.press(">")
-        await until(app, pilot, lambda s: "since first" in s)
-        assert list(changes()) == ["0", "3", "1", "2"], "the greatest loss is the first"
-
-
 @pytest.mark.parametrize("texts", [("same", "b", "same"), ("a", "b", "c")])
 def test_the_list_of_groups_counts_identical_texts(texts: tuple[str, ...], tmp_path: Path) -> None:
     rows = [{"input": "p", "output": text, "score": 1.0, "step": 1} for text in texts]
@@ -255,7 +219,7 @@ def test_the_list_of_groups_counts_identical_texts(texts: tuple[str, ...], tmp_p
     library = Library([str(tmp_path)])
     library.refresh()
     choice = Choice()
-    choice.toggle(GROUPS)
+    choice.next_view()
     choice.set_entries(library.entries(1))
     head, row, *_ = table_rows(list_columns(choice, Symbols.ASCII), choice.items, 80)
     shown = "identical" in "".join(text for text, _ in head), "2 of 3" in "".join(text for text, _ in row)
@@ -288,12 +252,10 @@ async def test_a_chosen_prompt_stays_selected_in_other_steps(tmp_path: Path, mon
         await pilot.press("enter", "j", "n")  # the second sample of the open group
         await until(app, pilot, lambda s: "step 2 (2 of 4)" in s and "4 of 16 texts" in s)
         assert (selected(), screen.table.cursor) == ("What is 1 times 3?", 1)
-        await pilot.press("w")
-        await until(app, pilot, lambda s: len(screen.choice.by_step) == 3)
         await pilot.press("W")
-        await until(app, pilot, lambda s: "Saved 12 texts of 3 steps: " in s)
+        await until(app, pilot, lambda s: "Saved 4 texts: " in s)
         rows = [json.loads(line) for file in tmp_path.glob("*.jsonl") for line in file.read_text().splitlines()]
-        assert [row["step"] for row in rows] == [1] * 4 + [2] * 4 + [4] * 4
+        assert [row["step"] for row in rows] == [2] * 4
         assert {row["prompt"] for row in rows} == {"user\nWhat is 1 times 3?\nassistant\n"}
 
 
@@ -378,8 +340,8 @@ async def test_a_text_that_is_still_being_read_is_marked_when_it_is_there(
         may_read.set()
         assert marked_early is None
         await until(app, pilot, lambda s: "Marked: d compares" in s)
-        assert app.state.marked_text is screen.sample
-        assert app.state.marked_text is not before
+        assert app.state.marked_text == screen.sample
+        assert app.state.marked_text != before
 
 
 async def test_rewards_are_compared_with_the_curve(tmp_path: Path) -> None:
@@ -399,10 +361,6 @@ async def test_rewards_are_compared_with_the_curve(tmp_path: Path) -> None:
         shown = await until(app, pilot, lambda s: "but critic/score/mean is 0.3750" in s)
         assert "mean reward of 17 texts" in shown
         assert "no finite reward 6 %" in shown
-        await pilot.press("v", "v")
-        shown = await until(app, pilot, lambda s: "9       1" in s)
-        await pilot.press("g", "enter")
-        await until(app, pilot, lambda s: "1 of 18 texts" in s and "one range" in s)
 
 
 async def test_an_expression_of_exponential_time_is_ended_and_leaves_the_screen_usable(tmp_path: Path) -> None:
@@ -454,43 +412,14 @@ def test_heads_of_parts_of_the_reward_begin_with_their_own_words(name: str, head
     assert component_head(name) == head
 
 
-def test_a_step_without_a_counted_text_has_no_numbers() -> None:
-    numbers = StepNumbers(20, 0, 24, math.nan, math.nan, 0, 0, "reward")
-    choice = Choice()
-    choice.mode, choice.by_step = STEPS, [numbers]
-    row = table_rows(list_columns(choice, Symbols.ASCII), choice.items, 80)[1]
-    assert "".join(part for part, _ in row).split() == ["20", "0/24", "-"]
-
-
 @pytest.mark.parametrize(
     ("group", "label", "shown"),
     [("q", "3", "group 3"), ("problem-of-2024", "3", "group 3 (problem-of-2024)"), ("p7", "p7", "group p7")],
 )
 def test_a_group_has_the_label_of_the_list_beside_its_text(group: str, label: str, shown: str) -> None:
     sample = Sample("rollouts/1.jsonl", 1, "train", group, 1.0, "a", "q")
-    rows = sample_rows(sample, 100, 0, False, None, label)
+    rows = sample_rows(sample, 100, True, False, None, label)
     assert "".join(part for part, _ in rows[1]).endswith(f"  {shown}")
-
-
-async def test_the_footer_offers_texts_only_if_the_run_has_some(tmp_path: Path) -> None:
-    bare = tmp_path / "bare"
-    bare.mkdir()
-    (bare / "metrics.jsonl").write_text("".join(json.dumps({"step": s, "loss": 1.0}) + "\n" for s in range(9)))
-    async with opened(bare, (160, 24)) as (app, pilot):
-        await until(app, pilot, lambda s: "C config" in s.splitlines()[-1] and bool(app._text_watch._found))
-        assert "T texts" not in text(app)
-        assert "L log" not in text(app)
-        (bare / "train.log").write_text("no numbers\n")
-        write_step(bare / "rollouts", 3)
-        app._text_watch._due.clear()
-        app.redraw()  # the log does not grow
-        await until(app, pilot, lambda s: "T texts" in s.splitlines()[-1])
-        assert list(app._text_watch._found.values()) == [{"texts", "log"}]
-        assert "L log" in text(app).splitlines()[-1]
-        await pilot.press("T", "question_mark")
-        await until(app, pilot, lambda s: "most important keys" in s)
-        await pilot.press("G")
-        await until(app, pilot, lambda s: "L loop: one piece again" in s)
 
 
 async def test_why_a_file_cannot_be_read_comes_before_options_of_trainers(tmp_path: Path) -> None:

@@ -28,71 +28,81 @@ _MOST_SAMPLES = 8
 
 
 class Answers:
-    """Answers about the runs of a monitor, as they are at the time of the question."""
+    """Answers about the runs of a monitor, as they are at the time of the question.
+
+    Each public method is a tool; its signature and docstring are what an agent reads about it.
+    """
 
     def __init__(self, snapshot: Callable[[], Snapshot], console_patterns: Sequence[str] = ()) -> None:
         self._snapshot, self._console_patterns = snapshot, console_patterns
 
     def runs(self) -> str:
-        """Return a table of the runs: state, step, level of the most important metrics, alerts."""
+        """List the runs: state, step, level of the most important metrics, and alerts."""
         snapshot = self._snapshot()
         found = ", ".join(f"{clean(run.name)} ({clean(run.path)})" for run in snapshot.runs)
         return _cut([*summary_text.as_text(snapshot, time.time(), width=_WIDTH), f"names and paths: {found}"])
 
-    def summary(self, run: str) -> str:
-        """Return state, settings and every metric of a run."""
+    def summary(self, run: str = "") -> str:
+        """State with its evidence, pace, ETA, settings, and last, best, mean and level of every metric of a run."""
         snapshot = self._snapshot()
         chosen = replace(snapshot, runs=(_run(snapshot, run),))
         return _cut(summary_text.as_text(chosen, time.time(), width=_WIDTH))
 
-    def values(self, run: str, metrics: Sequence[str], first: int | None, last: int | None, points: int) -> str:
-        """Return points of metrics as logged; of more than `points`, that many evenly spread ones."""
+    def values(
+        self,
+        metrics: list[str],
+        run: str = "",
+        first_step: int | None = None,
+        last_step: int | None = None,
+        points: int = 50,
+    ) -> str:
+        """Logged points of metrics (names as in `summary`) as CSV; if there are more, evenly spread ones."""
         chosen = _run(self._snapshot(), run)
         lines = ["metric,step,value"]
         for name in metrics:
             if name not in chosen.metrics:
                 raise UsageError(f"no metric {clean(name)} in {clean(chosen.name)}", _names("metrics", chosen.metrics))
             curve = chosen.curve(name)
-            begin = 0 if first is None else int(np.searchsorted(curve.steps, first))
-            end = len(curve) if last is None else int(np.searchsorted(curve.steps, last, "right"))
+            begin = 0 if first_step is None else int(np.searchsorted(curve.steps, first_step))
+            end = len(curve) if last_step is None else int(np.searchsorted(curve.steps, last_step, "right"))
             count = max(1, min(points, _MOST_POINTS, end - begin))
             rows = np.unique(np.linspace(begin, end - 1, count).astype(int)) if end > begin else np.empty(0, int)
             lines += [f"{clean(name)},{curve.steps[row]},{float(curve.values[row])!r}" for row in rows.tolist()]
             lines.append(f"# {len(rows)} of {end - begin} points of {clean(name)}")
         return _cut(lines)
 
-    def around(self, run: str, step: int) -> str:
-        """Return every metric at a step with the values beside it, the unusual ones first, and the alerts then."""
+    def around(self, step: int, run: str = "") -> str:
+        """Every metric at a step with the values beside it: which are unusual there, and which alerts were active."""
         snapshot = self._snapshot()
         chosen = _run(snapshot, run)
         part = around.run_around(chosen, step)
         return _cut(around.as_text(chosen, part, step, (*snapshot.alerts, *snapshot.resolved), _WIDTH))
 
-    def compare(self, runs: Sequence[str], metrics: Sequence[str]) -> str:
-        """Return which of the runs is better by more than noise, and which settings differ. No runs: all."""
+    def compare(self, runs: list[str] | None = None, metrics: list[str] | None = None) -> str:
+        """Which run, or group of seeds, is better by more than noise, and which settings differ. Without runs: all."""
         from tuimon.panels.lists.comparison import compare as compared
 
         snapshot = self._snapshot()
-        chosen = [_run(snapshot, name) for name in runs] or list(snapshot.runs)
+        chosen = [_run(snapshot, name) for name in runs or ()] or list(snapshot.runs)
         if len(chosen) < 2:
             raise UsageError("a comparison needs at least two runs", _names("runs", (r.name for r in snapshot.runs)))
         names = dict.fromkeys(name for run in chosen for name in run.metrics)
-        if unknown := next((name for name in metrics if name not in names), None):
+        if unknown := next((name for name in metrics or () if name not in names), None):
             raise UsageError(f"no metric {clean(unknown)} in these runs", _names("metrics", names))
-        comparison = compared(chosen, set(metrics) or None, alerts=snapshot.alerts)
+        comparison = compared(chosen, set(metrics or ()) or None, alerts=snapshot.alerts)
         return _cut(compare.as_text(comparison, time.time(), _WIDTH))
 
-    def alerts(self, since: str, past: bool) -> str:
-        """Return the alerts, each with its id. since: an id, of which only later alerts are returned."""
+    def alerts(self, since_id: str = "", past: bool = False) -> str:
+        """Active alerts with advice and ids, with `past` also those that are over; only later ones than `since_id`."""
         snapshot = self._snapshot()
-        if since:
-            snapshot = alert_lines.since(snapshot, since)
+        if since_id:
+            snapshot = alert_lines.since(snapshot, since_id)
         document = alert_lines.check_document(snapshot, "info", time.time())
         ids = (f"{alert.id}  {alert.rule} of run {alert.run}" for alert in (*document.alerts, *document.past))
         return _cut([*alert_lines.as_text(snapshot, "info", past), "ids, active ones first:", *ids])
 
-    def samples(self, run: str, step: int | None, count: int, worst: bool) -> str:
-        """Return generated texts of a step, or of the last one with texts, those with extreme rewards first."""
+    def samples(self, run: str = "", step: int | None = None, count: int = 2, worst: bool = True) -> str:
+        """Generated texts with the lowest (or highest) rewards at or before a step, at most 8."""
         from tuimon.samples.export import as_markdown
         from tuimon.samples.extremes import extremes
 
@@ -103,8 +113,8 @@ class Answers:
         samples = found.worst if worst else found.best
         return _cut([f"step {found.step}: {found.count} texts", *_data(map(as_markdown, samples))])
 
-    def log(self, run: str, step: int | None, lines: int, search: str) -> str:
-        """Return lines of the console log: around a step, after the last match of `search`, or the last ones."""
+    def log(self, run: str = "", step: int | None = None, lines: int = 40, search: str = "") -> str:
+        """Lines of the console log: around a step, around the last line with a text, or the last ones (at most 200)."""
         from tuimon.reader.log_text import LogText, text_files
 
         chosen = _run(self._snapshot(), run)

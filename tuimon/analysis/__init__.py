@@ -13,11 +13,11 @@ setting_effects.py    paired differences between two values of a setting
 speed.py              how long a step of each run takes
 windows.py            usual level and noise before each point
 alert_words.py        the sentence of an alert
-cadence.py            time per step, pauses
+pace.py               time per step, pauses
 progress.py           progress of a run: state, pace, ETA
 progress_inputs.py    gathers the facts about the progress of a run
 configured_length.py  steps and epochs that the settings of a run ask for
-training_steps.py     training steps, if a tracker counts rows or a run counts updates
+training_steps.py     training steps, if a tracker counts rows
 aligned_steps.py      curves of sources that count steps differently
 log_files.py          who writes the logs, whether they are copies, why they give no point
 attempts.py           attempts of a training and the work lost between them

@@ -56,9 +56,8 @@ def sentence_of(alert: Alert) -> Sentence:
     """Return the parts of the sentence of an alert; a message that its detector has written is one part."""
     if not alert.what:
         return Sentence(alert.message, "", "")
-    before = "in an earlier attempt: " if alert.is_superseded else ""
     what = f"{_subject(alert)} {change_words(alert.change, alert.active)}"
-    return Sentence(f"{before}{what}", _when(alert), ", ".join(_evidence(alert)))
+    return Sentence(what, _when(alert), ", ".join(_evidence(alert)))
 
 
 def message_of(alert: Alert) -> str:
@@ -76,10 +75,8 @@ def format_factor(value: float, usual: float) -> str:
     if not usual > 0 or value < 0:
         return ""
     ratio = value / usual
-    if ratio >= 1e7:
-        return f" ({ratio:.3g} times)"
     if ratio >= 2:
-        return f" ({float(f'{ratio:.3g}'):,.0f} times)" if ratio >= 100 else f" ({ratio:.3g} times)"
+        return f" ({ratio:,.0f} times)" if 100 <= ratio < 1e7 else f" ({ratio:.3g} times)"
     change = 100 * (ratio - 1)
     return f" ({change:+.0f} %)" if abs(change) >= 9.5 else f" ({change:+.2g} %)"
 

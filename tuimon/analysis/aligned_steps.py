@@ -71,14 +71,9 @@ def training_steps_at(run: Run, wall_times: Floats) -> Steps | None:
     return None if main is None or not len(wall_times) else _by_time(wall_times, main)
 
 
-def updates_per_step(run: Run) -> int:
-    """Return how many logged steps make one training step."""
-    return max(progress_inputs(run).updates, 1)
-
-
 def step_name(run: Run) -> str:
-    """Return what the logged steps of a run count: "update" if several make one step, else the name in its progress."""
-    return "update" if updates_per_step(run) > 1 else progress_inputs(run).step_name
+    """Return what the logged steps of a run count."""
+    return progress_inputs(run).step_name
 
 
 def common_step_name(runs: Sequence[Run]) -> str:

@@ -1,6 +1,6 @@
 """compare_rows(): a metric of several runs as rows, one for each run or group of runs that differ only in their seed.
 
-    Row(name="lr3e-6 (3 seeds)", runs=(0, 1, 2), level=0.7471, error=0.0102, place=199, rank=1, …)
+    Row(name="lr3e-6 (3 runs)", runs=(0, 1, 2), level=0.7471, error=0.0102, place=199, rank=1, …)
 
 All levels are taken up to one position, the last one that all runs have reached (`common_end`), and each row is
 compared with the first: a single run by the difference of the curves, several runs by Student's t-test of their levels.
@@ -9,7 +9,7 @@ compared with the first: a single run by the difference of the curves, several r
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from tuimon.analysis.comparing import seedless_name
 from tuimon.analysis.comparison_axis import STEPS, ComparisonAxis, Place, places_of
 from tuimon.analysis.level import UNKNOWN, Difference, Level, difference, difference_of_groups, level, level_value
-from tuimon.analysis.statistics import best
+from tuimon.analysis.statistics import best, statistics
 from tuimon.model.points import Floats, Steps
 from tuimon.store import Curve
 from tuimon.text import clean
@@ -42,13 +42,11 @@ class Row(Struct, frozen=True):
     """A run, or runs that differ only in their seed."""
 
     name: str
-    """Cleaned name, with the number of seeds if there are several: "lr3e-6 (3 seeds)"."""
+    """Cleaned name, with the number of runs if there are several: "lr3e-6 (3 runs)"."""
     runs: tuple[int, ...]
     """Positions of the runs that the level is the mean of."""
     not_healthy: tuple[int, ...]
     """Positions of those of these runs with a failure."""
-    left_out: tuple[int, ...]
-    """Positions of runs with a failure that this row leaves out. Such a row follows that of the whole group."""
     without_result: tuple[int, ...]
     """Positions of runs of the group that ended early or have no finite level."""
     level: float
@@ -140,7 +138,7 @@ class MetricRows(Struct, frozen=True):
 
     def row_of(self, run: int) -> Row | None:
         """Return the row that a run is a part of, or None."""
-        return next((row for row in self.rows if run in row.runs and not row.left_out), None)
+        return next((row for row in self.rows if run in row.runs), None)
 
 
 def compare_rows(
@@ -156,12 +154,11 @@ def compare_rows(
     axis: ComparisonAxis = STEPS,
     in_steps: bool = True,
     kind: Literal["level", "best"] = "level",
-    part: str = "seed",
 ) -> MetricRows:
     """Compare a metric of several runs.
 
     curves: at least one point each; None for a run without the metric. groups: positions of the runs of each row.
-    failures: what casts doubt on each run (`failures_of`). part: what the runs of a group differ in.
+    failures: what casts doubt on each run (`failures_of`).
     """
     scales = axis.scales or (None,) * len(curves)
     places = tuple(
@@ -182,7 +179,7 @@ def compare_rows(
         *(end, axis.name, in_steps, kind),
     )
     rows = [
-        _row(metric, members, labels, failures, part)
+        _row(metric, members, labels, failures)
         for group in groups
         if (members := tuple(run for run in group if levels[run] is not None))
     ]
@@ -193,8 +190,7 @@ def compare_rows(
             compared = _ranked(metric, cut, compared)
     known = {row.runs for row in compared}
     others = sorted((row for row in rows if row.runs not in known), key=lambda row: not math.isfinite(row.level))
-    ordered = [*compared, *others]
-    return replace(metric, rows=tuple(_with_healthy(metric, ordered, labels, part)))
+    return replace(metric, rows=(*compared, *others))
 
 
 def common_end(places: Sequence[Places | None], axis: str = "step") -> Place | None:
@@ -283,55 +279,40 @@ def _difference(metric: MetricRows, cut: Sequence[Floats | None], own: Row, othe
     return apart if apart.is_known else replace(UNKNOWN, value=own.level - other.level)
 
 
-def _row(
-    metric: MetricRows,
-    members: tuple[int, ...],
-    labels: Sequence[str],
-    failures: Sequence[str],
-    part: str,
-    left_out: tuple[int, ...] = (),
-) -> Row:
+def _row(metric: MetricRows, members: tuple[int, ...], labels: Sequence[str], failures: Sequence[str]) -> Row:
     """Return the row of runs with the metric. Those that ended early have no result, unless all of them did."""
     full = tuple(run for run in members if not metric.ended_early(run) and math.isfinite(metric.result_of(run)))
     runs = full or members[:1]
     results = np.array([metric.result_of(run) for run in runs], np.float64)
-    scale = float(np.abs(results).max()) or 1.0
-    is_finite = math.isfinite(scale)
-    deviation = float((results / scale).std(ddof=1)) * scale if len(runs) > 1 and is_finite else math.nan
     own, places = metric.levels[runs[0]], metric.places[runs[0]]
-    alone = math.nan if own is None or metric.kind == "best" else own.error
+    level, deviation = float(results[0]), math.nan
+    error = math.nan if own is None or metric.kind == "best" else own.error
+    if len(runs) > 1:
+        known = statistics(results)
+        level, deviation = known.mean, known.deviation
+        error = deviation / math.sqrt(len(runs))
     tops = [top for run in runs if (top := metric.bests[run]) is not None]
-    is_lower = metric.meaning.direction == "down"
+    sign = 1.0 if metric.meaning.direction == "down" else -1.0
     return Row(
-        _name([labels[run] for run in (runs if left_out else members)], part),
+        _name([labels[run] for run in members]),
         runs,
         tuple(run for run in runs if failures and failures[run]),
-        left_out,
         tuple(run for run in members if run not in runs),
-        float((results / scale).mean()) * scale if is_finite else float(results[0]),
-        deviation / math.sqrt(len(runs)) if len(runs) > 1 else alone,
+        level,
+        error,
         deviation,
         float(results.min()),
         float(results.max()),
         places[-1].item() if places is not None and metric.ended_early(runs[0]) else metric.end,
-        min(tops, key=lambda top: top[1] if is_lower else -top[1], default=None),
+        min(tops, key=lambda top: sign * top[1], default=None),
     )
 
 
-def _with_healthy(metric: MetricRows, rows: Sequence[Row], labels: Sequence[str], part: str) -> Iterator[Row]:
-    """Yield the rows, each group with runs that are not healthy followed by one without these."""
-    for row in rows:
-        yield row
-        if row.not_healthy and len(row.not_healthy) < len(row.runs):
-            healthy = tuple(run for run in row.runs if run not in row.not_healthy)
-            yield _row(metric, healthy, labels, (), part, row.not_healthy)
-
-
-def _name(labels: Sequence[str], part: str) -> str:
-    """Return "lr3e-6 (3 seeds)", or "run4 with 2 other seeds" if the names have more in them than seeds."""
+def _name(labels: Sequence[str]) -> str:
+    """Return "lr3e-6 (3 runs)", or "run4 with 2 other runs" if the names have more in them than seeds."""
     if len(labels) == 1:
         return clean(labels[0])
     common = {seedless_name(label) for label in labels}
     if len(common) == 1:
-        return f"{clean(common.pop())} ({len(labels)} {part}s)"
-    return f"{clean(labels[0])} with {len(labels) - 1} other {part}{'s' * (len(labels) > 2)}"
+        return f"{clean(common.pop())} ({len(labels)} runs)"
+    return f"{clean(labels[0])} with {len(labels) - 1} other run{'s' * (len(labels) > 2)}"

@@ -7,7 +7,7 @@
 - Words of a log count for the attempt that wrote them: progress_inputs.py leaves out those of an earlier one.
 - The times of files count only where points have none, or where a process holds them open or they were seen to grow: a
   copied or touched file is no sign of life.
-- The time left is that of the steps at the usual pace (cadence.py), pauses included.
+- The time left is that of the steps at the usual pace (pace.py), pauses included.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from tuimon.analysis.cadence import Cadence
-from tuimon.analysis.words import duration, silence, time_of_day
+from tuimon.analysis.pace import Pace
+from tuimon.analysis.words import duration, silence
 
 _TOLERATED = 4.0
 """Usual gaps without a point that are tolerated."""
@@ -58,8 +58,6 @@ class ProgressInputs(Struct, frozen=True):
     """What the steps count: "step", "epoch", or "round" or "iteration" of boosting."""
     counted: str = ""
     """What the log itself counts from 1 up to the total where its steps count from 0, as "epoch"; "" if it does not."""
-    updates: int = 1
-    """Logged steps per training step; 0 if unknown, so that no total can be compared."""
     stride: int = 1
     """Training steps between two points of the training metric that is logged least often."""
     rows_per_step: float = 1.0
@@ -68,18 +66,18 @@ class ProgressInputs(Struct, frozen=True):
     total_epochs: float = math.nan
     configured_epochs: float = math.nan
     """Number of epochs in the settings; not used for an ETA, as the epoch may be a whole number from 0."""
-    cadence: Cadence | None = None
+    pace: Pace | None = None
     pace_watched: bool = False
-    """Whether the cadence is that of the arrival of points, as the log has no times."""
+    """Whether the pace is that of the arrival of points, as the log has no times."""
     bar_seconds: float = math.nan
-    """Time per step by the rate that the progress bar of the training shows, used without a cadence; NaN of a resumed
+    """Time per step by the rate that the progress bar of the training shows, used without a pace; NaN of a resumed
     run, whose bar counts the steps before."""
     last_wall_time: float = math.nan
     """Time of the newest point of a training metric."""
     last_change: float = math.nan
     """Time of the last change of a file that grows with the steps; NaN for files that were written at once (copied)."""
     last_growth: float = math.nan
-    """Time of the last change of any file: console text is printed without steps, too."""
+    """Time of the last change of any file. A program can go on printing lines that have no step."""
     last_error: str = ""
     """Last line of the console, if it reports an error."""
     logged_state: str = ""
@@ -100,8 +98,6 @@ class ProgressInputs(Struct, frozen=True):
     """Time at which a file was last seen to grow; NaN if the files were only seen as they are."""
     deleted: bool = False
     """Whether all files with its points were deleted."""
-    truncated: float = math.nan
-    """Time at which the last file with points was truncated, if all of them are empty now."""
     unread: str = ""
     """First reason why the files, which are not empty, give no point; "" if they are empty or unfinished."""
     unread_whole: bool = False
@@ -205,7 +201,7 @@ class ProgressReport(ProgressInputs, frozen=True, kw_only=True):
     @property
     def pace_of_bar(self) -> bool:
         """Whether the pace is the rate that the progress bar of the training shows, as the log has no times."""
-        return self.cadence is None and self.bar_seconds > 0
+        return self.pace is None and self.bar_seconds > 0
 
     @property
     def lacks_times(self) -> bool:
@@ -226,10 +222,10 @@ class ProgressReport(ProgressInputs, frozen=True, kw_only=True):
 
 def report(known: ProgressInputs, now: float) -> ProgressReport:
     """Return the progress at `now`, seconds since the epoch."""
-    claim, total, pace = state_of(known, now), total_steps(known), known.cadence
+    claim, total, pace = state_of(known, now), total_steps(known), known.pace
     seconds = pace.mean_seconds if pace else known.bar_seconds
     eta, eta_range = math.nan, (math.nan, math.nan)
-    is_paced = pace.intervals >= _FEWEST if pace else seconds > 0
+    is_paced = pace.count >= _FEWEST if pace else seconds > 0
     if claim.word == "running" and is_paced and total is not None and known.step is not None:
         left = total - bool(known.counted) - known.step
         low, high = (pace.low + pace.pause_seconds, pace.high + pace.pause_seconds) if pace else (seconds, seconds)
@@ -291,12 +287,6 @@ STATES: tuple[tuple[str, str, Callable[[_Moment], bool], Callable[[_Moment], str
     ("finished", "logged", lambda m: m.says("finished"), lambda m: m.known.logged_evidence or "its log says so"),
     ("ended", "logged", lambda m: m.says("pruned"), lambda m: m.known.logged_evidence or "its log says so"),
     ("ended", "deleted", lambda m: m.known.deleted, lambda m: "its log was deleted"),
-    (
-        "unknown",
-        "truncated",
-        lambda m: math.isfinite(m.known.truncated),
-        lambda m: f"its log was truncated at {time_of_day(m.known.truncated)}, the points read before are kept",
-    ),
     ("ended", "input", lambda m: m.known.input_ended and not m.is_complete, lambda m: "the input has ended"),
     ("unknown", "no point", lambda m: not m.known.points, lambda m: "no point yet"),
     ("finished", "total", lambda m: m.is_complete, lambda m: f"{_position(m.known)} reached"),
@@ -324,7 +314,7 @@ def state_of(known: ProgressInputs, now: float) -> State:
     life = max((time for time in (point, change if is_seen else math.nan) if math.isfinite(time)), default=change)
     silent = math.nan if math.isnan(life) else max(now - life, 0.0)  # the writer's clock may be ahead of ours
     grows = known.last_growth > life and now - known.last_growth <= _BUFFERED
-    moment = _Moment(known, silent, tolerated_silence(known.cadence, grows, math.isfinite(known.closed)))
+    moment = _Moment(known, silent, tolerated_silence(known.pace, grows, math.isfinite(known.closed)))
     word, reason, _, evidence = next(row for row in STATES if row[2](moment))
     texts = [evidence(moment), known.last_error and f"its console ends: {known.last_error}"]
     is_told = reason in ("open", "closed", "silent")
@@ -334,24 +324,24 @@ def state_of(known: ProgressInputs, now: float) -> State:
         "; ".join(filter(None, texts)) if is_told else texts[0],
         _position(known),
         silent if math.isnan(point) else max(now - point, 0.0),
-        known.cadence.interval if known.cadence else math.nan,
+        known.pace.interval if known.pace else math.nan,
         is_of_point=math.isfinite(point),
     )
 
 
-def tolerated_silence(cadence: Cadence | None, grows: bool = False, is_closed: bool = False) -> float:
+def tolerated_silence(pace: Pace | None, grows: bool = False, is_closed: bool = False) -> float:
     """Return the time (s) without a point that is normal: 4 usual gaps, 1.5 times the longest pause, or 2 minutes.
 
     - 10 minutes if the usual gap is unknown.
     - grows: its log grows without points; then twice that, at least 10 minutes.
     - is_closed: the process that had held the log open has closed it; then 10 usual gaps, at least 10 s.
     """
-    gap = cadence.interval if cadence else 0.0
+    gap = pace.interval if pace else 0.0
     if is_closed:
         return max(_INTERVALS_AFTER_END * gap, _AFTER_END)
-    if cadence is None:
+    if pace is None:
         return _UNKNOWN
-    usual = max(_TOLERATED * gap, _PAUSES * cadence.longest_pause, _BUFFERED)
+    usual = max(_TOLERATED * gap, _PAUSES * pace.longest_pause, _BUFFERED)
     return max(_GROWING * usual, _UNKNOWN) if grows else usual
 
 
@@ -387,8 +377,7 @@ def total_steps(known: ProgressInputs) -> int | None:
     None if it is unknown, or if the step is past the logged total, which then counts something else.
     """
     if known.total is not None or known.step is None:
-        wrong = known.updates == 0 or (known.step is not None and (known.step - 1) > (known.total or 0))
-        return None if wrong else known.total
+        return None if known.step is not None and known.step - 1 > (known.total or 0) else known.total
     if known.epoch > 0 and known.total_epochs >= known.epoch:
         return round(known.step * known.total_epochs / known.epoch)
     return None

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
 from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
 
-from tuimon.analysis.cadence import Cadence, cadence
 from tuimon.analysis.configured_length import configured_epochs, configured_steps, number, whole
 from tuimon.analysis.log_files import (
     growth_seen,
     is_deleted,
     run_is_copied,
-    truncated_at,
     unread_reason,
     unread_whole,
     writer_of,
 )
+from tuimon.analysis.pace import Pace, pace_of
 from tuimon.analysis.progress import ProgressInputs, ProgressReport, State, report, tolerated_silence, total_steps
 from tuimon.analysis.run_cache import cached_per_run
 from tuimon.analysis.system_metrics import system_metrics
-from tuimon.analysis.training_steps import Updates, global_step, updates_per_step
+from tuimon.analysis.training_steps import global_step
 from tuimon.model.points import Fact, Steps, Topic
 from tuimon.model.severity import severity
 from tuimon.store import Curve, Run, Snapshot, StreamView
@@ -89,8 +87,6 @@ def progress_inputs(run: Run) -> ProgressInputs:
     state = _logged_state(run)
     busiest = _busiest(run)
     position = _position(run, busiest, total_source)
-    if is_watched := position["cadence"] is None:
-        position["cadence"] = _watched_pace(run, position["updates"])
     step = whole(logged.get("step"))
     if position["step"] is not None and (step is None or position["step"] > step):
         step = position["step"]
@@ -101,11 +97,10 @@ def progress_inputs(run: Run) -> ProgressInputs:
         logged_state, evidence = "finished", f"{final} is logged at the end"
     if logged_state == "crashed" and (cause := failed_rank(run)):
         evidence = cause
-    stride = max(position["stride"], round(_longest_stride(run, busiest) / max(position["rows_per_step"], 1)))
     writer, growth = writer_of(run), growth_seen(run)
     is_copied = run_is_copied(run) and writer["writer"] != "open" and math.isnan(growth)
     return ProgressInputs(
-        **position | writer | {"step": step, "stride": stride},
+        **position | writer | {"step": step},
         points=run.point_count,
         total=whole(logged.get("total")) or configured_steps(run.config),
         step_name="step" if name == counted else name,  # the logged numbers differ from those of the console
@@ -113,7 +108,6 @@ def progress_inputs(run: Run) -> ProgressInputs:
         epoch=_epoch(run, whole(logged.get("step")), number(logged.get("epoch"))),
         total_epochs=number(logged.get("total_epochs")),
         configured_epochs=configured_epochs(run.config),
-        pace_watched=is_watched and position["cadence"] is not None,
         bar_seconds=math.nan if run.facts(Topic.RESUMED) else number(logged.get("seconds_per_step")),
         last_wall_time=_last_wall_time(run),
         last_change=math.nan if is_copied else _last_change(run),
@@ -125,7 +119,6 @@ def progress_inputs(run: Run) -> ProgressInputs:
         logged_cause=str(state.value.get("cause") or "") if state else "",
         input_ended=run.latest_fact(Topic.INPUT) is not None,
         deleted=is_deleted(run),
-        truncated=truncated_at(run),
         unread=unread_reason(run),
         unread_whole=unread_whole(run),
     )
@@ -139,57 +132,50 @@ def failed_rank(run: Run) -> str:
 
 
 def _position(run: Run, busiest: Sequence[str], total_source: str) -> dict[str, Any]:
-    """Return step, first_step, cadence, stride, updates and rows_per_step, in the steps that the total counts.
+    """Return step, first_step, pace, stride and rows_per_step, in the steps that the total counts.
 
     busiest: see `_busiest`. total_source: the source that logs the total.
     """
-    step, source_step = _last_step(run, busiest), run.last_step_of(total_source)
+    source_step = run.last_step_of(total_source)
     counts_alike = source_step is None or run.has_main_steps(total_source)
+    evaluated = _evaluated(run)
     if counts_alike and (counted := global_step(run)) is not None:
-        evaluated = counted.training_steps_at(_evaluated(run))
+        steps, evaluated = counted.training_steps, counted.training_steps_at(evaluated)
         return {
-            "step": int(counted.training_steps[-1]),
+            "step": int(steps[-1]),
             "first_step": counted.first,
-            "cadence": cadence(counted.training_steps, counted.wall_times, counted.restarts, evaluated),
-            "stride": max(usual_stride(counted.training_steps), 1),
-            "updates": 1,
+            "pace": pace_of(steps, counted.wall_times, counted.restarts, evaluated),
+            "stride": max(usual_stride(steps), round(_longest_stride(run, busiest) / max(counted.rows_per_step, 1))),
             "rows_per_step": counted.rows_per_step,
         }
-    updates = updates_per_step(run, busiest)
-    if source_step is not None and counts_alike:
-        updates = Updates()  # the total counts logged steps
-    if step is not None and updates.per_step > 1:
-        step = step // updates.per_step + 1
-    if not counts_alike:  # the total counts the steps of its own source
-        step, updates = source_step, replace(updates, per_step=max(updates.per_step, 1))
-    counting = busiest if counts_alike or updates.per_step > 1 else _metrics_of_source(run, total_source)
-    curve, pace = _pace(run, counting, updates)
-    per_step = max(updates.per_step, 1)
+    counting = busiest if counts_alike else _metrics_of_source(run, total_source)
+    paces = ((curve, _pace_of_curve(curve, evaluated)) for curve in map(run.curve, counting[:_MAX_METRICS]))
+    first = run.curve(counting[0]) if counting else None
+    curve, pace = next((pair for pair in paces if pair[1] is not None), (first, None))
+    watched = _watched_pace(run, evaluated) if pace is None else None
     return {
-        "step": step,
-        "first_step": int(curve.steps[0]) + (updates.per_step > 1) if curve is not None else None,
-        "cadence": pace,
-        "stride": max(usual_stride(curve.steps) // per_step, 1) if curve is not None else 1,
-        "updates": updates.per_step,
-        "rows_per_step": per_step,
+        "step": _last_step(run, busiest) if counts_alike else source_step,
+        "first_step": int(curve.steps[0]) if curve is not None else None,
+        "pace": pace or watched,
+        "pace_watched": watched is not None,
+        "stride": max(usual_stride(curve.steps) if curve is not None else 1, _longest_stride(run, busiest)),
     }
+
+
+def _pace_of_curve(curve: Curve, evaluated: Steps) -> Pace | None:
+    return pace_of(curve.steps, curve.wall_times, curve.restarts, evaluated)
 
 
 def _longest_stride(run: Run, busiest: Sequence[str]) -> int:
     """Return the largest usual stride of the training metrics: a trainer that counts single environment steps may end
     most of an update before its total."""
-    understood = understood_metrics(run.metrics)
-    training = (name for name in busiest if name in understood and classify(name).split == "train")
-    losses = (name for name in training if classify(name).concept.startswith("loss"))
-    chosen = dict.fromkeys((*busiest[:_MAX_METRICS], *islice(losses, _MAX_METRICS)))
-    curves = [run.curve(name) for name in chosen if classify(name).split == "train"]
+    curves = [run.curve(name) for name in busiest[:_MAX_METRICS] if classify(name).split == "train"]
     return max((usual_stride(curve.steps) for curve in curves if len(curve) > _FEWEST), default=1)
 
 
 def _metrics_of_source(run: Run, source: str) -> tuple[str, ...]:
     """Return some metrics that are drawn from a source, those of the longest series first."""
-    metrics = (name for name in run.busiest_metrics if run.provenance(name)[0][0] == source)
-    return tuple(islice(metrics, _MAX_METRICS))
+    return tuple(name for name in run.busiest_metrics if run.provenance(name)[0][0] == source)[:_MAX_METRICS]
 
 
 def _last_wall_time(run: Run) -> float:
@@ -263,7 +249,7 @@ def _is_of_earlier_attempt(run: Run, fact: Fact, view: StreamView) -> bool:
     if math.isnan(last):
         others = (own.status.modified for own in run.streams if own.point_count and own.status and own is not view)
         last = max(others, default=math.nan)
-    return last > logged + tolerated_silence(_pace(run, _busiest(run), Updates())[1])
+    return last > logged + tolerated_silence(_position(run, _busiest(run), "")["pace"])
 
 
 def _evidence(state: Fact) -> str:
@@ -296,32 +282,14 @@ def _last_step(run: Run, busiest: Sequence[str]) -> int | None:
     return max((int(curve.steps[-1]) for curve in curves if len(curve) * 4 >= len(curves[0])), default=None)
 
 
-def _pace(run: Run, busiest: Sequence[str], updates: Updates) -> tuple[Curve | None, Cadence | None]:
-    """Return the busiest curve that has a pace, and the pace; without any, the busiest curve and None.
-
-    If a run logs updates, curves with one point per training step come first, because updates come in bursts.
-    """
-    metrics = busiest if updates.per_step == 1 else (*updates.sparse, *busiest)
-    per_step = max(updates.per_step, 1)
-    evaluated = _evaluated(run) // per_step
-    for metric in metrics[:_MAX_METRICS]:
-        curve = run.curve(metric)
-        pace = cadence(curve.steps, curve.wall_times, curve.restarts, evaluated, per_step)
-        if pace is not None:
-            return curve, pace
-    return (run.curve(metrics[0]) if metrics else None), None
-
-
-def _watched_pace(run: Run, updates: int) -> Cadence | None:
+def _watched_pace(run: Run, evaluated: Steps) -> Pace | None:
     """Return the pace at which the points of a log without wall times were seen to arrive; None if that is unknown."""
     timeless = [view for view in run.streams if view.arrivals and not math.isfinite(view.last_wall_time)]
     view = max(timeless, key=lambda view: view.arrivals[-1], default=None)
     if view is None or not run.has_main_steps(view.info.source):
         return None
     steps, times = zip(*view.arrivals, strict=True)
-    per_step = max(updates, 1)
-    evaluated = _evaluated(run) // per_step
-    return cadence(np.array(steps, np.int64), np.array(times), evaluated=evaluated, logged_per_step=per_step)
+    return pace_of(np.array(steps, np.int64), np.array(times), evaluated=evaluated)
 
 
 def _evaluated(run: Run) -> Steps:

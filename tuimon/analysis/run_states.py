@@ -10,7 +10,7 @@ from tuimon.model.alerts import SEVERITIES, Alert
 from tuimon.text import clean
 
 if TYPE_CHECKING:
-    from tuimon.store import Run, Snapshot
+    from tuimon.store import Run
 
 SIGNS = {
     "running": ("●", "*"),
@@ -44,12 +44,6 @@ def state_words(state: str, critical: int) -> str:
 def critical_count(alerts: Iterable[Alert], run: int) -> int:
     """Return the number of active critical alerts of a run. run: its id."""
     return sum(alert.run == run and alert.severity == "critical" and alert.active for alert in alerts)
-
-
-def superseded_alert(snapshot: Snapshot, run: Run) -> Alert | None:
-    """Return the most severe alert of the attempt before the last restart of a run, or None."""
-    superseded = [alert for alert in snapshot.resolved if alert.run == run.id and alert.is_superseded]
-    return max(superseded, key=lambda alert: SEVERITIES.index(alert.severity), default=None)
 
 
 def onset_time(run: Run, alert: Alert) -> float:

@@ -9,19 +9,15 @@ from __future__ import annotations
 import argparse
 import atexit
 import contextlib
-import io
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple, NoReturn, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn
 
 import tuimon
 from tuimon.errors import ExitCode, NothingFound, TuimonError, UsageError
 from tuimon.platform_support import ignore_overflow
-
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
 
 _OUTPUT = "cannot write to standard output"
 EXAMPLES = """\
@@ -42,38 +38,34 @@ class Command(NamedTuple):
     name: str
     help: str
     """One line that starts with a lower-case verb."""
-    arguments: Callable[[argparse.ArgumentParser], None]
-    """Add the arguments of the subcommand to its parser."""
+    options: str
+    """Table of the options, see `_options`."""
     run: Callable[[argparse.Namespace], int]
     """Run the subcommand and return the exit code. Raises TuimonError."""
     examples: str = ""
     """Lines with a command and what it does."""
+    values: Mapping[str, Any] = {}
+    """What argparse needs besides for some of the options, by their names."""
+    exclusive: Sequence[Sequence[str]] = ()
+    """Sets of options of which only one may be given."""
+    epilog: str = ""
+    prepare: Callable[[argparse.ArgumentParser], None] = lambda parser: None
+    """Adds what a table of text cannot say."""
+
+    def describe(self, parser: argparse.ArgumentParser) -> None:
+        """Add the options of the subcommand to a parser."""
+        from tuimon.commands._options import add_options
+
+        parser.epilog = self.epilog
+        add_options(parser, self.options, self.values, self.exclusive)
+        self.prepare(parser)
 
 
 class _Parser(argparse.ArgumentParser):
-    words: Sequence[str] = ()
-    """Words of the command line that are parsed."""
-
     def error(self, message: str) -> NoReturn:
         from tuimon.text import clean
 
-        hint = f"Run `{self.prog} -h` for the options."
-        if near := self._nearest_option():
-            hint = f"Did you mean {near}? {hint}"
-        raise UsageError(clean(message), hint)
-
-    def _nearest_option(self) -> str:
-        """Return the option that the first unknown option of the command line resembles, or ""."""
-        from difflib import get_close_matches
-
-        known = [flag for flag in self._option_string_actions if flag.startswith("--")]
-        for word in self.words:
-            option = word.partition("=")[0]
-            if word == "--":
-                break
-            if option.startswith("--") and not any(flag.startswith(option) for flag in known):
-                return next(iter(get_close_matches(option, known, 1, 0.7)), "")
-        return ""
+        raise UsageError(clean(message), f"Run `{self.prog} -h` for the options.")
 
 
 def commands() -> dict[str, Command]:
@@ -157,12 +149,12 @@ def _code_of(words: list[str]) -> int:
     except OSError as error:
         from tuimon.text import clean
 
-        if error.filename == _OUTPUT:
+        what = _OUTPUT if error.filename is None else clean(os.fsdecode(error.filename))  # only a write names no file
+        if error.filename is None and isinstance(error, FileNotFoundError):
+            what = "the current directory has been deleted"
+        elif error.filename is None:
             _drop_standard_output()
-        what = f"{clean(os.fsdecode(error.filename))}: " if error.filename is not None else ""
-        if not what and not _is_directory_there():
-            what = "the current directory has been deleted: "
-        print(f"tuimon: {what}{error.strerror or error}", file=sys.stderr)
+        print(f"tuimon: {what}: {error.strerror or error}", file=sys.stderr)
         return ExitCode.ERROR
 
 
@@ -200,32 +192,7 @@ def _open_standard_streams() -> bool:
         sys.stdin = sys.stdin or open(0, closefd=False)  # noqa: SIM115
     if not has_output:
         print(f"tuimon: {_OUTPUT}: it is closed", file=sys.stderr)
-    elif isinstance(sys.stdout, io.TextIOWrapper):
-        known, raw = sys.stdout, _NamedOutput(sys.stdout.fileno(), "wb", closefd=False)
-        buffer = raw if isinstance(known.buffer, io.FileIO) else io.BufferedWriter(raw)  # python -u
-        sys.stdout = io.TextIOWrapper(
-            cast("BinaryIO", buffer), known.encoding, known.errors, None, known.line_buffering, known.write_through
-        )
     return has_output
-
-
-class _NamedOutput(io.FileIO):
-    """Standard output, which an error of a write names, as that of an open names the file."""
-
-    def write(self, data: Buffer, /) -> int:
-        try:
-            return super().write(data)
-        except OSError as error:
-            error.filename = _OUTPUT
-            raise
-
-
-def _is_directory_there() -> bool:
-    try:
-        os.getcwd()  # noqa: PTH109
-    except FileNotFoundError:
-        return False
-    return True
 
 
 def _is_memory_limited() -> bool:
@@ -254,7 +221,7 @@ def parser_of(command: Command) -> _Parser:
         description=_with_examples(command.help, command.examples),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    command.arguments(parser)
+    command.describe(parser)
     names = [action.metavar or action.dest.upper() for action in parser._actions if not action.option_strings]
     repeated = (
         " …" if any(action.nargs in ("*", "+") for action in parser._actions if not action.option_strings) else ""
@@ -299,12 +266,11 @@ def _run(words: list[str]) -> int:
             description=_with_examples(
                 "A terminal monitor for training runs: live curves, phase latency, GPU memory.", EXAMPLES
             ),
-            epilog="commands:\n" + "".join(f"  {c.name:<10} {c.help}\n" for c in listed) + f"\n{_NOTES}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         parser.add_argument("-V", "--version", action="store_true", help="print the version and exit")
-        command.arguments(parser)
-    parser.words = words
+        command.describe(parser)
+        parser.epilog = "commands:\n" + "".join(f"  {c.name:<10} {c.help}\n" for c in listed) + f"\n{_NOTES}"
     options = parser.parse_args(words)
     try:
         code = command.run(options)

@@ -35,11 +35,6 @@ _paths: list[RemotePath] = []
 """Their paths; that of a job is above those of its hosts."""
 
 
-def copy_texts(parser: argparse._ActionsContainer, newest: int) -> None:
-    """Let the command copy the generated texts of its --step, or else of the `newest` last steps."""
-    parser.set_defaults(texts_copied=newest)
-
-
 def host_options(target: Target) -> tuple[str, int]:
     """Return (via, most bytes) of the first entry of [hosts] in config.toml that fits the host. Raise UsageError."""
     from fnmatch import fnmatchcase

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import argparse
 import glob
-import math
 import os
-import re
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
@@ -23,61 +21,12 @@ if TYPE_CHECKING:
     from tuimon.detectors import Checker
     from tuimon.monitor.local import LocalMonitor
     from tuimon.monitor.process import ReaderProcess
+    from tuimon.monitor.spawn import Spawned
     from tuimon.remote.targets import Target
     from tuimon.store import Run
 
 
 _WAIT = "`tuimon --wait PATH`"
-
-
-PATH_OPTIONS = ("--join", "--split", "--offline")
-"""Options of every command that reads logs. `tuimon -h` describes them, for all commands at once."""
-
-
-def add_paths(parser: argparse.ArgumentParser, nargs: str = "*", describe: bool = False) -> None:
-    """Add the paths and PATH_OPTIONS. describe: list these in the help, too."""
-    text = "a log, the directory of a run or of many, host:path, or - for standard input"
-    more = "" if describe else f" ({', '.join(PATH_OPTIONS)}: see `tuimon -h`)"
-    parser.add_argument("paths", nargs=nargs, metavar="PATH", help=text + more)
-    join = "these paths are one run; without PATH, all that are given; may be repeated"
-    parser.add_argument(
-        "--join", nargs="*", action="append", default=[], metavar="PATH", help=join if describe else argparse.SUPPRESS
-    )
-    split = "each log at or below DIR is a run; may be repeated"
-    parser.add_argument(
-        "--split", action="append", default=[], metavar="DIR", help=split if describe else argparse.SUPPRESS
-    )
-    add_offline(parser, describe)
-
-
-def add_offline(parser: argparse.ArgumentParser, describe: bool = False) -> None:
-    text = "of another machine, show what was copied before, without a connection"
-    parser.add_argument("--offline", action="store_true", help=text if describe else argparse.SUPPRESS)
-
-
-def add_metrics(parser: argparse._ActionsContainer) -> None:
-    help_text = "only metrics that match: a name, words, * and ?, A|B, re:EXPRESSION; repeatable"
-    parser.add_argument("--metric", action="append", default=[], metavar="PATTERN", help=help_text)
-
-
-def add_smooth(parser: argparse.ArgumentParser) -> None:
-    text = "smoothing of pictures (as TensorBoard's), from 0 to below 1 (default: 0)"
-    parser.add_argument("--smooth", type=_weight, default=0.0, metavar="W", help=text)
-
-
-def option_number(text: str) -> float:
-    """Return the number that the user has typed; NaN, which every check of a range refuses, for other text."""
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
-
-
-def _weight(text: str) -> float:
-    weight = option_number(text)
-    if not 0 <= weight < 1:
-        raise argparse.ArgumentTypeError(f"{text!r}: must be at least 0 and below 1")
-    return weight
 
 
 def chosen_metrics(
@@ -113,40 +62,6 @@ def chosen_metrics(
     for message in messages:
         print_status(message)
     return selected, ExitCode.USAGE if messages else ExitCode.OK
-
-
-def add_json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help='print one JSON object with "schema": 1 (see --schema)')
-    add_schema(parser)
-
-
-def add_schema(parser: argparse.ArgumentParser) -> None:
-    text = "print the JSON Schema of --json and exit"
-    parser.add_argument("--schema", action=_PrintSchema, nargs=0, help=text)
-
-
-class _PrintSchema(argparse.Action):
-    """Prints the schema of the command whose parser it belongs to, also where an argument is missing."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from tuimon.exports.schemas import schema_text
-
-        sys.stdout.write(schema_text(parser.prog.rpartition(" ")[2]))
-        parser.exit()
-
-
-def add_strict(parser: argparse.ArgumentParser, condition: str = "") -> None:
-    help_text = f"exit with 5 if {condition}a log is damaged or cannot be read"
-    parser.add_argument("--strict", action="store_true", help=help_text)
-
-
-def step_range(text: str) -> tuple[int, int]:
-    """Return the first and the last step of a range."""
-    match = re.fullmatch(r"(\d{0,18})-(\d{0,18})", text)
-    steps = (int(match[1] or 0), int(match[2] or sys.maxsize)) if match and text != "-" else (1, 0)
-    if steps[0] > steps[1]:
-        raise argparse.ArgumentTypeError(f"invalid range of steps: {text!r}; examples are 100-200, 100- and -200")
-    return steps
 
 
 def checked_paths(
@@ -280,21 +195,26 @@ def read_logs(paths: Sequence[str]) -> LocalMonitor:
     return monitor
 
 
-def live_monitor(paths: Sequence[str], settings: Settings, checker: Checker | None = None) -> ReaderProcess:
+def live_monitor(
+    paths: Sequence[str], settings: Settings, checker: Checker | None = None, spawned: Spawned | None = None
+) -> ReaderProcess:
     """Return the monitor of paths that are followed; the caller starts and closes it.
 
-    checker: the detectors; by default those of the settings.
+    checker: the detectors; by default those of the settings. spawned: a running reader of these paths.
     """
     from tuimon import config
     from tuimon.detectors import Checker
     from tuimon.monitor.process import ReaderProcess
 
+    if checker is None and (settings.detectors or settings.rules):
+        checker = Checker(settings.detectors, settings.rules, str(config.config_path()))
     monitor = ReaderProcess(
         paths,
         poll=settings.poll,
         interval=settings.interval,
         console_patterns=settings.console_patterns,
-        checker=checker or Checker(settings.detectors, settings.rules, str(config.config_path())),
+        checker=checker,
+        spawned=spawned,
     )
     if any(map(is_mirror, paths)):
         attach(monitor)

@@ -8,7 +8,8 @@ import sys
 import time
 
 from tuimon.commands import Command
-from tuimon.commands._shared import add_json, add_paths, add_strict, checked_paths, existing_paths, setting_warnings
+from tuimon.commands._options import JSON, PATHS
+from tuimon.commands._shared import checked_paths, existing_paths, setting_warnings
 from tuimon.commands._stderr import print_status
 from tuimon.errors import ExitCode, NothingFound, UsageError
 from tuimon.text import clean, first_names
@@ -17,27 +18,17 @@ _MOST_NAMED = 8
 """Maximum number of metrics of a rule that are named."""
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    from tuimon.model.alerts import SEVERITIES
-
-    add_paths(parser)
-    rule = 'add an alert rule; may be repeated: "reward < 0.1 for 20 steps"'
-    parser.add_argument("--rule", action="append", default=[], metavar="RULE", help=rule)
-    silent = "alert if a run that has not finished has logged no point for this time: 90s, 30m, 2h, 1d"
-    parser.add_argument("--silent-for", type=_duration, metavar="TIME", help=silent)
-    only_rules = "check --rule and --silent-for only, without detectors and the rules of the settings file"
-    parser.add_argument("--only-rules", action="store_true", help=only_rules)
-    severity = "lowest severity that counts (default: warning)"
-    parser.add_argument("--severity", choices=SEVERITIES, default="warning", help=severity)
-    since = "only alerts that began later: 2h, 2026-11-28T22:00, or the id of an alert in --json"
-    parser.add_argument("--since", type=_since, metavar="WHEN", help=since)
-    parser.add_argument("--past", action="store_true", help="include resolved alerts")
-    follow = "watch until interrupted: print what changes, and send it as [notify] of config.toml says"
-    parser.add_argument("--follow", action="store_true", help=follow)
-    unit = "with --follow: print a unit of systemd that runs this command, and exit"
-    parser.add_argument("--unit", action="store_true", help=unit)
-    add_json(parser)
-    add_strict(parser, "no alert is active but ")
+_OPTIONS = f"""\
+{PATHS}--rule RULE…  add an alert rule; may be repeated: "reward < 0.1 for 20 steps"
+--silent-for TIME  alert if a run that has not finished has logged no point for this time: 90s, 30m, 2h, 1d
+--only-rules  check --rule and --silent-for only, without detectors and the rules of the settings file
+--severity LEVEL  lowest severity that counts: info, warning, critical (default: warning)
+--since WHEN  only alerts that began later: 2h, 2026-11-28T22:00, or the id of an alert in --json
+--past  include resolved alerts
+--follow  watch until interrupted: print what changes, and send it as [notify] of config.toml says
+--unit  with --follow: print a unit of systemd that runs this command, and exit
+{JSON}--strict  exit with 5 if no alert is active but a log is damaged or cannot be read
+"""
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -45,7 +36,7 @@ def _run(options: argparse.Namespace) -> int:
     from tuimon.analysis.progress_inputs import not_understood, progress_of
     from tuimon.analysis.run_states import ACTIVE
     from tuimon.detectors import Checker, all_detectors
-    from tuimon.detectors._user_rules import UnmatchedRule, detector_of, unmatched_rules
+    from tuimon.detectors._user_rules import UnmatchedRule, detector_of, matched_by_pattern, unmatched_rules
     from tuimon.detectors.rules import silence_rule
     from tuimon.exports import alerts
     from tuimon.exports.documents import dumps
@@ -84,8 +75,9 @@ def _run(options: argparse.Namespace) -> int:
         if own := next(iter(unmatched_rules(rules, snapshot.runs)), None):
             raise UsageError(f"--rule {own.message}", "`tuimon summary` lists all metrics.")
         for rule in rules:
-            if matched := rule.matched_by_pattern(snapshot.runs):
-                print_status(f"--rule {clean(rule.id)} checks {_listed(matched)}")
+            if matched := matched_by_pattern(rule, snapshot.runs):
+                names = first_names(list(map(clean, matched)), _MOST_NAMED)
+                print_status(f"--rule {clean(rule.id)} checks {names}")
     if not options.only_rules:
         for message in setting_warnings(paths, snapshot.runs, rules=False):
             print_status(message)
@@ -149,10 +141,6 @@ def _duration(text: str) -> float:
     return seconds
 
 
-def _listed(metrics: list[str]) -> str:
-    return first_names([clean(metric) for metric in metrics], _MOST_NAMED)
-
-
 _EXAMPLES = """\
   tuimon check RUN || mail -s "run failed" me    at the end of a batch job
   tuimon check RUN --rule "reward < 0.1 for 20 steps" --severity critical
@@ -160,6 +148,10 @@ _EXAMPLES = """\
   tuimon check RUN --json                        for programs
   tuimon check --follow logs/                    tell at night: see [notify] in docs/settings.md
 """
-COMMAND = Command(
-    "check", "exit with 4 if an alert is active: for batch jobs, CI and cron", _arguments, _run, _EXAMPLES
-)
+_VALUES = {
+    "--silent-for": {"type": _duration},
+    "--severity": {"choices": ("info", "warning", "critical"), "default": "warning"},
+    "--since": {"type": _since},
+}
+_HELP = "exit with 4 if an alert is active: for batch jobs, CI and cron"
+COMMAND = Command("check", _HELP, _OPTIONS, _run, _EXAMPLES, _VALUES)

@@ -10,18 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from tuimon.commands import Command
-from tuimon.commands._output import add_force, open_output
-from tuimon.commands._shared import (
-    add_json,
-    add_metrics,
-    add_paths,
-    checked_paths,
-    chosen_metrics,
-    in_order,
-    option_number,
-    read_logs,
-    terminal_width,
-)
+from tuimon.commands._options import FORCE, JSON, METRICS, SOME_PATHS, between
+from tuimon.commands._output import open_output
+from tuimon.commands._shared import checked_paths, chosen_metrics, in_order, read_logs, terminal_width
 from tuimon.commands._stderr import interruptible, print_status
 from tuimon.errors import UsageError
 from tuimon.text import clean, first_names
@@ -34,19 +25,13 @@ _MOST_NAMED = 3
 """Maximum number of runs that an error message names."""
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    add_paths(parser, nargs="+")
-    add_metrics(parser)
-    parser.add_argument("--all", action="store_true", help="every metric in full, and settings that do not differ")
-    parser.add_argument("--best", action="store_true", help="compare the best value of each run instead of its level")
-    reaches = "step, or position on --x, at which each run first reaches this reward (or loss); of a single run, too"
-    parser.add_argument("--reaches", type=_value, metavar="VALUE", help=reaches)
-    axis = "compare at equal step (default), time (since the start), epoch, samples, tokens, or metric:NAME"
-    parser.add_argument("--x", default="step", metavar="AXIS", help=axis)
-    output = "write a page (.html), or the rows of the metric that decides (.csv, .tex)"
-    parser.add_argument("-o", dest="output", metavar="FILE", help=output)
-    add_force(parser)
-    add_json(parser)
+_OPTIONS = f"""\
+{SOME_PATHS}{METRICS}--all  every metric in full, and settings that do not differ
+--best  compare the best value of each run instead of its level
+--reaches VALUE  where (step, or --x) each run first reaches this reward (or loss); of a single run, too
+--x AXIS  compare at equal step (default), time (since the start), epoch, samples, tokens, or metric:NAME
+-o FILE  write a page (.html), or the rows of the metric that decides (.csv, .tex)
+{FORCE}{JSON}"""
 
 
 @interruptible("interrupted before the comparison was complete")
@@ -78,7 +63,7 @@ def _run(options: argparse.Namespace) -> int:
             stream.write(write(comparison).encode("utf-8", "backslashreplace"))
         print_status(f"wrote {clean(options.output)}")
     elif options.json:
-        from tuimon.exports.compare_json import comparison_document
+        from tuimon.exports.compare import comparison_document
 
         print(dumps(comparison_document(comparison, time.time())))
     elif alone:
@@ -125,17 +110,12 @@ def _check_axis(runs: Sequence[Run], x: str) -> None:
         )
 
 
-def _value(text: str) -> float:
-    value = option_number(text)
-    if not math.isfinite(value):
-        raise argparse.ArgumentTypeError(f"{text!r}: must be a number")
-    return value
-
-
 _EXAMPLES = """\
   tuimon compare outputs/a outputs/b             which run is better by more than noise, which settings differ
   tuimon compare sweep/ -o sweep.html            tables, and charts with the curves of all runs
   tuimon compare sweep/ --reaches 0.6            the step at which each run reaches the reward 0.6
   tuimon compare sweep/ --metric '*reward*' --best
 """
-COMMAND = Command("compare", "compare runs: which is better, and which settings differ", _arguments, _run, _EXAMPLES)
+_VALUES = {"--reaches": {"type": between(-math.inf)}, "--x": {"default": "step"}}
+_HELP = "compare runs: which is better, and which settings differ"
+COMMAND = Command("compare", _HELP, _OPTIONS, _run, _EXAMPLES, _VALUES)

@@ -31,12 +31,6 @@ _shtab_tuimon() {
 """Lines for each shell, as shtab has no positional argument that is either a path or a command."""
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = _EPILOG
-    parser.add_argument("shell", choices=tuple(_PATHS_IN_PLACE_OF_A_COMMAND), help="the shell")
-
-
 def _run(options: argparse.Namespace) -> int:
     import shtab
 
@@ -51,11 +45,11 @@ def _run(options: argparse.Namespace) -> int:
 def whole_parser() -> argparse.ArgumentParser:
     """Return one parser with every command and, as they apply without a command, the options of `watch`."""
     parser = argparse.ArgumentParser("tuimon")
-    commands()["watch"].arguments(parser)
+    commands()["watch"].describe(parser)
     parser._remove_action(next(action for action in parser._actions if not action.option_strings))
     names = parser.add_subparsers()
     for name, command in sorted(commands().items()):
-        command.arguments(names.add_parser(name, description=command.help, help=command.help))
+        command.describe(names.add_parser(name, description=command.help, help=command.help))
     for one in (parser, *names.choices.values()):
         _complete_paths(one)
     return parser
@@ -71,4 +65,6 @@ def _complete_paths(parser: argparse.ArgumentParser) -> None:
             action.complete = kinds[action.metavar]  # type: ignore[attr-defined]
 
 
-COMMAND = Command("completion", "print the completion script for bash, zsh, fish or tcsh", _arguments, _run)
+_HELP = "print the completion script for bash, zsh, fish or tcsh"
+_VALUES = {"SHELL": {"choices": tuple(_PATHS_IN_PLACE_OF_A_COMMAND), "metavar": None}}
+COMMAND = Command("completion", _HELP, "SHELL  the shell\n", _run, values=_VALUES, epilog=_EPILOG)

@@ -14,14 +14,12 @@ from tuimon.errors import TuimonError
 from tuimon.platform_support import temp_dir
 from tuimon.text import clean
 
-
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-o", dest="output", metavar="DIR", help="keep the logs in DIR (default: a temporary directory)"
-    )
-    parser.add_argument("--steps", type=int, default=400, help="training steps (default: 400)")
-    parser.add_argument("--inject", metavar="WHAT@STEP", help="nan@STEP: let the learning rate explode at that step")
-    parser.add_argument("--once", action="store_true", help="write the run at once, print the dashboard and exit")
+_OPTIONS = """\
+-o DIR  keep the logs in DIR (default: a temporary directory)
+--steps STEPS  training steps (default: 400)
+--inject WHAT@STEP  nan@STEP: let the learning rate explode at that step
+--once  write the run at once, print the dashboard and exit
+"""
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -56,4 +54,5 @@ _EXAMPLES = """\
   tuimon demo --inject nan@60                    let the learning rate explode, to see the alerts
   tuimon demo -o here/ --steps 100               keep the logs
 """
-COMMAND = Command("demo", "start a made-up training run and watch it", _arguments, _run, _EXAMPLES)
+_VALUES = {"--steps": {"type": int, "default": 400}}
+COMMAND = Command("demo", "start a made-up training run and watch it", _OPTIONS, _run, _EXAMPLES, _VALUES)

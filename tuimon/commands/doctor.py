@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tuimon.commands import Command
-from tuimon.commands._shared import add_paths, add_strict, checked_paths, chosen_metrics
+from tuimon.commands._options import PATHS, STRICT
+from tuimon.commands._shared import checked_paths, chosen_metrics
 from tuimon.errors import ExitCode
 from tuimon.text import clean, shown_path
 
@@ -23,13 +24,10 @@ _MAX_SKIPPED = 30
 """Maximum number of skipped files that are named without --all."""
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    add_paths(parser)
-    parser.add_argument(
-        "--metric", metavar="PATTERN", help="show which sources contain these metrics and where they differ"
-    )
-    parser.add_argument("--all", action="store_true", help="name all skipped files")
-    add_strict(parser)
+_OPTIONS = f"""\
+{PATHS}--metric PATTERN  show which sources contain these metrics and where they differ
+--all  name all skipped files
+{STRICT}"""
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -191,4 +189,4 @@ _EXAMPLES = """\
   tuimon doctor RUN                              every log that was found, and why other files are not read
   tuimon doctor RUN --metric loss                which sources contain the metric, and whether they agree
 """
-COMMAND = Command("doctor", "print what was found, read and skipped, and why", _arguments, _run, _EXAMPLES)
+COMMAND = Command("doctor", "print what was found, read and skipped, and why", _OPTIONS, _run, _EXAMPLES)

@@ -12,17 +12,9 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from tuimon.commands import Command
-from tuimon.commands._output import FILE_SUFFIX, add_force, directory, open_output
-from tuimon.commands._shared import (
-    add_metrics,
-    add_paths,
-    add_smooth,
-    add_strict,
-    checked_paths,
-    chosen_metrics,
-    in_order,
-    step_range,
-)
+from tuimon.commands._options import FORCE, METRICS, SOME_PATHS, STRICT, between
+from tuimon.commands._output import FILE_SUFFIX, directory, open_output
+from tuimon.commands._shared import checked_paths, chosen_metrics, in_order
 from tuimon.commands._stderr import ProgressBar, count_of, interruptible, print_status
 from tuimon.errors import ExitCode, TuimonError, UsageError
 from tuimon.exports.job import Job
@@ -37,7 +29,17 @@ if TYPE_CHECKING:
     from tuimon.store import Run, Snapshot
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
+_OPTIONS = f"""\
+{SOME_PATHS}-o WHERE  output file or directory (default: -, standard output)
+{FORCE}--by-source  every point of every source in file order, not curves
+{METRICS}--steps FIRST-LAST  only points of these steps, both included
+--smooth W  smoothing of pictures (as TensorBoard's), from 0 to below 1 (default: 0)
+--seeds  draw runs that differ only in their seed as one line
+{STRICT}"""
+
+
+def _add_formats(parser: argparse.ArgumentParser) -> None:
+    """Add --format, whose choices are those of the plug-ins, and their descriptions."""
     from tuimon.exports.files import all_exports
 
     exports = all_exports()
@@ -46,22 +48,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         named.setdefault(export.help, []).append(export.name)
     lines = (f"  {', '.join(names):<13} {text}\n" for text, names in named.items())
     parser.epilog = f"formats:\n{''.join(lines)}{_EPILOG}"
-    add_paths(parser, nargs="+")
-    parser.add_argument(
-        "--format", action="append", choices=tuple(exports), metavar="FORMAT", help="see below; may be repeated"
-    )
-    output = "output file or directory (default: -, standard output)"
-    parser.add_argument("-o", dest="output", default="-", metavar="WHERE", help=output)
-    add_force(parser)
-    by_source = "every point of every source in file order, not curves"
-    parser.add_argument("--by-source", action="store_true", help=by_source)
-    add_metrics(parser)
-    steps = "only points of these steps, both included"
-    parser.add_argument("--steps", type=step_range, metavar="FIRST-LAST", help=steps)
-    add_smooth(parser)
-    seeds = "draw runs that differ only in their seed as one line"
-    parser.add_argument("--seeds", action="store_true", help=seeds)
-    add_strict(parser)
+    text = "see below; may be repeated"
+    parser.add_argument("--format", action="append", choices=tuple(exports), metavar="FORMAT", help=text)
 
 
 _EPILOG = """
@@ -287,6 +275,6 @@ class _Job(Job):
             self.on_progress("writing", done, total, " points")
 
 
-COMMAND = Command(
-    "export", "write points, tables and pictures: CSV, JSON lines, Parquet, PNG …", _arguments, _run, _EXAMPLES
-)
+_VALUES = {"-o": {"default": "-"}, "--smooth": {"type": between(0, 1), "default": 0.0}}
+_HELP = "write points, tables and pictures: CSV, JSON lines, Parquet, PNG …"
+COMMAND = Command("export", _HELP, _OPTIONS, _run, _EXAMPLES, _VALUES, prepare=_add_formats)

@@ -15,14 +15,14 @@ import sys
 import time
 
 from tuimon.commands import Command
-from tuimon.commands._shared import add_paths, checked_paths
+from tuimon.commands._options import PATHS
+from tuimon.commands._shared import checked_paths
 from tuimon.errors import ExitCode
 
-
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    add_paths(parser)
-    parser.add_argument("--width", type=int, default=80, metavar="N", help="maximum width in columns (default: 80)")
-    parser.add_argument("--follow", action="store_true", help="print a new line after each change, until interrupted")
+_OPTIONS = f"""\
+{PATHS}--width N  maximum width in columns (default: 80)
+--follow  print a new line after each change, until interrupted
+"""
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -58,4 +58,5 @@ _EXAMPLES = """\
   set -g status-right-length 80                  tmux cuts at 40 columns otherwise
   tuimon line RUN --follow                       a new line after each change
 """
-COMMAND = Command("line", "print one line for a status bar or a prompt", _arguments, _run, _EXAMPLES)
+_VALUES = {"--width": {"type": int, "default": 80}}
+COMMAND = Command("line", "print one line for a status bar or a prompt", _OPTIONS, _run, _EXAMPLES, _VALUES)

@@ -5,12 +5,9 @@ from __future__ import annotations
 import argparse
 
 from tuimon.commands import Command
-from tuimon.commands._shared import add_paths, checked_paths, live_monitor, missing_extra
+from tuimon.commands._options import PATHS
+from tuimon.commands._shared import checked_paths, live_monitor, missing_extra
 from tuimon.errors import ExitCode
-
-
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    add_paths(parser)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -34,4 +31,4 @@ def _run(options: argparse.Namespace) -> int:
 _EXAMPLES = """\
   tuimon mcp RUN                                 the command that the settings of an agent name
 """
-COMMAND = Command("mcp", "answer an agent over the Model Context Protocol", _arguments, _run, _EXAMPLES)
+COMMAND = Command("mcp", "answer an agent over the Model Context Protocol", PATHS, _run, _EXAMPLES)

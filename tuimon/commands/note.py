@@ -6,23 +6,22 @@ import argparse
 from typing import TYPE_CHECKING
 
 from tuimon.commands import Command
-from tuimon.commands._shared import add_offline, checked_paths
+from tuimon.commands._options import OFFLINE
+from tuimon.commands._shared import checked_paths
 from tuimon.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from tuimon.run_notes import RunNote
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", metavar="PATH", help="a log file, or the directory of a run")
-    parser.add_argument("text", nargs="?", metavar="TEXT", help='a line about the run; "" removes it')
-    parser.add_argument("--name", metavar="N", help='a name of your own for the run; "" removes it')
-    parser.add_argument("--tag", action="append", default=[], metavar="T", help="add a tag; may be repeated")
-    parser.add_argument("--untag", action="append", default=[], metavar="T", help="remove a tag; may be repeated")
-    parser.add_argument(
-        "--step", type=int, metavar="N", help='write TEXT at step N, where charts show it; "" removes it'
-    )
-    add_offline(parser)
+_OPTIONS = f"""\
+PATH  a log file, or the directory of a run
+TEXT?  a line about the run; "" removes it
+--name N  a name of your own for the run; "" removes it
+--tag T…  add a tag; may be repeated
+--untag T…  remove a tag; may be repeated
+--step N  write TEXT at step N, where charts show it; "" removes it
+{OFFLINE}"""
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -69,4 +68,4 @@ _EXAMPLES = """\
   tuimon note RUN "lr lowered here" --step 120   write a line at a step, which charts show
   tuimon note RUN --name baseline                give the run a name of your own
 """
-COMMAND = Command("note", "write a note, tags and a name of your own for a run", _arguments, _run, _EXAMPLES)
+COMMAND = Command("note", "write a note, tags and a name of your own for a run", _OPTIONS, _run, _EXAMPLES)

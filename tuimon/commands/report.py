@@ -10,9 +10,9 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from tuimon.commands import Command
-from tuimon.commands._output import add_force, check_html_suffix, open_output
-from tuimon.commands._remote import copy_texts
-from tuimon.commands._shared import add_paths, checked_paths, read_logs
+from tuimon.commands._options import FORCE, SOME_PATHS
+from tuimon.commands._output import check_html_suffix, open_output
+from tuimon.commands._shared import checked_paths, read_logs
 from tuimon.commands._stderr import ProgressBar, interruptible, print_status
 from tuimon.errors import ExitCode, UsageError
 from tuimon.text import clean
@@ -21,15 +21,10 @@ if TYPE_CHECKING:
     from tuimon.store import Snapshot
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    add_paths(parser, nargs="+")
-    parser.add_argument(
-        "-o", dest="output", default="-", metavar="FILE", help="output file (default: -, standard output)"
-    )
-    what = "of the newest run that failed: what changed first, curves, texts and settings around it, what is lost"
-    parser.add_argument("--autopsy", action="store_true", help=what)
-    add_force(parser)
-    copy_texts(parser, 1)
+_OPTIONS = f"""\
+{SOME_PATHS}-o FILE  output file (default: -, standard output)
+--autopsy  of the newest run that failed: what changed first, curves, texts and settings around it, what is lost
+{FORCE}"""
 
 
 @interruptible("interrupted before the report was complete; no file was written")
@@ -40,7 +35,7 @@ def _run(options: argparse.Namespace) -> int:
     check_html_suffix(options.output, "report", "Points, tables and pictures: `tuimon export`.")
     if options.output == "-" and sys.stdout.isatty():
         raise UsageError("refusing to write HTML to a terminal", "Use -o report.html.")
-    samples = load_settings().samples
+    options.texts_copied, samples = 1, load_settings().samples
     snapshot = read_logs(checked_paths(options.paths, options=options)).snapshot()
     with open_output(options.output, options.force) as stream:
         if options.autopsy:
@@ -56,8 +51,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _autopsy(snapshot: Snapshot, samples: Sequence[str]) -> str:
-    from tuimon.exports.autopsy import autopsy_of, failed_run
-    from tuimon.exports.html.autopsy import as_html
+    from tuimon.exports.html.autopsy import as_html, autopsy_of, failed_run
 
     now = time.time()
     return as_html(autopsy_of(failed_run(snapshot, now), snapshot, now), now, samples)
@@ -68,4 +62,5 @@ _EXAMPLES = """\
   tuimon report sweep/ -o report.html            several runs, one after the other
   tuimon report RUN --autopsy -o autopsy.html    what changed first in a run that failed; of several, the newest
 """
-COMMAND = Command("report", "write one self-contained HTML file", _arguments, _run, _EXAMPLES)
+_VALUES = {"-o": {"default": "-"}}
+COMMAND = Command("report", "write one self-contained HTML file", _OPTIONS, _run, _EXAMPLES, _VALUES)

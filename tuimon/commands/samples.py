@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from tuimon.commands import Command
-from tuimon.commands._remote import copy_texts, hide_mirrors
-from tuimon.commands._shared import add_offline, add_schema, checked_paths, step_range
+from tuimon.commands._options import OFFLINE, SCHEMA, whole
+from tuimon.commands._remote import hide_mirrors
+from tuimon.commands._shared import checked_paths
 from tuimon.commands._stderr import ProgressBar, interruptible, print_status
 from tuimon.errors import ExitCode, NothingFound, TuimonError, UsageError
 
@@ -25,36 +26,18 @@ Key = tuple[int | None, str]
 """Step and split of samples."""
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", metavar="PATH", help="a directory, or a file with samples")
-    steps = parser.add_mutually_exclusive_group()
-    steps.add_argument("--step", type=int, metavar="N", help="only the samples of step N")
-    within = "only the samples of these steps, both included; either may be left out"
-    steps.add_argument("--steps", type=step_range, metavar="FIRST-LAST", help=within)
-    order = parser.add_mutually_exclusive_group()
-    of_last = "reward: of the last step, unless --step or --steps is given"
-    order.add_argument("--worst", type=_count, metavar="K", help=f"only the K samples with the lowest {of_last}")
-    order.add_argument("--best", type=_count, metavar="K", help=f"only the K samples with the highest {of_last}")
-    prompts = "one row per prompt: its change from the first to the last step (to --step N) with it, losses first"
-    order.add_argument("--prompts", action="store_true", help=prompts)
-    split = "only this split (default: all; with --worst and --best: train, if there are any)"
-    parser.add_argument("--split", choices=("train", "validation", "all"), help=split)
-    parser.add_argument("--group", metavar="G", help="only the samples of group G: its name, or its number in a step")
-    search = "only samples with TEXT in response or prompt; or re:EXPRESSION, or a comparison such as 'length>512'"
-    parser.add_argument("--search", metavar="TEXT", help=search)
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print one JSON object per sample (see --schema)")
-    add_schema(parser)
-    form.add_argument("--markdown", action="store_true", help="print a section of Markdown per sample")
-    add_offline(parser)
-    copy_texts(parser, sys.maxsize)
-
-
-def _count(text: str) -> int:
-    """Return the number of an option. Raises ArgumentTypeError if it is not a positive integer."""
-    if not re.fullmatch(r"\d{1,9}", text) or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r}: must be an integer of at least 1")
-    return int(text)
+_OPTIONS = f"""\
+PATH  a directory, or a file with samples
+--step N  only the samples of step N
+--steps FIRST-LAST  only the samples of these steps, both included; either may be left out
+--worst K  only the K samples with the lowest reward: of the last step, unless --step or --steps is given
+--best K  only the K samples with the highest reward: of the last step, unless --step or --steps is given
+--split SPLIT  only train or validation (default: all; with --worst and --best: train, if there are any)
+--group G  only the samples of group G: its name, or its number in a step
+--search TEXT  only samples with TEXT in response or prompt; or re:EXPRESSION, or a comparison: 'length>512'
+--json  print one JSON object per sample (see --schema)
+{SCHEMA}--markdown  print a section of Markdown per sample
+{OFFLINE}"""
 
 
 @interruptible("interrupted before all texts were read")
@@ -62,12 +45,10 @@ def _run(options: argparse.Namespace) -> int:
     from tuimon.exports import sample_lines
     from tuimon.samples.discovery import read_samples
     from tuimon.samples.export import as_markdown
-    from tuimon.samples.prompt_changes import prompt_changes
     from tuimon.text import clean
 
+    options.texts_copied = sys.maxsize
     path = checked_paths([options.path], options=options)[0]
-    if options.prompts and options.markdown:
-        raise UsageError("--markdown does not apply to --prompts", "Use --json, or neither.")
     problems: list[str] = []
     progress = ProgressBar("reading")
     choice = _Choice(options)
@@ -76,13 +57,7 @@ def _run(options: argparse.Namespace) -> int:
     if is_extreme:
         samples = iter(_extreme(samples, options))
     printed = 0
-    if options.prompts:
-        changes = prompt_changes(samples, options.step)
-        printed = len(changes)
-        if changes:
-            lines = map(sample_lines.prompt_json, changes) if options.json else sample_lines.prompt_lines(changes)
-            sys.stdout.writelines(lines)
-    elif options.json or options.markdown:
+    if options.json or options.markdown:
         for sample in samples:
             printed += 1
             progress.close()
@@ -110,7 +85,7 @@ class _Choice:
 
     def __init__(self, options: argparse.Namespace) -> None:
         """Raises UsageError if --search is not a regular expression."""
-        from tuimon.samples.overview import query_test
+        from tuimon.samples.selection import query_test
 
         self._options = options
         self._labels: dict[Key, GroupLabels] = {}
@@ -119,7 +94,7 @@ class _Choice:
         """Number of chosen samples by step and split."""
         self._steps = options.steps or (-math.inf, math.inf)
         if options.step is not None:
-            self._steps = (-math.inf if options.prompts else options.step), options.step
+            self._steps = options.step, options.step
         try:
             self._test = query_test(options.search) if options.search else None
         except re.error as error:
@@ -185,8 +160,7 @@ class _Choice:
         splits = " and ".join(sorted({split for _, split in self._read}))
         return NothingFound(
             f"None of the {self._read.total()} generated texts at or below {clean(path)} is chosen.",
-            f"They are {of}, of the split {splits}."
-            + (" --prompts needs rewards of a prompt at several steps." if self._options.prompts else ""),
+            f"They are {of}, of the split {splits}.",
         )
 
 
@@ -215,6 +189,9 @@ _EXAMPLES = """\
   tuimon samples RUN                       step, reward, length, group and first words of each text
   tuimon samples RUN --steps 1-40 --best 5    the five texts of these steps with the highest reward
   tuimon samples RUN --search 're:\\d'      the texts of all steps that match an expression
-  tuimon samples RUN --prompts             which prompts got worse over the run
 """
-COMMAND = Command("samples", "print the texts that the model has generated", _arguments, _run, _EXAMPLES)
+_COUNT = {"type": whole(1, 10**9)}
+_VALUES = {"--worst": _COUNT, "--best": _COUNT, "--split": {"choices": ("train", "validation", "all")}}
+_EXCLUSIVE = (("--step", "--steps"), ("--worst", "--best"), ("--json", "--markdown"))
+_HELP = "print the texts that the model has generated"
+COMMAND = Command("samples", _HELP, _OPTIONS, _run, _EXAMPLES, _VALUES, _EXCLUSIVE)

@@ -7,24 +7,16 @@ import sys
 from pathlib import Path
 
 from tuimon.commands import Command
-from tuimon.commands._shared import add_paths, checked_paths, live_monitor, missing_extra
+from tuimon.commands._options import PATHS, whole
+from tuimon.commands._shared import checked_paths, live_monitor, missing_extra
 from tuimon.commands._stderr import print_status
 from tuimon.text import clean, home_relative
 
-
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    add_paths(parser)
-    help_text = "address to listen on (default: 127.0.0.1, so that only this machine can open the page)"
-    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help=help_text)
-    parser.add_argument("--port", type=_port, metavar="N", help="port (default: 8600 or the next free one)")
-    help_text = "answer requests to this name, too, as a reverse proxy sends them; may be repeated"
-    parser.add_argument("--allow-host", action="append", default=[], metavar="NAME", help=help_text)
-
-
-def _port(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"invalid port: {text!r}")
-    return int(text)
+_OPTIONS = f"""\
+{PATHS}--host ADDRESS  address to listen on (default: 127.0.0.1, so that only this machine can open the page)
+--port N  port (default: 8600 or the next free one)
+--allow-host NAME…  answer requests to this name, too, as a reverse proxy sends them; may be repeated
+"""
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -57,4 +49,5 @@ _EXAMPLES = """\
   tuimon serve RUN                               print the address of a live page of the run
   tuimon serve sweep/ --port 8600                several runs, at a port of your choice
 """
-COMMAND = Command("serve", "show runs in a browser, live", _arguments, _run, _EXAMPLES)
+_VALUES = {"--host": {"default": "127.0.0.1"}, "--port": {"type": whole(0, 65535)}}
+COMMAND = Command("serve", "show runs in a browser, live", _OPTIONS, _run, _EXAMPLES, _VALUES)

@@ -9,13 +9,9 @@ from tuimon.commands import Command
 from tuimon.errors import ExitCode
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    pass
-
-
 def _run(options: argparse.Namespace) -> int:
     print(files("tuimon.agent").joinpath("skill.md").read_text("utf-8"), end="")
     return ExitCode.OK
 
 
-COMMAND = Command("skill", "print which command answers which question, for an agent", _arguments, _run)
+COMMAND = Command("skill", "print which command answers which question, for an agent", "", _run)

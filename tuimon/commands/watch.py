@@ -8,15 +8,15 @@ from __future__ import annotations
 import argparse
 import gc
 import os
-import re
 import sys
 import time
 from typing import TYPE_CHECKING
 
 from tuimon import config
 from tuimon.commands import Command
-from tuimon.commands._remote import attach, is_mirror
-from tuimon.commands._shared import add_paths, add_schema, checked_paths, resolved_paths
+from tuimon.commands._options import ALL_PATHS, SCHEMA, whole
+from tuimon.commands._remote import is_mirror
+from tuimon.commands._shared import checked_paths, live_monitor, resolved_paths, setting_warnings
 from tuimon.commands._stderr import print_status
 from tuimon.errors import READ_AGAIN, ExitCode, NothingFound
 from tuimon.platform_support import hidden_modules
@@ -29,30 +29,16 @@ MAX_CELLS = 1000
 """Maximum width and height of --once, which bounds the memory it takes."""
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    add_paths(parser, describe=True)
-    output = parser.add_mutually_exclusive_group()
-    output.add_argument("--once", action="store_true", help="print the dashboard once, as text, and exit")
-    output.add_argument("--json", action="store_true", help="print each change as a line of JSON (see --schema)")
-    add_schema(parser)
-    parser.add_argument("--new", action="store_true", help="with --json: without the points so far")
-    parser.add_argument("--wait", action="store_true", help="wait until the path exists and contains a log")
-    parser.add_argument("--theme", choices=_Themes(config.THEMES), help="colour theme, or one of the settings")
-    parser.add_argument(
-        "--fresh", action="store_true", help="ignore the saved view (axis, theme, marked runs) of this path"
-    )
-    parser.add_argument(
-        "--samples", action="append", metavar="DIR", help="also search DIR for generated texts (key T); repeatable"
-    )
-    parser.add_argument("--width", type=_cells, metavar="N", help="columns of --once (default: the terminal's, or 100)")
-    parser.add_argument("--height", type=_cells, metavar="N", help="rows of --once (default: the terminal's, or 40)")
-
-
-def _cells(text: str) -> int:
-    number = int(text) if re.fullmatch("[0-9]{1,4}", text) else 0
-    if not 1 <= number <= MAX_CELLS:
-        raise argparse.ArgumentTypeError(f"{text!r}: must be between 1 and {MAX_CELLS}")
-    return number
+_OPTIONS = f"""\
+{ALL_PATHS}--once  print the dashboard once, as text, and exit
+--json  print each change as a line of JSON (see --schema)
+{SCHEMA}--wait  wait until the path exists and contains a log
+--theme NAME  colour theme: {", ".join(config.THEMES)}, or one of the settings
+--fresh  ignore the saved view (axis, theme, marked runs) of this path
+--samples DIR…  also search DIR for generated texts (key T); repeatable
+--width N  columns of --once (default: the terminal's, or 100)
+--height N  rows of --once (default: the terminal's, or 40)
+"""
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -63,7 +49,7 @@ def _run(options: argparse.Namespace) -> int:
         samples=tuple(checked_paths(options.samples)) if options.samples else None,
     )
     if options.json:
-        _print_changes(_paths(options, True), settings.interval, settings.poll, not options.new)
+        _print_changes(_paths(options, True), settings.interval, settings.poll)
     if "-" in options.paths and not options.once:
         return _watch_standard_input(options, settings)
     from tuimon.tui.terminal import capabilities as terminal
@@ -143,30 +129,10 @@ def _show(
 
     with hidden_modules("ssl"):  # asyncio imports it, the dashboard does not need it
         import asyncio  # noqa: F401
-    from tuimon.detectors import Checker  # the reader process works while this is imported
-    from tuimon.monitor.process import ReaderProcess
     from tuimon.tui.first_frame import FirstFrame
 
-    configured = settings.detectors or settings.rules  # report invalid ones before the dashboard opens
-    checker = Checker(settings.detectors, settings.rules, str(config.config_path())) if configured else None
-    if settings.dashboard:
-        from tuimon.panels import parse_dashboard
-
-        parse_dashboard(settings.dashboard, str(config.config_path()))
-    if settings.themes:
-        from tuimon.tui.themes import define
-
-        define(settings.themes, str(config.config_path()))
-    monitor = ReaderProcess(
-        paths,
-        poll=settings.poll,
-        interval=settings.interval,
-        console_patterns=settings.console_patterns,
-        spawned=reader,
-        checker=checker,
-    )
-    if any(map(is_mirror, paths)):
-        attach(monitor)
+    _check_tables(settings)  # report invalid ones before the dashboard opens; the reader works meanwhile
+    monitor = live_monitor(paths, settings, spawned=reader)
     monitor.start(detect=False)
     try:
         with FirstFrame(monitor, settings, fresh, background) as first:
@@ -204,7 +170,7 @@ def _wait_for_logs(paths: list[str], interval: float) -> None:
 
 
 def _check_tables(settings: config.Settings) -> None:
-    """Raise UsageError for what the dashboard would refuse: [keys], [notify], [themes], [detectors], [[rules]]."""
+    """Raise UsageError for an invalid table of config.toml, and define its themes."""
     where = str(config.config_path())
     if settings.keys:
         from tuimon.tui.actions import with_user_keys
@@ -214,6 +180,10 @@ def _check_tables(settings: config.Settings) -> None:
         from tuimon.notify import channels_of
 
         channels_of(settings.notify, lambda text: None)
+    if settings.dashboard:
+        from tuimon.panels import parse_dashboard
+
+        parse_dashboard(settings.dashboard, where)
     if settings.themes:
         from tuimon.tui.themes import define
 
@@ -234,15 +204,10 @@ def _once(paths: list[str], options: argparse.Namespace, settings: config.Settin
     _check_tables(settings)
     if options.wait:
         _wait_for_logs(paths, settings.interval)
-    own, ignored = load_dashboard(settings, paths)
-    if ignored:
-        print_status(ignored)
+    own, _ = load_dashboard(settings, paths)
     snapshot = open_run(*paths)
-    if settings.keys or settings.rules or own.entries or own.values or own.thresholds:
-        from tuimon.tui.settings_check import warnings_of
-
-        for message in warnings_of(settings, own, snapshot.runs):
-            print_status(message)
+    for message in setting_warnings(paths, snapshot.runs, rules=False):
+        print_status(message)
     try:
         columns, lines = os.get_terminal_size(sys.stdout.fileno())
     except OSError:
@@ -254,8 +219,8 @@ def _once(paths: list[str], options: argparse.Namespace, settings: config.Settin
     return ExitCode.OK
 
 
-def _print_changes(paths: list[str], interval: float, poll: bool, history: bool) -> None:
-    """Print what is there, unless `history` is false, and then each change, until interrupted.
+def _print_changes(paths: list[str], interval: float, poll: bool) -> None:
+    """Print what is there, and then each change, until interrupted.
 
     While a slow consumer blocks the output, nothing is read, so the memory does not grow; afterwards the changes since
     are printed at once. No point is left out, but a state that has passed meanwhile is.
@@ -264,7 +229,7 @@ def _print_changes(paths: list[str], interval: float, poll: bool, history: bool)
     from tuimon.monitor.local import LocalMonitor
     from tuimon.sources.watch import Watcher
 
-    changes = ChangeLog(history)
+    changes = ChangeLog()
     monitor, watcher = LocalMonitor(paths), Watcher(poll=poll, interval=interval)
     try:
         while True:
@@ -278,4 +243,7 @@ def _print_changes(paths: list[str], interval: float, poll: bool, history: bool)
         watcher.close()
 
 
-COMMAND = Command("watch", "open the live dashboard (same as `tuimon PATH`)", _arguments, _run)
+_CELLS = {"type": whole(1, MAX_CELLS)}
+_VALUES = {"--theme": {"choices": _Themes(config.THEMES)}, "--width": _CELLS, "--height": _CELLS}
+_HELP = "open the live dashboard (same as `tuimon PATH`)"
+COMMAND = Command("watch", _HELP, _OPTIONS, _run, values=_VALUES, exclusive=(("--once", "--json"),))

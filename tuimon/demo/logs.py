@@ -1,11 +1,10 @@
 """Every log that the run leaves, as real trainers leave them. All are flushed at every step.
 
-tensorboard/events.out.tfevents.*   all metrics
-metrics.jsonl                       a line a step: all but memory/*
-training_log.json                   config, train_history, val_history, best_checkpoint; rewritten at each validation
-log/train.log                       console lines in ROLL's format
-rollouts/STEP.jsonl                 the responses of each step that validates
-checkpoints/global_step_STEP/       a directory with a note, at each validation
+metrics.jsonl                    a line a step, with all metrics
+training_log.json                config, train_history, val_history, best_checkpoint; rewritten at each validation
+log/train.log                    console lines in ROLL's format: all metrics but memory/*
+rollouts/STEP.jsonl              the responses of each step that validates
+checkpoints/global_step_STEP/    a directory with a note, at each validation
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from tuimon.demo.curves import Metrics
-from tuimon.demo.event_file import EventFile
 from tuimon.demo.samples import GROUP, PROMPTS
 
 MADE_UP = "The numbers of this run are made up: nothing is trained. Only the texts and their rewards are computed."
@@ -30,7 +28,6 @@ class Logs:
     def __init__(self, run: Path, config: Mapping[str, Any]) -> None:
         """run: its directory, which is created."""
         self._run = run
-        self._events = EventFile(run / "tensorboard")
         self.console = _console(run / "log" / "train.log")
         self.console.info(MADE_UP)
         self._lines = (run / "metrics.jsonl").open("w", encoding="utf-8")
@@ -41,15 +38,14 @@ class Logs:
 
     def step(self, step: int, metrics: Metrics, wall_time: float) -> None:
         """Write the metrics of a step. wall_time: seconds since the epoch."""
-        self._events.scalars(metrics, step, wall_time)
-        self._events.flush()
-        shown = {name: value for name, value in metrics.items() if not name.startswith("memory/")}
-        self._lines.write(json.dumps({"step": step, "timestamp": wall_time, **shown}) + "\n")
+        self._lines.write(json.dumps({"step": step, "timestamp": wall_time, **metrics}) + "\n")
         self._lines.flush()
         names = {"loss": "actor/total_loss", "reward": "critic/score/mean", "kl": "critic/kl", "lr": "actor/lr"}
         entry = _progress(step) | {short: metrics[name] for short, name in names.items()}
         self._document["train_history"].append(entry)
-        self.console.info(json.dumps(shown))
+        self.console.info(
+            json.dumps({name: value for name, value in metrics.items() if not name.startswith("memory/")})
+        )
 
     def validation(self, step: int, reward: float, samples: list[dict[str, Any]]) -> None:
         """Write a validation, the texts of its step and a checkpoint."""
@@ -77,7 +73,6 @@ class Logs:
     def close(self) -> None:
         """Save and close everything."""
         self.save()
-        self._events.close()
         self._lines.close()
         for handler in self.console.handlers:
             handler.close()

@@ -27,7 +27,6 @@ from msgspec.structs import fields, replace
 
 from tuimon.analysis.alert_words import message_of
 from tuimon.analysis.progress_inputs import progress_inputs
-from tuimon.detectors._attempts import alerts_before, restart_of
 from tuimon.detectors._engine import Rule, valid
 from tuimon.detectors._incidents import joined
 from tuimon.errors import UsageError
@@ -113,8 +112,6 @@ class Checker:
         self._checked: WeakKeyDictionary[Run, tuple[Alert, ...]] = WeakKeyDictionary()
         self._last_results: dict[str, tuple[Alert, ...]] = {}
         """Results of `check_within` by the path of the run, the run that was checked last at the end."""
-        self._before_restart: dict[str, tuple[tuple[int, int], tuple[Alert, ...]]] = {}
-        """(result of `restart_of`, alerts of the attempt before) by the path of the run."""
         self._clock = -math.inf
 
     def check(self, run: Run, now: float = math.nan) -> tuple[Alert, ...]:
@@ -124,10 +121,7 @@ class Checker:
         """
         alerts = self._checked.get(run)
         if alerts is None:
-            alerts = self._joined(run)
-            known = {alert.key for alert in alerts}
-            alerts += tuple(alert for alert in self._alerts_before_restart(run) if alert.key not in known)
-            alerts = tuple(_worded(alert, progress_inputs(run).step_name) for alert in alerts)
+            alerts = tuple(_worded(alert, progress_inputs(run).step_name) for alert in self._joined(run))
             self._checked[run] = alerts
         if math.isfinite(now):
             alerts += tuple(alert for detector in self._time_based for alert in _incidents(detector, run, now))
@@ -141,23 +135,9 @@ class Checker:
         alone = found.pop("")
         return (*(alert for alerts in found.values() for alert in joined(alerts)), *alone)
 
-    def _alerts_before_restart(self, run: Run) -> tuple[Alert, ...]:
-        """Return the alerts of the attempt before the last restart. Its points do not change, so they are cached."""
-        restart = restart_of(run)
-        if restart is None:
-            return ()
-        known = self._before_restart.get(run.path)
-        if known is None or known[0] != restart:
-            known = self._before_restart[run.path] = restart, alerts_before(run, restart[0], self._joined)
-        return known[1]
-
     def check_all(self, snapshot: Snapshot, now: float = math.nan) -> tuple[Alert, ...]:
         """Return the incidents of all runs, in the order of `check`."""
         return tuple(sorted((alert for run in snapshot.runs for alert in self.check(run, now)), key=_order))
-
-    def begin_with(self, other: Checker) -> None:
-        """Let `check_within` return the results of another checker for runs that this one has not checked yet."""
-        self._last_results = dict(other._last_results)
 
     def check_within(self, snapshot: Snapshot, now: float, seconds: float) -> tuple[tuple[Alert, ...], bool]:
         """Check runs for about `seconds` and return (incidents of all runs, whether all changed runs were checked).
@@ -179,8 +159,6 @@ class Checker:
         complete = checked == len(changed)
         if complete and not 0 <= now - self._clock < _CLOCK_INTERVAL:
             self._clock = now
-            paths = {run.path for run in snapshot.runs}
-            self._before_restart = {path: known for path, known in self._before_restart.items() if path in paths}
             self._last_results |= {run.path: self.check(run, now) for run in snapshot.runs}
         alerts = [alert for run in snapshot.runs for alert in self._last_results.get(run.path, ())]
         return tuple(sorted(alerts, key=_order)), complete

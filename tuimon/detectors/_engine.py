@@ -18,6 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tuimon.analysis.concepts import metrics_of
+from tuimon.analysis.metric_filter import chosen
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.windows import NINE
 from tuimon.detectors._incidents import Incident, Incidents, Score
@@ -26,6 +27,7 @@ from tuimon.errors import UsageError
 from tuimon.model.alerts import Alert
 from tuimon.model.points import Floats
 from tuimon.store import Curve, Run
+from tuimon.vocabulary import concepts
 
 _KINDS = {float: "finite number", int: "whole number of at least 1", str: "text", bool: "truth value"}
 
@@ -56,6 +58,14 @@ class Check(Struct, frozen=True):
     """Whether all metrics of the concepts are checked, not only the best one."""
     unless: tuple[str, ...] = ()
     """Concepts of which no metric may be logged."""
+    pattern: str = ""
+    """In place of concepts: name, concept or pattern of the metrics, as the user has written it."""
+    least: float = 0.0
+    """Least length of an incident."""
+    unit: str = "steps"
+    """That of `least`: steps | s."""
+    is_condition: bool = False
+    """Whether the words of the alert are those of a condition of the user."""
     harmless: Callable[[Run, Curve, Incident], bool] | None = None
     """Whether an incident is no alert."""
     mild: Callable[[Run, Curve, Incident], bool] | None = None
@@ -102,7 +112,8 @@ class Rule(Struct, frozen=True, dict=True):
         for metric, changes in found.items():
             curve = run.curve(metric)
             for incident, check in _merged(changes):
-                if self.is_alert(curve, incident) and not (check.harmless and check.harmless(run, curve, incident)):
+                is_long = not check.least or _span(curve, incident, check.unit) >= check.least
+                if is_long and not (check.harmless and check.harmless(run, curve, incident)):
                     alert = self.alert_of(run, curve, incident, check)
                     yield alert if self.complete is None else self.complete(run, curve, alert)
 
@@ -114,14 +125,12 @@ class Rule(Struct, frozen=True, dict=True):
         """Yield the metrics of a check."""
         if any(metrics_of(run, concept) for concept in check.unless):
             return
+        if check.pattern:
+            yield from named_metrics(run, check.pattern)
         for concept in check.concepts:
             for metric in metrics_of(run, concept, all_names=check.all_names):
                 if re.search(check.names, metric) and not (check.without and re.search(check.without, metric)):
                     yield metric
-
-    def is_alert(self, curve: Curve, incident: Incident) -> bool:
-        """Return whether an incident lasts long enough."""
-        return True
 
     def alert_of(self, run: Run, curve: Curve, own: Incident, check: Check) -> Alert:
         """Return the alert of an incident.
@@ -156,7 +165,7 @@ class Rule(Struct, frozen=True, dict=True):
             int(curve.steps[begun]),
             hint=self.hint,
             until=int(curve.steps[own.last]) if is_over else None,
-            what=check.score.change(peak),
+            what="condition" if check.is_condition else check.score.change(peak),
             value=float(curve.values[row]) * scale,
             usual=None if usual is None else usual * scale,
             limit=bound * scale,
@@ -184,12 +193,11 @@ def valid(value: Any, default: Any, where: str) -> Any:
 class _Kept:
     """Results that are kept for a growing curve."""
 
-    __slots__ = ("filled", "filled_rows", "incidents")
+    __slots__ = ("filled", "incidents")
 
     def __init__(self) -> None:
         self.filled: Floats = np.empty(0)
-        """Values with gaps filled, valid in the first `filled_rows` rows."""
-        self.filled_rows = 0
+        """Values with gaps filled."""
         self.incidents: dict[Score, Incidents] = {}
 
 
@@ -219,14 +227,33 @@ def filled(curve: Curve) -> tuple[Floats, int]:
     if not len(tally.bad_starts):
         return curve.values, 0
     kept = _kept.setdefault(curve.lineage, _Kept())
-    if kept.filled_rows < len(curve):
-        rows = tally.finite_until(np.arange(kept.filled_rows, len(curve)))
-        if kept.filled.size < len(curve):  # with spare room, so that not every new point copies the array
-            kept.filled = np.concatenate((kept.filled[: kept.filled_rows], np.empty(len(curve))))
-        kept.filled[kept.filled_rows : len(curve)] = np.where(rows >= 0, curve.values[rows], np.nan)
-        kept.filled_rows = len(curve)
+    if len(kept.filled) < len(curve):
+        rows = tally.finite_until(np.arange(len(kept.filled), len(curve)))
+        kept.filled = np.concatenate((kept.filled, np.where(rows >= 0, curve.values[rows], np.nan)))
     skipped = int(tally.finite_from(np.zeros(1, np.int64))[0])
     return kept.filled[skipped : len(curve)], skipped
+
+
+def _span(curve: Curve, incident: Incident, unit: str) -> float:
+    """Return the length of an incident in steps, including the first, or in seconds (0 if unknown)."""
+    if unit == "steps":
+        return float(curve.steps[incident.last] - curve.steps[incident.first]) + 1
+    span = float(curve.wall_times[incident.last] - curve.wall_times[incident.first])
+    return span if math.isfinite(span) else 0.0
+
+
+def named_metrics(run: Run, pattern: str) -> list[str]:
+    """Return the metric of that name, or those of the concept with that id or label, or those that match a pattern."""
+    if pattern in run.metrics:
+        return [pattern]
+    ids = concept_ids(pattern)
+    of_concept = [m for id in ids for m in metrics_of(run, id, "val" if id.endswith(".val") else "train")]
+    return of_concept or sorted(chosen(run.metrics, [pattern])[0])
+
+
+def concept_ids(name: str) -> list[str]:
+    """Return the ids of the concepts whose id or label is a name."""
+    return [concept.id for concept in concepts() if name in (concept.id, concept.label)]
 
 
 def _merged(changes: Iterable[tuple[Incident, Any]]) -> list[tuple[Incident, Any]]:

@@ -152,7 +152,7 @@ def _validation(
         worse = (lost > 3 * typical) & (lost > _LEAST_LOSS * abs(values[0])) & (learned - learned[best] > noise)
         scores = np.where(worse & (whole > 0), lost / whole, 0.0)
     alerts: dict[int, Alert] = {}
-    score = Limit(limit=s["part"], good=0.5 * s["part"], raise_after=s["points"], clear_after=s["points"])
+    score = Limit(limit=s["part"], raise_after=s["points"], clear_after=s["points"])
     for own in Incidents().extended(scores, score).incidents:
         first, is_over = int(best[own.raised]), own.cleared is not None
         before, now = (abs(float(learned[row])) for row in (first, own.last))
@@ -187,15 +187,15 @@ _PERCENT = re.compile(r"system[/.]gpu\.\d+\.memoryAllocated")
 """Memory in use in percent of the device, as W&B measures it."""
 
 
+def is_no_share(run: Run, curve: Curve, own: Incident) -> bool:
+    """Return whether values above 1 show that a metric called a share is something else, as a ratio of limits."""
+    highest = curve.max
+    return highest is not None and highest.value > 1
+
+
 def has_no_unit(run: Run, curve: Curve, own: Incident) -> bool:
     """Return whether a metric that is called memory has no unit of memory."""
     return meaning_of(run, curve.metric).unit not in BYTES
-
-
-def longer_responses(run: Run, curve: Curve, own: Incident) -> bool:
-    """Return whether the responses have grown by as much as a curve since an incident began."""
-    before, now = float(curve.values[own.begun.row]), float(curve.values[own.last])
-    return before > 0 and _lengthened(run, curve, own.begun.row, own.last) >= now / before
 
 
 def when_full(run: Run, curve: Curve, alert: Alert) -> Alert:
@@ -310,17 +310,9 @@ def is_no_collapse(run: Run, curve: Curve, own: Incident) -> bool:
 
 
 def may_be_rounded(run: Run, curve: Curve, own: Incident) -> bool:
-    """Return whether zeros were read from console text, which may print 1e-06 as 0.000.
-
-    Zeros are meant so after a value of ten times the smallest step between two values so far.
-    """
+    """Return whether zeros were read from console text, which may print 1e-06 as 0.000."""
     consoles = {stream.info.source for stream in run.streams if stream.info.format == "console"}
-    if not curve.sources or curve.sources[0] not in consoles or curve.values[own.last] != 0:
-        return False
-    if own.first == 0:
-        return True
-    smallest = min((step for step in np.abs(np.diff(curve.values[: own.first])).tolist() if step > 0), default=0.0)
-    return bool(curve.values[own.first - 1] < 10 * smallest)
+    return bool(curve.sources) and curve.sources[0] in consoles and curve.values[own.last] == 0
 
 
 def is_of_episodes(run: Run, curve: Curve, own: Incident) -> bool:
@@ -336,17 +328,15 @@ def reward_has_risen(run: Run, curve: Curve, own: Incident) -> bool:
     return False
 
 
-def responses_explain(run: Run, curve: Curve, own: Incident) -> bool:
-    """Return whether the responses have grown by three quarters as much as a curve since its start."""
-    usual = float(np.nanmedian(curve.values[10:60]))
+def longer_responses(run: Run, curve: Curve, own: Incident) -> bool:
+    """Return whether the responses have grown by three quarters as much as a curve has.
+
+    Memory: since the incident began; step times: since the tenth step, as they may have grown slowly before.
+    """
+    usual, first = own.begun.usual or 0.0, 10 if classify(curve.metric).concept == "time.step" else own.begun.row
     grown = level_of(curve, own.raised + 1) / usual - 1 if usual > 0 else math.inf
-    return _lengthened(run, curve, 10, own.raised) - 1 >= 0.75 * grown
-
-
-def _lengthened(run: Run, curve: Curve, first: int, last: int) -> float:
-    """Return the response length at a row of a curve relative to that at an earlier row; NaN if unknown."""
     for lengths in curves(run, "length.response"):
-        begin, end = lengths.steps.searchsorted(curve.steps[[first, last]], "right").tolist()
+        begin, end = lengths.steps.searchsorted(curve.steps[[first, own.raised]], "right").tolist()
         before, now = (level_of(lengths, row) for row in (max(begin, 9), end))
-        return now / before if before > 0 else math.nan
-    return math.nan
+        return before > 0 and now / before - 1 >= 0.75 * grown
+    return False

@@ -13,8 +13,6 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -26,11 +24,9 @@ MOST = 64
 _SOON = 5
 """Alerts belong together that begin within this part (1 / 5) of the steps before the first of them."""
 _LEAST = 20
-_WORST = ("nonfinite",)
 _MOST_TOLD = 2
 """Alerts of another kind whose change is told in the alert of an incident."""
 _ABOVE_ONE = math.nextafter(1.0, 2.0)
-_NO_ROWS, _FIRST_ROW = np.empty(0, np.int64), np.zeros(1, np.int64)
 
 
 class Beginning(NamedTuple):
@@ -107,10 +103,8 @@ class Incidents(Struct, frozen=True, eq=False):
     incidents: tuple[Incident, ...] = ()
     """The oldest first; only the last one may be active."""
     carried: Any = None
-    bad: int = 0
-    """Points in a row, up to the last, that score at least the upper threshold."""
-    good: int = 0
-    """Points in a row, up to the last, that score less than the lower one."""
+    streak: int = 0
+    """Points in a row, up to the last, that are bad, or good while an incident is active."""
 
     def extended(self, values: Floats, score: Score) -> Incidents:
         """Return the incidents in all of `values`, of which the first `length` have already been scored."""
@@ -118,63 +112,30 @@ class Incidents(Struct, frozen=True, eq=False):
             return self
         scores, carried = score.scores(values, self.length, self.carried)
         high, low, needed = score.thresholds
-        bad, good = scores >= high, ~(scores >= low)
-        if not bad.any() and not (self.incidents and self.incidents[-1].cleared is None):  # the common case
-            return Incidents(len(values), self.incidents, carried, 0, _streak(good, self.good))
-        raises, bads = _completed(bad, self.bad, score.raise_after)
-        clears, goods = _completed(good, self.good, needed)
-        incidents = list(self.incidents)
-        position = earliest = 0
-        before = self.good
-        while True:
-            if incidents and incidents[-1].cleared is None:
-                if position < len(scores):
-                    since = score.scores_since(incidents[-1].begun, values, self.length + position)
-                    if since is not None:
-                        clears, goods = _completed(~(since >= low), before, needed)
-                        clears = clears + position
-                ahead = clears[np.searchsorted(clears, position) :]
-                if not len(ahead):
-                    break
-                position = int(ahead[0])
-                row = self.length + position
-                incidents[-1] = incidents[-1]._replace(last=row - needed, cleared=row)
-                earliest = position + 1  # the row that ends an incident begins no other one
+        incidents, streak = list(self.incidents), self.streak
+        is_active = bool(incidents) and incidents[-1].cleared is None
+        if not is_active and not (scores >= high).any():  # the common case
+            return Incidents(len(values), self.incidents, carried)
+        compared = score.scores_since(incidents[-1].begun, values, self.length) if is_active else None
+        own = (scores if compared is None else compared).tolist()
+        for place, row in enumerate(range(self.length, len(values))):
+            if is_active:
+                streak = 0 if own[place] >= low else streak + 1
+                if streak == needed:
+                    incidents[-1] = incidents[-1]._replace(last=row - needed, cleared=row)
+                    is_active, streak, own = False, 0, scores.tolist()
             else:
-                ahead = raises[np.searchsorted(raises, max(position, earliest)) :]
-                if not len(ahead):
-                    break
-                position = int(ahead[0])
-                row = self.length + position
-                first = row - score.raise_after + 1
-                incidents.append(Incident(first, row, row, None, score.beginning(values[: row + 1], first, row)))
-                before = 0
-        if incidents and incidents[-1].cleared is None:
-            last = max(incidents[-1].raised, len(values) - 1 - goods)
-            incidents[-1] = incidents[-1]._replace(last=last)
-        return Incidents(len(values), tuple(incidents[-MOST:]), carried, bads, goods)
-
-
-def _completed(flags: npt.NDArray[np.bool_], before: int, wanted: int) -> tuple[npt.NDArray[np.int64], int]:
-    """Return (positions at which `wanted` flags in a row are complete, length of the streak at the end).
-
-    before: flags in a row just before the first one.
-    """
-    if len(flags) == 1:
-        streak = before + 1 if flags[0] else 0
-        return (_FIRST_ROW if streak == wanted else _NO_ROWS), streak
-    flips = np.flatnonzero(flags[1:] != flags[:-1]) + 1
-    borders = np.concatenate((_FIRST_ROW, flips, [len(flags)]))
-    starts, ends = borders[:-1][flags[borders[:-1]]], borders[1:][flags[borders[:-1]]]
-    complete = starts + wanted - 1
-    if flags[0]:
-        complete[0] -= before
-    return complete[(complete >= starts) & (complete < ends)], _streak(flags, before)
-
-
-def _streak(flags: npt.NDArray[np.bool_], before: int) -> int:
-    """Return the number of flags in a row at the end, `before` of which came before the first."""
-    return before + len(flags) if flags.all() else int(flags[::-1].argmin())
+                streak = streak + 1 if own[place] >= high else 0
+                if streak == score.raise_after:
+                    first = row - streak + 1
+                    begun = score.beginning(values[: row + 1], first, row)
+                    incidents.append(Incident(first, row, row, None, begun))
+                    is_active, streak = True, 0
+                    compared = score.scores_since(begun, values, self.length)
+                    own = own if compared is None else compared.tolist()
+        if is_active:
+            incidents[-1] = incidents[-1]._replace(last=max(incidents[-1].raised, len(values) - 1 - streak))
+        return Incidents(len(values), tuple(incidents[-MOST:]), carried, streak)
 
 
 def joined(alerts: Iterable[Alert]) -> list[Alert]:
@@ -192,7 +153,12 @@ def joined(alerts: Iterable[Alert]) -> list[Alert]:
         else:
             groups.append([own])
     for group in groups:
-        result += _with_lead(group)
+        lead = max(group, key=_badness)
+        others = [alert for alert in group if alert is not lead]
+        same = [Change(own.metric) for own in others if own.what == lead.what and own.metric != lead.metric]
+        different = [own.change for own in others if own.what != lead.what][:_MOST_TOLD]
+        result.append(replace(lead, related=(*lead.related, *different, *same)))
+        result += [replace(alert, severity="info") for alert in others]
     return result
 
 
@@ -202,18 +168,6 @@ def _is_of(own: Alert, group: Sequence[Alert]) -> bool:
     return overlaps and begin - first <= max(_LEAST, first // _SOON)
 
 
-def _with_lead(group: Sequence[Alert]) -> list[Alert]:
-    """Return the alerts of a group: the worst that goes on, and the others as information."""
-    lead = max(group, key=_badness)
-    others = [alert for alert in group if alert is not lead]
-    same = [Change(own.metric) for own in others if own.what == lead.what and own.metric != lead.metric]
-    different = [own.change for own in others if own.what != lead.what][:_MOST_TOLD]
-    return [
-        replace(lead, related=(*lead.related, *different, *same)),
-        *(replace(alert, severity="info") for alert in others),
-    ]
-
-
 def _badness(own: Alert) -> tuple[bool, int, bool, int]:
     """Return the order of alerts: those that go on, by severity, NaN before others, then the first."""
-    return own.active, SEVERITIES.index(own.severity), own.rule in _WORST, -(own.step or 0)
+    return own.active, SEVERITIES.index(own.severity), own.rule == "nonfinite", -(own.step or 0)

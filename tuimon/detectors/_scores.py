@@ -6,7 +6,6 @@ at the limit. An incident begins above 1 and ends below one half; meanwhile both
 Limit    the limit is a number
 Start    a multiple of the level at the start
 Usual    a multiple of the level of the last 144 points
-Half     a multiple of the level at half of the points so far
 Best     the part of the gain since the start that is lost
 Spike    a single value far from the nine before it
 Creep    growth all along a window
@@ -15,7 +14,7 @@ Creep    growth all along a window
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,11 +26,6 @@ Pair = tuple[Floats, Floats]
 _TINY = 1e-300
 _LEAST_GAIN = 0.25
 """Part of the best level that a gain counts for at least."""
-_FALLS_WITHIN, _SETTLED = 24, 32
-_Carried = tuple[float, float, float]
-_NOTHING: _Carried = (math.nan, math.nan, math.nan)
-_BETTER = 0.2
-"""Part of a limit by which a value has to be better to be good."""
 _LEFT = 0.75
 """Part of the way from the usual level to the limit past which a level has left the usual one."""
 _SEARCHED = 64
@@ -39,15 +33,9 @@ _SEARCHED = 64
 
 
 class Limit(Score, frozen=True, kw_only=True, tag="limit"):
-    """Score: the value (or level) itself, negated if low values are bad; beyond `good` it does not count as good yet.
-
-    - A value that equals the limit is not beyond it.
-    - The first `skip` points are ignored.
-    """
+    """Score: the value (or level) itself, negated if low values are bad. The first `skip` points are ignored."""
 
     limit: float
-    good: float | None = None
-    """20 % better than the limit unless it is given."""
     raise_after: int = 1
     clear_after: int = 0
     """0: as many as raise it, and at least 5."""
@@ -56,13 +44,8 @@ class Limit(Score, frozen=True, kw_only=True, tag="limit"):
 
     @property
     def thresholds(self) -> tuple[float, float, int]:
-        bad = -self.limit if self.falls else self.limit
-        good = bad - _BETTER * abs(bad) if self.good is None else -self.good if self.falls else self.good
-        return (
-            math.nextafter(bad, math.inf),
-            math.nextafter(good, math.inf),
-            self.clear_after or max(5, self.raise_after),
-        )
+        beyond = math.nextafter(-self.limit if self.falls else self.limit, math.inf)  # a value that equals it is not
+        return beyond, beyond, self.clear_after or max(5, self.raise_after)
 
     def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
         scores = median_of_nine(values, begin) if self.smooth else values[begin:]
@@ -144,7 +127,8 @@ class Start(Relative, frozen=True, kw_only=True, tag="start"):
 class Usual(Relative, frozen=True, kw_only=True, tag="usual"):
     """Limit: `ratio` times the usual level (see analysis/windows.py), and `deviations` times its noise away.
 
-    - floor: the limit is at least this, and at least `of_start` of the first level.
+    - floor: the limit is at least this, and at least `of_start` of the first level. Without one, a usual level of 0 has
+      no limit: it has no multiple.
     - sudden: the limit is at least this times the level of the last 16 to 31 points before.
     """
 
@@ -156,78 +140,76 @@ class Usual(Relative, frozen=True, kw_only=True, tag="usual"):
     sudden: float = 0.0
 
     def baseline(self, values: Floats, begin: int) -> Pair:
-        level, _, latest, noise = usual(values, begin)
+        level, latest, noise = usual(values, begin)
         level[: max(0, self.skip - begin)] = np.nan
         floor = max(self.floor, self.of_start * float(values[:NINE].max(initial=0.0)))
         bound = level + np.maximum((self.ratio - 1) * np.abs(level), self.deviations * noise)
+        bound[(level == 0) & (floor <= 0)] = np.nan
         return level, np.maximum(np.maximum(bound, floor), self.sudden * latest)
 
 
-class Half(Relative, frozen=True, kw_only=True, tag="half"):
-    """Limit: `ratio` times the usual level at half of the points so far, and at least `floor`.
+class _Way(NamedTuple):
+    """What a level has done so far."""
 
-    The level has to be steady there, no block twice as high as another: growth from 0 is none.
-    """
-
-    ratio: float = 10.0
-    floor: float = -math.inf
-
-    def baseline(self, values: Floats, begin: int) -> Pair:
-        halves = np.arange(begin, len(values)) // 2
-        first = int(halves[0])
-        own = usual(values[: int(halves[-1]) + 1], first)
-        level = np.where((own.level > 0) & (own.spread <= 2.0), own.level, np.nan)[halves - first]
-        return level, np.maximum(self.ratio * level, self.floor)
+    start: float
+    best: float
+    at: int
+    """Number of the best level."""
+    before: float
+    """Largest fall before the best level."""
+    deepest: float
+    """Largest fall so far."""
+    low: float
+    """Lowest level since the best one."""
+    rise: float
+    """Largest rise since the best level."""
 
 
 class Best(Relative, frozen=True, kw_only=True, tag="best"):
-    """Limit: below the best level so far by `part` of the gain since the start, and by more than it usually falls.
+    """Limit: below the best level by `part` of the gain since the start, and by more than a level that wanders falls.
 
-    That is `falls_by` times the largest fall within 24 points, until 32 points before, and more for the first points;
-    and `deviations` times the noise of then.
+    That is `falls_by` times the largest fall before the best level, or rise after it, and more if the best was reached
+    early: `early` falls divided by the number of levels before it. A best among the first `skip` levels has no limit.
     """
 
     part: float = 0.5
-    falls_by: float = 1.5
-    deviations: float = 4.0
-    early: float = 120.0
-    """Falls that count in addition, divided by the number of levels so far."""
+    falls_by: float = 2.5
+    early: float = 375.0
+    skip: int = 40
 
     def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
-        best, bound, carried = self._from(values, begin, carried or _NOTHING)
+        best, bound, carried = self._from(values, begin, carried)
         return _between(median_of_nine(values, begin), best, bound), carried
 
     def baseline(self, values: Floats, begin: int) -> Pair:
-        best, bound, _ = self._from(values, 0, _NOTHING)
+        best, bound, _ = self._from(values, 0, None)
         return best[begin:], bound[begin:]
 
-    def _from(self, values: Floats, begin: int, carried: _Carried) -> tuple[Floats, Floats, _Carried]:
-        """Return (best level, limit) from a row on. carried: (first level, best level, largest fall) before it."""
-        start, best, fall = carried
-        lead = max(0, begin - _SETTLED - _FALLS_WITHIN)
-        levels = median_of_nine(values, lead)
-        if math.isnan(start) and len(values) >= NINE:
-            start = float(levels[NINE - 1 - lead])
-        padded = np.concatenate((np.full(_FALLS_WITHIN + _SETTLED - 1, np.nan), levels))
-        highest = np.fmax.reduce(np.lib.stride_tricks.sliding_window_view(padded, _FALLS_WITHIN), axis=1)
-        fallen = (highest - padded[_FALLS_WITHIN - 1 :])[begin - lead : len(levels)]
-        falls = np.fmax(np.fmax.accumulate(fallen), fall)
-        known = np.fmax(np.fmax.accumulate(levels[begin - lead :]), best)
-        count = np.maximum(np.arange(begin, len(values)) - _SETTLED - NINE + 1, 1)
-        # It may begin at its best: then a part of that counts instead of the gain.
-        lost = self.part * np.maximum(known - start, _LEAST_GAIN * np.abs(known))
-        least = np.maximum(lost, (self.falls_by + self.early / count) * falls)
-        settled = usual(values[: max(len(values) - _SETTLED, 0)], max(begin - _SETTLED, 0)).noise
-        noise = np.concatenate((np.full(len(values) - begin - len(settled), np.nan), settled))
-        bound = known - np.fmax(least, self.deviations * noise)
-        return known, bound, (start, float(known[-1]), float(falls[-1]))
+    def _from(self, values: Floats, begin: int, carried: _Way | None) -> tuple[Floats, Floats, _Way | None]:
+        """Return (best level, limit) from a row on. carried: the way of the level before it."""
+        way, known = carried, np.full((2, len(values) - begin), np.nan)
+        for place, level in enumerate(median_of_nine(values, begin).tolist()):
+            if math.isnan(level):
+                continue
+            row = begin + place - NINE + 1
+            start, best, at, before, deepest, low, rise = way or _Way(level, level, row, 0.0, 0.0, level, 0.0)
+            if level >= best:
+                best, at, before, low, rise = level, row, deepest, level, 0.0
+            low = min(low, level)
+            deepest, rise = max(deepest, best - level), max(rise, level - low)
+            way = _Way(start, best, at, before, deepest, low, rise)
+            # It may begin at its best: then a part of that counts instead of the gain.
+            lost = self.part * max(best - start, _LEAST_GAIN * abs(best))
+            wandered = (self.falls_by + self.early / (at + 1)) * max(before, rise)
+            known[:, place] = best, best - max(lost, wandered) if at > self.skip else math.nan
+        return known[0], known[1], way
 
 
 class Spike(Relative, frozen=True, kw_only=True, tag="spike"):
     """Score: distance from the median of the nine values before, relative to its limit.
 
     The limit is `extremes` times the third largest distance of the 128 points before, and `ratio` - 1 times that
-    median. It moves on during an incident.
+    median, which must not be 0. It moves on during an incident.
     """
 
     ratio: float
@@ -259,6 +241,7 @@ class Spike(Relative, frozen=True, kw_only=True, tag="spike"):
         usual_distance = np.partition(windows[skipped:], -3, axis=1)[:, -3]
         level = before[skipped:]
         bound = level + np.maximum(self.extremes * usual_distance, (self.ratio - 1) * np.abs(level))
+        bound[level == 0] = np.nan  # 0 has no multiple: most steps have no gradient then
         missing = np.full(len(rows) - len(level), np.nan)
         level, bound = np.concatenate((missing, level)), np.concatenate((missing, bound))
         level[rows < 2 * BLOCK] = np.nan
@@ -345,4 +328,4 @@ def _line(blocks: Floats) -> Pair:
     return slopes, deviations
 
 
-SCORES = Limit | Start | Usual | Half | Best | Spike | Creep
+SCORES = Limit | Start | Usual | Best | Spike | Creep

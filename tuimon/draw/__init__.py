@@ -14,12 +14,11 @@ from __future__ import annotations
 from tuimon.draw import _plotext
 from tuimon.draw.bars import render_bars
 from tuimon.draw.chart import render_chart
-from tuimon.draw.frames import FrameCache
 from tuimon.draw.heat import render_heat
 from tuimon.draw.rows import clean_row, fit_rows, title_row, wrap_row
 from tuimon.model.views import BarView, ChartView, HeatView, Role, Row, Rows, Size, Symbols, TextView, View
 
-__all__ = ["FrameCache", "preload", "render", "text_chart"]
+__all__ = ["preload", "render", "text_chart"]
 
 
 def preload() -> None:
@@ -27,16 +26,13 @@ def preload() -> None:
     _plotext.preload()
 
 
-def render(view: View, size: Size, symbols: Symbols = Symbols.BRAILLE, frames: FrameCache | None = None) -> Rows:
-    """Return a view as exactly size.height rows of exactly size.width cells, for any size from 0.
-
-    frames: caches the frames of charts between drawings; not thread-safe.
-    """
+def render(view: View, size: Size, symbols: Symbols = Symbols.BRAILLE) -> Rows:
+    """Return a view as exactly size.height rows of exactly size.width cells, for any size from 0."""
     size = Size(max(size.width, 0), max(size.height, 0))
     if not size.width or not size.height:
         return ((),) * size.height
     if isinstance(view, ChartView):
-        return render_chart(view, size, symbols, FrameCache() if frames is None else frames)
+        return render_chart(view, size, symbols)
     if isinstance(view, BarView):
         return render_bars(view, size, symbols)
     if isinstance(view, HeatView):

@@ -13,7 +13,6 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -23,14 +22,14 @@ _LOCK = threading.Lock()
 _BLANK = "\u00a0"
 """Replaces spaces in blank labels, for which plotext raises an error."""
 
-_MANUAL = "plotext._doc.doc"
-_TESTS = "plotext._tests.run"
+_UNUSED = (("plotext._doc.doc", "docs"), ("plotext._tests.run", "test"))
+"""(module, its only name that is imported)."""
 
 
 @cache
 def _figure() -> Any:
     # It takes 0.1 s, so not before the first chart is drawn; its libraries for images and videos take longer.
-    with _deferred_imports(), hidden_modules("PIL", "ffpyplayer", "yt_dlp"):
+    with _without_manual(), hidden_modules("PIL", "ffpyplayer", "yt_dlp"):
         import plotext
 
     plotext.terminal.limit(False, False)
@@ -77,38 +76,16 @@ def frame(
 
 
 @contextmanager
-def _deferred_imports() -> Iterator[None]:
-    """Defer the parts of plotext that take most of its import time: a generated manual and its tests."""
+def _without_manual() -> Iterator[None]:
+    """Leave out the parts of plotext that take most of its import time: a generated manual and its tests."""
     if "plotext" in sys.modules:
         yield
         return
-    sys.modules[_MANUAL] = manual = ModuleType(_MANUAL)
-    vars(manual)["docs"] = _Manual()
-    sys.modules[_TESTS] = tests = ModuleType(_TESTS)
-    vars(tests)["test"] = _test
+    for module, name in _UNUSED:
+        sys.modules[module] = ModuleType(module)
+        setattr(sys.modules[module], name, None)
     try:
         yield
     finally:
-        del sys.modules[_MANUAL], sys.modules[_TESTS]
-
-
-def _test() -> Any:
-    """Stand-in for `plotext.test` that imports the tests when called."""
-    return import_module(_TESTS).test()
-
-
-class _Manual:
-    """Stand-in for `plotext.doc` that imports the manual on first access."""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(_load_manual(), name)
-
-    def __call__(self, *arguments: Any, **options: Any) -> Any:
-        return _load_manual()(*arguments, **options)
-
-
-def _load_manual() -> Any:
-    import plotext
-
-    plotext.doc = import_module(_MANUAL).docs
-    return plotext.doc
+        for module, _ in _UNUSED:
+            del sys.modules[module]

@@ -2,26 +2,23 @@
 
 The table has the name of each part and the spans of its detail as right-aligned columns. If the view has two more
 column headings than a detail has spans (besides the name), value and share of the total are inserted; with one more,
-the value; without headings, both. If there is room, a waterfall beside the table shows each part from start to end.
+the value; without headings, both.
 """
 
 from __future__ import annotations
 
-from tuimon.draw.area import PLAIN_FILLS
 from tuimon.draw.numbers import format_fraction, format_value
-from tuimon.draw.rows import clean_row, fit_rows, join, row_width, title_row, wrap_row
+from tuimon.draw.rows import clean_row, fit_rows, join, title_row, wrap_row
 from tuimon.draw.table import aligned
 from tuimon.model.views import Bar, BarView, Role, Row, Rows, Size, Span, Symbols
 from tuimon.text import cell_width, clean
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
+_PLAIN_FILLS = "#=+-%~:o"
+"""Fill characters of the parts in ASCII."""
 _SHORTEST_NAME = 20
 _LONG_SENTENCE_FROM = 9
 """Rows of the panel from which on a sentence may have three lines: the table then keeps four."""
-_WATERFALL_FROM = 18
-"""Minimum width of a waterfall. With twice as much, it replaces the last column (the parts of an operation), which it
-shows as well."""
-_LONGEST_WATERFALL = 80
 
 
 def render_bars(view: BarView, size: Size, symbols: Symbols) -> Rows:
@@ -56,7 +53,7 @@ def stacked_bar(view: BarView, width: int, symbols: Symbols) -> Row:
         last = min(max(last, done), width)
         cells = last - done
         if cells:
-            fill = PLAIN_FILLS[index % len(PLAIN_FILLS)] if symbols is Symbols.ASCII else "█"
+            fill = _PLAIN_FILLS[index % len(_PLAIN_FILLS)] if symbols is Symbols.ASCII else "█"
             text = fill * cells
             if symbols is not Symbols.ASCII:
                 text = _soft_ends(text, start - done, end - last)
@@ -106,49 +103,11 @@ def _table(view: BarView, width: int, height: int, symbols: Symbols) -> list[Row
         cells.insert(
             0, [("  " + clean(view.columns[0]), Role.MUTED), *((clean(c), Role.MUTED) for c in view.columns[1:])]
         )
-    placed = any(bar.edges for bar in view.bars)
-    table = aligned(cells[:height], width, _SHORTEST_NAME)
-    if placed:  # the last column makes room for the waterfall
-        last = max(map(len, cells)) - 1
-        brief = aligned([row[:last] for row in cells[:height]], width, _SHORTEST_NAME)
-        table = brief if width - max(map(row_width, brief)) - 2 >= 2 * _WATERFALL_FROM else table
-    return _with_waterfall(table, view, rows, total, width, symbols, with_head)
-
-
-def _with_waterfall(
-    rows: list[Row], view: BarView, shown: list[int], total: float, width: int, symbols: Symbols, with_head: bool
-) -> list[Row]:
-    """Append the waterfall to the rows of the table if there is room. shown: indices of the parts in the rows."""
-    used = max(map(row_width, rows))
-    room = min(width - used - 2, _LONGEST_WATERFALL)
-    if room < _WATERFALL_FROM or not 0 < total < float("inf") or not any(bar.edges for bar in view.bars):
-        return rows
-    joined = rows[:with_head]
-    for number, row in enumerate(rows[with_head:]):
-        bar = view.bars[shown[number]] if number < len(shown) else None
-        gap: Row = ((" " * (used + 2 - row_width(row)), Role.MUTED),)
-        joined.append(
-            join(row, gap, _waterfall_row(bar, shown[number], total, room, symbols)) if bar and bar.edges else row
-        )
-    return joined
-
-
-def _waterfall_row(bar: Bar, index: int, total: float, room: int, symbols: Symbols) -> Row:
-    """Return a row of a waterfall; a part shorter than a cell is a thin line."""
-    plain = symbols is Symbols.ASCII
-    work, side, thin = (PLAIN_FILLS[index % len(PLAIN_FILLS)], ".", "|") if plain else ("█", "▒", "▏")
-    edges = [min(max(edge / total * room, 0.0), room) for edge in bar.edges]
-    first, last = round(edges[0]), round(edges[-1])
-    if last <= first:
-        cell = min(int(edges[0]), room - 1)
-        return ((" " * cell, Role.MUTED), (thin, bar.role))
-    inner = (round(edges[1]), round(edges[2])) if len(edges) == 4 else (first, last)
-    text = "".join(work if inner[0] <= cell < inner[1] else side for cell in range(first, last))
-    return ((" " * first, Role.MUTED), (text, bar.role))
+    return aligned(cells[:height], width, _SHORTEST_NAME)
 
 
 def _cells(bar: Bar, total: float, own: int, index: int, symbols: Symbols) -> list[Span]:
-    key = PLAIN_FILLS[index % len(PLAIN_FILLS)] if symbols is Symbols.ASCII else "■"
+    key = _PLAIN_FILLS[index % len(_PLAIN_FILLS)] if symbols is Symbols.ASCII else "■"
     share = bar.value / total if total > 0 else 0.0
     values: list[Span] = [(format_value(bar.value), Role.VALUE), (format_fraction(share), Role.TEXT)]
     return [(f"{key if index >= 0 else ' '} {clean(bar.label)}", bar.role), *values[:own], *clean_row(bar.detail)]

@@ -1,20 +1,21 @@
 """ChartView -> rows: title, curves with their marks inside a frame, note.
 
 Depending on the size: y labels in a gutter of fixed width from 24 cells of width; an x axis from 6 rows of height; a
-row for the note from 9 rows (otherwise it is in the title row if it fits); a table from 16 rows. A single row is a
-sparkline.
+row for the note from 9 rows (otherwise it is in the title row if it fits); a table from 16 rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
+from os.path import commonprefix
 
 import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
 
-from tuimon.draw.area import draw_areas, name_areas
-from tuimon.draw.frames import GUTTER, FrameCache, FrameKey, build_frame
+from tuimon.draw.area import draw_areas
+from tuimon.draw.frames import GUTTER, FrameKey, build_frame
 from tuimon.draw.marks import Canvas, draw_cursor, draw_marks
 from tuimon.draw.raster import Glyphs, glyphs, masks, points, spans
 from tuimon.draw.rows import clean_row, fit_row, fit_rows, join, row_width, title_row
@@ -32,12 +33,12 @@ _GLYPHS_PER_LINE = 4
 """Number of glyphs along a line through the whole chart, besides the one at its end."""
 _LEAST_NAME = 12
 """Minimum cells of a metric's name in the legend; if there is less room for it, only the first names are listed."""
-_CUT_NAME = 20
-"""Cells to which the name of a metric is cut rather than that its value is left out."""
 LEGEND_ENTRY = 4
 """Cells of a legend entry besides its label: the marker, a blank and a gap."""
-_LEAST_LABEL, _ELLIPSIS_FROM = 2, 4
-"""Minimum cells of a label that is cut, and of one that is cut with an ellipsis, if a chart has two lines."""
+_CUT_NAME = 20
+"""Cells to which a name is cut rather than that the values of the legend are left out."""
+_LEAST_OF_TWO = 2
+"""Minimum cells of a name in the legend if a chart has two lines."""
 _DOT = {Symbols.BRAILLE: "●", Symbols.BLOCK: "●", Symbols.ASCII: "o"}
 
 
@@ -49,7 +50,7 @@ def plot_columns(width: int, symbols: Symbols = Symbols.BRAILLE) -> int:
 def plot_cells(size: Size, note: bool = False, table: int = 0, legend: int = 0) -> tuple[int, int]:
     """Return (cells, rows) of the canvas, the part of a chart with the curves. note, table: rows below it. legend: rows
     above it, besides the title."""
-    rows = size.height - (size.height >= 2) - _has_x_axis(size)
+    rows = size.height - 1 - _has_x_axis(size)
     rows -= legend + (note and size.height >= _NOTE_FROM)
     return _canvas_width(size.width), max(rows - _table_rows(size, table), 0)
 
@@ -74,28 +75,21 @@ def _canvas_width(width: int) -> int:
     return max(width - GUTTER if width >= _GUTTER_FROM else width, 0)
 
 
-def render_chart(view: ChartView, size: Size, symbols: Symbols, frames: FrameCache) -> Rows:
+def render_chart(view: ChartView, size: Size, symbols: Symbols) -> Rows:
     """Return the rows of a chart."""
     notes = [clean(note) for note in view.notes]
     note_below = bool(notes) and size.height >= _NOTE_FROM
     cells, rows = plot_cells(size, note_below, len(view.table), len(view.legend))
-    if cells <= 0 or rows <= 0:
-        return fit_rows((), size.width, size.height)
     sign = clean_row(((view.sign, Role.TITLE),)) if 0 < cell_width(view.sign) < size.width else ()
     beside = size.width - row_width(sign)
-    if size.height == 1 and size.width >= _GUTTER_FROM:
-        return (join(sign, _sparkline(view, beside, symbols)),)
-    framed = FrameKey(cells, rows, view.x, view.y, _has_x_axis(size), symbols)
-
-    def draw() -> tuple[list[Row], frozenset[str]]:
-        canvas, named = _canvas(view, cells, rows, symbols)
-        if size.width < _GUTTER_FROM:
-            return canvas.rows(), named
-        frame = frames.get(framed, build_frame)
-        return [*frames.row_cache.rows(canvas, frame.left), *(((text, Role.AXIS),) for text in frame.bottom)], named
-
-    body, labels = frames.row_cache.body(view, (size.width, framed), draw)
-    head = [join(sign, _head(view, beside, symbols, [] if note_below else notes, labels))] if size.height >= 2 else []
+    head = [join(sign, _head(view, beside, symbols, [] if note_below else notes))]
+    if cells <= 0 or rows <= 0:
+        return fit_rows(head, size.width, size.height)
+    body = _canvas(view, cells, rows, symbols).rows()
+    if size.width >= _GUTTER_FROM:
+        frame = build_frame(FrameKey(cells, rows, view.x, view.y, _has_x_axis(size), symbols))
+        body = [join(((text, Role.AXIS),), row) for text, row in zip(frame.left, body, strict=True)]
+        body += [((text, Role.AXIS),) for text in frame.bottom]
     head += [fit_row(clean_row(row), size.width) for row in view.legend]
     note = fit(" " * (size.width - cells) + _whole_notes(notes, cells), size.width)
     foot: list[Row] = [((note, Role.MUTED),)] if note_below else []
@@ -129,23 +123,10 @@ def _whole_notes(notes: Sequence[str], width: int) -> str:
     return next((text for text in texts if cell_width(text) <= width), texts[0] if texts else "")
 
 
-def _sparkline(view: ChartView, width: int, symbols: Symbols) -> Row:
-    """Return title, curve and last value in one row."""
-    title = fit_name(clean(view.title), width // 3)
-    value = clean_row(view.headline[:1])
-    cells = width - cell_width(title) - row_width(value) - 2
-    if cells < 1:
-        return fit_row(((title, Role.TITLE),), width)
-    (curve,) = _canvas(view, cells, 1, symbols)[0].rows()
-    blank: Row = ((" ", Role.MUTED),)
-    return join(((title, Role.TITLE),), blank, curve, blank, value)
-
-
-def _head(view: ChartView, width: int, symbols: Symbols, notes: Sequence[str], named: frozenset[str]) -> Row:
-    """Return the title row with legend and headline; labels drawn in the chart are not in the legend."""
+def _head(view: ChartView, width: int, symbols: Symbols, notes: Sequence[str]) -> Row:
+    """Return the title row with legend and headline."""
     several = sum(not line.behind for line in view.lines) > 1
-    lines = [line for line in view.lines if line.glyph or (several and not line.behind)]
-    lines = [line for line in lines if line.label and line.label not in named]
+    lines = [line for line in view.lines if line.label and (line.glyph or (several and not line.behind))]
     room = width - cell_width(clean(view.title))
     y_label = clean(view.y.label)
     headline, labels = _headline_and_labels(view, lines, room - bool(lines and y_label) * (cell_width(y_label) + 2))
@@ -162,39 +143,45 @@ def _head(view: ChartView, width: int, symbols: Symbols, notes: Sequence[str], n
 def _headline_and_labels(view: ChartView, lines: Sequence[Line], room: int) -> tuple[Row, list[str]]:
     """Return the headline and the entries of the legend beside each other in `room` cells, as far as possible.
 
-    - First the values of the legend are shortened, then they are left out.
+    - First the values of the legend are shortened and then left out.
     - Then the headline is reduced to its value, then that loses its unit, which the title often names.
-    - Then names are cut; of more than two lines not below _LEAST_NAME cells, so that only the first ones are listed.
+    - Then names are cut, to _LEAST_NAME cells or more; those of two lines to fewer.
     """
     headline, place = clean_row(view.headline), clean_row(view.place)
     value = headline[:1]
     short = _without_unit(value[0]) if value else ()
-    names = [clean(line.label) for line in lines]
     if not lines:
-        return headline if row_width(value) + 2 <= room else short, names
-    are_metrics = all(line.label == line.metric for line in lines)
-    forms = range(max(len(line.values) for line in lines))
+        return headline if row_width(value) + 2 <= room else short, []
+    names = [clean(line.label) for line in lines]
+    forms = list(zip_longest(*(line.values for line in lines), fillvalue=""))
+    values = [[f" {clean(text)}" if text else "" for text in form] for form in forms]
+    bare = [""] * len(names)
     if place:
-        choices = [(head, form) for form in forms for head in (place, ())]
+        whole = [(head, shown) for shown in values for head in (place, ())]
     else:
-        choices = [(head, form) for head in (headline, value) for form in (*forms, len(forms))]
-    for head, form in choices:
-        values = [f" {clean(line.values[form])}" if form < len(line.values) else "" for line in lines]
-        cells = room - row_width(head) - 2 * bool(head) - LEGEND_ENTRY * len(lines) - sum(map(cell_width, values))
-        if (cut := _cut_names(names, cells, _CUT_NAME if are_metrics and any(values) else room)) is not None:
-            return head, [f"{name}{value}" for name, value in zip(cut, values, strict=True)]
-    for least in (room, _LEAST_NAME):
-        for head in (headline, value, short) if least == room else (value, short):
-            cells = room - row_width(head) - 2 - LEGEND_ENTRY * len(names)
-            if (cut := _cut_names(names, cells, least)) is not None:
-                return head, cut
+        whole = [(head, shown) for head in (headline, value, short) for shown in (*values, bare)]
+    cut = [(head, bare) for head in (value, short)]
+    tried = [(room, whole), (_CUT_NAME, whole), (_LEAST_NAME, cut)]
+    for least, choices in tried:
+        for head, shown in choices:
+            cells = room - row_width(head) - 2 * bool(head) - LEGEND_ENTRY * len(names) - sum(map(cell_width, shown))
+            fitted = fit_side_by_side(names, cells, least)
+            if sum(map(cell_width, fitted)) <= cells:
+                return head, [f"{name}{text}" for name, text in zip(fitted, shown, strict=True)]
+    cells = room - row_width(short) - 2 - LEGEND_ENTRY * len(names)
     return (short, _two_names(view.title, names, cells)) if len(names) == 2 and not place else (headline, names)
 
 
-def _cut_names(names: Sequence[str], cells: int, least: int) -> list[str] | None:
-    """Return the names, cut to `least` cells or more so that they fit into `cells`; None if they do not."""
-    cut = fit_side_by_side(names, cells, least)
-    return cut if sum(map(cell_width, cut)) <= cells else None
+def _two_names(title: str, names: Sequence[str], room: int) -> list[str]:
+    """Return two names without the words that both begin with, or that the title has, cut to `room` cells together;
+    whole ones if too little would be left of them."""
+    shared = commonprefix(names)  # noqa: RUF071  by characters
+    begin = max(map(shared.rfind, " /")) + 1
+    first, second = [name[begin:].removeprefix(f"{clean(title)} ") for name in names]
+    cells = min(max(room // 2, room - cell_width(second)), cell_width(first))
+    if min(cells, room - cells) < _LEAST_OF_TWO:
+        return list(names)
+    return [fit(first, cells), fit(second, min(room - cells, cell_width(second)))]
 
 
 def _legend(lines: Sequence[Line], labels: Sequence[str], room: int, symbols: Symbols) -> list[Row]:
@@ -209,31 +196,14 @@ def _legend(lines: Sequence[Line], labels: Sequence[str], room: int, symbols: Sy
     return [*legend[:shown], ((f"+{len(legend) - shown}", Role.MUTED),)] if shown else legend
 
 
-def _two_names(title: str, names: Sequence[str], room: int) -> list[str]:
-    """Return two names without the words that both begin with, or that the title has, cut to `room` cells together;
-    whole ones if too little would be left of them."""
-    differs = next((place for place, (one, other) in enumerate(zip(*names, strict=False)) if one != other), 0)
-    begin = max(names[0].rfind(separator, 0, differs) for separator in " /") + 1
-    names = [name[begin:].removeprefix(f"{clean(title)} ") for name in names]
-    first, second = map(cell_width, names)
-    least = min(max(room // 2, room - second), first)
-    cells = least, room - least
-    if min(cells) < _LEAST_LABEL:
-        return list(names)
-    return [
-        name[:own] if own < _ELLIPSIS_FROM and name.isascii() else fit(name, min(cell_width(name), own)).rstrip()
-        for name, own in zip(names, cells, strict=True)
-    ]
-
-
 def _without_unit(value: Span) -> Row:
     """Return a value alone, without its unit, which the title of a narrow chart often names."""
     number, _, unit = value[0].rpartition(" ")
     return ((number, value[1]),) if number and " " not in number and not unit[:1].isdigit() else (value,)
 
 
-def _canvas(view: ChartView, cells: int, rows: int, symbols: Symbols) -> tuple[Canvas, frozenset[str]]:
-    """Return the canvas and the labels written on it."""
+def _canvas(view: ChartView, cells: int, rows: int, symbols: Symbols) -> Canvas:
+    """Return the canvas with curves and marks."""
     shape = glyphs(symbols)
     columns = cells * shape.columns
     layers = {line.behind: np.zeros((rows, cells), dtype=np.uint8) for line in view.lines}
@@ -256,7 +226,6 @@ def _canvas(view: ChartView, cells: int, rows: int, symbols: Symbols) -> tuple[C
     for behind in sorted(layers, reverse=True):  # background first
         dots = layers[behind]
         np.copyto(canvas.codes, shape.codes[dots], where=dots > 0)
-    named = name_areas(canvas, view.lines)
     for index, beyond in outside:
         if view.lines[index].markers:
             _draw_points(canvas, view.lines[index], index, view, symbols)
@@ -271,7 +240,7 @@ def _canvas(view: ChartView, cells: int, rows: int, symbols: Symbols) -> tuple[C
         draw_marks(canvas, view, symbols)
     if view.cursor is not None:
         draw_cursor(canvas, view, view.cursor, symbols)
-    return canvas, named
+    return canvas
 
 
 def _label_level(

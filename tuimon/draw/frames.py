@@ -1,11 +1,11 @@
-"""Frames of charts: gutter with y labels, x axis with ticks. Cached until limits or size change."""
+"""Frames of charts: gutter with y labels, x axis with ticks. The last ones are kept: limits and sizes seldom change."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -13,88 +13,10 @@ import numpy as np
 from msgspec import Struct
 
 from tuimon.draw import _plotext
-from tuimon.draw.marks import Canvas
 from tuimon.draw.raster import dot_rows, glyphs, unit_height
-from tuimon.draw.rows import join
 from tuimon.draw.ticks import axis_ticks
-from tuimon.model.points import Floats
-from tuimon.model.views import Axis, ChartView, Line, Role, Row, Symbols
+from tuimon.model.views import Axis, Symbols
 from tuimon.text import cell_width, clean, fit
-
-Body = tuple[Sequence[Row], frozenset[str]]
-"""The rows of a chart's canvas with its frame, and the labels written on the canvas."""
-
-
-class RowCache:
-    """Returns the same row objects for unchanged cells, so that later stages skip comparing and painting them."""
-
-    def __init__(self) -> None:
-        self._canvas: Canvas | None = None
-        self._left: Sequence[str] = ()
-        self._rows: list[Row] = []
-        self._view: ChartView | None = None
-        self._key: Hashable = None
-        self._body: Body = (), frozenset()
-
-    def body(self, view: ChartView, key: Hashable, draw: Callable[[], Body]) -> Body:
-        """Return the previous body if the view draws the same, else draw it. key: everything else `draw` depends on."""
-        if self._view is None or self._key != key or not draws_same(self._view, view):
-            self._body = draw()
-        self._view, self._key = view, key
-        return self._body
-
-    def rows(self, canvas: Canvas, left: Sequence[str]) -> list[Row]:
-        """Return the rows of a canvas after the gutter texts `left`; unchanged rows are the same objects."""
-        before = self._canvas
-        if (
-            before is not None
-            and self._left is left
-            and before.roles == canvas.roles
-            and before.codes.shape == canvas.codes.shape
-        ):
-            differs = (before.codes != canvas.codes) | (before.owner != canvas.owner)
-            changed = np.flatnonzero(differs.any(axis=1))
-        else:
-            self._rows = [()] * len(canvas.codes)
-            changed = np.arange(len(canvas.codes))
-        for y, row in zip(changed.tolist(), canvas.rows(changed), strict=True):
-            self._rows[y] = join(((left[y], Role.AXIS),), row)
-        self._canvas, self._left = canvas, left
-        return list(self._rows)
-
-
-def draws_same(before: ChartView, after: ChartView) -> bool:
-    """Whether the canvases of two views are equal, given equal axes, size and symbols. False if in doubt."""
-    if before.marks != after.marks or before.cursor != after.cursor:
-        return False
-    # The end of a curve is visible by its dots, and by the mark of the best checkpoint on it.
-    ends = any(mark.kind == "best" for mark in after.marks)
-    return len(before.lines) == len(after.lines) and all(
-        _same_line(old, new, ends) for old, new in zip(before.lines, after.lines, strict=True)
-    )
-
-
-def _same_line(before: Line, after: Line, ends: bool) -> bool:
-    if (before.role, before.behind, before.filled) != (after.role, after.behind, after.filled):
-        return False
-    if (before.markers, before.glyph) != (after.markers, after.glyph) or (after.filled and before.label != after.label):
-        return False
-    old, new = before.envelope, after.envelope
-    if old is new:
-        return True
-    same = _same(old.low, new.low) and _same(old.high, new.high)
-    if not (same and _same(old.first, new.first) and _same(old.gap_after, new.gap_after)):
-        return False
-    if ends or after.markers or after.glyph or after.filled:
-        return _same(old.last, new.last)
-    full = np.flatnonzero(np.isfinite(new.low))  # no line continues after the last column
-    end = int(full[-1]) if len(full) else 0
-    return _same(old.last[:end], new.last[:end])
-
-
-def _same(a: Floats, b: Floats) -> bool:
-    return a.tobytes() == b.tobytes()  # equal also for NaN
-
 
 _TWO_TICKS_FROM = 3
 """Rows of a canvas from which on a y axis has at least two ticks."""
@@ -126,31 +48,9 @@ class FrameKey(Struct, frozen=True):
     symbols: Symbols
 
 
-class FrameCache:
-    """Least-recently-used cache of frames, and of the rows drawn last. Not thread-safe; best used for one chart."""
-
-    def __init__(self, size: int = 16) -> None:
-        self.row_cache = RowCache()
-        self._frames: OrderedDict[FrameKey, Frame] = OrderedDict()
-        self._size = size
-
-    def get(self, key: FrameKey, build: Callable[[FrameKey], Frame]) -> Frame:
-        """Return the frame for the key; build it if it is not cached."""
-        frame = self._frames.get(key)
-        if frame is None:
-            frame = self._frames[key] = build(key)
-            if len(self._frames) > self._size:
-                self._frames.popitem(last=False)
-        else:
-            self._frames.move_to_end(key)
-        return frame
-
-    def __len__(self) -> int:
-        return len(self._frames)
-
-
+@lru_cache(maxsize=512)
 def build_frame(key: FrameKey) -> Frame:
-    """Build a frame: own ticks and labels, drawn by plotext."""
+    """Return the frame for a key: own ticks and labels, drawn by plotext."""
     y_ticks = [(row, fit(label.rjust(GUTTER - 1), GUTTER - 1)) for row, label in y_places(key)]
     x_ticks = x_places(key) if key.x_axis else []
     lines = _plotext.frame(key.cells, key.rows, y_ticks, x_ticks, key.x_axis)

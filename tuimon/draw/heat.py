@@ -20,8 +20,6 @@ THRESHOLDS = (0.3, 0.5, 0.7, 0.85, 0.95)
 _SHORTEST_NAME = 12
 """Names of rows are cut down to this width if all columns fit beside them then."""
 _WIDEST = 9
-_LEVELS = {False: " ▂▃▅▆█", True: " .:=*#"}
-"""Glyphs by level for cells too narrow for their number; True: ASCII."""
 
 
 def level(fraction: float) -> Role:
@@ -85,20 +83,12 @@ def _grid(view: HeatView, rows: list[int], width: int, symbols: Symbols, with_he
     labels = [clean(label) for label in view.rows]
     heads = [clean(head) for head in view.columns]
     count = len(heads)
-    name = min(max(cell_width(labels[r]) for r in rows), max(width * 2 // 5, width - count * 5 - 1)) if width > 8 else 0
-    digits = max(
-        (
-            len(_percent(v))
-            for numbers in (view.cells, view.second)
-            for r in rows
-            for c in range(count)
-            if (v := _at(numbers, r, c)) is not None
-        ),
-        default=1,
-    )
+    values = [value for numbers in (view.cells, view.second) for r in rows for c in range(count)
+              if (value := _at(numbers, r, c)) is not None]  # fmt: skip
+    digits = max((len(_percent(value)) for value in values), default=1)
     narrowest = digits + 1  # plus a blank or the mark of the peak
-    if _SHORTEST_NAME <= (beside_all := width - 1 - count * narrowest) < name:
-        name = beside_all
+    beside_all = max(width - 1 - count * narrowest, min(_SHORTEST_NAME, width // 2))
+    name = min(max(cell_width(labels[r]) for r in rows), beside_all)
     gap = 1 if name else 0
     space = max(width - name - gap, 1)
     elided = space // narrowest < count
@@ -109,7 +99,7 @@ def _grid(view: HeatView, rows: list[int], width: int, symbols: Symbols, with_he
     grid: list[Row] = []
     if with_head:
         head: list[Span] = [(" " * (name + gap), Role.MUTED)]
-        head.extend((_centred(text, cell), Role.MUTED) for text in _short([heads[c] for c in columns], cell - 1))
+        head.extend((_centred(heads[c], cell), Role.MUTED) for c in columns)
         more = f" +{count - len(columns)}"
         head.append((more if elided and row_width(head) + len(more) <= width else "", Role.MUTED))
         grid.append(join(head))
@@ -117,16 +107,6 @@ def _grid(view: HeatView, rows: list[int], width: int, symbols: Symbols, with_he
         cells: list[Span] = [_cell(view, r, c, cell, digits, symbols is Symbols.ASCII) for c in columns]
         grid.append(join(((fit(labels[r], name, keep="end") + " " * gap, Role.TEXT),), cells))
     return grid
-
-
-def _short(heads: list[str], width: int) -> list[str]:
-    """Remove the common prefix of headings that do not fit (cuda:0 cuda:1 -> 0 1)."""
-    if len(heads) < 2 or all(cell_width(head) <= width for head in heads):
-        return heads
-    first, last = min(heads), max(heads)
-    shared = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), 0)
-    shared = len(first[:shared].rstrip("0123456789"))
-    return [head[shared:] or head for head in heads]
 
 
 def _centred(text: str, width: int) -> str:
@@ -146,7 +126,7 @@ def _cell(view: HeatView, row: int, column: int, width: int, digits: int, plain:
         return (fit(("-" if plain else "·").rjust(min(digits + 1, width)).center(width), width), Role.FAINT)
     text, role = _percent(value), level(value)
     if width <= digits:
-        return (text.rjust(width) if len(text) <= width else _LEVELS[plain][HEAT_ROLES.index(role)] * width, role)
+        return (fit(text.rjust(width), width), role)
     mark = ("^" if plain else "▲") if view.peak == (row, column) else ""
     text = (mark + text).rjust(digits + 1)
     if second is not None and with_second:

@@ -19,7 +19,6 @@ from tuimon.model.views import Envelope
 Limits = tuple[float, float]
 _MOST = sys.float_info.max
 _LEAST = 5e-324
-_DECADES = 4
 _NARROW = 4.0
 """Ratio of highest to lowest value up to which a log scale has limits close to the data instead of 1, 2, 5, 10."""
 _FENCE = 3.0
@@ -29,13 +28,11 @@ _NEAR = 0.1
 """Values this close to the robust range, as a part of it, are included."""
 
 
-def y_limits(
-    envelopes: Iterable[Envelope], scale: str = "linear", include: Sequence[float] = (), threshold: float = 1.0
-) -> Limits:
+def y_limits(envelopes: Iterable[Envelope], scale: str = "linear", include: Sequence[float] = ()) -> Limits:
     """Return limits (low < high, finite) that include every finite value of the envelopes and of `include`.
 
     Linear limits are padded to a round value, but the padding does not cross zero. On a log scale only positive values
-    count. Without values the limits are (0, 1), or (0.1, 1) on a log scale. threshold: of a symlog scale.
+    count. Without values the limits are (0, 1), or (0.1, 1) on a log scale.
     """
     envelopes = tuple(envelopes)
     if scale == "linear" and (ends := _ends(envelopes, include)) is not None:
@@ -44,8 +41,6 @@ def y_limits(
     if scale == "log":
         values = values[values > 0]
         return _log_limits(float(values.min()), float(values.max())) if len(values) else (0.1, 1.0)
-    if scale == "symlog" and len(values):
-        return _symlog_limits(float(values.min()), float(values.max()), threshold)
     return _linear_limits(float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
 
 
@@ -62,19 +57,6 @@ def finite_values(envelopes: Iterable[Envelope]) -> Floats:
     arrays = [array for e in envelopes for array in (e.low, e.high)]
     values = np.concatenate(arrays) if arrays else np.empty(0)
     return values[np.isfinite(values)]
-
-
-def symlog_threshold(envelopes: Iterable[Envelope]) -> float:
-    """Return the absolute value up to which a symlog axis is linear; 1 if all values are 0.
-
-    It is a power of ten not above the smallest absolute value, at most four decades below the largest.
-    """
-    sizes = np.abs(finite_values(envelopes))
-    sizes = sizes[sizes > 0]
-    if not len(sizes):
-        return 1.0
-    lowest, highest = math.floor(math.log10(sizes.min())), math.ceil(math.log10(sizes.max()))
-    return float(f"1e{max(lowest, highest - _DECADES, -307)}")
 
 
 def robust_limits(envelopes: Iterable[Envelope], scale: str = "linear") -> Limits | None:
@@ -104,22 +86,6 @@ def robust_limits(envelopes: Iterable[Envelope], scale: str = "linear") -> Limit
         inside = values[(values >= low - near) & (values <= high + near)]
     low, high = min(low, float(inside.min(initial=low))), max(high, float(inside.max(initial=high)))
     return (10.0**low, min(10.0**high, _MOST)) if scale == "log" else (low, high)
-
-
-def _symlog_limits(low: float, high: float, threshold: float) -> Limits:
-    """Return limits at 1, 2 or 5 times a power of ten, at 0 or at the threshold."""
-
-    def outer(size: float) -> float:
-        return threshold if size <= threshold else _power_above(size)
-
-    def inner(size: float) -> float:
-        return 0.0 if size < threshold else _power_below(size)
-
-    new_low = -outer(-low) if low < 0 else inner(low)
-    new_high = outer(high) if high > 0 else -inner(-high)
-    if new_high - new_low > max(abs(new_low), abs(new_high)) * 1e-6:
-        return new_low, new_high
-    return max(new_low - threshold, -_MOST), min(new_high + threshold, _MOST)  # a constant
 
 
 def _linear_limits(low: float, high: float) -> Limits:

@@ -76,9 +76,6 @@ def unit_height(values: Floats, axis: Axis) -> Floats:
         if axis.scale == "log":
             low, high = np.log10(max(axis.low, 5e-324)), np.log10(axis.high)
             scaled = np.log10(np.where(values > 0, values, np.where(np.isnan(values), np.nan, 5e-324)))
-        elif axis.scale == "symlog":
-            low, high = _symlog(np.array([axis.low, axis.high]), axis.threshold)
-            scaled = _symlog(values, axis.threshold)
         else:
             exponent = -math.frexp(max(abs(axis.low), abs(axis.high)))[1] - 1
             low, high = math.ldexp(axis.low, exponent), math.ldexp(axis.high, exponent)
@@ -92,19 +89,7 @@ def value_at(part: float, axis: Axis) -> float:
         if axis.scale == "log":
             low, high = np.log10(max(axis.low, 5e-324)), np.log10(axis.high)
             return float(np.power(10.0, low + (high - low) * part))
-        if axis.scale == "symlog":
-            low, high = _symlog(np.array([axis.low, axis.high]), axis.threshold)
-            place = low + (high - low) * part
-            size = abs(place)
-            return float(np.copysign(axis.threshold * (size if size <= 1 else np.power(10.0, size - 1)), place))
         return float(axis.low * (1 - part) + axis.high * part)
-
-
-def _symlog(values: Floats, threshold: float) -> Floats:
-    """Return x / threshold up to the threshold, sign(x) * (1 + log10(abs(x) / threshold)) beyond; continuous."""
-    size = np.abs(values)
-    beyond = 1 + np.log10(size) - np.log10(threshold)
-    return np.asarray(np.copysign(np.where(size <= threshold, size / threshold, beyond), values))
 
 
 def dot_rows(values: Floats, axis: Axis, rows: int) -> Floats:

@@ -8,7 +8,6 @@ import numpy as np
 from msgspec import Struct
 
 from tuimon.draw.chart import plot_cells, plot_columns, render_chart
-from tuimon.draw.frames import FrameCache
 from tuimon.draw.raster import glyphs
 from tuimon.model.points import Floats, Steps
 from tuimon.model.views import Axis, ChartView, Envelope, Line, Role, Row, Rows, Size, Symbols
@@ -38,7 +37,7 @@ def render_scatter(
     markers = len(x) <= _MARKED
     lines = tuple(line for group in groups for line in _lines(group, across, up, columns, max(rows, 1), markers))
     view = ChartView(title, headline, across, up, lines, columns=columns)
-    return render_chart(view, size, symbols, FrameCache())
+    return render_chart(view, size, symbols)
 
 
 def _axis(values: Floats, label: str) -> Axis:

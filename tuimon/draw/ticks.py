@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from itertools import pairwise
 
-from tuimon.draw.numbers import byte_unit, format_bytes, format_duration
+from tuimon.draw.numbers import format_duration
 from tuimon.model.views import Axis
 
 _DAY = 86400
@@ -52,12 +52,10 @@ def multiples(low: float, high: float, step: float) -> list[float]:
     return [k * step for k in range(first, last + 1)]
 
 
-def nice_ticks(low: float, high: float, n: int, scale: str = "linear", threshold: float = 1.0) -> list[float]:
+def nice_ticks(low: float, high: float, n: int, scale: str = "linear") -> list[float]:
     """Return about `n` round values between low and high (low < high) on an axis of this scale; at least one."""
     if scale == "log":
         return _log_ticks(low, high, n)
-    if scale == "symlog":
-        return _symlog_ticks(low, high, n, threshold)
     return _at_least_two(low, high, n, nice_step)
 
 
@@ -92,43 +90,20 @@ def _log_ticks(low: float, high: float, n: int) -> list[float]:
     return inside if len(inside) >= 2 else nice_ticks(low, high, n)
 
 
-def _symlog_ticks(low: float, high: float, n: int, threshold: float) -> list[float]:
-    """Return 0 and powers of ten on both sides from the threshold on; linear ticks if these are too few."""
-    first = math.ceil(math.log10(threshold) - 1e-9)
-    sizes = max(-low, high)
-    last = math.floor(math.log10(sizes) + 1e-9) if sizes > 0 else first
-    for every in range(1, max(last - first, 0) + 2):
-        powers = [_power(k) for k in range(last, first - 1, -every)]
-        ticks = [tick for tick in (*(-p for p in powers), 0.0, *reversed(powers)) if low <= tick <= high]
-        if len(ticks) <= max(n, 3):
-            break
-    return ticks if len(ticks) >= 2 else nice_ticks(low, high, n)
-
-
 def _power(exponent: int) -> float:
     return float(f"1e{exponent}")  # 10.0 ** -5 is not 1e-05
 
 
 def axis_ticks(axis: Axis, n: int) -> list[tuple[float, str]]:
     """Return about `n` (value, label) pairs for an axis, by its scale and kind; labels are ASCII."""
-    if axis.scale in ("log", "symlog"):
-        ticks = nice_ticks(axis.low, axis.high, n, axis.scale, axis.threshold)
-        return [(tick, power_label(tick)) for tick in ticks]
+    if axis.scale == "log":
+        return [(tick, power_label(tick)) for tick in _log_ticks(axis.low, axis.high, n)]
     if axis.kind == "time":
         return _time_ticks(axis.low, axis.high, n)
     span = axis.high - axis.low
     if axis.kind == "duration" and math.isfinite(span):
         ticks = _at_least_two(axis.low, axis.high, n, clock_step)
         return [(tick, format_duration(tick)) for tick in ticks]
-    if axis.kind == "bytes" and math.isfinite(span):
-        unit = 1024.0 ** byte_unit(max(abs(axis.low), abs(axis.high)))
-        ticks = [tick * unit for tick in nice_ticks(axis.low / unit, axis.high / unit, n)]
-        whole = all(tick / unit == int(tick / unit) for tick in ticks)
-        name = format_bytes(unit).partition(" ")[2]
-        return [(tick, f"{tick / unit:.0f} {name}" if whole else format_bytes(tick, name)) for tick in ticks]
-    if axis.kind == "fraction" and math.isfinite(span * 100):
-        ticks = nice_ticks(axis.low * 100, axis.high * 100, n)
-        return [(tick / 100, f"{label} %") for tick, label in zip(ticks, tick_labels(ticks), strict=True)]
     if axis.kind == "extent":
         return [(axis.low, "lowest"), (axis.high, "highest")]
     if axis.kind == "step":

@@ -23,8 +23,8 @@ from tuimon.draw.numbers import format_exact
 from tuimon.draw.table import TextColumn, TextTable
 from tuimon.exports import sample_lines
 from tuimon.exports.documents import Number, Version
-from tuimon.exports.metrics import unit_columns
 from tuimon.exports.sample_lines import TextsEntry
+from tuimon.exports.summary import unit_columns
 from tuimon.exports.table import no_room, table_text, wrapped
 from tuimon.model.alerts import Alert
 from tuimon.model.points import Floats
@@ -205,7 +205,7 @@ def as_text(
     yield f"{clean(run.name)}  around {word} {step}"
     for alert in alerts:
         until = math.inf if alert.until is None else alert.until
-        counts = alert.run == run.id and alert.severity != "info" and not alert.is_superseded
+        counts = alert.run == run.id and alert.severity != "info"
         if counts and alert.step is not None and alert.step <= step <= until:
             yield from wrapped(f"  {alert.severity}: {clean(alert.message)}", width, indent=4)
     if entries:

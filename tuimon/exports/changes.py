@@ -104,9 +104,7 @@ class _RunState(Struct, eq=False):
 class ChangeLog:
     """Remembers what was printed, and yields what is new in the next snapshot."""
 
-    def __init__(self, history: bool = True) -> None:
-        """history: begin with all points and resolved alerts so far, not only with the runs and their state."""
-        self._history = history
+    def __init__(self) -> None:
         self._runs: dict[int, _RunState] = {}
         self._alerts: dict[AlertKey, tuple[str, bool]] = {}
         """(severity, active) of the alerts that were printed."""
@@ -134,15 +132,12 @@ class ChangeLog:
         for notice in snapshot.notices:
             if notice not in printed:
                 yield _line(filled(NoticeLine, notice))
-        self._history = True
 
     def _points(self, run: Run, seen: _RunState) -> Iterator[str]:
         curves = {name: run.curve(name) for name in run.metrics}
         for name in sorted(seen.curves.keys() - curves.keys()):
             yield _points_line(run, name, 0, None)
         for name, curve in curves.items():
-            if not self._history:
-                continue
             before = seen.curves.get(name)
             start = _common(before, curve) if before is not None else 0
             if before is not None and start == len(curve) < len(before):
@@ -156,8 +151,7 @@ class ChangeLog:
         if self._alerts.get(alert.key) == state:
             return
         self._alerts[alert.key] = state
-        if alert.active or self._history:
-            yield _line(alert_entry(alert, AlertLine))
+        yield _line(alert_entry(alert, AlertLine))
 
 
 def _line(change: Struct) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tuimon.draw import FrameCache, render
+from tuimon.draw import render
 from tuimon.model.views import Role, Row, Size, Symbols
 from tuimon.panels import ChartOptions, OwnDashboard, arrange, header_panel, page_rows
 from tuimon.run_notes import note_of
@@ -29,7 +29,6 @@ def dashboard(
 def _rows(
     snapshot: Snapshot, width: int, height: int, now: float, symbols: Symbols, own: OwnDashboard
 ) -> Iterator[Row]:
-    frames = FrameCache()
     options = ChartOptions(thresholds=own.thresholds, values=own.values)
     for number, run in enumerate(snapshot.runs):
         if number:
@@ -38,7 +37,7 @@ def _rows(
         alerts = [alert for alert in snapshot.alerts if alert.run == run.id and alert.active]
         alarms = sum(alert.severity == "critical" for alert in alerts)
         header = header_panel().view(run, size, now, symbols, replace(options, alarms=alarms))
-        yield from render(header, size, symbols, frames)
+        yield from render(header, size, symbols)
         for alert in alerts:
             if alert.severity != "info":
                 yield ((f"! {clean(alert.message)}", Role.CRITICAL if alert.severity == "critical" else Role.WARNING),)

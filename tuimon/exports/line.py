@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from tuimon.analysis.alert_words import Sentence, sentence_of
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.analysis.run_states import critical_count, state_sign, superseded_alert
+from tuimon.analysis.run_states import critical_count, state_sign
 from tuimon.analysis.words import duration, percentage
 from tuimon.draw.numbers import nonfinite
 from tuimon.model.alerts import Alert
@@ -86,8 +86,6 @@ def _parts(run: Run, snapshot: Snapshot, now: float, ascii_only: bool) -> dict[s
     alerts = [alert for alert in snapshot.alerts if alert.run == run.id and alert.severity != "info"]
     progress, counted = progress_of(run, now), [alert.severity for alert in alerts]
     cause = "" if any(alert.rule == "rank_failure" for alert in alerts) else clean(progress.cause)
-    if not alerts and (superseded := superseded_alert(snapshot, run)) is not None:
-        alerts = [superseded]
     if cause:
         alerts = [alert for alert in alerts if alert.rule != "liveness"]  # it repeats the cause
     worst = min(alerts, key=lambda alert: alert.severity != "critical", default=None)

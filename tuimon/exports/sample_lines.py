@@ -1,11 +1,11 @@
-"""Generated texts and changes of prompts as lines of JSON or text, for `tuimon samples`, with secrets hidden."""
+"""Generated texts as lines of JSON or text, for `tuimon samples`, with secrets hidden."""
 
 from __future__ import annotations
 
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,11 +15,10 @@ from msgspec.structs import asdict
 from tuimon.draw.numbers import format_value
 from tuimon.exports.documents import NOT_FINITE, Count, Number, Version, filled, known, one_of
 from tuimon.redact import redacted, redacted_text
-from tuimon.samples import Sample, flags
+from tuimon.samples import Sample
 from tuimon.samples.export import group_of, reference_text, shown_lines
 from tuimon.samples.extremes import Extremes, extremes
 from tuimon.samples.parts import parts_of
-from tuimon.samples.prompt_changes import PromptChange
 from tuimon.samples.selection import mean_and_std
 from tuimon.store import Run
 from tuimon.text import clean, fit
@@ -52,26 +51,6 @@ class SampleLine(Struct, frozen=True, kw_only=True):
     """Expected answer, of any type."""
 
 
-class PromptLine(Struct, frozen=True, kw_only=True):
-    """The change of a prompt from the first to the last step with it."""
-
-    schema: Version = 1
-    prompt: str
-    group: str | None
-    """Group of the prompt in its last step."""
-    split: SampleSplit
-    first_step: int
-    last_step: int
-    steps: Count
-    """Number of steps with the prompt."""
-    measure: Annotated[str, one_of("share passed", "mean reward")]
-    """What first, last and change are of."""
-    first: float
-    last: float
-    change: float
-    """Last minus first."""
-
-
 def sample_json(sample: Sample, path: str) -> str:
     """Return a sample as one line of JSON. path: the searched directory, which the source is relative to."""
     line = filled(
@@ -86,13 +65,6 @@ def sample_json(sample: Sample, path: str) -> str:
         reference=redacted({"reference": sample.reference})["reference"],
     )
     return _json(line)
-
-
-def prompt_json(prompt: PromptChange) -> str:
-    """Return the change of a prompt as one line of JSON."""
-    measure = "share passed" if prompt.is_share else "mean reward"
-    text = redacted_text(prompt.prompt)
-    return _json(filled(PromptLine, prompt, prompt=text, group=prompt.group or None, measure=measure))
 
 
 def _json(line: Struct) -> str:
@@ -114,52 +86,23 @@ class SampleTable:
     def __init__(self) -> None:
         self._lines: list[str] = []
         self._rewards: list[float] = []
-        self._loops = 0
-        self._groups: dict[str, list[int]] = {}
-        """Hashes of the responses by label of the group."""
 
     def add(self, sample: Sample, label: str) -> None:
         """Add a sample. label: of its group."""
-        response = parts_of(sample)[1]
         if sample.reward is not None and math.isfinite(sample.reward):
             self._rewards.append(sample.reward)
-        self._loops += flags.loops(sample.response.strip())
-        self._groups.setdefault(label, []).append(hash(response))
         step = "-" if sample.step is None else str(sample.step)
         reward = "-" if sample.reward is None else f"{sample.reward:.4g}"
-        length = f"{sample.length} {sample.length_unit}"
+        length, response = f"{sample.length} {sample.length_unit}", parts_of(sample)[1]
         self._lines.append(f"{step:>8} {reward:>8} {length:>12} {label:>8}  {first_words(response, 400, _WIDTH)}\n")
 
     def lines(self, step: int | None, split: str, of_all: int | None) -> Iterator[str]:
         """Yield the heading, then the lines. of_all: number of samples of which these are the extreme."""
         count = len(self._lines)
-        if of_all is None:
-            parts = [f"{count} text{'s' * (count != 1)}"]
-            parts += [f"mean reward {mean_and_std(self._rewards)[0]:.4g}"] if self._rewards else []
-            parts += [f"{self._loops} repeat{'s' * (self._loops == 1)} a phrase"] if self._loops else []
-            same = {label: most for label, texts in self._groups.items() if (most := flags.most_identical(texts))}
-            if same:
-                label = max(same, key=lambda label: same[label])
-                more = f", and in {len(same) - 1} more" if len(same) > 1 else ""
-                parts.append(f"{same[label]} of {len(self._groups[label])} identical in group {label}{more}")
-        else:
-            parts = [f"{count} of {of_all} text{'s' * (of_all != 1)}"]
-        yield f"{'no step' if step is None else f'step {step}'}, {split}: {', '.join(parts)}\n"
+        head = f"{count} of {of_all} texts" if of_all is not None else f"{count} text{'s' * (count != 1)}"
+        mean = f", mean reward {mean_and_std(self._rewards)[0]:.4g}" if self._rewards and of_all is None else ""
+        yield f"{'no step' if step is None else f'step {step}'}, {split}: {head}{mean}\n"
         yield from self._lines
-
-
-def prompt_lines(prompts: Iterable[PromptChange]) -> Iterator[str]:
-    """Yield a head and a line for each prompt. Shares of samples that passed are in percent."""
-    yield f"{'change':>9} {'first':>8} {'last':>8} {'steps':>15}  prompt\n"
-    for prompt in prompts:
-        if prompt.is_share:
-            change, first, last = f"{round(100 * prompt.change):+d} pp", f"{prompt.first:.0%}", f"{prompt.last:.0%}"
-        else:
-            change = "+" * (prompt.change > 0) + format_value(prompt.change)
-            first, last = format_value(prompt.first), format_value(prompt.last)
-        steps = f"{prompt.first_step} to {prompt.last_step}"
-        split = ", validation" if prompt.split == "validation" else ""
-        yield f"{change:>9} {first:>8} {last:>8} {steps:>15}  {first_words(prompt.head, 400, _WIDTH)}{split}\n"
 
 
 def first_words(text: str, characters: int, width: int | None = None) -> str:

@@ -45,8 +45,7 @@ class VisualDLDecoder(StreamDecoder):
         self._rest = b""
         self._offset = 0
         self._skip = 0
-        self._large_at = 0
-        """Offset of the record of which bytes are skipped."""
+        """Bytes of a large record that follow."""
         self._lost = False
         """Whether the next record is being searched for, after damage."""
         self._facts = 0
@@ -60,62 +59,54 @@ class VisualDLDecoder(StreamDecoder):
         self._offset += count
 
     def feed(self, data: bytes) -> list[Item]:
-        if self._skip:
-            count = min(self._skip, len(data))
-            self.advance(count)
-            data = data[count:]
-        if not data:
-            return []
-        data = self._rest + data
+        count = min(self._skip, len(data))
+        self.advance(count)
+        data = self._rest + data[count:]
         others: list[Item] = []
         position, end = 0, len(data)
         while position + _HEAD <= end:
             (length,) = _LENGTH.unpack_from(data, position)
             start = position + _LENGTH.size
             stop = start + length
-            if not self._lost and _MIN <= length <= _LARGEST and data[start] == _VALUE:
+            if _MIN <= length <= _LARGEST and data[start] == _VALUE and not (self._lost and length > _LARGE):
                 if length > _LARGE:
-                    self._large_at = self._offset + position
                     position = min(end, stop)
                     self._skip = stop - position
                     continue
                 if stop > end:
                     break
-                if self._read_or_damage(data, position, stop, others):
-                    position = stop
+                if self._read(data, start, stop, others):
+                    position, self._lost = stop, False
                     continue
-            elif not self._lost:
+            if not self._lost:
                 others.append(Damage(self._offset + position, _LENGTH.size, "not a record"))
             self._lost = True
-            position, found = _search(data, position + 1)
-            if not found:
-                break
-            self._lost = False
+            found = data.find(_LIKELY, position + 5)
+            position = found - 4 if found >= 0 else max(position + 1, end - _HEAD + 1)
         self._rest = data[position:]
         self._offset += position
         return [*self._points.take(), *others]
-
-    def _read_or_damage(self, data: bytes, position: int, stop: int, others: list[Item]) -> bool:
-        try:
-            self._read(data, position + _LENGTH.size, stop, others)
-        except FormatError:
-            others.append(Damage(self._offset + position, stop - position, "not a record"))
-            return False
-        return True
 
     def flush(self) -> list[Item]:
         return []
 
     @property
     def incomplete_at(self) -> int | None:
-        if self._skip:
-            return self._large_at
-        return self._offset if self._rest and not self._lost else None
+        return self._offset if (self._rest or self._skip) and not self._lost else None
 
-    def _read(self, data: bytes, start: int, end: int, others: list[Item]) -> None:
-        for number, wire, first, stop in fields(data, start, end):
-            if number == 1 and wire == BYTES:
+    def _read(self, data: bytes, start: int, end: int, others: list[Item]) -> bool:
+        """Read a record, and return whether it is one."""
+        values: list[tuple[int, int]] = []
+        try:
+            for number, wire, first, stop in fields(data, start, end):
+                if number != 1 or wire != BYTES:
+                    return False
+                values.append((first, stop))
+            for first, stop in values:
                 self._read_value(data, first, stop, others)
+        except FormatError:
+            return False
+        return True
 
     def _read_value(self, data: bytes, start: int, end: int, others: list[Item]) -> None:
         step, tag, wall_time, value = 0, b"", math.nan, None
@@ -138,32 +129,6 @@ class VisualDLDecoder(StreamDecoder):
         if hparams and self._facts < _MAX_FACTS:
             self._facts += 1
             others.append(Fact(Topic.HPARAMS, hparams, wall_time=None if math.isnan(wall_time) else wall_time))
-
-
-def _search(data: bytes, start: int) -> tuple[int, bool]:
-    """Return (offset of the next record, True), or (first offset where one may begin once more is read, False)."""
-    place = start + 4
-    while (place := data.find(_LIKELY, place)) >= 0:
-        position = place - 4
-        (length,) = _LENGTH.unpack_from(data, position)
-        stop = position + _LENGTH.size + length
-        if _MIN <= length <= _LARGE:
-            if stop > len(data):
-                return position, False
-            if _is_record(data, position + _LENGTH.size, stop):
-                return position, True
-        place += 1
-    return max(start, len(data) - _HEAD + 1), False
-
-
-def _is_record(data: bytes, start: int, end: int) -> bool:
-    try:
-        return all(
-            number == 1 and wire == BYTES and any(True for _ in fields(data, first, stop))
-            for number, wire, first, stop in fields(data, start, end)
-        )
-    except FormatError:
-        return False
 
 
 def _hparams(data: bytes, start: int, end: int) -> dict[str, Any]:

@@ -1,9 +1,9 @@
-"""Charts of tables: what wandb.plot draws, and any table of one or two columns of numbers.
+"""Charts of tables: the lines that wandb.plot draws, and any table of two columns of numbers.
 
-wandb.plot logs a chart as a table (wandb 0.31, wandb/plot/*.py). The columns of its charts are: line_series: step,
-lineKey, lineVal; roc_curve: class, fpr, tpr; pr_curve: class, precision, recall; confusion_matrix: Actual, Predicted,
-nPredictions; bar: a label and a number; histogram: a number; line and scatter: two numbers, of which the first is drawn
-to the right. Charts of SwanLab are tables of the same kinds, see `echarts`.
+wandb.plot logs a chart as a table (wandb 0.31, wandb/plot/*.py). The columns of its lines are: line_series: step,
+lineKey, lineVal; roc_curve: class, fpr, tpr; pr_curve: class, precision, recall; line and scatter: two numbers, of
+which the first is drawn to the right. Charts of SwanLab are tables of the same kinds, see `echarts`. Bars, histograms
+and confusion matrices are shown as the rows of their table.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ from typing import Any
 import numpy as np
 
 from tuimon.draw import render
-from tuimon.draw.numbers import format_exact
 from tuimon.draw.rows import fit_row
 from tuimon.media.echarts import SERIES
 from tuimon.media.tables import Table
 from tuimon.model.points import Floats
 from tuimon.model.views import SERIES_ROLES, Axis, ChartView, Envelope, Line, Role, Row, Size, Symbols
-from tuimon.text import clean, fit
+from tuimon.text import clean
 
 _PRESETS = {
     frozenset({"step", "lineKey", "lineVal"}): ("lineKey", "step", "lineVal"),
@@ -29,12 +28,8 @@ _PRESETS = {
     frozenset({"class", "precision", "recall"}): ("class", "recall", "precision"),
 }
 """Columns -> (column that separates the lines, x, y)."""
-_MATRICES = (("Actual", "Predicted", "nPredictions"), ("Ground truth", "Prediction", "Confusion Matrix"))
-"""Columns of the confusion matrices of W&B and SwanLab."""
 _MARKED = 64
 """Maximum number of points of a line that are marked."""
-_MOST_BARS = 40
-_BINS = 20
 LEAST = Size(30, 6)
 """Minimum size of a chart."""
 
@@ -43,29 +38,21 @@ def chart_rows(table: Table, size: Size, symbols: Symbols) -> list[Row]:
     """Return a chart of the rows of a table, at most `size` large; [] if its columns cannot be drawn."""
     if size.width < LEAST.width or size.height < LEAST.height or not table.rows:
         return []
-    return [fit_row(row, size.width) for row in _chart(table, size, symbols)]
+    lines = _columns_of(table)
+    return [fit_row(row, size.width) for row in _lines(table, lines, size, symbols)] if lines else []
 
 
-def _chart(table: Table, size: Size, symbols: Symbols) -> list[Row]:
+def _columns_of(table: Table) -> tuple[str, str, str] | None:
+    """Return (column that separates the lines or "", x, y); None if the columns cannot be drawn."""
     columns = table.columns
-    if columns in _MATRICES:
-        return _matrix(table, size)
-    preset = _PRESETS.get(frozenset(columns))
-    if preset is not None and len(columns) == 3:
-        return _lines(table, preset, size, symbols)
+    if preset := _PRESETS.get(frozenset(columns)):
+        return preset
     numeric = [
         _is_numeric(row[index] if index < len(row) else None for row in table.rows) for index in range(len(columns))
     ]
     if columns[0] == SERIES and numeric == [False, True, True]:
-        return _lines(table, (SERIES, columns[1], columns[2]), size, symbols)
-    if numeric == [True, True]:
-        return _lines(table, ("", columns[0], columns[1]), size, symbols)
-    if numeric == [False, True] and len(table.rows) <= _MOST_BARS:
-        pairs = [(str(row[0]), _number(row[1])) for row in table.rows if len(row) > 1]
-        return _bars(pairs, clean(columns[1]), size, symbols)
-    if numeric == [True]:
-        return _histogram(table, size, symbols)
-    return []
+        return SERIES, columns[1], columns[2]
+    return ("", columns[0], columns[1]) if numeric == [True, True] else None
 
 
 def _is_numeric(values: Iterable[Any]) -> bool:
@@ -125,60 +112,3 @@ def _line(name: str, role: Role, points: list[tuple[float, float]], axis: Axis, 
     gaps = np.zeros(columns) if ascending else np.ones(columns)
     envelope = Envelope(low, high, first, last, gaps)
     return Line(name, role, envelope, markers=not ascending or len(x) <= _MARKED)
-
-
-def _bars(pairs: list[tuple[str, float]], title: str, size: Size, symbols: Symbols) -> list[Row]:
-    """Draw a horizontal bar for each number; negative ones have a bar of their size, too, as the number names the
-    sign."""
-    block = "#" if symbols is Symbols.ASCII else "█"
-    listed = pairs[: size.height - 1]
-    names = min(max((len(clean(name, 40)) for name, _ in listed), default=0), size.width // 3)
-    texts = [format_exact(value, 10) for _, value in listed]
-    numbers = max(map(len, texts), default=0)
-    room = size.width - names - numbers - 3
-    largest = max((abs(value) for _, value in listed if math.isfinite(value)), default=0.0) or 1.0
-    rows: list[Row] = [((f" {title}", Role.TITLE),)]
-    for (name, value), text in zip(listed, texts, strict=True):
-        length = round(abs(value) / largest * room) if math.isfinite(value) else 0
-        rows.append(
-            (
-                (f" {fit(clean(name, 40), names)} ", Role.MUTED),
-                (text.rjust(numbers) + " ", Role.VALUE),
-                (block * length, Role.SERIES_0),
-            )
-        )
-    return rows
-
-
-def _histogram(table: Table, size: Size, symbols: Symbols) -> list[Row]:
-    values = np.array([_number(row[0]) for row in table.rows if row])
-    values = values[np.isfinite(values)]
-    if not len(values):
-        return []
-    counts, edges = np.histogram(values, min(_BINS, size.height - 1))
-    pairs = [
-        (f"{format_exact(float(low), 8)} to {format_exact(float(high), 8)}", float(count))
-        for low, high, count in zip(edges[:-1], edges[1:], counts, strict=True)
-    ]
-    return _bars(pairs, f"{clean(table.columns[0], 60)}, {len(values)} values", size, symbols)
-
-
-def _matrix(table: Table, size: Size) -> list[Row]:
-    """Show a confusion matrix: a row for each actual class, a column for each predicted one."""
-    counts = {(str(a), str(p)): _number(n) for a, p, n in (row for row in table.rows if len(row) == 3)}
-    classes = list(dict.fromkeys(name for pair in counts for name in pair))
-    names = min(max(len(clean(name, 40)) for name in classes), size.width // 4)
-    cell = max(8, min(names, 12))
-    room = max((size.width - names - 3) // (cell + 1), 1)
-    shown = classes[: min(room, size.height - 2)]
-    head = "".join(f" {fit(clean(name, 40), cell).rstrip().rjust(cell)}" for name in shown)
-    left = len(classes) - len(shown)
-    title = " actual class by predicted class" + (f", {left} classes are not shown" if left else "")
-    rows: list[Row] = [((title, Role.TITLE),), ((" " * (names + 1) + head, Role.ACCENT),)]
-    for actual in shown:
-        cells = [
-            (f" {format_exact(counts.get((actual, p), 0.0), cell):>{cell}}", Role.VALUE if p == actual else Role.TEXT)
-            for p in shown
-        ]
-        rows.append(((f" {fit(clean(actual, 40), names)}", Role.MUTED), *cells))
-    return rows

@@ -59,8 +59,6 @@ class Alert(Struct, frozen=True):
     """Advice: what the user should check."""
     until: int | None = None
     """Last step of a resolved incident; None while it is active."""
-    is_superseded: bool = False
-    """Whether it is an incident of the attempt before a restart, whose points are no longer drawn."""
     what: str = ""
     """What the metric does, such as "risen"; "" if the detector has written the message itself."""
     value: float | None = None

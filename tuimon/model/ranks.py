@@ -93,10 +93,6 @@ class RankRow(Struct, frozen=True):
     """Seconds that the rank waited for others in its newest step."""
     memory: float | None = None
     """Used fraction of the memory of the GPU."""
-    temperature: float | None = None
-    """Degrees Celsius."""
-    clock: float | None = None
-    """Clock of the GPU (MHz)."""
     loss: str = ""
     """Newest loss as written."""
     line: str = ""

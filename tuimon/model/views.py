@@ -83,14 +83,12 @@ class Axis(Struct, frozen=True):
     low: float
     high: float
     scale: str = "linear"
-    """linear | log (base 10, positive values only) | symlog (linear from -threshold to threshold, log beyond)."""
+    """linear | log (base 10, positive values only)."""
     kind: str = "number"
-    """number | step | time (seconds since the epoch) | duration (seconds) | fraction | bytes | extent (0 is the lowest
-    value of each line, 1 its highest)."""
+    """number | step | time (seconds since the epoch) | duration (seconds) | extent (0 is the lowest value of each
+    line, 1 its highest)."""
     label: str = ""
     """Unit or name of the axis; "" draws no label."""
-    threshold: float = 1.0
-    """Limit of the linear range of a symlog axis; > 0."""
 
 
 class Envelope(Struct, frozen=True, eq=False):
@@ -120,7 +118,7 @@ class Line(Struct, frozen=True, eq=False):
     markers: bool = False
     """Whether each bin with a point is marked (sparse series such as validation)."""
     filled: bool = False
-    """Whether the area between the envelope's low and high is filled; several such lines make a stacked area."""
+    """Whether the area between the envelope's low and high is filled, in the background."""
     behind: bool = False
     """Whether other lines are drawn on top: raw values under their average, superseded points."""
     arrows: bool = True
@@ -195,9 +193,6 @@ class Bar(Struct, frozen=True):
     role: Role
     detail: Row = ()
     """Table cells of the part: share, p50, p95, drift."""
-    edges: tuple[float, ...] = ()
-    """Position in a waterfall, in the unit of the view: begin and end, or begin, end of its first side, begin of its
-    last side and end (a phase with its onload and offload); () outside waterfalls."""
 
 
 class BarView(Struct, frozen=True):

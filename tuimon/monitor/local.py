@@ -83,8 +83,7 @@ class LocalMonitor:
             *self._pipes.end_events(ended),
         ):
             self.store.apply(self._pipes.renamed(event))
-        while self.store.join_runs():
-            pass
+        self.store.join_runs()
 
     def check(self) -> None:
         """Run the detectors on the current snapshot."""

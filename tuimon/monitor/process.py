@@ -20,7 +20,6 @@ from tuimon.detectors import Checker
 from tuimon.errors import TuimonError
 from tuimon.model.events import Notice, Progress, StreamFound
 from tuimon.model.links import Link
-from tuimon.monitor.health import HealthCheck
 from tuimon.monitor.piped import Pipes, shown_names
 from tuimon.monitor.remote_names import remote_among
 from tuimon.monitor.spawn import Spawned, spawn
@@ -39,8 +38,9 @@ _SLICE = 0.1
 """Time budget of one round in seconds, and the pause before the next if runs are left; new points are stored in it."""
 RESTART_AFTER = (0.2, 0.5, 1.0, 1.0, 1.0, 5.0, 30.0)
 """Seconds to wait before restarting the reader after its first, second, ... death in a row before it had read all."""
-_HEALTH_POLL = 1.2
-"""Seconds without a frame after which the state of the reader process is checked, repeatedly."""
+_LOOK_EVERY, _STUCK_AFTER = 1.2, 2
+"""Seconds without a frame after which the state of the reader process is looked at, and number of looks in a row at
+which it must wait for a disk."""
 _STARTUP_POLL = 0.05
 """Seconds between two checks whether the detectors may start."""
 _STDIN_POLL = 0.25
@@ -77,7 +77,6 @@ class ReaderProcess:
         self._on_alerts: Callable[[Snapshot], None] = lambda snapshot: None
         self._has_checked = False
         self._checker = checker
-        self._new_checker: Checker | None = None
         self._posted: SimpleQueue[Notice] = SimpleQueue()
         self.paths = shown_names(paths)
         self._mirrors = remote_among(paths)
@@ -91,8 +90,6 @@ class ReaderProcess:
         self._arguments = ([os.path.abspath(path) for path in paths], poll, interval, console_patterns)
         self._reader = spawned
         self._given_paths = paths
-        self._again = False
-        """Whether the present reader is to be replaced by one that groups all logs anew."""
         self._pipes = Pipes(paths)
         self._store = self._new_store()
         self._closing = threading.Event()
@@ -110,7 +107,8 @@ class ReaderProcess:
         self._heap = HeapTrimmer()
         self._has_caught_up = False
         """True once the present reader has read everything."""
-        self._health = HealthCheck()
+        self._waits = 0
+        """Number of looks in a row at which the reader waited for a disk."""
         self._reported_plugins = 0
         """Number of panels and detectors of installed packages that were left out and named in a notice."""
 
@@ -215,13 +213,9 @@ class ReaderProcess:
             except Exception as error:  # noqa: BLE001  top of the thread: reported as a notice
                 problem = f"{type(error).__name__}: {error}"
             _close(reader.process)
+            _release(reader)
             if self._closing.is_set():
                 return
-            _release(reader)
-            if self._again:
-                self._again = False
-                self._reader = spawn(*self._arguments)
-                continue
             deaths = 0 if self._has_caught_up or time.monotonic() - started > 60 else deaths + 1
             pause = RESTART_AFTER[min(deaths, len(RESTART_AFTER) - 1)]
             self._show_notice(
@@ -247,19 +241,6 @@ class ReaderProcess:
         self._posted.put(notice)
         self._unchecked = True  # the next round, which shows it, need not wait for data
 
-    def use_checker(self, checker: Checker) -> None:
-        """Run these detectors from now on, on all runs; thread-safe."""
-        self._new_checker = checker
-        self._unchecked = True
-
-    def read_again(self) -> None:
-        """Read everything again, with the runs as the user's files now say; thread-safe.
-
-        What is shown stays until all has been read."""
-        self._again = True
-        if self._reader is not None and self._reader.process.stdin is not None:
-            self._reader.process.stdin.close()
-
     def _show_notice(self, notice: Notice) -> None:
         self._notices.append(notice)
         self._store.apply(notice)
@@ -278,8 +259,7 @@ class ReaderProcess:
             every = CHECK_EVERY if self._unchecked else CLOCK_EVERY
             due = self._checked_at + (_SLICE if self._runs_left else every)
             if not queued and not select.select([pipe], [], [], self._select_timeout(due, pipes))[0]:
-                for notice in self._health.notices(process.pid):
-                    self._show_notice(notice)
+                self._look_at(process)
                 if self._detecting.is_set() and (time.monotonic() >= due or pipes.has_pending()):
                     self._check()
                 continue
@@ -289,8 +269,6 @@ class ReaderProcess:
             events = decoder.feed(data)
             if not events:  # part of a frame
                 continue
-            for notice in self._health.alive():
-                self._show_notice(notice)
             for event in events:
                 self._has_caught_up |= isinstance(event, Progress) and event.caught_up
                 self._wait_while_paused(pipe, queued)
@@ -309,6 +287,20 @@ class ReaderProcess:
                 self._first.set()
             self.on_change()
 
+    def _look_at(self, process: subprocess.Popen[bytes]) -> None:
+        """Kill a reader that was stopped, which is started again then; report one that waits for a file system."""
+        state = _state_of(process.pid)
+        if state == "T":
+            process.kill()
+        waited, self._waits = self._waits, self._waits + 1 if state == "D" else 0
+        if self._waits == _STUCK_AFTER:
+            hint = "The screen shows the data read so far. Check the mount: a file server may be down."
+            self._show_notice(
+                Notice("warning", "The reader waits for a file system that does not answer.", hint, _READER)
+            )
+        elif waited >= _STUCK_AFTER and not self._waits:
+            self._show_notice(Notice("info", "The reader works again; no data was lost.", "", _READER))
+
     def _wait_while_paused(self, pipe: int, queued: deque[bytes]) -> None:
         """Return when writes are no longer paused. Meanwhile queue what the reader sends, so that it need not wait."""
         until = time.monotonic() + _LONGEST_PAUSE
@@ -323,7 +315,7 @@ class ReaderProcess:
         """Return how long to wait for the reader (s) if the detectors are to run next at the monotonic time `due`."""
         if not self._detecting.is_set():
             return _STARTUP_POLL
-        left = min(max(0.0, due - time.monotonic()), _HEALTH_POLL)
+        left = min(max(0.0, due - time.monotonic()), _LOOK_EVERY)
         return min(left, _STDIN_POLL) if pipes.waiting else left
 
     def _check(self) -> None:
@@ -342,10 +334,6 @@ class ReaderProcess:
         snapshot = self._store.snapshot()
         if snapshot.progress.caught_up:
             self._heap.trim(snapshot.progress.read)
-            if (new := self._new_checker) is not None:
-                if self._checker is not None:
-                    new.begin_with(self._checker)
-                self._checker, self._new_checker = new, None
             if self._checker is None:
                 self._checker = Checker()  # imports thirty modules, so not before the first curves are shown
             alerts, complete = self._checker.check_within(snapshot, time.time(), _SLICE)
@@ -357,6 +345,15 @@ class ReaderProcess:
         if self._store.version != before:
             self.on_change()
         self._checked_at = time.monotonic()
+
+
+def _state_of(pid: int) -> str:
+    """Return the state of a process as in proc(5): R, S, D (waits for a disk), T (stopped), …; "" if unknown."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return chr(file.read(512).rpartition(b") ")[2][0])
+    except (OSError, IndexError):
+        return ""
 
 
 def _close(process: subprocess.Popen[bytes]) -> None:

@@ -7,7 +7,7 @@ what is new while it is open; `tuimon check --follow` remembers in a file what e
     severity = "warning"                # the mildest alert that is sent: info | warning | critical
     bell = true                         # the terminal's bell
     terminal = "auto"                   # a notification of the terminal: auto | 9 | 777 | 99 (the OSC sequences)
-    command = ["notify-send", "tuimon"] # a program, started without a shell; see command.py
+    command = ["notify-send", "tuimon"] # a program, started without a shell; see channels.py
     webhook = "https://example.org/x"   # a JSON object is sent there by POST
     urls = ["ntfy://ntfy.sh/my-runs"]   # services, by their URL of apprise; see services.py
     quiet = "22:00-07:00"               # only critical alerts are sent then; the others are sent afterwards
@@ -18,11 +18,12 @@ Nothing is sent unless the user's own config.toml says so. A message that cannot
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -30,13 +31,15 @@ from tuimon import lazy_re as re
 from tuimon.errors import UsageError
 from tuimon.model.alerts import SEVERITIES, Alert, AlertKey
 from tuimon.model.events import Notice
-from tuimon.notify.ledger import Ledger
+from tuimon.notify.ledger import Ledger, is_watched
 from tuimon.notify.message import ENDED, Message, News, alert_news, finished_news, stage_of
 from tuimon.notify.outbox import PAUSES, Channel, Outbox
 from tuimon.store import Snapshot
 
-__all__ = ["Channel", "Channels", "Ledger", "Message", "News", "Notifier", "channels_of", "finished_news"]
+__all__ = ["Channel", "Channels", "Ledger", "Message", "News", "Notifier", "channels_of", "finished_news", "is_watched"]
 
+_HERE = ("bell", "terminal")
+"""Channels of the terminal that the program runs in."""
 _TIME = r"([01]?\d|2[0-3]):([0-5]\d)"
 
 
@@ -60,61 +63,81 @@ class Channels(Struct, frozen=True):
         return (local.tm_hour * 60 + local.tm_min - first) % 1440 < (last - first) % 1440
 
 
+class _Setting(NamedTuple):
+    """A key of [notify]."""
+
+    is_valid: Callable[[Any], bool]
+    expected: str
+    channels: Callable[[Any], Sequence[Channel]] = lambda value: ()
+    """Return the channels of a valid value."""
+
+
 def channels_of(options: Mapping[str, Any], write: Callable[[str], None]) -> Channels:
     """Build the channels of the table [notify]. write: writes to the terminal, from any thread.
 
     UsageError for an unknown channel or an invalid value.
     """
-    if not options:
-        return Channels("warning", ())
-    from tuimon.notify.command import CommandChannel
-    from tuimon.notify.services import Service
-    from tuimon.notify.terminal import Bell, TerminalNotification
-    from tuimon.notify.webhook import Webhook, is_address
-
-    factories: dict[str, Callable[[Any], Sequence[Channel | None]]] = {
-        "bell": lambda value: [Bell.of(value, write)],
-        "terminal": lambda value: [TerminalNotification.of(value, write)],
-        "command": lambda value: [CommandChannel.of(value)],
-        "webhook": lambda value: [Webhook.of(value)],
-        "urls": lambda value: [Service.of(url) for url in _texts(value)],
-    }
-    checks: dict[str, Callable[[Any], bool]] = {
-        "severity": lambda value: value in SEVERITIES,
-        "quiet": lambda value: re.fullmatch(f"{_TIME}-{_TIME}", str(value)) is not None,
-        "summary": lambda value: re.fullmatch(_TIME, str(value)) is not None,
-        "alive": is_address,
-    }
     channels: list[Channel] = []
+    known = _settings(write) if options else {}
     for name, value in options.items():
-        if name not in factories and name not in checks:
-            keys = ", ".join((*checks, *factories))
-            raise UsageError(f"config.toml: [notify] has no key {name!r}", f"keys: {keys}")
+        if name not in known:
+            raise UsageError(f"config.toml: [notify] has no key {name!r}", f"keys: {', '.join(known)}")
         try:
-            if name in checks and not checks[name](value):
-                raise ValueError(f"must be {_EXPECTED[name]}, not {value!r}")
-            channels += [channel for channel in factories.get(name, _none)(value) if channel is not None]
+            if not known[name].is_valid(value):
+                raise ValueError(f"must be {known[name].expected}, not {value!r}")
+            channels += known[name].channels(value)
         except ValueError as error:
             raise UsageError(f"config.toml: [notify] {name} {error}") from error
     return Channels(options.get("severity", "warning"), tuple(channels), _minutes(options.get("quiet", "0:00-0:00")))
 
 
-_EXPECTED = {
-    "severity": f"one of {', '.join(SEVERITIES)}",
-    "quiet": 'two times of the day like "22:00-07:00"',
-    "summary": 'a time of the day like "08:00"',
-    "alive": "an address that begins with https:// or http://",
-}
+def _settings(write: Callable[[str], None]) -> dict[str, _Setting]:
+    """Return the keys of [notify]. An empty value turns a channel off."""
+    from tuimon.notify import channels as own
+    from tuimon.notify.services import Service
 
+    def terminal(value: Any) -> Sequence[Channel]:
+        kind = own.terminal_kind(os.environ) if value in (True, "auto") else str(value)
+        return [own.TerminalNotification(kind, write)] if value else ()
 
-def _none(value: Any) -> Sequence[Channel]:
-    return ()
+    def are_words(value: Any) -> bool:
+        return isinstance(value, list) and all(isinstance(word, str) and "\0" not in word for word in value)
 
-
-def _texts(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise ValueError(f'must be a list of addresses like ["ntfy://ntfy.sh/my-runs"], not {value!r}')
-    return value
+    address = "an address that begins with https:// or http://"
+    return {
+        "severity": _Setting(SEVERITIES.__contains__, f"one of {', '.join(SEVERITIES)}"),
+        "quiet": _Setting(
+            lambda value: re.fullmatch(f"{_TIME}-{_TIME}", str(value)) is not None,
+            'two times of the day like "22:00-07:00"',
+        ),
+        "summary": _Setting(
+            lambda value: re.fullmatch(_TIME, str(value)) is not None, 'a time of the day like "08:00"'
+        ),
+        "alive": _Setting(own.is_address, address),
+        "bell": _Setting(
+            lambda value: isinstance(value, bool), "true or false", lambda value: [own.Bell(write)] if value else ()
+        ),
+        "terminal": _Setting(
+            lambda value: isinstance(value, bool) or str(value) in own.TERMINALS,
+            f"one of {', '.join(own.TERMINALS)}",
+            terminal,
+        ),
+        "command": _Setting(
+            are_words,
+            'a list of texts like ["notify-send", "tuimon"]',
+            lambda value: [own.CommandChannel(tuple(value))] if value else (),
+        ),
+        "webhook": _Setting(
+            lambda value: value == "" or own.is_address(value),
+            address,
+            lambda value: [own.Webhook(value)] if value else (),
+        ),
+        "urls": _Setting(
+            lambda value: isinstance(value, list),
+            'a list of addresses like ["ntfy://ntfy.sh/my-runs"]',
+            lambda value: [Service.of(url) for url in value],
+        ),
+    }
 
 
 def _minutes(quiet: str) -> tuple[int, int]:
@@ -138,13 +161,15 @@ class Notifier:
         pauses: Sequence[float] = PAUSES,
         ledger: Ledger | None = None,
         draw: Callable[[Snapshot, Alert], bytes] | None = None,
+        is_told: Callable[[], bool] = lambda: False,
     ) -> None:
         """Start the threads. on_notice: called there when a channel fails and when it works again.
 
         - pauses: seconds after the first, second, … failed attempt; the last one is repeated.
         - draw: returns a picture of the curve of an alert; called on the thread of a channel that can show it.
+        - is_told: returns whether another process sends the same; then only this terminal gets it.
         """
-        self._chosen, self._ledger, self._draw = chosen, ledger, draw
+        self._chosen, self._ledger, self._draw, self._is_told = chosen, ledger, draw, is_told
         self._seen: dict[AlertKey, tuple[int, bool]] = {}
         """Stage of each incident that was offered, and whether it was mild then."""
         self._caught_up = False
@@ -163,13 +188,13 @@ class Notifier:
         now = time.time() if now is None else now
         with self._lock:
             news = [*self._alert_news(snapshot, now), *(() if self._chosen.is_quiet(now) else more)]
-            if self._ledger is None and not self._caught_up:
-                for outbox in self._outboxes:
+            is_told = bool(news) and self._is_told()
+            for channel, outbox in zip(self._chosen.channels, self._outboxes, strict=True):
+                if not self._caught_up and self._ledger is not None:
+                    self._recall(channel, outbox, news)
+                if (not self._caught_up and self._ledger is None) or (is_told and outbox.name not in _HERE):
                     outbox.learn({one.id: one.stage for one in news})
-            else:
-                for channel, outbox in zip(self._chosen.channels, self._outboxes, strict=True):
-                    if self._ledger is not None and not self._caught_up:
-                        self._recall(channel, outbox, news)
+                else:
                     outbox.offer(news)
             self._caught_up = self._caught_up or snapshot.progress.caught_up
 

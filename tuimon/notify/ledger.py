@@ -1,4 +1,4 @@
-"""What each channel was told, in a file, so that a restart of `tuimon check --follow` loses and repeats nothing.
+"""What each channel was told, in a file, so that a restart of `tuimon check --follow` does not repeat it.
 
 `$XDG_STATE_HOME/tuimon/told/<hash of the paths>.json` holds, for each channel, the stage of each of the news by its id.
 The file names no address of a channel and no run.
@@ -28,11 +28,8 @@ class Ledger:
 
     def __init__(self, paths: Sequence[str], directory: Path | None = None) -> None:
         """directory: the default one if None. Raises UsageError if another process watches the same paths."""
-        from platformdirs import user_state_path
-
-        directory = directory or user_state_path("tuimon") / "told"
-        make_private(directory)
-        self._file = directory / f"{_digest(*sorted(map(os.path.abspath, paths)))}.json"
+        self._file = _file_of(paths, directory)
+        make_private(self._file.parent)
         self._lock = threading.Lock()
         self._held = os.open(self._file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -58,6 +55,23 @@ class Ledger:
 
     def close(self) -> None:
         os.close(self._held)
+
+
+def is_watched(paths: Sequence[str]) -> bool:
+    """Return whether a `tuimon check --follow` of these paths runs, which sends what is new about them."""
+    try:
+        with open(_file_of(paths).with_suffix(".lock")) as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError as error:
+        return isinstance(error, BlockingIOError)
+    return False
+
+
+def _file_of(paths: Sequence[str], directory: Path | None = None) -> Path:
+    from platformdirs import user_state_path
+
+    name = _digest(*sorted(map(os.path.abspath, paths)))
+    return (directory or user_state_path("tuimon") / "told") / f"{name}.json"
 
 
 def _key(channel: Channel) -> str:

@@ -28,13 +28,12 @@ from tuimon.panels._charts.curve_panel import SINGLE_METRIC, CurvePanel, metric_
 from tuimon.panels._charts.options import DEFAULTS, SMOOTHINGS, Y_RANGES, Y_SCALES, ChartOptions, transient
 from tuimon.panels._charts.overlay_lines import OverlayLine, distinct_markers, overlay_lines, seed_group_key
 from tuimon.panels._charts.together import MOST_TOGETHER, TogetherPanel
-from tuimon.panels._charts.traces import Series, mean_and_band
+from tuimon.panels._charts.traces import Series
 from tuimon.panels._installed import InstalledPanel
 from tuimon.panels._metrics import (
     PLAIN,
     RESULT,
     SECONDARY_PANELS,
-    MetricReading,
     by_relevance,
     by_telling,
     is_over,
@@ -48,10 +47,8 @@ from tuimon.panels._missing import why_empty, why_no_match
 from tuimon.panels._own_dashboard import OwnDashboard, parse_dashboard
 from tuimon.panels._page import highlighted, page_boxes, page_places, page_rows, panel_rows, panel_view, with_run_name
 from tuimon.panels._run_facts import (
-    comparable_facts,
     facts_about,
     heading_of,
-    headlines_first,
     loss_of,
     name_of,
     objective_of,
@@ -64,68 +61,6 @@ from tuimon.panels.header import link_row, with_live_links, with_lost_links
 from tuimon.registry import PANELS, discover, is_installed
 from tuimon.store import Run
 from tuimon.vocabulary import classify, meanings, memory_of, pair_key, phase_of
-
-__all__ = [
-    "DEFAULTS",
-    "MOST_TOGETHER",
-    "SECONDARY_PANELS",
-    "SEEDS_NOTE",
-    "SINGLE_METRIC",
-    "SMOOTHINGS",
-    "Y_RANGES",
-    "Y_SCALES",
-    "ChartOptions",
-    "CurvePanel",
-    "MetricReading",
-    "OverlayLine",
-    "OwnDashboard",
-    "Panel",
-    "Series",
-    "TogetherPanel",
-    "all_panels",
-    "arrange",
-    "axis_word",
-    "by_relevance",
-    "by_relevance_in",
-    "chart_of",
-    "comparable_facts",
-    "distinct_markers",
-    "facts_about",
-    "header_panel",
-    "heading_of",
-    "headlines_first",
-    "highlighted",
-    "label_of",
-    "link_row",
-    "loss_of",
-    "mean_and_band",
-    "metric_panel",
-    "metric_panel_by_id",
-    "name_of",
-    "objective_of",
-    "overlay_lines",
-    "page_boxes",
-    "page_places",
-    "page_rows",
-    "panel_rows",
-    "panel_view",
-    "parse_dashboard",
-    "plural",
-    "preload",
-    "reading_of",
-    "relevant_metrics",
-    "reward_of",
-    "seed_group_key",
-    "success_of",
-    "transient",
-    "unshown_metrics",
-    "why_empty",
-    "why_no_match",
-    "window_limits",
-    "with_live_links",
-    "with_lost_links",
-    "with_run_name",
-]
 
 HEADER = "header"
 _DETAILS = 76

@@ -34,6 +34,8 @@ PAIR = frozenset({"chosen", "rejected"})
 """Kinds of a metric of preference pairs, which are drawn together."""
 FEW_POINTS = 8
 """Every point of a curve with at most this many is drawn as a dot."""
+_MOST_EXACT = 2048
+"""Number of points up to which each counts for the standard error of a level."""
 _NO_CHART_CONCEPTS = frozenset({"reward.range", "throughput.runtime"})
 
 
@@ -241,9 +243,17 @@ def level_difference(own: MetricReading | None, base: MetricReading | None) -> f
 
 def difference_error(own: MetricReading, base: MetricReading) -> float:
     """Return the standard error of a difference of `level_difference`; NaN if it is unknown."""
-    step = comparable_step((own.curve, base.curve))
-    errors = (level(reading.curve.values[: reading.curve.row_after(step or 0)]).error for reading in (own, base))
-    return math.hypot(*(error * factor for error, factor in zip(errors, (own.factor, base.factor), strict=True)))
+    step = comparable_step((own.curve, base.curve)) or 0
+    return math.hypot(*(_level_error(reading.curve, step) * reading.factor for reading in (own, base)))
+
+
+def _level_error(curve: Curve, step: int) -> float:
+    """Return the standard error of the level at a step; of a long curve from means of blocks of points, because charts
+    are drawn often."""
+    row = curve.row_after(step)
+    if row <= _MOST_EXACT:
+        return level(curve.values[:row]).error
+    return level(curve.block_means(float(curve.steps[0]), step, _MOST_EXACT).values).error
 
 
 RESULT, PLAIN, USAGE, CONSTANT = range(4)

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from tuimon import lazy_re as re
-from tuimon.analysis.log_files import unread_parts
 from tuimon.analysis.metric_filter import nearest
 from tuimon.draw.rows import wrap_row
 from tuimon.model.views import Role, Size, Symbols, TextView
@@ -30,12 +28,8 @@ class Topic(Struct, frozen=True):
     """Setting or call that makes a trainer log it."""
     panels: frozenset[str] = frozenset()
     """Ids of the panels that display it."""
-    similar: re.Pattern[str] | None = None
-    """Matches names that probably mean it, although their concept is another one."""
 
 
-_OF_HOST = re.compile(r"cpu|host|(?<![a-z])ram(?![a-z])|disk|shared", re.IGNORECASE)
-_MAX_SIMILAR = 3
 _MAX_NEAREST = 5
 _MEASURED = "W&B, SwanLab and Trackio measure GPUs by themselves, MLflow after mlflow.enable_system_metrics_logging()"
 TOPICS = (
@@ -45,7 +39,6 @@ TOPICS = (
         ("gpu.",),
         f"ROLL logs it with ROLL_DEBUG=1, verl as perf/max_memory_allocated_gb; {_MEASURED}",
         frozenset({"gpu_memory", "gpu_moments", "gpu_peak"}),
-        re.compile(r"(?<![a-z])(?:g?mem|gpu_?mem|memory|vram|cuda|hbm|allocated|reserved)(?![a-z])", re.IGNORECASE),
     ),
     Topic(
         "phase times",
@@ -88,7 +81,7 @@ def why_no_match(query: str, run: Run) -> list[str]:
     """Return sentences about a filter that matches no metric of a run: what the log lacks, and the nearest names."""
     words = frozenset(query.lower().replace("/", " ").replace("*", " ").split())
     asked = [topic for topic in TOPICS if words & topic.words and not _logged(topic.concepts, run)]
-    sentences = [_why_empty(topic, run) for topic in asked]
+    sentences = [_why_empty(topic) for topic in asked]
     near = nearest(query, run.metrics, _MAX_NEAREST)
     return [*sentences, *([f"The nearest names are {', '.join(map(clean, near))}."] if near else [])]
 
@@ -112,9 +105,7 @@ class MissingPanel(Struct, frozen=True):
 
     def view(self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS) -> TextView:
         """Return the sentence about what the log lacks."""
-        rows = wrap_row(
-            ((why_empty(self.id, self.title, run), Role.MUTED),), max(size.width, 1), max(size.height - 1, 1)
-        )
+        rows = wrap_row(((why_empty(self.id, self.title), Role.MUTED),), max(size.width, 1), max(size.height - 1, 1))
         return TextView(self.title, tuple(rows))
 
 
@@ -124,22 +115,14 @@ def missing_panel(id: str) -> MissingPanel | None:
     return None if panel is None else MissingPanel(id, panel.title)
 
 
-def why_empty(id: str, title: str, run: Run) -> str:
+def why_empty(id: str, title: str) -> str:
     """Return a sentence about a panel for which a run has no data."""
     if id == "machine":
         return "Shown while the run is active, for the GPUs of this machine (NVIDIA: pip install 'tuimon[gpu]')."
     topic = next((topic for topic in TOPICS if id in topic.panels), None)
-    return f"This run logs no {title}." if topic is None else _why_empty(topic, run)
+    return f"This run logs no {title}." if topic is None else _why_empty(topic)
 
 
-def _why_empty(topic: Topic, run: Run) -> str:
-    """Return a sentence about something of which a run has no metric; it names metrics or text that may be it."""
-    if topic.similar is not None:
-        names = [name for name in run.metrics if topic.similar.search(name) and not _OF_HOST.search(name)]
-        if names:
-            shown = ", ".join(map(clean, names[:_MAX_SIMILAR])) + (" …" if len(names) > _MAX_SIMILAR else "")
-            return f"No metric of this run is known to be {topic.name}; {shown} may be."
-        unread = unread_parts(run)
-        if topic.similar.search(unread):
-            return f"No metric of this run is known to be {topic.name}; its log prints text that is not read: {unread}."
+def _why_empty(topic: Topic) -> str:
+    """Return a sentence about something of which a run has no metric."""
     return f"This run logs no {topic.name}: {topic.remedy}."

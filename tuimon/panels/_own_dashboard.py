@@ -24,11 +24,9 @@ from msgspec.structs import replace
 from tuimon.analysis.metric_filter import chosen
 from tuimon.errors import UsageError
 from tuimon.panels._charts.curve_panel import CurvePanel, metric_panel
-from tuimon.panels._charts.marks import has_threshold
 from tuimon.panels._missing import MissingPanel, missing_panel
 from tuimon.store import Run
 from tuimon.text import clean
-from tuimon.vocabulary import meanings
 
 _MAX_ENTRIES = 200
 _MAX_METRICS = 40
@@ -84,36 +82,6 @@ class OwnDashboard(Struct, frozen=True):
             else []
         )
         return (*first.values(), *rest)
-
-    def undrawn_thresholds(self, panels: Sequence[P], run: Run) -> Iterator[tuple[str, bool]]:
-        """Yield (name of a threshold that no chart of the dashboard draws, whether that of any metric would)."""
-        if not self.thresholds:
-            return
-        charts = [panel for panel in self.arranged(panels, run) if isinstance(panel, CurvePanel)]
-        firsts = [(panel.id, reading) for panel in charts if (reading := panel.reading(run)) is not None]
-        known = meanings(run.metrics)
-        for name, _ in self.thresholds:
-            if any(has_threshold(name, id, first.metric, first.meaning, run.metrics) for id, first in firsts):
-                continue
-            yield name, any(has_threshold(name, "", metric, known[metric], run.metrics) for metric in run.metrics)
-
-    def with_threshold(self, name: str, value: float) -> OwnDashboard:
-        """Return a copy with one more threshold. Raises UsageError if a dashboard cannot have it."""
-        thresholds = dict(self.thresholds)
-        values = (*thresholds.get(name, ()), value)
-        thresholds[name] = values
-        if not 0 < len(name) <= _LONGEST or not math.isfinite(value):
-            raise UsageError(f"a threshold needs a finite number and a name of at most {_LONGEST} characters")
-        if len(values) > _MAX_LINES or len(thresholds) > _MAX_ENTRIES:
-            raise UsageError(
-                f"a chart has at most {_MAX_LINES} thresholds, and a dashboard those of {_MAX_ENTRIES} names"
-            )
-        return replace(self, thresholds=tuple(thresholds.items()))
-
-    def without_threshold(self, name: str, value: float) -> OwnDashboard:
-        """Return a copy without a threshold."""
-        thresholds = {key: tuple(v for v in values if (key, v) != (name, value)) for key, values in self.thresholds}
-        return replace(self, thresholds=tuple((key, values) for key, values in thresholds.items() if values))
 
     def with_panels(self, panels: Sequence[_Panel], others: bool) -> OwnDashboard:
         """Return a copy with the entries that show these panels."""

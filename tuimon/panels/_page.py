@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from tuimon.draw import FrameCache, render
+from tuimon.draw import render
 from tuimon.draw.border import BORDERS_FROM, has_border, inside, with_border
 from tuimon.draw.chart import has_note_row, with_note_row
 from tuimon.draw.layout import Box, Page, PanelRequest, pages, side_by_side
@@ -78,10 +78,9 @@ def page_boxes(
     ]
     noted = {n for row in side_by_side(page) if any(has_note_row(views[n], sizes[n]) for n in row) for n in row}
     selected = min((place.index for place in page), default=-1) if selects and len(page) > 1 else -1
-    cache = FrameCache()
     drawn: list[tuple[Box, Rows]] = []
     for n, place in enumerate(page):
-        rows = panel_rows(views[n], sizes[n], symbols, cache, n in noted, framed[n])
+        rows = panel_rows(views[n], sizes[n], symbols, n in noted, framed[n])
         drawn.append((place, highlighted(rows) if place.index == selected else rows))
     return drawn
 
@@ -91,11 +90,11 @@ def panel_view(panel: Panel, run: Run, size: Size, now: float, symbols: Symbols,
     return with_run_name(panel.view(run, size, now, symbols, options), panel, run, size.width, options)
 
 
-def panel_rows(view: View, size: Size, symbols: Symbols, frames: FrameCache, noted: bool, bordered: bool) -> Rows:
+def panel_rows(view: View, size: Size, symbols: Symbols, noted: bool, bordered: bool) -> Rows:
     """Return a view as rows of `size`, and a border around them if it is `bordered`.
 
     noted: whether the row of a note is kept free, as a chart beside this one has a note."""
-    rows = render(with_note_row(view, size) if noted else view, size, symbols, frames)
+    rows = render(with_note_row(view, size) if noted else view, size, symbols)
     return with_border(rows) if bordered else rows
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from tuimon.analysis.attempts import lost_work, superseded_steps
-from tuimon.analysis.best_step import best_step
 from tuimon.analysis.log_files import damage_of
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress import ProgressReport
@@ -81,7 +80,9 @@ class Header(Struct, frozen=True):
             facts = _with_values(run, facts, options, left)
             return TextView("", (_fill([named, *parts, *facts], size.width),))
         named = ((fit(name, min(cell_width(name), max(room, size.width // 5, 1)), keep="end"), Role.TITLE),)
-        evidence = _fit_clauses(clean("; ".join(said)), room - row_width(named) - 2)
+        evidence, left = clean("; ".join(said)), room - row_width(named) - 2
+        if cell_width(evidence) > left:
+            evidence = fit(evidence, left) if left >= _LEAST_EVIDENCE else ""
         first = _fill([named, *parts, ((evidence, Role.MUTED),) if evidence else ()], size.width)
         if report.claim.aged in evidence:
             facts = [fact for fact in facts if fact != _last_point(report)]
@@ -95,16 +96,6 @@ def _state(report: ProgressReport, symbols: Symbols, alarms: int) -> Span:
     return f"{sign} {state_words(report.state, alarms)}", role
 
 
-def _fit_clauses(text: str, room: int) -> str:
-    """Return as many clauses of a text ("a; b") as fit. The next one is cut if much of it fits, else left out."""
-    if cell_width(text) <= room:
-        return text
-    clauses = text.split("; ")
-    whole = ("; ".join(clauses[:count]) for count in range(len(clauses) - 1, -1, -1))
-    fitting = next(part for part in whole if cell_width(part) <= room or not part)
-    return fit(text, room) if room - cell_width(fitting) >= _LEAST_EVIDENCE else fitting
-
-
 def _last_point(report: ProgressReport) -> Row:
     """Return the age of the last point, for a header without room for the sentence of its state; () if unknown."""
     return ((report.claim.aged, Role.TEXT),) if report.claim.aged else ()
@@ -116,9 +107,6 @@ def _facts(run: Run, report: ProgressReport, now: float) -> Iterator[Row]:
         yield (unread,)
     if report.step is not None:
         yield tuple(_step(report))
-    if (best := best_step(run)) is not None:
-        scores = ((f" {best.scores_text}", Role.TEXT),) if best.scores else ()
-        yield ((f"best {best.word} ", Role.MUTED), (str(best.step), Role.VALUE), *scores)
     if math.isfinite(report.eta_seconds):
         end = clock(report.finish_time, now)
         left = format_duration(_rounded(report.eta_seconds))
@@ -130,8 +118,6 @@ def _facts(run: Run, report: ProgressReport, now: float) -> Iterator[Row]:
             yield ((f"({soon} to {late})", Role.MUTED),)
     if report.lacks_times:
         yield (("ETA unknown: no time stamps with a date", Role.MUTED),)
-    if report.updates > 1:
-        yield ((f"{report.updates} updates a step", Role.MUTED),)
     if last := _last_point(report):
         yield last
     if damage := damage_of(run):

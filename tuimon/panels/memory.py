@@ -5,16 +5,16 @@ All of them read one table of the memory tags of a run: phases by devices, for e
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from math import isfinite, nan
+from math import isfinite, isnan, nan
 from types import MappingProxyType
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tuimon.analysis.device_memory import device_memory
+from tuimon.analysis.device_memory import DeviceMemory, device_memory
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.draw.heat import fullest, level
 from tuimon.draw.numbers import format_fraction, format_number, format_value
@@ -44,22 +44,18 @@ STAGES = (("start", "offload"), ("start", "onload"), ("end", "onload"), ("end", 
 _END = STAGES.index(("end", "onload"))
 _PLACES = ((0, ""), (1, ""), (_END, "max_"), (_END, ""), (3, ""))
 """(index into STAGES, prefix of the kind) of the columns before, loaded, peak, done and left."""
-_DONE, _LEFT = 3, 4
 _COLUMNS = ("before", "loaded", "peak", "done", "left")
 _SHORT = ("pre", "load", "peak", "done", "left")
 """Headings of these, and those for narrow panels."""
 _ROLL_NOTE = "means over ranks, by each process's own device index"
 _UNALARMING = 0.69
 """Fraction of the device whose colour the highest amount of memory has if the size of the device is not known."""
-_AROUND, _AROUND_FRACTIONS = 4, 6
-"""Rows besides those of the table: title, headings, number of the others, note; with fractions the scale and a longer
-note."""
+_AROUND, _AROUND_FRACTIONS = 3, 6
+"""Rows besides those of the table: title, number of the others, note; with fractions headings, scale, a longer note."""
 _SHORTEST_BAR, _LONGEST_BAR = 6, 40
 """Cells of a bar of the whole device; there is no bar if there is less room."""
 _MAX_SAMPLES = 9
 """Maximum number of tags from which the size of a device is derived."""
-_WASTED, _MUCH = 0.05, 0.15
-"""Fractions of a device, reserved but not allocated, at which this is reported, and highlighted."""
 
 
 # ---------------------------------------------------------------------- the table
@@ -179,8 +175,7 @@ class GpuMemory(Struct, frozen=True):
     def fitted(self, run: Run) -> GpuMemory:
         """Return the panel with its title and the rows that its table and its notes take."""
         table = gpu_table(run.metrics)
-        lines = {(phase, kind) for phase, _, kind in table.metric_of if kind in _AMOUNTS}
-        rows = max(len(lines), len(table.columns)) + _AROUND
+        rows = sum(kind in _AMOUNTS for _, _, kind in table.metric_of) + _AROUND
         if table.has(*FRACTIONS):
             rows = len(table.phases) + _AROUND_FRACTIONS
         return replace(self, title=table.title(), rows=min(rows, self.rows))
@@ -235,137 +230,82 @@ def _highest(cells: np.ndarray) -> tuple[int, int] | None:
     return int(row), int(column)
 
 
-class _Line(Struct, frozen=True):
-    """Amounts of one kind of memory in one phase, by device; they are in one unit."""
+class _Amount(Struct, frozen=True):
+    """An amount of memory of one kind in one phase on one device."""
 
-    phase: str
+    line: str
+    """Phase and kind: "train_step max reserved"."""
+    device: str
     kind: str
+    number: float
     unit: str
-    numbers: list[float]
-    """NaN where a device has none."""
-    fractions: list[float]
-    """The amounts relative to the memory of their device; NaN if that is not known."""
+    whole: DeviceMemory | None
+    """Memory of the device; None if that is not known."""
+    fraction: float
+    """The amount relative to the memory of the device; NaN if that is not known."""
 
     @property
-    def name(self) -> str:
-        """Phase and kind: "train_step max reserved"."""
-        words = "in use" if self.kind in ("memory", "used") else self.kind.replace("_", " ")
-        return f"{phase_title(self.phase)} {words}" if self.phase else words
-
-    def bytes_of(self, number: float) -> float:
-        """Return a number of the line in bytes, as it is if the unit is not known."""
-        return number * BYTES.get(self.unit, 1)
-
-    def part(self, device: int, most: float) -> float:
-        """Return the fraction of the device, or relative to an amount in bytes if its size is not known; NaN without a
-        number."""
-        number, fraction = self.numbers[device], self.fractions[device]
-        return fraction if isfinite(fraction) or not most > 0 else self.bytes_of(number) / most
-
-    def cell(self, device: int, most: float) -> Span:
-        """Return the number of a device, coloured by the fraction of the device.
-
-        If its size is not known, the colour is relative to the highest number, but not like that of a full device.
-        """
-        if not isfinite(number := self.numbers[device]):
-            return "-", Role.FAINT
-        full = 1.0 if isfinite(self.fractions[device]) else _UNALARMING
-        return format_number(number, unit_text(self.unit)), level(full * self.part(device, most))
+    def size(self) -> float:
+        """The number in bytes, as it is if the unit is not known."""
+        return self.number * BYTES.get(self.unit, 1)
 
 
 def _amount_table(run: Run, table: MemoryTable, size: Size) -> TextView:
-    """Return a row for each phase and kind with the numbers of all devices, or a row for each of many devices."""
-    lines = _lines(run, table)
-    known = [
-        (line.bytes_of(number), number, line, device)
-        for line in lines
-        for device, number in enumerate(line.numbers)
-        if isfinite(number)
-    ]
-    if not known:
+    """Return a row for each phase, kind and device; of too many the fullest, and the number of the others."""
+    amounts = list(_logged_amounts(run, table))
+    if not amounts:
         return TextView(table.title(), (), note="no points yet")
-    most, highest, top, device = max(known, key=lambda amount: amount[0])
+    top = max(amounts, key=lambda amount: amount.size)
     unit = unit_text(top.unit)
-    text, words = format_value(highest, unit), f" {kind_words(top.kind)}"
-    whole = device_memory(run, table.metric_of[top.phase, table.columns[device], top.kind])
-    if whole is not None:
-        number = format_number(highest, unit) if whole.unit == top.unit else text
-        text = f"{number} of {format_value(whole.logged, unit_text(whole.unit))}"
-        words += f", {format_fraction(top.part(device, most))}"
-    idle = _idle(lines)
-    notes = [f"{format_value(idle[0], unit_text(idle[1]))} reserved but not allocated"] if idle else []
-    missing = "the log has no size of the device" if whole is None else ""
-    if len({line.unit for line in lines}) == 1 and unit:
-        notes.append(f"values in {unit}" + (f", as {missing}" if missing else ""))
-    elif missing:
-        notes.append(missing)
-    rows = _amount_rows(table.columns, lines, most, size)
+    text, words = format_value(top.number, unit), f" {kind_words(top.kind)}"
+    if top.whole is not None:
+        number = format_number(top.number, unit) if top.whole.unit == top.unit else text
+        text = f"{number} of {format_value(top.whole.logged, unit_text(top.whole.unit))}"
+        words += f", {format_fraction(top.fraction)}"
+    parts = [amount.size / (top.size or 1.0) if isnan(amount.fraction) else amount.fraction for amount in amounts]
+    kept = fullest(parts, max(size.height - _AROUND, 1))
+    rows = aligned([_amount_cells(amounts[place], parts[place]) for place in kept], size.width, left={0})
+    bar = min(size.width - row_width(rows[0]) - 2, _LONGEST_BAR)
+    if bar >= _SHORTEST_BAR:
+        fills = ["█" * round(min(parts[place], 1.0) * bar) for place in kept]
+        rows = [(*row, ("  ", Role.MUTED), (fill, SERIES_ROLES[0])) for row, fill in zip(rows, fills, strict=True)]
+    if more := len(amounts) - len(kept):
+        rows.append(((f"+{more} more", Role.MUTED),))
+    note = "" if top.whole is not None else "the log has no size of the device"
     headline: Row = ((text, Role.VALUE), (words, Role.MUTED))
-    return TextView(table.title(), tuple(rows[: max(size.height, 1)]), headline, ", ".join(notes))
+    return TextView(table.title(), tuple(rows[: max(size.height, 1)]), headline, note)
 
 
-def _lines(run: Run, table: MemoryTable) -> list[_Line]:
-    """Return the amounts by phase, kind and unit, as far as they have a value."""
-    lines: dict[tuple[str, str, str], _Line] = {}
+def _logged_amounts(run: Run, table: MemoryTable) -> Iterator[_Amount]:
+    """Yield the amounts by phase, kind and device, as far as they have a value."""
     for phase in table.phases:
         for kind in _AMOUNTS:
-            for device, column in enumerate(table.columns):
-                metric = table.metric_of.get((phase, column, kind))
+            for device in table.columns:
+                metric = table.metric_of.get((phase, device, kind))
                 if metric is None or not isfinite(number := table.last(run, metric)):
                     continue
-                key = phase, kind, meaning_of(run, metric).unit
-                line = lines.setdefault(key, _Line(*key, [nan] * len(table.columns), [nan] * len(table.columns)))
+                words = "in use" if kind in _WORDS else kind.replace("_", " ")
+                line = f"{phase_title(phase)} {words}" if phase else words
                 whole = device_memory(run, metric)
-                line.numbers[device] = number
-                line.fractions[device] = nan if whole is None else number / table.scale_of[metric] / whole.size
-    return list(lines.values())
+                fraction = nan if whole is None else number / table.scale_of[metric] / whole.size
+                yield _Amount(line, device, kind, number, meaning_of(run, metric).unit, whole, fraction)
 
 
-def _amount_rows(columns: Sequence[str], lines: Sequence[_Line], most: float, size: Size) -> list[Row]:
-    """Return the rows of the table. Rows of devices have a bar of the highest fraction.
+def _amount_cells(amount: _Amount, part: float) -> list[Span]:
+    """Return kind, device, number, and the fraction of the device.
 
-    If there are too many devices, the fullest are shown, and the number of the others. most: highest amount, in bytes.
+    The number has the colour of that fraction. If the size of the device is not known, the colour is relative to the
+    highest number, but not like that of a full device.
     """
-    several = len({line.unit for line in lines}) > 1
-    names = [f"{line.name} {unit_text(line.unit)}".rstrip() if several else line.name for line in lines]
-    devices = range(len(columns))
-    parts = [max((p for line in lines if isfinite(p := line.part(device, most))), default=nan) for device in devices]
-    rows: list[list[Span]] = []
-    if by_device := len(columns) > len(lines):
-        kept = fullest(parts, max(size.height - _AROUND, 1))
-        rows = [[("device", Role.MUTED), *((name, Role.MUTED) for name in names)]]
-        rows += [[(columns[device], Role.TEXT), *(line.cell(device, most) for line in lines)] for device in kept]
-    else:
-        if tuple(columns) != ("all",):
-            rows = [[("", Role.MUTED), *((column, Role.MUTED) for column in columns)]]
-        for name, line in zip(names, lines, strict=True):
-            alone = [fraction for fraction in line.fractions if isfinite(fraction)] if len(columns) == 1 else []
-            share: list[Span] = [(format_fraction(fraction), Role.MUTED) for fraction in alone]
-            rows.append([(name, Role.TEXT), *(line.cell(device, most) for device in devices), *share])
-    drawn = aligned(rows, size.width)
-    if not by_device:
-        return drawn
-    bar = min(size.width - row_width(drawn[0]) - 2, _LONGEST_BAR)
-    for row, device in enumerate(kept, 1):
-        if bar >= _SHORTEST_BAR and isfinite(parts[device]):
-            drawn[row] += ("  ", Role.MUTED), ("█" * round(min(parts[device], 1.0) * bar), SERIES_ROLES[0])
-    more = len(columns) - len(kept)
-    return [*drawn, ((f"+{more} more", Role.MUTED),)] if more else drawn
-
-
-def _idle(lines: Sequence[_Line]) -> tuple[float, str] | None:
-    """Return the highest amount of memory that is reserved but not allocated, and its unit, or None.
-
-    Amounts in different units are not compared: a GB may be 1000**3 or 1024**3 bytes.
-    """
-    numbers_of = {(line.phase, line.kind, line.unit): line.numbers for line in lines}
-    idle = []
-    for line in lines:
-        allocated = numbers_of.get((line.phase, line.kind.replace("reserved", "allocated"), line.unit), ())
-        for number, used in zip(line.numbers, allocated, strict=False):
-            if number > used:
-                idle.append((line.bytes_of(number - used), number - used, line.unit))
-    return max(idle)[1:] if idle else None
+    is_known = isfinite(amount.fraction)
+    role = level(part if is_known else _UNALARMING * part)
+    device = "" if amount.device == "all" else amount.device
+    return [
+        (amount.line, Role.TEXT),
+        (device, Role.TEXT),
+        (format_value(amount.number, unit_text(amount.unit)), role),
+        (format_fraction(amount.fraction) if is_known else "", Role.MUTED),
+    ]
 
 
 # ---------------------------------------------------------------------- at the stages of an operation
@@ -374,8 +314,7 @@ def _idle(lines: Sequence[_Line]) -> tuple[float, str] | None:
 class GpuTimeline(Struct, frozen=True):
     """GPU memory at the stages of an operation: before, state loaded, peak, work done, state offloaded.
 
-    For each phase the device with the most memory in use is displayed, with the reserved memory that is not allocated
-    and the memory that offloading frees.
+    For each phase the device with the most memory in use is displayed.
     """
 
     id: str = "gpu_moments"
@@ -411,8 +350,7 @@ class GpuTimeline(Struct, frozen=True):
             _known(shares[:, 1]),
             _known(shares[:, 0]),
             _highest(amounts[:, 1]),
-            _stage_sentence(names, amounts, total),
-            f"% of {of} reserved / allocated, of each phase on its fullest device",
+            note=f"% of {of} reserved / allocated, of each phase on its fullest device",
         )
 
 
@@ -442,23 +380,6 @@ def _capacity(run: Run, table: MemoryTable) -> float:
                 sizes.append(amount / fraction)
     size = float(np.median(sizes)) if sizes else 0.0
     return size if isfinite(size) and size > 0 else 0.0
-
-
-def _stage_sentence(names: Sequence[str], amounts: np.ndarray, device: float) -> Row:
-    """Return the largest amount freed by offloading, and the largest reserved but unused. device: GiB; 0 unknown."""
-    allocated, done = amounts[:, 0], amounts[:, :, _DONE]
-    freed = np.nan_to_num(allocated[:, _DONE] - allocated[:, _LEFT])
-    idle = np.nan_to_num(done[:, 1] - done[:, 0])
-    spans: list[Span] = []
-    if freed[most := int(np.argmax(freed))] > 0:
-        of = f"{format_value(float(freed[most]), 'GiB')} of {format_value(float(allocated[most, _DONE]), 'GiB')}"
-        spans.append((f"offload frees {of} in {names[most]}", Role.TEXT))
-    if (unused := float(idle[most := int(np.argmax(idle))])) > device * _WASTED:
-        share = f" ({format_fraction(unused / device)} of the device)" if device > 0 else ""
-        amount = f"{format_value(unused, 'GiB')}{share} reserved but not allocated after {names[most]}"
-        spans += [("; ", Role.TEXT)] * bool(spans)
-        spans.append((amount, Role.WARNING if 0 < device * _MUCH < unused else Role.TEXT))
-    return tuple(spans)
 
 
 # ---------------------------------------------------------------------- over the run
@@ -506,21 +427,16 @@ class CpuMemory(Struct, frozen=True):
         return "cpu.memory" in by_concept(run.tracked_metrics)
 
     def view(self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS) -> ChartView:
-        """Return a line for each of the phases with the largest processes; the note has the virtual memory."""
-        lines: list[_Curve] = []
-        virtual: list[tuple[float, str]] = []
+        """Return a line for each of the phases with the largest processes."""
         names = by_concept(run.tracked_metrics).get("cpu.memory", ())
-        for reading in filter(None, (reading_of(run, (name,)) for name in names)):
-            tag, last = memory_of(reading.metric), reading.curve.last
-            if tag is not None and last is not None and tag.kind == "vms":
-                virtual.append((last.value * tag.scale, unit_text(reading.meaning.unit)))
-            elif tag is not None and tag.snapshot != "start":
-                lines.append((tag.phase, reading))
-        lines.sort(key=lambda line: phase_order(line[0]))
-        named = [(phase.replace("/", "."), reading) for phase, reading in lines]
-        view = _chart(run, self.title, self.id, named, size, symbols, options)
-        note = f"virtual {format_value(*max(virtual))}" if virtual else ""
-        return replace(view, notes=(note, *view.notes)) if note else view
+        lines = [
+            (tag, reading)
+            for reading in filter(None, (reading_of(run, (name,)) for name in names))
+            if (tag := memory_of(reading.metric)) is not None and tag.kind != "vms" and tag.snapshot != "start"
+        ]
+        lines.sort(key=lambda line: phase_order(line[0].phase))
+        named = [(tag.phase.replace("/", "."), reading) for tag, reading in lines]
+        return _chart(run, self.title, self.id, named, size, symbols, options)
 
 
 def _chart(

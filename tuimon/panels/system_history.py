@@ -6,7 +6,7 @@ that is idle while the others work, or that is throttled, clocked down or too ho
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import nan
 from typing import NamedTuple
@@ -147,30 +147,36 @@ TITLE = "system metrics"
 _IDLE_FOR = 60.0
 """Seconds of idleness from which it is reported: between two phases every GPU waits."""
 _SLOW = 0.8
-"""Fraction of the median clock of the working GPUs below which a GPU counts as throttled."""
-_REASONS = (("thermal", 0x60), ("power brake", 0x80), ("hardware", 0x08))
-"""Words for bits of the reasons to lower the clock. Other bits, such as the power limit, are set in normal operation.
-Source: nvml.h, nvmlClocksEventReason…"""
+"""Fraction of the median clock of the working GPUs below which a GPU counts as slow."""
+_THROTTLED = 0x60 | 0x80 | 0x08
+"""Bits of the reasons to lower the clock: thermal, power brake, hardware. Others, such as the power limit, are set in
+normal operation. Source: nvml.h, nvmlClocksEventReason…"""
 _DAY = 86400.0
 _NEWEST = 5
 """Number of measurements whose mean is the present state."""
-_MOST_WHOLE = 2
-"""Number of devices after the first up to which each has its sentence; of more there is one word each."""
+_MOST_NAMED = 3
+"""Number of devices up to which each that stands out has its sentence; others are counted."""
 _NARROWEST = 12
 """Minimum width of the strip, or two fifths of a wide panel: the newest values are left out first."""
+_LABEL = 14
+"""Maximum cells of a name."""
 _MOST_ROWS = 28
 """Maximum number of rows that the panel asks for: those of 16 GPUs and their host."""
 _WITHOUT_GPUS = 10_000
 """Order of the panel of a run without GPUs: after everything that the training logged."""
 _MAIN = ("util", "used", "rate", "memory", "power", "temp", "clock", "throttle", "soft throttle", "reasons")
 """Kinds of which the strip of a device displays the first that is measured."""
-_MORE = (
-    ("clock", "clock", "MHz"),
-    ("temp", "temperature", "°C"),
-    ("power", "power", "W"),
-    ("memory", "memory in use", "%"),
+_FRACTIONS = ("util", "used", "memory")
+_CONDITIONS: tuple[tuple[str, str, Callable[[Floats, float], npt.NDArray[np.bool_]], Role], ...] = (
+    ("throttled", "reasons", lambda values, usual: (values.astype(np.int64) & _THROTTLED) != 0, Role.CRITICAL),
+    ("throttled", "throttle", lambda values, usual: values > 0.5, Role.CRITICAL),
+    ("throttled", "soft throttle", lambda values, usual: values > 0.5, Role.CRITICAL),
+    ("slow", "clock", lambda values, usual: values < usual * _SLOW, Role.CRITICAL),
+    ("hot", "temp", lambda values, usual: values >= HOT, Role.CRITICAL),
+    ("idle", "util", lambda values, usual: values < IDLE, Role.WARNING),
 )
-"""Kinds with strips of their own on the whole screen, their titles and units."""
+"""(word, kind of quantity, whether it holds at each measurement, role) of what stands out, the worst first. usual: the
+clock of the GPUs that work, NaN for a GPU that does not."""
 _BLOCKS, _PLAIN = "▁▂▃▄▅▆▇█", "_.:-=+*#"
 """Glyphs by level, from 0 to 100%."""
 
@@ -192,7 +198,8 @@ class _State(NamedTuple):
     """What stands out in a device."""
 
     word: str
-    sentence: str
+    since: str
+    """" since 00:51 (step 1000)"."""
     role: Role
 
 
@@ -245,33 +252,23 @@ class SystemHistory(Struct, frozen=True):
         if not times:
             return TextView(TITLE, (), note="no points with a wall time yet")
         begin, end = min(float(t[0]) for t in times), max(float(t[-1]) for t in times)
-        ascii_only = symbols is Symbols.ASCII
         sentence = _sentence(lines)
         top = wrap_row(sentence, size.width, 2) if sentence else []
         room = max(size.height - 1 - len(top), 1)
         shown = _keep(lines, room)
-        cells = [_cells(line) for line in shown]
-        more = f"+{len(lines) - len(shown)} more" if len(shown) < len(lines) else ""
-        label = max(min(max(cell_width(line.name) for line in shown), 14), len(more))
+        label = max(min(cell_width(line.name), _LABEL) for line in shown)
         most = size.width - label - 2 - max(_NARROWEST, size.width * 2 // 5)  # the strips get the rest
-        beside = aligned(cells, most, left=(), gap=1)
-        strip = size.width - label - 2 - row_width(beside[0])
-        columns = max(min(strip, max(map(len, times))), 1)
-        axis = _axis(begin, end, columns) if strip >= 20 else ""
+        beside = aligned([_cells(line) for line in shown], most, left=(), gap=1)
+        columns = max(min(size.width - label - 2 - row_width(beside[0]), max(map(len, times))), 1)
         rows: list[Row] = []
-        if axis and not more and len(shown) < room:
-            rows.append(((" " * (label + 1) + axis, Role.MUTED),))
-        for line, row in zip(shown, beside, strict=True):
-            name = fit(line.name, label) + " "
-            strip_row = _strip(line, line.main, (begin, end, columns), ascii_only)
-            rows.append(((name, Role.MUTED), *strip_row, (" ", Role.MUTED), *row))
+        for line, cells in zip(shown, beside, strict=True):
+            strip = _strip(line, begin, end, columns, symbols)
+            rows.append(((fit(line.name, label) + " ", Role.MUTED), *strip, (" ", Role.MUTED), *cells))
         headline = _headline(lines)
-        if more and len(rows) < room:
-            rows.append(((f"{more:<{label}} {axis}".rstrip(), Role.MUTED),))
-        elif more:
-            headline = ((f"{more}  ", Role.MUTED), *headline)
-        if options.fullscreen:
-            rows += _more(shown, (begin, end, columns), label, ascii_only, room - len(rows))
+        if more := len(lines) - len(shown):
+            headline = ((f"+{more} more  ", Role.MUTED), *headline)
+        if len(rows) < room:
+            rows.insert(0, ((" " * (label + 1) + _axis(begin, end, columns), Role.MUTED),))
         note = f"each column {format_duration((end - begin) / columns)}, as measured"
         return TextView(TITLE, (*top, *rows), headline, note if len(rows) < room else "")
 
@@ -318,39 +315,18 @@ def _state(run: Run, line: _Line, working: bool, clock: float) -> _State | None:
 
     working: whether another GPU works. clock: the usual one of the GPUs that work.
     """
-    for word, kind, holds, words, end in _conditions(line, clock):
-        times = line.series[kind].times
+    usual = clock if line.last("util") > WORKING else nan
+    for word, kind, test, role in _CONDITIONS if line.device.accelerator else ():
+        times, values = line.series.get(kind, _NO_SERIES)
+        holds = test(values, usual)
+        if not len(holds) or np.mean(holds[-_NEWEST:]) <= 0.5:
+            continue
         others = np.flatnonzero(~holds)
         begin = int(others[-1]) + 1 if len(others) else 0
         held = float(times[-1] - times[begin]) if begin < len(holds) else -1.0
-        if word == "idle" and not (working and held >= _IDLE_FOR):
-            continue
-        if np.mean(holds[-_NEWEST:]) > 0.5:
-            since = _since(run, times, begin) if held >= 0 else ""
-            role = Role.WARNING if word == "idle" else Role.CRITICAL
-            return _State(word, f"{line.name} {words}{since}{end}", role)
+        if word != "idle" or (working and held >= _IDLE_FOR):
+            return _State(word, _since(run, times, begin) if held >= 0 else "", role)
     return None
-
-
-def _conditions(line: _Line, clock: float) -> Iterator[tuple[str, str, npt.NDArray[np.bool_], str, str]]:
-    """Yield (word, kind of quantity, whether it holds at each measurement, sentence, its end), the worst first."""
-    series, temp = line.series, line.last("temp")
-    if not line.device.accelerator:
-        return
-    degrees = f" at {temp:.0f} °C" if np.isfinite(temp) else ""
-    if (bits := series.get("reasons")) is not None:
-        for reason, mask in _REASONS:
-            yield "throttled", "reasons", (bits.values.astype(np.int64) & mask) != 0, f"throttled ({reason})", degrees
-    for kind in ("throttle", "soft throttle"):
-        if kind in series:
-            yield "throttled", kind, series[kind].values > 0.5, "throttled (thermal)", degrees
-    if "clock" in series and line.last("util") > WORKING:
-        words = f"runs at {line.last('clock'):,.0f} MHz{degrees}, the others at {clock:,.0f} MHz"
-        yield "throttled", "clock", series["clock"].values < clock * _SLOW, words, ""
-    if "temp" in series:
-        yield "hot", "temp", series["temp"].values >= HOT, f"is hot: {temp:.0f} °C", ""
-    if "util" in series:
-        yield "idle", "util", series["util"].values < IDLE, "idle", ""
 
 
 def _since(run: Run, times: Floats, begin: int) -> str:
@@ -363,14 +339,15 @@ def _since(run: Run, times: Floats, begin: int) -> str:
 
 
 def _sentence(lines: Sequence[_Line]) -> Row:
-    """Return the sentence about the devices that stand out, the throttling ones first; () if none does."""
+    """Return the sentence about the devices that stand out, the worst first; () if none does."""
     odd = [(line.name, line.state) for line in lines if line.state is not None]
-    if not odd:
-        return ()
-    (_, worst), *others = sorted(odd, key=lambda item: item[1].role is not Role.CRITICAL)
-    whole = len(others) <= _MOST_WHOLE
-    more = "".join(f"; {state.sentence if whole else f'{name} {state.word}'}" for name, state in others)
-    return (worst.sentence, worst.role), (more, Role.WARNING)
+    odd.sort(key=lambda item: item[1].role is not Role.CRITICAL)
+    spans: list[Span] = []
+    for name, state in odd[:_MOST_NAMED]:
+        separator = "; " if spans else ""
+        spans.append((f"{separator}{name} {state.word}{state.since}", state.role))
+    more = len(odd) - _MOST_NAMED
+    return (*spans, (f"; {more} more", Role.WARNING)) if more > 0 else tuple(spans)
 
 
 def _keep(lines: list[_Line], room: int) -> list[_Line]:
@@ -394,56 +371,27 @@ def _cells(line: _Line) -> list[Span]:
 
 
 def _axis(begin: float, end: float, columns: int) -> str:
-    """Return the times of the first and the last column."""
+    """Return the times of the first and the last column; "" if they have no room."""
     first, last = time_of_day(begin), time_of_day(end)
     if first[:5] != last[:5]:
         first, last = first[:5], last[:5]
     gap = columns - len(first) - len(last)
-    return first + (" " * gap + last if gap > 0 else "")
+    return first + " " * gap + last if gap > 0 else ""
 
 
-def _strip(
-    line: _Line, kind: str, times: tuple[float, float, int], ascii_only: bool, whole: float | None = None
-) -> list[Span]:
-    """Return one glyph for each stretch of time, relative to `whole`, or else to the maximum; red where it is too hot.
-
-    times: begin and end of the strip, and its columns.
-    """
-    glyphs = _PLAIN if ascii_only else _BLOCKS
-    role = Role.SERIES_0 if line.device.accelerator else Role.MUTED
-    means = _means(line.series[kind], *times)
-    if whole is None:
-        whole = 1.0 if kind in ("util", "used", "memory") else float(means[np.isfinite(means)].max(initial=0.0))
+def _strip(line: _Line, begin: float, end: float, columns: int, symbols: Symbols) -> list[Span]:
+    """Return one glyph for each stretch of time, a fraction relative to 1, other quantities to their maximum; red where
+    it is too hot."""
+    glyphs = _PLAIN if symbols is Symbols.ASCII else _BLOCKS
+    usual = Role.SERIES_0 if line.device.accelerator else Role.MUTED
+    means = _means(line.series[line.main], begin, end, columns)
+    whole = 1.0 if line.main in _FRACTIONS else float(means[np.isfinite(means)].max(initial=0.0)) or 1.0
     spans: list[Span] = []
     for mean in means.tolist():
-        level = min(max(int(mean / (whole or 1.0) * len(glyphs)), 0), len(glyphs) - 1) if mean == mean else -1
-        is_hot = kind == "temp" and mean >= HOT
-        spans.append((" ", Role.FAINT) if level < 0 else (glyphs[level], Role.CRITICAL if is_hot else role))
+        level = min(max(int(mean / whole * len(glyphs)), 0), len(glyphs) - 1) if mean == mean else -1
+        role = Role.CRITICAL if line.main == "temp" and mean >= HOT else usual
+        spans.append((" ", Role.FAINT) if level < 0 else (glyphs[level], role))
     return spans
-
-
-def _more(
-    lines: Sequence[_Line], times: tuple[float, float, int], label: int, ascii_only: bool, room: int
-) -> list[Row]:
-    """Return strips of further quantities of the GPUs, as many quantities as fit in `room` rows.
-
-    times: see `_strip`. A strip is relative to the maximum of all GPUs. On its right are the lowest and the highest
-    value.
-    """
-    rows: list[Row] = []
-    for kind, title, unit in _MORE:
-        of_kind = [line for line in lines if line.device.accelerator and kind in line.series and line.main != kind]
-        if not of_kind or len(rows) + len(of_kind) + 1 > room:
-            continue
-        scale = 100.0 if kind == "memory" else 1.0
-        most = max(float(line.series[kind].values.max()) for line in of_kind)
-        rows.append(((f"{title}, full: {most * scale:,.0f} {unit}", Role.MUTED),))
-        for line in of_kind:
-            values = line.series[kind].values * scale
-            between = f" {values.min():,.0f} to {values.max():,.0f} {unit}"
-            strip = _strip(line, kind, times, ascii_only, most)
-            rows.append(((fit(line.name, label) + " ", Role.MUTED), *strip, (between, Role.TEXT)))
-    return rows
 
 
 def _means(series: _Series, begin: float, end: float, columns: int) -> Floats:

@@ -11,15 +11,16 @@ prime-rl 0.4, SkyRL 0.3 and TRL 0.24.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from msgspec import Struct
 
-from tuimon import lazy_re as re
 from tuimon.analysis.printed_units import seconds_of
 from tuimon.draw.numbers import format_duration, format_fraction
 from tuimon.model.views import SERIES_ROLES, Role, Row, Size, Symbols, TextView
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
+from tuimon.panels._metrics import curve_or_none
 from tuimon.panels.phases import step_seconds
 from tuimon.store import Run
 from tuimon.store.arrays import median
@@ -38,27 +39,40 @@ class Part(Struct, frozen=True):
     name: str
     words: str
     """Before the share: "waits", "takes"."""
-    names: str
-    """Regular expression of the ends of names: seconds in a step, or with `is_share` a fraction of the time."""
+    ends: tuple[str, ...]
+    """Ends of names: seconds in a step, or with `is_share` a fraction of the time."""
     is_share: bool = False
     what_for: str = ""
 
 
 PARTS = (
-    Part("trainer", "waits", r"fully_async/trainer/idle_ratio|perf/wait_time_ratio", True, "for rollouts"),
+    Part("trainer", "waits", ("fully_async/trainer/idle_ratio", "perf/wait_time_ratio"), True, "for rollouts"),
     Part(
         "trainer",
         "waits",
-        r"time/wait_for_batch|train_wait_time|exposed_generation|wait_for_generation_buffer|queue_wait_time_s",
+        (
+            "time/wait_for_batch",
+            "train_wait_time",
+            "exposed_generation",
+            "wait_for_generation_buffer",
+            "queue_wait_time_s",
+        ),
         what_for="for rollouts",
     ),
-    Part("rollout", "waits", r"fully_async/rollouter/idle_ratio", True, "for the trainer"),
-    Part("rollout", "waits", r"time/wait_for_(?:ckpt|policy)", what_for="for the trainer"),
-    Part("reward", "takes", r"timing_s/reward|perf/reward_time|time/reward"),
-    Part("sync", "takes", r"timing_s/param_sync|update_weights_time|weight_sync|broadcast_weights"),
+    Part("rollout", "waits", ("fully_async/rollouter/idle_ratio",), True, "for the trainer"),
+    Part("rollout", "waits", ("time/wait_for_ckpt", "time/wait_for_policy"), what_for="for the trainer"),
+    Part("reward", "takes", ("timing_s/reward", "perf/reward_time", "time/reward")),
+    Part("sync", "takes", ("timing_s/param_sync", "update_weights_time", "weight_sync", "broadcast_weights")),
 )
 """Of several with one name, the first that is logged."""
-_ANY = re.compile("|".join(part.names for part in PARTS if part.words == "waits"))
+
+
+@lru_cache(maxsize=64)
+def logged_parts(metrics: tuple[str, ...]) -> tuple[tuple[Part, str], ...]:
+    """Return (part, its first metric) of the parts that are logged; () if nothing that waits is logged."""
+    firsts = ((part, next((name for name in metrics if name.endswith(part.ends)), "")) for part in PARTS)
+    found = tuple((part, name) for part, name in firsts if name)
+    return found if any(part.words == "waits" for part, _ in found) else ()
 
 
 class WaitingPanel(Struct, frozen=True):
@@ -72,7 +86,7 @@ class WaitingPanel(Struct, frozen=True):
 
     def relevant(self, run: Run) -> bool:
         """Whether the log says how long the trainer or the rollouts wait."""
-        return any(_ANY.search(name) for name in run.metrics)
+        return bool(logged_parts(run.metrics))
 
     def fitted(self, run: Run) -> WaitingPanel:
         """Return the panel with a row for each part that is logged."""
@@ -92,10 +106,8 @@ class WaitingPanel(Struct, frozen=True):
 def _shares(run: Run) -> list[tuple[Part, float, float]]:
     """Return (part, share of the step, seconds) of each part; NaN for what is not known."""
     found: dict[str, tuple[Part, float, float]] = {}
-    for part in PARTS:
-        pattern = re.compile(f"(?:{part.names})$")
-        metric = next((name for name in run.metrics if pattern.search(name)), None)
-        if part.name in found or metric is None or not len(curve := run.curve(metric)):
+    for part, metric in logged_parts(run.metrics):
+        if part.name in found or (curve := curve_or_none(run, metric)) is None:
             continue
         value, last = _recent(curve.values), int(curve.steps[-1])
         if part.is_share:

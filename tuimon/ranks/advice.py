@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from tuimon import lazy_re as re
 from tuimon.model.ranks import RankRow, RootCause
+from tuimon.ranks.hangs import HANGS
 from tuimon.text import clean
 
 _GPU_MEMORY = re.compile(r"(?:CUDA|GPU|CUDA error:) out of memory|torch\.(?:cuda\.)?OutOfMemoryError|HIP out of memory")
@@ -17,8 +18,6 @@ _HOST_MEMORY = re.compile(
 _LESS_GPU_MEMORY = "try a smaller micro-batch, shorter sequences or more sharding"
 _LESS_HOST_MEMORY = "try fewer data loader workers, or ask for more memory"
 _SEGMENT = re.compile(r"Segmentation fault|Fatal Python error|Bus error|SIGSEGV|SIGBUS|Signal (?:7|11)\b")
-_HANGS = ("NCCL's counters", "desync report", "stuck watchdog", "steps")
-"""Rules whose cause is a rank that did not go on."""
 
 
 def of_failure(cause: RootCause, row: RankRow | None) -> str:
@@ -37,7 +36,7 @@ def of_failure(cause: RootCause, row: RankRow | None) -> str:
         return f"see whether {where} is up and what its kernel log says; drain it if it went down"
     if cause.rule == "hardware failure":
         return f"drain {where}; nvidia-smi -q and its kernel log (dmesg) say whether the GPU needs a reset or a repair"
-    if cause.rule in _HANGS:
+    if cause.rule in HANGS:
         node = f" on {clean(cause.node)}" if cause.node else ""
         waits = f"while it runs, py-spy dump{node} shows where it waits"
         return f"see what it did last{log}; {waits}; if it repeats there, drain {where}"
@@ -70,12 +69,10 @@ def of_used_memory(evidence: str) -> str:
 
 def of_slow_rank(row: RankRow | None) -> str:
     """Return the advice about a rank that computes longer than the others."""
-    gpu = _gpu(row)
-    where = f" of {gpu}" if gpu else " of its GPU"
     node = clean(row.node) if row is not None and row.node else "its node"
     return (
-        f"nvidia-smi -q -d PERFORMANCE,TEMPERATURE says whether the clock{where} is lowered; if so, drain {node}, "
-        "else compare the data and the load of the rank"
+        "nvidia-smi -q -d PERFORMANCE,TEMPERATURE says whether the clock of its GPU is lowered; if so, drain "
+        f"{node}, else compare the data and the load of the rank"
     )
 
 
@@ -105,12 +102,6 @@ def of_silent(ranks: list[int]) -> str:
 
 def _where(cause: RootCause, row: RankRow | None) -> str:
     return clean(cause.node) or (clean(row.node) if row is not None else "") or "its node"
-
-
-def _gpu(row: RankRow | None) -> str:
-    if row is None or row.gpu is None:
-        return ""
-    return f"GPU {row.gpu}" + (f" on {clean(row.node)}" if row.node else "")
 
 
 def _log(cause: RootCause) -> str:

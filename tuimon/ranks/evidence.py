@@ -56,15 +56,6 @@ class Rank(Struct):
     nan_place: FileLine | None = None
 
 
-class GpuStatus(Struct):
-    """Newest status of a GPU; None if unknown."""
-
-    temperature: float | None = None
-    clock: float | None = None
-    memory_used: float | None = None
-    memory_total: float | None = None
-
-
 class LogFile(Struct):
     """Knowledge about the process that writes a file, before a line of it is read."""
 
@@ -98,12 +89,8 @@ class Evidence(Struct):
     """Path of the log of the launcher on a node, by node."""
     buses: dict[tuple[str, str], int] = field(default_factory=dict)
     """Index of the GPU by (node, PCI bus)."""
-    gpus: dict[tuple[str, int], GpuStatus] = field(default_factory=dict)
-    """By (node, index)."""
     step_times: dict[int, list[float]] = field(default_factory=dict)
     """[first, last] time at which a line reports a step."""
-    accused: dict[int, tuple[str, FileLine]] = field(default_factory=dict)
-    """Reports of another program's detector about slow ranks, and their places, by rank."""
     lagging: dict[int, tuple[str, FileLine]] = field(default_factory=dict)
     """(what torch's report about a desynchronisation says, its place) by rank."""
     has_agents: bool = False

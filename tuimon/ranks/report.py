@@ -20,7 +20,6 @@ from tuimon.text import clean, first_names
 _RECENT = 5
 """Steps whose median is the own time of a rank."""
 _LONGEST_LINE = 160
-_MOST_ACCUSED = 4
 _LEAST_OF_NODE, _SHARE_OF_NODE = 3, 0.75
 """Ranks of a node, and share of its ranks, that are slow if the node is."""
 _ORDER = {
@@ -74,11 +73,6 @@ def problems_of(evidence: Evidence, verdict: Verdict, rows: list[RankRow]) -> It
         if not any(straggler in members_of for _, _, members_of in nodes):
             hint = advice.of_slow_rank(row_of.get(straggler.rank))
             yield RankProblem("straggler", "warning", straggler.since, straggler.sentence, hint)
-    for rank, (said, where) in list(evidence.accused.items())[:_MOST_ACCUSED]:
-        if not any(straggler.rank == rank for straggler in verdict.stragglers):
-            source = f" ({clean(where.path)}:{where.line})" if where.line else ""
-            text = f"rank {rank} is called slow by the job's own detector: {redacted_text(clean(said))}{source}"
-            yield RankProblem("straggler", "warning", None, text, advice.of_slow_rank(row_of.get(rank)))
     nan = [row for row in rows if row.state == "nan"]
     if nan and len(nan) * 2 < len(rows):
         sentence = f"rank{'s' if len(nan) > 1 else ''} {_listed(nan)}: {nan[0].evidence[0]}, not on the other ranks"
@@ -234,10 +228,6 @@ def _row(evidence: Evidence, verdict: Verdict, key: Key) -> RankRow:
     elif key in evidence.lost:
         state = "unreachable"
         said.append(f"{evidence.lost[key]} cannot be reached: {evidence.unreachable[evidence.lost[key]]}")
-    gpu = evidence.gpus.get((rank.node, rank.local_rank)) if rank.local_rank is not None else None
-    memory = lines.memory_of(rank.measured)
-    if gpu is not None and gpu.memory_used is not None and gpu.memory_total:
-        memory = gpu.memory_used / gpu.memory_total
     return RankRow(
         key[0],
         key[1],
@@ -248,9 +238,7 @@ def _row(evidence: Evidence, verdict: Verdict, key: Key) -> RankRow:
         rank.last_step,
         _own_time(evidence, key[1], slow),
         lines.wait_of(rank.measured),
-        memory,
-        gpu.temperature if gpu else None,
-        gpu.clock if gpu else None,
+        lines.memory_of(rank.measured),
         lines.loss_of(rank.measured),
         redacted_text(clean(failure.text if failure is not None and active else rank.last_line, _LONGEST_LINE)),
         *_located(place),

@@ -6,8 +6,8 @@ them, so a log is read again from its beginning if it is in another run than bef
 Some files have no metrics and are in the directory of no run that has. They are not runs of their own (a screen full
 of empty runs would be useless) unless there are no metrics at all. They are kept as UnassignedFile:
 
-- Console text that is above several runs, or neither above nor below one, is read without being reported.
-- If such text contains a point, it and the other texts with points in its directory are runs, from their beginnings.
+- Console text that is above several runs, or neither above nor below one, is a run once its beginning or its end has a
+  point.
 - A config, and a log that cannot be read, waits for metrics to appear in its directory.
 """
 
@@ -25,6 +25,7 @@ from tuimon.model.events import Event, RunFound, StreamFound, StreamReplaced, St
 from tuimon.model.log_names import log_name
 from tuimon.reader.discovery import Discovery
 from tuimon.reader.follow import Followed
+from tuimon.reader.grouping import group_runs
 from tuimon.reader.log_chains import training_key
 from tuimon.reader.naming import SwanLabNames
 from tuimon.reader.recognition import as_grouped
@@ -32,7 +33,6 @@ from tuimon.reader.trainings import Trainings
 from tuimon.sources import filesystem
 from tuimon.sources.grouped_files import GroupedFile, Member, RunLogs, natural_order
 from tuimon.sources.overrides import load_overrides
-from tuimon.sources.runs import group_runs
 from tuimon.sources.scan import FoundFile
 from tuimon.text import clean
 
@@ -43,12 +43,9 @@ CONFIG_WITHOUT_RUN = "no metrics beside it"
 class UnassignedFile(Struct):
     """A file without metrics that is not part of a run."""
 
-    group: RunLogs
-    """The run that the file would be part of."""
     member: Member
     file: FoundFile
     format: Format
-    followed: Followed | None = None
 
     @property
     def is_text(self) -> bool:
@@ -81,10 +78,6 @@ class RunAssembly:
         """Whether logs have got points that can change their runs since they were grouped."""
         self._with_metrics: set[str] = set()
         """Paths of the groups that hold metrics."""
-        self._text_runs: set[str] = set()
-        """Directories whose texts have points and are near no run, so that they are runs."""
-        self._with_points: set[str] = set()
-        """Paths of texts that have points and were in no run."""
         self._announced: dict[int, tuple[str, str]] = {}
         """(name, path) of each run as announced, by id."""
         self._mounts = filesystem.Mounts()
@@ -105,12 +98,7 @@ class RunAssembly:
 
     def live(self) -> Iterator[Followed]:
         """All logs that are read."""
-        yield from (f for f in self.streams if not f.retired and not f.format.unsupported)
-        yield from self.unreported()
-
-    def unreported(self) -> Iterator[Followed]:
-        """Text that is read only to see whether it contains points."""
-        return (file.followed for file in self.unassigned.values() if file.followed)
+        return (f for f in self.streams if not f.retired and not f.format.unsupported)
 
     def add(self, new_logs: Iterable[tuple[FoundFile, Format]]) -> Iterator[Event]:
         """Follow new logs. Yields RunFound before the streams of the run, which are in the order of their names."""
@@ -118,16 +106,12 @@ class RunAssembly:
 
     def may_move(self, path: str) -> bool:
         """Return whether a log can be in another run once it has points."""
-        return path in self.unassigned or path in self._trainings.undecided
+        return path in self._trainings.undecided
 
-    def note_points(self, path: str) -> bool:
-        """Note that such a log has points, by which `regroup` may move it; return whether it becomes a run."""
-        self.is_outdated = True
-        if path not in self.unassigned:
-            return False
-        self._text_runs.add(os.path.dirname(path))
-        self._with_points.add(path)
-        return True
+    def look_for_points(self) -> None:
+        """Note whether texts of no run have points now, by which `regroup` makes them runs."""
+        texts = (path for path, item in self.unassigned.items() if item.is_text)
+        self.is_outdated = self.is_outdated or any(map(self._trainings.has_points, texts))
 
     def regroup(self) -> Generator[Event, None, list[Followed]]:
         """Group all logs again. Returns those that are to be read from their beginnings."""
@@ -141,7 +125,8 @@ class RunAssembly:
         waiting = new | {path: (item.file, item.format) for path, item in self.unassigned.items()}
         formats = {log.path: log.format for log in self.streams} | {path: pair[1] for path, pair in waiting.items()}
         self._trainings.formats = formats
-        files = {path: self._grouped_file(path, log_format) for path, log_format in formats.items()}
+        names = self._recognition.metric_names
+        files = {path: as_grouped(path, format, names.get(path, frozenset())) for path, format in formats.items()}
         groups = group_runs(files.values(), self._roots, self._trainings, self._overrides)
         self._group_at = {group.path: group for group in groups}
         self._with_metrics = {group.path for group in groups if group.has_metrics}
@@ -159,21 +144,15 @@ class RunAssembly:
             members.sort(key=lambda member: self._supersession.sort_key(*waiting[member.path]))
             if group.path not in self.runs:
                 for member in members:
-                    item = self.unassigned.setdefault(member.path, UnassignedFile(group, member, *waiting[member.path]))
-                    item.group, item.member = group, member
+                    self.unassigned[member.path] = UnassignedFile(member, *waiting[member.path])
             else:
                 yield from self._announce_run(group)
                 for member in members:
                     yield from self._follow(group, member, *waiting[member.path])
                 yield from self._order_files(group)
-        for item in self.unassigned.values():
-            self._leave_out(item)
-
-    def _grouped_file(self, path: str, log_format: Format) -> GroupedFile:
-        file = as_grouped(path, log_format, self._recognition.metric_names.get(path, frozenset()))
-        if os.path.dirname(path) in self._text_runs and file.companion:
-            return replace(file, companion=not (path in self._with_points or self._trainings.has_points(path)))
-        return file
+        for path, item in self.unassigned.items():
+            reason = TEXT_WITHOUT_RUN if item.is_text else item.format.advice or CONFIG_WITHOUT_RUN
+            self._recognition.leave_out(path, reason)
 
     def _number_runs(self, groups: Sequence[RunLogs]) -> None:
         """Set the id of each run: that of its path, else that of most of its logs if their run is no more."""
@@ -194,10 +173,7 @@ class RunAssembly:
 
     def _has_moved(self, log: Followed, group: RunLogs, member: Member) -> bool:
         """Return whether a log is followed as part of another run, or with another prefix, than that of its group."""
-        found = log.found
-        return (
-            not log.retired and found.run >= 0 and (found.run, found.prefix) != (self.runs[group.path], member.prefix)
-        )
+        return not log.retired and (log.found.run, log.found.prefix) != (self.runs[group.path], member.prefix)
 
     def attempts_of(self, run: int) -> dict[str, int]:
         """Return the number of the attempt by path, of a run whose attempts have files of their own; else {}."""
@@ -214,10 +190,13 @@ class RunAssembly:
         return self._by_path.get(followed.path) is followed
 
     def _is_run(self, group: RunLogs, files: Mapping[str, GroupedFile]) -> bool:
-        """Files without metrics are a run only if there are no metrics anywhere."""
+        """Files without metrics are a run only if a text has points, or if there are no metrics anywhere."""
         if group.has_metrics or group.path in self.runs:
             return True
-        return not self._with_metrics and not all(files[member.path].beside for member in group.members)
+        paths = [member.path for member in group.members]
+        if not self._with_metrics and not all(files[path].beside for path in paths):
+            return True
+        return any(map(self._trainings.has_points, paths))
 
     def _announce_run(self, group: RunLogs) -> Iterator[Event]:
         run = self.runs[group.path]
@@ -235,8 +214,7 @@ class RunAssembly:
         if (newer := self._supersession.newer(file, log_format)) is not None:
             self._recognition.skip(file, f"superseded by {clean(newer.path)}")
             return
-        item = self.unassigned.pop(member.path, None)
-        if item is not None:
+        if self.unassigned.pop(member.path, None) is not None:
             self._recognition.forgive(member.path)
         followed = self._new_followed(member, self.runs[group.path], file, log_format)
         yield from self._announce(followed)
@@ -255,7 +233,7 @@ class RunAssembly:
         sources: dict[str, list[tuple[Member, Followed]]] = defaultdict(list)
         for member in group.members:
             log = self._by_path.get(member.path)
-            if log is not None and not log.retired and log.found.stream >= 0:
+            if log is not None and not log.retired:
                 sources[member.joined or member.source].append((member, log))
         for source, logs in sources.items():
             orders = [log.found.order for _, log in logs]
@@ -268,8 +246,7 @@ class RunAssembly:
                     yield log.found
 
     def _new_followed(self, member: Member, run: int, file: FoundFile, log_format: Format) -> Followed:
-        """run: -1 for text that is not reported."""
-        stream = len(self.streams) if run >= 0 else -1
+        stream = len(self.streams)
         source = member.joined or member.source
         rank = 0 if log_format.counts_episodes else log_format.rank
         event = StreamFound(
@@ -285,15 +262,6 @@ class RunAssembly:
         yield followed.found
         if followed.format.unsupported and (status := followed.changed_status()):
             yield status
-
-    def _leave_out(self, item: UnassignedFile) -> None:
-        """Note why a file is in no run; read it without reporting it if it is text, which may have points."""
-        if not item.is_text:
-            self._recognition.leave_out(item.member.path, item.format.advice or CONFIG_WITHOUT_RUN)
-        elif item.followed is None:
-            self._recognition.leave_out(item.member.path, TEXT_WITHOUT_RUN)
-            item.followed = self._new_followed(item.member, -1, item.file, item.format)
-            self._by_path[item.member.path] = item.followed
 
 
 def _retire(followed: Followed, message: str) -> Iterator[Event]:

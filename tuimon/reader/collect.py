@@ -8,7 +8,6 @@ for event in collector.read(): …      a block of each log that has grown, the 
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,7 +21,7 @@ from tuimon.reader.discovery import Discovery
 from tuimon.reader.events import preview
 from tuimon.reader.follow import Followed
 from tuimon.reader.item_sources import BLOCK
-from tuimon.reader.notices import Notices, of_truncation
+from tuimon.reader.notices import Notices
 from tuimon.reader.polling import PollSchedule
 from tuimon.reader.rank_jobs import RankJobs, RunLogs
 from tuimon.reader.recognition import nothing_found
@@ -58,33 +57,26 @@ class Collector:
         self._previewed = 0
         """Number of streams for which a preview was considered."""
         self._schedule: PollSchedule[Followed] = PollSchedule()
-        self._unreported_schedule: PollSchedule[Followed] = PollSchedule()
 
     # ------------------------------------------------------------------ finding
 
-    def find(self, hurry: bool = False) -> Iterator[Event]:
-        """Look for logs. The first call searches everywhere, later calls where something has changed.
-
-        hurry: the first call leaves all but the newest of many checkpoints to the second."""
-        new_logs = self._discovery.new_logs(self._assembly, hurry)
+    def find(self) -> Iterator[Event]:
+        """Look for logs. The first call searches everywhere, later calls where something has changed."""
+        new_logs = self._discovery.new_logs(self._assembly)
         if new_logs:
             yield from self._assembly.add(new_logs)
-        if self._discovery.scan is not None and self.searched:
+        if self._discovery.scan is not None:
             yield from self._checkpoints.changes(self._discovery.scan.checkpoints, self._assembly.runs)
         databases = self._discovery.databases.unreadable()
         yield from self._notices.of_unread(self._assembly.streams, self._assembly.unassigned.values(), databases)
         yield from self._notices.of_problems(self.problems)
 
     @property
-    def searched(self) -> bool:
-        """Has everything been searched? False after a hurried `find`; the next one completes it."""
-        return self._discovery.scan is not None and not self._discovery.scan.hurried
-
-    @property
     def problems(self) -> tuple[Problem, ...]:
         """What cannot be searched or opened."""
         searched = self._discovery.scan.problems if self._discovery.scan else ()
-        refused = self._discovery.recognition.refused.items()
+        refused = [*self._discovery.recognition.refused.items()]
+        refused += ((log.path, log.access_error) for log in self._assembly.live() if log.access_error)
         return (*searched, *(Problem(path, reason, CHECK_ACCESS) for path, reason in refused))
 
     @property
@@ -94,8 +86,8 @@ class Collector:
 
     @property
     def followed(self) -> list[Followed]:
-        """All logs ever followed: the streams by id, then unreported text."""
-        return [*self._assembly.streams, *self._assembly.unreported()]
+        """All logs ever followed, by id."""
+        return self._assembly.streams
 
     @property
     def directories(self) -> list[str]:
@@ -154,9 +146,8 @@ class Collector:
     def read(self, paths: Iterable[str] | None = None) -> Iterator[Event]:
         """Read a block of each log that has grown, the newest run first. paths: read only these files."""
         if paths is None:
-            now = self._clock()
-            logs = self._schedule.next(self._assembly.streams, now)
-            logs += self._unreported_schedule.next(list(self._assembly.unreported()), now)
+            logs = self._schedule.next(self._assembly.streams, self._clock())
+            self._assembly.look_for_points()
         else:
             logs = [f for path in paths for f in self._assembly.at(path)]
         logs = [f for f in logs if not f.retired and not f.format.unsupported]
@@ -170,7 +161,6 @@ class Collector:
             closed = followed.path in self._closed
             self._closed.discard(followed.path)
             yield from self._read(followed, closed)
-            yield from self.ranks.first_report(followed.found.run)
         yield from self._regrouped()
 
     def flush(self, silent: float = 0.0) -> Iterator[Event]:
@@ -178,16 +168,9 @@ class Collector:
         `find_writers`: else the writer of each log whose last line is incomplete is searched for by itself.
 
         silent: seconds for which a log must not have changed; 0 for all logs."""
-        before = [f for f in self._assembly.live() if not silent or self._clock() - f.modified >= silent]
-        for followed in before:
+        for followed in [f for f in self._assembly.live() if not silent or self._clock() - f.modified >= silent]:
             yield from self._events(followed, followed.flush())
             yield from self._changed_status(followed)
-        yield from self._regrouped()
-        known = {id(followed) for followed in before}
-        for followed in list(self._assembly.live()):  # of texts whose first point is in such a record
-            if id(followed) not in known and not followed.behind:
-                yield from self._events(followed, followed.flush())
-                yield from self._changed_status(followed)
         yield from self._regrouped()
 
     def use_clock(self, clock: Callable[[], float]) -> None:
@@ -205,37 +188,25 @@ class Collector:
         if not self._assembly.is_followed(followed):
             return  # it was replaced in this round
         blocks = BLOCKS if followed.encoder.metric_count > MANY_METRICS else 1
-        kept, truncated_at = followed.encoder.point_count, followed.truncated_at
         yield from self._events(followed, followed.read(blocks * BLOCK, closed))
-        source, is_gone = followed.found.source, followed.is_gone
-        deletions = list(self._notices.of_deletion(followed.path, source, is_gone, self._clock(), kept))
-        yield from deletions
-        truncated = math.isfinite(followed.truncated_at) and followed.truncated_at != truncated_at
-        if kept and truncated and not deletions:
-            yield of_truncation(followed.path, source, followed.truncated_at, kept)
         if followed.preview_over:
             followed.preview_end = 0
             yield preview(followed.found.stream, ())
-        yield from self._notices.of_access(followed.path, followed.access_error)
         followed.note_growth(self._clock())
         yield from self._changed_status(followed)
 
     @staticmethod
     def _changed_status(followed: Followed) -> Iterator[Event]:
-        """Yield the status of a log if it has changed, unless the log is not reported."""
-        if followed.found.stream >= 0 and not followed.retired and (status := followed.changed_status()):
+        """Yield the status of a log if it has changed."""
+        if not followed.retired and (status := followed.changed_status()):
             yield status
 
     def _events(self, followed: Followed, items: Iterable[Item]) -> Iterator[Event]:
-        """The items of a log as events; none of a text that becomes a run by them, as it is read again then."""
+        """The items of a log as events; points can be those by which it is of another run."""
         items = self.ranks.taken(followed, items)
         if self._assembly.may_move(followed.path):
             items = list(items)
-            has_points = any(isinstance(item, Points) for item in items)
-            if has_points and self._assembly.note_points(followed.path):
-                return
-            if followed.found.stream < 0:
-                return
+            self._assembly.is_outdated |= any(isinstance(item, Points) for item in items)
         yield from followed.encoder.events(items)
 
     def _regrouped(self) -> Iterator[Event]:

@@ -9,7 +9,6 @@ from tuimon.reader.database import Databases
 from tuimon.reader.recognition import Recognition
 from tuimon.reader.supersession import Supersession
 from tuimon.sources.scan import FoundFile, Scan, rescan, scan
-from tuimon.text import clean
 
 
 class Discovery:
@@ -26,28 +25,24 @@ class Discovery:
         self._pending: list[FoundFile] = []
         """Files that are not recognised as logs while they are unchanged."""
 
-    def new_logs(self, known: Container[str], hurry: bool) -> list[tuple[FoundFile, Format]]:
+    def new_logs(self, known: Container[str]) -> list[tuple[FoundFile, Format]]:
         """The logs that were not returned before, with their formats; runs of databases are returned like files.
 
         The first call searches everywhere, later calls where something has changed. known: paths that need not be
-        examined again. hurry: the first call enters only the newest of many checkpoints."""
+        examined again."""
         before = self.scan
-        self.scan = scan(self._roots, is_candidate, hurry=hurry) if before is None else rescan(before)
+        self.scan = scan(self._roots, is_candidate) if before is None else rescan(before)
         if self.scan is not before:
             self._pending = [
                 file for file in self.scan.files if file.path not in known and file.path not in self.databases
             ]
         new: list[tuple[FoundFile, Format]] = []
-        candidates, self._pending = self.supersession.in_order(self._pending), []
+        candidates, self._pending = self._pending, []
         for file in candidates:
-            if newer := self.supersession.newer_path(file):
-                self.recognition.leave_out(file.path, f"superseded by {clean(newer)}")
-                continue
             log_format = self.recognition.format_of(file)
             if log_format is None:
                 self._pending.append(file)
                 continue
-            self.supersession.recognised(file, log_format)
             if kind(log_format.id) in ("database", "journal"):
                 self.databases.add(file, log_format)
             else:

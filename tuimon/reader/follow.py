@@ -20,7 +20,6 @@ from tuimon.reader.database import Database
 from tuimon.reader.events import EventEncoder
 from tuimon.reader.item_sources import (
     BLOCK,
-    CompressedSource,
     DatabaseSource,
     DocumentSource,
     ItemSource,
@@ -30,7 +29,7 @@ from tuimon.reader.item_sources import (
 from tuimon.reader.naming import SwanLabNames, metric_name
 from tuimon.reader.rank_paths import has_rank_lines
 from tuimon.registry import FORMATS, note_failure
-from tuimon.sources.files import first_bytes
+from tuimon.sources.files import head_of
 from tuimon.sources.filesystem import is_mirrored
 from tuimon.sources.scan import FoundFile
 from tuimon.sources.writers import CLOSED, OPEN, Writer, writers
@@ -84,7 +83,6 @@ class Followed:
 
         database: the database that the run at `found.path` is in; None for a file."""
         self.found = found
-        """The stream; its id is -1 if the items are not reported."""
         self.since = since
         """The file when it was found."""
         self.format = log_format
@@ -125,9 +123,7 @@ class Followed:
             return DatabaseSource(self._database, path)
         if log_format.unsupported:
             return UnsupportedSource(self.since, log_format.unsupported)
-        if kind(log_format.id) == "stream":
-            if log_name(path).compressed:
-                return CompressedSource(path, log_format, self.remote)
+        if kind(log_format.id) == "stream" and not log_name(path).compressed:
             with_lines = log_format.of_machine or has_rank_lines(path)
             return StreamSource(path, log_format, self.remote, self._is_written, with_lines)
         return DocumentSource(path, log_format, self.remote)
@@ -148,8 +144,6 @@ class Followed:
     def _last_damage(self) -> list[Damage]:
         """Damage that more bytes may repair, once nobody writes the file any more."""
         writer, damage = self.writer_check.writer.state, list(self._source.damage)
-        if writer == OPEN and isinstance(self._source, CompressedSource):
-            return []
         patience = {OPEN: math.inf, CLOSED: _CLOSED_FOR}.get(writer, _SILENT_FOR)
         if (last := self._source.cut_short) is not None and time.time() - self.modified > patience:
             damage.append(last)
@@ -185,16 +179,6 @@ class Followed:
         file = self._source.file
         unread = isinstance(self._source, UnsupportedSource)
         return clean(file.message) if file.state == "unreadable" and not unread else ""
-
-    @property
-    def is_gone(self) -> bool:
-        """Whether the file was deleted and has not been created again."""
-        return self._source.file.state == "gone"
-
-    @property
-    def truncated_at(self) -> float:
-        """Time (s since the epoch) of the last truncation after which the points read before were kept; NaN if none."""
-        return self._source.truncated_at if isinstance(self._source, StreamSource) else math.nan
 
     @property
     def size(self) -> int:
@@ -241,38 +225,29 @@ class Followed:
     def read(self, limit: int = BLOCK, closed: bool = False) -> Iterator[Item]:
         """Yield new items, from at most `limit` bytes of a stream. closed: the writer has just closed or moved it."""
         yield from self._update_name()
-        if self._is_named:
-            yield from self._prepared(self._source.read_new(limit, closed))
+        yield from self._prepared(self._source.read_new(limit, closed))
 
     def flush(self) -> Iterator[Item]:
         """Yield the items of a last record without its end, once no more bytes are expected for now."""
-        if not self._is_named:
-            yield from self._update_name(hurry=True)
-            yield from self._prepared(self._source.read_new(BLOCK, False))
         yield from self._prepared(self._source.flush())
 
-    def end_lines(self, unread: bool = False) -> Iterator[Lines]:
-        """Yield the first and the last lines again that have been read of a text. unread: those of the file, also if
-        they have not been read; the last ones have no numbers then."""
-        return self._source.end_lines(unread)
+    def end_lines(self) -> Iterator[Lines]:
+        """Yield the first and the last lines again that have been read of a text."""
+        return self._source.end_lines()
 
-    @property
-    def _is_named(self) -> bool:
-        return self._name is None or self._name.taken is not None
-
-    def _update_name(self, hurry: bool = False) -> Iterator[Item]:
+    def _update_name(self) -> Iterator[Item]:
         """Look for the names of the metric and of the run; start again at the beginning if the file was read under
         another name of the metric."""
         if self._name is None:
             return
-        if self._name.look(hurry):
+        if self._name.look():
             self._source = self._open()
             self._run_name = ""
             yield Replaced()
         if self._run_name != self._name.run_name:
             self._run_name = self._name.run_name
             yield Fact(Topic.WRITER, {"name": "swanlab", "run_name": self._run_name})
-        if self._name.taken is not None and self._names != [self._name.taken]:
+        if self._names != [self._name.taken]:
             self._names = [self._name.taken]
 
     def _prepared(self, items: Iterable[Item]) -> Iterator[Item]:
@@ -372,13 +347,5 @@ def _nearby_facts(path: str, log_format: Format) -> Mapping[str, Any]:
     facts = dict(log_format.path_facts(path)) if log_format.path_facts is not None else {}
     if log_format.facts_above is not None:
         directory, name = os.path.split(path)
-        facts |= log_format.facts_above(_beginning(os.path.join(os.path.dirname(directory), name)))
+        facts |= log_format.facts_above(head_of(os.path.join(os.path.dirname(directory), name), _NEARBY))
     return facts
-
-
-def _beginning(path: str) -> bytes:
-    """Return the first bytes of a file; b"" if it cannot be read."""
-    try:
-        return first_bytes(path, _NEARBY)
-    except OSError:
-        return b""

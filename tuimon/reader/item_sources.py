@@ -1,8 +1,7 @@
 """Items of one log as it grows: a file or database run together with its decoder.
 
 StreamSource       Tail and StreamDecoder
-CompressedSource   the same for a file that is compressed by gzip
-DocumentSource     DocumentFile and DocumentDecoder
+DocumentSource     DocumentFile and DocumentDecoder, or any decoder if the file is compressed by gzip
 DatabaseSource     one run of a Database
 UnsupportedSource  a log of a format that is recognised but not read
 """
@@ -19,11 +18,11 @@ from tuimon.errors import FormatError, Unfinished
 from tuimon.formats import DocumentDecoder, Format, StreamDecoder
 from tuimon.model.log_names import log_name
 from tuimon.model.points import Damage, Item, Lines, Points, Replaced, SegmentStart
-from tuimon.reader.compression import ExpansionLimit, GzipStream, decompressed, decompressed_head
+from tuimon.reader.compression import CompressedText, decompressed_head, unpacked
 from tuimon.reader.database import Database
 from tuimon.reader.encoding import UTF8Stream, utf8
 from tuimon.sources.document import DocumentFile
-from tuimon.sources.files import FileStatus, first_bytes
+from tuimon.sources.files import FileStatus, head_of
 from tuimon.sources.filesystem import is_mirrored
 from tuimon.sources.mirror_notes import note_of
 from tuimon.sources.scan import FoundFile
@@ -98,43 +97,13 @@ class ItemSource:
         """Yield the items of a last record without its end, once no more bytes are expected for now."""
         return iter(())
 
-    def end_lines(self, unread: bool) -> Iterator[Lines]:
+    def end_lines(self) -> Iterator[Lines]:
         """Yield the first and the last lines of a text, as Followed.end_lines does."""
         return iter(())
 
 
-class TailSource(ItemSource):
-    """Items of a log whose bytes are read once, from its beginning to its end."""
-
-    def __init__(self, path: str, log_format: Format, remote: bool, by_inode: bool) -> None:
-        self._tail = Tail(path, remote, by_inode=by_inode)
-        super().__init__(self._tail)
-        self._format = log_format
-        self._text = UTF8Stream()
-
-    @property
-    def read(self) -> int:
-        return self._tail.offset
-
-    @property
-    def message(self) -> str:
-        if self._tail.message or math.isnan(self._tail.shrunk_at):
-            return clean(self._tail.message)
-        return (
-            f"truncated at {local_time(self._tail.shrunk_at) or 'an invalid time'}, then read again from its beginning"
-        )
-
-    @property
-    def state(self) -> str:
-        if self._tail.state != "current":
-            return self._tail.state
-        if self._tail.size == 0:
-            return "waiting"
-        return "current" if self._tail.offset >= self._tail.size else "reading"
-
-
-class StreamSource(TailSource):
-    """Items of a log that grows at its end."""
+class StreamSource(ItemSource):
+    """Items of a log that grows at its end: its bytes are read once."""
 
     def __init__(
         self,
@@ -145,7 +114,10 @@ class StreamSource(TailSource):
         with_lines: bool = False,
     ) -> None:
         """is_written: return whether a process holds the file open for writing. with_lines: also yield Lines."""
-        super().__init__(path, log_format, remote, by_inode=log_format.rewritten_whole)
+        self._tail = Tail(path, remote, by_inode=log_format.rewritten_whole)
+        super().__init__(self._tail)
+        self._format = log_format
+        self._text = UTF8Stream()
         self._lines = _LineCutter() if with_lines else None
         self._is_written = is_written
         self.is_settled = self._tail.is_settled
@@ -153,8 +125,6 @@ class StreamSource(TailSource):
         self._decoder = self._new_decoder()
         self._ended = False
         """Whether a last line without its newline has been read."""
-        self.truncated_at = math.nan
-        """Time (s since the epoch) of the last truncation after which the points read before were kept."""
         self._keeps_lost = False
         """Whether points are kept of bytes that a truncation or a replacement removed: no older file has them."""
         self._rewritten: tuple[bytes, bool, int, list[Item]] | None = None
@@ -162,8 +132,23 @@ class StreamSource(TailSource):
         has that size again."""
 
     @property
+    def read(self) -> int:
+        return self._tail.offset
+
+    @property
     def message(self) -> str:
-        return super().message or clean(self._decoder.remark)
+        if not self._tail.message and math.isfinite(self._tail.shrunk_at):
+            when = local_time(self._tail.shrunk_at) or "an invalid time"
+            return f"truncated at {when}, then read again from its beginning"
+        return clean(self._tail.message or self._decoder.remark)
+
+    @property
+    def state(self) -> str:
+        if self._tail.state != "current":
+            return self._tail.state
+        if self._tail.size == 0:
+            return "waiting"
+        return "current" if self._tail.offset >= self._tail.size else "reading"
 
     @property
     def cut_short(self) -> Damage | None:
@@ -221,7 +206,7 @@ class StreamSource(TailSource):
 
     def _continued(self) -> SegmentStart:
         """Keep the points of the bytes that are gone: other bytes follow them."""
-        self._keeps_lost, self.truncated_at = True, self._tail.shrunk_at
+        self._keeps_lost = True
         return SegmentStart(None, purge=False)
 
     def _release(self) -> Iterator[Item]:
@@ -244,12 +229,9 @@ class StreamSource(TailSource):
         if self._lines is not None:
             yield from self._lines.rest()
 
-    def end_lines(self, unread: bool) -> Iterator[Lines]:
-        if self._lines is None or not (parts := self._tail.ends(_HEAD, _LAST_LINES, unread)):
-            return
-        offset, data = parts[-1]
-        lines = _LineCutter(offset + len(data), 0) if unread else self._lines
-        yield from lines.again(parts)
+    def end_lines(self) -> Iterator[Lines]:
+        if self._lines is not None:
+            yield from self._lines.again(self._tail.ends(_HEAD, _LAST_LINES))
 
     def _last_line(self) -> Sequence[Item]:
         """Return the items that only the end of the log shows, if it has ended."""
@@ -280,11 +262,10 @@ class StreamSource(TailSource):
 class _LineCutter:
     """Cuts a text into Lines, wherever its blocks end."""
 
-    def __init__(self, offset: int = 0, number: int = 1) -> None:
-        """offset, number: those of the first line; number 0 if it is unknown."""
+    def __init__(self) -> None:
         self._rest = b""
         """Beginning of the next line."""
-        self._offset, self._number = offset, number
+        self._offset, self._number = 0, 1
         """Of the next line."""
 
     def cut(self, data: bytes, left: int, restarted: bool) -> Iterator[Lines]:
@@ -311,7 +292,7 @@ class _LineCutter:
             data = data[: max(self._offset - offset, 0)]
             begin, end = (data.find(b"\n") + 1 if offset else 0), data.rfind(b"\n") + 1 or len(data)
             is_last = offset + len(data) == self._offset
-            number = 1 if not offset else self._number - data.count(b"\n", begin) if is_last and self._number else 0
+            number = 1 if not offset else self._number - data.count(b"\n", begin) if is_last else 0
             end = len(data) if is_last else end
             yield Lines(data[begin:end], offset + begin, number)
 
@@ -322,65 +303,16 @@ class _LineCutter:
         return lines
 
 
-class CompressedSource(TailSource):
-    """Items of a log that is compressed by gzip. Sizes and offsets are those of the compressed bytes."""
-
-    def __init__(self, path: str, log_format: Format, remote: bool) -> None:
-        super().__init__(path, log_format, remote, by_inode=True)
-        self._decoder = cast(StreamDecoder, log_format.decoder())
-        self._stream = GzipStream()
-        self._end: int | None = None
-        """Offset of a damaged member, at which reading ends."""
-        self._problem = ""
-
-    @property
-    def message(self) -> str:
-        return self._problem or clean(self._tail.message)
-
-    def read_new(self, limit: int, closed: bool) -> Iterator[Item]:
-        for chunk in self._tail.read_new(min(limit, BLOCK)):
-            if chunk.restarted:
-                self._end, self._problem = None, ""
-                yield self._restart()
-            begin = self._tail.offset - len(chunk.data)
-            data = chunk.data if self._end is None else chunk.data[: max(self._end - begin, 0)]
-            try:
-                for text in self._stream.feed(data):
-                    yield from self._decoder.feed(self._text.feed(text))
-            except ExpansionLimit as error:
-                self._end, self._problem = self._tail.offset, error.message
-                yield Damage(begin, max(self._tail.size - begin, 0), error.message)
-                return
-            except FormatError as error:  # what was read of this member may be wrong
-                self._end, self._problem = self._stream.member, error.message
-                self._tail.rewind()
-                yield self._restart()
-                yield Damage(self._end, max(self._tail.size - self._end, 0), error.message)
-                return
-
-    def flush(self) -> Iterator[Item]:
-        yield from self._decoder.flush()
-
-    @property
-    def damage(self) -> list[Damage]:
-        if not self._stream.is_unfinished or time.time() - self._tail.modified <= WRITTEN_WITHIN:
-            return []
-        return [Damage(self._tail.offset, 0, "compressed data ends early")]
-
-    def _restart(self) -> Replaced:
-        self._decoder, self._text = cast(StreamDecoder, self._format.decoder()), UTF8Stream()
-        self._stream = GzipStream()
-        return Replaced()
-
-
 class DocumentSource(ItemSource):
     """Items of a log that is rewritten as a whole."""
 
     def __init__(self, path: str, log_format: Format, remote: bool) -> None:
         self._document = DocumentFile(path, remote, log_format.max_size)
         super().__init__(self._document)
-        self._decoder = cast(DocumentDecoder, log_format.decoder())
-        self._compressed = log_name(path).compressed
+        decoder = log_format.decoder()
+        self._unpacks = log_name(path).compressed and isinstance(decoder, DocumentDecoder)
+        new_decoder = cast(Callable[[], StreamDecoder], log_format.decoder)
+        self._decoder = decoder if isinstance(decoder, DocumentDecoder) else CompressedText(new_decoder)
         self._limit = min(log_format.max_size, MAX_DOCUMENT)
         self._problem = ""
         self._damage: list[Damage] = []
@@ -430,7 +362,8 @@ class DocumentSource(ItemSource):
             return
         self._refused = False
         try:
-            items = self._decoder.load(utf8(decompressed(data, self._limit) if self._compressed else data))
+            text = b"".join(unpacked(data, self._limit)) if self._unpacks else data
+            items = self._decoder.load(utf8(text))
             self._problem, self._damage = "", []
         except Unfinished as error:
             self._problem, self._damage = error.message, list(error.damage)
@@ -495,10 +428,7 @@ def _was_rotated(path: str, head: bytes) -> bool:
 
 
 def _begins_with(path: str, head: bytes) -> bool:
-    try:
-        data = first_bytes(path, _HEAD)
-    except OSError:
-        return False
+    data = head_of(path, _HEAD)
     if log_name(path).compressed:
         data = decompressed_head(data, len(head))
     return data.startswith(head)

@@ -18,7 +18,7 @@ from tuimon.formats.console.text import LineSteps, display_line, parse_timestamp
 from tuimon.model.severity import ERROR_PATTERN, PROBLEM_WORDS, severity
 from tuimon.reader.encoding import is_marked_utf16, utf8
 from tuimon.redact import redacted_text
-from tuimon.sources.files import open_regular
+from tuimon.sources.files import opened
 
 MAX_RAW = 1 << 20
 """Maximum number of bytes in a line; a progress bar that is redrawn for hours is one endless line."""
@@ -90,20 +90,17 @@ class LogText:
         """Look at the file; return whether it has changed."""
         before = self.size, self.generation
         try:
-            descriptor, status = open_regular(self.path)
+            with opened(self.path) as (descriptor, status):
+                head = os.pread(descriptor, _HEAD, 0)
+                replaced = status.st_size < self._file_size or not head.startswith(self._head)
+                if not is_marked_utf16(head) or status.st_size > MAX_UTF16:
+                    self._utf8, self.size = None, status.st_size
+                elif replaced or self._utf8 is None or status.st_size != self._file_size:
+                    self._utf8 = utf8(os.pread(descriptor, status.st_size, 0))
+                    self.size = len(self._utf8)
         except OSError as error:
             self.message = error.strerror or type(error).__name__
             return False
-        try:
-            head = os.pread(descriptor, _HEAD, 0)
-            replaced = status.st_size < self._file_size or not head.startswith(self._head)
-            if not is_marked_utf16(head) or status.st_size > MAX_UTF16:
-                self._utf8, self.size = None, status.st_size
-            elif replaced or self._utf8 is None or status.st_size != self._file_size:
-                self._utf8 = utf8(os.pread(descriptor, status.st_size, 0))
-                self.size = len(self._utf8)
-        finally:
-            os.close(descriptor)
         self.message = ""
         self.generation += replaced
         self._file_size, self._head = status.st_size, head
@@ -173,14 +170,11 @@ class LogText:
         if self._utf8 is not None:
             return self._utf8[start : start + max(0, count)]
         try:
-            descriptor, _ = open_regular(self.path)
+            with opened(self.path) as (descriptor, _):
+                return os.pread(descriptor, max(0, min(count, self.size - start)), start)
         except OSError as error:
             self.message = error.strerror or type(error).__name__
             return b""
-        try:
-            return os.pread(descriptor, max(0, min(count, self.size - start)), start)
-        finally:
-            os.close(descriptor)
 
     # ------------------------------------------------------------------ searching
 
@@ -201,22 +195,9 @@ class LogText:
         """Find the first line after `offset` (backwards: the last line before it) that reports an error."""
         return self._search(_ERROR, lambda line: severity(line) == "error", offset, backwards, budget)
 
-    def problems(self, start: int, budget: int = BUDGET) -> tuple[list[LogLine], int]:
-        """Return the lines that report an error or a warning in about `budget` bytes after the start of a line, and
-        the offset at which to continue. The last line of the file is left out until it has ended."""
-        lines: list[LogLine] = []
-        position = start
-        while position < min(start + budget, self.size):
-            data = self._whole_lines(position, _WINDOW)
-            if not data.endswith(b"\n") and position + len(data) >= self.size:
-                data = data[: data.rfind(b"\n") + 1]
-            if not data:
-                break
-            if _PROBLEM.search(data):
-                pieces = (piece for piece in _split(data, position) if _PROBLEM.search(piece[1]))
-                lines += [line for piece in pieces for line in self._displayed(*piece) if line.level]
-            position += len(data)
-        return lines, position
+    def next_warning(self, offset: int, backwards: bool = False, budget: int = BUDGET) -> SearchResult:
+        """Find the first line after `offset` (backwards: the last line before it) that reports a warning."""
+        return self._search(_PROBLEM, lambda line: severity(line) == "warning", offset, backwards, budget)
 
     def _search(
         self, pattern: re.Pattern[bytes], matches: Callable[[str], bool], offset: int, backwards: bool, budget: int

@@ -6,9 +6,9 @@ latter kind are SwanLab's local logs, whose path has a number that runs.swanlab 
     swanlog/runs.swanlab                                SQLite: tables experiment, tag (tag.folder -> tag.name)
     swanlog/run-<time>-<id>/logs/<folder>/<N>.log       <folder>: tag.folder, or before 0.3.12 the name, percent-encoded
 
-The row of the database can be written after the file, so an uncertain name is used only after PATIENCE seconds and is
-corrected when the certain one appears. The machine metrics of SwanLab 0.6 and 0.7 have folders but no tag; they are
-called "logs/<folder>". Their names, like all others, are in the run's backup.swanlab.
+The row of the database can be written after the file; the name is corrected when it appears. The machine metrics of
+SwanLab 0.6 and 0.7 have folders but no tag; they are called "logs/<folder>". Their names, like all others, are in the
+run's backup.swanlab.
 """
 
 from __future__ import annotations
@@ -28,8 +28,6 @@ from tuimon.formats import Format
 from tuimon.sources.files import FRESH
 from tuimon.sources.sqlite_copy import DatabaseSignature, database_signature, private_copy
 
-PATIENCE = 5.0
-"""Time (s) to wait for a certain name."""
 _LOG = re.compile(r"(?P<root>.*)/(?P<run>[^/]+)/logs/(?P<folder>[^/]+)/\d+\.log")
 _STATES = {1: "finished", -1: "crashed"}
 
@@ -39,20 +37,18 @@ class MetricName:
 
     def __init__(self, path: str, log_format: Format, names: SwanLabNames) -> None:
         """names: shared by all files."""
-        self.taken: str | None = None
-        """The name in use; None if it is not known yet."""
+        self.taken = os.path.basename(os.path.dirname(path))
+        """The name in use."""
         self.run_name = ""
         """Name of the run in the database; "" if it is not known."""
         self._location = log_path(path) if log_format.name_in_database else None
         self._names = names
-        self._deadline = time.monotonic() + PATIENCE
         if log_format.metric_name is not None:
-            self.taken = log_format.metric_name(path)
-        elif self._location is None:
-            self.taken = os.path.basename(os.path.dirname(path))
+            self.taken = log_format.metric_name(path) or self.taken
+        self.look()
 
-    def look(self, hurry: bool = False) -> bool:
-        """Look for the name; True if it replaces another one. hurry: take an uncertain name at once."""
+    def look(self) -> bool:
+        """Look for the name; True if it replaces another one."""
         if self._location is None:
             return False
         name, certain = self._names.metric(self._location)
@@ -60,10 +56,8 @@ class MetricName:
             self.run_name = run.name
         if certain:
             self._location = None
-        if not certain and not hurry and time.monotonic() < self._deadline:
-            return False
         before, self.taken = self.taken, name
-        return before not in (None, name)
+        return before != name
 
 
 def metric_name(path: str, log_format: Format, names: SwanLabNames) -> MetricName | None:

@@ -85,7 +85,7 @@ class _Session:
 
     def run(self, stop: threading.Event) -> None:
         collector, watcher = self._collector, self._watcher
-        self._find(hurry=True)
+        self._find()
         next_find = time.monotonic() + 2 * self._interval
         flushes = 0
         used = time.process_time()
@@ -94,11 +94,6 @@ class _Session:
             while collector.behind and not stop.is_set():
                 self._send_progress(False)
                 busy |= self._send(collector.read())
-            if not collector.searched:
-                self._send_progress(False)
-                self._find()
-                self._watch()
-                continue
             self._send(collector.ranks.events(at_once=not self._has_read_all))
             if busy or self._progress is None or not self._progress.caught_up:
                 if not self._has_read_all:  # the states of runs are shown from now on
@@ -142,8 +137,8 @@ class _Session:
             return self._interval
         return self._interval * (3 if time.time() - self._newest >= STILL else 1)
 
-    def _find(self, hurry: bool = False) -> None:
-        self._send(self._collector.find(hurry))
+    def _find(self) -> None:
+        self._send(self._collector.find())
         self._send(self._plugin_notices())
         self._send(self._collector.preview())
 

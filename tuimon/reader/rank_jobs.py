@@ -2,12 +2,8 @@
 
 Each log yields its lines as it is read for its metrics (Lines). They are looked at once the names or the texts of the
 logs of a run name two ranks: of each log its first 4 KiB and its end, and then all that is added. Nothing is read for
-ranks alone, except
-
-- the ends of all logs, for a first report without the numbers of lines, if they are large;
-- the ends of logs that had been read before, when a run turns out to be a job of several ranks, when all logs of the
-  first report have been read, or when the names of the logs mean other ranks, as with the fourth of task-0.log,
-  task-1.log, …
+ranks alone, except the ends of logs that had been read before, when a run turns out to be a job of several ranks, or
+when the names of the logs mean other ranks, as with the fourth of task-0.log, task-1.log, …
 """
 
 from __future__ import annotations
@@ -25,11 +21,11 @@ from tuimon.model.ranks import FileLine, JobRanks
 from tuimon.ranks.evidence import Evidence, Failure
 from tuimon.ranks.file_reading import FileReading
 from tuimon.ranks.hangs import HANGS_AFTER
-from tuimon.ranks.hardware import read_gpus
+from tuimon.ranks.hardware import read_buses
 from tuimon.ranks.lines import MARKS, failure_of
 from tuimon.ranks.report import report_of
 from tuimon.ranks.verdict import judge
-from tuimon.reader.follow import LARGE, Followed
+from tuimon.reader.follow import Followed
 from tuimon.reader.rank_paths import HEAD, log_file, named_ranks, node_of, ranks_in_path, repeated, task_numbers
 from tuimon.sources.job_hosts import host_named, host_of, job_root, unreachable_hosts
 from tuimon.text import clean
@@ -65,19 +61,11 @@ class RankJobs:
         for item in items:
             if not isinstance(item, Lines):
                 yield item
-            elif log.found.run >= 0:
+            else:
                 job = self._jobs.setdefault(log.found.run, _Job())
                 if not job.has(log):
                     job.set_logs(*self._logs_of_runs()[log.found.run])
                 job.take(log, item)
-
-    def first_report(self, run: int) -> Iterator[RanksSeen]:
-        """Yield a report about the ends of the logs of a run, once, if they are large and there is none."""
-        job = self._jobs.get(run)
-        if job is None or not job.needs_first_report:
-            return
-        if (report := job.first_report(self._attempts_of(run), self.clock())) is not None:
-            yield RanksSeen(run, report)
 
     def events(self, at_once: bool = False) -> Iterator[RanksSeen]:
         """Yield the reports that have changed. at_once: do not wait until it is time for the next ones."""
@@ -114,10 +102,6 @@ class _Job:
 
     def __init__(self) -> None:
         self.is_job = False
-        self._looks_ahead = False
-        """Whether the logs are large, and their ends have not been looked at before all of them are read."""
-        self._is_ahead = False
-        """Whether the ends of the logs have been looked at before all of them were read."""
         self._directory = ""
         self._evidence = Evidence()
         self._logs: Mapping[str, Followed] = {}
@@ -138,7 +122,6 @@ class _Job:
         before, self._logs = self._logs, logs
         if before.keys() == logs.keys():
             return
-        self._looks_ahead = sum(log.since.size for log in logs.values()) > LARGE
         self._directory = job_root(next(iter(logs))) or (path if os.path.isdir(path) else os.path.dirname(path))
         numbers, same = task_numbers(self._directory, list(logs)), repeated(list(logs))
         mean_others = any(
@@ -161,26 +144,10 @@ class _Job:
         if is_launcher or len(self._named) > 1:
             self._begin()
 
-    @property
-    def needs_first_report(self) -> bool:
-        """Whether there is no report, and the logs are large and their ends have not been looked at."""
-        return self.is_job and self._looks_ahead and self._report is None
-
-    def first_report(self, attempts: Mapping[str, int], now: float) -> JobRanks | None:
-        """Return a report about the ends of the logs."""
-        self._looks_ahead = False
-        self._begin(ahead=True)
-        return self._changed_report(attempts, now)
-
     def changed_report(self, attempts: Mapping[str, int], now: float) -> JobRanks | None:
         """Return the report if it has changed; None as long as a log has not been read to its end."""
         if not self.is_job or any(log.behind for log in self._logs.values()):
             return None
-        if self._is_ahead:
-            self._begin()
-        return self._changed_report(attempts, now)
-
-    def _changed_report(self, attempts: Mapping[str, int], now: float) -> JobRanks | None:
         attempts = {self._relative(path): attempt for path, attempt in attempts.items()}
         unreachable = unreachable_hosts(self._directory) if any(map(job_root, self._logs)) else {}
         of_processes = [log for log in self._logs.values() if not log.format.of_machine]
@@ -215,11 +182,11 @@ class _Job:
         skipped = sum(reading.skipped for reading in self._readings.values())
         return report_of(evidence, judge(evidence), self._directory, skipped)
 
-    def _begin(self, ahead: bool = False) -> None:
-        """Look at the beginning and the end of what has been read of each log. ahead: of each file."""
-        self.is_job, self._is_ahead, self._evidence, self._readings = True, ahead, Evidence(), {}
+    def _begin(self) -> None:
+        """Look at the beginning and the end of what has been read of each log."""
+        self.is_job, self._evidence, self._readings = True, Evidence(), {}
         for log in self._logs.values():
-            for lines in log.end_lines(unread=ahead):
+            for lines in log.end_lines():
                 self._look_at(log, lines)
 
     def _look_at(self, log: Followed, lines: Lines) -> None:
@@ -246,7 +213,7 @@ class _Job:
         if log.format.of_machine:
             text = block.decode("utf-8", "replace")
             reading.header = reading.header or text.partition("\n")[0]
-            read_gpus(text if not offset else f"{reading.header}\n{text}", reading.node, self._evidence)
+            read_buses(text if not offset else f"{reading.header}\n{text}", reading.node, self._evidence)
         elif os.path.basename(log.path) == "error.json":
             self._read_error(self._relative(log.path), block)
         else:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from tuimon import lazy_re as re
 from tuimon.ranks.evidence import LogFile
 from tuimon.ranks.lines import HOST, NUMBERED, is_counter
+from tuimon.sources.files import head_of
 from tuimon.sources.job_hosts import host_of, job_root, merged
 
 HEAD = 4096
@@ -80,17 +81,9 @@ def task_numbers(directory: str, paths: Sequence[str]) -> dict[str, int]:
                 and len(set(values)) > len(set(best))
             ):
                 best = values
-        if best and any(_SAYS_RANK.search(head_of(path)) for path, _ in members[:4]):
+        if best and any(_SAYS_RANK.search(head_of(path, HEAD)) for path, _ in members[:4]):
             ranks |= {path: value for (path, _), value in zip(members, best, strict=True)}
     return ranks
-
-
-def head_of(path: str) -> bytes:
-    try:
-        with open(path, "rb") as stream:
-            return stream.read(HEAD)
-    except OSError:
-        return b""
 
 
 def node_of(relative: str) -> str:

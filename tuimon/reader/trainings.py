@@ -28,7 +28,7 @@ from tuimon.reader.parallel_writers import parallel_writers
 from tuimon.reader.rank_paths import task_numbers
 from tuimon.reader.recognition import HEAD
 from tuimon.sources import layout
-from tuimon.sources.files import first_bytes, last_bytes, open_regular
+from tuimon.sources.files import head_of, opened
 from tuimon.sources.grouped_files import GroupedFile, ParallelWriters, SplitFiles
 
 BEGINNING = 64 << 10
@@ -52,7 +52,7 @@ class Trainings:
         self.undecided: set[str] = set()
         """Paths of files that had too few points when they were last compared."""
         self._beginnings: dict[str, tuple[int, Beginning | None]] = {}
-        """(bytes read, first points) by path."""
+        """(size, first points) by path."""
         self._ends: dict[str, tuple[int, End | None]] = {}
         """(size, end) of logs by path, of those that another log may continue."""
 
@@ -110,22 +110,15 @@ class Trainings:
         return [*reversed(numbered), *by_age[len(numbered) :]]
 
     def has_points(self, path: str) -> bool:
-        """Return whether the beginning of a file has a point; it is asked again when it has grown, if it has none."""
-        if self._beginning(path) is None:
-            self.undecided.add(path)
-            return False
-        self.undecided.discard(path)
-        return True
+        """Return whether the beginning or the end of a log has a point."""
+        return self._beginning(path) is not None or self._end_of(path) is not None
 
     def _beginning(self, path: str) -> Beginning | None:
         """Return the first points of a file; None if it has none or cannot be read."""
         size, known = self._beginnings.get(path, (-1, None))
-        if size >= BEGINNING:
-            return known
-        data, whole = _first_bytes(path, BEGINNING)
-        if len(data) != size:
-            known = _first_points(_items(self.formats[path], data, whole))
-            self._beginnings[path] = len(data), known
+        if size < BEGINNING and (now := _size(path)) != size:
+            known = _first_points(_items(self.formats[path], *_first_bytes(path, BEGINNING)))
+            self._beginnings[path] = now, known
         return known
 
     def _end_of(self, path: str) -> End | None:
@@ -147,18 +140,10 @@ def _size(path: str) -> int:
 
 def _first_bytes(path: str, limit: int) -> tuple[bytes, bool]:
     """Return (the first bytes of a file, at most `limit`, in UTF-8; whether that is all). (b"", False) on an error."""
-    try:
-        descriptor, status = open_regular(path)
-        try:
-            data = os.pread(descriptor, limit, 0)
-        finally:
-            os.close(descriptor)
-    except OSError:
-        return b"", False
+    data = head_of(path, limit)
     if log_name(path).compressed:
-        data = decompressed_head(data, limit)
-        return utf8(data), False
-    return utf8(data), len(data) >= status.st_size
+        return utf8(decompressed_head(data, limit)), False
+    return utf8(data), len(data) < limit
 
 
 def _items(log_format: Format, data: bytes, whole: bool) -> list[Item]:
@@ -208,9 +193,14 @@ def _last_items(log_format: Format, path: str, size: int) -> Sequence[Item]:
     if size <= BEGINNING or log_name(path).compressed:
         return _items(log_format, *_first_bytes(path, BEGINNING))
     try:
-        head, data = utf8(first_bytes(path, HEAD)), utf8(last_bytes(path, BEGINNING))
+        with opened(path) as (descriptor, status):
+            head, data = (
+                os.pread(descriptor, HEAD, 0),
+                os.pread(descriptor, BEGINNING, max(status.st_size - BEGINNING, 0)),
+            )
     except OSError:
         return ()
+    head, data = utf8(head), utf8(data)
     return log_format.tail(head, data) if log_format.tail else _items(log_format, data[data.find(b"\n") + 1 :], False)
 
 

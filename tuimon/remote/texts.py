@@ -12,10 +12,10 @@ from tuimon import lazy_re as re
 
 DIRECTORIES = ("media", "rollouts")
 """Names of directories that contain texts beside other files, and no logs."""
-SUFFIXES = (".jsonl", ".ndjson", ".json", ".parquet", ".db", ".eval")
+SUFFIXES = (".jsonl", ".ndjson", ".json", ".parquet", ".db")
 NEWEST = 8
 """Number of steps that are copied when the texts of a run are shown."""
-NO_LOGS = (".parquet", ".eval")
+NO_LOGS = (".parquet",)
 """Suffixes of files that contain texts in any directory, as no log has them."""
 _TABLE = re.compile(r"_(\d{1,12})_[0-9a-f]+\.table\.json$")
 _KEYS = re.compile(

@@ -16,16 +16,24 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, field
 
-from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats import is_candidate, kind, recognise
 from tuimon.model.log_names import log_name
 from tuimon.reader.compression import decompressed_head
-from tuimon.reader.supersession import SAME_SAVE
 from tuimon.remote.host import MAX_FILES, Entry, Host, Received, TooLarge
 from tuimon.remote.mirror import Mirror, MirrorError
 from tuimon.remote.texts import DIRECTORIES, WantedTexts, is_in_directory, is_named_text, step_of
-from tuimon.sources.listing import CLOSED_PATHS, JSON, KEPT_IN_CHECKPOINT, OF_A_MODEL, SAVED, WEIGHTS, SearchMode, place
+from tuimon.sources.listing import (
+    CLOSED_PATHS,
+    JSON,
+    KEPT_IN_CHECKPOINT,
+    OF_A_MODEL,
+    SAVED,
+    WEIGHTS,
+    SearchMode,
+    checkpoint_age,
+    place,
+)
 from tuimon.sources.sqlite_copy import MAGIC
 
 HEAD = 4096
@@ -38,7 +46,6 @@ MAX_ENTRIES = 1_000_000
 _TOGETHER = 256
 """Directories in one question."""
 _DEPTH, _LINKS = 16, 6
-_NUMBER = re.compile(r"\d{1,15}")
 
 
 class File(Struct, eq=False):
@@ -199,7 +206,8 @@ class Tree:
             below, names = {}, {name for name in names if not name.endswith("/")}
             self._placeholder(self._mirror.path([*folder.parts, weights.rpartition("/")[2]]), False)
         self._saved += [self._mirror.path(below[whole][0].parts) for whole in saved if whole in below]
-        old = set(sorted(saved, key=lambda whole: _age(whole, entries[whole.rpartition("/")[2]]))[:-NEWEST])
+        saved.sort(key=lambda whole: checkpoint_age(whole, entries[whole.rpartition("/")[2]].modified))
+        old = set(saved[:-NEWEST])
         for gone in folder.names - names:
             self._drop(f"{path.rstrip('/')}/{gone.rstrip('/')}" if path else gone.rstrip("/"), [*folder.parts, gone])
         folder.names = names
@@ -354,12 +362,6 @@ def _place(path: str, parent: SearchMode | None, is_link: bool) -> SearchMode | 
     if parent is None:
         return SearchMode.CLOSED if place(path, SearchMode.OPEN) is SearchMode.CLOSED else None
     return place(path, parent)
-
-
-def _age(path: str, entry: Entry) -> tuple[float, int]:
-    """Return what sorts checkpoints from the oldest to the newest; copied ones have equal times, but numbers."""
-    numbers = _NUMBER.findall(path.rpartition("/")[2])
-    return entry.modified // SAME_SAVE, int(numbers[-1]) if numbers else 0
 
 
 def _without_part(name: str) -> str:

@@ -68,6 +68,5 @@ class Shape(NamedTuple):
     """Yield the rows of the file at a path from a position on (0: all rows). Raises OSError, and FormatError if the
     file is damaged."""
     grows: bool = False
-    """Whether rows are only ever appended, so that a larger file keeps the rows that it had."""
-    late_steps: bool = False
-    """Whether the step of a row may be written after the row."""
+    """Whether rows are only ever appended, so that a larger file keeps the rows that it had. A row without a step may
+    get one by what follows it."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import os
-import time
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -17,7 +15,6 @@ from tuimon.registry import discover
 from tuimon.samples import Sample, Shape
 from tuimon.samples.copies import Repeats, reading_order, source_of
 from tuimon.samples.fields import sample_of
-from tuimon.sources.files import open_regular
 
 _EXCLUDED = re.compile(
     r"aggregated_results|.*metadata|results_.*|batch_summary|trainer_log.*|trainer_state|logging|metrics|history|config.*"
@@ -31,12 +28,6 @@ _NO_TEXT = (
     "token ids without texts; open-instruct writes such files, and texts only into the W&B table of its evaluations "
     "(--with_tracking)"
 )
-_CONSOLE = re.compile(
-    rb"\[prompt\] |\] Sample: \[|First rollout sample: |Finish rollout: |\xe2\x94\x80 Step \d|\]\[PID \d+\] \[\[\{"
-)
-"""Beginnings of samples in console logs, see shapes/console.py."""
-_PROBED = 1 << 20
-"""Bytes at the beginning and at the end of a console log that are searched for samples."""
 _PLACES = ("rollout_data_dir", "validation_data_dir", "rollout_dump_dir", "export_path", "rollouts_save_path")
 _UNREADABLE = (".pt", ".pkl", ".pickle")
 
@@ -110,21 +101,13 @@ def read_samples(path: str, problems: list[str]) -> Iterator[Sample]:
             problems.append(f"{below}: {error}")
 
 
-def has_samples(paths: Iterable[str], seconds: float = math.inf) -> bool:
-    """Return whether there are files with samples at or below the paths, or some that cannot be read and may have them.
-
-    seconds: time after which the answer is True. If it is limited, Parquet and files above 1 MiB count as having
-    samples: reading 300 MB of event files would compete with the drawing for the GIL (a timer of 10 ms was late by
-    0.45 s). Of console logs the first and the last MiB are read.
-    """
-    end = time.monotonic() + seconds
+def has_samples(paths: Iterable[str]) -> bool:
+    """Return whether there are files with samples at or below the paths, or some that cannot be read and may have
+    them."""
     for path in paths:
         for file, shape in sample_files(path):
-            if time.monotonic() > end:
-                return True
             try:
-                is_large = shape.id == "parquet" or (shape.id != "console" and Path(file).stat().st_size > _PROBED)
-                if (is_large and seconds < math.inf) or _has_sample(file, shape, path_below(file, path)):
+                if next(samples_in(file, shape, path_below(file, path)), None) is not None:
                     return True
             except FormatError as error:
                 if str(error) == _NO_TEXT or "pyarrow" in str(error):
@@ -145,22 +128,6 @@ def advice(settings: Mapping[str, Any]) -> list[str]:
         "Trainers write texts if an option is set:",
         *(f"  {name:<15}{text}" for name, text in options.items()),
     ]
-
-
-def _has_sample(file: str, shape: Shape, below: str) -> bool:
-    if shape.id == "console":
-        return _has_console_sample(file)
-    return next(samples_in(file, shape, below), None) is not None
-
-
-def _has_console_sample(file: str) -> bool:
-    """Return whether the beginning or the end of a console log has a sample."""
-    descriptor, status = open_regular(file)
-    with open(descriptor, "rb") as log:
-        if _CONSOLE.search(log.read(_PROBED)):
-            return True
-        log.seek(max(status.st_size - _PROBED, 0))
-        return _CONSOLE.search(log.read(_PROBED)) is not None
 
 
 def path_below(file: str, path: str) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tuimon import lazy_re as re
 from tuimon.samples import Sample
@@ -27,6 +27,7 @@ _UID = re.compile(r"(.+)_\d+_\d+", re.DOTALL)
 """Group, session and index, as in verl's agent loop."""
 _DEPTH = 4
 _LETTERS = {"C": 1.0, "I": 0.0}
+Value = TypeVar("Value")
 
 
 @cache
@@ -46,18 +47,17 @@ def _no_parts() -> frozenset[str]:
 def sample_of(row: dict[str, Any], path: str, below: str) -> Sample | None:
     """Return the sample in a row of the file at `path`, `below` relative to the given directory, or None."""
     flat = _flat(row)
-    response_key = next((key for key in known("response") if response_text(flat.get(key))), None)
-    if response_key is None:  # a policy may emit its end token at once
-        response_key = next((key for key in known("response") if flat.get(key) == ""), None)
-    if response_key is None:
+    keys = [key for key in known("response") if response_text(flat.get(key))]
+    keys += [key for key in known("response") if flat.get(key) == ""]  # a policy may emit its end token at once
+    if not keys:
         return None
     traces = traces_of(row)
-    response = "\n\n".join(response_text(trace["nodes"]) for _, trace in traces) or response_text(flat[response_key])
-    prompt = next((text for key in known("prompt") if (text := prompt_text(flat.get(key)))), None)
+    response = "\n\n".join(response_text(trace["nodes"]) for _, trace in traces) or response_text(flat[keys[0]])
+    prompt = _first(flat, "prompt", prompt_text)
     if prompt is None:
-        prompt = next((text for key in known("response") if (text := prompt_of_turns(flat.get(key)))), None)
-    reference = next((flat[key] for key in known("reference") if flat.get(key) is not None), None)
-    columns = _column_parts(row, response_key)
+        prompt = _first(flat, "response", prompt_of_turns)
+    reference = _first(flat, "reference", lambda value: value)
+    columns = _column_parts(row, keys[0])
     has_reward, reward = _reward(row, flat, columns)
     if reference is None and not has_reward and not _has_number(flat):
         return None
@@ -65,8 +65,8 @@ def sample_of(row: dict[str, Any], path: str, below: str) -> Sample | None:
         return None
     if not response and (prompt is None or not has_reward):
         return None
-    step = next((step for key in known("step") if (step := _whole(flat.get(key))) is not None), None)
-    length = next((count for key in known("length") if (count := _whole(flat.get(key))) is not None), None)
+    step = _first(flat, "step", _whole)
+    length = _first(flat, "length", _whole)
     if length is None and (total := _whole(flat.get("seqlen"))) is not None:
         length = total - (_whole(flat.get("prompt_len")) or 0)
     turns = conversation(flat)
@@ -83,12 +83,18 @@ def sample_of(row: dict[str, Any], path: str, below: str) -> Sample | None:
         length=len(response) if length is None else length,
         length_unit="chars" if length is None else "tokens",
         truncated=_truncated(flat),
-        advantage=_advantage(flat),
+        advantage=_first(flat, "advantage", _first_number),
         error=_error(row, flat),
         turns=turns,
         note="" if turns else next(iter(gaps_of(row)), ""),
         pictures=pictures_of(row, path),
     )
+
+
+def _first(flat: dict[str, Any], field: str, convert: Callable[[Any], Value | None]) -> Value | None:
+    """Return the first value of a field that `convert` does not return None for."""
+    values = (convert(flat.get(key)) for key in known(field))
+    return next((value for value in values if value is not None), None)
 
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:
@@ -108,24 +114,16 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def _advantage(flat: dict[str, Any]) -> float | None:
-    values = (_first_number(flat.get(key)) for key in known("advantage"))
-    return next((value for value in values if value is not None), None)
-
-
 def _error(row: dict[str, Any], flat: dict[str, Any]) -> str:
-    for key in ("error", "errors"):
-        value = flat.get(key)
-        if isinstance(value, list) and value:
-            value = value[0]
-        if isinstance(value, dict):
-            value = value.get("message") or value.get("type") or "error"
-        if isinstance(value, str) and value:
-            return value
-    reason = flat.get("status")
-    if isinstance(reason, str) and reason.lower() in ("failed", "aborted", "error"):
-        return reason
-    return "not ok" if row.get("ok") is False else ""
+    value = flat.get("error") or flat.get("errors")
+    if isinstance(value, list) and value:
+        value = value[0]
+    if isinstance(value, dict):
+        value = value.get("message") or value.get("type") or "error"
+    status = flat.get("status")
+    if not value and str(status).lower() in ("failed", "aborted", "error"):
+        value = status
+    return value if isinstance(value, str) else "not ok" if row.get("ok") is False else ""
 
 
 def _other_numbers(row: dict[str, Any]) -> dict[str, float]:
@@ -161,14 +159,12 @@ def _reward(row: dict[str, Any], flat: dict[str, Any], columns: dict[str, float]
     traces = row.get("traces")
     rewards = [trace["rewards"] for trace in traces or () if "rewards" in trace] if _are_objects(traces) else []
     if rewards:
-        totals = [total for reward in rewards if (total := _total(reward)) is not None]
-        return True, sum(totals) if totals else None
+        return True, _sum(map(_total, rewards))
     for key in known("total"):
         if key in flat:
             return True, _total(flat[key])
     if columns:
-        finite = [value for value in columns.values() if math.isfinite(value)]
-        return True, sum(finite) if finite else None
+        return True, _sum(value for value in columns.values() if math.isfinite(value))
     for key in known("correctness"):
         if key in flat:
             return True, _total(flat[key])
@@ -178,6 +174,12 @@ def _reward(row: dict[str, Any], flat: dict[str, Any], columns: dict[str, float]
             if isinstance(name, str) and name in row:
                 return True, _number(row[name])
     return False, None
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    """Return the sum of the values that are known; None without any."""
+    known_values = [value for value in values if value is not None]
+    return sum(known_values) if known_values else None
 
 
 def _are_objects(value: Any) -> bool:
@@ -191,8 +193,7 @@ def _agent_rewards(traces: Sequence[tuple[str, dict[str, Any]]]) -> dict[str, fl
 
 def _total(value: Any) -> float | None:
     if isinstance(value, list):
-        numbers = [number for part in value if (number := _number(part)) is not None]
-        return sum(numbers) if numbers else None
+        return _sum(map(_number, value))
     if isinstance(value, dict):
         if "value" in value:
             return _number(value["value"])

@@ -7,11 +7,10 @@ that a thread calls them.
 
 from __future__ import annotations
 
-import bisect
 import hashlib
 import os
 from array import array
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
@@ -19,20 +18,18 @@ from msgspec import Struct
 from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.samples import Sample, Shape
-from tuimon.samples.copies import Repeats, are_kinds, reading_order, source_of
+from tuimon.samples.copies import Repeats, reading_order, source_of
 from tuimon.samples.discovery import Location, path_below, sample_files, samples_in
 from tuimon.samples.flags import NAMES, flags_of
 from tuimon.samples.named_in_path import step_of_path
 from tuimon.samples.parts import parts_of, question_of
 from tuimon.sources.files import Signature, signature
 
-HEAD = 160
+_HEAD = 160
 """Characters of the beginning of a text that an entry keeps."""
 _STEPS_KEPT = 4
 _REPORT_EVERY = 64
 """Number of new entries after which a listener hears of them."""
-_MAX_WAITING = 1000
-"""Number of rows that are read again when their file has grown, as their step may follow them."""
 _DIGITS = re.compile(r"\d+")
 
 
@@ -83,9 +80,14 @@ def entry_of(sample: Sample, location: Location) -> Entry:
         flags_of(sample.response, sample.prompt),
         hash(response),
         prompt,
-        " ".join(response[: 4 * HEAD].removeprefix("<think>").split())[:HEAD],
-        " ".join(question_of(sample, prompt_text)[: 4 * HEAD].split())[:HEAD],
+        first_words(response.removeprefix("<think>")),
+        first_words(question_of(sample, prompt_text)),
     )
+
+
+def first_words(text: str) -> str:
+    """Return the beginning of a text on one line."""
+    return " ".join(text[: 4 * _HEAD].split())[:_HEAD]
 
 
 def flag_shares(entries: Sequence[Entry]) -> dict[str, float]:
@@ -120,18 +122,6 @@ class _File:
     def steps(self) -> set[int | None]:
         return set(self.positions) if self.read else {self.named_step}
 
-    def forget_waiting(self) -> set[int | None]:
-        """Forget the rows from `last` on that have no step, which is read again with them; return {None} if there are
-        any."""
-        positions = self.positions.get(None)
-        if positions is None or positions[-1] < self.last:
-            return set()
-        while positions and positions[-1] >= self.last:
-            positions.pop()
-        if not positions:
-            del self.positions[None]
-        return {None}
-
     def forget(self) -> None:
         self.positions, self.read, self.last = {}, False, 0
 
@@ -147,8 +137,6 @@ class Library:
         self._kinds: set[str] = set()
         """Paths without their digits of which one file is known to have samples."""
         self._kept: OrderedDict[int | None, list[Entry]] = OrderedDict()
-        self._grown: dict[int | None, set[str]] = {}
-        """Paths of the files that have grown since the entries of a kept step were read."""
 
     # ------------------------------------------------------------------ steps
 
@@ -163,31 +151,23 @@ class Library:
 
     def refresh(self) -> set[int | None]:
         """Look for new, changed and removed files and return the steps that have changed."""
-        found: set[str] = set()
+        found = {
+            name: _File(name, shape, path_below(name, path))
+            for path in self.paths
+            for name, shape in sample_files(path)
+        }
         changed: set[int | None] = set()
-        replaced: set[int | None] = set()
-        files = [(name, shape, path) for path in self.paths for name, shape in sample_files(path)]
+        for name in self._files.keys() - found.keys():
+            changed |= self._files[name].steps
         # the last file decides first about those that are named like it: earlier ones of a mirror may be empty
-        new = [_File(name, shape, path_below(name, path)) for name, shape, path in files if name not in self._files]
-        with_samples = {file.path: file for file in reversed(new) if self._has_samples(file)}
-        for name, _, _ in files:
-            found.add(name)
-            file = self._files.get(name) or with_samples.get(name)
-            if file is None:
-                continue
-            self._files[name] = file
-            steps, has_grown = self._update(file)
-            changed |= steps
-            if not has_grown:
-                replaced |= steps
-                continue
-            for step in steps:
-                self._grown.setdefault(step, set()).add(name)
-        for name in self._files.keys() - found:
-            replaced |= self._files.pop(name).steps
-        for step in replaced:
+        known = {name: self._files.get(name) or file for name, file in reversed(found.items())}
+        known = {name: file for name, file in known.items() if name in self._files or self._has_samples(file)}
+        self._files = {name: known[name] for name in found if name in known}
+        for file in self._files.values():
+            changed |= self._update(file)
+        for step in changed:
             self._kept.pop(step, None)
-        return changed | replaced
+        return changed
 
     def _has_samples(self, file: _File) -> bool:
         """Return whether the file has a sample, or is named like one that has."""
@@ -197,43 +177,33 @@ class Library:
             return True
         return False
 
-    def _update(self, file: _File) -> tuple[set[int | None], bool]:
-        """Return the steps of a file that have changed since it was read, and whether they only have more rows."""
+    def _update(self, file: _File) -> set[int | None]:
+        """Return the steps of a file that have changed since it was read."""
         try:
             now = signature(os.stat(file.path))  # noqa: PTH116
         except OSError:
-            return set(), True
+            return set()
         if now == file.seen:
-            return set(), True
+            return set()
         before = file.steps if file.seen is not None else set()
-        grown = file.seen is not None and file.shape.grows and now[2:] == file.seen[2:] and now[0] >= file.seen[0]
+        is_longer = file.seen is not None and now[2:] == file.seen[2:] and now[0] >= file.seen[0]
         file.seen = now
-        if file.named_step is not None and not (grown and file.read):
+        if file.named_step is not None:
             file.forget()
-            return before | {file.named_step}, False
-        if grown and not file.shape.late_steps:
-            return self._find_positions(file), True
-        if not grown:
+            return before | {file.named_step}
+        if is_longer and file.shape.grows and None not in file.positions:
+            before = set()
+        else:
             file.forget()
-        return before | self._find_positions(file), False
-
-    def _find_positions(self, file: _File) -> set[int | None]:
-        """Read the rows of a file from `last` on and return their steps."""
-        found = file.forget_waiting() if file.shape.late_steps else set()
-        return found | {sample.step for _, sample in self._indexed(file)}
+        return before | {sample.step for _, sample in self._indexed(file)}
 
     def _indexed(self, file: _File) -> Iterator[tuple[Location, Sample]]:
         """Yield the samples of a file from `last` on, and note the positions of their rows."""
-        waiting: deque[int] = deque(maxlen=_MAX_WAITING)  # positions of the last rows whose step may still be written
         for location, sample in self._samples(file, file.last):
             positions = file.positions.setdefault(sample.step, array("q"))
             if not positions or positions[-1] < location.position:
                 positions.append(location.position)
-            if sample.step is not None:
-                waiting.clear()
-            elif file.shape.late_steps:
-                waiting.append(location.position)
-            file.last = waiting[0] if waiting else location.position
+            file.last = location.position
             yield location, sample
         file.read = True
 
@@ -251,38 +221,17 @@ class Library:
         self, step: int | None, progress: Callable[[list[Entry]], object] = lambda entries: None
     ) -> list[Entry]:
         """Return the entries of a step, in the order of the files. progress: called with the entries so far."""
-        if step in self._grown and are_kinds(file.source for file in self._of(step)):
-            self._kept.pop(step, None)  # new rows may repeat others
-        if step in self._kept:
-            self._kept.move_to_end(step)
-            for path in sorted(self._grown.pop(step, ())):
-                self._kept[step] = self._with_new_rows(self._kept[step], path, step)
-            return self._kept[step]
-        self._grown.pop(step, None)
-        entries: list[Entry] = []
-        for location, sample in self.samples(step):
-            entries.append(entry_of(sample, location))
-            if len(entries) % _REPORT_EVERY == 0:
-                progress(entries[:])
-        self._kept[step] = entries
+        if step not in self._kept:
+            entries: list[Entry] = []
+            for location, sample in self.samples(step):
+                entries.append(entry_of(sample, location))
+                if len(entries) % _REPORT_EVERY == 0:
+                    progress(entries[:])
+            self._kept[step] = entries
+        self._kept.move_to_end(step)
         while len(self._kept) > _STEPS_KEPT:
             self._kept.popitem(last=False)
-        return entries
-
-    def _with_new_rows(self, entries: list[Entry], path: str, step: int | None) -> list[Entry]:
-        """Return the entries of a step with those of the rows that were added to a file, which are read."""
-        file = self._files.get(path)
-        if file is None:
-            return entries
-        order = {file.path: index for index, file in enumerate(self._in_order())}
-        end = bisect.bisect_right(entries, order[path], key=lambda entry: order.get(entry.file, 0))
-        known = entries[end - 1].location if end and entries[end - 1].file == path else Location(-1, 0)
-        added = [
-            entry_of(sample, location)
-            for location, sample in self._samples(file, max(known.position, 0))
-            if location > known and sample.step == step
-        ]
-        return [*entries[:end], *added, *entries[end:]]
+        return self._kept[step]
 
     def samples(self, step: int | None) -> Iterator[tuple[Location, Sample]]:
         """Yield the samples of a step with their texts, each text that several kinds of files have once."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,12 +19,36 @@ _SECONDS = ("duration", "elapsed", "latency", "execution_time", "time_s")
 """Names of the seconds that a message took."""
 
 
+class _Message(NamedTuple):
+    """A message of a conversation."""
+
+    role: str
+    text: str
+    body: dict[str, Any]
+    node: dict[str, Any]
+    """Object that holds the message; the message itself if none does."""
+
+
+def _messages(value: Any) -> list[_Message]:
+    """Return the messages in a list of messages, of nodes, or of several texts that alternate; [] for other values."""
+    entries = _entries(value)
+    if len(entries) > 1 and all(isinstance(text, str) for text in entries):
+        return [_Message("assistant" if index % 2 else "user", text, {}, {}) for index, text in enumerate(entries)]
+    nodes = [entry for entry in entries if is_turn(entry)]
+    bodies = [node["message"] if isinstance(node.get("message"), dict) else node for node in nodes]
+    return [
+        _Message(str(body["role"]), _text(body.get("content")), body, node)
+        for body, node in zip(bodies, nodes, strict=True)
+        if "role" in body
+    ]
+
+
 def response_text(value: Any) -> str:
     """Return the text that the model has written in a value of a row: a text, messages or nodes; "" without any."""
     if isinstance(value, str):
         return value
-    if turns := _turns(value):
-        return "\n\n".join(text for role, text in turns if role == "assistant")
+    if messages := _messages(value):
+        return _joined(message for message in messages if message.role == "assistant")
     if isinstance(value, list) and len(value) == 1:
         return response_text(value[0])
     return _text(value) if isinstance(value, dict) and ("text" in value or "content" in value) else ""
@@ -31,19 +56,16 @@ def response_text(value: Any) -> str:
 
 def prompt_text(value: Any) -> str | None:
     """Return the text of a prompt, or of the messages that it consists of; None without any."""
-    if isinstance(value, str):
-        return value
-    return "\n\n".join(text for _, text in _turns(value)) or None
+    return value if isinstance(value, str) else _joined(_messages(value)) or None
 
 
 def prompt_of_turns(value: Any) -> str | None:
     """Return the text of the messages before the first one of the model; None without any."""
-    texts: list[str] = []
-    for role, text in _turns(value):
-        if role == "assistant":
-            break
-        texts.append(text)
-    return "\n\n".join(texts) or None
+    return _joined(takewhile(lambda message: message.role != "assistant", _messages(value))) or None
+
+
+def _joined(messages: Iterable[_Message]) -> str:
+    return "\n\n".join(message.text for message in messages)
 
 
 def traces_of(row: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
@@ -63,13 +85,16 @@ def conversation(flat: dict[str, Any]) -> tuple[Turn, ...]:
     has only texts. Those of several agents follow each other, each after a turn with its name."""
     if traces := traces_of(flat):
         return tuple(
-            turn for name, trace in traces for turn in (Turn("agent", name), *_with_notes(trace["nodes"], trace))
+            turn
+            for name, trace in traces
+            for turn in (Turn("agent", name), *_turns(_messages(trace["nodes"]), gaps_of(trace)))
         )
     for key in ("nodes", "chat_completions", "traj", "messages", "trajectory", "content"):
-        if turns := list(_with_notes(flat.get(key), flat)):
-            return tuple(turns)
-    parts = [turn for key in ("prompt", "completion", "completions") for turn in _messages(flat.get(key))]
-    return tuple(parts)
+        if turns := tuple(_turns(_messages(flat.get(key)), gaps_of(flat))):
+            return turns
+    return tuple(
+        turn for key in ("prompt", "completion", "completions") for turn in _turns(_messages(flat.get(key)), ())
+    )
 
 
 def is_turn(value: Any) -> bool:
@@ -77,38 +102,27 @@ def is_turn(value: Any) -> bool:
     return isinstance(value, dict) and ("role" in value or isinstance(value.get("message"), dict))
 
 
-def _turns(value: Any) -> list[tuple[str, str]]:
-    """Return (role, text) of each message in a list of messages, of nodes, or of texts that alternate."""
-    entries = _entries(value)
-    if _are_texts(entries):
-        return [("assistant" if index % 2 else "user", text) for index, text in enumerate(entries)]
-    return [(str(message["role"]), _text(message.get("content"))) for message in _with_role(entries)]
+def _turns(messages: Sequence[_Message], gaps: Sequence[str]) -> Iterator[Turn]:
+    """Yield the turns of messages, each with its time and its log-probability gap: thinking, text and tool calls.
 
-
-def _with_notes(value: Any, trace: dict[str, Any]) -> Iterator[Turn]:
-    """Yield the messages of a list with what its trace says about them: times, and log-probability gaps."""
-    entries = _entries(value)
-    if not entries:
-        return
-    gaps = gaps_of(trace)
-    written = sum(role == "assistant" for role, _ in _turns(value))
-    notes, before, spoken = dict[int, str](), math.nan, 0
-    for entry in filter(is_turn, entries):
-        message = entry["message"] if isinstance(entry.get("message"), dict) else entry
-        took, at = _seconds(message, entry), _number(entry.get("timestamp", message.get("timestamp")))
-        took = at - before if math.isnan(took) else took
-        before = at
-        parts = [f"{took:.3g} s"] if took > 0 else []
-        if message.get("role") == "assistant":
-            parts += [gaps[spoken]] if len(gaps) == written else []
-            spoken += 1
-        notes[id(entry)] = ", ".join(parts)
-    if not any(notes.values()):
-        yield from _messages(value)
-        return
-    for entry in entries:
-        for turn in _messages([entry]):
-            yield turn._replace(note=notes.get(id(entry), ""))
+    gaps: those of the turns of the model, if there are as many."""
+    has_gaps = len(gaps) == sum(message.role == "assistant" for message in messages)
+    left = iter(gaps if has_gaps else ())
+    before = math.nan
+    for role, text, body, node in messages:
+        took, at = _seconds(body, node), _number(node.get("timestamp", body.get("timestamp")))
+        took, before = at - before if math.isnan(took) else took, at
+        notes = [f"{took:.3g} s"] if took > 0 else []
+        if role == "assistant":
+            notes += filter(None, [next(left, "")])
+        note = ", ".join(notes)
+        if thinking := _text(body.get("reasoning_content")):
+            yield Turn("thinking", thinking, note)
+        if text:
+            yield Turn(role, text, note)
+        calls = body.get("tool_calls")
+        for call in calls if isinstance(calls, list) else ():
+            yield Turn("tool call", call if isinstance(call, str) else json.dumps(call, ensure_ascii=False), note)
 
 
 def gaps_of(row: dict[str, Any]) -> list[str]:
@@ -145,41 +159,11 @@ def _number(value: Any) -> float:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
 
 
-def _messages(value: Any) -> Iterator[Turn]:
-    """Yield the messages of a list, each after its thinking and before its tool calls."""
-    entries = _entries(value)
-    if _are_texts(entries):
-        yield from (Turn(*turn) for turn in _turns(entries))
-        return
-    for message in _with_role(entries):
-        if thinking := _text(message.get("reasoning_content")):
-            yield Turn("thinking", thinking)
-        if text := _text(message.get("content")):
-            yield Turn(str(message["role"]), text)
-        calls = message.get("tool_calls")
-        for call in calls if isinstance(calls, list) else ():
-            yield Turn("tool call", call if isinstance(call, str) else json.dumps(call, ensure_ascii=False))
-
-
 def _entries(value: Any) -> list[Any]:
     """Return a list of messages, nodes or texts, without a list around it; [] for any other value."""
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
         value = value[0]
     return value if isinstance(value, list) else []
-
-
-def _are_texts(entries: list[Any]) -> bool:
-    """Return whether a list consists of several texts, which alternate between the user and the model."""
-    return len(entries) > 1 and all(isinstance(text, str) for text in entries)
-
-
-def _with_role(entries: list[Any]) -> Iterator[dict[str, Any]]:
-    """Yield the messages with a role in a list of messages or nodes."""
-    for entry in entries:
-        if isinstance(entry, dict):
-            message = entry["message"] if isinstance(entry.get("message"), dict) else entry
-            if "role" in message:
-                yield message
 
 
 def _text(value: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tuimon import lazy_re as re
 
-_NO_STEPS = (".table.json", ".log", ".out", ".db", ".eval")
+_NO_STEPS = (".table.json", ".log", ".out", ".db")
 _NAMED_STEP = re.compile(r"(?:step|iteration|iter)[_.\-]?0*(\d{1,12})(?!\d)", re.IGNORECASE)
 _DATE = re.compile(r"\d{4}-?\d\d-?\d\d")
 _LAST_NUMBER = re.compile(r"(?:^|[_.\-])0*(\d{1,9})$|^0*(\d{1,9})-[0-9a-f]{8}$")

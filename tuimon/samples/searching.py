@@ -15,6 +15,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeAlias
 
+from tuimon.samples import Sample
+
 Spans: TypeAlias = list[tuple[int, int]]
 LIMIT = 2.0
 """CPU time (s) that an expression may take for one text."""
@@ -46,6 +48,10 @@ class Search:
     def is_in(self, text: str) -> bool:
         """Return whether a text contains the search. Raises TooSlow."""
         return bool(self.spans([text], 1)[0])
+
+    def matches(self, sample: Sample) -> bool:
+        """Return whether the response or the prompt of a sample contains the search. Raises TooSlow."""
+        return self.is_in(sample.response) or bool(sample.prompt and self.is_in(sample.prompt))
 
     def spans(self, texts: Sequence[str], most: int = 1000) -> list[Spans]:
         """Return the places (start, end) of the first `most` matches in each text. Raises TooSlow."""

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from msgspec import Struct
 
 from tuimon import lazy_re as re
-from tuimon.samples import flags
-from tuimon.samples.library import Entry
+from tuimon.samples import Sample, flags
+from tuimon.samples.discovery import Location
+from tuimon.samples.library import Entry, entry_of
+from tuimon.samples.searching import Search
 
-SINCE_FIRST = "since first"
-"""Order by the change since the first step that has the prompt, the greatest loss first."""
-SORTS = ("worst", "best", "longest", "shortest", "|advantage|", SINCE_FIRST, "as written")
 _CORRECTNESS = ("acc", "accuracy", "correct", "is_correct", "exact_match", "correct_answer", "passed", "success")
 _BINARY = (-1.0, 0.0, 1.0)
 """Values of a number that says which samples passed; 1 has passed."""
@@ -24,6 +23,7 @@ _COMPARISON = re.compile(
 _SAME = 1e-9
 Numbers: TypeAlias = Mapping[str, float | None]
 """Numbers of a sample by their names; None is unknown."""
+Item = TypeVar("Item", "Entry", "Group")
 
 
 class Group(Struct, frozen=True):
@@ -102,83 +102,35 @@ def groups_of(entries: Sequence[Entry], field: str = "") -> list[Group]:
     ]
 
 
-class PromptNumbers(Struct, frozen=True):
-    """Numbers of the prompts of a step, by their digests."""
-
-    step: int | None
-    pass_field: str
-    """Name of the number that is 1 for samples that passed, or "", see `pass_field`."""
-    passed: Mapping[str, float]
-    """Share of the samples that passed, among the samples for which that is known."""
-    rewards: Mapping[str, float]
-    """Mean of the finite rewards."""
+def _members(item: Entry | Group) -> Sequence[Entry]:
+    return item.entries if isinstance(item, Group) else (item,)
 
 
-def prompt_numbers(step: int | None, samples: Iterable[tuple[str, Numbers]]) -> PromptNumbers:
-    """Return the numbers of the prompts of samples: (digest of the prompt, numbers of the sample)."""
-    by_prompt: dict[str, list[Numbers]] = {}
-    for prompt, numbers in samples:
-        by_prompt.setdefault(prompt, []).append(numbers)
-    field = pass_field([numbers for group in by_prompt.values() for numbers in group])
-    passed, rewards = {}, {}
-    for prompt, group in by_prompt.items():
-        count, judged = passed_of(group, field)
-        if judged:
-            passed[prompt] = count / judged
-        finite_rewards = [reward for n in group if (reward := n["reward"]) is not None and math.isfinite(reward)]
-        if finite_rewards:
-            rewards[prompt] = math.fsum(finite_rewards) / len(finite_rewards)
-    return PromptNumbers(step, field, passed, rewards)
+def _spread(item: Entry | Group) -> float:
+    """Return the size of the advantage of a sample, or the deviation of the rewards of a group; NaN if unknown."""
+    if isinstance(item, Group):
+        return item.std
+    return math.nan if item.advantage is None else abs(item.advantage)
 
 
-def changes_since(firsts: Sequence[PromptNumbers], later: PromptNumbers) -> tuple[bool, dict[str, float]]:
-    """Return (whether the share that passed is compared, else the mean reward; change of each prompt).
-
-    firsts: numbers of earlier steps, ascending; of a prompt the first one that has it counts.
-    """
-    is_share = bool(later.pass_field) and all(first.pass_field == later.pass_field for first in firsts)
-    *before, after = (numbers.passed if is_share else numbers.rewards for numbers in (*firsts, later))
-    first = {prompt: value for values in reversed(before) for prompt, value in values.items()}
-    return is_share, {prompt: value - first[prompt] for prompt, value in after.items() if prompt in first}
-
-
-def sorted_by(entries: Sequence[Entry], sort: str, change: Mapping[str, float] | None = None) -> list[Entry]:
-    """Return the entries in an order of SORTS. Samples without the value are the last; equal ones stay as written.
-
-    change: result of `changes_since`, by prompt.
-    """
-
-    def advantage(one: Sequence[Entry]) -> float:
-        return math.nan if one[0].advantage is None else abs(one[0].advantage)
-
-    value = _orders(advantage, change or {}).get(sort)
-    return sorted(entries, key=lambda entry: _nan_last(value((entry,)))) if value else list(entries)
+_ORDERS: dict[str, Callable[[Entry | Group], float]] = {
+    "worst": lambda item: mean_and_std(rewards_of(_members(item)))[0],
+    "best": lambda item: -mean_and_std(rewards_of(_members(item)))[0],
+    "longest": lambda item: -max(entry.length for entry in _members(item)),
+    "shortest": lambda item: max(entry.length for entry in _members(item)),
+    "|advantage|": lambda item: -_spread(item),
+}
+"""Value by which a sample or a group is sorted, ascending; NaN: it has none."""
+SORTS = (*_ORDERS, "as written")
 
 
-def sorted_groups(groups: Sequence[Group], sort: str, change: Mapping[str, float] | None = None) -> list[Group]:
-    """Return the groups in an order of SORTS: by their mean reward, deviation, longest text or change.
-
-    change: result of `changes_since`, by prompt."""
-    value = _orders(lambda entries: mean_and_std(rewards_of(entries))[1], change or {}).get(sort)
-    return sorted(groups, key=lambda group: _nan_last(value(group.entries))) if value else list(groups)
-
-
-def _orders(
-    spread: Callable[[Sequence[Entry]], float], change: Mapping[str, float]
-) -> dict[str, Callable[[Sequence[Entry]], float]]:
-    """Return, for each of SORTS, the value by which a sample or a group is sorted, ascending; NaN: it has none."""
-    return {
-        "worst": lambda entries: mean_and_std(rewards_of(entries))[0],
-        "best": lambda entries: -mean_and_std(rewards_of(entries))[0],
-        "longest": lambda entries: -max(entry.length for entry in entries),
-        "shortest": lambda entries: max(entry.length for entry in entries),
-        "|advantage|": lambda entries: -spread(entries),
-        SINCE_FIRST: lambda entries: change.get(entries[0].prompt, math.nan),
-    }
-
-
-def _nan_last(value: float) -> tuple[bool, float]:
-    return math.isnan(value), 0.0 if math.isnan(value) else value
+def sorted_by(items: Sequence[Item], sort: str) -> list[Item]:
+    """Return samples or groups in an order of SORTS. Those without the value are the last; equal ones stay as
+    written."""
+    if sort not in _ORDERS:
+        return list(items)
+    values = [(_ORDERS[sort](item), item) for item in items]
+    return [item for value, item in sorted(values, key=lambda pair: (math.isnan(pair[0]), pair[0]))]
 
 
 _TESTS: dict[str, Callable[[Entry], bool]] = {
@@ -204,14 +156,6 @@ def filtered(entries: Sequence[Entry], name: str) -> list[Entry]:
     return [entry for entry in entries if test(entry)] if test is not None else list(entries)
 
 
-def counts(entries: Sequence[Entry]) -> dict[str, int]:
-    """Return the number of samples that each filter keeps, of the filters that keep any."""
-    found = {name: sum(map(test, entries)) for name, test in _TESTS.items()}
-    for name in (FLAT, MIXED):
-        found[name] = len(filtered(entries, name))
-    return {"all": len(entries)} | {name: count for name, count in found.items() if count}
-
-
 def comparison(query: str) -> Callable[[Entry], bool] | None:
     """Return the test of a query such as "format<1" or "length>=512" on the name of a number, or None if the query is
     not a comparison."""
@@ -234,3 +178,10 @@ def comparison(query: str) -> Callable[[Entry], bool] | None:
         return value is not None and tests[sign](value)
 
     return test
+
+
+def query_test(query: str) -> Callable[[Sample], bool]:
+    """Return a test of whether a sample matches a query of the texts view: a comparison such as "format<1", a text, or
+    "re:EXPRESSION". The test raises TooSlow. Raises re.error."""
+    test = comparison(query)
+    return Search(query).matches if test is None else lambda sample: test(entry_of(sample, Location(0, 0)))

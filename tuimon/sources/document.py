@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 
-from tuimon.sources.files import FileStatus, Signature, fresh, open_regular, signature
+from tuimon.sources.files import FileStatus, Signature, fresh, opened, signature
 
 LIMIT = 1 << 30
 """Maximum size (bytes) of a document unless a smaller limit is set. Reading takes about twice the size in memory."""
@@ -98,17 +98,13 @@ class DocumentFile(FileStatus):
 
     def _closed(self, status: os.stat_result) -> bool:
         """Does the last character that is not white space close an object or a list?"""
-        descriptor, _ = open_regular(self.path)
-        try:
+        with opened(self.path) as (descriptor, _):
             end = os.pread(descriptor, 256, max(0, status.st_size - 256)).rstrip()
-        finally:
-            os.close(descriptor)
         return end.endswith((b"}", b"]"))
 
     def _content(self) -> bytes | None:
         """All bytes, or None if the file changed while it was read."""
-        descriptor, before = open_regular(self.path)
-        try:
+        with opened(self.path) as (descriptor, before):
             parts, offset = [], 0
             while part := os.pread(descriptor, before.st_size + 1 - offset, offset):
                 parts.append(part)
@@ -117,7 +113,5 @@ class DocumentFile(FileStatus):
                     return None
             if signature(os.fstat(descriptor)) != signature(before):
                 return None
-        finally:
-            os.close(descriptor)
         self._read, self._confirm = signature(before), fresh(before)
         return b"".join(parts)

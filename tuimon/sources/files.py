@@ -6,6 +6,8 @@ import errno
 import os
 import stat
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 """Flags for os.open. O_NONBLOCK: opening a FIFO that has replaced a log must not block the reader."""
@@ -47,8 +49,8 @@ class FileStatus:
     def _look(self) -> os.stat_result:
         """Update the status without reading content. Raises OSError, NotRegular."""
         if self._remote:
-            descriptor, status = open_regular(self.path)
-            os.close(descriptor)
+            with opened(self.path) as (_, status):
+                pass
         else:
             status = regular(os.stat(self.path))
         self._readable(status)
@@ -99,22 +101,28 @@ def open_regular(path: str) -> tuple[int, os.stat_result]:
         raise
 
 
-def first_bytes(path: str, count: int) -> bytes:
-    """Return at most the first `count` bytes of a regular file. Raises OSError, NotRegular."""
-    return _read_part(path, count, from_end=False)
-
-
-def last_bytes(path: str, count: int) -> bytes:
-    """Return at most the last `count` bytes of a regular file. Raises OSError, NotRegular."""
-    return _read_part(path, count, from_end=True)
-
-
-def _read_part(path: str, count: int, from_end: bool) -> bytes:
+@contextmanager
+def opened(path: str) -> Iterator[tuple[int, os.stat_result]]:
+    """A context manager with the descriptor and the status of a regular file. Raises OSError, NotRegular."""
     descriptor, status = open_regular(path)
     try:
-        return os.pread(descriptor, count, max(0, status.st_size - count) if from_end else 0)
+        yield descriptor, status
     finally:
         os.close(descriptor)
+
+
+def first_bytes(path: str, count: int) -> bytes:
+    """Return at most the first `count` bytes of a regular file. Raises OSError, NotRegular."""
+    with opened(path) as (descriptor, _):
+        return os.pread(descriptor, count, 0)
+
+
+def head_of(path: str, count: int) -> bytes:
+    """Return at most the first `count` bytes of a regular file; b"" if it cannot be read."""
+    try:
+        return first_bytes(path, count)
+    except OSError:
+        return b""
 
 
 def is_gone(error: OSError) -> bool:

@@ -1,8 +1,9 @@
 """List one directory: files that may be logs, directories to search, and problems with the rest.
 
 Directories are classified by name alone (`place`): caches, media and the insides of checkpoints are not searched. A
-long run leaves thousands of checkpoint directories with thousands of weight files, of which a monitor needs one small
-JSON file each. So a checkpoint is listed once and not deeper, and weight files are not stat'ed.
+long run leaves thousands of checkpoint directories with thousands of weight files, of which a monitor needs the small
+JSON files of the newest. So only the newest checkpoints of a directory are listed, and not deeper; the names of the
+others show that they are there. Weight files are not stat'ed.
 
 Costs one scandir() per directory and one stat() per wanted file or link: the type comes with the directory entry.
 No file is opened.
@@ -58,6 +59,11 @@ OF_A_MODEL = frozenset(
 KEPT_IN_CHECKPOINT = frozenset({"pipeline"})
 """ROLL keeps its metric history in checkpoint-N/pipeline/worker_state_pipeline.json."""
 
+MOST_CHECKPOINTS = 16
+"""Number of checkpoints of one directory that are entered, the newest ones."""
+SAME_SAVE = 60.0
+"""Difference (s) of times up to which they do not decide which of two checkpoints is newer (a copied directory)."""
+
 CLOSED_NAMES = frozenset(
     {".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "site-packages", "media", "rollouts", ".cache"}
     | {".ipynb_checkpoints", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".tox", ".conda"}
@@ -65,6 +71,7 @@ CLOSED_NAMES = frozenset(
 """Names of directories that are not searched."""
 CLOSED_PATHS = frozenset({"/proc", "/sys", "/dev"})
 """Directories that are never searched, whatever leads to them."""
+_NUMBER = re.compile(r"\d{1,15}")
 CHECKPOINT_NAME = re.compile(r"checkpoint[-_].*|ckpt[-_]?\d+.*|global_step[-_]?\d+")
 STORE_NAME = re.compile(r"checkpoints|.*ckpts?", re.IGNORECASE)
 STEP_NAME = re.compile(
@@ -89,14 +96,12 @@ def place(path: str, parent: SearchMode) -> SearchMode:
 
 Wants = Callable[[str], bool]
 """(path) -> should the file be listed?"""
-Child: TypeAlias = tuple[str, SearchMode, int, bool]
-"""A directory in another: (path, place, inode of the entry, is it a link)."""
+Child: TypeAlias = tuple[str, SearchMode, bool]
+"""A directory in another: (path, place, is it a link)."""
 REVISIT = 60.0
 """Interval (s) after which a directory is listed again even if its time stamps are unchanged."""
 REVISIT_UNRESOLVED = 5.0
 """Interval (s) after which a directory that holds a link without a target is listed again."""
-CHECKPOINT_SETTLED = 600.0
-"""Age (s) of the last change after which a checkpoint directory is not checked again."""
 
 
 class FoundFile(Struct, frozen=True):
@@ -141,19 +146,17 @@ class Listing(Struct):
     """Monotonic time of the listing."""
     good_for: float
     """Seconds after which it has to be listed again."""
-    settled: bool = False
-    """It need not be examined again: an old checkpoint."""
     entries: int = 0
     """Number of directory entries."""
     files: list[tuple[FoundFile, bool]] = field(default_factory=list)
     """(file, is it a link)."""
     directories: list[Child] = field(default_factory=list)
     saved: list[str] = field(default_factory=list)
-    """Paths of files that may be complete checkpoints, by their names."""
+    """Paths of files that may be complete checkpoints, by their names, and of checkpoints that are not entered."""
     problems: list[Problem] = field(default_factory=list)
 
     def expired(self, now: float) -> bool:
-        return not self.settled and now - self.listed >= self.good_for
+        return now - self.listed >= self.good_for
 
 
 def list_directory(
@@ -161,7 +164,6 @@ def list_directory(
 ) -> Listing:
     """List the directory. limit: maximum number of entries."""
     listing = Listing(stamp_of(status), status.st_mtime, time.monotonic(), 0.0 if fresh(status) else REVISIT)
-    listing.settled = where is SearchMode.CHECKPOINT and time.time() - status.st_mtime > CHECKPOINT_SETTLED
     prefix = path if path.endswith("/") else path + "/"
     holds_weights = False
     try:
@@ -176,13 +178,13 @@ def list_directory(
                         if name not in OF_A_MODEL and wants(prefix + name):
                             _take(entry, root, listing, entry.is_symlink())
                     elif name in KEPT_IN_CHECKPOINT and entry.is_dir(follow_symlinks=False):
-                        listing.directories.append((prefix + name, where, entry.inode(), False))
+                        listing.directories.append((prefix + name, where, False))
                 elif name.endswith(WEIGHTS) and not wants(prefix + name):
                     holds_weights = True
                     if name.endswith(SAVED):
                         listing.saved.append(prefix + name)
                 elif entry.is_dir(follow_symlinks=False):
-                    _branch(prefix + name, where, entry.inode(), listing, False)
+                    _branch(prefix + name, where, listing, False)
                 elif entry.is_symlink():
                     _follow(entry, root, where, listing, wants)
                 elif wants(prefix + name):
@@ -191,22 +193,41 @@ def list_directory(
         listing.problems.append(Problem(path, explain(error), CHECK_ACCESS))
     if where is SearchMode.IN_STORE and holds_weights:
         listing.directories.clear()
-    listing.directories.sort()
+    if where is not SearchMode.CHECKPOINT:
+        _leave_old(listing)
+    listing.directories.sort(key=lambda child: child[0])
     listing.saved.sort()
     return listing
 
 
-def _branch(path: str, parent: SearchMode, inode: int, listing: Listing, is_link: bool) -> None:
+def _leave_old(listing: Listing) -> None:
+    """Leave only the newest of many checkpoints among the directories to enter."""
+    saved = [child for child in listing.directories if child[1] is SearchMode.CHECKPOINT]
+    if len(saved) > MOST_CHECKPOINTS:
+        statuses = {path: try_stat(path)[0] for path, *_ in saved}
+        ages = {path: checkpoint_age(path, status.st_mtime if status else 0.0) for path, status in statuses.items()}
+        old = set(sorted(ages, key=lambda path: ages[path])[:-MOST_CHECKPOINTS])
+        listing.directories = [child for child in listing.directories if child[0] not in old]
+        listing.saved += old
+
+
+def checkpoint_age(path: str, modified: float) -> tuple[float, int]:
+    """Return what sorts checkpoints from the oldest to the newest; copied ones have equal times, but numbers."""
+    numbers = _NUMBER.findall(path.rpartition("/")[2])
+    return modified // SAME_SAVE, int(numbers[-1]) if numbers else 0
+
+
+def _branch(path: str, parent: SearchMode, listing: Listing, is_link: bool) -> None:
     where = place(path, parent)
     if where is not SearchMode.CLOSED:
-        listing.directories.append((path, where, inode, is_link))
+        listing.directories.append((path, where, is_link))
 
 
 def _follow(entry: os.DirEntry[str], root: str, where: SearchMode, listing: Listing, wants: Wants) -> None:
     """Add what a symbolic link leads to: a directory, a file, or nothing yet."""
     status, _ = try_stat(entry.path)
     if status is not None and stat.S_ISDIR(status.st_mode):
-        _branch(entry.path, where, status.st_ino, listing, True)
+        _branch(entry.path, where, listing, True)
     elif wants(entry.path):
         _take(entry, root, listing, True)
     elif status is None:

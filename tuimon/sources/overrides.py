@@ -73,14 +73,19 @@ def project_file(path: str) -> Path | None:
     return None
 
 
-def runs_table(file: Path) -> dict[str, Any]:
-    """Return the table [runs] of a project file. Raise UsageError if it or the file is invalid."""
+def project_tables(file: Path) -> dict[str, Any]:
+    """Return the content of a project file. Raise UsageError if it cannot be read."""
     import tomllib  # not imported if there is no file
 
     try:
-        table = tomllib.loads(first_bytes(str(file), _LARGEST).decode()).get("runs", {})
+        return tomllib.loads(first_bytes(str(file), _LARGEST).decode())
     except (OSError, ValueError) as error:
-        raise UsageError(f"cannot read {file}: {error}") from error
+        raise UsageError(f"it cannot be read: {error}") from error
+
+
+def runs_table(file: Path) -> dict[str, Any]:
+    """Return the table [runs] of a project file. Raise UsageError if it or the file is invalid."""
+    table = project_tables(file).get("runs", {})
     example = '[runs] can have join = [["a", "b"]], split = ["c"] and gpu_memory = "80 GB"'
     if not isinstance(table, dict) or not table.keys() <= {"join", "split", "gpu_memory"}:
         raise UsageError(example)

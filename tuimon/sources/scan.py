@@ -9,9 +9,6 @@ the logs of others to this run.
 `rescan` stats each known directory and lists only those whose time stamps have changed. Three kinds are listed even so:
 those changed less than two seconds before they were listed (file system clocks are coarse), those that hold a link
 without a target, and those not listed for a minute (some network mounts do not update the times).
-
-A hurried scan enters only the newest of many checkpoints, by name; the next rescan enters the others. The first screen
-waits for this scan, and 10,000 directories take half a second.
 """
 
 from __future__ import annotations
@@ -28,7 +25,6 @@ from msgspec.structs import replace
 from tuimon.sources.listing import (
     CHECK_ACCESS,
     CLOSED_PATHS,
-    Child,
     FoundFile,
     Listing,
     Problem,
@@ -50,8 +46,6 @@ STILL, STILL_EVERY = 20.0, 3
 """Directories with logs that are unchanged for STILL seconds are checked in every STILL_EVERY-th rescan only.
 
 New logs mostly come in new directories next to them, and file system events report most other changes."""
-CHECKPOINTS_IN_A_HURRY = 16
-"""Maximum number of checkpoints of one directory that a hurried scan enters."""
 
 
 class ScanBudget(Struct, frozen=True):
@@ -78,22 +72,19 @@ class Scan(Struct, frozen=True):
     problems: tuple[Problem, ...]
     complete: bool
     """False if a budget ended the search."""
-    hurried: bool
-    """Some checkpoints were left for the next rescan."""
     _memory: _Memory
 
 
 _USUAL = ScanBudget()
 
 
-def scan(roots: Sequence[str], wants: Wants, budget: ScanBudget = _USUAL, hurry: bool = False) -> Scan:
+def scan(roots: Sequence[str], wants: Wants, budget: ScanBudget = _USUAL) -> Scan:
     """Search below `roots`: directories, single files (with any name), or missing paths (a Problem).
 
     wants: should the file at this path be listed? Called once per file, before its stat().
-    hurry: enter only the newest of many checkpoints.
     """
     memory = _Memory(tuple(dict.fromkeys(map(_absolute, roots))), wants, budget)
-    return _Search(memory, budget.seconds, again=False, hurry=hurry).run()
+    return _Search(memory, budget.seconds, again=False).run()
 
 
 def rescan(previous: Scan, seconds: float = 0.5) -> Scan:
@@ -103,8 +94,6 @@ def rescan(previous: Scan, seconds: float = 0.5) -> Scan:
     the remaining directories keep their listings and are checked first in the next rescan.
     """
     memory = previous._memory
-    if previous.hurried:  # enter the other checkpoints
-        return _Search(memory, memory.budget.seconds, again=False).run()
     if not memory.changed(time.monotonic() + seconds):
         return previous
     result = _Search(memory, seconds, again=True).run()
@@ -129,7 +118,7 @@ class _Memory(Struct, eq=False):
         """Has any directory to be listed? Directories not checked by `deadline` come first in the next call."""
         if self.unfinished or any(_root_state(try_stat(root)[0]) != self.root_states[root] for root in self.roots):
             return True
-        paths = [path for path, listing in self.listings.items() if not listing.settled]
+        paths = list(self.listings)
         now, still = time.monotonic(), time.time() - STILL
         many, checked, begin = len(paths) > MANY, 0, self.cursor
         for index in (*range(begin, len(paths)), *range(min(begin, len(paths)))):
@@ -154,11 +143,9 @@ class _Memory(Struct, eq=False):
 class _Search:
     """One walk over the directories. The listings of unchanged directories come from memory."""
 
-    def __init__(self, memory: _Memory, seconds: float, again: bool, hurry: bool = False) -> None:
+    def __init__(self, memory: _Memory, seconds: float, again: bool) -> None:
         """again: this is a rescan."""
         self._memory = memory
-        self._hurry = hurry
-        self._hurried = False
         self._known = memory.listings
         self._rescan = again
         now = time.monotonic()
@@ -176,9 +163,9 @@ class _Search:
         self._directories: dict[str, float] = {}
         self._checkpoints: list[str] = []
         self._problems: list[Problem] = []
-        self._queue: deque[tuple[str, str, int, SearchMode, int, str]] = deque()
-        self._links: deque[tuple[str, str, int, SearchMode, int, str]] = deque()
-        self._outside: deque[tuple[str, str, int, SearchMode, int, str]] = deque()
+        self._queue: deque[tuple[str, str, int, SearchMode, str]] = deque()
+        self._links: deque[tuple[str, str, int, SearchMode, str]] = deque()
+        self._outside: deque[tuple[str, str, int, SearchMode, str]] = deque()
         """Directories reached by links out of the given paths; the last item is the link, else ""."""
         self._real_roots = tuple(map(os.path.realpath, memory.roots))
         self._linked_entries = 0
@@ -206,7 +193,6 @@ class _Search:
             checkpoints=tuple(self._checkpoints),
             problems=tuple(self._problems),
             complete=not self._exhausted and not self._too_deep,
-            hurried=self._hurried,
             _memory=self._memory,
         )
 
@@ -214,7 +200,7 @@ class _Search:
         status, error = try_stat(root)
         self._memory.root_states[root] = _root_state(status)
         if status is not None and stat.S_ISDIR(status.st_mode):
-            self._queue.append((root, root, 0, SearchMode.OPEN, 0, ""))
+            self._queue.append((root, root, 0, SearchMode.OPEN, ""))
             return
         parent = os.path.dirname(root)
         if (above := try_stat(parent)[0]) is not None:
@@ -227,11 +213,11 @@ class _Search:
         else:
             self._problems.append(special(root, status))
 
-    def _enter(self, path: str, root: str, depth: int, where: SearchMode, inode: int, link: str) -> None:
+    def _enter(self, path: str, root: str, depth: int, where: SearchMode, link: str) -> None:
         if link and self._linked_entries >= self._memory.budget.linked_entries:
             self._cut_links.add(link)
             return
-        listing = self._listing(path, root, where, inode)
+        listing = self._listing(path, root, where)
         if listing is None:
             return
         self._listings[path] = listing
@@ -246,20 +232,18 @@ class _Search:
             self._checkpoints += listing.saved
             newest = max((file.modified for file, _ in listing.files), default=0.0)
             self._directories[path] = max(listing.modified, newest)
-        for child, child_place, child_inode, is_link in self._children(listing):
+        for child, child_place, is_link in listing.directories:
             if depth >= self._memory.budget.depth:
                 self._too_deep = self._too_deep or child
                 break
             if link or is_link:
-                self._add_linked(child, root, depth + 1, child_place, child_inode, link, is_link)
+                self._add_linked(child, root, depth + 1, child_place, link, is_link)
             else:
-                self._queue.append((child, root, depth + 1, child_place, child_inode, ""))
+                self._queue.append((child, root, depth + 1, child_place, ""))
         if self._entries > self._memory.budget.entries:
             self._exhausted = f"more than {self._memory.budget.entries:,} entries: the search ended early"
 
-    def _add_linked(
-        self, path: str, root: str, depth: int, where: SearchMode, inode: int, link: str, is_link: bool
-    ) -> None:
+    def _add_linked(self, path: str, root: str, depth: int, where: SearchMode, link: str, is_link: bool) -> None:
         """Queue a directory that is a link, or that is below `link`, which leads out of the given paths."""
         if is_link:
             target = os.path.realpath(path)
@@ -270,7 +254,7 @@ class _Search:
                 self._problems.append(Problem(path, reason))
                 return
             if not link and any(_is_below(target, root) for root in self._real_roots):
-                self._links.append((path, root, depth, where, inode, ""))
+                self._links.append((path, root, depth, where, ""))
                 return
             link = link or path
         elif os.path.basename(path) in _CLOSED_NAMES and os.path.realpath(path) in CLOSED_PATHS:
@@ -278,22 +262,12 @@ class _Search:
         if path.count("/") - link.count("/") > self._memory.budget.linked_depth:
             self._cut_links.add(link)
         else:
-            self._outside.append((path, root, depth, where, inode, link))
+            self._outside.append((path, root, depth, where, link))
 
-    def _children(self, listing: Listing) -> list[Child]:
-        """The subdirectories to enter in this search."""
-        saved = [child for child in listing.directories if child[1] is SearchMode.CHECKPOINT] if self._hurry else []
-        if len(saved) <= CHECKPOINTS_IN_A_HURRY:
-            return listing.directories
-        self._hurried = True
-        saved.sort(key=lambda child: (len(child[0]), child[0]))  # checkpoint-9, checkpoint-10
-        later = set(saved[:-CHECKPOINTS_IN_A_HURRY])
-        return [child for child in listing.directories if child not in later]
-
-    def _listing(self, path: str, root: str, where: SearchMode, inode: int) -> Listing | None:
+    def _listing(self, path: str, root: str, where: SearchMode) -> Listing | None:
         """The listing of a directory, from memory if still valid; None if it was entered before or cannot be."""
         known = self._known.get(path)
-        if known is not None and (self._late() or (known.settled and known.stamp[1] == inode)):
+        if known is not None and self._late():
             return None if self._seen_before(known.stamp) else known
         if self._late():
             self._out_of_time = True

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
 from tuimon.errors import FormatError, Unfinished
-from tuimon.sources.files import Signature, explain, is_gone, open_regular, regular, signature
+from tuimon.sources.files import Signature, explain, is_gone, opened, regular, signature
 
 MAGIC = b"SQLite format 3\0"
 """The first bytes of every SQLite database (https://www.sqlite.org/fileformat2.html)."""
@@ -103,8 +103,7 @@ def _copy_all(path: str, copy: str) -> bool:
 
 
 def _copy(path: str, copy: str) -> None:
-    descriptor, _ = open_regular(path)
-    try:
+    with opened(path) as (descriptor, _):
         with _blaming(copy):
             target = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         try:
@@ -114,8 +113,6 @@ def _copy(path: str, copy: str) -> None:
                         piece = piece[os.write(target, piece) :]
         finally:
             os.close(target)
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager

@@ -16,10 +16,11 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 
 from msgspec import Struct
 
-from tuimon.sources.files import FileStatus, Signature, fresh, open_regular, signature
+from tuimon.sources.files import FileStatus, Signature, fresh, opened, signature
 
 HEAD = 256
 """Bytes from the beginning of the file that are part of its fingerprint."""
@@ -59,7 +60,7 @@ class Tail(FileStatus):
         self._lead: bytes | None = b""
         """The bytes before the offset; None after the offset was moved without reading them."""
         self._descriptor = -1
-        """Descriptor of the file while it is being read."""
+        """Descriptor of the file, which is valid while it is being read."""
         self._block = BLOCK
         self._settled: Signature | None = None
         """Signature of the file when all of it had been read; None if the content must be read."""
@@ -102,18 +103,10 @@ class Tail(FileStatus):
         if not self._remote and not self.pending():
             return
         try:
-            descriptor, status = open_regular(self.path)
+            with opened(self.path) as (self._descriptor, status):
+                yield from self._chunks(self._descriptor, status, limit)
         except OSError as error:
             self._failed(error)
-            return
-        self._descriptor = descriptor
-        try:
-            yield from self._chunks(descriptor, status, limit)
-        except OSError as error:
-            self._failed(error)
-        finally:
-            self._descriptor = -1
-            os.close(descriptor)
 
     def skip(self, count: int) -> int:
         """Advance by up to `count` bytes without reading them, at most to the end of the file; return the distance.
@@ -148,36 +141,21 @@ class Tail(FileStatus):
         """(first 4096 bytes at most, about `count` bytes from the end, file size), independent of the read offset.
 
         None if the file is shorter than `count` or cannot be read."""
-        try:
-            descriptor, status = open_regular(self.path)
-        except OSError:
-            return None
-        try:
-            start = (status.st_size - count) // LAST_ALIGNED * LAST_ALIGNED
-            if start <= 0:
-                return None
-            return os.pread(descriptor, 4096, 0), os.pread(descriptor, status.st_size - start, start), status.st_size
-        except OSError:
-            return None
-        finally:
-            os.close(descriptor)
+        with suppress(OSError), opened(self.path) as (descriptor, status):
+            size = status.st_size
+            start = (size - count) // LAST_ALIGNED * LAST_ALIGNED
+            if start > 0:
+                return os.pread(descriptor, 4096, 0), os.pread(descriptor, size - start, start), size
+        return None
 
-    def ends(self, first: int, last: int, unread: bool = False) -> list[tuple[int, bytes]]:
+    def ends(self, first: int, last: int) -> list[tuple[int, bytes]]:
         """Return (offset, bytes) of the first and of the last bytes that have been read; one part of a short file, none
-        if it cannot be read. unread: those of the file, also if they have not been read."""
-        try:
-            descriptor, status = open_regular(self.path)
-        except OSError:
-            return []
-        end = status.st_size if unread else self.offset
-        begin = max(end - last, 0)
-        parts = [(0, first), (begin, last)] if begin > first else [(0, end)]
-        try:
+        if it cannot be read."""
+        begin = max(self.offset - last, 0)
+        parts = [(0, first), (begin, last)] if begin > first else [(0, self.offset)]
+        with suppress(OSError), opened(self.path) as (descriptor, _):
             return [(offset, os.pread(descriptor, count, offset)) for offset, count in parts]
-        except OSError:
-            return []
-        finally:
-            os.close(descriptor)
+        return []
 
     def _chunks(self, descriptor: int, status: os.stat_result, limit: int) -> Iterator[Chunk]:
         self._readable(status)

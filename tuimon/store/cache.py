@@ -12,27 +12,10 @@ from threading import RLock
 from msgspec import Struct, field
 
 from tuimon.model.equal import Compared
-from tuimon.model.points import Indices
 from tuimon.store.columns import PointColumns, SharedColumns
 from tuimon.store.curve import Curve
-from tuimon.store.fill import Filled
-from tuimon.store.index import MetricSource, RunIndex, SourceOrder
+from tuimon.store.index import MetricSource, RunIndex
 from tuimon.store.join import JoinedCurve
-from tuimon.store.preview import Previewed
-from tuimon.store.segments import SeriesSlice
-
-
-class CachedSlices(Struct, frozen=True, eq=False):
-    """Slices of a metric source with many streams, and what they were made of."""
-
-    source: MetricSource
-    order: SourceOrder
-    rows: Indices
-    """Rows of its series in the table of lengths."""
-    lengths: Indices
-    all: list[SeriesSlice]
-    present: tuple[SeriesSlice, ...]
-    """The slices of `all` that have points."""
 
 
 class CachedCurve(Struct, frozen=True, eq=False):
@@ -50,27 +33,17 @@ class KnownComparison(Struct, frozen=True, eq=False):
     result: Compared
 
 
-class CachedFill(Struct, frozen=True, eq=False):
-    """A curve to which other sources added points; `filled` is None if they have nothing to add."""
-
-    inputs: tuple[object, ...]
-    filled: Filled | None
-    curve: Curve
-
-
 class SourceCache(Struct, eq=False):
     """Results for one metric of one source. All but `curve` are extended when points are added."""
 
-    slices: CachedSlices | None = None
-    """Only of sources with many streams: 5 ms instead of 7, and 25 instead of 42 with 300 restarts."""
     joined: JoinedCurve | None = None
     """Slices as one curve: 4 ms instead of 78."""
-    previewed: Previewed | None = None
-    """The joined curve with a preview: avoids a copy of up to 2**18 points."""
+    previewed: JoinedCurve | None = None
+    """The points of a preview."""
     curve: CachedCurve | None = None
     """Last curve made: 2.4 ms instead of 10 while only other metrics grow."""
-    filled: CachedFill | None = None
-    """The curve with points of other sources: 7 ms instead of 38."""
+    filled: CachedCurve | None = None
+    """The curve with points of other sources."""
     comparisons: dict[tuple[str, str], KnownComparison] = field(default_factory=dict)
     """By (source, name) of the other source: 7 ms instead of 63."""
 

@@ -14,15 +14,15 @@ from msgspec import Struct
 
 from tuimon import lazy_re as re
 from tuimon.model.equal import Compared, agree, compare_series
-from tuimon.model.points import Floats, Indices, Steps
+from tuimon.model.points import Floats, Steps
 from tuimon.store.arrays import distinct
-from tuimon.store.cache import CachedCurve, CachedFill, CachedSlices, KnownComparison, ViewCache
+from tuimon.store.cache import CachedCurve, KnownComparison, ViewCache
 from tuimon.store.columns import PointColumns
 from tuimon.store.curve import Curve, Disagreement, same_time
-from tuimon.store.fill import fill, plan_fill
+from tuimon.store.fill import continued, pieces_ahead
 from tuimon.store.index import TEXT, MetricEntry, MetricSource, SourceOrder, order_sources
 from tuimon.store.join import JoinedCurve, join, restarts_as_logged, superseded_points
-from tuimon.store.preview import append_preview
+from tuimon.store.preview import previewed
 from tuimon.store.segments import SeriesSlice, arrange, has_valid, slice_series, training_begin
 from tuimon.store.streams import SeriesLengths, StreamView
 
@@ -30,11 +30,9 @@ _COMPLETE = 0.9
 """A source with fewer points than this part of those of another one is drawn only if that is text for people."""
 _SHORT, _COMPARED_AGAIN = 1024, 8
 """Points up to which sources are compared whenever they have grown; longer ones once they have an eighth more."""
-_MANY_STREAMS = 8
-"""Number of streams of a source from which its slices are cached."""
 
 RANK = re.compile(r"(?<![a-z])rank[-_.]?\d+|(?:^|/)host [^/]+$", re.IGNORECASE)
-"""The number of a rank in the name of a file or directory, or a host that wrote event files (sources/runs.py)."""
+"""The number of a rank in the name of a file or directory, or a host that wrote event files (reader/grouping.py)."""
 
 
 class FilePart(Struct, frozen=True):
@@ -60,6 +58,12 @@ class CurveBuilder:
         self._table = table
         self._cache = cache
         self._origin = origin
+        self._known_slices: dict[MetricSource, tuple[SeriesSlice, ...]] = {}
+
+    @cached_property
+    def _begins(self) -> list[int | None]:
+        """First step of the training in each stream."""
+        return [training_begin(stream, self._table.length) for stream in self._streams]
 
     @cached_property
     def sources(self) -> dict[str, SourceOrder]:
@@ -157,87 +161,40 @@ class CurveBuilder:
 
     def _slices(self, source: MetricSource) -> tuple[SeriesSlice, ...]:
         """Return the slices of a source that have points, in the order in which its streams began."""
-        if len(source.series) < _MANY_STREAMS:
-            return _with_points([self._slice(source, index) for index in range(len(source.series))])
-        order = self.sources[source.source]
-        with self._cache.lock:
-            cached = self._cache.of(source)
-            known = cached.slices
-            if known is None or known.source is not source or known.order != order:
-                rows = np.array([series.id for _, series in source.series])
-                lengths = self._lengths(rows)
-                slices = [self._slice(source, index) for index in range(len(rows))]
-            else:
-                rows, lengths = known.rows, self._lengths(known.rows)
-                changed = np.flatnonzero(lengths != known.lengths).tolist()
-                if not changed:
-                    return known.present
-                slices = known.all.copy()
-                for index in changed:
-                    slices[index] = self._slice(source, index)
-            present = _with_points(slices)
-            cached.slices = CachedSlices(source, order, rows, lengths, slices, present)
-            return present
+        known = self._known_slices.get(source)
+        if known is None:
+            slices = (self._slice(source, index) for index in range(len(source.series)))
+            known = self._known_slices[source] = tuple(part for part in slices if part.length)
+        return known
 
     def _slice(self, source: MetricSource, index: int) -> SeriesSlice:
         position, series = source.series[index]
         order = self.sources[source.source]
         place = order.place[position]
         length, stream = self._table.length(series.id), self._streams[position]
-        begin = training_begin(stream, self._table.length) if place and stream.point_count > length else None
+        begin = self._begins[position] if place and stream.point_count > length else None
         return slice_series(series, length, stream, order.writers[place], order.purge_after[place], begin)
-
-    def _lengths(self, rows: Indices) -> Indices:
-        lengths = self._table.lengths
-        known = rows < len(lengths)
-        if known.all():
-            return lengths[rows]
-        result = np.zeros(len(rows), np.int64)
-        result[known] = lengths[rows[known]]
-        return result
-
-    def _extent(self, source: MetricSource) -> tuple[int, int, int] | None:
-        """Return (points, first step, last step) of a source with one series whose steps ascend; else None."""
-        if len(source.series) != 1 or source.previews:
-            return None
-        _, series = source.series[0]
-        columns, length = series.columns, self._table.length(series.id)
-        if not 0 < length <= columns.ordered:
-            return None
-        steps = columns.steps
-        return length, int(steps[0]), int(steps[length - 1])
 
     # Points of one source
 
     def _joined(self, source: MetricSource) -> JoinedCurve:
-        """Return the points of a source as one curve."""
+        """Return the points of a source as one curve: the preview of its last stream until that has been read."""
         slices = self._slices(source)
         with self._cache.lock:
             cached = self._cache.of(source)
-            joined: JoinedCurve | None = None
-            if slices or not source.previews:
-                known = cached.joined
-                joined = join(slices, known, self._cache.shared[source.source])
-                if known is None or not known.is_newer(slices):
-                    cached.joined = joined
-            return self._with_preview(source, joined)
+            if source.previews and self._order(source.previews[-1][0]) >= self._last_read(source):
+                cached.previewed = previewed(source.previews[-1][1], cached.previewed)
+                return cached.previewed
+            known, cached.previewed = cached.joined, None
+            joined = join(slices, known, self._cache.shared[source.source])
+            if known is None or not known.is_newer(slices):
+                cached.joined = joined
+            return joined
 
-    def _with_preview(self, source: MetricSource, history: JoinedCurve | None) -> JoinedCurve:
-        """Return the history followed by the preview of its last stream, if there is one. Call with the lock held."""
-        cached = self._cache.of(source)
-        position, series = source.previews[-1] if source.previews else (-1, None)
-        if history is not None and (series is None or self._order(position) < self._order(self._last_read(source))):
-            cached.previewed = None
-            return history
-        assert series is not None
-        if history is not None:
-            history.index.prepare(history.columns.values[: history.length])
-        cached.previewed = append_preview(history, series, cached.previewed)
-        return cached.previewed.joined
-
-    def _last_read(self, source: MetricSource) -> int:
-        """Return the position of the last stream of a source that has a point in the history."""
-        return next(position for position, series in reversed(source.series) if self._table.length(series.id))
+    def _last_read(self, source: MetricSource) -> tuple[int, int]:
+        """Return the order of the last stream of a source that has a point in the history."""
+        read = (self._order(position) for position, series in source.series if self._table.length(series.id))
+        return max(read, default=(-1, -1))
 
     def _order(self, position: int) -> tuple[int, int]:
         return self._streams[position].info.order, position
@@ -261,7 +218,6 @@ class CurveBuilder:
             origin=self._origin,
             read_superseded=partial(superseded_points, self._slices(source)) if joined.superseded else None,
             find_disagreements=partial(self._disagreements, order) if len(order) > 1 else None,
-            gap=joined.gap,
             superseded_curve=joined.superseded_curve,
         )
         cached.curve = CachedCurve(inputs, curve)
@@ -271,39 +227,29 @@ class CurveBuilder:
 
     def _filled(self, order: tuple[MetricSource, ...], curve: Curve) -> Curve:
         """Return the curve with what other sources add to it, or the curve itself. Call with the lock held."""
-        best, cached = order[0], self._cache.of(order[0])
-        extent = self._extent(best)
-        # A source with as many points between the same steps has nothing to add and is not examined.
-        others = [source for source in order[1:] if extent is None or self._extent(source) != extent]
-        joined = [self._joined(source) for source in others]
-        inputs, known = (curve, *joined), cached.filled
-        if known is not None and known.inputs == inputs:
-            return known.curve
-        compared = [
-            (points, self._compared(best, source))
-            for points, source in zip(joined, others, strict=True)
-            if points.length
-        ]
-        plan = plan_fill(self._joined(best), compared) if compared else None
-        if plan is None:
-            cached.filled = CachedFill(inputs, None, curve)
+        source, *others = order
+        best, cached = self._joined(source), self._cache.of(source)
+        joined = ((self._joined(other), partial(self._compared, source, other)) for other in others)
+        ahead = pieces_ahead(best, (pair for pair in joined if pair[0].length))
+        if not ahead:
             return curve
-        result = fill(plan, known.filled if known is not None else None, self._cache.shared[best.source])
-        filled = Curve.from_arrays(
-            curve.metric,
-            *_rows(result.columns, result.length),
-            index=result.index,
-            restarts=plan.restarts(),
-            superseded=curve.superseded,
-            sources=curve.sources,
-            origin=curve.origin,
-            read_superseded=curve.superseded_points if curve.superseded else None,
-            find_disagreements=lambda: curve.disagreements,
-            filled=plan.added,
-            superseded_curve=plan.best.superseded_curve,
-        )
-        cached.filled = CachedFill(inputs, result, filled)
-        return filled
+        inputs = (curve, *((piece.joined.columns, piece.start, piece.stop) for piece in ahead))
+        if cached.filled is None or cached.filled.inputs != inputs:
+            points, restarts = continued(best, ahead)
+            filled = Curve.from_arrays(
+                curve.metric,
+                *points,
+                restarts=restarts,
+                superseded=curve.superseded,
+                sources=curve.sources,
+                origin=curve.origin,
+                read_superseded=curve.superseded_points if curve.superseded else None,
+                find_disagreements=lambda: curve.disagreements,
+                filled=len(points[0]) - best.length,
+                superseded_curve=best.superseded_curve,
+            )
+            cached.filled = CachedCurve(inputs, filled)
+        return cached.filled.curve
 
     def _compared(self, best: MetricSource, other: MetricSource) -> Compared:
         """Return the comparison of two sources, of long ones that of fewer points. Call with the lock held."""
@@ -343,10 +289,6 @@ class CurveBuilder:
 
 def _first(source: MetricSource, ranked: Sequence[MetricSource]) -> tuple[MetricSource, ...]:
     return (source, *(other for other in ranked if other is not source))
-
-
-def _with_points(slices: Sequence[SeriesSlice]) -> tuple[SeriesSlice, ...]:
-    return tuple(part for part in slices if part.length)
 
 
 def _rows(columns: PointColumns, length: int) -> tuple[Steps, Floats, Floats]:

@@ -12,13 +12,8 @@ from tuimon.model.views import Envelope
 from tuimon.store.aggregates import Tally
 from tuimon.store.pyramid import Pyramid
 
-_LONG = 1 << 16
-"""Number of steps from which a binary search is slow because they exceed the CPU cache."""
 _LARGEST = 2.0**63 - 1024
 """Largest float64 that an int64 can hold."""
-
-Reduced = tuple[Indices, Envelope]
-"""Edges of bins, and the envelope between them."""
 
 
 def borders(low: float, high: float, bins: int) -> Floats:
@@ -61,25 +56,10 @@ def step_edges(steps: Steps, low: float, high: float, bins: int, zero: int = 0) 
     Steps must ascend; low and high are relative to the step `zero`. The last bin includes its upper border.
     """
     whole, last, reached = _step_borders(low, high, bins, zero)
-    even = _search_even(steps, whole) if len(steps) > _LONG else None
-    edges: Indices = steps.searchsorted(whole) if even is None else even
+    edges: Indices = steps.searchsorted(whole)
     edges[-1] = steps.searchsorted(last, "right")
     edges[reached:] = len(steps)
     return edges
-
-
-def _search_even(steps: Steps, whole: Steps) -> Indices | None:
-    """Return steps.searchsorted(whole) for evenly spaced steps, or None if the steps are not evenly spaced.
-
-    Each position is computed and then verified by two look-ups; a binary search needs 24 in a long column.
-    """
-    first, stride = int(steps[0]), int(steps[1]) - int(steps[0])
-    if stride <= 0 or int(steps[-1]) - first != stride * (len(steps) - 1):
-        return None
-    guess = np.clip(-((first - whole) // stride), 0, len(steps))
-    below = (guess == 0) | (steps[guess - 1] < whole)
-    above = (guess == len(steps)) | (steps[np.minimum(guess, len(steps) - 1)] >= whole)
-    return guess if bool((below & above).all()) else None
 
 
 def time_edges(times: Floats, positions: Floats) -> Indices:
@@ -108,14 +88,11 @@ def reduce(
     restarts: Indices,
     tally: Tally,
     pyramid: Pyramid | None,
-    previous: Reduced | None = None,
 ) -> Envelope:
     """Reduce `values` to the bins between `edges` (bins + 1 ascending row numbers).
 
     tally: the tally of all values. pyramid: the pyramid of the values, with which the cost depends on the bins alone
-    instead of the points between the edges. previous: an envelope of the same column when it was as long or shorter,
-    whose bins with equal edges are reused; that is all but the last bins of a growing run, and all but the new bins of
-    a moving window.
+    instead of the points between the edges.
     """
     starts, ends = edges[:-1], edges[1:]
     all_finite = not len(tally.bad_starts)
@@ -127,38 +104,19 @@ def reduce(
         filled = np.flatnonzero((ends > starts) & (first_rows < ends))
     result = np.full((4, len(starts)), np.nan)
     gap = np.zeros(len(starts))
-    fresh = filled
-    if previous is not None:
-        reused, place = same_bins(previous[0], edges)
-        known = previous[1]
-        for row, known_row in zip(result, (known.low, known.high, known.first, known.last), strict=True):
-            row[reused] = known_row[place]
-        missing = np.ones(len(starts), np.bool_)
-        missing[reused] = False
-        fresh = filled[missing[filled]]
-    if len(fresh):
-        begin, end = first_rows[fresh], last_rows[fresh]
+    if len(filled):
+        begin, end = first_rows[filled], last_rows[filled]
         if pyramid is not None:
-            result[:2, fresh] = pyramid.extremes(values, begin, end + 1)
+            result[:2, filled] = pyramid.extremes(values, begin, end + 1)
         else:
-            result[:2, fresh] = _direct(values, begin, end + 1, all_finite)
-        result[2, fresh], result[3, fresh] = values[begin], values[end]
+            result[:2, filled] = _direct(values, begin, end + 1, all_finite)
+        result[2, filled], result[3, filled] = values[begin], values[end]
     if len(filled) and (not all_finite or len(restarts)):
         last, following = last_rows[filled], np.append(first_rows[filled[1:]], edges[-1])
         bad = tally.bad_starts.searchsorted(following) - tally.bad_starts.searchsorted(last, "right")
         cut = restarts.searchsorted(following, "right") - restarts.searchsorted(last, "right")
         gap[filled] = (bad > 0) | (cut > 0)
     return Envelope(result[0], result[1], result[2], result[3], gap)
-
-
-def same_bins(previous: Indices, edges: Indices) -> tuple[Indices, Indices]:
-    """Return (non-empty bins whose edges equal those of a previous bin, the number of that previous bin)."""
-    if len(previous) < 2:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    place = np.maximum(previous[:-1].searchsorted(edges[:-1], "right") - 1, 0)
-    same = (previous[place] == edges[:-1]) & (previous[place + 1] == edges[1:]) & (edges[1:] > edges[:-1])
-    reused = np.flatnonzero(same)
-    return reused, place[reused]
 
 
 def _direct(values: Floats, starts: Indices, ends: Indices, all_finite: bool) -> tuple[Floats, Floats]:

@@ -9,7 +9,8 @@ event files; Keras a CSVLogger beside logs/fit. The runs are joined if all of th
   in all. Schedules and counters do not count: they are equal in unrelated trainings.
 - The evidence is not ambiguous: not two runs of one format fit to a third run.
 
-A pair is compared again only once it has twice as many points, so that the cost while files grow is bounded.
+Runs are compared again only once one of them has twice as many points, so that the cost while files grow is bounded.
+Only runs that have some of a few sampled points in common are compared.
 """
 
 from __future__ import annotations
@@ -36,8 +37,6 @@ _LEAST_POINTS = 10
 _LEAST_STEPS, _LEAST_VALUES = 5, 10
 _EQUAL_SHARE = 2 / 3
 _COMPARED_POINTS = 20_000
-_MAX_PAIRS = 100
-"""Pairs compared in one call; the others follow later."""
 _SAME_END = 120.0
 """Difference (s) between the last changes of two files up to which they can be of one training."""
 _SEPARATORS = re.compile(r"[^a-z0-9]+")
@@ -54,17 +53,16 @@ class EqualRuns(Struct, frozen=True):
 
 
 class _Points(Struct):
-    """The points of a series, which are read only if they are compared: those of an export are on disk."""
+    """The points of a series that is no schedule or counter."""
 
     columns: PointColumns
     length: int
     is_text: bool
-    is_predictable: bool
 
     def first(self, rows: int) -> tuple[Steps, Floats]:
         """Return the steps and values of the first points, at most `rows`."""
-        steps, values, _ = next(self.columns.pieces(self.length, rows))
-        return steps, values
+        count = min(self.length, rows)
+        return self.columns.steps[:count], self.columns.values[:count]
 
 
 class _Candidate(Struct):
@@ -72,7 +70,6 @@ class _Candidate(Struct):
 
     record: RunRecord
     formats: frozenset[str]
-    points: int
     first: float
     """Wall time of the first point; NaN if unknown."""
     end: float
@@ -90,52 +87,27 @@ class RunJoiner:
         self._merge_key = merge_key
         self._examined: dict[int, int] = {}
         """Number of points of a run when it was last examined."""
-        self._rejected: dict[tuple[int, int], int] = {}
-        """Number of points of both runs of a pair when it was last found different."""
-        self._waiting: list[tuple[_Candidate, _Candidate]] = []
-        """Pairs that are compared in the next calls."""
-
-    @property
-    def waiting(self) -> bool:
-        """Whether there are pairs that are compared only in the next calls of `find`."""
-        return bool(self._waiting)
 
     def find(self, runs: Sequence[RunRecord]) -> list[EqualRuns]:
         """Return the runs that have been found to be one training since the last call."""
-        formats = {record.info.run: _formats(record) for record in runs}
-        if not self._waiting:
-            self._waiting = self._new_pairs(runs, formats)
-        pairs, self._waiting = self._waiting[:_MAX_PAIRS], self._waiting[_MAX_PAIRS:]
-        equal: dict[tuple[int, int], str] = {}
-        for first, second in pairs:
-            ids = first.record.info.run, second.record.info.run
-            if not (formats.keys() >= {*ids}):
-                continue  # one of them was joined to another run meanwhile
-            if evidence := _equality(first, second):
-                equal[ids] = evidence
-            else:
-                self._rejected[ids] = first.points + second.points
-        return list(_unambiguous(equal, formats))
-
-    def _new_pairs(
-        self, runs: Sequence[RunRecord], formats: dict[int, frozenset[str]]
-    ) -> list[tuple[_Candidate, _Candidate]]:
-        """Return the pairs to compare because a run has grown; those of one run are next to each other."""
-        counts = {record.info.run: _point_count(record) for record in runs}
+        counts = {record.info.run: sum(stream.data.point_count for stream in record.streams) for record in runs}
         grown = {run: count for run, count in counts.items() if count > 2 * self._examined.get(run, 0)}
         if not grown:
             return []
         self._examined.update(grown)
-        candidates = [record for record in runs if counts[record.info.run] >= _LEAST_POINTS]
-        if len({formats[record.info.run] for record in candidates}) < 2:
-            return []
-        compared = [self._candidate(record, counts[record.info.run], formats) for record in candidates]
-        return sorted(self._nominated(compared), key=lambda pair: (pair[0].record.info.run, pair[1].record.info.run))
+        candidates = [self._candidate(record) for record in runs if counts[record.info.run] >= _LEAST_POINTS]
+        equal: dict[tuple[int, int], str] = {}
+        if len({candidate.formats for candidate in candidates}) > 1:
+            for first, second in _nominated(candidates):
+                ids = first.record.info.run, second.record.info.run
+                if not grown.keys().isdisjoint(ids) and (evidence := _equality(first, second)):
+                    equal[ids] = evidence
+        return list(_unambiguous(equal, {candidate.record.info.run: candidate.formats for candidate in candidates}))
 
-    def _candidate(self, record: RunRecord, points: int, formats: dict[int, frozenset[str]]) -> _Candidate:
+    def _candidate(self, record: RunRecord) -> _Candidate:
         streams = [stream for stream in record.streams if stream.data.point_count]
-        times = [stream.data.first_wall_time for stream in streams], [stream.data.last_wall_time for stream in streams]
-        first, last = float(np.fmin.reduce(times[0])), float(np.fmax.reduce(times[1]))
+        first = float(np.fmin.reduce([stream.data.first_wall_time for stream in streams]))
+        last = float(np.fmax.reduce([stream.data.last_wall_time for stream in streams]))
         timed = last == last
         if not timed:
             changes = [s.status.modified for s in streams if s.status is not None and not s.status.copied]
@@ -144,39 +116,35 @@ class RunJoiner:
         for stream in streams:
             for item in stream.data.series.values():
                 length, key = item.columns.length, self._merge_key(item.name)
-                if length and (key not in longest or longest[key].length < length):
-                    text = stream.info.rank <= TEXT
-                    longest[key] = _Points(item.columns, length, text, is_predictable(item.name))
+                known = longest.get(key)
+                if length and not is_predictable(item.name) and (known is None or known.length < length):
+                    longest[key] = _Points(item.columns, length, stream.info.rank <= TEXT)
         short = Counter(map(_short_key, longest))
         series = {_short_key(key) if short[_short_key(key)] == 1 else key: longest[key] for key in longest}
-        return _Candidate(record, formats[record.info.run], points, first, last, timed, series)
+        formats = frozenset(stream.info.format for stream in streams)
+        return _Candidate(record, formats, first, last, timed, series)
 
-    def _nominated(self, candidates: Sequence[_Candidate]) -> Iterator[tuple[_Candidate, _Candidate]]:
-        """Yield the pairs that have several sampled points in common and were not found different before."""
-        by_point: dict[tuple[str, int, str], list[int]] = defaultdict(list)
-        sampled: list[int] = []
-        for index, candidate in enumerate(candidates):
-            sampled.append(0)
-            for key in sorted(candidate.series, key=lambda name: crc32(name.encode()))[:_SAMPLED_SERIES]:
-                steps, values = candidate.series[key].first(_SAMPLED_POINTS)
-                sampled[index] += len(steps)
-                for step, value in zip(steps.tolist(), values.tolist(), strict=True):
-                    by_point[key, step, f"{value:.2e}"].append(index)
-        votes: Counter[tuple[int, int]] = Counter()
-        for indices in by_point.values():
-            if 1 < len(indices) <= 16:  # a value of many runs says nothing
-                votes.update(combinations(dict.fromkeys(indices), 2))
-        for (left, right), count in votes.most_common():
-            first, second = candidates[left], candidates[right]
-            ids = first.record.info.run, second.record.info.run
-            known = self._rejected.get(ids, 0)
-            if (
-                count >= max(_NOMINATIONS, _NOMINATED_SHARE * min(sampled[left], sampled[right]))
-                and not first.formats & second.formats
-                and _overlap(first, second)
-                and first.points + second.points >= 2 * known
-            ):
-                yield first, second
+
+def _nominated(candidates: Sequence[_Candidate]) -> Iterator[tuple[_Candidate, _Candidate]]:
+    """Yield the pairs that can be one training by formats and times, with several sampled points in common."""
+    by_point: dict[tuple[str, int, str], list[int]] = defaultdict(list)
+    sampled: list[int] = []
+    for index, candidate in enumerate(candidates):
+        sampled.append(0)
+        for key in sorted(candidate.series, key=lambda name: crc32(name.encode()))[:_SAMPLED_SERIES]:
+            steps, values = candidate.series[key].first(_SAMPLED_POINTS)
+            sampled[index] += len(steps)
+            for step, value in zip(steps.tolist(), values.tolist(), strict=True):
+                by_point[key, step, f"{value:.2e}"].append(index)
+    votes: Counter[tuple[int, int]] = Counter()
+    for indices in by_point.values():
+        if 1 < len(indices) <= 16:  # a value of many runs says nothing
+            votes.update(combinations(dict.fromkeys(indices), 2))
+    for (left, right), count in sorted(votes.items()):
+        first, second = candidates[left], candidates[right]
+        least = max(_NOMINATIONS, _NOMINATED_SHARE * min(sampled[left], sampled[right]))
+        if count >= least and not first.formats & second.formats and _overlap(first, second):
+            yield first, second
 
 
 def _short_key(key: str) -> str:
@@ -184,14 +152,6 @@ def _short_key(key: str) -> str:
     them: train/samples/step_ms and step_ms."""
     first, _, rest = key.lower().partition("/")
     return f"{first}_{_SEPARATORS.sub('_', rest.rpartition('/')[2])}"
-
-
-def _point_count(record: RunRecord) -> int:
-    return sum(stream.data.point_count for stream in record.streams)
-
-
-def _formats(record: RunRecord) -> frozenset[str]:
-    return frozenset(stream.info.format for stream in record.streams if stream.data.point_count)
 
 
 def _overlap(first: _Candidate, second: _Candidate) -> bool:
@@ -215,8 +175,6 @@ def _equality(first: _Candidate, second: _Candidate) -> str:
     values: set[float] = set()
     for key in first.series.keys() & second.series.keys():
         one, other = first.series[key], second.series[key]
-        if one.is_predictable or other.is_predictable:
-            continue
         points = *one.first(_COMPARED_POINTS), *other.first(_COMPARED_POINTS)
         compared = compare_series(*points, one.is_text or other.is_text)
         if compared.differing:

@@ -9,128 +9,70 @@ belong to an attempt that the best source saw end.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
-from msgspec import Struct
 
 from tuimon.model.equal import Compared
-from tuimon.model.points import Indices, Steps
+from tuimon.model.points import Floats, Indices, Steps
 from tuimon.store.arrays import count_below, usual_stride
-from tuimon.store.columns import PointColumns, SharedColumns
-from tuimon.store.curve_index import CurveIndex
 from tuimon.store.join import JoinedCurve
 
 _CLOCKS = 1.0
 """Seconds by which the wall times of two sources may differ; text often has whole seconds."""
-_LONG = 1 << 16
-"""Points from which a curve is copied only for a considerable number of points after its end."""
-_WORTH = 64
-"""A long curve is copied only if it gets at least 1/64 of its points after its end."""
+_LONG, _PART = 1 << 16, 64
+"""A longer curve is continued by 1/64 of its points at a time, as it is copied each time."""
 
 
-class Piece(Struct, frozen=True, eq=False):
-    """Rows start:stop of one source."""
+class Piece(NamedTuple):
+    """Rows start:stop of another source."""
 
     joined: JoinedCurve
     start: int
     stop: int
 
-    def __len__(self) -> int:
-        return self.stop - self.start
 
-    def extends(self, other: Piece) -> bool:
-        """Return whether this is the other piece, or the other piece with rows added at its end."""
-        return self.joined.columns is other.joined.columns and self.start == other.start and self.stop >= other.stop
+def pieces_ahead(best: JoinedCurve, others: Iterable[tuple[JoinedCurve, Callable[[], Compared]]]) -> list[Piece]:
+    """Return the pieces of other sources after the last step of the best one.
 
-
-class FillPlan(Struct, frozen=True, eq=False):
-    """Pieces of sources to be drawn, by ascending step."""
-
-    best: JoinedCurve
-    ahead: tuple[Piece, ...]
-    """Pieces of other sources after the best source's last step."""
-
-    @property
-    def added(self) -> int:
-        """Number of points of other sources."""
-        return sum(map(len, self.ahead))
-
-    def restarts(self) -> Indices:
-        """Return the positions in the filled curve at which a source restarts."""
-        result = [self.best.restarts]
-        offset = self.best.length
-        for piece in self.ahead:
-            inside = piece.joined.restarts
-            result.append(inside[(inside >= piece.start) & (inside < piece.stop)] - piece.start + offset)
-            offset += len(piece)
-        positions = np.concatenate(result)
-        return positions[positions > 0]
-
-
-class Filled(Struct, frozen=True, eq=False):
-    """A filled curve: the first `length` rows of `columns`."""
-
-    plan: FillPlan
-    columns: PointColumns
-    length: int
-    index: CurveIndex
-
-
-def plan_fill(best: JoinedCurve, others: Sequence[tuple[JoinedCurve, Compared]]) -> FillPlan | None:
-    """Return what other sources add to the best one, or None if they add nothing.
-
-    others: the other sources with points, better ones first, and how they compare with the best one.
+    others: the other sources with points, better ones first, and what compares them with the best one.
     """
     steps = best.columns.steps[: best.length]
-    if _has_one_step(steps):
-        return None
-    stride = max(usual_stride(steps), 1)
-    last = int(steps[-1])
     ahead: list[Piece] = []
-    for other, compared in others:
+    if _has_one_step(steps):
+        return ahead
+    stride, last = max(usual_stride(steps), 1), int(steps[-1])
+    unit = best.length // _PART if best.length > _LONG else 1
+    for other, compare in others:
         theirs = other.columns.steps[: other.length]
-        if _has_one_step(theirs) or not _is_trusted(best, other, compared):
+        start = count_below(theirs, last + stride)
+        if start == other.length or _has_one_step(theirs) or not _is_trusted(best, other, compare()):
             continue
-        start = _skip_superseded(best, other, count_below(theirs, last + stride))
-        if start < other.length:
-            ahead.append(Piece(other, start, other.length))
-            last = int(theirs[-1])
-    if best.length > _LONG and sum(map(len, ahead)) * _WORTH < best.length:
-        ahead = []
-    return FillPlan(best, tuple(ahead)) if ahead else None
+        start = _skip_superseded(best, other, start)
+        count = (other.length - start) // unit * unit
+        if count:
+            ahead.append(Piece(other, start, start + count))
+            last = int(theirs[start + count - 1])
+    return ahead
 
 
-def fill(plan: FillPlan, previous: Filled | None, shared: SharedColumns | None = None) -> Filled:
-    """Build the filled curve, by appending to the previous one if only its end is new.
-
-    shared: columns of other metrics of the source.
-    """
-    new = _new_pieces(plan, previous) if previous is not None else None
-    if previous is None or new is None:
-        previous = Filled(plan, PointColumns(shared), 0, CurveIndex())
-        new = [Piece(plan.best, 0, plan.best.length), *plan.ahead]
-    for piece in new:
-        columns, rows = piece.joined.columns, slice(piece.start, piece.stop)
-        previous.columns.extend(columns.steps[rows], columns.values[rows], columns.wall_times[rows])
-    return Filled(plan, previous.columns, previous.columns.length, previous.index)
-
-
-def _new_pieces(plan: FillPlan, previous: Filled) -> list[Piece] | None:
-    """Return the pieces to append to the previous curve; None if the curve must be built from scratch."""
-    old, best = previous.plan, Piece(plan.best, 0, plan.best.length)
-    known = Piece(old.best, 0, old.best.length)
-    if previous.columns.length != previous.length or not best.extends(known):
-        return None
-    rest = [Piece(plan.best, known.stop, best.stop), *plan.ahead]
-    if not old.ahead:
-        return [piece for piece in rest if len(piece)]
-    if len(rest[0]) or len(plan.ahead) != len(old.ahead):
-        return None
-    *earlier, (grown, end) = zip(plan.ahead, old.ahead, strict=True)
-    if not grown.extends(end) or not all(a.extends(b) and len(a) == len(b) for a, b in earlier):
-        return None
-    return [Piece(grown.joined, end.stop, grown.stop)]
+def continued(best: JoinedCurve, ahead: Sequence[Piece]) -> tuple[tuple[Steps, Floats, Floats], Indices]:
+    """Return (steps, values and wall times, restarts) of the best source and the pieces after it."""
+    whole = [Piece(best, 0, best.length), *ahead]
+    parts = [(piece.joined.columns, slice(piece.start, piece.stop)) for piece in whole]
+    restarts, offset = [], 0
+    for joined, start, stop in whole:
+        inside = joined.restarts[(joined.restarts >= start) & (joined.restarts < stop)]
+        restarts.append(inside - start + offset)
+        offset += stop - start
+    positions = np.concatenate(restarts)
+    points = (
+        np.concatenate([columns.steps[rows] for columns, rows in parts]),
+        np.concatenate([columns.values[rows] for columns, rows in parts]),
+        np.concatenate([columns.wall_times[rows] for columns, rows in parts]),
+    )
+    return points, positions[positions > 0]
 
 
 def _has_one_step(steps: Steps) -> bool:
@@ -147,7 +89,7 @@ def _is_trusted(best: JoinedCurve, other: JoinedCurve, compared: Compared) -> bo
 
 def _skip_superseded(best: JoinedCurve, other: JoinedCurve, start: int) -> int:
     """Return the first row from `start` on that does not belong to an attempt which the best source saw end."""
-    if start >= other.length or not (best.superseded or len(best.restarts)):
+    if not (best.superseded or len(best.restarts)):
         return start
     ended, times = best.columns.wall_times[best.length - 1], other.columns.wall_times[start : other.length]
     if np.isfinite(ended) and np.isfinite(times).any():

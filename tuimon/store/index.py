@@ -201,8 +201,6 @@ class SourceOrder(Struct, frozen=True):
     """Number of the writer of each stream; streams written at the same time have the same number."""
     purge_after: tuple[int | None, ...]
     """For each stream the lowest step that a later stream's start voids, or None."""
-    cut_counts: tuple[int, ...]
-    """Segment starts of each stream."""
     place: dict[int, int]
     """Index in these tuples by the position of the stream in the run."""
 
@@ -233,6 +231,5 @@ def _order(positions: list[int], streams: Sequence[StreamView]) -> SourceOrder:
         for step in streams[position].cuts:
             if step not in (None, NO_PURGE):
                 limit = step if limit is None else min(limit, step)
-    cut_counts = tuple(streams[position].cut_count for position in positions)
     place = {position: index for index, position in enumerate(positions)}
-    return SourceOrder(tuple(positions), tuple(writers), tuple(reversed(purge_after)), cut_counts, place)
+    return SourceOrder(tuple(positions), tuple(writers), tuple(reversed(purge_after)), place)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from copy import copy
 from functools import cached_property
 from itertools import compress
 
@@ -273,12 +272,6 @@ class Run(RunFacts):
                 raise KeyError(metric)
             self._curves[metric] = curve
         return curve
-
-    def with_curves(self, curves: Mapping[str, Curve]) -> Run:
-        """Return the run with other curves in place of those of its metrics."""
-        other = copy(self)
-        other._curves = dict(curves)
-        return other
 
     def curve_from(self, metric: str, source: str) -> Curve:
         """Return a metric as one source holds it. Raises KeyError if the source does not hold it."""

@@ -167,13 +167,8 @@ class Store:
         """Whether the reader has read everything found so far. Takes no lock."""
         return self._progress.caught_up
 
-    def join_runs(self) -> bool:
-        """Join runs that are one training; return whether more runs are to be compared by another call.
-
-        To be called by the writer thread once everything has been read.
-        """
-        if len(self._runs) < 2:
-            return False
+    def join_runs(self) -> None:
+        """Join runs that are one training. To be called by the writer thread once everything has been read."""
         for group in self._joiner.find(list(self._runs.values())):
             target = self._runs[group.run]
             with self._lock:
@@ -192,7 +187,6 @@ class Store:
                 target.structure += 1
                 target.version += 1
                 self._version += 1
-        return self._joiner.waiting
 
     def snapshot(self) -> Snapshot:
         """Return the current state. Copies no points; unchanged runs are the objects of the last snapshot."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -90,9 +90,6 @@ class Dashboard(Protocol):
         """Open a line in which an answer is typed, which begins with `text`. on_answer: called with it after Enter.
 
         hint: shown while the line is empty."""
-
-    def use_rules(self, rules: tuple[Mapping[str, Any], ...]) -> None:
-        """Check these rules of the user, tables as in [[rules]], from now on. Raises UsageError for an invalid one."""
 
     def show_run(self, run: Run) -> None:
         """Close any other screen and display the dashboard of `run`."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from textual.app import App, ComposeResult
 from textual.await_complete import AwaitComplete
@@ -18,16 +18,16 @@ from textual.events import CursorPosition, Event, Key
 from textual.screen import Screen
 
 from tuimon.analysis.metric_filter import expression_error
-from tuimon.config import Settings, config_path
-from tuimon.detectors import Checker
+from tuimon.config import Settings
 from tuimon.model.alerts import Alert
 from tuimon.model.views import Size
 from tuimon.monitor.process import ReaderProcess
 from tuimon.panels import MOST_TOGETHER, ChartOptions, axis_word, header_panel
 from tuimon.run_notes import NO_NOTE, note_of
 from tuimon.store import Run, Snapshot
-from tuimon.tui import actions, explore, opening, saved_view
+from tuimon.tui import actions, opening, saved_view
 from tuimon.tui.action import Action, key_names
+from tuimon.tui.actions import explore
 from tuimon.tui.arrangement import panels_of
 from tuimon.tui.ascii_mode import draw_with
 from tuimon.tui.bars import AlertBar, InputLine, KeyBar, Question
@@ -44,7 +44,6 @@ from tuimon.tui.startup import GC_FREEZE_DELAY, freeze_gc, preload
 from tuimon.tui.terminal import textual_patches
 from tuimon.tui.terminal.backpressure import OutputBackpressure
 from tuimon.tui.terminal.signals import ExitSignals
-from tuimon.tui.text_watch import TextWatch
 from tuimon.tui.waiting import Waiting
 
 NOTHING_FOUND = 3
@@ -151,7 +150,6 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.input_line = InputLine()
         self.key_bar = KeyBar(tuple(action for action in self.actions if "dashboard" in action.where))
         self._settings_checked = False
-        self._text_watch = TextWatch(self, settings.samples, self.draw)
         self.header_at = 0.0
         """Time of the last header (time.monotonic())."""
 
@@ -250,9 +248,9 @@ class TuimonApp(App[None], inherit_bindings=False):
         note = note_of(run.path) if run is not None else NO_NOTE
         self.board.update(Drawing(run, now, self.state.symbols, theme, options, snapshot.alerts, note))
         typing, axis = self.input_line.display, axis_word(run, options.axis_of(run))
-        number, missing = self._run_number(run), frozenset[str]() if run is None else self._text_watch.missing(run)
+        number = self._run_number(run)
         changes = self.state.options.changes(run)
-        self.key_bar.update(self.state, self.board, number, axis, changes, typing, len(options.overlay), missing)
+        self.key_bar.update(self.state, self.board, number, axis, changes, typing, len(options.overlay))
 
     def _draw_header(self, run: Run | None, now: float) -> None:
         self.header_at = time.monotonic()
@@ -410,10 +408,6 @@ class TuimonApp(App[None], inherit_bindings=False):
             self.input_line.open(Question(prompt, hint, on_answer), text)
             self.draw()
 
-    def use_rules(self, rules: tuple[Mapping[str, Any], ...]) -> None:
-        self.settings = replace(self.settings, rules=rules)
-        self.monitor.use_checker(Checker(self.settings.detectors, rules, str(config_path())))
-
     def _set_filter(self, query: str) -> None:
         self.state.query = query
         self.draw()
@@ -453,8 +447,8 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.draw()
 
     def on_panel_box_dragged(self, event: PanelBox.Dragged) -> None:
-        if self.board.zoomed:
-            explore.drag(self, event.cells, event.rows)
+        if self.board.zoomed and event.cells:
+            explore.drag(self, event.cells)
 
     def on_panel_box_wheeled(self, event: PanelBox.Wheeled) -> None:
         if self.board.zoomed:

@@ -63,7 +63,7 @@ def panels_of(run: Run | None, state: ViewState) -> tuple[Panel, ...]:
         return sectioned(ordered(run, state.order), state.folded, state.turned)
     is_overlaid = state.runs.over and bool(state.runs.marked)
     panels = tuple(_with_validation(arrange(run), run)) if is_overlaid else arrange(run)
-    return _pinned_first(state.own.arranged(panels, run), run, state.options.pins)
+    return _pinned_first((state.kept or state.own).arranged(panels, run), run, state.options.pins)
 
 
 def _with_validation(panels: tuple[Panel, ...], run: Run) -> Iterator[Panel]:

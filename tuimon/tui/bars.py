@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -14,7 +14,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from tuimon.analysis.alert_words import Sentence, sentence_of
-from tuimon.analysis.run_states import since_onset, superseded_alert
+from tuimon.analysis.run_states import since_onset
 from tuimon.draw.ascii import ascii_row, ascii_rows
 from tuimon.draw.rows import fit_row, wrap_row
 from tuimon.model.alerts import Alert
@@ -128,8 +128,6 @@ class AlertBar(Line):
             row = _alert(alerts, width - cell_width(marks), run)
         elif row := self._new_notice(snapshot, width):
             return row
-        elif run is not None and (superseded := superseded_alert(snapshot, run)) is not None:
-            row = _with_keys(" ", superseded.message, Role.MUTED, width - cell_width(marks))
         else:
             row = ((_KEYS, Role.MUTED),) if marks else ()
         return (*row[:-1], (marks, Role.WARNING), *row[-1:]) if marks else row
@@ -244,11 +242,10 @@ class KeyBar(Line):
         changes: Sequence[str],
         typing: bool,
         over: int = 0,
-        missing: Collection[str] = (),
     ) -> None:
         """run_number: position among several runs; "" if there is one run. axis: name of the x axis.
         changes: `ChartOptions.changes`. typing: whether the filter line is open, so that the filter need not be shown
-        here. over: number of overlaid lines. missing: ids of actions for which the run has nothing to show.
+        here. over: number of overlaid lines.
         """
         place: list[Span] = []
         if state.query and not typing:
@@ -265,9 +262,7 @@ class KeyBar(Line):
         if board.page_count > 1 and not board.zoomed:
             place.append((f" page {board.page + 1}/{board.page_count} ", Role.ACCENT))
         room = self.app.size.width - sum(cell_width(text) for text, _ in place)
-        actions = [
-            action for action in self._actions if (run_number or action.section != "Runs") and action.id not in missing
-        ]
+        actions = [action for action in self._actions if run_number or action.section != "Runs"]
         if board.zoomed:
             actions = zoomed_actions(actions, board.panel is None or board.panel.kind == "chart")
         self.draw((*key_spans(actions, room), *place), state.theme)

@@ -14,7 +14,6 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tuimon.draw import FrameCache
 from tuimon.draw.ascii import ascii_rows
 from tuimon.draw.border import inside
 from tuimon.draw.chart import has_note_row
@@ -128,11 +127,11 @@ class PanelBox(CellGrid):
             self.box, self.x, self.zoom = box, x, zoom
 
     class Dragged(Message):
-        """A mouse movement by a number of cells and rows with a button held down."""
+        """A mouse movement by a number of cells to the right with a button held down."""
 
-        def __init__(self, cells: int, rows: int) -> None:
+        def __init__(self, cells: int) -> None:
             super().__init__()
-            self.cells, self.rows = cells, rows
+            self.cells = cells
 
     class Wheeled(Message):
         """A turn of the mouse wheel over cell `x`. sideways: with shift or ctrl."""
@@ -154,7 +153,6 @@ class PanelBox(CellGrid):
         self._symbols = Symbols.BRAILLE
         self._note_reserved = False
         """Whether the row of a note is kept free, because a chart beside this one has a note."""
-        self._frames = FrameCache()
         self._clock = clock
         self._drawn: Rows = ()
         """Rows of the panel."""
@@ -214,9 +212,7 @@ class PanelBox(CellGrid):
 
     def _draw_view(self) -> None:
         assert self._view is not None
-        self._drawn = panel_rows(
-            self._view, self.inside, self._symbols, self._frames, self._note_reserved, self.bordered
-        )
+        self._drawn = panel_rows(self._view, self.inside, self._symbols, self._note_reserved, self.bordered)
 
     def select(self, selected: bool, theme: str) -> None:
         """Display the rows drawn last in a theme; selected: highlight the title."""
@@ -237,7 +233,7 @@ class PanelBox(CellGrid):
     def on_mouse_move(self, event: MouseMove) -> None:
         if self._held is not None and event.screen_offset != self._held:
             moved, self._held, self._dragged = event.screen_offset - self._held, event.screen_offset, True
-            self.post_message(self.Dragged(moved.x, moved.y))
+            self.post_message(self.Dragged(moved.x))
 
     def on_mouse_up(self) -> None:
         self._held = None

@@ -57,8 +57,8 @@ def new_file(suffix: str, runs: Iterable[Run], paths: Iterable[str] = ()) -> Pat
 
 
 async def _copy_in_tmux(app: Dashboard, text: str, what: str) -> None:
-    if done := await clipboard.to_tmux(text):
-        app.say(f"Copied {what} ({done})")
+    if await clipboard.to_tmux(text):
+        app.say(f"Copied {what} (tmux buffer, and clipboard of its terminal)")
     else:
         _copy_in_terminal(app, text, what)
 

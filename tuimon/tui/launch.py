@@ -11,7 +11,7 @@ from functools import partial
 
 from tuimon.config import Settings
 from tuimon.monitor.process import ReaderProcess
-from tuimon.notify import Notifier, channels_of
+from tuimon.notify import Notifier, channels_of, is_watched
 from tuimon.text import clean, shown_path
 from tuimon.tui import changed_cells, saved_view
 from tuimon.tui.app import TuimonApp
@@ -45,7 +45,8 @@ def run(
     app.first_contents = first.contents
     app.started = partial(_take_over, app, first, background)
     textual_patches.keep_screen(app, first)
-    notifier = Notifier(channels_of(settings.notify, app.write), monitor.post_notice)
+    is_told = partial(is_watched, [str(path) for path in monitor.paths])
+    notifier = Notifier(channels_of(settings.notify, app.write), monitor.post_notice, is_told=is_told)
     monitor.listen_to_alerts(notifier.update)
     app.forget_sent = changed_cells.install(first.size, first.sent)
     textual_patches.survive_hangup(app)

@@ -13,8 +13,9 @@ from tuimon.model.alerts import Alert
 from tuimon.model.events import Notice
 from tuimon.panels import OwnDashboard
 from tuimon.store import Run, Snapshot
-from tuimon.tui import explore, screens
+from tuimon.tui import screens
 from tuimon.tui.action import Action, Dashboard, key_names
+from tuimon.tui.actions import explore
 from tuimon.tui.dashboard_file import load_dashboard
 from tuimon.tui.run_choice import has_several_runs
 from tuimon.tui.run_contents import RunContents

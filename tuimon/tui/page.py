@@ -10,7 +10,7 @@ from msgspec.structs import replace as replace_fields
 
 from tuimon.analysis.run_states import critical_count
 from tuimon.config import Settings
-from tuimon.draw import FrameCache, render
+from tuimon.draw import render
 from tuimon.draw.ascii import ascii_rows
 from tuimon.draw.layout import Box
 from tuimon.draw.rows import fit_row
@@ -59,7 +59,7 @@ def dashboard_boxes(snapshot: Snapshot, run: Run, state: ViewState, size: Size, 
     room = Size(size.width, size.height - HEADER_ROWS - 1)
     frames, panels = state.frames, panels_of(run, state)
     page = page_boxes(run, panels, room, now, state.symbols, options, state.chart_size, frames, selects=True)
-    boxes = [(Box(-1, 0, 0, size.width, HEADER_ROWS), render(header, head, state.symbols, FrameCache()))]
+    boxes = [(Box(-1, 0, 0, size.width, HEADER_ROWS), render(header, head, state.symbols))]
     boxes += [(replace_fields(box, y=box.y + HEADER_ROWS), rows) for box, rows in page]
     return _shown(boxes, state.symbols)
 

@@ -138,7 +138,7 @@ class ActionProvider(Provider):
         for panel in all_panels():
             names = (panel.title, _CHART), (panel.id.replace("_", " "), _CHART / 2)
             if panel.id not in shown and (score := relevance(query, names)):
-                reason = why_empty(panel.id, panel.title, run)
+                reason = why_empty(panel.id, panel.title)
                 do = partial(self._dashboard.say, reason)
                 yield _hit(score * _LACKING, Content(f"no {panel.title} in this run"), do, reason)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tuimon.draw import FrameCache
 from tuimon.draw.rows import blank, row_width, wrap_row
 from tuimon.draw.table import Column, Order
 from tuimon.model.links import Link
@@ -35,7 +34,6 @@ class RunTable(Table[Entry]):
         self.parallel: bool | None = None
         """Whether parallel coordinates are above the settings; None: if the screen is wide."""
         self.shows_parallel = False
-        self._frames = FrameCache()
         self._chart_inputs: tuple[object, ...] = ()
         """Inputs from which the chart below the list was drawn."""
         self._chart_rows: Rows = ()
@@ -140,7 +138,7 @@ class RunTable(Table[Entry]):
         inputs = (tuple(runs), listing.marked, listing.failed, choice.grouped, size, listing.symbols, sorting)
         if self._chart_inputs != inputs:
             self._chart_inputs = inputs
-            chart = run_overview.overview(runs, listing, choice.grouped, size, self._frames, choice.sort)
+            chart = run_overview.overview(runs, listing, choice.grouped, size, choice.sort)
             self._chart_rows = (blank(size.width), *chart) if chart else ()
         return self._chart_rows
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tuimon.analysis.metric_filter import chosen, nearest, no_match
 from tuimon.config import Settings
-from tuimon.panels import OwnDashboard, all_panels, arrange
+from tuimon.panels import OwnDashboard, all_panels
 from tuimon.store import Run
 from tuimon.text import clean
 
@@ -24,31 +24,17 @@ def warnings_of(settings: Settings, own: OwnDashboard, runs: Sequence[Run], rule
     ids = [panel.id for panel in all_panels()]
     entries = [("panels", pattern) for entry in own.entries for pattern in entry.patterns]
     entries += [("values", pattern) for pattern in own.values]
+    entries += [("thresholds", pattern) for pattern, _ in own.thresholds]
     for where, pattern in entries:
         if pattern in ids or chosen(names, (pattern,))[0]:
             continue
         # A name that resembles no other may belong to another kind of run that shares the settings.
         if nearest(pattern, (*ids, *names)):
             yield f"[dashboard] {where}: {no_match(pattern, (*ids, *names), 'panel or metric')}"
-    yield from _undrawn_thresholds(own, runs, (*ids, *names))
     if rules:
         from tuimon.detectors._user_rules import unmatched_rules
 
         yield from (f"[[rules]] {unmatched.message}" for unmatched in unmatched_rules(settings.rules, runs))
-
-
-def _undrawn_thresholds(own: OwnDashboard, runs: Sequence[Run], names: Sequence[str]) -> Iterator[str]:
-    """Yield a sentence for each threshold that no chart of a run draws, unless it may belong to another kind of run."""
-    if not own.thresholds:
-        return
-    undrawn = [dict(own.undrawn_thresholds(arrange(run), run)) for run in runs if run.point_count]
-    for name, _ in own.thresholds:
-        if not all(name in of_run for of_run in undrawn):
-            continue
-        if any(of_run[name] for of_run in undrawn):
-            yield f"[dashboard] thresholds: {clean(name)} is not drawn, as no chart of the dashboard begins with it"
-        elif name not in names and nearest(name, names):
-            yield f"[dashboard] thresholds: {no_match(name, names, 'panel or metric')}"
 
 
 def duplicate_keys(keys: Mapping[str, str]) -> Iterator[str]:

@@ -39,7 +39,9 @@ class ViewState:
     together: tuple[str, ...] = transient(())
     """Metrics that are drawn in one chart; (): none."""
     own: OwnDashboard = field(default=_WITHOUT, metadata={"transient": True})
-    """Panels, values and thresholds of the user's dashboard."""
+    """Panels, values and thresholds of the user's files."""
+    kept: OwnDashboard | None = None
+    """Panels that are kept for this path, in place of those of `own`."""
     order: str = "relevance"
     """Order of the charts of single metrics: relevance or name."""
     folded: bool | None = None

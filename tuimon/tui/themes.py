@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 
-from rich.color import ColorType, blend_rgb
-from rich.color_triplet import ColorTriplet
+from rich.color import ColorType
 from rich.errors import StyleSyntaxError
 from rich.style import Style
 from rich.terminal_theme import SVG_EXPORT_THEME
@@ -30,153 +30,18 @@ from tuimon.model.views import DIM_ROLES, SERIES_ROLES, Role, Row
 _NAME = re.compile(r"(?<!\S)\S*[^\W_ovx](?:.*[\w…]\S*)?")
 """From the first word with a letter or digit to the last; o, v and x are also marks in ASCII."""
 
-_STYLES: dict[str, dict[Role, str]] = {
-    "dark": {
-        Role.TEXT: "#d0d0d0",
-        Role.TITLE: "bold #f2f2f2",
-        Role.VALUE: "bold #ffffff",
-        Role.MUTED: "#9a9a9a",
-        Role.AXIS: "#98a0aa",
-        Role.GOOD: "#4cc38a",
-        Role.WARNING: "#f2b84b",
-        Role.CRITICAL: "bold #ff6b5e",
-        Role.ACCENT: "bold #56b4e9",
-        Role.FAINT: "#4a5058",
-        Role.HEAT_0: "#cfe3f2 on #14344d",
-        Role.HEAT_1: "#e3f1fb on #1c5480",
-        Role.HEAT_2: "#ffffff on #1f6a9e",
-        Role.HEAT_3: "#20180a on #e0a63a",
-        Role.HEAT_4: "#1c0d05 on #ee8434",
-        Role.HEAT_5: "bold #ffffff on #af1f1a",
-    },
-    "light": {
-        Role.TEXT: "#303030",
-        Role.TITLE: "bold #101010",
-        Role.VALUE: "bold #000000",
-        Role.MUTED: "#626262",
-        Role.AXIS: "#5c646e",
-        Role.GOOD: "#005f00",
-        Role.WARNING: "#875f00",
-        Role.CRITICAL: "bold #b81810",
-        Role.ACCENT: "bold #005a9c",
-        Role.FAINT: "#c4c8cc",
-        Role.HEAT_0: "#10364f on #dcebf7",
-        Role.HEAT_1: "#0b2f49 on #b4d6ee",
-        Role.HEAT_2: "#06263d on #7fb8e0",
-        Role.HEAT_3: "#2b1c00 on #f4cf7a",
-        Role.HEAT_4: "#2b1200 on #f3a35c",
-        Role.HEAT_5: "bold #ffffff on #af1f1a",
-    },
-    "contrast": {
-        Role.TEXT: "#ffffff",
-        Role.TITLE: "bold #ffffff",
-        Role.VALUE: "bold #ffffff",
-        Role.MUTED: "#d8d8d8",
-        Role.AXIS: "#d8d8d8",
-        Role.GOOD: "#5fd787",
-        Role.WARNING: "#ffd75f",
-        Role.CRITICAL: "bold #ffa097",
-        Role.ACCENT: "bold #8ad4ff",
-        Role.FAINT: "#808080",
-        Role.HEAT_0: "#ffffff on #0a2236",
-        Role.HEAT_1: "#ffffff on #10395c",
-        Role.HEAT_2: "#ffffff on #175a8a",
-        Role.HEAT_3: "#000000 on #e0a63a",
-        Role.HEAT_4: "#000000 on #ee8434",
-        Role.HEAT_5: "bold #ffffff on #901010",
-    },
-    "contrast-light": {
-        Role.TEXT: "#000000",
-        Role.TITLE: "bold #000000",
-        Role.VALUE: "bold #000000",
-        Role.MUTED: "#303030",
-        Role.AXIS: "#303030",
-        Role.GOOD: "#004d2f",
-        Role.WARNING: "#5c3000",
-        Role.CRITICAL: "bold #af0000",
-        Role.ACCENT: "bold #00407a",
-        Role.FAINT: "#909090",
-        Role.HEAT_0: "#000000 on #e6f1fa",
-        Role.HEAT_1: "#000000 on #b4d6ee",
-        Role.HEAT_2: "#000000 on #7fb8e0",
-        Role.HEAT_3: "#000000 on #f4cf7a",
-        Role.HEAT_4: "#000000 on #f3a35c",
-        Role.HEAT_5: "bold #ffffff on #901010",
-    },
-    # Each holds on black and on white: text in yellow, green or cyan cannot be read on white, blue not on black.
-    "ansi": {
-        Role.TEXT: "default",
-        Role.TITLE: "bold default",
-        Role.VALUE: "bold default",
-        Role.MUTED: "default",
-        Role.AXIS: "default",
-        Role.GOOD: "default",
-        Role.WARNING: "black on yellow",
-        Role.CRITICAL: "bold bright_white on red",
-        Role.ACCENT: "bold reverse default",
-        Role.FAINT: "bright_black",
-        Role.HEAT_0: "default",
-        Role.HEAT_1: "bright_white on blue",
-        Role.HEAT_2: "black on cyan",
-        Role.HEAT_3: "black on yellow",
-        Role.HEAT_4: "bright_white on magenta",
-        Role.HEAT_5: "bold bright_white on red",
-    },
-}
-_STYLES["ansi-dark"] = _STYLES["ansi"] | {
-    Role.GOOD: "green",
-    Role.WARNING: "yellow",
-    Role.ACCENT: "bold bright_cyan",
-}
-_STYLES["ansi-light"] = _STYLES["ansi"] | {
-    Role.CRITICAL: "bold red",
-    Role.ACCENT: "bold blue",
-}
-_CURVES_ON_DARK = "#5fafd7 #ffaf00 #5fffaf #ffd7ff #d7ff5f #8787ff #ff875f #af8787"
-_CURVES_ON_LIGHT = "#005fff #af5f00 #00875f #5f005f #d700af #0000af #870000 #3a3a3a"
-_CURVES = {
-    "dark": _CURVES_ON_DARK,
-    "light": _CURVES_ON_LIGHT,
-    "contrast": _CURVES_ON_DARK,
-    "contrast-light": _CURVES_ON_LIGHT,
-    "ansi": "bright_blue red default bright_black magenta bright_red bright_magenta default",
-    "ansi-dark": "bright_cyan bright_yellow bright_magenta bright_red cyan bright_black bright_green bright_blue",
-    "ansi-light": "blue magenta default bright_red bright_black bright_blue bright_magenta red",
-}
-"""Theme → colours of SERIES_ROLES."""
-for _theme, _colours in _CURVES.items():
-    _STYLES[_theme] |= zip(SERIES_ROLES, _colours.split(), strict=True)
-for _styles in _STYLES.values():  # text in the colour of the background, on the accent: seen without colours, too
-    _styles[Role.SELECTED] = f"{_styles[Role.ACCENT].replace('reverse ', '')} reverse"
+
+def _read_table(text: str) -> dict[str, dict[Role, str]]:
+    head, *rows = ([cell.strip() for cell in line.split("|")] for line in text.splitlines() if "|" in line)
+    return {theme: {Role(row[0]): row[column] for row in rows} for column, theme in enumerate(head) if column}
+
+
+_STYLES = _read_table((Path(__file__).parent / "themes.txt").read_text("utf-8"))
+"""Theme → role → style; also the themes of the user."""
 LIGHT = ("light", "contrast-light", "ansi-light")
 """Themes for a light background."""
-
-
 _CURVE_OF = dict(zip(DIM_ROLES, SERIES_ROLES, strict=True))
 """Role of raw values → role of their curve."""
-
-
-def _dim(curve: str, theme: str) -> str:
-    """Return the style of the raw values behind a curve of this style: its colour mixed with the background until the
-    contrast is 2, or 3 in themes of high contrast; the attribute "dim" for colours of the terminal."""
-    color = Style.parse(curve).color
-    if color is None or color.triplet is None:
-        return f"dim {curve}"
-    paper = ColorTriplet(255, 255, 255) if theme in LIGHT else ColorTriplet(30, 30, 30)
-    wanted = 3.0 if theme.startswith("contrast") else 2.0
-    mixed = (blend_rgb(paper, color.triplet, percent / 100) for percent in range(100))
-    return next((mix.hex for mix in mixed if _contrast(mix, paper) >= wanted), color.triplet.hex)
-
-
-def _contrast(first: ColorTriplet, second: ColorTriplet) -> float:
-    """Return the contrast ratio of WCAG 2."""
-    low, high = sorted(map(_luminance, (first, second)))
-    return (high + 0.05) / (low + 0.05)
-
-
-def _luminance(color: ColorTriplet) -> float:
-    linear = (v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in color.normalized)
-    return sum(part * weight for part, weight in zip(linear, (0.2126, 0.7152, 0.0722), strict=True))
 
 
 def names() -> tuple[str, ...]:
@@ -207,8 +72,8 @@ def define(themes: Mapping[str, Mapping[str, str]], where: str) -> None:
                 raise UsageError(
                     f"{where}: themes.{name}: unknown role {role!r}", f"The roles are: {', '.join(Role)}."
                 ) from error
-        dims = {dim: curve for dim, curve in _CURVE_OF.items() if curve in given or dim not in styles}
-        styles |= {dim: _dim(styles[curve], base) for dim, curve in dims.items() if dim not in given}
+        dims = {dim: curve for dim, curve in _CURVE_OF.items() if curve in given and dim not in given}
+        styles |= {dim: f"dim {styles[curve]}" for dim, curve in dims.items()}
         _STYLES[name] = styles
     style.cache_clear()
     terminal_colours.cache_clear()
@@ -218,8 +83,7 @@ def define(themes: Mapping[str, Mapping[str, str]], where: str) -> None:
 def style(theme: str, role: Role) -> Style:
     """Return the style of a role; never None, since Textual fails on a segment without a style under NO_COLOR. The
     theme may be one that the user has removed from the settings."""
-    styles = _STYLES.get(theme, _STYLES["dark"])
-    return Style.parse(styles[role] if role in styles else _dim(styles[_CURVE_OF[role]], theme))
+    return Style.parse(_STYLES.get(theme, _STYLES["dark"])[role])
 
 
 @cache

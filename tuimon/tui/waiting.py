@@ -20,7 +20,7 @@ from tuimon.store import Run, Snapshot
 from tuimon.text import clean, shown_path
 from tuimon.tui.ascii_mode import ascii_only
 from tuimon.tui.box import strip
-from tuimon.tui.settings_file import proposed_patterns
+from tuimon.tui.taught_patterns import proposed_patterns
 
 _MOST = 20
 """Maximum number of files that are listed."""

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec.structs import replace
-
 from tuimon.analysis.aligned_steps import common_step_name
 from tuimon.analysis.comparison_rows import MetricRows
-from tuimon.exports.charts import MOST_LINES, chart_across
 from tuimon.exports.html import page
-from tuimon.exports.html.figures import ChartFigure, chart_figure, columns_for
-from tuimon.model.views import SERIES_ROLES
+from tuimon.exports.html.plot import ChartFigure, chart_figure, columns_for
+from tuimon.exports.pictures import MOST_LINES, chart_across
 from tuimon.panels import DEFAULTS
 from tuimon.panels.lists.comparison import Comparison
 from tuimon.panels.lists.comparison_tables import comparison_tables, metric_table
@@ -19,8 +16,6 @@ from tuimon.panels.lists.comparison_tables import comparison_tables, metric_tabl
 _MAX_CHARTS = 60
 _COLUMNS = 320
 """Columns of a chart of long curves."""
-_WIDTHS = ("", " thick", " thin")
-"""Classes of lines, enough for MOST_LINES: the next one follows when the colours are used up."""
 
 
 def as_html(comparison: Comparison, now: float) -> str:
@@ -41,7 +36,7 @@ def as_html(comparison: Comparison, now: float) -> str:
 
 def sentences_of(comparison: Comparison) -> list[str]:
     """Return what is said above the tables."""
-    return list(filter(None, (comparison.first_line, comparison.speed, comparison.axis.sentence)))
+    return list(filter(None, (comparison.first_line, comparison.axis.sentence)))
 
 
 def seeds_summary(comparison: Comparison) -> dict[str, Any]:
@@ -72,7 +67,4 @@ def _chart(comparison: Comparison, metric: MetricRows, first: bool) -> ChartFigu
     failed = {run.id for run, failure in zip(comparison.runs, comparison.failures, strict=True) if failure}
     columns = columns_for(runs, _COLUMNS)
     view = chart_across(runs, metric.name, curves, DEFAULTS, columns, failed=failed)
-    figure = chart_figure(view, first, common_step_name(runs))
-    widths = iter([width for width in _WIDTHS for _ in SERIES_ROLES])
-    lines = (line if line.behind else replace(line, role=line.role + next(widths)) for line in figure.plot.lines)
-    return replace(figure, plot=replace(figure.plot, lines=tuple(lines)))
+    return chart_figure(view, first, common_step_name(runs))

@@ -8,16 +8,20 @@ drawn. Path coordinates are integers, one unit per column and GRID units high, w
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
+from tuimon.draw.heat import level
+from tuimon.draw.numbers import format_value, nonfinite
 from tuimon.draw.raster import unit_height
-from tuimon.draw.ticks import axis_ticks
+from tuimon.draw.ticks import axis_ticks, power_label
 from tuimon.model.points import Floats
-from tuimon.model.views import Axis, ChartView, Envelope, Line
-from tuimon.store import Curve
+from tuimon.model.views import SERIES_ROLES, Axis, ChartView, Envelope, HeatView, Line, Mark, Row, Size
+from tuimon.panels import SEEDS_NOTE
+from tuimon.store import Curve, Run
 from tuimon.store.envelope import wide_enough
 from tuimon.text import clean
 
@@ -29,8 +33,8 @@ SPARK_COLUMNS = 70
 """Columns of the small curve of a metric."""
 _X_TICKS = 6
 _Y_TICKS = 5
-_ROOM = 50
-"""Part of the columns (1 / _ROOM) that is empty at each end of a chart with dots, so that none lies on the frame."""
+_WIDTHS = ("", " thick", " thin")
+"""Classes of lines: the next one follows when the colours are used up."""
 _MARK_GLYPHS = {"nan": "NaN", "infinity": "Inf"}
 
 
@@ -53,17 +57,21 @@ class PlotLine(Struct, frozen=True):
         return self.filled + 2 * self.behind
 
 
-class PlotMark(Struct, frozen=True):
-    """An event. x: position from 0 (left) to 1 (right)."""
+class ChartFigure(Struct, frozen=True):
+    """A chart; all texts but the headline are cleaned."""
 
-    x: float
-    kind: str
-    label: str
-
-
-class Plot(Struct, frozen=True):
-    """A chart."""
-
+    title: str
+    headline: Row
+    unit: str
+    """Unit of the values; "" for plain numbers."""
+    unit_in_title: bool
+    """Whether the headline does not contain the unit, so that it has to follow the title."""
+    x_label: str
+    note: str
+    spoken: str
+    """Description for screen readers."""
+    first: bool
+    """True for the first chart of a page, which is larger."""
     columns: int
     x: Axis
     y: Axis
@@ -72,9 +80,8 @@ class Plot(Struct, frozen=True):
     """(position from 0 to 1, label)."""
     y_ticks: tuple[tuple[float, str], ...]
     """(position from 0 at the top to 1, label)."""
-    marks: tuple[PlotMark, ...]
-    room: int = 0
-    """Number of `columns` at each end that are outside the limits of `x`."""
+    marks: tuple[Mark, ...]
+    """Their `x` is a position from 0 (left) to 1 (right)."""
 
     @property
     def drawn(self) -> list[PlotLine]:
@@ -87,27 +94,35 @@ class Plot(Struct, frozen=True):
         return [line for line in self.lines if line.label]
 
 
-def plot_of(view: ChartView) -> Plot:
-    """Return the geometry of a chart."""
-    inside = max(view.columns, 1)
-    room = math.ceil(inside / _ROOM) if any(line.markers for line in view.lines) else 0
-    columns = inside + 2 * room
-
-    def place(part: float) -> float:
-        return round((room + part * inside) / columns, 4)
-
-    return Plot(
-        columns,
+def chart_figure(view: ChartView, first: bool = False, steps: str = "step") -> ChartFigure:
+    """Return the figure of a chart. first: draw it larger. steps: what the steps of the run count."""
+    title, unit, note = clean(view.title), clean(view.unit), clean(view.note)
+    x_label = view.x.label or (steps if view.x.kind == "step" else "")
+    names = ", ".join(clean(line.label) for line in view.lines if line.label)
+    low, high = (power_label(float(f"{limit:.4g}")) for limit in (view.y.low, view.y.high))
+    spoken = f"{title}: chart, {names or 'one curve'}, values from {low} to {high} {unit}".rstrip()
+    if SEEDS_NOTE not in note and any(line.filled and line.behind and not line.label for line in view.lines):
+        note = ", ".join(filter(None, ("area: min to max", note)))  # a terminal has no room for it
+    widths = iter([width for width in _WIDTHS for _ in SERIES_ROLES])
+    return ChartFigure(
+        title,
+        view.headline,
+        unit,
+        bool(unit) and not any(clean(text).endswith(f" {unit}") for text, _ in view.headline),
+        x_label,
+        note,
+        spoken,
+        first,
+        max(view.columns, 1),
         view.x,
         view.y,
-        tuple(_line(line, view.y, room) for line in view.lines),
-        tuple((place(part), label) for part, label in _ticks(view.x, _X_TICKS)),
+        tuple(_line(line, view.y, "" if line.behind else next(widths, "")) for line in view.lines),
+        tuple(_ticks(view.x, _X_TICKS)),
         tuple((round(1 - place, 4), label) for place, label in _ticks(view.y, _Y_TICKS)),
         tuple(
-            PlotMark(place(_along(mark.x, view.x)), mark.kind, clean(mark.label) or _MARK_GLYPHS.get(mark.kind, ""))
+            Mark(_along(mark.x, view.x), mark.kind, clean(mark.label) or _MARK_GLYPHS.get(mark.kind, ""))
             for mark in view.marks
         ),
-        room,
     )
 
 
@@ -134,18 +149,10 @@ def _along(value: float, axis: Axis) -> float:
     return round(float(unit_height(np.array(value), axis)), 4)
 
 
-def _line(line: Line, y: Axis, room: int) -> PlotLine:
-    envelope = _with_room(line.envelope, room) if room else line.envelope
-    dots = "".join(_dots(envelope, y)) if line.markers else ""
-    path = _area(envelope, y) if line.filled else _path(envelope, y)
-    return PlotLine(clean(line.label), str(line.role), path, dots, line.filled, line.behind)
-
-
-def _with_room(envelope: Envelope, room: int) -> Envelope:
-    """Return the envelope with empty columns at both ends."""
-    values = (envelope.low, envelope.high, envelope.first, envelope.last)
-    low, high, first, last = (np.pad(own, room, constant_values=np.nan) for own in values)
-    return Envelope(low, high, first, last, np.pad(envelope.gap_after, room))
+def _line(line: Line, y: Axis, width: str) -> PlotLine:
+    dots = "".join(_dots(line.envelope, y)) if line.markers else ""
+    path = _area(line.envelope, y) if line.filled else _path(line.envelope, y)
+    return PlotLine(clean(line.label), line.role + width, path, dots, line.filled, line.behind)
 
 
 def _area(envelope: Envelope, y: Axis) -> str:
@@ -206,3 +213,46 @@ def _dots(envelope: Envelope, y: Axis) -> Iterator[str]:
         for column in np.flatnonzero(np.isfinite(rows)).tolist():
             if values is envelope.first or envelope.first[column] != envelope.last[column]:
                 yield f"M{column} {int(rows[column])}h0"
+
+
+_FINE = 1000
+"""Columns of a chart: about the pixels of a wide one."""
+_FEW_POINTS = 300_000
+"""Number of points of all runs of a page up to which charts have that many columns: about 3 MB."""
+TABLE_SIZE = Size(200, 60)
+"""Size that panels with a table are asked for: enough for the whole table."""
+
+
+def columns_for(runs: Iterable[Run], columns: int) -> int:
+    """Return the columns of the charts of a page: about as many as pixels, so that each point of a curve with fewer
+    points has a column of its own, or `columns` if the runs have so many points that the page would be large."""
+    return _FINE if sum(run.point_count for run in runs) <= _FEW_POINTS else columns
+
+
+def with_metric_names(view: ChartView) -> ChartView:
+    """Return the chart of one run with the logged name of each curve in the legend: "train (critic/score/mean)"."""
+    names = [line.metric for line in view.lines if line.metric and not line.behind]
+    if names == [view.title]:
+        return view
+    lines = (
+        replace(line, label=f"{line.label} ({line.metric})" if line.label not in ("", line.metric) else line.metric)
+        if line.metric and not line.behind
+        else line
+        for line in view.lines
+    )
+    return replace(view, lines=tuple(lines))
+
+
+def heat_cells(view: HeatView, row: int) -> Iterator[tuple[str, str]]:
+    """Yield (text, role) of the cells of a row: percentages, with the second value after a slash."""
+    for column in range(len(view.columns)):
+        value = view.cells[row][column]
+        second = view.second[row][column] if view.second else None
+        if value is None:
+            yield "–", "absent"
+        else:
+            yield _percent(value) + (f" / {_percent(second)}" if second is not None else ""), str(level(value))
+
+
+def _percent(value: float) -> str:
+    return f"{value:.0%}" if abs(value) < 1e6 else format_value(value) if value == value else nonfinite(value)

@@ -19,8 +19,7 @@ import zlib
 from abc import abstractmethod
 from typing import TypeAlias
 
-import numpy as np
-
+from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats import StreamDecoder
 from tuimon.model.points import Damage, Item
@@ -33,11 +32,11 @@ MAX_RECORD = 256 << 20
 
 _FULL, _FIRST, _MIDDLE, _LAST = 1, 2, 3, 4
 _CHUNK = struct.Struct("<IHB")
-_ENOUGH = BLOCK  # bytes that are enough to complete an incomplete chunk
-_WINDOW = 1 << 16  # bytes examined by one step of the search for the next chunk
-_WINDOW_TRIES, _WINDOW_WORK = 2048, 8 << 20
-"""Limits per step: the number of checksums and the bytes that they cover. Random data has some 500 places per window
-that look like a chunk."""
+_LIKELY = re.compile(rb"(?<=[\0-\x7f])[\x01\x02]")
+"""The kind of a FULL or FIRST chunk, after the upper byte of its length."""
+_WORK, _WORK_PER_BYTE, _TRY = 4 << 20, 256, 4096
+"""Limits of a search: bytes that are checksummed, at first and for each byte searched, and what any checksum counts at
+least. Random data needs less."""
 _SEARCH_AGAIN = 4096  # bytes that must arrive before an unsuccessful search is repeated
 
 Record: TypeAlias = tuple[int, bytes, int, int]
@@ -67,18 +66,8 @@ class LogBlocks:
 
     def feed(self, data: bytes) -> Records:
         """Return the records that are now complete and the damage between them, in file order."""
-        if not self._buffer or len(data) < 2 * _ENOUGH:
-            self._buffer += data
-            return self._walk(at_rest=False)
-        self._buffer += data[:_ENOUGH]
-        first = self._walk(at_rest=False)
-        done = _ENOUGH - len(self._buffer)
-        if done < 0:
-            self._buffer += data[_ENOUGH:]
-            return first + self._walk(at_rest=False)
-        # read the rest in place: copying it costs as much as its checksums
-        self._buffer, self._offset = data, self._offset - done
-        return first + self._walk(at_rest=False, position=done)
+        self._buffer += data
+        return self._walk(at_rest=False)
 
     @property
     def incomplete_at(self) -> int | None:
@@ -92,9 +81,9 @@ class LogBlocks:
         """Treat the file as complete: an incomplete chunk is damaged if a whole one follows it."""
         return self._walk(at_rest=True)
 
-    def _walk(self, at_rest: bool, position: int = 0) -> Records:
-        """Read chunks from `position` on, and keep an incomplete rest in the buffer."""
-        buffer, end, base = self._buffer, len(self._buffer), self._offset
+    def _walk(self, at_rest: bool) -> Records:
+        """Read chunks, and keep an incomplete rest in the buffer."""
+        buffer, end, base, position = self._buffer, len(self._buffer), self._offset, 0
         out: Records = []
         if not self._header_read:
             if end < HEADER:
@@ -102,49 +91,49 @@ class LogBlocks:
             self._header_read, position = True, HEADER
             if not buffer.startswith(self._head):
                 out.append(Damage(0, HEADER, "file header wrong", records=0))
-        view, crc32, unpack = memoryview(buffer), zlib.crc32, _CHUNK.unpack_from
         while end - position >= HEADER:
+            is_torn = False
             if self._bad_from < 0:
-                if not self._parts:
-                    before, position = position, _full_chunks(buffer, position, base, out)
-                    self._lost = self._lost and position == before
-                    if end - position < HEADER:
-                        break
-                crc, length, kind = unpack(buffer, position)
-                stop = position + HEADER + length
-                possible = 1 <= kind <= _LAST and length <= MAX_PAYLOAD
-                if possible and stop > end and not at_rest:
+                position = self._whole_chunks(buffer, position, out)
+                if end - position < HEADER:
                     break
-                if possible and stop <= end and crc32(view[position + 6 : stop]) == crc:
-                    self._chunk(kind, base + position, buffer[position + HEADER : stop], out)
-                    position = stop
-                    continue
-                padding = _padding(buffer, position)
-                if padding:
-                    position += padding
-                    continue
-                if padding is None and not at_rest:
-                    break
-                if padding is None or (possible and stop > end):  # incomplete, unless a whole chunk follows
-                    next_chunk, _ = _search(buffer, position + 1, base)
-                    if next_chunk is None:
-                        break
-                self._bad_from, self._damage_added, self._search_at, self._parts = base + position, False, 0, []
-            if end - position < self._search_at and not at_rest:
+                is_torn = _is_whole(buffer, position) is None
+            if not at_rest and (is_torn or end < self._search_at):
                 break
-            next_chunk, keep = _search(buffer, position, base)
-            if next_chunk is None:
-                position = keep
-                self._search_at = end - keep + _SEARCH_AGAIN
+            found, keep = _search(buffer, position + (self._bad_from < 0), base)
+            until = keep if found is None else found
+            is_padding = until - position < HEADER and not any(buffer[position:until])
+            if self._bad_from < 0 and not is_padding and not (is_torn and found is None):
+                self._bad_from, self._damage_added, self._parts = base + position, False, []
+            if found is None:
+                if self._bad_from >= 0:
+                    position, self._search_at = keep, end - keep + _SEARCH_AGAIN
                 break
-            position = next_chunk
-            self._add_damage(base + position, out)
-            self._bad_from = -1
+            position, self._search_at = found, 0
+            if self._bad_from >= 0:
+                self._add_damage(base + position, out)
+                self._bad_from = -1
         if at_rest and self._bad_from >= 0:
             self._add_damage(base + end, out)
         self._buffer = buffer[position:]
         self._offset += position
         return out
+
+    def _whole_chunks(self, buffer: bytes, position: int, out: Records) -> int:
+        """Read the adjacent whole chunks from `position` on, and return the position after them."""
+        view, crc32, unpack, end, base = memoryview(buffer), zlib.crc32, _CHUNK.unpack_from, len(buffer), self._offset
+        while end - position >= HEADER:
+            crc, length, kind = unpack(buffer, position)
+            stop = position + HEADER + length
+            if stop > end or not 1 <= kind <= _LAST or length > MAX_PAYLOAD or crc32(view[position + 6 : stop]) != crc:
+                break
+            if kind == _FULL and not self._parts:
+                out.append((base + position, buffer, position + HEADER, stop))
+                self._lost = False
+            else:
+                self._chunk(kind, base + position, buffer[position + HEADER : stop], out)
+            position = stop
+        return position
 
     def _add_damage(self, until: int, out: Records) -> None:
         if not self._damage_added:
@@ -227,38 +216,8 @@ class BlockDecoder(StreamDecoder):
         """Return the items of the records since the last call, including `_other_items`."""
 
 
-def _full_chunks(buffer: bytes, position: int, base: int, out: Records) -> int:
-    """Add the adjacent whole FULL chunks from `position` on, as nearly all chunks are, and return the position after
-    them."""
-    view, crc32, unpack, end = memoryview(buffer), zlib.crc32, _CHUNK.unpack_from, len(buffer)
-    while end - position >= HEADER:
-        crc, length, kind = unpack(buffer, position)
-        stop = position + HEADER + length
-        if kind != _FULL or stop > end or length > MAX_PAYLOAD or crc32(view[position + 6 : stop]) != crc:
-            break
-        out.append((base + position, buffer, position + HEADER, stop))
-        position = stop
-    return position
-
-
-def _padding(buffer: bytes, position: int) -> int | None:
-    """Return the number of zero bytes (1 to 6) before the next whole chunk; 0 without one, None if it may be
-    incomplete."""
-    unknown = False
-    for count in range(1, HEADER):
-        if buffer[position + count - 1]:
-            break
-        whole = _whole(buffer, position + count)
-        if whole:
-            return count
-        unknown = unknown or whole is None
-    return None if unknown else 0
-
-
-def _whole(buffer: bytes, position: int) -> bool | None:
+def _is_whole(buffer: bytes, position: int) -> bool | None:
     """Return whether there is a chunk with the right checksum at `position`; None if its end is missing."""
-    if position + HEADER > len(buffer):
-        return None
     crc, length, kind = _CHUNK.unpack_from(buffer, position)
     if not 1 <= kind <= _LAST or length > MAX_PAYLOAD:
         return False
@@ -270,34 +229,22 @@ def _search(buffer: bytes, start: int, base: int) -> tuple[int | None, int]:
     """Return (position of the next whole FULL or FIRST chunk or None, first position that may turn out to be one
     later).
 
-    `base` is the file offset of the buffer.
+    Hostile bytes can look like a chunk everywhere, so the number of checksums is limited; beyond the limit only
+    positions where a block may begin are tried. `base` is the file offset of the buffer.
     """
-    keep = max(start, len(buffer) - HEADER + 1)
-    for window in range(start, len(buffer) - HEADER + 1, _WINDOW):
-        chunk, waiting = _search_window(buffer, window, base)
-        if chunk is not None:
-            return chunk, keep
-        keep = min(keep, waiting)
+    place, keep, work = start, max(start, len(buffer) - HEADER + 1), 0
+    while match := _LIKELY.search(buffer, place + HEADER - 1):
+        place = match.start() - (HEADER - 1)
+        past = (place + base) % BLOCK
+        to_block = (HEADER if past < HEADER else BLOCK) - past if past not in (0, HEADER) else 0
+        if (ahead := min(start + (work - _WORK) // _WORK_PER_BYTE - place, to_block)) > 0:
+            place += ahead
+            continue
+        is_whole = _is_whole(buffer, place)
+        if is_whole:
+            return place, keep
+        if is_whole is None:
+            keep = min(keep, place)
+        work += int.from_bytes(buffer[place + 4 : place + 6], "little") + _TRY
+        place += 1
     return None, keep
-
-
-def _search_window(buffer: bytes, start: int, base: int) -> tuple[int | None, int]:
-    """Search like `_search` for chunks that begin in one window. Hostile bytes can look like a chunk everywhere, so the
-    number of checksums is limited; beyond the limit only positions where a block may begin are tried."""
-    data = np.frombuffer(buffer[start : start + _WINDOW + HEADER - 1], np.uint8)
-    kind = data[6:]
-    length = data[4:-2].astype(np.int64) | (data[5:-1].astype(np.int64) << 8)
-    places = np.flatnonzero(((kind == _FULL) | (kind == _FIRST)) & (length <= MAX_PAYLOAD))
-    stops = places + (start + HEADER) + length[places]
-    places += start
-    torn = stops > len(buffer)
-    waiting = int(places[torn][0]) if torn.any() else len(buffer)
-    places, stops = places[~torn], stops[~torn]
-    block = (places + base) % BLOCK
-    tried = (np.cumsum(stops - places) <= _WINDOW_WORK) | (block == 0) | (block == HEADER)
-    tried &= (np.arange(len(places)) < _WINDOW_TRIES) | (block == 0) | (block == HEADER)
-    view = memoryview(buffer)
-    for place, stop in zip(places[tried].tolist(), stops[tried].tolist(), strict=True):
-        if zlib.crc32(view[place + 6 : stop]) == _CHUNK.unpack_from(buffer, place)[0]:
-            return place, waiting
-    return None, waiting

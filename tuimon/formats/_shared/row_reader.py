@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct, field
 
-from tuimon.formats._shared.row_steps import RowSteps, StepBatch
+from tuimon.formats._shared.row_steps import RowSteps, StepBatch, StepUnit
 from tuimon.formats._shared.rows import (
     BATCH_KEYS,
     CLOCK_KEYS,
@@ -40,7 +40,6 @@ from tuimon.formats._shared.rows import (
     trimmed,
     with_elements,
 )
-from tuimon.formats._shared.step_unit import StepUnit
 from tuimon.model.points import Fact, Floats, Item, Points, Topic
 
 _MAX_LAYOUTS = 1024

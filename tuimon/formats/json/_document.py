@@ -146,6 +146,14 @@ def parse_document(data: bytes) -> Any:
         raise
 
 
+def json_object(data: bytes) -> dict[str, Any]:
+    """Parse a document that is an object. Raises FormatError or Unfinished."""
+    document = parse_document(data.rstrip(b" \t\r\n\0"))
+    if not isinstance(document, dict):
+        raise FormatError("no metadata in this document")
+    return document
+
+
 def _begins_json(data: bytes) -> bool:
     """Return whether the first value is an object or an array, or the document begins with zeros or nothing."""
     return _first(data) in b"{[\0"

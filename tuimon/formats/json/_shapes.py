@@ -165,16 +165,20 @@ def _with_whole_epochs(rows: Sequence[Any]) -> Sequence[Any]:
 
 
 def _keyed_rows(mapping: Mapping[str, Any]) -> list[Row]:
-    """Return the rows of an object whose keys are steps and whose values are rows."""
+    """Return the rows of an object whose keys are steps and whose values are rows.
+
+    A log has its steps in ascending order, or in that of their texts (sort_keys): prompts by their number are no log.
+    """
     if len(mapping) < _MIN_COLUMN:
         return []
-    rows = []
+    rows: list[Row] = []
     for key, value in mapping.items():
         match = _KEYED.fullmatch(key)
         if match is None or not isinstance(value, dict) or not looks_like_metrics(value):
             return []
         rows.append({"step": int(match[1]), **{name: part for name, part in value.items() if name != "step"}})
-    return sorted(rows, key=lambda row: int(row["step"]))
+    ordered = sorted(rows, key=lambda row: int(row["step"]))
+    return ordered if rows == ordered or list(mapping) == sorted(mapping) else []
 
 
 def _sacred_series(mapping: Mapping[str, Any]) -> dict[str, list[Row]]:

@@ -26,8 +26,8 @@ from tuimon.formats._shared.cells import unquoted
 from tuimon.formats._shared.json import BOM, parse
 from tuimon.formats._shared.lines import ROWS_COMPARED, LineSplitter, may_be_cut
 from tuimon.formats._shared.row_reader import Names
+from tuimon.formats._shared.row_steps import StepUnit
 from tuimon.formats._shared.rows import seconds
-from tuimon.formats._shared.step_unit import StepUnit
 from tuimon.formats.tables._header import ROWS_DECIDING, Header, commented_header, in_long_form, read_header
 from tuimon.formats.tables._rows import Rows
 from tuimon.model.points import Damage, Item, SegmentStart

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tuimon.formats._shared.protobuf import BYTES, VARINT, fields, signed, varint
+from tuimon.formats._shared.protobuf import BYTES, VARINT, Message, fields, varint
 from tuimon.formats._shared.settings_text import MAX_TEXT, read_settings
 from tuimon.formats.tensorboard._event_message import SESSION_START, Event, read_hparams, read_texts
 from tuimon.model.points import Fact, Item, SegmentStart, Topic
@@ -23,23 +23,18 @@ MAX_TEXT_BYTES = 8 << 10
 _MAX_HPARAMS = 1000
 _MAX_TAGS = 1 << 16  # tags whose plugin is remembered
 _DTYPE, _SHAPE, _CONTENT = 1, 2, 4
-_DTYPES = {
-    1: ("<f4", 5), 2: ("<f8", 6), 3: ("<i4", 7), 4: ("<u1", 7), 5: ("<i2", 7), 6: ("<i1", 7), 9: ("<i8", 10),
-    10: ("<u1", 11), 14: ("bf", 13), 17: ("<u2", 7), 19: ("<f2", 13), 22: ("<u4", 16), 23: ("<u8", 17),
-}  # fmt: skip
-"""DataType -> (numpy dtype of an element in tensor_content, "bf" for bfloat16; number of the field that may hold the
-elements instead: float_val, double_val, int_val …)."""
-_FIXED = (5, 6)
-"""Of these fields those whose elements are no varints."""
+DTYPES = {1: ("<f4", 5), 2: ("<f8", 6)}
+"""DataType -> (numpy dtype, number of the field that may hold the elements instead of tensor_content). All libraries
+convert scalars to one of them."""
 
 
 class Scalar(NamedTuple):
     tag: bytes
     value: float
     offset: int
-    """Position of the value's bytes, -1 if it is a varint."""
+    """Position of the value's bytes."""
     dtype: str
-    """Type of the bytes as a numpy dtype; "bf" is bfloat16."""
+    """Type of the bytes as a numpy dtype."""
 
 
 class EventContent:
@@ -62,21 +57,6 @@ class EventContent:
                     scalars.append(scalar)
         return scalars
 
-    def has_other_items(self, event: Event) -> bool:
-        """Return whether `other_items` would return anything for the event, or remember a plugin."""
-        if event.session_status == SESSION_START or (event.writer and self._may_add(Topic.WRITER)):
-            return True
-        for value in event.values:
-            if value.plugin:
-                known = self._plugins.get(value.tag)
-                if value.plugin != known and (known is not None or len(self._plugins) < _MAX_TAGS):
-                    return True
-                if value.plugin == "hparams" and value.content and self._may_add(Topic.HPARAMS):
-                    return True
-            if value.tensor and self._plugins.get(value.tag) == "text" and self._may_add(Topic.TEXT):
-                return True
-        return False
-
     def _may_add(self, topic: Topic) -> bool:
         return self._fact_counts[topic] < MAX_FACTS
 
@@ -98,10 +78,10 @@ class EventContent:
                 hparams = read_hparams(data, *value.content, _MAX_HPARAMS)
                 if hparams:
                     facts.append((Topic.HPARAMS, hparams))
-            elif plugin == "text" and value.tensor:
+            elif plugin == "text" and value.tensor and self._may_add(Topic.TEXT):
                 tag = value.tag.decode("utf-8", "replace")
                 texts = read_texts(data, *value.tensor, MAX_TEXT)
-                if len(texts) == 1 and self._may_add(Topic.CONFIG) and (settings := read_settings(tag, texts[0])):
+                if len(texts) == 1 and (settings := read_settings(tag, texts[0])):
                     facts.append((Topic.CONFIG, settings))
                 facts += ((Topic.TEXT, {"tag": tag, "text": text}) for text in _cut(texts))
         for topic, fact in facts:
@@ -123,61 +103,27 @@ def _cut(texts: list[str]) -> Iterator[str]:
 
 
 def _tensor_scalar(tag: bytes, data: bytes, start: int, end: int) -> Scalar | None:
-    """Return the only element of the tensor message data[start:end]; None unless it has exactly one real number. bool,
-    half, bfloat16, float, double and all integers up to 64 bits are supported. Raises FormatError if the message is
-    malformed."""
-    dtype = 0
-    elements = 1
-    content: tuple[int, int] | None = None
-    lists: list[tuple[int, int, int, int]] = []
+    """Return the only element of the tensor message data[start:end]; None unless it is one float or double. Raises
+    FormatError if the message is malformed."""
+    dtype, has_one = 0, True
+    spans: dict[int, list[tuple[int, int]]] = {}
     for number, wire, first, stop in fields(data, start, end):
         if number == _DTYPE and wire == VARINT:
             dtype = varint(data, first, stop)[0]
         elif number == _SHAPE and wire == BYTES:
-            elements = _element_count(data, first, stop)
-        elif number == _CONTENT and wire == BYTES:
-            content = (first, stop) if stop > first else None
-        else:
-            lists.append((number, wire, first, stop))
-    if dtype not in _DTYPES or elements != 1:
+            has_one = _has_one_element(Message(data[first:stop]))
+        elif stop > first:
+            spans.setdefault(number, []).append((first, stop))
+    name, own = DTYPES.get(dtype, ("", 0))
+    found = spans.get(_CONTENT) or spans.get(own, [])
+    if not name or not has_one or len(found) != 1:
         return None
-    name, list_number = _DTYPES[dtype]
-    spans = [(first, stop) for number, _, first, stop in lists if number == list_number and stop > first]
-    if content is not None:
-        first, stop = content
-    elif len(spans) == 1:
-        first, stop = spans[0]
-        if list_number not in _FIXED:
-            value, after = varint(data, first, stop)
-            return Scalar(tag, _number(value.to_bytes(8, "little"), name), -1, "") if after == stop else None
-    else:
+    first, stop = found[0]
+    if stop - first != np.dtype(name).itemsize:
         return None
-    return Scalar(tag, _number(data[first:stop], name), first, name) if stop - first == _size(name) else None
+    return Scalar(tag, float(np.frombuffer(data, name, 1, first)[0]), first, name)
 
 
-def _element_count(data: bytes, start: int, end: int) -> int:
-    """Product of the dimensions of a TensorShapeProto; -1 if it is unknown."""
-    sizes = []
-    for number, wire, first, stop in fields(data, start, end):
-        if number == 3 and wire == VARINT and varint(data, first, stop)[0]:
-            return -1
-        if number == 2 and wire == BYTES:
-            size = 0
-            for inner, inner_wire, begin, until in fields(data, first, stop):
-                if inner == 1 and inner_wire == VARINT:
-                    size = signed(varint(data, begin, until)[0])
-            sizes.append(size)
-            if len(sizes) > 254:
-                return -1
-    return -1 if any(size != 1 for size in sizes) else 1
-
-
-def _size(name: str) -> int:
-    return 2 if name == "bf" else np.dtype(name).itemsize
-
-
-def _number(element: bytes, name: str) -> float:
-    """Return the number in the first bytes of an element. A bfloat16 is the upper half of a float32."""
-    if name == "bf":
-        return float(np.frombuffer(b"\0\0" + element[:2], "<f4")[0])
-    return float(np.frombuffer(element, name, 1)[0])
+def _has_one_element(shape: Message) -> bool:
+    """Return whether all dimensions of a TensorShapeProto are known and 1."""
+    return not shape.integer(3) and all(Message(dimension).integer(1) == 1 for dimension in shape.all_bytes(2))

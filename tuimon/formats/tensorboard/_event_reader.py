@@ -56,10 +56,8 @@ class EventReader:
         """Read an event without verifying its checksum. Raises FormatError if it is not an Event."""
         event = read_event(data, start, end)
         scalars = self._content.scalars(data, event)
-        if self._content.has_other_items(event):
-            new_items = self._content.other_items(data, event)
-            if new_items:
-                items += [*self.take_points(), *new_items]
+        if new_items := self._content.other_items(data, event):
+            items += [*self.take_points(), *new_items]
         metric = []
         for tag, value, _, _ in scalars:
             index = self._id(tag)

@@ -70,8 +70,6 @@ class KnownEvents:
             return
         if event.session_status or event.writer or end - start >= _LONGEST or self._count >= MAX_KNOWN:
             return
-        if any(scalar.offset < 0 or scalar.dtype == "bf" for scalar in scalars):
-            return
         summary = start + (_STEP + event.step_size if event.step_size else _NO_STEP)
         layouts = self._layouts.setdefault(end - summary, [])
         places = tuple((scalar.offset - summary, scalar.dtype) for scalar in scalars)

@@ -17,7 +17,7 @@ from tuimon.errors import FormatError
 from tuimon.formats import Format, StreamDecoder
 from tuimon.formats.tensorboard._event_reader import DAMAGED, NO_EVENT, EventReader
 from tuimon.formats.tensorboard._large_event import LargeEvent
-from tuimon.formats.tensorboard._records import FOOTER, HEADER, Frames, Stop, find_header, is_intact, record_length
+from tuimon.formats.tensorboard._records import FOOTER, HEADER, Frames, Stop, find_header, record_length
 from tuimon.model.points import Damage, Item
 
 _SEAM = 1 << 16  # bytes in which an incomplete record is likely to end
@@ -172,7 +172,7 @@ class EventFileDecoder(StreamDecoder):
             self._skip = large.left
         elif large.reduced is None:
             return position, False
-        elif large.raw and not is_intact(bytes(large.raw), 0, len(large.raw) - FOOTER):
+        elif not large.is_intact:
             reason = DAMAGED
         else:
             try:

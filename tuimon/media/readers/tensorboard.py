@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from tuimon.errors import FormatError
 from tuimon.formats._shared.protobuf import BYTES, VARINT, Message, fields, signed, varint
+from tuimon.formats.tensorboard._event_content import DTYPES
 from tuimon.formats.tensorboard._event_message import read_hparams
 from tuimon.media import Distribution, Item, Kind, Moments, Part, PrecisionRecall, Reader
 from tuimon.media.limits import distribution, without_infinite_ends
@@ -31,8 +32,6 @@ _MAX_CURVE = 1000
 _MAX_PLUGINS = 1 << 16
 _MAX_BYTES = 8 << 20
 """Bytes of the numbers of a tensor or of buckets."""
-_DTYPES = {1: ("<f4", 5), 2: ("<f8", 6)}
-"""DataType -> (numpy dtype, number of the field that may hold the elements instead of tensor_content)."""
 _Found: TypeAlias = tuple[Item, list[bytes]]
 """An item, and the encoded content that it has in the record."""
 
@@ -165,9 +164,9 @@ def tensor(data: bytes) -> npt.NDArray[np.float64] | None:
     Raises FormatError or ValueError if the message is malformed.
     """
     proto = Message(data)
-    if proto.integer(1) not in _DTYPES:
+    if proto.integer(1) not in DTYPES:
         return None
-    dtype, place = _DTYPES[proto.integer(1)]
+    dtype, place = DTYPES[proto.integer(1)]
     values = _numbers(proto.data(4) or b"".join(proto.all_bytes(place)), dtype)
     shape = [Message(size).integer(1) for size in proto.message(2).all_bytes(2)[:8]]
     if any(length < 0 for length in shape):

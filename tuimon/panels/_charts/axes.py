@@ -8,7 +8,7 @@ import numpy as np
 
 from tuimon.analysis.aligned_steps import step_name
 from tuimon.analysis.words import day, time_of_day
-from tuimon.draw.limits import finite_values, robust_limits, symlog_threshold, y_limits
+from tuimon.draw.limits import finite_values, robust_limits, y_limits
 from tuimon.draw.numbers import format_duration, format_exact
 from tuimon.model.views import Axis, Envelope
 from tuimon.panels._charts.options import X_KINDS, ChartOptions
@@ -106,17 +106,16 @@ def y_axis(
     limits as long as the lines keep _LEAST_HEIGHT. kind: see Axis.
     """
     chosen = options.y_scale if options.y_scale != "auto" else _scale_of(scale, curves)
-    threshold = symlog_threshold(envelopes) if chosen == "symlog" else 1.0
     fixed = options.fixed_limits(panel)
     if fixed is not None and (chosen != "log" or fixed[0] > 0):
-        return Axis(*fixed, chosen, kind, label, threshold)
+        return Axis(*fixed, chosen, kind, label)
     robust = robust_limits(envelopes, chosen) if options.y_range == "robust" else None
     if robust is not None:
-        low, high = y_limits((), chosen, robust, threshold)
+        low, high = y_limits((), chosen, robust)
     else:
         shown = [*envelopes, *beside] if _leave_room(envelopes, beside) else envelopes
-        low, high = y_limits(shown, chosen, (), threshold)
-    return Axis(low, high, chosen, kind, label, threshold)
+        low, high = y_limits(shown, chosen)
+    return Axis(low, high, chosen, kind, label)
 
 
 def _leave_room(envelopes: Sequence[Envelope], beside: Sequence[Envelope]) -> bool:

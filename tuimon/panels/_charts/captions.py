@@ -21,7 +21,7 @@ from tuimon.panels._metrics import PAIR, MetricReading, difference_error, is_cou
 from tuimon.panels._text import change_span, plural, signed, value_text
 from tuimon.store import Curve, Run
 from tuimon.store.curve_builder import RANK
-from tuimon.text import cell_width, clean, fit_distinct
+from tuimon.text import cell_width, clean, fit, fit_distinct
 from tuimon.vocabulary import Meaning, unit_text
 
 _SHORT, _SHORTEST = 10, 6
@@ -127,8 +127,7 @@ def legend_values(
     difference = _difference(stroke, options, base)
     short = cursor_value(trace, _SHORTEST)[0] if len(stroke.traces) == 1 else value
     plain, both = f"{value}{step}", with_average(f"{value}{step}", average)
-    full = f"{both}{superseded}{difference}", f"{both}{difference}", with_average(f"{short}{step}", average, _SHORTEST)
-    return (*full, f"{plain}{difference}", plain, short if stroke.line is None else value)
+    return f"{both}{superseded}{difference}", both, f"{plain}{difference}", short if stroke.line is None else value
 
 
 def with_average(value: str, average: float | None, most: int = _SHORT) -> str:
@@ -166,8 +165,7 @@ def labels_of(lines: Sequence[tuple[str, Meaning]]) -> list[str]:
     """Return a distinct label for each (metric, meaning); "" for a single line.
 
     The label of a line is the first of these that no other line shares: its split, its concept, its concept with its
-    facets, its full name. A facet alone ("mean") does not name a line beside full names, nor does a component that the
-    name of another line has, too.
+    facets, its full name; if one line needs that, all have it.
 
     The split names a line only beside its counterpart, the same quantity of the other split. A line of a part, beside
     one of another quantity, is not named by its concept alone.
@@ -181,19 +179,9 @@ def labels_of(lines: Sequence[tuple[str, Meaning]]) -> list[str]:
         next((label for label, count in zip(own, counts, strict=True) if label and count[label] == 1), own[-1])
         for own in candidates
     ]
-    components = [label for label, (_, meaning) in zip(labels, lines, strict=True) if _is_component(label, meaning)]
-    if any(sum(component in name for name, _ in lines) > 1 for component in components):
-        return [name for name, _ in lines]
-    if any(label == name for label, (name, _) in zip(labels, lines, strict=True)):
-        labels = [
-            name if label in meaning.facets.values() else label
-            for label, (name, meaning) in zip(labels, lines, strict=True)
-        ]
-    return labels if len(set(labels)) == len(labels) else [name for name, _ in lines]
-
-
-def _is_component(label: str, meaning: Meaning) -> bool:
-    return bool(label) and label == meaning.facets.get("component")
+    names = [name for name, _ in lines]
+    is_named = any(label == name for label, name in zip(labels, names, strict=True))
+    return names if is_named or len(set(labels)) < len(labels) else labels
 
 
 def _candidates(line: _Line, lines: Sequence[_Line], several: bool) -> tuple[str, ...]:
@@ -288,56 +276,23 @@ def _short(source: str) -> str:
 LEGEND_GAP = 4
 """Cells of an entry besides its label: the marker and blanks."""
 _LEAST = 8
-"""Minimum cells of a name that is cut; with less, names are left out and counted instead."""
-_HEIGHT_OF_ROW = 6
+"""Minimum cells to which a name is cut."""
+HEIGHT_OF_ROW = 6
 """Rows of a chart for each row of its legend below the title row."""
 
 
-def wrapped_legend(
-    names: Sequence[str], signs: Sequence[Span], room: int, width: int, height: int
-) -> tuple[int, list[str], Rows]:
-    """Return (number of names in the title row, names, rows below it). Names that do not fit are cut where they stay
-    distinct, or else left out and counted: "+2 more".
+def legend_rows(names: Sequence[str], signs: Sequence[Span], width: int, height: int) -> Rows:
+    """Return the names of lines in columns, in rows below the title of a chart of this size.
 
-    signs: marker and role of each line. room: cells of the title row for the legend. width, height: of the chart.
+    Names that do not fit are cut where they stay distinct, or else left out and counted: "+2 more". signs: marker and
+    role of each line.
     """
-    names = [clean(name) for name in names]
-    rooms = [room, *[width] * (height // _HEIGHT_OF_ROW)]
+    rows = height // HEIGHT_OF_ROW
     longest = max(map(cell_width, names))
-    columns = (min(width // count - LEGEND_GAP, longest) for count in range(1, len(names) + 1))
-    labels = names
-    for cells in (longest, *columns):
-        if cells < _LEAST:
-            break
-        cut = fit_distinct(names, cells)
-        if len(set(cut)) < len(set(names)):
-            break
-        labels = cut
-        if sum(_counts(labels, rooms)) == len(labels):
-            break
-    counts = _counts(labels, rooms)
-    more = f"+{len(labels) - sum(counts)} more"
-    if sum(counts) < len(labels) and len(rooms) > 1:
-        counts = _counts(labels, [*rooms[:-1], width - cell_width(more) - 2])
-        more = f"+{len(labels) - sum(counts)} more"
-    rows: list[Row] = []
-    start = counts[0]
-    for count in counts[1:]:
-        entries = zip(labels[start : start + count], signs[start : start + count], strict=True)
-        rows.append(tuple((f"{marker} {label}  ", role) for label, (marker, role) in entries))
-        start += count
-    if rows and start < len(labels):
-        rows[-1] = (*rows[-1], (more, Role.MUTED))
-    return counts[0] if rows else len(labels), labels, tuple(row for row in rows if row)
-
-
-def _counts(labels: Sequence[str], rooms: Sequence[int]) -> list[int]:
-    """Return how many of the labels fit into each row, in order."""
-    counts = []
-    start = 0
-    for room in rooms:
-        count = 0
-        while start < len(labels) and (room := room - cell_width(labels[start]) - LEGEND_GAP) >= -2:
-            count, start = count + 1, start + 1
-        counts.append(count)
-    return counts
+    cells = min(longest, max(width // -(-len(names) // rows) - LEGEND_GAP, _LEAST))
+    across = max(width // (cells + LEGEND_GAP), 1)
+    labels = fit_distinct([clean(name) for name in names], cells)
+    entries = [(f"{glyph} {fit(label, cells)}  ", role) for (glyph, role), label in zip(signs, labels, strict=True)]
+    if (left := len(entries) - rows * across) > 0:
+        entries[rows * across - 1 :] = [(f"+{left + 1} more", Role.MUTED)]
+    return tuple(tuple(entries[start : start + across]) for start in range(0, len(entries), across))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace as with_options
+from functools import lru_cache
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -17,13 +17,14 @@ from tuimon.draw.rows import row_width
 from tuimon.model.views import Axis, ChartView, Envelope, Line, Role, Row, Rows, Size, Symbols
 from tuimon.panels._charts.axes import cursor_place, cursor_x, end_of_data, x_label, y_axis
 from tuimon.panels._charts.captions import (
+    HEIGHT_OF_ROW,
     LEGEND_GAP,
     chart_notes,
     cursor_headline,
     headline_of,
     labels_of,
+    legend_rows,
     legend_values,
-    wrapped_legend,
 )
 from tuimon.panels._charts.marks import (
     chart_marks,
@@ -43,7 +44,6 @@ from tuimon.panels._charts.traces import (
     Smoothed,
     Stroke,
     Trace,
-    band_around,
     is_noisy,
     mean_and_band,
     scale_of,
@@ -52,7 +52,7 @@ from tuimon.panels._charts.traces import (
     strokes_of,
     trace_of,
 )
-from tuimon.panels._metrics import FEW_POINTS, MetricReading, reading_drawn
+from tuimon.panels._metrics import FEW_POINTS, MetricReading
 from tuimon.panels._text import plural
 from tuimon.store import Run
 from tuimon.text import cell_width, clean
@@ -64,11 +64,7 @@ MAX_OVERLAY = 32
 """Maximum number of lines on a chart; the note has the number of the others."""
 _COLUMNS_PER_DOT = 6
 """Minimum distance of dots, in columns of the canvas, on average."""
-_COVERED = 0.95
-"""Part of the columns in which no border of a band is within the limits from which on the band is left out."""
 _AREA = {Symbols.BRAILLE: "⣿", Symbols.BLOCK: "▒", Symbols.ASCII: ":"}
-_MOST_UNDRAWN = 4
-"""Maximum number of metrics without a line in the table of a full-screen chart."""
 _PIN = {Symbols.BRAILLE: "◆", Symbols.BLOCK: "◆", Symbols.ASCII: "*"}
 
 
@@ -88,17 +84,15 @@ def chart_of(
     base: MetricReading | None = None,
     behind: Series | None = None,
     markers: str = "",
-    with_band: bool = True,
 ) -> ChartView:
     """Return a chart of series, of which the first leads: "reward 0.51 ↑ 0.02" above one line, or a line for each run.
 
     - run: the run that is displayed; its events are marked, and the chart has its axis.
     - panel: the panel's id, for its limits and pin in `options`. scale: its own scale, linear | auto.
-    - left: number of metrics without a line, besides `undrawn`; a full-screen chart has these in its table.
+    - left: number of metrics without a line, besides `undrawn`.
     - base: the metric of the base run in `options`, from which the legend of an overlay has the differences.
     - behind: the metric of the base and of its seeds, whose area and mean lie behind the lines of another run.
     - markers: symbols of the lines of one run, drawn along averages and their values.
-    - with_band: draw the area from the minimum to the maximum that were logged with the leading metric.
     """
     axis = options.axis_of(run)
     kind = X_KINDS.get(axis, "number")
@@ -117,15 +111,10 @@ def chart_of(
         plot = replace(plot, options=options)
     averages = {id(trace): _average(plot, trace, raw[id(trace)]) for trace in traces}
     background, fronts = _layers(plot, raw, averages)
-    # A smoothed curve has its raw values in the background; a band as well would hide them.
-    band = None
-    if with_band and not options.weight and not overlaid:
-        band = band_around(run, lead.metric, low, high, columns, lead.scale, lead.factor)
     levels = thresholds_of(panel, lead.metric, lead.meaning, run.metrics, options)
     shown = [raw[id(trace)] for trace in traces]
-    beside = [] if band is None else [band]
     seeds = _seed_lines(plot, behind) if behind is not None else []
-    beside += [line.envelope for line in seeds]
+    beside = [line.envelope for line in seeds]
     if overlaid:  # so that noise does not flatten the averages
         shown = [*fronts, *(line.envelope for line in background if line.filled)]
         beside = [line.envelope for line in background if not line.filled]
@@ -139,8 +128,6 @@ def chart_of(
         lead.metric if len(plot.strokes) == 1 and not overlaid and lead.metric != title else "",
         "time" if all(trace.meaning.unit == DATE for trace in traces) else "number",
     )
-    if band is not None and not _covers(band, y):
-        background.insert(0, _band_line(band, options.fullscreen, symbols))
     background[:0] = seeds
     background += threshold_lines([level for level in levels if y.low <= level <= y.high], columns)
     pin = pin_of(panel, options, symbols)
@@ -162,7 +149,7 @@ def chart_of(
         notes.append(f"+{plural(lines_left, 'line')}" if lines_left else "")
     table: Rows = ()
     if options.fullscreen:
-        table = *_table(plot, undrawn, averages), *note_rows(own, options.note, low, high)
+        table = *_table(plot), *note_rows(own, options.note, low, high)
     units = {unit_text(trace.meaning.unit) for trace in traces}
     return ChartView(
         title,
@@ -274,10 +261,11 @@ def _lines(
     ]
     names_below: Rows = ()
     room = plot.size.width - taken
-    if plot.overlaid and sum(cell_width(clean(label)) + LEGEND_GAP for label in labels) > room:
+    is_high = plot.size.height >= HEIGHT_OF_ROW
+    if is_high and plot.overlaid and sum(cell_width(clean(label)) + LEGEND_GAP for label in labels) > room:
         signs = [(stroke.glyph, stroke.role) for stroke in strokes]
-        in_title, labels, names_below = wrapped_legend(labels, signs, room - 2, plot.size.width, plot.size.height)
-        labels, values = [*labels[:in_title], *[""] * (len(labels) - in_title)], [()] * len(labels)
+        names_below = legend_rows(labels, signs, plot.size.width, plot.size.height)
+        labels, values = [""] * len(labels), [()] * len(labels)
     lines = []
     for index, stroke in enumerate(strokes):
         dotted = not plot.overlaid and not options.weight and _is_sparse(plot.counts[index], plot)
@@ -323,29 +311,23 @@ def _layers(plot: _Plot, raw: dict[int, Envelope], averages: dict[int, Smoothed]
     return background, fronts
 
 
-def _covers(band: Envelope, y: Axis) -> bool:
-    """Return whether a band exceeds the limits on both sides nearly everywhere: it would only be a pattern behind the
-    curve."""
-    known = np.isfinite(band.low)
-    return bool(np.mean((band.low <= y.low)[known] & (band.high >= y.high)[known]) > _COVERED)
-
-
-def _band_line(band: Envelope, fullscreen: bool, symbols: Symbols) -> Line:
-    """Return the area of a band; only the legend of a full-screen chart has room to name it."""
-    label, glyph = ("min to max", _AREA[symbols]) if fullscreen else ("", "")
-    return Line(label, Role.FAINT, band, filled=True, behind=True, glyph=glyph)
-
-
 def _seed_lines(plot: _Plot, behind: Series) -> list[Line]:
     """Return the area from the lowest to the highest value of the base and its seeds, and their mean."""
-    strokes, _ = strokes_of([behind], plot.axis, "")
-    if not strokes:
+    drawn = _seed_band(behind, plot.axis, plot.low, plot.high, plot.columns)
+    if drawn is None:
         return []
-    low, high, columns = plot.low, plot.high, plot.columns
-    traces = strokes[0].traces
-    mean, band = mean_and_band([scaled(t.curve.envelope(low, high, columns, t.scale), t.factor) for t in traces])
+    mean, band = drawn
     area = Line("", Role.FAINT, band, filled=True, behind=True, glyph=_AREA[plot.symbols])
-    return [*([area] if len(traces) > 1 else []), Line("base", Role.MUTED, mean, behind=True)]
+    return [*([area] if len(behind.readings) > 1 else []), Line("base", Role.MUTED, mean, behind=True)]
+
+
+@lru_cache(maxsize=16)  # the charts of a page: 100 seeds take 30 ms each
+def _seed_band(behind: Series, axis: str, low: float, high: float, columns: int) -> tuple[Envelope, Envelope] | None:
+    """Return the mean and the band of the runs of a series; None if none of them has points on the axis."""
+    traces = [trace for run, reading in behind.readings if (trace := trace_of(run, reading, axis)) is not None]
+    if not traces:
+        return None
+    return mean_and_band([scaled(t.curve.envelope(low, high, columns, t.scale), t.factor) for t in traces])
 
 
 def _own_count(run: Run, lead: Trace) -> str:
@@ -383,8 +365,8 @@ def _is_sparse(count: int, plot: _Plot) -> bool:
     return count <= FEW_POINTS or (spaced and (count * 2 <= max(plot.counts) or plot.options.window is not None))
 
 
-def _table(plot: _Plot, undrawn: Sequence[str], averages: dict[int, Smoothed]) -> Rows:
-    """Return the statistics of each trace, of the points in the window if there is one, then of metrics without a line.
+def _table(plot: _Plot) -> Rows:
+    """Return the statistics of each trace, of the points in the window if there is one.
 
     Of one run the rows are named by their metrics, of several runs by the runs.
     """
@@ -397,17 +379,11 @@ def _table(plot: _Plot, undrawn: Sequence[str], averages: dict[int, Smoothed]) -
             name = runs[len(lines)] if overlaid else trace.metric
             if stroke.line is not None and trace.run.id in stroke.line.failed:
                 name = f"{name} {failure_sign(plot.symbols)}"
-            lines.append(TableLine(trace, name, stroke.role, stroke.glyph, window, averages[id(trace)].at_cursor))
-    others = [reading for name in undrawn if (reading := reading_drawn(run, name)) is not None]
-    for reading in others[:_MOST_UNDRAWN]:
-        trace = Trace(run, reading, plot.lead.scale, (0.0, 0.0), options.cursor)
-        lines.append(TableLine(trace, reading.metric, Role.MUTED, " ", window))
+            lines.append(TableLine(trace, name, stroke.role, stroke.glyph, window))
     name_width = 0 if overlaid else plot.size.width // 2
     rows = line_table(lines, plot.symbols, options.cursor, plot.size.width, window is not None, plot.place, name_width)
-    if len(others) > _MOST_UNDRAWN:
-        rows = *rows, ((f"  {plural(len(others) - _MOST_UNDRAWN, 'more metric')}: M", Role.MUTED),)
     own = next((stroke for stroke in strokes if any(trace.run.id == run.id for trace in stroke.traces)), None)
-    legend = milestone_legend(run, options.cursor, plot.symbols)
+    legend = milestone_legend(run, plot.symbols)
     if own is None or not legend:
         return rows
     return (*rows, ((f"{own.glyph} ", own.role), *legend) if overlaid else legend)

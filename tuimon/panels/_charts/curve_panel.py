@@ -122,16 +122,12 @@ class CurvePanel(Struct, frozen=True):
             concepts=self.concepts,
             undrawn=undrawn,
             base=base,
-            behind=None if options.overlay or run in options.seeds else self._behind(options.seeds),
+            behind=None if options.overlay or run in options.seeds else _seeds_behind(self, options.seeds),
         )
         view = replace(view, alike=self._alike(run))
         if base is None or options.overlay or options.base is run:
             return view
         return replace(view, headline=with_difference(view.headline, self.reading(run), base))
-
-    def _behind(self, seeds: Sequence[Run]) -> Series:
-        """Return the metric of the base, and of the other seeds of its group."""
-        return Series(tuple((run, self.reading(run)) for run in seeds))
 
     def _drawn(self, run: Run, size: Size) -> tuple[list[MetricReading], list[str]]:
         """Return (metrics with a line in a chart of this size, names of those without one)."""
@@ -162,17 +158,19 @@ class CurvePanel(Struct, frozen=True):
         """Return the panel's title, or the labels of its metrics; "success (val)" if no line is of the training."""
         if not readings or self.metrics:
             return self.title
-        title = self._title_of_quantity(readings)
+        title, labels = self.title, list(dict.fromkeys(reading.meaning.label for reading in readings))
+        if readings[0].meaning.renamed or (self.named and len(labels) == 1):
+            title = labels[0]
+        elif self.named and all(reading.meaning.concept == _MEASURE for reading in readings):
+            title = ", ".join(labels)
         is_named = "(val)" in title or any(reading.meaning.split == "train" for reading in readings)
         return title if is_named else f"{title} (val)"
 
-    def _title_of_quantity(self, readings: Sequence[MetricReading]) -> str:
-        """Return the title without regard to the split."""
-        labels = list(dict.fromkeys(reading.meaning.label for reading in readings))
-        if readings[0].meaning.renamed or (self.named and len(labels) == 1):
-            return labels[0]
-        measures = self.named and all(reading.meaning.concept == _MEASURE for reading in readings)
-        return ", ".join(labels) if measures else self.title
+
+@lru_cache(maxsize=16)  # the charts of a page: 100 seeds take 10 ms each
+def _seeds_behind(panel: CurvePanel, seeds: tuple[Run, ...]) -> Series:
+    """Return the metric of the base, and of the other seeds of its group."""
+    return Series(tuple((run, panel.reading(run)) for run in seeds))
 
 
 @lru_cache(maxsize=8)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -156,14 +155,14 @@ def restart_steps(run: Run, curve: Curve) -> Steps:
     A rarely logged metric has its first point some steps after a restart; the step is then taken from the metric that
     is logged most often.
     """
-    restarts = curve.restarts[curve.restarts != curve.gap]
+    restarts = curve.restarts
     if curve.ordinal or not len(restarts):
         return np.empty(0, np.int64)
     own = distinct(curve.steps[restarts])
     if run.busiest_metric is None:
         return own
     busiest = run.curve(run.busiest_metric)
-    steps = distinct(busiest.steps[busiest.restarts[busiest.restarts != busiest.gap]])
+    steps = distinct(busiest.steps[busiest.restarts])
     index = np.searchsorted(steps, own, "right") - 1
     before = np.where(index >= 0, steps[np.maximum(index, 0)], own) if len(steps) else own
     unlogged = np.searchsorted(curve.steps, before, "left") == np.searchsorted(curve.steps, own, "left")
@@ -183,14 +182,10 @@ def best_step(run: Run, concepts: Sequence[str]) -> int | None:
     if not best or not concepts:
         return None
     chosen_by = {classify(key).concept for key in _metrics_in(best)} - {"other"}
-    if chosen_by:
-        if not chosen_by & set(concepts):
-            return None
-    elif "reward.train" not in concepts:
+    if not chosen_by:
         rewarded = any(classify(name).concept in ("reward.train", "reward.val") for name in run.metrics)
-        if rewarded or "loss.total" not in concepts:
-            return None
-    return checkpoint_step(best)
+        chosen_by = {"reward.train" if rewarded else "loss.total"}
+    return checkpoint_step(best) if chosen_by & set(concepts) else None
 
 
 def _metrics_in(best: Mapping[str, Any]) -> Iterator[str]:
@@ -237,22 +232,16 @@ def milestones(run: Run, names: Sequence[str], scale: Scale, low: float, high: f
     return tuple(marks)
 
 
-def milestone_legend(run: Run, cursor: int | None, symbols: Symbols) -> Row:
-    """Return the legend of these marks with the last one, or the last one before the cursor; () without marks."""
+def milestone_legend(run: Run, symbols: Symbols) -> Row:
+    """Return the legend of these marks with the last one; () without marks."""
     evaluation = _evaluation(run)
     steps = {"checkpoint": run.checkpoints, "evaluation": evaluation.steps.tolist() if evaluation is not None else ()}
-    texts = [_legend(kind, known, cursor, symbols) for kind, known in steps.items() if known]
+    texts = [
+        f"{glyph_of(kind, symbols)} {plural(len(known), kind)}, the last at {known[-1]}"
+        for kind, known in steps.items()
+        if known
+    ]
     return (("   ".join(texts), Role.MUTED),) if texts else ()
-
-
-def _legend(kind: str, steps: Sequence[int], cursor: int | None, symbols: Symbols) -> str:
-    glyph = glyph_of(kind, symbols)
-    if cursor is None:
-        return f"{glyph} {plural(len(steps), kind)}, the last at {steps[-1]}"
-    index = bisect_right(steps, cursor) - 1
-    if index < 0:
-        return f"{glyph} first {kind} at {steps[0]}"
-    return f"{glyph} {kind} {'here' if steps[index] == cursor else f'at {steps[index]}'}, {index + 1} of {len(steps)}"
 
 
 def _evaluation(run: Run) -> Curve | None:

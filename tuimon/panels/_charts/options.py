@@ -20,7 +20,7 @@ X_KINDS = dict.fromkeys(("step", "relative step", "samples", "tokens"), "step") 
     "duration": "duration",
 }
 """Name of an x axis -> Axis.kind; all others are plain numbers."""
-Y_SCALES = ("auto", "linear", "log", "symlog")
+Y_SCALES = ("auto", "linear", "log")
 Y_RANGES = ("full", "robust")
 
 
@@ -46,7 +46,7 @@ class ChartOptions:
     """Weight of the exponential average, 0 <= weight < 1; 0 turns it off. None: only noisy runs that are drawn over
     each other are smoothed, see `traces.is_noisy`."""
     y_scale: str = "auto"
-    """linear | log | symlog | auto (each panel's own scale)."""
+    """linear | log | auto (each panel's own scale)."""
     y_range: str = "full"
     """full: all values in the window | robust: without outliers, which arrows at the edge indicate."""
     y_fixed: tuple[tuple[str, float, float], ...] = field(default=(), metadata=_TRANSIENT)

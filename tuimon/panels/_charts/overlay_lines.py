@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
-from typing import TypeVar
 
 from msgspec import Struct
 
@@ -19,7 +17,6 @@ SHAPES = {Symbols.BRAILLE: "●▲■◆○△□◇", Symbols.BLOCK: "●▲■
 
 _MOST_DISTINCT = 64
 """Number of pairs of a marker and a role; later runs have those of `marker_of`."""
-_Text = TypeVar("_Text", bound=str)
 
 
 class OverlayLine(Struct, frozen=True):
@@ -57,26 +54,13 @@ def distinct_markers(ids: Iterable[int], symbols: Symbols) -> dict[int, Span]:
     runs makes no difference.
     """
     markers: dict[int, Span] = {}
-    uses: Counter[str] = Counter()
     for id in sorted(ids):
-        shape, role = marker_of(id, symbols)
-        if len(markers) >= _MOST_DISTINCT:
-            markers[id] = shape, role
-            continue
-        shape, role = _least_used(SHAPES[symbols], shape, uses), _least_used(SERIES_ROLES, role, uses)
-        taken = markers.values()
-        if (shape, role) in taken:
-            free = ((other, role) for other in SHAPES[symbols] if (other, role) not in taken)
-            shape, role = next(free, (shape, role))
-        markers[id] = shape, role
-        uses.update(markers[id])
+        shapes = {shape for shape, _ in markers.values()}
+        roles = {role for _, role in markers.values()}
+        known = [marker_of(id + more, symbols) for more in range(_MOST_DISTINCT)]
+        free = [marker for marker in known if marker not in markers.values()] or known
+        markers[id] = min(free, key=lambda marker: (marker[0] in shapes) + (marker[1] in roles))
     return markers
-
-
-def _least_used(known: Sequence[_Text], own: _Text, uses: Mapping[str, int]) -> _Text:
-    """Return what has been used least, `own` if it is one of these, or else the next after it."""
-    start = known.index(own)
-    return min((*known[start:], *known[:start]), key=lambda text: uses.get(text, 0))
 
 
 def overlay_lines(

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tuimon.analysis.aligned_steps import step_name
-from tuimon.analysis.attempts import file_at
 from tuimon.draw.numbers import format_exact, format_value, thousands
 from tuimon.draw.table import aligned
 from tuimon.model.views import Role, Row, Rows, Span, Symbols
@@ -17,8 +16,8 @@ from tuimon.store import METRIC_AXIS, Curve, CurvePoint
 from tuimon.text import clean, fit_distinct
 
 _DOT = {Symbols.BRAILLE: "●", Symbols.BLOCK: "●", Symbols.ASCII: "o"}
-_DIGITS = (12, 8)
-"""Maximum characters of a value: if all columns fit, and otherwise."""
+_DIGITS = 10
+"""Maximum characters of a value."""
 _LABEL = 32
 """Maximum cells of a name."""
 
@@ -33,8 +32,6 @@ class TableLine(NamedTuple):
     """The marker of the line; "" for a dot."""
     window: tuple[float, float] | None = None
     """x of the points that count; None for all."""
-    smooth: float | None = None
-    """The average at the cursor, if it is drawn."""
 
     @property
     def within(self) -> Curve | None:
@@ -53,11 +50,11 @@ def line_table(
 ) -> Rows:
     """Return a heading and a row for each line, in at most `width` cells.
 
-    Columns: the exact value at the cursor (a step), with that of a superseded attempt, and the average there if it is
-    drawn; last, lowest and highest value with their places on the x axis (on an axis of times, their steps); mean and
-    standard deviation; number of points; the sources that hold the metric. With a window the statistics are of the
-    points in view, unless these are more than MOST_WITHIN. Columns that do not fit are left out from the right. place:
-    where the cursor is on the axis, "" for its step. name_width: maximum cells of a name, 0 for those of a run's name.
+    Columns: the exact value at the cursor (a step), with that of a superseded attempt; last, lowest and highest value
+    with their places on the x axis (on an axis of times, their steps); mean and standard deviation; number of points;
+    the sources that hold the metric. With a window the statistics are of the points in view, unless these are more than
+    MOST_WITHIN. Columns that do not fit are left out from the right. place: where the cursor is on the axis, "" for its
+    step. name_width: maximum cells of a name, 0 for those of a run's name.
     """
     sign = "+-" if symbols is Symbols.ASCII else "±"
     known = [curve for line in lines if (curve := line.within) is not None]
@@ -66,23 +63,15 @@ def line_table(
     steps = step_name(lines[0].trace.run) if lines else "step"
     axis = clean(lines[0].trace.scale.name.removeprefix(METRIC_AXIS)) if lines and _is_placed(lines[0].trace) else steps
     samples = (f"{name} @ {axis}" for name in ("last", "min", "max"))
-    averaged = any(line.smooth is not None for line in lines)
-    at_cursor: tuple[str, ...] = ()
-    if cursor is not None:
-        at_cursor = (f"logged @ {place or cursor}", "smoothed") if averaged else (place or f"{steps} {cursor}",)
+    at_cursor = () if cursor is None else (place or f"{steps} {cursor}",)
     heads = (in_view, *at_cursor, *samples, f"mean {sign} deviation", "points", "from")
     name_width = name_width or min(_LABEL, width // 4)
     names = fit_distinct([clean(line.label) for line in lines], name_width)
-    rows: list[Row] = []
-    for digits in _DIGITS:
-        spans: list[list[Span]] = [[(head, Role.MUTED) for head in heads]]
-        for line, curve, name in zip(lines, curves, names, strict=True):
-            title, *values = _cells(line, curve, f"{line.glyph or _DOT[symbols]} {name}", sign, digits, averaged)
-            spans.append([(title, line.role), *((value, Role.TEXT) for value in values)])
-        rows = [_stripped(row) for row in aligned(spans, width, left=range(len(heads)))]
-        if rows[0] and heads[-1] in rows[0][-1][0]:
-            break
-    return tuple(rows)
+    spans: list[list[Span]] = [[(head, Role.MUTED) for head in heads]]
+    for line, curve, name in zip(lines, curves, names, strict=True):
+        title, *values = _cells(line, curve, f"{line.glyph or _DOT[symbols]} {name}", sign)
+        spans.append([(title, line.role), *((value, Role.TEXT) for value in values)])
+    return tuple(map(_stripped, aligned(spans, width, left=range(len(heads)))))
 
 
 def _stripped(row: Row) -> Row:
@@ -92,7 +81,7 @@ def _stripped(row: Row) -> Row:
     return (*row[:-1], (row[-1][0].rstrip(), row[-1][1])) if row else ()
 
 
-def _cells(line: TableLine, curve: Curve, name: str, sign: str, digits: int, averaged: bool) -> tuple[str, ...]:
+def _cells(line: TableLine, curve: Curve, name: str, sign: str) -> tuple[str, ...]:
     """Return the cells of a row with the statistics of these points of the curve."""
     trace, factor = line.trace, line.trace.factor
     least, most = (curve.min, curve.max) if factor > 0 else (curve.max, curve.min)
@@ -106,8 +95,7 @@ def _cells(line: TableLine, curve: Curve, name: str, sign: str, digits: int, ave
     return (
         name,
         *at_cursor,
-        *((("-" if line.smooth is None else format_exact(line.smooth, digits)),) if averaged else ()),
-        *(_sample(trace, sample, digits) for sample in (curve.last, least, most)),
+        *(_sample(trace, sample) for sample in (curve.last, least, most)),
         mean,
         thousands(len(curve)),
         _sources(trace),
@@ -119,10 +107,10 @@ def _is_placed(trace: Trace) -> bool:
     return not trace.scale.is_time and trace.scale.name != "step" and not trace.curve.ordinal
 
 
-def _sample(trace: Trace, sample: CurvePoint | None, digits: int) -> str:
+def _sample(trace: Trace, sample: CurvePoint | None) -> str:
     if sample is None:
         return "-"
-    value = format_exact(sample.value * trace.factor, digits)
+    value = format_exact(sample.value * trace.factor, _DIGITS)
     if not _is_placed(trace):
         return f"{value} @ {sample.step}"
     position = trace.curve.x_of_step(sample.step, trace.scale)
@@ -130,14 +118,12 @@ def _sample(trace: Trace, sample: CurvePoint | None, digits: int) -> str:
 
 
 def _sources(trace: Trace) -> str:
-    """Return the sources of a line, or the file of the point at the cursor if one source consists of several files."""
+    """Return the sources of a line, and the number of files of a single one."""
     try:
         counts = trace.run.provenance(trace.metric)
     except KeyError:
         return ""
     if len(counts) > 1:
         return ", ".join(f"{clean(source)} {thousands(count)}" for source, count in counts)
-    if trace.step is not None and (name := file_at(trace.run, trace.metric, trace.curve, trace.step)):
-        return clean(name)
     files = len(trace.run.files(trace.metric))
     return clean(counts[0][0]) + (f" ({files} files)" if files > 1 else "")

@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tuimon.draw.limits import finite_values, robust_limits, symlog_threshold
+from tuimon.draw.limits import finite_values, robust_limits
 from tuimon.draw.numbers import format_value
 from tuimon.draw.raster import unit_height
 from tuimon.model.points import Floats
@@ -58,7 +58,6 @@ class TogetherPanel(Struct, frozen=True):
             options if alike else linear,
             panel=self.id,
             markers=SHAPES[symbols] if options.weight and not alike else "",
-            with_band=False,  # the minimum and maximum of a metric would flatten the others
         )
         return view if alike or len(readings) < 2 else _normalised(view, options)
 
@@ -109,8 +108,7 @@ def _axis_of(envelopes: Sequence[Envelope], scale: str, y_range: str) -> Axis | 
         values = values[values > 0]
     if not len(values) or values.min() == values.max():
         return None
-    threshold = symlog_threshold(envelopes) if scale == "symlog" else 1.0
-    return Axis(float(values.min()), float(values.max()), scale, threshold=threshold)
+    return Axis(float(values.min()), float(values.max()), scale)
 
 
 def _placed(envelope: Envelope, axis: Axis | None, scale: str) -> Envelope:

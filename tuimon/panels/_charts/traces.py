@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tuimon import lazy_re as re
 from tuimon.analysis.comparison_rows import level_until
 from tuimon.analysis.smoothing import smooth
 from tuimon.draw.raster import spark_columns, sparkline
 from tuimon.model.points import Floats
 from tuimon.model.views import DIM_ROLES, SERIES_ROLES, Envelope, Role, Symbols
 from tuimon.panels._charts.overlay_lines import OverlayLine
-from tuimon.panels._metrics import MetricReading, curve_or_none
+from tuimon.panels._metrics import MetricReading
 from tuimon.store import Curve, Run, Scale, envelope_of_points
 from tuimon.store.envelope import wide_enough
 from tuimon.vocabulary import Meaning
@@ -27,7 +25,6 @@ _BLOCKS = 2048
 """Maximum number of values (block means) per chart that an average is computed from."""
 _NEGLIGIBLE = 1e-9
 """Points with a smaller weight than this are left out of an average."""
-_MEAN = re.compile(r"(?<![a-zA-Z])(mean|avg)(?![a-zA-Z])")
 _SAME = 1e-9
 """Fraction by which positions on an axis of numbers may differ and be equal: epochs are sums."""
 _FEWEST_NOISY, _NOISY = 30, 0.1
@@ -251,36 +248,6 @@ def smoothed(
         if low <= place <= high and last >= 0:
             at_cursor = float(average[last]) * factor
     return Smoothed(scaled(envelope_of_points(x, average, low, high, columns), factor), block, at_cursor)
-
-
-@lru_cache(maxsize=4096)
-def band_metrics(metric: str) -> tuple[str, str] | None:
-    """Return the names of the minimum and maximum of a mean (critic/rewards/mean, completions/mean_length), or None."""
-    matches = list(_MEAN.finditer(metric)) if len(metric) <= 512 else []
-    if not matches:
-        return None
-    before, after = metric[: matches[-1].start()], metric[matches[-1].end() :]
-    return f"{before}min{after}", f"{before}max{after}"
-
-
-def band_around(
-    run: Run, metric: str, low: float, high: float, columns: int, scale: Scale, factor: float
-) -> Envelope | None:
-    """Return the band from the minimum to the maximum logged with a mean, or None if they were not logged.
-
-    Columns without a point are interpolated, so that the area has no holes.
-    """
-    names = band_metrics(metric)
-    if names is None or any(name not in run.main_metrics for name in names):
-        return None
-    curves = [curve_or_none(run, name) for name in names]
-    below, above = (curve.envelope(low, high, columns, scale) if curve else None for curve in curves)
-    if below is None or above is None:
-        return None
-    least, most = interpolated(below.low), interpolated(above.high)
-    if least is None or most is None:
-        return None
-    return scaled(Envelope(least, most, least, most, np.ones(columns)), factor)
 
 
 def interpolated(values: Floats) -> Floats | None:

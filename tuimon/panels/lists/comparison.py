@@ -19,9 +19,7 @@ from tuimon.analysis.comparing import (
     distinct_names,
     first_name,
     flat,
-    has_fold,
     is_seed,
-    numbers_folds,
     seed_groups,
 )
 from tuimon.analysis.comparison_axis import ComparisonAxis, Place, comparison_axis
@@ -31,7 +29,6 @@ from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.run_cache import cached_per_run
 from tuimon.analysis.run_states import failures_of
 from tuimon.analysis.setting_effects import SettingEffect, setting_effects
-from tuimon.analysis.speed import Speed, faster, speeds
 from tuimon.model.alerts import Alert
 from tuimon.panels._charts.overlay_lines import seed_group_key
 from tuimon.panels._metrics import MetricReading, reading_of
@@ -58,8 +55,6 @@ class Comparison(Struct, frozen=True, eq=False):
     """What casts doubt on the results of each run, see `failures_of`; "" for a healthy run."""
     groups: tuple[tuple[int, ...], ...]
     """Positions of the runs of each row: those that differ only in their seed, or one run."""
-    part: str
-    """What the runs of a group differ in: "seed", or "fold" of a cross-validation."""
     is_by_name: bool
     """Whether no setting is the seed, so that the groups are those of the names."""
     differences: tuple[tuple[str, tuple[Any, ...]], ...]
@@ -72,8 +67,6 @@ class Comparison(Struct, frozen=True, eq=False):
     """The most important first."""
     axis: ComparisonAxis
     """Axis along which the runs are compared."""
-    speeds: tuple[Speed | None, ...]
-    """Duration of a step of each run."""
     reaches: float | None = None
     """Value of the main metric of which the first step is asked for."""
 
@@ -90,12 +83,7 @@ class Comparison(Struct, frozen=True, eq=False):
     @property
     def first_line(self) -> str:
         """What the first two rows of the main metric show, in one sentence; "" if nothing can be compared."""
-        return first_line(self.main, self.differences)
-
-    @property
-    def speed(self) -> str:
-        """One sentence: which run takes less time for a step; "" if noise explains it."""
-        return faster(self.labels, self.runs, self.speeds)
+        return first_line(self.main)
 
     @property
     def effects(self) -> tuple[SettingEffect, ...]:
@@ -155,9 +143,6 @@ def compare(
     labels = distinct_names([clean(run.name) for run in runs]) if is_brief else run_labels(runs)
     groups = _groups(runs)
     seeds = [name for run in runs for name, _ in flat(run.config) if is_seed(name)]
-    names = [run.name for group in groups if len(group) > 1 for run in [runs[i] for i in group]]
-    is_fold = bool(names) and (all(map(numbers_folds, seeds)) if seeds else all(map(has_fold, names)))
-    part = "fold" if is_fold else "seed"
     metrics = []
     for found in metrics_across(runs):
         if selected is not None and not any(name in selected for name in found):
@@ -181,7 +166,6 @@ def compare(
                 axis=axis,
                 in_steps=all(counts_alike(run, name) for run, name in zip(runs, found, strict=True) if name),
                 kind="best" if best and meaning.direction in ("up", "down") else "level",
-                part=part,
             )
         )
     return Comparison(
@@ -189,14 +173,12 @@ def compare(
         tuple(labels),
         failures,
         groups,
-        part,
         not seeds,
         differences,
         same,
         about,
         tuple(metrics),
         axis,
-        speeds(runs),
         reaches,
     )
 

@@ -91,7 +91,7 @@ def comparison_tables(comparison: Comparison, now: float, full: bool = False) ->
 
 def screen_rows(comparison: Comparison, now: float, symbols: Symbols, width: int) -> list[Row]:
     """Return the sentences and tables as rows. Sentences are wrapped at `width` cells; tables are as wide as needed."""
-    sentences = filter(None, (comparison.first_line, comparison.speed, comparison.axis.sentence))
+    sentences = filter(None, (comparison.first_line, comparison.axis.sentence))
     rows: list[Row] = [row for sentence in sentences for row in _wrapped(sentence, width, Role.VALUE)]
     for table in comparison_tables(comparison, now):
         rows += [(), ((table.title, Role.TITLE),), *_table_rows(table)]
@@ -130,7 +130,7 @@ def metric_table(comparison: Comparison, metric: MetricRows) -> TextTable:
         f"{metric.better} is better" if metric.better else "",
         "" if metric.in_steps else "not ranked: its steps are not those of the run",
         f"up to {_place(comparison, metric.end)}" if metric.end is not None else "",
-        f"{comparison.part}s by their names" if comparison.has_groups and comparison.is_by_name else "",
+        "grouped by their names" if comparison.has_groups and comparison.is_by_name else "",
     ]
 
     def number(value: float) -> str:
@@ -185,14 +185,9 @@ def _table(
 
 
 def _remark(comparison: Comparison, row: RunRow) -> str:
-    """Return which runs of a row are not healthy, left out, or without a result."""
-    many = len(row.runs) + len(row.without_result) + len(row.left_out) > 1
-    words = [
-        ("not healthy", row.not_healthy),
-        ("without", row.left_out),
-        ("no result of", row.without_result),
-    ]
-    if not many:
+    """Return which runs of a row are not healthy, or without a result."""
+    words = [("not healthy", row.not_healthy), ("no result of", row.without_result)]
+    if len(row.runs) + len(row.without_result) == 1:
         return comparison.failures[row.runs[0]]
     return "; ".join(
         f"{word}: {first_names([clean(comparison.labels[run]) for run in runs], 2)}" for word, runs in words if runs
@@ -220,8 +215,8 @@ def _runs(comparison: Comparison, now: float) -> TextTable:
         "state": [state.state for state in states],
         steps: ["" if state.step is None else str(state.step) for state in states],
     }
-    if all(speed is not None for speed in comparison.speeds):
-        columns[f"time a {steps}"] = [format_duration(own.seconds) for own in comparison.speeds if own]
+    if all(state.seconds_per_step > 0 for state in states):
+        columns[f"time a {steps}"] = [format_duration(state.seconds_per_step) for state in states]
     if main is not None and comparison.reaches is not None:
         place = steps if comparison.axis.name == "step" else comparison.axis.noun
         columns[f"{place} of {clean(main.name)} {format_exact(comparison.reaches)}"] = reached_texts(comparison)
@@ -293,7 +288,6 @@ def _levels(comparison: Comparison, metrics: Sequence[MetricRows], alone: int) -
     columns = [
         TextColumn(head.name, [cell(metric, head.runs[0]) for metric in metrics])
         for head in (main.rows if main is not None else ())
-        if not head.left_out
     ]
     note = f"{alone} more metric{'s are' if alone != 1 else ' is'} only in one run" if alone else ""
     title = f"{'Best values' if main is not None and main.kind == 'best' else 'Levels'} of the other metrics"

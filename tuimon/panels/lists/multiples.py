@@ -9,7 +9,7 @@ from functools import lru_cache
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tuimon.draw import FrameCache, render
+from tuimon.draw import render
 from tuimon.draw.window import Window
 from tuimon.model.views import Rows, Size, Symbols
 from tuimon.panels._charts.curve_panel import metric_panel
@@ -139,7 +139,6 @@ def chart(
     limits: Limits,
     listing: Listing,
     size: Size,
-    frames: FrameCache,
     line: OverlayLine | None = None,
 ) -> Rows:
     """Return the chart of a run as rows, each exactly as wide as `size`, with the level that the run list shows.
@@ -155,11 +154,11 @@ def chart(
     members = (run,) if line is None else line.runs
     sign = " !" if any(member.id in listing.alerts for member in members) else "  "
     if line is not None:
-        return render(replace(view, title=sign, notes=()), size, listing.symbols, frames)
+        return render(replace(view, title=sign, notes=()), size, listing.symbols)
     name = sign + fit(clean(run.name[listing.shared :]), max(size.width - 13, 8), "ends").rstrip()
     reader = reader_of(metric)
     level = level_cell(reader(run), size.width, listing.levels.level(run, reader))
     headline = (*level, *view.headline[1:]) if size.width >= _CHANGE_FROM else level
     notes = (clean(own),) if own != metric else ()
     view = replace(view, title=name, notes=notes, headline=headline)
-    return render(view, size, listing.symbols, frames)
+    return render(view, size, listing.symbols)

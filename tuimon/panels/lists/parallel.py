@@ -113,14 +113,10 @@ def quarters_row(result: Axis | None, symbols: Symbols, room: int) -> Row:
     if result is None:
         return ()
     sign = "#" if symbols is Symbols.ASCII else "■"
-    head = f"  {result.head}:"
-    for name, last in ((head, "highest quarter"), (head, "highest"), (" ", "highest")):
-        spans: list[Span] = [(name, Role.MUTED)]
-        for role, quarter in zip(_ROLES[1 : _BEST + 1], ("lowest", "2nd", "3rd", last, "best"), strict=True):
-            spans += ((f" {sign}", role), (f" {quarter}", Role.MUTED))
-        if row_width(spans) <= room:
-            return tuple(spans)
-    return ()
+    spans: list[Span] = [(f"  {result.head}:", Role.MUTED)]
+    for role, quarter in zip(_ROLES[1 : _BEST + 1], ("lowest", "2nd", "3rd", "highest quarter", "best"), strict=True):
+        spans += ((f" {sign}", role), (f" {quarter}", Role.MUTED))
+    return tuple(spans) if row_width(spans) <= room else ()
 
 
 def _numbers(result: Axis | None, count: int) -> Floats:

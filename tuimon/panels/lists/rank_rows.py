@@ -50,12 +50,6 @@ class Quantity(Struct, frozen=True):
         """Return a value with its unit."""
         return f"{value:.0%}" if self.unit == "%" else f"{value:.4g}{' ' if self.unit else ''}{self.unit}"
 
-    def limit_texts(self) -> list[str]:
-        """Return the limits as text."""
-        if self.relative:
-            return [f"{limit:.0%}" for limit in self.limits]
-        return [f"{limit * (100 if self.unit == '%' else 1):g}" for limit in self.limits]
-
 
 def _step(row: RankRow) -> float | None:
     return None if row.step is None else float(row.step)
@@ -66,8 +60,6 @@ QUANTITIES = (
     Quantity("own time", lambda row: row.own, (0.02, 0.05, 0.1, 0.25), unit="s"),
     Quantity("wait", lambda row: row.wait, (0.1, 0.25, 0.5, 0.75), unit="s"),
     Quantity("memory", lambda row: row.memory, (0.02, 0.05, 0.1, 0.2), relative=False, unit="%"),
-    Quantity("temperature", lambda row: row.temperature, (4, 7, 10, 20), relative=False, unit="°C"),
-    Quantity("clock", lambda row: row.clock, (0.02, 0.05, 0.1, 0.25), unit="MHz"),
     Quantity("last step", _step, (1, 2, 5, 10), relative=False),
 )
 
@@ -204,7 +196,6 @@ def rank_columns(with_lines: bool = True) -> tuple[Column[RankRow], ...]:
         text("own", "own s", lambda row: seconds(row.own), 6, 25),
         text("wait", "wait s", lambda row: seconds(row.wait), 6, 24),
         text("mem", "mem", lambda row: "" if row.memory is None else f"{row.memory:.0%}", 5, 23),
-        text("temp", "°C", lambda row: "" if row.temperature is None else f"{row.temperature:.0f}", 5, 22),
         text("loss", "loss", lambda row: loss_text(row.loss), 9, 21),
         *((line,) if with_lines else ()),
     )
@@ -249,9 +240,8 @@ def legend(quantity: Quantity, usual: float | None) -> str:
             ". runs or ended well  # slow  ~ silent  X failed  N not a number  t timed out  e ended after it  "
             "r recovered  l lost  u away"
         )
-    steps = "  ".join(f"{sign} {text}" for sign, text in zip("-=#X", quantity.limit_texts(), strict=True))
     middle = f"median {quantity.text(usual)}" if usual is not None else "no values"
-    return f"{quantity.name}: {middle}  . near it  {steps}  ? unknown"
+    return f"{quantity.name}: {middle}  . near it  - = # X farther and farther from it  ? unknown"
 
 
 def map_rows(grid: Grid, quantity: Quantity, selected: tuple[int, int] | None, width: int) -> list[Row]:

@@ -17,7 +17,7 @@ from tuimon.panels._metrics import MetricReading, by_relevance, is_secondary, re
 from tuimon.panels._run_facts import loss_of, objective_of, reward_of
 from tuimon.store import Run
 from tuimon.text import cell_width
-from tuimon.vocabulary import Meaning, classify, concepts, merge_key, unit_text
+from tuimon.vocabulary import Meaning, classify, merge_key, unit_text
 
 _VAGUE = frozenset({"other", "known.other", "hidden", "loss.part"})
 """Concepts of metrics that measure different things."""
@@ -167,7 +167,7 @@ def _name_of(run: Run, wanted: str) -> str:
     if name := name_in(run, wanted):
         return name
     known, text = _lookup(run), wanted.lower()
-    if found := known.get(text) or known.get(_label(text)):
+    if found := known.get(text):
         return found
     meaning = classify(wanted)
     if meaning.concept in _VAGUE or meaning.renamed or is_secondary(meaning):
@@ -177,8 +177,7 @@ def _name_of(run: Run, wanted: str) -> str:
 
 @cached_per_run
 def _lookup(run: Run) -> Mapping[str, str]:
-    """Map names in lower case, keys of concepts, and ids and labels of concepts to the preferred metric."""
-    labels = {concept.id: (concept.id, _label(concept.label)) for concept in concepts()}
+    """Map names in lower case, and keys and ids of concepts to the preferred metric."""
     meanings = {name: classify(name) for name in run.metrics}
     ranked = sorted(run.metrics, key=lambda name: (is_secondary(meanings[name]), meanings[name].preference))
     known: dict[str, str] = {name.lower(): name for name in reversed(run.metrics)}
@@ -186,8 +185,7 @@ def _lookup(run: Run) -> Mapping[str, str]:
         meaning = meanings[name]
         if meaning.concept not in _VAGUE and not meaning.renamed:
             known.setdefault(_key(name), name)
-            for label in labels.get(meaning.concept, ()):
-                known.setdefault(label, name)
+            known.setdefault(meaning.concept, name)
     return MappingProxyType(known)
 
 
@@ -196,15 +194,6 @@ def _key(name: str) -> str:
     meaning = classify(name)
     facets = ",".join(f"{facet}={value}" for facet, value in sorted(meaning.facets.items()))
     return f"\0{meaning.concept}|{meaning.split}|{facets}"
-
-
-def _label(text: str) -> str:
-    """Return the label of a concept with "validation" in the one spelling that the vocabulary has: "loss (val)"."""
-    text = text.lower()
-    for word in ("validation ", "val ", "eval "):
-        if text.startswith(word):
-            return f"{text.removeprefix(word)} (val)"
-    return text
 
 
 @cached_per_run

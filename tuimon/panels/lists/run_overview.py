@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from tuimon.draw import FrameCache, render
+from tuimon.draw import render
 from tuimon.model.views import ChartView, Rows, Size
 from tuimon.panels._charts.curve_panel import metric_panel
 from tuimon.panels._charts.options import ChartOptions
@@ -25,9 +25,7 @@ MOST_LINES = 8
 """Maximum number of lines: more could not be distinguished."""
 
 
-def overview(
-    runs: Sequence[Run], listing: Listing, grouped: bool, size: Size, frames: FrameCache, sort: str = "found"
-) -> Rows:
+def overview(runs: Sequence[Run], listing: Listing, grouped: bool, size: Size, sort: str = "found") -> Rows:
     """Return the chart as rows, without values that are far from the others; () for fewer than two runs with a metric.
     If several runs are marked, only these are drawn.
 
@@ -61,4 +59,4 @@ def overview(
     if isinstance(view, ChartView) and len(every) > len(known):
         more = f"+{plural(len(every) - len(known), 'more run')}, not drawn"
         view = replace(view, notes=(more, *view.notes))
-    return render(view, size, listing.symbols, frames)
+    return render(view, size, listing.symbols)

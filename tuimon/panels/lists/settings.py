@@ -8,7 +8,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from tuimon.analysis.best_step import best_step
 from tuimon.analysis.words import day, duration, setting_text, time_of_day
 from tuimon.panels._charts.marks import STEP_KEYS, checkpoint_step
 from tuimon.panels._run_facts import facts_about
@@ -51,7 +50,7 @@ def settings_tree(run: Run, note: RunNote = NO_NOTE) -> tuple[Setting, ...]:
         checkpoint = {"step": step, **checkpoint}
     parts = {
         "run": _about(run),
-        f"best {best.word}" if (best := best_step(run)) else "best checkpoint": checkpoint,
+        "best checkpoint": checkpoint,
         "final metrics": run.final_metrics,
         "config": run.config,
     }

@@ -2,22 +2,20 @@
 
 slime and OpenRLHF print a sample as a list of Python on one line, verl and EasyR1 as blocks "[prompt] …",
 "[response] …" or "[output] …", "[ground_truth] …", "[score] …" of many lines. The step follows the sample, on a line
-of its own. EasyR1's generations.log has the same blocks without steps. TRL prints tables, which are read unless the
-completions are in files, too. ROLL's agentic pipeline prints a JSON array of conversations.
+of its own. EasyR1's generations.log has the same blocks without steps. ROLL's agentic pipeline prints a JSON array of
+conversations.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats._shared.json import parse
 from tuimon.samples import Rows, Shape
-from tuimon.samples.shapes._rich_table import BEGIN, RichTable
 from tuimon.sources.files import open_regular
 
 _MAX_LINE = 1 << 20
@@ -37,7 +35,6 @@ _WORDS = (
     b"Global step ",
     b"step:",
     b"[prompt] ",
-    BEGIN,
     b"pipeline step ",
     b'global_step"',
     b"] [[{",
@@ -78,8 +75,6 @@ class _Block:
 def _rows(path: str, start: int) -> Rows:
     waiting: list[tuple[int, dict[str, Any]]] = []
     block: tuple[int, _Block] | None = None
-    table: tuple[int, RichTable] | None = None
-    has_tables = not (Path(path).parent / "completions").is_dir()
     has_steps = not path.endswith("generations.log")
     descriptor, _ = open_regular(path)
     with open(descriptor, "rb") as file:
@@ -87,37 +82,35 @@ def _rows(path: str, start: int) -> Rows:
         offset = start
         while line := file.readline(_MAX_LINE):
             here, offset = offset, offset + len(line)
-            if block is None and table is None and not any(word in line for word in _WORDS):
+            if block is None and not any(word in line for word in _WORDS):
                 continue
             text = line.decode("utf-8", "replace")
-            if table is not None:
-                if (found := table[1].add(text)) is not None:
-                    yield table[0], found
-                if table[1].ended:
-                    table = None
-            elif block is not None:
+            if block is not None:
                 if block[1].add(text):
-                    if (row := block[1].row) is not None:
-                        waiting.append((block[0], row))
+                    waiting += [(block[0], row) for row in (block[1].row,) if row is not None]
                     block = None
-                    if not has_steps:
-                        yield from waiting
-                        waiting.clear()
             elif step := _STEP.search(text):
-                for position, row in waiting:
-                    yield position, row | {"step": int(next(filter(None, step.groups())))}
+                found = {"step": int(next(filter(None, step.groups())))}
+                yield from ((position, row | found) for position, row in waiting)
                 waiting.clear()
-            elif has_tables and (begun := RichTable.of_title(text)) is not None:
-                table = here, begun
-            elif match := _ROLL.search(text):
-                waiting += ((here, row) for row in _conversations(match[1]))
             elif match := _PROMPT.match(text):
                 block = here, _Block(match[1])
-            elif (match := _SLIME.search(text)) and (values := _literal(match["texts"])):
-                waiting.append((here, {"response": values[0], "label": match["label"], "reward": match["reward"]}))
-            elif (match := _OPENRLHF.search(text)) and len(values := _literal(match["texts"])) > 1:
-                waiting.append((here, {"response": values[0], "reward": values[1]}))
+            else:
+                waiting += ((here, row) for row in _rows_of_line(text))
+            if not has_steps:
+                yield from waiting
+                waiting.clear()
     yield from waiting
+
+
+def _rows_of_line(text: str) -> Iterator[dict[str, Any]]:
+    """Yield the samples that one line holds: those of slime, OpenRLHF and ROLL."""
+    if match := _ROLL.search(text):
+        yield from _conversations(match[1])
+    elif (match := _SLIME.search(text)) and (values := _literal(match["texts"])):
+        yield {"response": values[0], "label": match["label"], "reward": match["reward"]}
+    elif (match := _OPENRLHF.search(text)) and len(values := _literal(match["texts"])) > 1:
+        yield {"response": values[0], "reward": values[1]}
 
 
 def _conversations(text: str) -> Iterator[dict[str, Any]]:
@@ -145,4 +138,4 @@ def _literal(text: str) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-SHAPE = Shape("console", lambda path: path.endswith((".log", ".out")), _rows, grows=True, late_steps=True)
+SHAPE = Shape("console", lambda path: path.endswith((".log", ".out")), _rows, grows=True)

@@ -1,14 +1,15 @@
 """Actions: what a key or the command palette does. keys.txt has one row for each.
 
-On a screen of lists or texts an action calls the method of that screen that METHODS names for its id. On the dashboard,
-and if METHODS does not have its id, it calls the function in FUNCTIONS. The footer, the help screen, the palette, the
-key bindings and docs/keys.md are generated from the rows.
+On a screen of lists or texts an action calls the method in its row. On the dashboard, and if there is no method, it
+calls the function, whose module is imported then. The footer, the help screen, the palette, the key bindings and
+docs/keys.md are generated from the rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
+from importlib import import_module
 from operator import methodcaller
 from pathlib import Path
 
@@ -17,63 +18,11 @@ from msgspec.structs import replace
 from tuimon.analysis.metric_filter import nearest
 from tuimon.errors import UsageError
 from tuimon.tui.action import Action, Dashboard
-from tuimon.tui.actions import alerts, charts, copying, general, notes, panels, rules, runs, thresholds, views
 from tuimon.tui.screens.work_screen import WorkScreen
 
 TABLE = Path(__file__).parent / "keys.txt"
 _LISTS = ("runs", "metrics", "log", "texts", "media", "ranks", "health", "help")
 _SCREENS = {"all": ("dashboard", *_LISTS), "lists": _LISTS}
-_MODULES = (alerts, charts, copying, general, notes, panels, rules, runs, thresholds, views)
-FUNCTIONS: dict[str, Callable[[Dashboard], object]] = {
-    id: function for module in _MODULES for id, function in module.DO.items()
-}
-METHODS: dict[str, Callable[[object], object]] = {
-    "open": methodcaller("open"),
-    "find": methodcaller("begin_filter"),
-    "up": methodcaller("move", -1),
-    "down": methodcaller("move", 1),
-    "page_up": methodcaller("move", 0, -1),
-    "page_down": methodcaller("move", 0, 1),
-    "scroll": methodcaller("move", 0, 1),
-    "next": methodcaller("next", 1),
-    "previous": methodcaller("next", -1),
-    "first": methodcaller("go_to_end", False),
-    "last": methodcaller("go_to_end", True),
-    "left": methodcaller("aside", -1),
-    "right": methodcaller("aside", 1),
-    "tab": methodcaller("next_part", 1),
-    "tab_back": methodcaller("next_part", -1),
-    "view": methodcaller("next_view"),
-    "sort": methodcaller("next_sort", 1),
-    "sort_back": methodcaller("next_sort", -1),
-    "reverse": methodcaller("reverse_order"),
-    "mark": methodcaller("mark"),
-    "fold": methodcaller("fold"),
-    "fold_all": methodcaller("fold_all"),
-    "order": methodcaller("next_group"),
-    "copy_all": methodcaller("copy_all"),
-    "export": methodcaller("export"),
-    "pin": methodcaller("pin"),
-    "y_range": methodcaller("next_limits"),
-    "cursor": methodcaller("show_charts"),
-    "next_alert": methodcaller("next_problem", 1),
-    "previous_alert": methodcaller("next_problem", -1),
-    "next_run": methodcaller("next_item", 1),
-    "previous_run": methodcaller("next_item", -1),
-    "compare": methodcaller("compare"),
-    "hparams": methodcaller("toggle_settings"),
-    "run_metric": methodcaller("begin_metric"),
-    "run_hide": methodcaller("hide"),
-    "run_show_hidden": methodcaller("toggle_hidden"),
-    "run_mark_all": methodcaller("mark_all"),
-    "log_warning": methodcaller("find_warning", 1),
-    "log_warning_back": methodcaller("find_warning", -1),
-    "text_filter": methodcaller("next_filter"),
-    "text_split": methodcaller("next_split"),
-    "text_raw": methodcaller("toggle_raw"),
-    "text_prompt": methodcaller("same_prompt"),
-    "text_count": methodcaller("count_matches"),
-}
 
 
 @cache
@@ -88,14 +37,15 @@ def _rows(table: str) -> Iterator[Action]:
         if line.startswith("["):
             section = line.strip("[]")
         elif line and not line.startswith("#"):
-            id, keys, label, text, where, footer, zoomed, opens, also = (cell.strip() for cell in line.split("|"))
+            cells = map(str.strip, line.split("|"))
+            id, keys, label, text, where, function, method, footer, zoomed, opens, also = cells
             place, _, word = zoomed.partition(" ")
             yield Action(
                 id,
                 keys,
                 label,
                 text,
-                _does(id),
+                partial(_do, function, method),
                 int(footer or 0),
                 (int(place), word) if zoomed else None,
                 section,
@@ -105,16 +55,28 @@ def _rows(table: str) -> Iterator[Action]:
             )
 
 
-def _does(id: str) -> Callable[[Dashboard], None]:
-    """Return what an action does: a method of the topmost screen, or a function."""
+def _do(function: str, method: str, app: Dashboard) -> None:
+    if method and isinstance(app.screen, WorkScreen):
+        name, arguments = _call(method)
+        getattr(app.screen, name)(*arguments)
+    else:
+        called, arguments = function_of(function)
+        called(app, *arguments)
 
-    def do(app: Dashboard) -> None:
-        if id in METHODS and isinstance(app.screen, WorkScreen):
-            METHODS[id](app.screen)
-        else:
-            FUNCTIONS[id](app)
 
-    return do
+def function_of(call: str) -> tuple[Callable[..., object], list[int | str]]:
+    """Return the function in a row and its arguments besides the application: "panels.turn 1", or "go_back"."""
+    name, arguments = _call(call)
+    module, _, function = name.rpartition(".")
+    if not module:
+        return methodcaller(function), arguments
+    return getattr(import_module(f"{__name__}.{module}"), function), arguments
+
+
+def _call(text: str) -> tuple[str, list[int | str]]:
+    """Return the name and the arguments of a call, such as ("move", [0, -1]) for "move 0 -1"."""
+    name, *words = text.split()
+    return name, [int(word) if word.lstrip("-").isdecimal() else word for word in words]
 
 
 def with_user_keys(changes: Mapping[str, str]) -> tuple[Action, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from tuimon.model.alerts import SEVERITIES, Alert
 from tuimon.store import Run
@@ -38,21 +38,16 @@ def _chart_of(alert: Alert, run: Run) -> str:
     return alert.metric if alert.metric in run.metrics else ""
 
 
-def _go(by: int) -> Callable[[Dashboard], None]:
-    def do(app: Dashboard) -> None:
-        run, chosen = app.run_shown, app.state.chosen
-        places = [] if run is None else alert_places((*app.snapshot.alerts, *app.snapshot.resolved), run)
-        if run is None or not places:
-            app.say("No alert of this run has a step; a lists all")
-            return
-        metric = chosen[0] if len(chosen) == 1 and app.board.zoomed else ""
-        place = neighbour(places, run, app.state.options.cursor, metric, by)
-        alert = places[place]
-        app.show_alert(alert)
-        state = "" if alert.active else "resolved: "
-        app.say(f"Alert {place + 1} of {len(places)}: {state}{clean(alert.message)}")
-
-    return do
-
-
-DO = {"next_alert": _go(1), "previous_alert": _go(-1)}
+def go(app: Dashboard, by: int) -> None:
+    """Show the chart of the next alert (by = 1) or the previous one (-1), with the cursor at its step."""
+    run, chosen = app.run_shown, app.state.chosen
+    places = [] if run is None else alert_places((*app.snapshot.alerts, *app.snapshot.resolved), run)
+    if run is None or not places:
+        app.say("No alert of this run has a step; a lists all")
+        return
+    metric = chosen[0] if len(chosen) == 1 and app.board.zoomed else ""
+    place = neighbour(places, run, app.state.options.cursor, metric, by)
+    alert = places[place]
+    app.show_alert(alert)
+    state = "" if alert.active else "resolved: "
+    app.say(f"Alert {place + 1} of {len(places)}: {state}{clean(alert.message)}")

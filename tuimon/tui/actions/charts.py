@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -12,22 +11,22 @@ from tuimon.panels import SMOOTHINGS, Y_RANGES, Y_SCALES, axis_word
 from tuimon.store import METRIC_AXIS, Run
 from tuimon.store.axes import counter_candidates
 from tuimon.text import clean
-from tuimon.tui import explore, screens
+from tuimon.tui import screens
 from tuimon.tui.action import Dashboard
+from tuimon.tui.actions import explore
 from tuimon.tui.actions.views import selected_metric, show_scatter
 
 _MESSAGES = {
     "auto": "y scale: chosen for each chart",
     "linear": "y scale: linear",
     "log": "y scale: logarithmic; values <= 0 are drawn at the bottom",
-    "symlog": "y scale: logarithmic on both sides of 0, linear around it",
     "full": "y range: everything in the window",
     "robust": "y range: without outliers; arrows mark them",
     "fixed": "y range: the limits of this chart are fixed",
 }
 
 
-def _axis(app: Dashboard) -> None:
+def next_axis(app: Dashboard) -> None:
     run, options = app.run_shown, app.state.options
     axes = run.axes() if run is not None else ("step",)
     current = options.axis_of(run)
@@ -48,7 +47,7 @@ def _no_axis(run: Run | None) -> str:
     return f"The run logs only {word}s: no times, {others}"
 
 
-def _axis_metric(app: Dashboard) -> None:
+def axis_metric(app: Dashboard) -> None:
     """Draw against the selected metric of the metric list or of the dashboard; again: against steps."""
     if isinstance(app.screen, screens.MetricBrowser) and app.screen.swap():
         return
@@ -69,7 +68,7 @@ def _axis_metric(app: Dashboard) -> None:
     app.redraw()
 
 
-def _y_scale(app: Dashboard) -> None:
+def next_scale(app: Dashboard) -> None:
     options = app.state.options
     scale = _next(Y_SCALES, options.y_scale)
     if options.y_scale == "auto" and _scales_shown(app) == {scale}:
@@ -90,7 +89,7 @@ def _scales_shown(app: Dashboard) -> set[str]:
     return {view.y.scale for view in views if isinstance(view, ChartView) and view.lines}
 
 
-def _y_range(app: Dashboard) -> None:
+def next_range(app: Dashboard) -> None:
     """Go from full to robust to the present limits of this chart, fixed."""
     options, panel = app.state.options, app.board.panel
     if panel is not None and options.fixed_limits(panel.id) is not None:
@@ -111,67 +110,33 @@ def _next(order: tuple[str, ...], current: str) -> str:
     return order[(order.index(current) + 1) % len(order)] if current in order else order[0]
 
 
-def _smooth(by: int) -> Callable[[Dashboard], None]:
-    def do(app: Dashboard) -> None:
-        options = app.state.options
-        nearest = min(range(len(SMOOTHINGS)), key=lambda index: abs(SMOOTHINGS[index] - options.weight))
-        smoothing = SMOOTHINGS[min(max(nearest + by, 0), len(SMOOTHINGS) - 1)]
-        if smoothing == options.weight:
-            app.say("Maximum smoothing" if by > 0 else "No smoothing: the values as logged")
-        app.state.options = replace(options, smoothing=smoothing)
-        app.redraw()
-
-    return do
+def smooth(app: Dashboard, by: int) -> None:
+    """Smooth more (by = 1) or less (-1)."""
+    options = app.state.options
+    nearest = min(range(len(SMOOTHINGS)), key=lambda index: abs(SMOOTHINGS[index] - options.weight))
+    smoothing = SMOOTHINGS[min(max(nearest + by, 0), len(SMOOTHINGS) - 1)]
+    if smoothing == options.weight:
+        app.say("Maximum smoothing" if by > 0 else "No smoothing: the values as logged")
+    app.state.options = replace(options, smoothing=smoothing)
+    app.redraw()
 
 
-def _cursor(cells: int) -> Callable[[Dashboard], None]:
-    return lambda app: explore.move_cursor(app, cells)
+def resize(app: Dashboard, larger: int) -> None:
+    """Zoom x of a zoomed chart, or else make charts larger (1) or smaller (-1)."""
+    if app.board.zoomed:
+        explore.zoom_x(app, explore.ZOOM**-larger)
+    else:
+        app.resize_charts(larger)
 
 
-def _resized(larger: int) -> Callable[[Dashboard], None]:
-    """Return an action that zooms x of a zoomed chart, or else makes charts larger (1) or smaller (-1)."""
-
-    def do(app: Dashboard) -> None:
-        if app.board.zoomed:
-            explore.zoom_x(app, explore.ZOOM**-larger)
-        else:
-            app.resize_charts(larger)
-
-    return do
+def stretch(app: Dashboard, taller: int) -> None:
+    """Show a smaller range of y (1) or a larger one (-1)."""
+    if app.board.zoomed:
+        explore.stretch(app, explore.ZOOM**-taller)
+    else:
+        app.say("Zoom a chart first: press enter")
 
 
-def _stretched(factor: float) -> Callable[[Dashboard], None]:
-    def do(app: Dashboard) -> None:
-        if app.board.zoomed:
-            explore.stretch(app, factor)
-        else:
-            app.say("Zoom a chart first: press enter")
-
-    return do
-
-
-def _go_to(app: Dashboard) -> None:
+def ask_step(app: Dashboard) -> None:
+    """Ask for a step, or for a range of steps."""
     app.ask("go to", f"steps: {explore.GO_TO_FORMS}", partial(explore.go_to, app))
-
-
-DO = {
-    "axis": _axis,
-    "axis_metric": _axis_metric,
-    "y_scale": _y_scale,
-    "y_range": _y_range,
-    "smoother": _smooth(1),
-    "rougher": _smooth(-1),
-    "cursor": explore.toggle_cursor,
-    "cursor_left": _cursor(-1),
-    "cursor_right": _cursor(1),
-    "cursor_far_left": _cursor(-explore.FAR),
-    "cursor_far_right": _cursor(explore.FAR),
-    "closer": _resized(1),
-    "wider": _resized(-1),
-    "taller": _stretched(1 / explore.ZOOM),
-    "flatter": _stretched(explore.ZOOM),
-    "go_to": _go_to,
-    "first": explore.to_begin,
-    "last": explore.to_end,
-    "reset": explore.reset,
-}

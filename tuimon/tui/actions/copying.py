@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable
-
 from tuimon.panels import CurvePanel, axis_word, plural
 from tuimon.store import Curve
 from tuimon.text import clean
@@ -26,7 +23,7 @@ def _leading(app: Dashboard) -> Curve | None:
     return curve
 
 
-def _copy(app: Dashboard) -> None:
+def copy_selected(app: Dashboard) -> None:
     """Copy what the screen has selected, or the last value of the selected chart."""
     if not isinstance(app.screen, WorkScreen):
         _value(app)
@@ -43,56 +40,10 @@ def _value(app: Dashboard) -> None:
         copy(app, value, f"{clean(curve.metric)} at {axis_word(app.run_shown, 'step')} {int(curve.steps[-1])}: {value}")
 
 
-def _series(app: Dashboard) -> None:
+def copy_series(app: Dashboard) -> None:
     curve = _leading(app)
     if curve is None:
         return
     rows = (f"{step}\t{value!r}\n" for step, value in zip(curve.steps.tolist(), curve.values.tolist(), strict=True))
     text = f"step\t{clean(curve.metric)}\n" + "".join(rows)
     copy(app, text, f"{plural(len(curve), 'point')} of {clean(curve.metric)}, tab-separated")
-
-
-def _command(words: str) -> Callable[[Dashboard], None]:
-    """Return an action that copies a command about the run. words: "summary PATH", with the path of the run."""
-
-    def do(app: Dashboard) -> None:
-        if (run := app.run_shown) is not None:
-            command = f"tuimon {words.replace('PATH', shell_word(run.path))}"
-            copy(app, command, clean(command))
-
-    return do
-
-
-def _path(app: Dashboard) -> None:
-    run = app.run_selected
-    if run is None:
-        app.say("There is no run yet")
-    else:
-        copy(app, clean(run.path, len(run.path)), "the path of the run")
-
-
-def shell_word(text: str) -> str:
-    """Quote `text` for any POSIX shell; printf writes control and invisible characters, which a paste would type.
-
-    Example: "$(printf 'a\\033b')". A command substitution loses newlines at the end, so "/." follows them: the path of
-    the same directory."""
-    if clean(text, len(text)) == text:
-        return shlex.quote(text)
-    safe = text if not text.endswith("\n") else f"{text}/."
-    return f"\"$(printf '{''.join(map(_escaped, safe))}')\""
-
-
-def _escaped(character: str) -> str:
-    """Return a character in the format of printf."""
-    if character.isascii() and (character.isalnum() or character in " /._+,:=@~"):
-        return character
-    return "".join(f"\\{byte:03o}" for byte in character.encode("utf-8", "surrogateescape"))
-
-
-DO = {
-    "copy": _copy,
-    "copy_all": _series,
-    "copy_command": _command("summary PATH"),
-    "copy_report": _command("report PATH -o report.html"),
-    "copy_path": _path,
-}

@@ -11,49 +11,42 @@ from tuimon.tui.action import Dashboard
 from tuimon.tui.actions.views import closed
 from tuimon.tui.copying import new_file, write_new
 from tuimon.tui.screens.work_screen import WorkScreen, labelled_actions
-from tuimon.tui.settings_file import add_patterns, proposed_patterns
+from tuimon.tui.taught_patterns import add_patterns, proposed_patterns
 from tuimon.tui.themes import names, on_paper
 
-_NAMES = "interval, poll, frame_rate, mouse, samples, console_patterns, [notify], [detectors], [keys]"
-"""Settings without a key."""
 
-
-def _quit(app: Dashboard) -> None:
+def quit(app: Dashboard) -> None:
     if not (closed(app, screens.HelpScreen) or closed(app, screens.HealthScreen)):
         app.leave(0)
 
 
-def _help(app: Dashboard) -> None:
+def help(app: Dashboard) -> None:
     if not closed(app, screens.HelpScreen):
         where = app.screen.WHERE if isinstance(app.screen, WorkScreen) else "dashboard"
         app.push_screen(screens.HelpScreen(labelled_actions(app.actions, app.screen), where))
 
 
-def _back(app: Dashboard) -> None:
-    app.go_back()
-
-
-def _pause(app: Dashboard) -> None:
+def pause(app: Dashboard) -> None:
     app.state.paused = not app.state.paused
     app.redraw()
 
 
-def _symbols(app: Dashboard) -> None:
+def next_symbols(app: Dashboard) -> None:
     order = list(Symbols)
     app.state.symbols = order[(order.index(app.state.symbols) + 1) % len(order)]
     app.redraw()
 
 
-def _retry(app: Dashboard) -> None:
+def retry(app: Dashboard) -> None:
     if not app.log_in():
         app.say("Connecting again" if app.monitor.retry_links() else "No link is lost")
 
 
-def _say_where(app: Dashboard) -> None:
-    app.say(f"{_NAMES}: in {home_relative(config_path())}, at the next start")
+def say_where(app: Dashboard) -> None:
+    app.say(f"The settings are in {home_relative(config_path())}; they apply at the next start")
 
 
-def _teach(app: Dashboard) -> None:
+def teach(app: Dashboard) -> None:
     patterns = proposed_patterns(app.snapshot)
     if not patterns:
         app.say("No pattern is proposed: each log is understood, or no line recurs with other numbers")
@@ -61,12 +54,12 @@ def _teach(app: Dashboard) -> None:
     try:
         add_patterns(patterns)
     except (OSError, UsageError) as error:
-        app.say(clean(f"The pattern cannot be saved: {error}"))
+        app.say(clean(f"The pattern is not saved: {error}"))
     else:
         app.leave(READ_AGAIN)
 
 
-def _theme(app: Dashboard) -> None:
+def next_theme(app: Dashboard) -> None:
     order = names()
     place = order.index(app.state.theme) if app.state.theme in order else -1
     app.state.theme = order[(place + 1) % len(order)]
@@ -74,15 +67,7 @@ def _theme(app: Dashboard) -> None:
     app.redraw()
 
 
-def _palette(app: Dashboard) -> None:
-    app.open_palette()
-
-
-def _repaint(app: Dashboard) -> None:
-    app.repaint()
-
-
-def _screenshot(app: Dashboard) -> None:
+def screenshot(app: Dashboard) -> None:
     try:
         path = new_file(".svg", app.snapshot.runs)
         write_new(path, on_paper(app.export_screenshot(title="tuimon"), app.state.theme))
@@ -90,19 +75,3 @@ def _screenshot(app: Dashboard) -> None:
         app.say(clean(f"The screenshot cannot be saved: {error}"))
     else:
         app.say(f"Screenshot saved: {home_relative(path.absolute())}")
-
-
-DO = {
-    "quit": _quit,
-    "help": _help,
-    "palette": _palette,
-    "back": _back,
-    "pause": _pause,
-    "symbols": _symbols,
-    "theme": _theme,
-    "repaint": _repaint,
-    "screenshot": _screenshot,
-    "retry": _retry,
-    "settings_file": _say_where,
-    "teach": _teach,
-}

@@ -12,26 +12,35 @@ from tuimon.tui import screens
 from tuimon.tui.action import Dashboard
 
 
-def _ask(app: Dashboard, is_name: bool) -> None:
-    run = app.run_selected
-    if run is None:
-        app.say("No run is selected")
+def ask_note(app: Dashboard) -> None:
+    """Ask for a line about the run, or about the step of the cursor."""
+    step = app.state.options.cursor
+    if (run := _run_of(app)) is None:
         return
-    if run.path == "-":
-        app.say("Standard input has no path by which a note could be kept")
-        return
-    note, step = note_of(run.path), app.state.options.cursor
-    if not is_name and step is not None and not isinstance(app.screen, screens.RunListScreen):
+    note = note_of(run.path)
+    if step is not None and not isinstance(app.screen, screens.RunListScreen):
         hint = "a line about this step, which charts show; an empty line removes it; without a cursor: about the run"
         app.ask(f"note at {step}", hint, partial(_save_step, app, run, note, step), note.at_step(step))
         return
-    prompt = "name of the run" if is_name else "note"
-    hint = f"{'a name of your own' if is_name else 'a line about the run, with #tags'}; an empty line removes it"
+    hint = "a line about the run, with #tags; an empty line removes it"
+    app.ask("note", hint, lambda text: _save(app, run, note.with_words(text)), note.editable)
 
-    def answer(text: str) -> None:
-        _save(app, run, note.with_changes(name=text) if is_name else note.with_words(text))
 
-    app.ask(prompt, hint, answer, note.name if is_name else note.editable)
+def ask_name(app: Dashboard) -> None:
+    """Ask for a name of the run."""
+    if (run := _run_of(app)) is None:
+        return
+    note, hint = note_of(run.path), "a name of your own; an empty line removes it"
+    app.ask("name of the run", hint, lambda text: _save(app, run, note.with_changes(name=text)), note.name)
+
+
+def _run_of(app: Dashboard) -> Run | None:
+    """Return the selected run if it can have a note; else say why not."""
+    run = app.run_selected
+    if run is None or run.path == "-":
+        app.say("No run is selected" if run is None else "Standard input has no path by which a note could be kept")
+        return None
+    return run
 
 
 def _save_step(app: Dashboard, run: Run, note: RunNote, step: int, text: str) -> None:
@@ -51,6 +60,3 @@ def _save(app: Dashboard, run: Run, note: RunNote, saved: str = "") -> None:
         return
     app.redraw()
     app.say(f"{clean(run.name)}: {clean(saved) or note.line or 'no note'}")
-
-
-DO = {"run_note": partial(_ask, is_name=False), "run_own_name": partial(_ask, is_name=True)}

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from tuimon.analysis.metric_filter import matching
 from tuimon.draw.border import BORDERS_FROM
-from tuimon.errors import UsageError
 from tuimon.panels import OwnDashboard
-from tuimon.sources.overrides import PROJECT_FILE
-from tuimon.text import clean, home_relative
-from tuimon.tui import explore
+from tuimon.text import clean
 from tuimon.tui.action import Dashboard
+from tuimon.tui.actions import explore
 from tuimon.tui.arrangement import ORDERS, Heading, ordered
-from tuimon.tui.dashboard_file import load_dashboard, reset_dashboard, save_dashboard
 
 _NO_SECTIONS = "Sections exist only in the all-metrics view (press m)"
 
 
-def _zoom(app: Dashboard) -> None:
+def zoom(app: Dashboard) -> None:
     if isinstance(app.board.panel, Heading):
-        _fold(app)
+        fold(app)
     else:
         app.board.zoom(not app.board.zoomed)
         app.redraw()
 
 
-def _fold(app: Dashboard) -> None:
+def fold(app: Dashboard) -> None:
     """Fold or unfold the section of the selected chart, or the section of the selected heading."""
     board, state = app.board, app.state
     if not state.all_metrics or state.query or board.panel is None:
@@ -47,7 +43,7 @@ def _fold(app: Dashboard) -> None:
     app.redraw()
 
 
-def _fold_all(app: Dashboard) -> None:
+def fold_all(app: Dashboard) -> None:
     headings = [panel for panel in app.board.panels if isinstance(panel, Heading)]
     if not headings:
         app.say(_NO_SECTIONS)
@@ -58,12 +54,12 @@ def _fold_all(app: Dashboard) -> None:
     app.redraw()
 
 
-def _order(app: Dashboard) -> None:
+def next_order(app: Dashboard) -> None:
     app.state.order = ORDERS[(ORDERS.index(app.state.order) + 1) % len(ORDERS)] if app.state.order in ORDERS else "name"
     app.say(f"Metrics by {app.state.order}")
 
 
-def _pin(app: Dashboard) -> None:
+def pin(app: Dashboard) -> None:
     panel, options = app.board.panel, app.state.options
     if panel is None or panel.kind != "chart":
         app.say("Only charts can be pinned")
@@ -76,52 +72,35 @@ def _pin(app: Dashboard) -> None:
         app.say(f"{clean(panel.title)} is pinned: first on the dashboard")
 
 
-def _save(app: Dashboard) -> None:
-    """Write the present panels and their order as the dashboard of the user."""
+def keep(app: Dashboard) -> None:
+    """Keep the present panels in their order for this path; the saved view holds them."""
     panels = [panel for panel in app.board.panels if not isinstance(panel, Heading)]
     state = app.state
     if state.together:
-        app.say("Not saved: leave the chart of several metrics first (Esc)")
-        return
-    if not panels:
-        app.say(f"Not saved: {'no metric matches the filter' if state.query else 'no panel is on the screen'}")
-        return
-    own = state.own.with_panels(panels, others=not (state.query or state.chosen or state.all_metrics))
-    try:
-        file = save_dashboard(own, app.paths, app.snapshot.runs)
-    except (OSError, UsageError) as error:
-        app.say(clean(f"The dashboard is not saved: {error}"))
+        app.say("Not kept: leave the chart of several metrics first (Esc)")
+    elif not panels:
+        app.say(f"Not kept: {'no metric matches the filter' if state.query else 'no panel is on the screen'}")
     else:
-        state.own = own
-        scope = "all paths" if file.name != PROJECT_FILE else f"all runs below {home_relative(file.parent)}"
-        app.say(f'Saved in {home_relative(file)} for {scope}; "reset dashboard" in the palette removes it')
+        others = not (state.query or state.chosen or state.all_metrics)
+        state.kept = OwnDashboard().with_panels(panels, others)
+        until = "for this path" if app.saves_view else "until tuimon ends"
+        app.say(f'These panels are kept {until}; "reset dashboard" in the palette undoes it')
 
 
-def _reset(app: Dashboard) -> None:
-    """Remove the dashboard of the user from its file, and show what applies without it."""
-    try:
-        file = reset_dashboard(app.paths, app.snapshot.runs)
-    except (OSError, UsageError) as error:
-        app.say(clean(f"The dashboard is not removed: {error}"))
-        return
-    if file is None:
-        app.say("No dashboard is saved for this path")
-        return
-    if file.name == PROJECT_FILE:
-        app.state.own, _ = load_dashboard(app.settings, app.paths)
-    else:
-        app.state.own = OwnDashboard()
+def reset(app: Dashboard) -> None:
+    """Show the panels that apply without those that are kept."""
+    app.state.kept = None
     app.board.zoom(False)
-    app.say(f"[dashboard] is removed from {home_relative(file)}")
+    app.say("The dashboard is as before W")
 
 
-def _filter(app: Dashboard) -> None:
+def begin_filter(app: Dashboard) -> None:
     app.board.zoom(False)
     app.state.together = ()
     app.begin_filter()
 
 
-def _metrics(app: Dashboard) -> None:
+def all_metrics(app: Dashboard) -> None:
     app.state.all_metrics = not app.state.all_metrics or bool(app.state.chosen)
     app.state.chosen = app.state.together = ()
     app.state.query = ""
@@ -129,42 +108,34 @@ def _metrics(app: Dashboard) -> None:
     app.redraw()
 
 
-def _turn(pages: int) -> Callable[[Dashboard], None]:
-    """Return an action that goes on or back by pages, or by panels while a panel is zoomed."""
-
-    def do(app: Dashboard) -> None:
-        if app.board.step(pages) or app.board.turn(pages):
-            app.redraw()
-        else:
-            what = "panel" if app.board.zoomed else "page"
-            app.say(f"This is the {'last' if pages > 0 else 'first'} {what}")
-
-    return do
+def turn(app: Dashboard, pages: int) -> None:
+    """Go on or back by pages, or by panels while a panel is zoomed."""
+    if app.board.step(pages) or app.board.turn(pages):
+        app.redraw()
+    else:
+        what = "panel" if app.board.zoomed else "page"
+        app.say(f"This is the {'last' if pages > 0 else 'first'} {what}")
 
 
-def _move(direction: str) -> Callable[[Dashboard], None]:
-    """Return an action that selects the neighbouring panel, or that moves the window of a zoomed chart."""
-
-    def do(app: Dashboard) -> None:
-        if not app.board.zoomed:
-            app.board.move(direction)
-            app.redraw()
-        elif direction in ("left", "right"):
-            explore.pan(app, explore.PAN if direction == "right" else -explore.PAN)
-        else:
-            explore.move_up(app, explore.PAN / 2 if direction == "up" else -explore.PAN / 2)
-
-    return do
+def move(app: Dashboard, direction: str) -> None:
+    """Select the neighbouring panel, or move the window of a zoomed chart."""
+    if not app.board.zoomed:
+        app.board.move(direction)
+        app.redraw()
+    elif direction in ("left", "right"):
+        explore.pan(app, explore.PAN if direction == "right" else -explore.PAN)
+    else:
+        explore.move_up(app, explore.PAN / 2 if direction == "up" else -explore.PAN / 2)
 
 
-def _frames(app: Dashboard) -> None:
+def frames(app: Dashboard) -> None:
     app.state.frames = not app.state.frames
     if app.state.frames and app.board.room.width < BORDERS_FROM:
         app.say(f"Panels have borders from {BORDERS_FROM} columns on")
     app.redraw()
 
 
-def _together(app: Dashboard) -> None:
+def together(app: Dashboard) -> None:
     """Draw the metrics of the filter, or those opened from the metric list, in one chart; again: each in its own."""
     run, state = app.run_shown, app.state
     if state.together:
@@ -179,27 +150,3 @@ def _together(app: Dashboard) -> None:
         app.say("Choose metrics first: / with kl|entropy, or mark them in M with space and press Enter")
     else:
         app.show_together(metrics)
-
-
-DO = {
-    "open": _zoom,
-    "find": _filter,
-    "metrics": _metrics,
-    "pin": _pin,
-    "export": _save,
-    "reset_dashboard": _reset,
-    "together": _together,
-    "fold": _fold,
-    "fold_all": _fold_all,
-    "frames": _frames,
-    "order": _order,
-    "page_down": _turn(1),
-    "page_up": _turn(-1),
-    "scroll": _turn(1),
-    "next": _turn(1),
-    "previous": _turn(-1),
-    "left": _move("left"),
-    "down": _move("down"),
-    "up": _move("up"),
-    "right": _move("right"),
-}

@@ -3,36 +3,31 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from tuimon.analysis.comparing import seed_groups
-from tuimon.errors import UsageError
 from tuimon.panels import plural, seed_group_key
 from tuimon.panels.lists.comparison import ahead
 from tuimon.panels.lists.run_groups import seed_titles
-from tuimon.text import clean, home_relative
+from tuimon.text import clean
 from tuimon.tui import screens
 from tuimon.tui.action import Dashboard
-from tuimon.tui.dashboard_file import save_runs
 from tuimon.tui.run_choice import listing_of
 
 
-def _choose(step: int) -> Callable[[Dashboard], None]:
-    def do(app: Dashboard) -> None:
-        runs, shown = app.runs_listed(), app.run_shown
-        if len(runs) < 2 and shown in runs:
-            app.say("There is no other run" + (" in the list" if len(app.snapshot.runs) > 1 else " below the path"))
-            return
-        same = (index for index, run in enumerate(runs) if shown is not None and run.id == shown.id)
-        index = next(same, -1 if step > 0 else 0)
-        if runs:
-            app.show_run(runs[(index + step) % len(runs)])
-
-    return do
+def step(app: Dashboard, by: int) -> None:
+    """Show the next run of the list (by = 1) or the previous one (-1)."""
+    runs, shown = app.runs_listed(), app.run_shown
+    if len(runs) < 2 and shown in runs:
+        app.say("There is no other run" + (" in the list" if len(app.snapshot.runs) > 1 else " below the path"))
+        return
+    same = (index for index, run in enumerate(runs) if shown is not None and run.id == shown.id)
+    index = next(same, -1 if by > 0 else 0)
+    if runs:
+        app.show_run(runs[(index + by) % len(runs)])
 
 
-def _toggle(app: Dashboard) -> None:
+def toggle(app: Dashboard) -> None:
     if isinstance(app.screen, screens.RunListScreen):
         app.screen.leave()
     else:
@@ -40,7 +35,7 @@ def _toggle(app: Dashboard) -> None:
         app.push_screen(screens.RunListScreen(app.actions, shown.path if shown is not None else ""))
 
 
-def _base(app: Dashboard) -> None:
+def choose_base(app: Dashboard) -> None:
     run, choice = app.run_selected, app.state.runs
     if run is None:
         app.say("There is no run yet")
@@ -52,7 +47,7 @@ def _base(app: Dashboard) -> None:
         app.say(f"Other runs are compared with {clean(run.name)}, at the last step that both have reached")
 
 
-def _over(app: Dashboard) -> None:
+def overlay(app: Dashboard) -> None:
     choice, in_list = app.state.runs, isinstance(app.screen, screens.RunListScreen)
     if not choice.marked:
         app.say("No run is marked" + ("" if in_list else ": r lists them") + "; space marks the selected one")
@@ -68,7 +63,7 @@ def _over(app: Dashboard) -> None:
     app.say(f"{runs} {'' if app.state.runs.over else 'no longer '}overlaid{f': {best}' if best else ''}")
 
 
-def _seeds(app: Dashboard) -> None:
+def merge_seeds(app: Dashboard) -> None:
     choice = app.state.runs
     groups = seed_groups([seed_group_key(run) for run in app.snapshot.runs])
     if not groups and not choice.grouped:
@@ -90,12 +85,12 @@ def _titles(app: Dashboard) -> tuple[str, ...]:
     return tuple(dict.fromkeys(seed_titles(app.runs_listed(), listing).values()))
 
 
-def _compare(app: Dashboard) -> None:
+def compare(app: Dashboard) -> None:
     if (listed := _opened_list(app)) is not None:
         listed.compare()
 
 
-def _settings(app: Dashboard) -> None:
+def settings(app: Dashboard) -> None:
     if (listed := _opened_list(app)) is not None:
         listed.show_settings(True)
 
@@ -108,43 +103,3 @@ def _opened_list(app: Dashboard) -> screens.RunListScreen | None:
     app.show_run(shown)
     app.push_screen(listed := screens.RunListScreen(app.actions, shown.path))
     return listed
-
-
-def _join(app: Dashboard) -> None:
-    """Make the marked runs one, now and at the next start."""
-    marked = [run for run in app.snapshot.runs if run.path in app.state.runs.marked]
-    if len(marked) < 2:
-        app.say("Mark the runs that are one with space, in the run list (r)")
-    else:
-        _group(app, join=[run.directory for run in marked], done=f"{len(marked)} runs are one")
-
-
-def _split(app: Dashboard) -> None:
-    """Make each log of the selected run a run, or undo a join, now and at the next start."""
-    if (run := app.run_selected) is not None:
-        _group(app, split=run.directory, done=f"The logs of {clean(run.name)} are runs of their own")
-
-
-def _group(app: Dashboard, done: str, join: Sequence[str] = (), split: str = "") -> None:
-    try:
-        file = save_runs(join, split, app.paths, app.snapshot.runs)
-    except (OSError, UsageError) as error:
-        app.say(clean(f"The runs stay as they are: {error}"))
-        return
-    app.state.runs = replace(app.state.runs, marked=())
-    app.monitor.read_again()
-    app.say(f"{done}; {home_relative(file)} says so under [runs]")
-
-
-DO = {
-    "next_run": _choose(1),
-    "previous_run": _choose(-1),
-    "runs": _toggle,
-    "over": _over,
-    "join_runs": _join,
-    "split_run": _split,
-    "seeds": _seeds,
-    "base": _base,
-    "compare": _compare,
-    "hparams": _settings,
-}

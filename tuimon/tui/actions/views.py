@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 
 from tuimon.model.alerts import Alert
 from tuimon.panels import CurvePanel
 from tuimon.store import Run
-from tuimon.tui import explore, screens
+from tuimon.tui import screens
 from tuimon.tui.action import Dashboard
+from tuimon.tui.actions import explore
 from tuimon.tui.screens.work_screen import WorkScreen
 
 _NO_RUN = "There is no run yet"
@@ -24,34 +24,30 @@ def closed(app: Dashboard, kind: type[WorkScreen]) -> bool:
     return True
 
 
-def _toggle(kind: str, new: Callable[[Dashboard, Run], WorkScreen]) -> Callable[[Dashboard], None]:
-    """Return an action that closes the screen with this class name, or opens a new one for the selected run."""
+def toggle(app: Dashboard, kind: str) -> None:
+    """Close the screen with this class name, or open a new one for the selected run."""
+    if closed(app, getattr(screens, kind)):
+        return
+    if (run := app.run_selected) is None:
+        app.say(_NO_RUN)
+    elif kind == "MetricBrowser":
+        app.push_screen(screens.MetricBrowser(app.actions, selected_metric(app) or ""))
+    elif kind == "MediaScreen":
+        app.push_screen(screens.MediaScreen(app.actions, run, app.state.options.cursor))
+    else:
+        app.push_screen(screens.RanksScreen(app.actions))
 
-    def do(app: Dashboard) -> None:
-        if closed(app, getattr(screens, kind)):
-            return
-        if (run := app.run_selected) is None:
-            app.say(_NO_RUN)
-        else:
-            app.push_screen(new(app, run))
 
-    return do
-
-
-def _health(section: str) -> Callable[[Dashboard], None]:
-    """Return an action that opens the health of the runs at a section; there: closes it, or shows the section."""
-
-    def do(app: Dashboard) -> None:
-        if section == "settings" and app.run_selected is None:
-            app.say(_NO_RUN)
-        elif not isinstance(app.screen, screens.HealthScreen):
-            app.push_screen(screens.HealthScreen(app.actions, app.run_selected, section))
-        elif app.screen.view == section:
-            closed(app, screens.HealthScreen)
-        else:
-            app.screen.next_part(1)
-
-    return do
+def health(app: Dashboard, section: str) -> None:
+    """Open the health of the runs at a section; there: close it, or show the section."""
+    if section == "settings" and app.run_selected is None:
+        app.say(_NO_RUN)
+    elif not isinstance(app.screen, screens.HealthScreen):
+        app.push_screen(screens.HealthScreen(app.actions, app.run_selected, section))
+    elif app.screen.view == section:
+        closed(app, screens.HealthScreen)
+    else:
+        app.screen.next_part(1)
 
 
 def _selected_alert(app: Dashboard) -> Alert | None:
@@ -76,7 +72,7 @@ def show_scatter(app: Dashboard, metric: str, is_y: bool = True) -> None:
     app.screen.plot(metric, is_y)
 
 
-def _scatter(app: Dashboard) -> None:
+def scatter(app: Dashboard) -> None:
     name = selected_metric(app)
     if isinstance(app.screen, screens.MetricBrowser) and app.screen.table.fixed:
         app.screen.plot("")
@@ -86,11 +82,7 @@ def _scatter(app: Dashboard) -> None:
         show_scatter(app, name)
 
 
-def _metric_list(app: Dashboard, run: Run) -> WorkScreen:
-    return screens.MetricBrowser(app.actions, selected_metric(app) or "")
-
-
-def _changed(app: Dashboard) -> None:
+def changed(app: Dashboard) -> None:
     """List the metrics that are unusual at the cursor, or at the step of the selected alert; there: again all."""
     if isinstance(app.screen, screens.MetricBrowser):
         app.screen.toggle_unusual()
@@ -113,14 +105,14 @@ def _changed(app: Dashboard) -> None:
         app.push_screen(screens.MetricBrowser(app.actions, unusual=True))
 
 
-def _texts(app: Dashboard) -> None:
+def texts(app: Dashboard) -> None:
     if not closed(app, screens.TextsScreen):
         run = app.run_shown
         places = [run.directory] if run is not None else app.paths
         app.push_screen(screens.TextsScreen(app.actions, (*places, *app.settings.samples), app.state.options.cursor))
 
 
-def _log(app: Dashboard) -> None:
+def log(app: Dashboard) -> None:
     """Open the console text at the step of the cursor or of the selected alert, or at the line that shows a failure."""
     if app.log_in() or closed(app, screens.LogScreen):  # the header says that this key logs in
         return
@@ -135,10 +127,10 @@ def _log(app: Dashboard) -> None:
         return
     from tuimon.reader.log_text import text_files
 
-    texts = [
+    logs = [
         stream for stream in run.streams if stream.info.format == "console" and not stream.info.path.endswith(".gz")
     ]
-    known = [stream.info.path for stream in sorted(texts, key=lambda stream: -stream.point_count)]
+    known = [stream.info.path for stream in sorted(logs, key=lambda stream: -stream.point_count)]
     place = _failure(run)
     if place is not None and step is None:
         known.insert(0, place[0])
@@ -157,16 +149,3 @@ def _failure(run: Run) -> tuple[str, int] | None:
         return None
     path = os.path.join(run.ranks.directory, cause.place.path)
     return (path, cause.place.offset) if os.path.isfile(path) else None  # noqa: PTH113  False if it may not be read
-
-
-DO = {
-    "log": _log,
-    "metric_list": _toggle("MetricBrowser", _metric_list),
-    "texts": _texts,
-    "media": _toggle("MediaScreen", lambda app, run: screens.MediaScreen(app.actions, run, app.state.options.cursor)),
-    "ranks": _toggle("RanksScreen", lambda app, run: screens.RanksScreen(app.actions)),
-    "notes": _health("alerts"),
-    "config": _health("settings"),
-    "scatter": _scatter,
-    "changed": _changed,
-}

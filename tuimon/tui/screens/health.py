@@ -31,8 +31,6 @@ _COMPARED_METRICS = 1000
 """Maximum number of metrics whose files are compared for the list."""
 _ATTEMPTS, _NAME = 20, 28
 """Number of attempts that are listed, the last ones, and cells of the name of a file."""
-_HINT_WIDTH, _HINT_HEIGHT = 60, 20
-"""Columns, and rows, of a screen below which the heading does not name keys, as it would take two of few rows."""
 _WIDEST_NAME = 36
 _NO_SETTINGS = f"no settings in the logs of this run; {SETTINGS_SOURCES}"
 _ROLES = {"critical": Role.CRITICAL, "warning": Role.WARNING, "info": Role.MUTED}
@@ -88,16 +86,14 @@ class HealthScreen(LinesScreen[Target]):
         shown = self.dashboard.run_shown
         restarts = tuple(run.ranks.restart for run in snapshot.runs if run.ranks is not None)
         remarks = unread_parts(shown) if shown is not None else ""
-        width, height = self.app.size
-        brief = width < _HINT_WIDTH and height < _HINT_HEIGHT
         source = snapshot.alerts, snapshot.resolved, snapshot.notices, snapshot.is_reading, snapshot.unchecked > 0
         facts = len(snapshot.runs), shown and shown.id, restarts, remarks, self.query_text
 
         def entries(*_: object) -> list[Entry[Target]]:
-            return _filtered(list(note_entries(snapshot, shown, brief)), self.query_text)
+            return _filtered(list(note_entries(snapshot, shown)), self.query_text)
 
         begins = self._made_from[:1] != (self.view,)
-        self._make(entries, source, brief, facts)
+        self._make(entries, source, facts)
         if begins and snapshot.alerts:
             self.table.cursor = 1
         self.draw_entries(self._entries, _title(snapshot), state.theme)
@@ -191,16 +187,15 @@ def _filtered(entries: list[Entry[Target]], query: str) -> list[Entry[Target]]:
     return matching or [Entry(((f"No line contains {clean(query)}; Esc shows all lines", Role.MUTED),))]
 
 
-def note_entries(snapshot: Snapshot, shown: Run | None, brief: bool = False) -> Iterator[Entry[Target]]:
+def note_entries(snapshot: Snapshot, shown: Run | None) -> Iterator[Entry[Target]]:
     """Yield the lines: alerts, the most severe first, with the names of their runs; notices; files.
 
-    shown: the run that is shown, whose alerts come first among those of the same severity. brief: leave out which keys
-    work on an alert.
+    shown: the run that is shown, whose alerts come first among those of the same severity.
     """
     of_alerts = {run.id: clean(run.name) for run in snapshot.runs}
     names = of_alerts if len(snapshot.runs) > 1 else {}
-    keys = () if brief else (("   Enter opens the run at the step, L its log, w what changed with it", Role.MUTED),)
-    yield Entry((("Alerts", Role.TITLE), *keys))
+    keys = "   Enter opens the run at the step, L its log, w what changed with it"
+    yield Entry((("Alerts", Role.TITLE), (keys, Role.MUTED)))
     for alert in sorted(snapshot.alerts, key=lambda alert: _urgency(alert, shown)):
         yield from _alert(alert, of_alerts)
     for alert in snapshot.resolved[:_RESOLVED]:
@@ -211,7 +206,7 @@ def note_entries(snapshot: Snapshot, shown: Run | None, brief: bool = False) -> 
     elif not snapshot.alerts and snapshot.unchecked:
         yield Entry((("  no active alerts so far", Role.MUTED),))
     elif not snapshot.alerts:
-        yield Entry((("  no active alerts", Role.GOOD), ("; Ctrl+p, rule adds one of your own", Role.MUTED)))
+        yield Entry((("  no active alerts", Role.GOOD), ("; [[rules]] in config.toml adds your own", Role.MUTED)))
     yield Entry(())
     yield Entry((("Notices", Role.TITLE),))
     for notice in snapshot.notices:

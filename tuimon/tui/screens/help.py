@@ -26,7 +26,7 @@ _MARKS = (
     "↑↓ beyond the limits   ◆ pinned",
     "↑ ↓ 0.1 after a value: change of the level, the mean of the last tenth of the points against the tenth before;",
     "→ +0.1: noise may explain it. The trend in summaries is the change from the first tenth to the last one",
-    "Faint: raw values behind an average, points replaced by a restart, min to max of a mean",
+    "Faint: raw values behind an average, points replaced by a restart, seeds of the base",
 )
 _MARKS_OF = {
     "texts": (

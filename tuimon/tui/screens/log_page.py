@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 if TYPE_CHECKING:  # not needed at start-up
-    from tuimon.reader.log_problems import LogProblems
     from tuimon.reader.log_text import LogLine, LogText, SearchResult
 
 _ABOVE = 3
@@ -53,10 +52,8 @@ class Page(Struct, frozen=True):
 class Pager:
     """Moves through one log. Only `cancel` may be called while another thread is in a method."""
 
-    def __init__(self, log: LogText, problems: LogProblems) -> None:
-        """problems: those of this log."""
+    def __init__(self, log: LogText) -> None:
         self.log = log
-        self.problems = problems
         self.page = Page()
         self._generation = log.generation
         self._cancelled = threading.Event()
@@ -105,36 +102,33 @@ class Pager:
         return self._show(lines, selected, following)
 
     def find(self, text: str, backwards: bool, rows: int) -> str:
-        """Go to the next line that contains `text`. Return its number among all matches, or why it was not left."""
-        return self._find(lambda offset, back: self.log.search(text, offset, back), "match", backwards, rows)
+        """Go to the next line that contains `text`. Return its number among all matches, or that there is none."""
+        return self._find(lambda offset, back: self.log.search(text, offset, back), "Match", backwards, rows)
 
     def find_error(self, backwards: bool, rows: int) -> str:
-        """Go to the next line that reports an error. Return its number among all errors, or why it was not left."""
-        return self._find(self.log.next_error, "error", backwards, rows)
+        """Go to the next line that reports an error. Return its number among all errors, or that there is none."""
+        return self._find(self.log.next_error, "Error", backwards, rows)
 
     def find_warning(self, backwards: bool, rows: int) -> str:
-        """Go to the first line of the next kind of warning. Return its number and how many lines are like it."""
-        message = self._find(self.problems.next_warning, "warning", backwards, rows)
-        line = self.page.line
-        count = self.problems.lines_like(line) if line is not None and line.level == "warning" else 1
-        return f"{message}; {count} lines like this" if message and count > 1 else message
+        """Go to the next warning. Return its number among all warnings, or that there is none."""
+        return self._find(self.log.next_warning, "Warning", backwards, rows)
 
     def _find(self, search: Search, what: str, backwards: bool, rows: int) -> str:
-        """Go to the next line that `search` finds. Without one in this direction stay on a line that matches, or else
-        go to the nearest one in the other direction."""
-        here = self.page.line
-        side, end = ("above", "first") if backwards else ("below", "last")
-        if self._jump(lambda offset: search(offset, backwards), backwards, rows):
-            position = self._position(search)
-            return f"{what} {position}" if position else ""
-        if self._cancelled.is_set():
-            return ""
-        if here is not None and (found := search(here.offset, False).line) is not None and found.offset == here.offset:
-            position = self._position(search)
-            return f"{end} {what}" + (f" ({position})" if position else "")
-        if self._jump(lambda offset: search(offset, not backwards), not backwards, rows):
-            return f"No {what} {side}; this is the {end} one"
-        return "" if self._cancelled.is_set() else f"No {what} in this text"
+        """Go to the next line that `search` finds; after the last one to the first."""
+        self._cancelled.clear()
+        line, end = self.page.line, self.log.size if backwards else 0
+        here = end if line is None else line.offset if backwards else line.end
+        for offset in (here, end):
+            while not self._cancelled.is_set():
+                result = search(offset, backwards)
+                if result.line is not None:
+                    self._show_around(result.line.offset, rows)
+                    position = self._position(search)
+                    return f"{what} {position}" if position else ""
+                if result.done:
+                    break
+                offset = result.reached
+        return "" if self._cancelled.is_set() else f"No {what.lower()} in this text"
 
     def _position(self, search: Search) -> str:
         """Return the number of the selected line among the lines that match, such as "2 of 5"; "" if there are many."""
@@ -158,22 +152,6 @@ class Pager:
     def go_to(self, offset: int, rows: int) -> None:
         """Go to the line that begins at a byte offset."""
         self._show_around(min(offset, self.log.size), rows)
-
-    def _jump(self, search: Callable[[int], SearchResult], backwards: bool, rows: int) -> bool:
-        self._cancelled.clear()
-        line = self.page.line
-        offset = self.log.size if backwards else 0
-        if line is not None:
-            offset = line.offset if backwards else line.end
-        while not self._cancelled.is_set():
-            result = search(offset)
-            if result.line is not None:
-                self._show_around(result.line.offset, rows)
-                return True
-            if result.done:
-                return False
-            offset = result.reached
-        return False
 
     def _show_around(self, offset: int, rows: int) -> None:
         above = self.log.before(offset, rows // _ABOVE)

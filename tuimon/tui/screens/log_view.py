@@ -4,6 +4,7 @@ line and back. A thread reads the file, so that a slow disk does not delay keys.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
@@ -12,7 +13,6 @@ from textual.events import Click
 
 from tuimon.draw.numbers import format_bytes
 from tuimon.model.views import Role, Row, Span
-from tuimon.panels import plural
 from tuimon.store import Snapshot
 from tuimon.text import clean, fit
 from tuimon.tui.action import Action
@@ -27,15 +27,7 @@ if TYPE_CHECKING:
 
 _SHIFT = 20
 """Cells by which long lines are shifted."""
-_COUNTED = 4 << 20
-"""Bytes of the log per second in which errors and warnings are counted, besides what `w` reads."""
 _LEVELS = {"error": Role.CRITICAL, "warning": Role.WARNING}
-
-
-def _continue(pager: Pager, rows: int) -> None:
-    """Display what has been appended to the file, and count further errors and warnings."""
-    pager.refresh(rows)
-    pager.problems.extend(_COUNTED)
 
 
 def page_rows(page: Page, shift: int, query: str, width: int) -> list[Row]:
@@ -52,12 +44,11 @@ def line_row(line: LogLine, selected: bool, shift: int, query: str, width: int) 
     role = _LEVELS.get(line.level, Role.VALUE if selected else Role.TEXT)
     text = fit(clean(line.text)[shift:], width - 1)
     spans: list[Span] = [("▌" if selected else " ", Role.ACCENT)]
-    searched = text if query != query.lower() else text.lower()
     start = 0
-    while query and len(searched) == len(text) and (match := searched.find(query, start)) >= 0:
-        end = match + len(query)
-        spans += [(text[start:match], role), (text[match:end], Role.ACCENT)]
-        start = end
+    case = 0 if query != query.lower() else re.IGNORECASE
+    for match in re.finditer(re.escape(query), text, case) if query else ():
+        spans += [(text[start : match.start()], role), (match[0], Role.ACCENT)]
+        start = match.end()
     spans.append((text[start:], role))
     return tuple(span for span in spans if span[0])
 
@@ -90,14 +81,13 @@ class LogScreen(Wheel, WorkScreen):
         """
         self.pane = Document()
         super().__init__(actions, self.pane)
-        self._files, self._file, self._patterns, self._step = tuple(files), 0, tuple(patterns), step
-        self._offset = offset
+        self._files, self._file, self._patterns, self._begin = tuple(files), 0, tuple(patterns), (step, offset)
         self.pager: Pager | None = None
         """None until the file has been opened."""
         self.shift_by = 0
 
     def on_mount(self) -> None:
-        self.call_after_refresh(self._open)
+        self.call_after_refresh(self._open, *self._begin)
 
     @property
     def path(self) -> str:
@@ -111,50 +101,35 @@ class LogScreen(Wheel, WorkScreen):
 
     # ------------------------------------------------------------------ reading, in a thread
 
-    def _open(self) -> None:
-        step, self._step = self._step, None
-        offset, self._offset = self._offset, None
-
+    def _open(self, step: int | None = None, offset: int | None = None) -> None:
         def read() -> str:
-            from tuimon.reader.log_problems import LogProblems
             from tuimon.reader.log_text import LogText
 
             log = LogText(self.path, self._patterns)
-            pager = Pager(log, LogProblems(log))
-            _continue(pager, self._room())
-            message = ""
-            if step is not None and not pager.find_step(step, self._room()):
-                message = f"Step {step} was not found in this text"
+            pager = Pager(log)
+            pager.refresh(self._room())
+            is_found = step is None or pager.find_step(step, self._room())
             if offset is not None:
                 pager.go_to(offset, self._room())
             self.pager = pager
-            return message
+            return "" if is_found else f"Step {step} was not found in this text"
 
-        self._read(read)
+        self.in_thread(read, self._done)
 
-    def _read(self, work: Callable[[], str]) -> None:
-        """Run `work` in a thread after any earlier work, display the message that it returns ("": none) and draw."""
-
-        def show(message: str) -> None:
-            self._message = message or self._message
-            self.dashboard.redraw()
-
-        self.in_thread(work, show)
+    def _done(self, message: object) -> None:
+        self._message = message if isinstance(message, str) and message else self._message
+        self.dashboard.redraw()
 
     def _room(self) -> int:
         return max(1, self.pane.size.height)
 
     def _with_pager(self, work: Callable[[Pager, int], object]) -> None:
-        """Call `work` with the pager and the number of visible rows."""
+        """Call `work` with the pager and the number of visible rows in a thread, after any earlier work; display the
+        message that it may return."""
         pager = self.pager
         if pager is not None:
             pager.cancel()  # ends a search that is still running
-
-            def read() -> str:
-                work(pager, self._room())
-                return ""
-
-            self._read(read)
+            self.in_thread(lambda: work(pager, self._room()), self._done)
 
     def move(self, rows: int = 0, pages: int = 0) -> None:
         self._with_pager(lambda pager, room: pager.move(rows + pages * max(1, room - 1), room))
@@ -169,27 +144,15 @@ class LogScreen(Wheel, WorkScreen):
         if not text:
             self.say("Nothing to search for: press / first")
             return
-        self._search(lambda pager, room: pager.find(text, by < 0, room), f": {clean(text, 40)}")
+        self._with_pager(lambda pager, room: pager.find(text, by < 0, room))
 
     def next_problem(self, by: int) -> None:
         """Select the next line (by = 1) that reports an error, or the one before."""
-        self._search(lambda pager, room: pager.find_error(by < 0, room))
+        self._with_pager(lambda pager, room: pager.find_error(by < 0, room))
 
     def find_warning(self, by: int) -> None:
         """Select the first line of the next kind of warning (by = 1), or of the one before."""
-        self._search(lambda pager, room: pager.find_warning(by < 0, room))
-
-    def _search(self, work: Callable[[Pager, int], str], what: str = "") -> None:
-        """Call `work` as `_with_pager` does and display the message that it returns, followed by `what`."""
-        pager = self.pager
-        if pager is not None:
-            pager.cancel()
-
-            def search() -> str:
-                message = work(pager, self._room())
-                return f"{message[0].upper()}{message[1:]}{what}" if message else ""
-
-            self._read(search)
+        self._with_pager(lambda pager, room: pager.find_warning(by < 0, room))
 
     def next_part(self, by: int) -> None:
         """Show the next text file of the run (by = 1), or the one before."""
@@ -231,7 +194,7 @@ class LogScreen(Wheel, WorkScreen):
     def tick(self) -> None:
         """Read what has been appended to the file."""
         if self.pager is not None and not self.reading.locked() and not self.dashboard.state.paused:
-            self._with_pager(_continue)
+            self._with_pager(Pager.refresh)
 
     def _head(self, page: Page) -> Row:
         spans: list[Span] = [(f" {clean(self._source())}", Role.TITLE)]
@@ -243,27 +206,11 @@ class LogScreen(Wheel, WorkScreen):
         spans.append(("  following", Role.GOOD) if page.following else (f"  {page.share:.0%}", Role.TEXT))
         if page.step is not None:
             spans.append((f"  step {page.step}", Role.VALUE))
-        spans += self._problem_counts()
         if self.query_text:
             spans.append((f"  /{clean(self.query_text, 40)}", Role.ACCENT))
         if self.shift_by:
             spans.append((f"  from column {self.shift_by + 1}", Role.MUTED))
         return tuple(spans)
-
-    def _problem_counts(self) -> list[Span]:
-        """Return the numbers of error lines and of warnings, which are those so far while a long log is read."""
-        if self.pager is None:
-            return []
-        problems, spans = self.pager.problems, list[Span]()
-        if problems.errors:
-            spans.append((f"  {plural(problems.errors, 'error line')}", Role.CRITICAL))
-        if problems.warnings > problems.kinds:
-            spans.append((f"  {plural(problems.kinds, 'kind')} of warning", Role.WARNING))
-        elif problems.kinds:
-            spans.append((f"  {plural(problems.kinds, 'warning')}", Role.WARNING))
-        if spans and not problems.complete:
-            spans.append((" so far", Role.MUTED))
-        return spans
 
     def _source(self) -> str:
         """Return the name of the source that the file belongs to, or its path below the directory of the run."""

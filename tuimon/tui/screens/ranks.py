@@ -143,8 +143,6 @@ class RanksTable(Table["RankRow"]):
         }
         facts["loss"] = row.loss
         facts["mem"] = "" if row.memory is None else f"{row.memory:.0%}"
-        facts["temp"] = "" if row.temperature is None else f"{row.temperature:.0f} °C"
-        facts["clock"] = "" if row.clock is None else f"{row.clock:.0f} MHz"
         head += [(f"  {name} {text}", Role.MUTED) for name, text in facts.items() if text]
         texts = [
             line for text in row.evidence if text != self.job.verdict for line in _wrapped(text, Role.TEXT, width, 2)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tuimon.draw import FrameCache
 from tuimon.draw.rows import fit_row
 from tuimon.model.views import Role, Row, Rows, Size, Symbols
 from tuimon.panels import OverlayLine
@@ -29,8 +28,8 @@ class RunGrid(Table[Run]):
         """Charts beside each other, and below each other."""
         self._listing: Listing | None = None
         self._lines: Mapping[int, OverlayLine] = {}
-        self._drawn: dict[str, tuple[tuple[object, ...], Rows, FrameCache]] = {}
-        """Path of a run -> inputs of its chart, the drawn rows, and the cached frames."""
+        self._drawn: dict[str, tuple[tuple[object, ...], Rows]] = {}
+        """Path of a run -> inputs of its chart, and the drawn rows."""
 
     @property
     def room(self) -> int:
@@ -96,12 +95,7 @@ class RunGrid(Table[Run]):
         inputs = (run, self.metric, level, limits, *look, line)
         drawn = self._drawn.get(run.path)
         if drawn is None or drawn[0] != inputs:
-            frames = FrameCache() if drawn is None else drawn[2]
-            drawn = self._drawn[run.path] = (
-                inputs,
-                multiples.chart(run, self.metric, limits, listing, size, frames, line),
-                frames,
-            )
+            drawn = self._drawn[run.path] = inputs, multiples.chart(run, self.metric, limits, listing, size, line)
         rows = drawn[1]
         if run is not self.selected or not rows:
             return rows

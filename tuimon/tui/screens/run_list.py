@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
 from textual.events import Key
@@ -95,8 +95,6 @@ class RunListScreen(TableScreen[RunTable]):
         """What is displayed: table, grid or comparison; parallel coordinates are above the table."""
         self._comparison: tuple[Comparison, int] | None = None
         """The comparison, and the number of runs that are left out."""
-        self.just_hidden = ""
-        """Path of the run that the last key has hidden, or ""."""
         self._contents = contents
         """Contents that are displayed."""
         self._inputs: tuple[Snapshot, RunChoice, Symbols, Mapping[str, RunNote]] | None = None
@@ -115,9 +113,6 @@ class RunListScreen(TableScreen[RunTable]):
     def on_key(self, event: Key) -> None:
         """Keep selected what is selected when a key is pressed; the base class handles the key after this."""
         self.table.keep()
-        action = self._by_key.get(event.key)
-        if action is None or action.id != "run_hide":
-            self.just_hidden = ""
 
     def leave(self) -> None:
         """Close the list. If it has opened by itself, no run was chosen before, so the selected one is shown."""
@@ -151,34 +146,24 @@ class RunListScreen(TableScreen[RunTable]):
         inputs = snapshot, state.runs, state.symbols, notes()
         if len(snapshot.runs) < AT_ONCE:
             self._contents = contents_of(snapshot, state.runs, state.symbols, now)
-        elif self._inputs is None or inputs[1:] != self._inputs[1:] or self._is_due(snapshot):
-            self._inputs = inputs
-            if not self._is_computing:
-                self._is_computing = True
-                self.run_worker(self._compute())
+        elif not self._is_computing and self._is_due(inputs):
+            self._inputs, self._is_computing = inputs, True
+            compute = partial(contents_of, snapshot, state.runs, state.symbols, now)
+            self.in_thread(compute, partial(self._computed, time.monotonic()), queued=False)
         self._display(state, now)
 
-    def _is_due(self, snapshot: Snapshot) -> bool:
-        """Return whether to compute the contents again although the user has changed nothing."""
-        changed = self._inputs is None or snapshot is not self._inputs[0]
-        pause = self._took * (1 / _SHARE - 1) if changed else _UNCHANGED_FOR
-        return not self._is_computing and time.monotonic() >= self._computed_at + pause
+    def _is_due(self, inputs: tuple[Snapshot, RunChoice, Symbols, Mapping[str, RunNote]]) -> bool:
+        """Return whether to compute the contents: at once if the user has changed something."""
+        if self._inputs is None or inputs[1:] != self._inputs[1:]:
+            return True
+        pause = _UNCHANGED_FOR if inputs[0] is self._inputs[0] else self._took * (1 / _SHARE - 1)
+        return time.monotonic() >= self._computed_at + pause
 
-    async def _compute(self) -> None:
-        """Compute the contents in a thread, and again if the inputs have changed meanwhile."""
-        try:
-            computed = None
-            while computed is not self._inputs:
-                computed = self._inputs
-                assert computed is not None
-                snapshot, choice, symbols, _ = computed
-                begun = time.monotonic()
-                self._contents = await asyncio.to_thread(contents_of, snapshot, choice, symbols, time.time())
-                self._computed_at = time.monotonic()
-                self._took = self._computed_at - begun
-                self._display(self.dashboard.state, time.time())
-        finally:
-            self._is_computing = False
+    def _computed(self, begun: float, contents: RunContents) -> None:
+        """Display contents that a thread has computed, and compute them again if the user has changed something."""
+        self._contents, self._is_computing, self._computed_at = contents, False, time.monotonic()
+        self._took = self._computed_at - begun
+        self.dashboard.redraw()
 
     def _display(self, state: ViewState, now: float) -> None:
         """Display the contents that were computed last."""
@@ -461,22 +446,15 @@ class RunListScreen(TableScreen[RunTable]):
             self._choose(pinned=self.dashboard.state.runs.toggled("pinned", run.path).pinned)
 
     def hide(self) -> None:
-        """Hide the selected run; pressed again at once, show the run that has just been hidden."""
-        choice, app = self.dashboard.state.runs, self.dashboard
-        path = self.just_hidden or (self.run_selected.path if self.run_selected is not None else "")
-        if not path:
+        """Hide the selected run; again, if hidden runs are listed: show it."""
+        choice, run = self.dashboard.state.runs, self.run_selected
+        if run is None:
             return
-        hidden = choice.toggled("hidden", path).hidden
+        hidden = choice.toggled("hidden", run.path).hidden
         self._choose(hidden=hidden)
-        name = clean(next((run.name for run in app.snapshot.runs if run.path == path), path))
-        if path not in hidden:
-            self.just_hidden = ""
-            self.table.select(path)
-            self.say(f"{name} is shown again")
-            return
-        self.just_hidden = path
-        later = "" if choice.show_hidden else "; later: U lists it, then H on it"
-        self.say(f"{name} is hidden{', also next time' if app.saves_view else ''}. H again shows it{later}")
+        also = ", also next time" if self.dashboard.saves_view else ""
+        state = f"hidden{also}; U lists it, and H on it shows it again" if run.path in hidden else "shown again"
+        self.say(f"{clean(run.name)} is {state}")
 
     def toggle_hidden(self) -> None:
         """Also list hidden runs; again: undo."""

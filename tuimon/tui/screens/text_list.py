@@ -1,31 +1,26 @@
-"""Columns of the list of generated texts: samples, groups of a prompt, ranges of rewards, or steps."""
+"""Columns of the list of generated texts: samples, or groups of a prompt."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from tuimon import lazy_re as re
 from tuimon.draw.numbers import format_value
-from tuimon.draw.scatter import Points, render_scatter
 from tuimon.draw.table import KEPT, Column
-from tuimon.model.views import Role, Rows, Size, Symbols
+from tuimon.model.views import Role, Symbols
 from tuimon.redact import redacted_text
 from tuimon.samples.flags import NAMES
 from tuimon.samples.group_labels import GroupLabels
 from tuimon.samples.library import Entry
-from tuimon.samples.overview import Bin, StepNumbers
 from tuimon.samples.selection import Group, finite, rewards_of
 from tuimon.text import clean
-from tuimon.tui.screens.text_choice import GROUPS, HISTOGRAM, STEPS, Choice
+from tuimon.tui.screens.text_choice import GROUPS, Choice
 
 _REWARD_WORD = re.compile(r"^(?:rewards?|scores?)[_ ]|[_ ](?:rewards?|scores?)(?:_func)?$")
 _WORDS = 24
 """Cells that the first words of a text get before further columns are shown."""
-_LONGEST_TEXT, _LONGEST_BAR = 2000, 400
+_LONGEST_TEXT = 2000
 _SAMPLE = 256
 """Number of texts whose parts of the reward have columns."""
 _BARS, _ASCII_BARS = "▁▂▃▄▅▆▇█", "_.:-=+*#"
@@ -35,11 +30,7 @@ _LETTERS = "".join(name[0].upper() if name != "empty" else "∅" for name in NAM
 
 def list_columns(choice: Choice, symbols: Symbols) -> tuple[Column[Any], ...]:
     """Return the columns of what is listed (`Choice.items`)."""
-    if choice.mode == GROUPS:
-        return _group_columns(choice, symbols)
-    if choice.mode == HISTOGRAM:
-        return _bin_columns(choice, symbols)
-    return _step_columns(choice, symbols) if choice.mode == STEPS else _sample_columns(choice.entries)
+    return _group_columns(choice, symbols) if choice.mode == GROUPS else _sample_columns(choice.entries)
 
 
 def _column(
@@ -116,79 +107,17 @@ def _group_columns(choice: Choice, symbols: Symbols) -> tuple[Column[Group], ...
     def identical(group: Group) -> tuple[str, Role] | None:
         return (f"{group.identical} of {len(group.entries)}", Role.WARNING) if group.identical else None
 
-    def change(group: Group) -> tuple[str, Role] | None:
-        return _change(choice.change.get(group.entries[0].prompt), choice.change_is_share)
-
     several = 1 < len(labels) < len(choice.entries)
-    passed = _column("passed", "passed", lambda g: (_passed(g.passed, g.judged), Role.TEXT), 8, 30)
+    passed = _column("passed", "passed", lambda g: (f"{g.passed}/{g.judged}" if g.judged else "-", Role.TEXT), 8, 30)
     return (
         _column("mean", "mean", number(lambda group: group.mean), 8),
         _column("std", "± std", number(lambda group: group.std), 8, 26),
         *((passed,) if choice.pass_field else ()),
         _column("identical", "identical", identical, 9, 27),
-        _column("change", "change", change, 7, 29),
         _column("rewards", "rewards", bars, 4, most=_MOST_BARS, right=False),
         _column("group", "group", lambda g: labels.label(g.key) if several else None, 5, 25, most=labels.width),
         _words_column("prompt", lambda group: clean(redacted_text(group.entries[0].prompt_head))),
     )
-
-
-def _change(change: float | None, is_share: bool) -> tuple[str, Role] | None:
-    """Return a change, in percentage points (pp) if it is that of a share."""
-    if change is None:
-        return None
-    role = Role.MUTED if not change else Role.GOOD if change > 0 else Role.WARNING
-    return f"{round(100 * change):+d} pp" if is_share else f"{'+' * (change > 0)}{format_value(change)}", role
-
-
-def _bin_columns(choice: Choice, symbols: Symbols) -> tuple[Column[Bin], ...]:
-    most, total = max((part.count for part in choice.bins), default=0), len(choice.listed)
-
-    def limits(part: Bin) -> tuple[str, Role]:
-        low = _number(part.low)
-        return low if part.low == part.high else f"{low} – {_number(part.high)}", Role.TEXT
-
-    return (
-        _column("reward", "reward", limits, 19),
-        _column("texts", "texts", lambda part: (str(part.count), Role.TEXT), 7),
-        _column("share", "", lambda part: (f"{part.count / total:.0%}" if total else "", Role.TEXT), 4),
-        _bar_column("", lambda part: float(part.count), most, symbols),
-    )
-
-
-def _step_columns(choice: Choice, symbols: Symbols) -> tuple[Column[StepNumbers], ...]:
-    def bar(numbers: StepNumbers) -> float:
-        value = numbers.share if choice.bars == "share" else numbers.mean
-        return max(value, 0.0) if math.isfinite(value) else 0.0
-
-    def number(value: Callable[[StepNumbers], float]) -> Callable[[StepNumbers], tuple[str, Role]]:
-        return lambda numbers: (_number(value(numbers)) if numbers.count else "", Role.VALUE)
-
-    field = choice.by_step[0].pass_field if choice.by_step else ""
-    most = max(map(bar, choice.by_step), default=0.0)
-    return (
-        _column("step", "step", lambda n: ("-" if n.step is None else str(n.step), Role.TEXT), 9),
-        _column("texts", "texts", lambda n: (f"{n.count}/{n.total}", Role.TEXT), 11),
-        _column("reward", "reward", number(lambda n: n.mean), 8),
-        _column("std", "± std", number(lambda n: n.std), 8, 25),
-        _column("passed", "passed", lambda n: _passed(n.passed, n.judged * (n.pass_field == field)), 8, 26),
-        _bar_column(choice.bars, bar, most, symbols),
-    )
-
-
-def _bar_column(head: str, value: Callable[[Any], float], most: float, symbols: Symbols) -> Column[Any]:
-    """Return a column of bars that fills the width; a value above 0 has one cell at least."""
-    sign = "=" if symbols is Symbols.ASCII else "█"
-
-    def bar(item: Any, width: int) -> tuple[tuple[str, Role]]:
-        count = round(value(item) / most * width) if most > 0 else 0
-        return ((sign * (max(count, 1) if value(item) > 0 else 0), Role.ACCENT),)
-
-    return Column("bar", head, value, bar, 5, KEPT, most=_LONGEST_BAR, fills=True, right=False)
-
-
-def _passed(passed: int, judged: int) -> str:
-    return f"{passed}/{judged}" if judged else "-"
 
 
 def _bar(entry: Entry, low: float, high: float, marks: str) -> str:
@@ -201,25 +130,3 @@ def _bar(entry: Entry, low: float, high: float, marks: str) -> str:
 
 def _number(value: float | None) -> str:
     return "-" if value is None else format_value(value)
-
-
-def scatter_rows(choice: Choice, cursor: int, symbols: Symbols, size: Size) -> Rows:
-    """Return a plot of the rewards of the listed samples against their lengths, with the selected one marked."""
-    from tuimon.analysis.correlation import correlation_words
-
-    known = [(entry, reward) for entry in choice.listed if (reward := finite(entry)) is not None]
-    units = {entry.length_unit for entry, _ in known}
-    if len(units) != 1:
-        why = "some lengths are in tokens, others in characters" if units else "no text has a finite reward"
-        return (((f" No plot: {why}", Role.MUTED),),)
-    lengths = np.array([entry.length for entry, _ in known], np.float64)
-    rewards = np.array([reward for _, reward in known], np.float64)
-    selected = choice.entry(cursor)
-    chosen = np.array([entry is selected for entry, _ in known], bool)
-    groups = [
-        Points(name, role, lengths[which], rewards[which])
-        for name, role, which in (("selected", Role.SERIES_1, chosen), ("", Role.SERIES_0, ~chosen))
-    ]
-    words = ((correlation_words(lengths, rewards), Role.VALUE),)
-    labels = f"length ({units.pop()})", ""
-    return tuple(render_scatter("reward against length", words, labels, groups, size, symbols))

@@ -5,36 +5,79 @@ Nothing is read before the view is opened. A thread reads the files, so that a l
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Container, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from sys import intern
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from textual.containers import Vertical
+
+from tuimon.draw.table import Order
 from tuimon.model.views import Role, Row, Span
 from tuimon.panels import plural
+from tuimon.samples.export import group_of
+from tuimon.samples.group_labels import GroupLabels
 from tuimon.samples.searching import TooSlow
 from tuimon.samples.selection import mean_and_std, rewards_of
 from tuimon.store import Snapshot
-from tuimon.text import clean
-from tuimon.tui.action import key_names
+from tuimon.text import clean, home_relative
+from tuimon.tui.action import Action, key_names
 from tuimon.tui.copying import copy, new_file, write_new
-from tuimon.tui.picture import obstacle
-from tuimon.tui.screens.text_choice import GROUPS, HISTOGRAM, SCATTER, STEPS
-from tuimon.tui.screens.text_export import TextExport
-from tuimon.tui.screens.text_pane import FOLDS, shown_text
-from tuimon.tui.screens.text_steps import TextSteps
+from tuimon.tui.picture import Picture, obstacle
+from tuimon.tui.screens.document import Document
+from tuimon.tui.screens.table import TableScreen
+from tuimon.tui.screens.text_choice import GROUPS, Choice, Place
+from tuimon.tui.screens.text_list import list_columns
+from tuimon.tui.screens.text_pane import difference_rows, sample_rows, shown_text, wrap_text
 from tuimon.tui.state import ViewState
+from tuimon.tui.table import Table
 
 if TYPE_CHECKING:
     from tuimon.samples import Sample
+    from tuimon.samples.library import Entry, Library
 
-
+_WIDE = 110
+"""Width (cells) from which the text is displayed beside the list instead of below it."""
+_SOURCES = 3
+"""Maximum number of sources that are named."""
+_REST = 10.0
+"""The next look for new files is after this many times the duration of the last one."""
 _SPLITS = {"train": "training", "validation": "validation"}
 
 
-class TextsScreen(TextSteps):
+class SampleTable(Table[Any]):
+    """The list of samples or groups."""
+
+    GAP = 1
+
+    def __init__(self, chosen: Callable[[], object]) -> None:
+        """chosen: called when another row has been selected."""
+        super().__init__()
+        self._chosen = chosen
+
+    def move(self, rows: int) -> None:
+        super().move(rows)
+        self._chosen()
+
+    def key(self, item: Any) -> int:
+        return id(item)
+
+    def show(self, choice: Choice, state: ViewState) -> None:
+        """Display a choice; the same row stays selected, whatever is in it."""
+        if choice.items is not self.items or not self.columns:
+            self.forget_widths()
+            self.columns = list_columns(choice, state.symbols)
+        self._kept = None
+        self.show_items(choice.items, self.columns, Order(), state.symbols, state.theme)
+
+
+class TextsScreen(TableScreen[SampleTable]):
     """The texts of the run that is shown, one step at a time."""
 
+    WHERE = "texts"
     FOOTER: ClassVar = {
         "next": (3, "step"),
         "previous": (4, "before"),
@@ -46,10 +89,228 @@ class TextsScreen(TextSteps):
         "export": (14, "save"),
         "tab": (15, "media"),
     }
-    _saving: TextExport | None = None
-    """Export that has not ended."""
+    PROMPT = "texts"
+    PLACEHOLDER = "text  re:expression  format<1  length>512"
+    CSS = """
+    #texts { width: 1fr; height: 1fr; layout: vertical; }
+    #texts.wide { layout: horizontal; }
+    #texts.wide TableGrid { width: 45%; height: 1fr; }
+    #texts.groups TableGrid { width: 60%; }
+    #texts.wide Vertical { margin-left: 1; }
+    #texts TableGrid { height: 40%; width: 1fr; }
+    """
 
-    # ------------------------------------------------------------------ keys
+    def __init__(self, actions: tuple[Action, ...], paths: tuple[str, ...], step: int | None) -> None:
+        """paths: directories that are searched; step: step to begin at, None: the last."""
+        self.pane, self.picture = Document(), Picture()
+        super().__init__(actions, SampleTable(self.chosen), Vertical(self.pane, self.picture))
+        self._body.id = "texts"
+        self.paths, self._wanted = paths, step
+        self.choice = Choice()
+        """Entries of the step, and which of them are listed in which order."""
+        self.library: Library | None = None
+        self.steps: tuple[int | None, ...] = ()
+        self.step: int | None = None
+        self.entry: Entry | None = None
+        """Selected entry."""
+        self.sample: Sample | None = None
+        """Sample whose text is displayed: that of `entry`, or the one before while its text is being read."""
+        self.other: Sample | None = None
+        """Sample that the displayed one is compared with."""
+        self.touched = False
+        """Whether a sample was chosen in this step; until then a newer step replaces it."""
+        self._followed = ""
+        """Digest of the prompt that stays selected in other steps, or ""."""
+        self.folded, self.raw, self.zoomed = True, False, False
+        self.busy, self.saving = "looking for texts", ""
+        """What is being read, and what is being saved."""
+        self.search_problem = ""
+        """Why the search of the step was ended early."""
+        self._next_look = 0.0
+        self._laid_out: tuple[object, ...] = ()
+        """What the rows of the text were made from."""
+        self._check: tuple[object, ...] = ()
+        self._note = ""
+
+    def on_mount(self) -> None:
+        self.place()
+        self.call_after_refresh(self._open)
+
+    def on_unmount(self) -> None:
+        self.saving = ""
+        if self.choice.search is not None:
+            self.choice.search.cancel()
+
+    # ------------------------------------------------------------------ reading, in a thread
+
+    def _open(self) -> None:
+        self.dashboard.monitor.want_texts(self._wanted)
+
+        def read() -> list[str]:
+            from tuimon.samples.discovery import unreadable_files
+            from tuimon.samples.library import Library
+
+            library = Library(self.paths)
+            self._refresh(library)
+            self.library = library
+            return [] if library.steps else [file for path in self.paths for file in unreadable_files(path)]
+
+        def show(pickles: list[str]) -> None:
+            assert self.library is not None
+            self.steps = self.library.steps
+            if self.steps:
+                self.go_to(self.nearest(self._wanted))
+            else:
+                self.busy = ""
+                self._advise(self.library, pickles)
+                self.dashboard.redraw()
+
+        self.in_thread(read, show)
+
+    def _refresh(self, library: Library) -> Container[int | None]:
+        """Look for new files; return the steps that have changed."""
+        began = time.monotonic()
+        changed = library.refresh()
+        self._next_look = time.monotonic() + _REST * (time.monotonic() - began)
+        return changed
+
+    def _advise(self, library: Library, pickles: list[str]) -> None:
+        """Display how to make the trainer write texts."""
+        from tuimon.samples.discovery import advice, path_below
+
+        run = self.dashboard.run_shown
+        lines = advice(run.config if run is not None else {})
+        if run is not None and run.link is not None:
+            lines = [f"Texts that are on {run.link.host} are shown when they are here.", *lines]
+        problems = [f"cannot read {problem}" for problem in library.problems.values()]
+        problems += [f"{path_below(path, self.paths[0])} is a pickle, which is not loaded" for path in pickles[:3]]
+        rows = [(line, Role.WARNING) for line in problems] + [(line, Role.TEXT) for line in lines]
+        width = self.pane.size.width - 1
+        pieces: list[Row] = [((f" {piece}", role),) for line, role in rows for piece in wrap_text(clean(line), width)]
+        head: Row = ((" No generated texts were found for this run.", Role.TITLE),)
+        self.pane.show([head, (), *pieces], self.dashboard.state.theme)
+
+    def nearest(self, step: int | None) -> int | None:
+        """Return the step with texts that is nearest to `step`; the last one for None."""
+        known = [known for known in self.steps if known is not None]
+        if step is None or not known:
+            return self.steps[-1]
+        return min(known, key=lambda other: (abs(other - step), other))
+
+    def go_to(self, step: int | None) -> None:
+        """Show the texts of another step, with the same prompt if a group or a sample was chosen, else at the same
+        row."""
+        self.dashboard.monitor.want_texts(step)
+        if self.entry is not None and (self.touched or (self.choice.mode == GROUPS and not self._followed)):
+            self._followed = self.entry.prompt
+        self.step, self.touched = step, False
+        self.choice.matches = None
+        self._load()
+
+    def _load(self) -> None:
+        """Index the step that is shown."""
+        library, step = self.library, self.step
+        assert library is not None
+        loop = asyncio.get_running_loop()
+        self.busy = "reading"
+
+        def progress(entries: list[Entry]) -> None:
+            loop.call_soon_threadsafe(self._indexed, step, entries)
+
+        def show(entries: list[Entry]) -> None:
+            self.busy = ""
+            self._indexed(step, entries)
+            if self._followed and not any(entry.prompt == self._followed for entry in entries):
+                self.say("This step does not have the prompt")
+            self._find()
+
+        self.in_thread(lambda: library.entries(step, progress), show, lambda: step == self.step)
+
+    def _indexed(self, step: int | None, entries: list[Entry]) -> None:
+        if step == self.step and self.is_attached:
+            self.choice.set_entries(entries)
+            if self._followed and not self.touched:
+                self.table.cursor = self.choice.index_of_prompt(self._followed, self.table.cursor)
+            self.table.cursor = max(0, min(self.table.cursor, len(self.choice.items) - 1))
+            self.chosen()
+            self.dashboard.redraw()
+
+    def chosen(self) -> None:
+        """Load the text of the selected row."""
+        entry = self.choice.entry(self.table.cursor)
+        if entry == self.entry:
+            return
+        self.entry = entry
+
+        def show(sample: Sample | None) -> None:
+            self.sample, self.other, self.pane.top = sample, None, 0
+            self.dashboard.redraw()
+
+        if entry is None:
+            show(None)
+        else:
+            self._with_sample(entry, show)
+
+    def _with_sample(self, entry: Entry | None, do: Callable[[Sample | None], object]) -> None:
+        """Call `do` with the text of an entry, unless another row is selected before it has been read."""
+        library, selected = self.library, self.entry
+        if library is None or entry is None:
+            self.say("No text is selected")
+        else:
+            self.in_thread(lambda: library.sample(entry), do, lambda: selected == self.entry, queued=False)
+
+    def _lay_out(self) -> None:
+        """Lay the text out, in a thread, if something that its rows are made from has changed."""
+        if not self.steps:
+            return
+        sample, other, width = self.sample, self.other, self.pane.size.width
+        fold, raw, search, entries = self.folded, self.raw, self.choice.search, self.choice.entries
+        made_from = sample, other, width, fold, raw, search
+        if _are_same(made_from, self._laid_out):
+            return
+        self._laid_out = made_from
+
+        def rows() -> list[Row]:
+            if sample is None:
+                return []
+            if other is not None:
+                return difference_rows(other, sample, width)
+            label = GroupLabels(entry.group for entry in entries).label(group_of(sample))
+            try:
+                return sample_rows(sample, width, fold, raw, search, label)
+            except TooSlow:  # the search of the step says so
+                return sample_rows(sample, width, fold, raw, None, label)
+
+        def show(rows: list[Row]) -> None:
+            self.pane.show(rows, self.dashboard.state.theme)
+
+        self.in_thread(rows, show, lambda: made_from is self._laid_out, queued=False)
+
+    def tick(self) -> None:
+        """Look for new steps and for growth of the step that is shown."""
+        library = self.library
+        if self.saving:
+            self.dashboard.redraw()
+        if library is None or self.reading.locked() or self.dashboard.state.paused:
+            return
+        if time.monotonic() < self._next_look:
+            return
+
+        def show(changed: Container[int | None]) -> None:
+            if not changed:
+                return
+            last = self.steps[-1] if self.steps else None
+            self.steps = library.steps
+            newest = self.steps[-1] if self.steps else None
+            if self.steps and (last != newest and self.step == last and not self.touched):
+                self.go_to(newest)
+            elif self.step in changed:
+                self._load()
+            self.dashboard.redraw()
+
+        self.in_thread(lambda: self._refresh(library), show)
+
+    # ------------------------------------------------------------------ keys: steps and rows
 
     def move(self, rows: int = 0, pages: int = 0) -> None:
         """Select another sample; scroll the text if it has the whole screen, and for pages."""
@@ -62,17 +323,6 @@ class TextsScreen(TextSteps):
         """Select another sample even if the list is hidden."""
         self.touched = True
         self.table.move(by)
-
-    def next_sort(self, by: int) -> None:
-        """Choose the next order: worst, best, longest, shortest, by advantage or change, as written."""
-        self.change(lambda choice: choice.next_sort(by))
-
-    def copied(self) -> tuple[str, str] | None:
-        """Return the response of the selected sample."""
-        if self.sample is None:
-            return None
-        lines = shown_text(self.sample.response).split("\n")
-        return "\n".join(clean(line, len(line) + 1) for line in lines), "the response"
 
     def next(self, by: int) -> None:
         """Show the texts of a later (by > 0) or an earlier step."""
@@ -89,134 +339,6 @@ class TextsScreen(TextSteps):
         """Show the texts of a later (by > 0) or an earlier step."""
         self.next(by)
 
-    def next_part(self, by: int) -> None:
-        """Show the media of the run at this step instead."""
-        self.keep_step(self.step, self.steps[-1] if self.steps else None)
-        self.dashboard.pop_screen()
-        self.dashboard.action_do("media")
-
-    def next_view(self) -> None:
-        """Show samples, prompts, the histogram of rewards, or reward against length."""
-        self.change(lambda choice: choice.next_view())
-
-    def next_filter(self) -> None:
-        """List only some of the samples: truncated ones, those with a flag, and others."""
-        self.change(lambda choice: choice.next_filter())
-
-    def show_charts(self) -> None:
-        """Show the charts, with the cursor at this step."""
-        if self.step is None:
-            self.say("These texts have no step")
-            return
-        self.dashboard.state.options = replace(self.dashboard.state.options, cursor=self.step)
-        self.dashboard.pop_screen()
-        self.dashboard.redraw()
-
-    def copy_all(self) -> None:
-        """Copy prompt, response and numbers as Markdown."""
-        from tuimon.samples.export import as_markdown
-
-        if self.sample is None:
-            self.say("No text is selected")
-        else:
-            copy(self.dashboard, as_markdown(self.sample), "the text as Markdown")
-
-    def open(self) -> None:
-        """Open the selected group, or give the text the whole screen; again: undo."""
-        row, choice = self.table.cursor, self.choice
-        if choice.mode == GROUPS and (group := choice.group(row)) is not None:
-            self.touched = True
-            self.change(lambda choice: choice.open_group(group.key))
-            return
-        if choice.mode == HISTOGRAM and row < len(choice.bins):
-            self.change(lambda choice: choice.open_bin(choice.bins[row]))
-            return
-        if choice.mode == STEPS and row < len(choice.by_step):
-            self.go_to(choice.by_step[row].step)
-            self.change(lambda choice: choice.toggle(STEPS))
-            return
-        self.zoomed = not self.zoomed
-        self.place()
-
-    def fold(self) -> None:
-        """Fold more or less of the text."""
-        self.folded = (self.folded + 1) % len(FOLDS)
-        self.text_changed()
-        self.say(FOLDS[self.folded].capitalize())
-
-    def toggle_raw(self) -> None:
-        """Display the prompt and the response as they are in the file; again: undo."""
-        self.raw = not self.raw
-        self.text_changed()
-        self.say("The text as it is in the file" if self.raw else "The text by role")
-
-    def go_back(self) -> bool:
-        if self._saving is not None:
-            self._saving.end()
-            return True
-        if self.zoomed:
-            self.zoomed = False
-            self.place()
-            return True
-        if self.other is not None:
-            self._compare_with(None)
-            return True
-        choice = self.choice
-        if choice.only or choice.bin is not None or choice.mode in (HISTOGRAM, SCATTER, STEPS):
-            back = GROUPS if choice.only else HISTOGRAM if choice.bin is not None else choice.mode
-            self.change(lambda choice: choice.toggle(back))
-            return True
-        if super().go_back():
-            self._search("")
-            return True
-        return False
-
-    # ------------------------------------------------------------------ comparison
-
-    def mark(self) -> None:
-        """Choose the sample for comparisons with others, also of other steps; again: forget it."""
-        self.when_read(self._mark)
-
-    def _mark(self) -> None:
-        if self.sample is None:
-            self.say("No text is selected")
-        elif self.marked is not None:
-            self.marked = None
-            self.say("No text is marked")
-        else:
-            self.marked = self.sample
-            self.say("Marked: d compares other texts with it")
-
-    def compare(self) -> None:
-        """Show the difference to the marked text, or to the best (else the worst) of the group; again: back."""
-        self.when_read(self._compare)
-
-    def _compare(self) -> None:
-        if self.other is not None:
-            self._compare_with(None)
-            return
-        sample, entry, library = self.sample, self.entry, self.library
-        if sample is None or entry is None or library is None:
-            self.say("No text is selected")
-            return
-        if self.marked is not None:
-            self._compare_with(self.marked)
-            return
-        opposite = self.choice.opposite(entry)
-        if opposite is None:
-            self.say("The group has no other text: mark one with space")
-            return
-
-        self.in_thread(
-            lambda: library.sample(opposite), self._compare_with, lambda: self.sample is sample, queued=False
-        )
-
-    def _compare_with(self, other: Sample | None) -> None:
-        """Show the difference to a text; None shows no difference."""
-        self.other = other
-        self.text_changed(top=True)
-        self.dashboard.redraw()
-
     def next_problem(self, by: int) -> None:
         """Show the texts of the step at which the next alert of the run began."""
         run, snapshot = self.dashboard.run_shown, self.dashboard.snapshot
@@ -230,7 +352,83 @@ class TextsScreen(TextSteps):
         self.go_to(self.nearest(later[0]))
         self.say(found[later[0]].message)
 
-    # ------------------------------------------------------------------ search
+    def next_part(self, by: int) -> None:
+        """Show the media of the run at this step instead."""
+        self.keep_step(self.step, self.steps[-1] if self.steps else None)
+        self.dashboard.pop_screen()
+        self.dashboard.action_do("media")
+
+    def show_charts(self) -> None:
+        """Show the charts, with the cursor at this step."""
+        if self.step is None:
+            self.say("These texts have no step")
+            return
+        self.dashboard.state.options = replace(self.dashboard.state.options, cursor=self.step)
+        self.dashboard.pop_screen()
+        self.dashboard.redraw()
+
+    def open(self) -> None:
+        """Open the selected group, or give the text the whole screen; again: undo."""
+        choice = self.choice
+        if choice.mode == GROUPS and self.entry is not None:
+            self.touched, group = True, self.entry.group
+            self.change(lambda: choice.open_group(group))
+            return
+        self.zoomed = not self.zoomed
+        self.place()
+
+    def go_back(self) -> bool:
+        if self.saving:
+            self.saving = ""
+        elif self.zoomed:
+            self.zoomed = False
+            self.place()
+        elif self.other is not None:
+            self._compare_with(None)
+        elif self.choice.only:
+            self.change(lambda: self.choice.open_group(""))
+        elif super().go_back():
+            self._search("")
+        else:
+            return False
+        return True
+
+    # ------------------------------------------------------------------ keys: what is listed
+
+    def change(self, apply: Callable[[], object]) -> None:
+        """Change the order, the filter or the grouping; the selected sample stays selected if it is listed.
+
+        In another order the first one is selected, unless the user has chosen a sample or its prompt.
+        """
+        entry, sort, mode = self.choice.entry(self.table.cursor), self.choice.sort, self.choice.mode
+        apply()
+        self.choice.update()
+        if self.choice.sort != sort and not (self.touched or self._followed):
+            entry = None
+        self.table.cursor = self.choice.index(entry)
+        if self.choice.mode != mode:
+            self.place()
+        self.chosen()
+        self.dashboard.redraw()
+
+    def next_sort(self, by: int) -> None:
+        """Choose the next order: worst, best, longest, shortest, by advantage, as written."""
+        self.change(lambda: self.choice.next_sort(by))
+
+    def next_view(self) -> None:
+        """Show samples or groups."""
+        self.change(self.choice.next_view)
+
+    def next_filter(self) -> None:
+        """List only some of the samples: truncated ones, those with a flag, and others."""
+        self.change(self.choice.next_filter)
+
+    def next_split(self) -> None:
+        """List the texts of the other split, if the step has both."""
+        if self.choice.not_listed:
+            self.change(self.choice.next_split)
+        else:
+            self.say(f"This step has only texts of the {_SPLITS[self.choice.split_listed]}")
 
     def filter_edited(self, text: str) -> None:
         """Do nothing: a search begins with Enter."""
@@ -246,13 +444,11 @@ class TextsScreen(TextSteps):
         except re.error as error:
             self.say(f"Not a regular expression: {error}")
             return
-        self.change(lambda choice: choice.set_matches(None))
-        self.text_changed()
-        self.loaded()
+        self.change(lambda: None)
+        self._find()
 
-    def loaded(self) -> None:
-        """Search the texts of the step, and compare its prompts with an earlier one."""
-        self.compare_again()
+    def _find(self) -> None:
+        """Search the texts of the step, in a thread."""
         search, library, step = self.choice.search, self.library, self.step
         self.search_problem = ""
         if search is None or library is None:
@@ -261,34 +457,143 @@ class TextsScreen(TextSteps):
         def is_wanted() -> bool:
             return search is self.choice.search and step == self.step and self.is_attached
 
-        def find() -> tuple[frozenset[tuple[str, object]], str]:
-            from tuimon.samples.overview import has_anywhere
-
-            found: list[tuple[str, object]] = []
-            is_match = has_anywhere(search)
+        def find() -> tuple[frozenset[Place], str]:
+            found: list[Place] = []
             try:
                 for location, sample in library.samples(step):
                     if not is_wanted():
                         break
-                    if is_match(sample):
+                    if search.matches(sample):
                         found.append((sample.source, location))
             except TooSlow as slow:
                 return frozenset(found), str(slow)
             return frozenset(found), ""
 
-        def show(result: tuple[frozenset[tuple[str, object]], str]) -> None:
-            found, self.search_problem = result
-            self.change(lambda choice: choice.set_matches(found))
+        def show(result: tuple[frozenset[Place], str]) -> None:
+            self.choice.matches, self.search_problem = result
+            self.change(lambda: None)
 
         self.in_thread(find, show, is_wanted)
+
+    # ------------------------------------------------------------------ keys: the text
+
+    def fold(self) -> None:
+        """Fold long prompts and tool output; again: undo."""
+        self.folded = not self.folded
+        self.say("Long prompts and tool output are folded" if self.folded else "Nothing is folded")
+
+    def toggle_raw(self) -> None:
+        """Display the prompt and the response as they are in the file; again: undo."""
+        self.raw = not self.raw
+        self.say("The text as it is in the file" if self.raw else "The text by role")
+
+    def copied(self) -> tuple[str, str] | None:
+        """Return the response of the selected sample."""
+        if self.sample is None:
+            return None
+        lines = shown_text(self.sample.response).split("\n")
+        return "\n".join(clean(line, len(line) + 1) for line in lines), "the response"
+
+    def copy_all(self) -> None:
+        """Copy prompt, response and numbers as Markdown."""
+        from tuimon.samples.export import as_markdown
+
+        if self.sample is None:
+            self.say("No text is selected")
+        else:
+            copy(self.dashboard, as_markdown(self.sample), "the text as Markdown")
+
+    def mark(self) -> None:
+        """Choose the sample for comparisons with others, also of other steps; again: forget it."""
+        if self.dashboard.state.marked_text is None:
+            self._with_sample(self.entry, self._mark)
+        else:
+            self._mark(None)
+
+    def _mark(self, sample: Sample | None) -> None:
+        self.dashboard.state.marked_text = sample  # it stays when the view is closed
+        self.say("Marked: d compares other texts with it" if sample is not None else "No text is marked")
+
+    def compare(self) -> None:
+        """Show the difference to the marked text, or to the best (else the worst) of the group; again: back."""
+        marked, entry = self.dashboard.state.marked_text, self.entry
+        opposite = self.choice.opposite(entry) if entry is not None else None
+        if self.other is not None:
+            self._compare_with(None)
+        elif marked is not None:
+            self._with_sample(entry, lambda sample: self._compare_with(marked))
+        elif entry is not None and opposite is None:
+            self.say("The group has no other text: mark one with space")
+        else:
+            self._with_sample(opposite, self._compare_with)
+
+    def _compare_with(self, other: Sample | None) -> None:
+        """Show the difference to a text; None shows no difference."""
+        self.other, self.pane.top = other, 0
+        self.dashboard.redraw()
+
+    def export(self) -> None:
+        """Save the listed samples as JSON Lines, in a thread; Escape ends it."""
+        from tuimon.exports.sample_lines import sample_json
+
+        runs = self.dashboard.snapshot.runs
+        path = new_file("-texts.jsonl", runs, () if runs else self.dashboard.paths)
+        library, listed = self.library, list(self.choice.listed)
+        if library is None or not listed or self.saving:
+            self.say("Texts are being saved; Escape ends it" if self.saving else "No text is listed")
+            return
+        self.saving = "saving; Escape ends it"
+
+        def lines() -> Iterator[str]:
+            for entry in listed:
+                if not self.saving:
+                    raise InterruptedError("ended")
+                if (sample := library.sample(entry)) is not None:
+                    yield sample_json(sample, self.paths[0])
+
+        def save() -> str:
+            try:
+                write_new(path, lines())
+            except OSError as error:
+                return f"No file was saved: {error}"
+            return f"Saved {plural(len(listed), 'text')}: {home_relative(path)}"
+
+        def report(message: str) -> None:
+            self.saving = ""
+            self.say(message)
+
+        self.in_thread(save, report, queued=False)
+        self.dashboard.redraw()
 
     # ------------------------------------------------------------------ the screen
 
     def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
-        self.table.show(state)
+        self.table.show(self.choice, state)
+        self._lay_out()
         self.pane.draw(state.theme)
-        self.show_picture(state.theme)
-        self.draw_lines(self._head(), state.theme, self._message or self.search_problem or self.note_of(snapshot))
+        self._show_picture(state.theme)
+        self.draw_lines(self._head(), state.theme, self._message or self.search_problem or self._note_of())
+
+    def place(self) -> None:
+        """Place the text beside or below the list, or alone."""
+        is_wide = self.size.width >= _WIDE
+        self._body.set_class(is_wide, "wide")
+        self._body.set_class(is_wide and self.choice.mode == GROUPS, "groups")
+        self.grid.display = not self.zoomed
+        self.call_after_refresh(self.dashboard.redraw)
+
+    def resized(self) -> None:
+        self.place()
+
+    def _show_picture(self, theme: str) -> None:
+        """Show the pictures of the sample below its text, in half of the height."""
+        from tuimon.samples.media import picture_data
+
+        picture, pictures = self.picture, self.sample.pictures if self.sample is not None else ()
+        picture.display = bool(pictures) and not obstacle()
+        if picture.display:
+            picture.styles.height = "1fr"
+            picture.show(pictures, picture_data, self.dashboard.settings.pictures, theme)
 
     def _head(self) -> Row:
         choice = self.choice
@@ -296,37 +601,27 @@ class TextsScreen(TextSteps):
             return ((f" {self.busy or 'no texts'}", Role.TITLE),)
         step = "no step" if self.step is None else f"step {self.step}"
         place = f" ({self.steps.index(self.step) + 1} of {len(self.steps)})" if self.step in self.steps else ""
-        spans: list[Span] = [(f" {step}", Role.TITLE), (place, Role.MUTED)]
         count = len(choice.entries)
         listed = f"{len(choice.listed)} of {count}" if len(choice.listed) != count else str(count)
-        spans.append((f"  {listed} text{'s' if count != 1 else ''}", Role.TEXT))
-        spans += self._split()
         mean, std = mean_and_std(rewards_of(choice.listed))
-        if mean == mean:
-            spans.append((f"  reward {mean:.4g} ± {std:.3g} SD", Role.VALUE))
-        if choice.only or choice.bin is not None:
-            spans.append(("  one group" if choice.only else "  one range", Role.ACCENT))
-        if self.other is not None:
-            spans.append(("  difference", Role.ACCENT))
-        steps = choice.by_step if choice.mode == STEPS else []
-        field = steps[0].pass_field if steps else choice.pass_field if choice.mode == GROUPS else ""
-        if field:
-            spans.append((f"  passed: {clean(field, 40)} 1", Role.MUTED))
-        if choice.shows_change and choice.change and choice.firsts:
-            spans.append((f"  change since step {choice.firsts[0].step}", Role.MUTED))
-        spans.append((f"  {choice.sort}", Role.MUTED))
-        if choice.filter != "all":
-            spans.append((f"  {choice.filter}", Role.ACCENT))
-        if self.query_text:
-            spans.append((f"  /{clean(self.query_text, 40)}", Role.ACCENT))
-        if self.sample is not None and self.sample.pictures:
-            spans.append((f"  {plural(len(self.sample.pictures), 'picture')}", Role.TEXT))
-            spans.append((f": {note}" if (note := obstacle()) else "", Role.WARNING))
-        for work in filter(None, (self.busy, self.comparing, self._saving and self._saving.progress)):
-            spans.append((f"  {work}…", Role.MUTED))
-        if self.dashboard.state.paused:
-            spans.append(("  paused", Role.WARNING))
-        return tuple(spans)
+        pictures = len(self.sample.pictures) if self.sample is not None else 0
+        parts = [
+            (f"{listed} text{'s' if count != 1 else ''}", Role.TEXT),
+            (f"reward {mean:.4g} ± {std:.3g} SD" if mean == mean else "", Role.VALUE),
+            ("one group" if choice.only else "", Role.ACCENT),
+            ("difference" if self.other is not None else "", Role.ACCENT),
+            (f"passed: {clean(choice.pass_field, 40)} 1" if choice.pass_field else "", Role.MUTED),
+            (choice.sort, Role.MUTED),
+            (choice.filter if choice.filter != "all" else "", Role.ACCENT),
+            (f"/{clean(self.query_text, 40)}" if self.query_text else "", Role.ACCENT),
+            (plural(pictures, "picture") if pictures else "", Role.TEXT),
+            (obstacle() if pictures else "", Role.WARNING),
+            (f"{self.busy}…" if self.busy else "", Role.MUTED),
+            (f"{self.saving}…" if self.saving else "", Role.MUTED),
+            ("paused" if self.dashboard.state.paused else "", Role.WARNING),
+        ]
+        spans: list[Span] = [(f"  {text}", role) for text, role in parts if text]
+        return ((f" {step}", Role.TITLE), (place, Role.MUTED), spans[0], *self._split(), *spans[1:])
 
     def _split(self) -> list[Span]:
         """Return which split is listed, and the key of the other one."""
@@ -338,49 +633,29 @@ class TextsScreen(TextSteps):
         key = next((key_names(action.keys) for action in self.actions if action.id == "text_split"), "")
         return [(f", {listed}", Role.ACCENT), (f"; {key}: {other}, {plural(choice.not_listed, 'text')}", Role.MUTED)]
 
-    def next_split(self) -> None:
-        """List the texts of the other split, if the step has both."""
-        if self.choice.not_listed:
-            self.change(lambda choice: choice.next_split())
-        else:
-            self.say(f"This step has only texts of the {_SPLITS[self.choice.split_listed]}")
+    def _note_of(self) -> str:
+        """Return how the rewards of the texts compare with the curves, and the shares of flags."""
+        from tuimon.analysis.text_check import check_sentence, parts_sentence, shares_sentence
 
-    def export(self) -> None:
-        """Save the listed samples, of the list of steps those of all steps, as JSON Lines, in a thread; Escape ends
-        it."""
+        run, entries, library = self.dashboard.run_shown, self.choice.entries, self.library
+        if not entries or library is None:
+            return ""
+        problems = tuple(library.problems.values())
+        made_from = (run, entries, self.step, *map(intern, problems))
+        if not _are_same(made_from, self._check):
+            self._check = made_from
+            sources = library.sources(entries)
+            parts = (
+                f"cannot read {problems[0]}" if problems else "",
+                f"{len(problems) - 1} more files" if len(problems) > 1 else "",
+                f"{len(sources)} sources: {', '.join(sources[:_SOURCES])}" if len(sources) > 1 else "",
+                shares_sentence(entries),
+                parts_sentence(entries),
+                check_sentence(run, entries, self.step) if run is not None else "no metrics were found",
+            )
+            self._note = "; ".join(filter(None, parts))
+        return self._note
 
-        runs = self.dashboard.snapshot.runs
-        path = new_file("-texts.jsonl", runs, () if runs else self.dashboard.paths)
-        library, choice, listed = self.library, self.choice, list(self.choice.listed)
-        by_step = choice.mode == STEPS
-        if library is None or not (choice.by_step if by_step else listed):
-            self.say("No text is listed")
-            return
-        if self._saving is not None:
-            self.say("Texts are being saved; Escape ends it")
-            return
-        test, split = choice.is_counted, choice.split_listed
 
-        def samples() -> Iterator[Sample | None]:
-            from tuimon.samples.overview import samples_of_all_steps
-
-            return samples_of_all_steps(library, split, test) if by_step else map(library.sample, listed)
-
-        self._saving = saving = TextExport(path, self.paths[0])
-
-        def report(message: str) -> None:
-            self._saving = None
-            self.say(message)
-
-        self.in_thread(lambda: saving.save(samples(), write_new), report)
-        self.dashboard.redraw()
-
-    def tick(self) -> None:
-        super().tick()
-        if self._saving is not None:
-            self.dashboard.redraw()
-
-    def on_unmount(self) -> None:
-        super().on_unmount()
-        if self._saving is not None:
-            self._saving.end()
+def _are_same(values: tuple[object, ...], others: tuple[object, ...]) -> bool:
+    return len(values) == len(others) and all(a is b for a, b in zip(values, others, strict=True))

@@ -43,9 +43,6 @@
       this.y = y.slice(0, 2).map((limit) => (this.log ? Math.log10(limit) : Number(limit)));
       [this.width, this.height] = ["width", "height"].map((side) => Number(this.frame.getAttribute(side)));
       this.columns = this.size = Number(svg.dataset.columns);
-      this.room = Number(svg.dataset.room); // columns at each end that are outside the limits of x
-      const outside = (this.room * this.x.size) / (this.columns - 2 * this.room);
-      Object.assign(this.x, { low: this.x.low - outside, size: this.x.size + 2 * outside });
       this.low = 0; // the first column that is shown, of `size`
       const on = (names, act) => names.forEach((name) => svg.addEventListener(name, (event) => act(event, name)));
       on(["pointerdown", "pointermove", "pointerup", "keydown"], (event, name) => this[name](event));
@@ -62,7 +59,7 @@
       const [low, next] = [column, column + 1].map((at) => this.x.low + (at / this.columns) * this.x.size);
       if (!this.x.steps) return shown(low, next - low);
       const [first, after] = [low, next].map((at) => Math.ceil(at - 1e-9 * this.x.size));
-      const last = column + 1 < this.columns - this.room ? after - 1 : this.x.last;
+      const last = column + 1 < this.columns ? after - 1 : this.x.last;
       return first < last ? `steps ${first} to ${last}` : `step ${Math.min(first, last)}`;
     }
     // Of rows; of an area how high it is.
@@ -104,8 +101,8 @@
     zoom(low = 0, size = this.columns) {
       this.size = clamp(size, Math.min(4, this.columns), this.columns);
       this.low = clamp(low, 0, this.columns - this.size);
-      const [, y, , height] = numbers(this.plot.getAttribute("viewBox"));
-      this.plot.setAttribute("viewBox", `${this.low - 0.5} ${y} ${this.size} ${height}`);
+      const [, y, , height] = numbers(this.plot.getAttribute("viewBox")), beside = (4 * this.size) / this.width;
+      this.plot.setAttribute("viewBox", `${this.low - 0.5 - beside} ${y} ${this.size + 2 * beside} ${height}`);
       const there = (element, is) => element.setAttribute("visibility", is ? "visible" : "hidden");
       for (const event of this.svg.querySelectorAll(".event")) {
         const first = event.firstElementChild, was = first.getAttribute("x1") ?? first.getAttribute("x");

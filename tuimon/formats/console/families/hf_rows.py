@@ -9,6 +9,8 @@ The step of a row is, in this order:
 - the step that is in the row
 - the steps done by the bar on the line before it, unless the log draws its bars after the rows, as tqdm.write does: it
   shows that by a row below the bar 0/100, or by a bar that is drawn twice
+- in a log whose rows went through a buffer, as without `python -u`, the number of the row times the steps between two
+  rows: such a log begins with several rows between two bars of the same step
 - the steps done by the next progress bar of the training, which is drawn again after each row; of several rows before
   one bar each has the step in the ratio of the epochs
 - in a log without bars, the one that the epoch gives at the steps per epoch that the trainer has printed (_epoch_steps)
@@ -20,6 +22,8 @@ Source: transformers/trainer_callback.py (ProgressCallback, PrinterCallback).
 """
 
 from __future__ import annotations
+
+from math import gcd
 
 from msgspec import Struct
 
@@ -66,6 +70,12 @@ class HFRowReader(LineReader):
         """Step of the last training row."""
         self._interval = 1
         """Steps from one training row to the next."""
+        self._count = 0
+        """Training rows with a step."""
+        self._burst: tuple[int, int] | None = None
+        """Training rows and steps done when a buffer of rows was written for the first time."""
+        self._buffered_interval = 0
+        """Steps from one training row to the next in a log of buffered rows; 0 if it is unknown."""
         self._epoch = 0.0
         """Epoch of the last training row; 0 if it is unknown."""
         self._epoch_steps = EpochSteps()
@@ -119,6 +129,8 @@ class HFRowReader(LineReader):
             self.sink.report_progress(self._bar_step, self._total)
         elif self._bar_step < 0:
             self._release_without_bar()
+        elif "train_runtime" in row and self._training_held > 1:  # buffered, and the end of the buffer
+            self.end()
         elif len(self._held) >= _MAX_HELD:
             self._release(self._bar_step)
         return True
@@ -137,15 +149,37 @@ class HFRowReader(LineReader):
         if done < self._bar_step:  # another training, or the same one resumed, writes into the same log
             self._release(self._bar_step)
             self._step, self._interval, self._epoch, self._bars_follow = 0, 1, 0.0, False
+            self._count, self._burst, self._buffered_interval = 0, None, 0
+        again = done == self._bar_step
         self._bar_step, self._total, self._bar_end = done, total, _end_of(line)
-        if self._held:
+        if self._held and not self._awaits_burst(again):
             self._release(done)
             self.sink.report_progress(done, total)
         self.sink.note_bar(done, total)
         self.sink.note_rate(total, bar["inside"])
 
+    def _awaits_burst(self, again: bool) -> bool:
+        """Return whether the held rows were buffered, and only the next ones tell the steps between two rows.
+
+        again: whether the bar below the rows is the one above them.
+        """
+        rows = self._count + self._training_held
+        if self._burst is None:
+            if again and not self._count and rows > 1:
+                self._burst = rows, self._bar_step
+        elif not self._buffered_interval and rows > self._burst[0]:
+            earlier_rows, earlier_step = self._burst
+            measured = (self._bar_step - earlier_step) / (rows - earlier_rows)
+            shared = gcd(self._bar_step, earlier_step)  # rows are logged at multiples of the interval
+            self._buffered_interval = min(_divisors(shared), key=lambda interval: abs(interval - measured))
+        return self._burst is not None and not self._buffered_interval
+
+    @property
+    def _training_held(self) -> int:
+        return sum(row.training for row in self._held)
+
     def flush(self) -> None:
-        if self._open_bar is not None:
+        if self._open_bar is not None and (self._burst is None or self._buffered_interval):
             self._release(self._open_bar)
         self._open_bar = None
 
@@ -157,7 +191,11 @@ class HFRowReader(LineReader):
         if self._bar_step < 0:
             self._release_without_bar(at_end=True)
         elif self._held:
-            following = self._step + self._interval * sum(row.training for row in self._held)
+            rows = self._training_held
+            if not self._buffered_interval and not self._count and rows > 1:  # all of them were buffered until the end
+                late = self._bar_step < self._total and self._bar_step % (rows + 1) == 0
+                self._buffered_interval = self._bar_step // (rows + late)
+            following = self._step + self._interval * rows
             self._release(max(self._bar_step, min(following, self._total)) if self._step else self._bar_step)
 
     def _release(self, done: int) -> None:
@@ -167,12 +205,14 @@ class HFRowReader(LineReader):
             step = next(steps) if row.training else done if row is self._held[-1] else self._step or done
             if row.training:
                 self._interval = step - self._step if self._step and step > self._step else self._interval
-                self._step, self._epoch = step, row.epoch or 0.0
+                self._step, self._epoch, self._count = step, row.epoch or 0.0, self._count + 1
             self.sink.add_row(row.values, step, row.line)
         self._held = []
 
     def _training_steps(self, epochs: list[float | None], done: int) -> list[int]:
         """Return the steps of training rows with these epochs, of which the last has the step `done` at most."""
+        if self._buffered_interval:
+            return [self._buffered_interval * (self._count + number + 1) for number in range(len(epochs))]
         known = [epoch for epoch in epochs if epoch is not None]
         if len(epochs) > 1 and len(known) == len(epochs) and known[-1] > 0:
             per_epoch = self._step / self._epoch if self._epoch else done / known[-1]
@@ -201,6 +241,10 @@ class HFRowReader(LineReader):
         if self._held and by_epoch and interval:
             self.sink.report_progress(self._step, self._epoch_steps.total)
         self._held = []
+
+
+def _divisors(number: int) -> list[int]:
+    return [divisor for divisor in range(1, number + 1) if number % divisor == 0]
 
 
 def _end_of(line: Line) -> int:

@@ -24,8 +24,6 @@ PAN = 0.25
 """Fraction of the width by which a key moves the window; limits move by half this fraction of their height."""
 ZOOM = 2.0
 WHEEL = 1.25
-FAR = 10
-"""Cells by which the keys for far moves move the cursor."""
 
 
 def chart(app: Dashboard) -> ChartView | None:
@@ -112,58 +110,40 @@ def reset(app: Dashboard) -> None:
     app.say(f"Reset: {', '.join(words)}" if words else "Everything is shown as logged already")
 
 
-GO_TO_FORMS = "150, 150-200, 120-, -50, 80%, last 20%"
+GO_TO_FORMS = "150, 150-200, 120-, -50"
 """What can be typed to go to a step or to show a range of steps."""
-_STEP = re.compile(r"(\d{1,18})")
-_RANGE = re.compile(r"(\d{0,18})\s*(?:-|\.\.|to|–)\s*(\d{0,18})")
-_PART = re.compile(r"(\d{1,3}(?:\.\d{1,9})?)\s*%")
-_LAST = re.compile(r"last\s+(?:(\d{1,18})|(\d{1,3}(?:\.\d{1,9})?)\s*%)")
+_RANGE = re.compile(r"(\d{0,18})\s*(-|\.\.|to|–)?\s*(\d{0,18})")
 
 
 def go_to(app: Dashboard, text: str) -> None:
-    """Put the cursor on a step, or show a range of steps; see GO_TO_FORMS. Percentages are of the steps of the run."""
-    run, typed = app.run_shown, text.strip().lower().replace(",", "")
+    """Put the cursor on a step, or show a range of steps; see GO_TO_FORMS."""
+    run, panel, typed = app.run_shown, app.board.panel, text.strip().lower().replace(",", "")
     if run is None or not typed:
         app.redraw()
         return
-    matches = [form.fullmatch(typed) for form in (_STEP, _RANGE, _PART, _LAST)]
-    exact, span, part, newest = matches
-    parts = [float(match[match.re.groups]) for match in (part, newest) if match is not None and match[match.re.groups]]
-    if not any(matches) or (span is not None and not (span[1] or span[2])) or max(parts, default=0.0) > 100:
+    match = _RANGE.fullmatch(typed)
+    if match is None or not (match[1] or match[3]):
         app.say(f"{clean(text)} is no step and no range of steps; examples are {GO_TO_FORMS}")
         return
-    panel = app.board.panel
     if panel is None or panel.kind != "chart":
         app.say("Select a chart first")
         return
-    curve = run.curve(run.busiest_metric or "")
+    curve, word = run.curve(run.busiest_metric or ""), axis_word(run, "step")
     begin, end = int(curve.steps[0]), run.last_step or 0
-    if exact is not None:
-        step, word = int(exact[1]), axis_word(run, "step")
+    if match[2] is None:
+        step = int(typed)
         if step > end or curve.sample_at(step) is None:
             app.say(f"The run has no {word} {step}: it has {word}s {begin} to {end}")
         else:
             _show(app, cursor=step)
-    elif part is not None:
-        sample = curve.sample_at(begin + int((end - begin) * parts[0] / 100))
-        _show(app, cursor=begin if sample is None else sample.step)
-    elif span is not None:
-        first, last = int(span[1] or begin), int(span[2] or end)
-        _show_steps(app, run, curve, min(first, last), max(first, last))
-    elif newest is not None:
-        steps = int(newest[1]) if newest[1] else int((end - begin) * parts[0] / 100)
-        _show_steps(app, run, curve, max(begin, end - steps), end, follow=True)
-
-
-def _show_steps(app: Dashboard, run: Run, curve: Curve, first: int, last: int, follow: bool = False) -> None:
-    """Show the steps from `first` to `last`. follow: move with new points."""
+        return
+    first, last = sorted((int(match[1] or begin), int(match[3] or end)))
     scale = run.scale(app.options.axis_of(run))
     low, high = (curve.x_of_step(step, scale) for step in (first, last))
-    word = axis_word(run, "step")
-    if first > (run.last_step or 0):
-        app.say(f"The run has {word}s {int(curve.steps[0])} to {run.last_step}")
+    if first > end:
+        app.say(f"The run has {word}s {begin} to {end}")
     elif high > low:
-        _show(app, window=Window(high - low, None if follow else high))
+        _show(app, window=Window(high - low, high))
     else:
         app.say(f"There is nothing between {word} {first} and {word} {last}")
 
@@ -274,19 +254,12 @@ def move_cursor(app: Dashboard, cells: int) -> None:
 # ---------------------------------------------------------------- the mouse
 
 
-def drag(app: Dashboard, cells: int, rows: int) -> None:
-    """Move the window, and limits that are fixed, with the mouse."""
+def drag(app: Dashboard, cells: int) -> None:
+    """Move the window with the mouse."""
     view = chart(app)
-    if view is None:
-        return
-    width, height = plot_cells(app.board.panel_size, bool(view.note), len(view.table), len(view.legend))
-    window = panned(view, -cells / max(width, 1)) if cells else app.state.options.window
-    panel = app.board.panel
-    if rows and panel is not None and app.state.options.fixed_limits(panel.id) is not None:
-        limits = moved_up(view.y, rows / max(height, 1))
-        if limits is not None:
-            app.state.options = app.state.options.with_limits(panel.id, limits)
-    _show(app, window=window)
+    if view is not None:
+        width, _ = plot_cells(app.board.panel_size)
+        _show(app, window=panned(view, -cells / max(width, 1)))
 
 
 def wheel(app: Dashboard, cell: int, up: bool, sideways: bool) -> None:
