@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import sqlite3
 import struct
+import zipfile
+import zlib
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from rich.console import Console
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
 from support.written_texts import HOSTILE
 
 from tuimon.formats._shared.crc32c import crc32c, masked
@@ -133,3 +140,82 @@ def test_rows_of_lm_eval_are_grouped_by_document(tmp_path: Path) -> None:
     (tmp_path / "samples_gsm8k_2026-08-21T12-00-00.jsonl").write_text(json.dumps(row) + "\n")
     (sample,) = samples(tmp_path)
     assert (sample.reward, sample.group, sample.step, sample.reference) == (1.0, "3", None, "4")
+
+
+def test_tables_of_a_console_are_read_by_cells(tmp_path: Path) -> None:
+    """rich draws them as TRL does, with wide characters, edges in texts, wrapped heads and a NaN."""
+    rows = [
+        ("<|im_start|>user\nWhat is 2+2?<|im_end|>\n", "答案是 │ 4 🎉\n\nso 4", "1.00", "0.58"),
+        ("<|im_start|>user\nWhat is 2+2?<|im_end|>\n", "[link=x]5[/link]", "nan", "-1.70"),
+    ]
+    log = tmp_path / "train.log"
+    for step in (1, 12):
+        table = Table(show_header=True, header_style="bold white", expand=True)
+        for name in ("Prompt", "Completion", "a_long_name_of_a_reward", "Advantage"):
+            table.add_column(name, overflow="fold", max_width=14 if name[0] == "a" else None)
+        for row in rows:
+            table.add_row(*map(Text, row))
+            table.add_section()
+        with log.open("a", encoding="utf-8") as file:
+            Console(file=file, width=100).print(Panel(table, expand=False, title=f"Step {step}"))
+            file.write("{'loss': 0.1}\n")
+    found = samples(tmp_path)
+    assert [(sample.step, sample.advantage) for sample in found] == [(1, 0.58), (1, -1.7), (12, 0.58), (12, -1.7)]
+    assert [sample.reward for sample in found] == [1.0, None] * 2
+    assert found[0].prompt == found[1].prompt == "<|im_start|>user\nWhat is 2+2?<|im_end|>"
+    assert (found[0].response, found[1].response) == ("答案是 │ 4 🎉\n\nso 4", "[link=x]5[/link]")
+    assert list(found[0].components) == ["a_long_name_of_a_reward"]
+    whole = log.read_bytes()
+    for size in range(0, len(whole), 97):
+        log.write_bytes(whole[:size])
+        assert len(samples(tmp_path)) <= 4
+    log.write_bytes(whole)
+    (tmp_path / "completions").mkdir()
+    assert not samples(tmp_path)
+
+
+def packed(document: object) -> bytes:
+    return b"base64:" + base64.b64encode(zlib.compress(json.dumps(document).encode())) + b"\n"
+
+
+def test_rollouts_of_beast_logger_and_a_bomb(tmp_path: Path) -> None:
+    part = {"content": {"text": ["q ", "and", " a", "!"]}, "len_prompt_ids": 1, "len_response_ids": 3}
+    part |= {"raw_reward": "0.500", "step_advantage": "-0.7"}
+    good = packed({"header": "[6] Task t (Reward 0.5)", "nested_json": {"t.1.0.0": part, "u.0.0.1": part}})
+    bomb = b"base64:" + base64.b64encode(zlib.compress(b" " * (64 << 20))) + b"\n"
+    (tmp_path / "rollout.json.log").write_bytes(b"2026 | INFO - \n" + good + bomb + b"base64:!\n" + good[:40])
+    found = samples(tmp_path)
+    assert [(sample.step, sample.group, sample.prompt, sample.response) for sample in found] == [
+        (6, "t", "q ", "and a!"),
+        (6, "u", "q ", "and a!"),
+    ]
+    assert (found[0].reward, found[0].advantage, found[0].length, found[0].length_unit) == (0.5, -0.7, 3, "tokens")
+
+
+def sample_document(number: int) -> bytes:
+    message = {"role": "assistant", "content": f"reply {number}"}
+    choice = {"message": message, "stop_reason": "max_tokens"}
+    document = {"id": "a", "epoch": number, "input": "q", "target": "4", "scores": {"match": {"value": "C"}}}
+    document |= {"messages": [{"role": "user", "content": "q"}, message], "events": [{"messages": [message]}]}
+    document |= {"output": {"completion": f"reply {number}", "choices": [choice], "usage": {"output_tokens": 5}}}
+    return json.dumps(document).encode()
+
+
+def test_members_of_an_inspect_log_and_a_bomb(tmp_path: Path) -> None:
+    path = tmp_path / "2026-11-22_task.eval"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", "{}")
+        for number in (1, 2):
+            archive.writestr(f"samples/a_epoch_{number}.json", sample_document(number))
+        archive.writestr("samples/b_epoch_1.json", b" " * (80 << 20))
+        archive.writestr("samples/../../c_epoch_1.json", sample_document(9))
+    found = samples(tmp_path)
+    assert [(sample.response, sample.reward, sample.group) for sample in found] == [
+        ("reply 1", 1.0, "a"),
+        ("reply 2", 1.0, "a"),
+    ]
+    assert (found[0].truncated, found[0].length, found[0].step) == (True, 5, None)
+    path.write_bytes(b"PK\x03\x04 damaged")
+    problems: list[str] = []
+    assert samples(tmp_path, problems) == []
+    assert problems == [f"{path.name}: not a readable zip file"]

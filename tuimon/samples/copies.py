@@ -19,7 +19,7 @@ from tuimon.samples.parts import SPECIAL, parts_of
 
 _DIGITS = re.compile(r"\d+")
 _TABLE = re.compile(r"_\d+_[0-9a-f]+\.table\.json$")
-_SHAPES = ("json_lines", "parquet", "json_documents", "databases", "tensorboard_text")
+_SHAPES = ("json_lines", "parquet", "beast_logger", "json_documents", "inspect_logs", "databases", "tensorboard_text")
 """Shapes in the order in which they are read; consoles, which print some texts of a step, are the last."""
 
 
